@@ -1,0 +1,266 @@
+//! The store seam: durable versioned registers.
+//!
+//! A register has a *mark* (a number that says how much was ever reserved: a sequence's ordinal, a window's
+//! `until`), the *token* of the attempt that wrote it, and a small JSON *body* that a person can read. Every
+//! write, [`Store::claim`] included, raises the version by exactly one (protocol R3), and every guard compares
+//! the version, never the body.
+//!
+//! **What is invalid to ask:** a mark above `i64::MAX` (databases hold signed numbers), a body above
+//! [`BODY_MAX_BYTES`], removing a register that carries a mark (protocol R2), lowering a mark without saying
+//! [`Marks::GiveBack`]. Stores answer these with [`StoreErrorKind::Invalid`].
+//!
+//! **Outcomes:** every error says whether the write certainly did not happen or may have
+//! ([`Outcome`]). `Unknown` is decided next to the driver call, never from message text.
+
+use std::fmt;
+
+use crate::runtime::BoxFuture;
+
+/// The largest body a register may have.
+pub const BODY_MAX_BYTES: usize = 16 * 1024;
+
+/// The largest page [`Store::scan`] answers.
+pub const SCAN_LIMIT_MAX: u16 = 1000;
+
+/// The name of a register: segments of `[A-Za-z0-9_.:-]` joined by `/`, at most 300 bytes.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key(String);
+
+impl Key {
+    /// Checks and takes a key.
+    ///
+    /// # Errors
+    /// Says which byte does not belong, or that the key is empty or too long.
+    pub fn new(text: impl Into<String>) -> Result<Key, StoreError> {
+        let text = text.into();
+        let bad = text.bytes().position(|b| !(b.is_ascii_alphanumeric() || b"_.:-/".contains(&b)));
+        let why = match bad {
+            Some(at) => format!("byte {at} of register key {text:?} is not in [A-Za-z0-9_.:-/]"),
+            None if text.is_empty() => "register key is empty".to_string(),
+            None if text.len() > 300 => format!("register key of {} bytes, largest is 300", text.len()),
+            None => return Ok(Key(text)),
+        };
+        Err(StoreError::new(StoreErrorKind::Invalid, Outcome::NotDone, why))
+    }
+
+    /// The key as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// How often a register was written; the first write makes version 1.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Version(pub u64);
+
+/// What a register holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Value {
+    /// How much was ever reserved; 0 for registers without a mark. At most `i64::MAX`.
+    pub mark: u64,
+    /// The attempt that wrote this (protocol R1); never 0 for a mark's register.
+    pub token: u128,
+    /// A JSON document.
+    pub body: String,
+}
+
+/// A value and its version.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Versioned {
+    /// What the register holds.
+    pub value: Value,
+    /// How often it was written.
+    pub version: Version,
+}
+
+/// What a conditional write came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Cas {
+    /// Written and durable; the register's new version.
+    Done(Version),
+    /// Not written: the register is at another version, or absent.
+    Lost(Option<Versioned>),
+}
+
+/// Whether a write may lower a mark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Marks {
+    /// The ordinary case: a lower mark is refused as invalid.
+    NeverLower,
+    /// The holder gives back what it did not use (protocol W7, S4), or an operator resets loudly.
+    GiveBack,
+}
+
+/// A guarded fetch-and-add on a mark: the one-round-trip shortcut.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Claim {
+    /// The register.
+    pub key: Key,
+    /// The version the mark must still have.
+    pub expected: Version,
+    /// How much to add to the mark; at least 1.
+    pub add: u64,
+    /// The token of this attempt.
+    pub token: u128,
+}
+
+/// Whether a failed call changed anything.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// It certainly did not.
+    NotDone,
+    /// It may have: what it would have reserved is spent.
+    Unknown,
+}
+
+/// What went wrong, as far as the caller's next step depends on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StoreErrorKind {
+    /// Not reachable, too slow, or full; may pass.
+    Unavailable,
+    /// No right to do this.
+    Denied,
+    /// A record is damaged, or a mark went back.
+    Corrupt,
+    /// The store belongs to another cluster, was copied, or is newer than this program.
+    Foreign,
+    /// Another process has it.
+    InUse,
+    /// The request itself is invalid.
+    Invalid,
+    /// A sync failed or an invariant broke: nothing is minted any more by this process (protocol E3).
+    Stopped,
+}
+
+/// A failed store call: what was asked, what was found, what to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StoreError {
+    /// What the caller can base its next step on.
+    pub kind: StoreErrorKind,
+    /// Whether anything was changed.
+    pub outcome: Outcome,
+    /// What was asked and found, in words.
+    pub message: String,
+    /// What to do about it, if anything.
+    pub hint: Option<String>,
+}
+
+impl StoreError {
+    /// An error without a hint.
+    pub fn new(kind: StoreErrorKind, outcome: Outcome, message: impl Into<String>) -> Self {
+        StoreError { kind, outcome, message: message.into(), hint: None }
+    }
+
+    /// The same error with a hint.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+/// What a store may forget (design: "What a store may forget").
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// Survives failover.
+    Survives,
+    /// Durable, single copy.
+    Durable,
+    /// May lose acknowledged writes.
+    Lossy,
+}
+
+/// The answer of a store call.
+pub type StoreResult<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+
+/// Durable versioned registers. A call that answers `Ok(Cas::Done(_))` has made its write durable first.
+pub trait Store: fmt::Debug + Send + Sync + 'static {
+    /// The store's scheme: `memory`, `file`, …
+    fn scheme(&self) -> &'static str;
+
+    /// What the store may forget, as probed at opening.
+    fn class(&self) -> Class;
+
+    /// The identity of the whole: differs between any two fresh stores.
+    fn cluster_id(&self) -> u128;
+
+    /// Reads one register.
+    fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>>;
+
+    /// Writes `new` only if the register is still at `expected` (`None`: absent).
+    fn compare_and_set<'a>(
+        &'a self,
+        key: &'a Key,
+        expected: Option<Version>,
+        new: Value,
+        marks: Marks,
+    ) -> StoreResult<'a, Cas>;
+
+    /// The registers whose key starts with `prefix`, in key order, after `after`, at most `limit`
+    /// (at most [`SCAN_LIMIT_MAX`]).
+    fn scan<'a>(
+        &'a self,
+        prefix: &'a Key,
+        after: Option<&'a Key>,
+        limit: u16,
+    ) -> StoreResult<'a, Vec<(Key, Versioned)>>;
+
+    /// Removes a register without a mark, if it is still at `expected`. `Done` carries `expected`.
+    fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas>;
+
+    /// Adds to a mark in one round trip; `Done` carries the new version, and the range claimed is
+    /// `(old mark, old mark + add]` of the version expected. The default reads and then writes.
+    fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
+        Box::pin(async move {
+            let Some(found) = self.get(&claim.key).await? else { return Ok(Cas::Lost(None)) };
+            if found.version != claim.expected {
+                return Ok(Cas::Lost(Some(found)));
+            }
+            let Some(mark) = found.value.mark.checked_add(claim.add).filter(|m| *m <= i64::MAX as u64) else {
+                return Err(StoreError::new(
+                    StoreErrorKind::Invalid,
+                    Outcome::NotDone,
+                    format!("mark {} of {} plus {} passes 2^63-1", found.value.mark, claim.key, claim.add),
+                ));
+            };
+            let new = Value { mark, token: claim.token, body: found.value.body };
+            self.compare_and_set(&claim.key, Some(claim.expected), new, Marks::NeverLower).await
+        })
+    }
+
+    /// Whether nobody else can write while this process has the store open (an exclusive lock), which lets
+    /// holders give back what they did not use (protocol W7, S4).
+    fn exclusive(&self) -> bool {
+        false
+    }
+
+    /// Why this process must not mint any more, once a sync has failed or a mark went back (protocol E3).
+    fn stopped(&self) -> Option<StoreError> {
+        None
+    }
+
+    /// A clean stop: everything buffered is durable, and the next opening knows that it was clean.
+    fn close<'a>(&'a self) -> StoreResult<'a, ()> {
+        Box::pin(async { Ok(()) })
+    }
+}
