@@ -129,7 +129,10 @@ impl StateFile {
     ) -> Result<T, E> {
         let mut file = self.open_locked()?;
         let mut bytes = Vec::with_capacity(FILE_BYTES);
-        (&mut file).take(FILE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|e| self.io("read", e))?;
+        (&mut file)
+            .take(FILE_BYTES as u64 + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|e| self.io("read", e))?;
         let newest = self.newest(&bytes)?;
         let write_number = newest.as_ref().map_or(1, |(number, _)| number + 1);
         let (payload, answer) = change(newest.map(|(_, found)| found))?;
@@ -176,11 +179,15 @@ impl StateFile {
             builder.mode(0o700);
             options.mode(0o600);
         }
-        builder.create(folder).map_err(|e| self.io("make the folder of", e))?;
+        builder
+            .create(folder)
+            .map_err(|e| self.io("make the folder of", e))?;
         let file = options.open(&self.path).map_err(|e| self.io("make", e))?;
         // A file whose name is not durable is forgotten by a power cut, and with it everything reserved.
         #[cfg(unix)]
-        File::open(folder).and_then(|f| f.sync_all()).map_err(|e| self.io("sync the folder of", e))?;
+        File::open(folder)
+            .and_then(|f| f.sync_all())
+            .map_err(|e| self.io("sync the folder of", e))?;
         Ok(file)
     }
 
@@ -207,7 +214,9 @@ impl StateFile {
             return Ok(None);
         }
         if bytes.len() > FILE_BYTES {
-            return Err(StateFileError::Foreign { path: self.path.clone() });
+            return Err(StateFileError::Foreign {
+                path: self.path.clone(),
+            });
         }
         let slots = [0, 1].map(|i| decode(bytes.get(i * SLOT_BYTES..).unwrap_or_default()));
         let twin_damaged = slots.contains(&Slot::Damaged);
@@ -216,13 +225,25 @@ impl StateFile {
             Slot::Empty | Slot::Damaged => None,
         });
         match whole.max_by_key(|(number, _)| *number) {
-            Some((number, payload)) => Ok(Some((number, Found { payload, twin_damaged }))),
-            None => Err(StateFileError::Damaged { path: self.path.clone() }),
+            Some((number, payload)) => Ok(Some((
+                number,
+                Found {
+                    payload,
+                    twin_damaged,
+                },
+            ))),
+            None => Err(StateFileError::Damaged {
+                path: self.path.clone(),
+            }),
         }
     }
 
     fn io(&self, step: &'static str, source: io::Error) -> StateFileError {
-        StateFileError::Io { step, path: self.path.clone(), source }
+        StateFileError::Io {
+            step,
+            path: self.path.clone(),
+            source,
+        }
     }
 }
 
@@ -265,7 +286,9 @@ fn decode(bytes: &[u8]) -> Slot {
     if bytes.iter().all(|b| *b == 0) {
         return Slot::Empty;
     }
-    let Ok(slot) = <&[u8; SLOT_BYTES]>::try_from(bytes) else { return Slot::Damaged };
+    let Ok(slot) = <&[u8; SLOT_BYTES]>::try_from(bytes) else {
+        return Slot::Damaged;
+    };
     let word = |at: usize| u32::from_be_bytes([slot[at], slot[at + 1], slot[at + 2], slot[at + 3]]);
     let number = u64::from(word(8)) << 32 | u64::from(word(12));
     let len = word(16) as usize;
@@ -273,7 +296,10 @@ fn decode(bytes: &[u8]) -> Slot {
         return Slot::Damaged;
     }
     match std::str::from_utf8(&slot[HEADER_BYTES..HEADER_BYTES + len]) {
-        Ok(payload) => Slot::Whole { number, payload: payload.to_string() },
+        Ok(payload) => Slot::Whole {
+            number,
+            payload: payload.to_string(),
+        },
         Err(_) => Slot::Damaged,
     }
 }
@@ -326,12 +352,18 @@ mod tests {
         let refused = file.update::<(), StateFileError>(|_| Err(StateFileError::TooLong { bytes: 7 }));
         assert!(matches!(refused, Err(StateFileError::TooLong { bytes: 7 })));
         let too_long = "x".repeat(PAYLOAD_MAX_BYTES + 1);
-        assert!(file.update::<_, StateFileError>(|_| Ok((Some(too_long), ()))).is_err());
+        assert!(
+            file.update::<_, StateFileError>(|_| Ok((Some(too_long), ())))
+                .is_err()
+        );
         file.update::<_, StateFileError>(|_| Ok((None, ()))).unwrap();
         assert_eq!(bump(&file).unwrap().0, 2);
         let longest = "9".repeat(PAYLOAD_MAX_BYTES);
-        file.update::<_, StateFileError>(|_| Ok((Some(longest.clone()), ()))).unwrap();
-        let read = file.update::<_, StateFileError>(|found| Ok((None, found.unwrap().payload))).unwrap();
+        file.update::<_, StateFileError>(|_| Ok((Some(longest.clone()), ())))
+            .unwrap();
+        let read = file
+            .update::<_, StateFileError>(|found| Ok((None, found.unwrap().payload)))
+            .unwrap();
         assert_eq!(read, longest);
     }
 
@@ -393,7 +425,10 @@ mod tests {
             (Some("relative"), Some("/h"), Some("/h/.local/state/mintage")),
             (None, None, None),
         ] {
-            assert_eq!(user_state_folder(xdg.map(p), home.map(p)), want.map(PathBuf::from));
+            assert_eq!(
+                user_state_folder(xdg.map(p), home.map(p)),
+                want.map(PathBuf::from)
+            );
         }
     }
 }
