@@ -1,8 +1,37 @@
 //! Unique ids of every kind: UUID v1 to v8, the Snowflake family, sequences.
 //!
-//! No I/O, no thread, no wait: waiting is a returned value.
+//! No I/O, no thread, no wait: waiting is a returned value. Time comes in through a [`Clock`], randomness
+//! through an [`Entropy`]; with the `std` feature (the default) both have a system implementation, and the
+//! one-line generators use them.
 #![cfg_attr(not(feature = "std"), no_std)]
 
-mod time;
+extern crate alloc;
 
+mod entropy;
+#[cfg(feature = "std")]
+mod fork;
+mod layout;
+mod presets;
+mod sequence;
+mod snowflake;
+#[cfg(feature = "std")]
+mod system;
+mod time;
+mod uuid;
+
+pub use ::uuid::Uuid;
+pub use entropy::Entropy;
+#[cfg(feature = "std")]
+pub use entropy::{SystemEntropy, fill_random};
+#[cfg(feature = "std")]
+pub use fork::fork_generation;
+pub use layout::{Field, Layout, LayoutBuilder, LayoutError, Parts, Role};
+pub use presets::{PRESETS, Preset, preset};
+pub use sequence::{Base, Run, RunIter, SequenceDef, SequenceError, SequenceOptions};
+pub use snowflake::{MintError, Snowflake, Window};
+#[cfg(feature = "std")]
+pub use system::{SystemClock, boottime, clock_synchronised};
 pub use time::{Clock, FixedClock, Timestamp};
+pub use uuid::V4Generator;
+#[cfg(feature = "std")]
+pub use uuid::{uuid4, uuid4_many};

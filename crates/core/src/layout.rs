@@ -1,0 +1,709 @@
+//! Layouts as data: how a 64-bit id is cut into fields, what a tick is, where time begins.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::fmt::Write as _;
+use core::time::Duration;
+
+use crate::time::Timestamp;
+
+/// What a field of a layout holds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Role {
+    /// Ticks since the epoch. Exactly one field.
+    Time,
+    /// Who mints. Any number of fields, also none; several form one number, the highest field first.
+    Worker,
+    /// The counter within a tick. Exactly one field.
+    Sequence,
+    /// Always this value.
+    Constant(u64),
+}
+
+/// One named bit field of a layout.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Field {
+    /// Its name, as `inspect` prints it.
+    pub name: Cow<'static, str>,
+    /// Its width, 1 to 63 bits.
+    pub bits: u32,
+    /// How many bits lie below it.
+    pub shift: u32,
+    /// What it holds.
+    pub role: Role,
+}
+
+impl Field {
+    /// The largest value that fits.
+    pub const fn max(&self) -> u64 {
+        ones(self.bits)
+    }
+
+    /// The value of this field in `id`.
+    pub const fn of(&self, id: u64) -> u64 {
+        id >> self.shift & self.max()
+    }
+}
+
+/// The three numbers in an id of some layout.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Parts {
+    /// Ticks since the layout's epoch.
+    pub tick: u64,
+    /// The worker, all worker fields together.
+    pub worker: u64,
+    /// The counter within the tick.
+    pub sequence: u64,
+}
+
+/// A checked layout: named bit fields, their order, the tick and the epoch.
+///
+/// ```
+/// use core::time::Duration;
+/// use mintage::{Layout, Timestamp};
+/// let layout = Layout::builder("shop")
+///     .epoch(Timestamp::from_unix_millis(1_700_000_000_000))
+///     .tick(Duration::from_millis(1))
+///     .time("timestamp_ms", 41)
+///     .worker("shop", 6)
+///     .worker("till", 4)
+///     .sequence("sequence", 12)
+///     .build()?;
+/// let id = layout.pack(1000, 17, 5)?;
+/// assert_eq!(id, 1000 << 22 | 17 << 12 | 5);
+/// assert_eq!(layout.time_of(1000), Timestamp::from_unix_millis(1_700_000_001_000));
+/// # Ok::<(), mintage::LayoutError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Layout {
+    name: Cow<'static, str>,
+    /// Highest first; shifts filled in.
+    fields: Vec<Field>,
+    tick_ns: u64,
+    epoch: Timestamp,
+    bits: u32,
+    time: Slot,
+    sequence: Slot,
+    worker_bits: u32,
+    constants: u64,
+}
+
+/// Width and place of a field, without its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Slot {
+    bits: u32,
+    shift: u32,
+}
+
+/// Puts a [`Layout`] together, highest field first.
+#[derive(Clone, Debug)]
+#[must_use = "a builder does nothing until `build`"]
+pub struct LayoutBuilder {
+    name: Cow<'static, str>,
+    fields: Vec<Field>,
+    tick: Duration,
+    epoch: Timestamp,
+}
+
+/// Why a layout was refused, or why numbers do not fit one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum LayoutError {
+    /// The layout itself is not sound; the text says which rule it breaks.
+    Invalid {
+        /// The layout's name.
+        layout: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A worker id, sequence number or tick is larger than its field.
+    TooLarge {
+        /// The layout's name.
+        layout: String,
+        /// Which: `worker id`, `sequence` or `tick`.
+        what: &'static str,
+        /// The value asked for.
+        value: u64,
+        /// The width of its field.
+        bits: u32,
+    },
+    /// A time lies before the layout's epoch.
+    BeforeEpoch {
+        /// The layout's name.
+        layout: String,
+        /// The time asked for.
+        time: Timestamp,
+        /// The epoch.
+        epoch: Timestamp,
+    },
+    /// A time lies past the last tick that fits the time field.
+    PastEnd {
+        /// The layout's name.
+        layout: String,
+        /// The time asked for.
+        time: Timestamp,
+        /// The first time that does not fit.
+        end: Timestamp,
+    },
+    /// Bits outside the fields are set, or a constant field holds something else: not an id of this layout.
+    NotOfLayout {
+        /// The layout's name.
+        layout: String,
+        /// The number.
+        id: u64,
+    },
+    /// A window or a setting of a generator is not usable.
+    Generator {
+        /// The layout's name.
+        layout: String,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl Layout {
+    /// Starts a layout: tick 1 ms, epoch 1970-01-01T00:00:00Z, no fields yet.
+    pub fn builder(name: impl Into<Cow<'static, str>>) -> LayoutBuilder {
+        LayoutBuilder {
+            name: name.into(),
+            fields: Vec::new(),
+            tick: Duration::from_millis(1),
+            epoch: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    /// The layout's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The width of an id, 1 to 64; ids are smaller than 2 to this power.
+    pub const fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The unit of the time field.
+    pub const fn tick(&self) -> Duration {
+        Duration::from_nanos(self.tick_ns)
+    }
+
+    /// The time of tick 0.
+    pub const fn epoch(&self) -> Timestamp {
+        self.epoch
+    }
+
+    /// The width of the time field.
+    pub const fn time_bits(&self) -> u32 {
+        self.time.bits
+    }
+
+    /// The width of all worker fields together; 0 if there is none.
+    pub const fn worker_bits(&self) -> u32 {
+        self.worker_bits
+    }
+
+    /// The width of the sequence field.
+    pub const fn sequence_bits(&self) -> u32 {
+        self.sequence.bits
+    }
+
+    /// How many workers there are: worker ids are smaller than this.
+    pub const fn workers(&self) -> u64 {
+        1 << self.worker_bits
+    }
+
+    /// The largest tick that fits the time field.
+    pub const fn ticks_max(&self) -> u64 {
+        ones(self.time.bits)
+    }
+
+    /// The fields, highest first.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// The first time whose tick no longer fits the time field.
+    pub fn end(&self) -> Timestamp {
+        self.time_of(self.ticks_max().saturating_add(1))
+    }
+
+    /// The tick that contains `time`, rounded down.
+    ///
+    /// # Errors
+    /// `time` lies before the epoch or past the last tick.
+    ///
+    /// ```
+    /// use mintage::{Timestamp, preset};
+    /// let twitter = preset("twitter").expect("a preset").layout();
+    /// let epoch = 1_288_834_974_657;
+    /// assert_eq!(twitter.tick_at(Timestamp::from_unix_millis(epoch + 7))?, 7);
+    /// assert!(twitter.tick_at(Timestamp::from_unix_millis(epoch - 1)).is_err());
+    /// # Ok::<(), mintage::LayoutError>(())
+    /// ```
+    pub fn tick_at(&self, time: Timestamp) -> Result<u64, LayoutError> {
+        match self.whole_tick(time) {
+            Some(tick) if tick <= self.ticks_max() => Ok(tick),
+            Some(_) => Err(LayoutError::PastEnd {
+                layout: self.name.clone().into(),
+                time,
+                end: self.end(),
+            }),
+            None => Err(LayoutError::BeforeEpoch {
+                layout: self.name.clone().into(),
+                time,
+                epoch: self.epoch,
+            }),
+        }
+    }
+
+    /// The tick of `time`, which may be past the field's end; `None` before the epoch.
+    #[inline]
+    pub(crate) fn whole_tick(&self, time: Timestamp) -> Option<u64> {
+        let elapsed = time.unix_nanos() - self.epoch.unix_nanos();
+        match u64::try_from(elapsed) {
+            // 584 years of nanoseconds: the common case costs one 64-bit division.
+            Ok(elapsed) => Some(elapsed / self.tick_ns),
+            Err(_) if elapsed < 0 => None,
+            Err(_) => Some(u64::try_from(elapsed / i128::from(self.tick_ns)).unwrap_or(u64::MAX)),
+        }
+    }
+
+    /// When `tick` begins.
+    pub fn time_of(&self, tick: u64) -> Timestamp {
+        Timestamp::from_unix_nanos(self.epoch.unix_nanos() + i128::from(tick) * i128::from(self.tick_ns))
+    }
+
+    /// The id of these three numbers.
+    ///
+    /// # Errors
+    /// One of them does not fit its field.
+    pub fn pack(&self, tick: u64, worker: u64, sequence: u64) -> Result<u64, LayoutError> {
+        for (what, value, bits) in [
+            ("tick", tick, self.time.bits),
+            ("worker id", worker, self.worker_bits),
+            ("sequence", sequence, self.sequence.bits),
+        ] {
+            if value > ones(bits) {
+                return Err(LayoutError::TooLarge {
+                    layout: self.name.clone().into(),
+                    what,
+                    value,
+                    bits,
+                });
+            }
+        }
+        Ok(self.place(tick, sequence) | self.fixed_bits(worker))
+    }
+
+    /// The numbers in an id.
+    ///
+    /// # Errors
+    /// `id` has bits outside the fields, or a constant field holds something else.
+    ///
+    /// ```
+    /// use mintage::{Parts, preset};
+    /// let twitter = preset("twitter").expect("a preset").layout();
+    /// let parts = twitter.unpack(1_541_815_603_606_036_480)?;
+    /// assert_eq!(parts, Parts { tick: 367_597_485_448, worker: 378, sequence: 0 });
+    /// # Ok::<(), mintage::LayoutError>(())
+    /// ```
+    pub fn unpack(&self, id: u64) -> Result<Parts, LayoutError> {
+        let foreign = || LayoutError::NotOfLayout {
+            layout: self.name.clone().into(),
+            id,
+        };
+        if id > ones(self.bits) {
+            return Err(foreign());
+        }
+        let mut parts = Parts {
+            tick: 0,
+            worker: 0,
+            sequence: 0,
+        };
+        for field in &self.fields {
+            let value = field.of(id);
+            match field.role {
+                Role::Time => parts.tick = value,
+                Role::Worker => parts.worker = parts.worker << field.bits | value,
+                Role::Sequence => parts.sequence = value,
+                Role::Constant(constant) if constant != value => return Err(foreign()),
+                Role::Constant(_) => {}
+            }
+        }
+        Ok(parts)
+    }
+
+    /// A stable text of everything that decides which ids collide: widths, order, tick, epoch.
+    ///
+    /// Names do not enter, and neighbouring worker fields count as one: two layouts with one fingerprint make
+    /// the same ids.
+    ///
+    /// ```
+    /// use mintage::preset;
+    /// let twitter = preset("twitter").expect("a preset").layout();
+    /// assert_eq!(twitter.fingerprint(), "t41.w10.s12/1000000ns/1288834974657000000");
+    /// ```
+    pub fn fingerprint(&self) -> String {
+        let mut text = String::new();
+        let mut fields = self.fields.iter().peekable();
+        while let Some(field) = fields.next() {
+            let mut bits = field.bits;
+            if field.role == Role::Worker {
+                while let Some(next) = fields.next_if(|next| next.role == Role::Worker) {
+                    bits += next.bits;
+                }
+            }
+            if !text.is_empty() {
+                text.push('.');
+            }
+            let written = match field.role {
+                Role::Time => write!(text, "t{bits}"),
+                Role::Worker => write!(text, "w{bits}"),
+                Role::Sequence => write!(text, "s{bits}"),
+                Role::Constant(value) => write!(text, "c{bits}={value}"),
+            };
+            written.expect("a string takes every write");
+        }
+        write!(text, "/{}ns/{}", self.tick_ns, self.epoch.unix_nanos()).expect("a string takes every write");
+        text
+    }
+
+    /// Time and sequence in their places; both must fit.
+    #[inline]
+    pub(crate) fn place(&self, tick: u64, sequence: u64) -> u64 {
+        tick << self.time.shift | sequence << self.sequence.shift
+    }
+
+    /// The bits that are the same in every id of one worker, which must fit.
+    pub(crate) fn fixed_bits(&self, worker: u64) -> u64 {
+        let mut rest = worker;
+        let mut id = self.constants;
+        for field in self
+            .fields
+            .iter()
+            .rev()
+            .filter(|field| field.role == Role::Worker)
+        {
+            id |= (rest & field.max()) << field.shift;
+            rest >>= field.bits;
+        }
+        id
+    }
+}
+
+impl LayoutBuilder {
+    /// Sets the unit of the time field: a whole number of nanoseconds, at least 1.
+    pub fn tick(mut self, tick: Duration) -> Self {
+        self.tick = tick;
+        self
+    }
+
+    /// Sets the time of tick 0.
+    pub fn epoch(mut self, epoch: Timestamp) -> Self {
+        self.epoch = epoch;
+        self
+    }
+
+    /// Adds the time field below the fields so far.
+    pub fn time(self, name: impl Into<Cow<'static, str>>, bits: u32) -> Self {
+        self.field(name, bits, Role::Time)
+    }
+
+    /// Adds a worker field below the fields so far.
+    pub fn worker(self, name: impl Into<Cow<'static, str>>, bits: u32) -> Self {
+        self.field(name, bits, Role::Worker)
+    }
+
+    /// Adds the sequence field below the fields so far.
+    pub fn sequence(self, name: impl Into<Cow<'static, str>>, bits: u32) -> Self {
+        self.field(name, bits, Role::Sequence)
+    }
+
+    /// Adds a field below the fields so far.
+    pub fn field(mut self, name: impl Into<Cow<'static, str>>, bits: u32, role: Role) -> Self {
+        self.fields.push(Field {
+            name: name.into(),
+            bits,
+            shift: 0,
+            role,
+        });
+        self
+    }
+
+    /// Checks everything and makes the layout.
+    ///
+    /// # Errors
+    /// More than 64 bits in all; a field of no bits; not exactly one time and one sequence field; more than 32
+    /// worker or sequence bits; a constant too large for its field; a tick of zero or more than a day; an
+    /// empty or repeated field name.
+    pub fn build(self) -> Result<Layout, LayoutError> {
+        let invalid = |reason: String| LayoutError::Invalid {
+            layout: self.name.clone().into(),
+            reason,
+        };
+        let tick_ns = u64::try_from(self.tick.as_nanos()).unwrap_or(u64::MAX);
+        if tick_ns == 0 || tick_ns > TICK_MAX_NS {
+            return Err(invalid(alloc::format!(
+                "a tick of {:?}, allowed are 1 ns to 1 day",
+                self.tick
+            )));
+        }
+        let bits: u64 = self.fields.iter().map(|field| u64::from(field.bits)).sum();
+        if bits > 64 {
+            return Err(invalid(alloc::format!(
+                "its fields take {bits} bits, an id has 64"
+            )));
+        }
+        let mut fields = self.fields.clone();
+        let mut shift = bits as u32;
+        for field in &mut fields {
+            if field.bits == 0 || field.bits > 63 {
+                return Err(invalid(alloc::format!(
+                    "field {:?} has {} bits, allowed are 1 to 63",
+                    field.name,
+                    field.bits
+                )));
+            }
+            shift -= field.bits;
+            field.shift = shift;
+        }
+        for (i, field) in fields.iter().enumerate() {
+            if field.name.is_empty() || fields[..i].iter().any(|other| other.name == field.name) {
+                return Err(invalid(alloc::format!(
+                    "field name {:?} is empty or used twice",
+                    field.name
+                )));
+            }
+        }
+        let the_one = |role: Role, what: &str| {
+            let mut found = fields.iter().filter(|field| field.role == role);
+            match (found.next(), found.next()) {
+                (Some(field), None) => Ok(Slot {
+                    bits: field.bits,
+                    shift: field.shift,
+                }),
+                (None, _) => Err(invalid(alloc::format!("it has no {what} field"))),
+                _ => Err(invalid(alloc::format!("it has more than one {what} field"))),
+            }
+        };
+        let time = the_one(Role::Time, "time")?;
+        let sequence = the_one(Role::Sequence, "sequence")?;
+        let worker_bits = fields
+            .iter()
+            .filter(|f| f.role == Role::Worker)
+            .map(|f| f.bits)
+            .sum();
+        for (what, bits) in [("worker", worker_bits), ("sequence", sequence.bits)] {
+            if bits > 32 {
+                return Err(invalid(alloc::format!(
+                    "{bits} {what} bits, at most 32 are allowed"
+                )));
+            }
+        }
+        let mut constants = 0;
+        for field in &fields {
+            if let Role::Constant(value) = field.role {
+                if value > field.max() {
+                    return Err(invalid(alloc::format!(
+                        "constant {value} does not fit field {:?}: {} bits, largest is {}",
+                        field.name,
+                        field.bits,
+                        field.max()
+                    )));
+                }
+                constants |= value << field.shift;
+            }
+        }
+        Ok(Layout {
+            name: self.name,
+            fields,
+            tick_ns,
+            epoch: self.epoch,
+            bits: bits as u32,
+            time,
+            sequence,
+            worker_bits,
+            constants,
+        })
+    }
+}
+
+impl fmt::Display for LayoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid { layout, reason } => write!(f, "layout {layout:?} is not usable: {reason}"),
+            Self::TooLarge {
+                layout,
+                what,
+                value,
+                bits,
+            } => {
+                let max = ones(*bits);
+                write!(
+                    f,
+                    "{what} {value} does not fit layout {layout:?}: {bits} bits, largest is {max}"
+                )
+            }
+            Self::BeforeEpoch { layout, time, epoch } => write!(
+                f,
+                "time {} ns lies before the epoch of layout {layout:?}, {} ns",
+                time.unix_nanos(),
+                epoch.unix_nanos()
+            ),
+            Self::PastEnd { layout, time, end } => write!(
+                f,
+                "time {} ns does not fit layout {layout:?}, whose time field ends at {} ns",
+                time.unix_nanos(),
+                end.unix_nanos()
+            ),
+            Self::NotOfLayout { layout, id } => write!(f, "{id} is not an id of layout {layout:?}"),
+            Self::Generator { layout, reason } => {
+                write!(f, "cannot make a generator of layout {layout:?}: {reason}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for LayoutError {}
+
+/// The largest number of `bits` bits (0 to 64).
+pub(crate) const fn ones(bits: u32) -> u64 {
+    if bits == 0 { 0 } else { u64::MAX >> (64 - bits) }
+}
+
+/// One day: no known layout has a tick longer than a second.
+const TICK_MAX_NS: u64 = 86_400_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn twitter() -> Layout {
+        crate::preset("twitter").expect("a preset").layout()
+    }
+
+    #[track_caller]
+    fn check_refused(builder: LayoutBuilder, reason: &str) {
+        let error = builder.build().expect_err("the layout is not sound").to_string();
+        assert!(error.contains(reason), "{error}");
+    }
+
+    #[test]
+    fn unsound_layouts_are_refused_in_words() {
+        let ok = || {
+            Layout::builder("x")
+                .time("t", 41)
+                .worker("w", 10)
+                .sequence("s", 12)
+        };
+        assert!(ok().build().is_ok());
+        check_refused(ok().worker("more", 2), "take 65 bits");
+        check_refused(Layout::builder("x").sequence("s", 12), "no time field");
+        check_refused(ok().time("again", 1), "more than one time field");
+        check_refused(Layout::builder("x").time("t", 41), "no sequence field");
+        check_refused(Layout::builder("x").time("t", 0).sequence("s", 1), "has 0 bits");
+        check_refused(
+            Layout::builder("x").time("t", u32::MAX).sequence("s", u32::MAX),
+            "take 8589934590 bits",
+        );
+        check_refused(Layout::builder("x").time("t", 20).sequence("t", 1), "used twice");
+        check_refused(
+            Layout::builder("x").time("t", 20).sequence("s", 33),
+            "33 sequence bits",
+        );
+        check_refused(
+            Layout::builder("x")
+                .time("t", 20)
+                .worker("w", 33)
+                .sequence("s", 1),
+            "33 worker bits",
+        );
+        check_refused(ok().tick(Duration::ZERO), "a tick of 0ns");
+        check_refused(ok().tick(Duration::MAX), "a tick of");
+        check_refused(
+            Layout::builder("x")
+                .time("t", 41)
+                .sequence("s", 1)
+                .field("c", 2, Role::Constant(4)),
+            "constant 4 does not fit",
+        );
+    }
+
+    #[test]
+    fn ids_that_do_not_fit_are_errors() {
+        let layout = twitter();
+        let error = layout.pack(0, 1024, 0).expect_err("too large").to_string();
+        assert_eq!(
+            error,
+            r#"worker id 1024 does not fit layout "twitter": 10 bits, largest is 1023"#
+        );
+        assert!(layout.pack(1 << 41, 0, 0).is_err());
+        assert!(layout.pack(0, 0, 4096).is_err());
+        assert!(layout.unpack(1 << 63).is_err());
+        assert_eq!(layout.pack(layout.ticks_max(), 1023, 4095), Ok(u64::MAX >> 1));
+    }
+
+    #[test]
+    fn both_ends_of_time_are_exact() {
+        let layout = twitter();
+        let last = layout.time_of(layout.ticks_max());
+        assert_eq!(layout.tick_at(last), Ok((1 << 41) - 1));
+        assert_eq!(
+            layout.tick_at(layout.end().saturating_sub(Duration::from_nanos(1))),
+            Ok((1 << 41) - 1)
+        );
+        assert!(matches!(
+            layout.tick_at(layout.end()),
+            Err(LayoutError::PastEnd { .. })
+        ));
+        let before = layout.epoch().saturating_sub(Duration::from_nanos(1));
+        assert!(matches!(
+            layout.tick_at(before),
+            Err(LayoutError::BeforeEpoch { .. })
+        ));
+        assert!(
+            layout
+                .tick_at(Timestamp::from_unix_nanos(i64::MAX as i128 * 1000))
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn a_constant_field_is_set_and_checked() {
+        let layout = Layout::builder("tagged")
+            .field("tag", 3, Role::Constant(5))
+            .time("t", 40)
+            .sequence("s", 8)
+            .build()
+            .expect("a sound layout");
+        let id = layout.pack(1, 0, 2).expect("it fits");
+        assert_eq!(id, 5 << 48 | 1 << 8 | 2);
+        assert!(layout.unpack(id ^ 1 << 48).is_err());
+        assert_eq!(layout.fingerprint(), "c3=5.t40.s8/1000000ns/0");
+    }
+
+    proptest! {
+        #[test]
+        fn unpack_reads_back_what_pack_wrote(
+            tick in 0u64..1 << 39, worker in 0u64..1 << 13, sequence in 0u64..256, order in 0usize..6,
+        ) {
+            let mut builder = Layout::builder("any").tick(Duration::from_millis(10));
+            let fields = [("t", 39, Role::Time), ("s", 8, Role::Sequence), ("a", 6, Role::Worker)];
+            for i in 0..3 {
+                let (name, bits, role) = fields[(order + i * (1 + order / 3)) % 3];
+                builder = builder.field(name, bits, role);
+            }
+            let layout = builder.worker("b", 7).build().expect("a sound layout");
+            let id = layout.pack(tick, worker, sequence).expect("it fits");
+            prop_assert_eq!(layout.unpack(id), Ok(Parts { tick, worker, sequence }));
+            prop_assert_eq!(layout.tick_at(layout.time_of(tick)), Ok(tick));
+        }
+    }
+}

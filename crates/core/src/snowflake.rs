@@ -1,0 +1,608 @@
+//! One shared generator over any layout, its whole state in one atomic word.
+
+use alloc::sync::Arc;
+use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+
+use crate::layout::{Layout, LayoutError};
+use crate::time::Timestamp;
+
+/// The part of id-time that a generator may mint in: one worker, ticks from `from_tick` up to, not including,
+/// `until_tick`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Window {
+    /// The worker id.
+    pub worker: u64,
+    /// The first tick it may mint in.
+    pub from_tick: u64,
+    /// The first tick it may no longer mint in; at most one past the layout's largest tick.
+    pub until_tick: u64,
+}
+
+/// Mints ids of one layout for one worker. Thread-safe, strictly increasing over all callers, never waits.
+///
+/// The state is one atomic word, `tick << sequence_bits | sequence`, the place of the next id. A tick whose
+/// sequence is used up carries into the next *logical* tick, at most `max_ahead` ticks ahead of the clock; a
+/// clock that goes back is held at the last tick minted in. A forked child is refused.
+pub struct Snowflake {
+    layout: Arc<Layout>,
+    worker: u64,
+    /// The bits that every id of this worker has.
+    fixed: u64,
+    max_ahead: u64,
+    /// The place of the next id, or [`CLOSED`] and above.
+    word: AtomicU64,
+    /// The first tick that must not be minted in; only grows.
+    until: AtomicU64,
+    #[cfg(feature = "std")]
+    made_in: u64,
+}
+
+/// Why no id was minted. Nothing was issued; what to do is in the text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum MintError {
+    /// The reserved window is used up; it must be renewed first.
+    WindowEnd {
+        /// The first tick outside the window.
+        until_tick: u64,
+    },
+    /// The next id would lie further ahead of the clock than allowed.
+    TooFarAhead {
+        /// How many ticks to wait.
+        ticks: u64,
+    },
+    /// The layout's time field has run out; ids of this layout are over.
+    TimeFieldFull,
+    /// The generator has been closed.
+    Closed,
+    /// The clock stands before the layout's epoch.
+    BeforeEpoch,
+    /// This process is a forked child of the one that made the generator.
+    Forked,
+}
+
+impl Snowflake {
+    /// A generator for the ticks of `window`, running at most `max_ahead_ticks` ahead of the clock.
+    ///
+    /// # Errors
+    /// The worker does not fit the layout; the window is empty or reaches past the time field;
+    /// `max_ahead_ticks` is less than 2.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use mintage::{Snowflake, Timestamp, Window, preset};
+    /// let layout = Arc::new(preset("twitter").expect("a preset").layout());
+    /// let window = Window { worker: 7, from_tick: 1000, until_tick: 2000 };
+    /// let generator = Snowflake::new(layout.clone(), window, 2)?;
+    /// let id = generator.mint(layout.time_of(1500))?;
+    /// assert_eq!(layout.unpack(id)?.tick, 1500);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(layout: Arc<Layout>, window: Window, max_ahead_ticks: u64) -> Result<Self, LayoutError> {
+        // Also the check that the worker fits.
+        layout.pack(0, window.worker, 0)?;
+        let refused = |reason| LayoutError::Generator {
+            layout: layout.name().into(),
+            reason,
+        };
+        let Window {
+            from_tick,
+            until_tick,
+            ..
+        } = window;
+        if from_tick >= until_tick {
+            return Err(refused(alloc::format!(
+                "the window from tick {from_tick} until {until_tick} is empty"
+            )));
+        }
+        let end = end_tick(&layout);
+        if until_tick > end {
+            return Err(refused(alloc::format!(
+                "the window ends at tick {until_tick}, past the end of the time field at {end}"
+            )));
+        }
+        if max_ahead_ticks < 2 {
+            return Err(refused(alloc::format!(
+                "max_ahead of {max_ahead_ticks} ticks, at least 2 are needed"
+            )));
+        }
+        Ok(Snowflake {
+            worker: window.worker,
+            fixed: layout.fixed_bits(window.worker),
+            max_ahead: max_ahead_ticks,
+            word: AtomicU64::new(from_tick << layout.sequence_bits()),
+            until: AtomicU64::new(until_tick),
+            #[cfg(feature = "std")]
+            made_in: crate::fork::fork_generation(),
+            layout,
+        })
+    }
+
+    /// A generator without a reservation: nothing but you keeps its ids unique.
+    ///
+    /// It runs at most 5 s (at least 2 ticks) ahead of the clock. Know what is missing:
+    ///
+    /// - a **second process** (or a second generator) with the same worker id repeats its ids;
+    /// - a **restart** within the lead over the clock, or after the clock went back, repeats ids;
+    /// - a **clock step** back is held while the process lives, and forgotten when it ends.
+    ///
+    /// # Errors
+    /// The worker does not fit the layout.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use mintage::{Clock, Snowflake, SystemClock, preset};
+    /// let layout = Arc::new(preset("twitter").expect("a preset").layout());
+    /// let generator = Snowflake::unguarded(layout, 7)?;
+    /// let (a, b) = (generator.mint(SystemClock.now())?, generator.mint(SystemClock.now())?);
+    /// assert!(a < b);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn unguarded(layout: Arc<Layout>, worker: u64) -> Result<Self, LayoutError> {
+        let ahead = (UNGUARDED_AHEAD.as_nanos() / layout.tick().as_nanos()) as u64;
+        let window = Window {
+            worker,
+            from_tick: 0,
+            until_tick: end_tick(&layout),
+        };
+        Self::new(layout, window, ahead.max(2))
+    }
+
+    /// Mints one id at the time `now`.
+    ///
+    /// # Errors
+    /// As [`Self::mint_many`].
+    #[inline]
+    pub fn mint(&self, now: Timestamp) -> Result<u64, MintError> {
+        let (first, _) = self.reserve(now, 1)?;
+        Ok(self.id_at(first))
+    }
+
+    /// Fills the front of `out` with ids, strictly increasing over all callers, and returns how many: at least
+    /// one, fewer than asked at the end of the window or of `max_ahead`; 0 only if `out` is empty.
+    ///
+    /// # Errors
+    /// No id could be minted; nothing was issued.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use mintage::{Snowflake, preset};
+    /// let layout = Arc::new(preset("twitter").expect("a preset").layout());
+    /// let generator = Snowflake::unguarded(layout.clone(), 7)?;
+    /// let mut ids = [0; 5000]; // more than one millisecond holds: carries into the next
+    /// assert_eq!(generator.mint_many(layout.time_of(1), &mut ids)?, 5000);
+    /// assert!(ids.is_sorted());
+    /// assert_eq!(layout.unpack(ids[4999])?.tick, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn mint_many(&self, now: Timestamp, out: &mut [u64]) -> Result<usize, MintError> {
+        if out.is_empty() {
+            return Ok(0);
+        }
+        let (first, count) = self.reserve(now, (out.len() as u64).min(BATCH_MAX))?;
+        for (place, id) in (first..).zip(&mut out[..count as usize]) {
+            *id = self.id_at(place);
+        }
+        Ok(count as usize)
+    }
+
+    /// Moves the end of the window to `until_tick`; an earlier end than the present one changes nothing.
+    ///
+    /// Call it only after the longer window was durably reserved. An end past the time field counts as its end.
+    pub fn extend(&self, until_tick: u64) {
+        self.until
+            .fetch_max(until_tick.min(end_tick(&self.layout)), Ordering::Relaxed);
+    }
+
+    /// Ends minting for good and returns the first tick that was never minted in.
+    ///
+    /// One swap: a mint that began before it finishes with an id below the returned tick, every later one is
+    /// refused. Closing again returns the end of the window, which is always safe.
+    pub fn close(&self) -> u64 {
+        let until = self.until.load(Ordering::Relaxed);
+        let word = self.word.swap(CLOSED, Ordering::AcqRel);
+        if word >= CLOSED {
+            return until;
+        }
+        let bits = self.layout.sequence_bits();
+        // Refused takes may have pushed the word past the window; nothing was minted there.
+        word.div_ceil(1 << bits).min(until)
+    }
+
+    /// The worker id.
+    pub fn worker(&self) -> u64 {
+        self.worker
+    }
+
+    /// The first tick that must not be minted in.
+    pub fn until_tick(&self) -> u64 {
+        self.until.load(Ordering::Relaxed)
+    }
+
+    /// The layout.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Takes up to `want` places at `now`; returns the first and how many.
+    #[inline]
+    fn reserve(&self, now: Timestamp, want: u64) -> Result<(u64, u64), MintError> {
+        let tick = self.layout.whole_tick(now).ok_or(MintError::BeforeEpoch)?;
+        self.reserve_at_tick(tick, want)
+    }
+
+    /// Rule W4: look first and refuse without adding, then add, then check what the add gave.
+    #[inline]
+    fn reserve_at_tick(&self, tick: u64, want: u64) -> Result<(u64, u64), MintError> {
+        #[cfg(feature = "std")]
+        if crate::fork::fork_generation() != self.made_in {
+            return Err(MintError::Forked);
+        }
+        let bits = self.layout.sequence_bits();
+        let until = self.until.load(Ordering::Relaxed);
+        // The first tick that is out of reach, and its place. `until` never exceeds 2^62 >> bits, so this
+        // cannot overflow whatever `tick` is.
+        let reach = tick.saturating_add(self.max_ahead).saturating_add(1).min(until);
+        let limit = reach << bits;
+        let begin = tick.min(until) << bits;
+        let seen = self.word.load(Ordering::Relaxed);
+        if seen >= limit || begin >= limit {
+            return Err(self.refusal(seen.max(begin), tick, until));
+        }
+        if seen < begin {
+            self.word.fetch_max(begin, Ordering::Relaxed);
+        }
+        // Adding less than `limit` keeps the word far below 2^64 under any number of threads.
+        let want = want.min(limit - seen.max(begin));
+        let first = self.word.fetch_add(want, Ordering::AcqRel);
+        if first >= limit {
+            return Err(self.refusal(first, tick, until));
+        }
+        Ok((first, want.min(limit - first)))
+    }
+
+    #[cold]
+    fn refusal(&self, word: u64, tick: u64, until: u64) -> MintError {
+        let bits = self.layout.sequence_bits();
+        if word >= CLOSED {
+            return MintError::Closed;
+        }
+        if word >= until << bits {
+            return if until == end_tick(&self.layout) {
+                MintError::TimeFieldFull
+            } else {
+                MintError::WindowEnd { until_tick: until }
+            };
+        }
+        let reach = tick.saturating_add(self.max_ahead);
+        MintError::TooFarAhead {
+            ticks: (word >> bits).saturating_sub(reach).max(1),
+        }
+    }
+
+    #[inline]
+    fn id_at(&self, place: u64) -> u64 {
+        let bits = self.layout.sequence_bits();
+        self.layout
+            .place(place >> bits, place & crate::layout::ones(bits))
+            | self.fixed
+    }
+}
+
+impl fmt::Debug for Snowflake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snowflake")
+            .field("layout", &self.layout.name())
+            .field("worker", &self.worker)
+            .field("until_tick", &self.until_tick())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for MintError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WindowEnd { until_tick } => {
+                write!(
+                    f,
+                    "the reserved window ends at tick {until_tick}; it must be renewed first"
+                )
+            }
+            Self::TooFarAhead { ticks } => {
+                write!(f, "minting runs too far ahead of the clock; wait {ticks} ticks")
+            }
+            Self::TimeFieldFull => f.write_str("the layout's time field is full; move to another layout"),
+            Self::Closed => f.write_str("the generator is closed"),
+            Self::BeforeEpoch => f.write_str("the clock stands before the layout's epoch; set the clock"),
+            Self::Forked => {
+                f.write_str("this process is a fork of the one that made the generator; make a new one here")
+            }
+        }
+    }
+}
+
+impl core::error::Error for MintError {}
+
+/// The first tick no generator of `layout` mints in.
+///
+/// One past the largest tick, and never so late that a place would need more than 62 bits: only layouts whose
+/// time and sequence take 63 or 64 bits are cut short, and those have room for centuries.
+fn end_tick(layout: &Layout) -> u64 {
+    let room = 1 << (62 - layout.sequence_bits());
+    (layout.ticks_max()).saturating_add(1).min(room)
+}
+
+/// A word at or above this means closed. Places stay below 2^62, and adds to a closed word stay below 2^64.
+const CLOSED: u64 = 1 << 63;
+
+/// Ids per reservation: with this and 2^30 threads the word cannot reach [`CLOSED`] by adding alone.
+const BATCH_MAX: u64 = 1 << 32;
+
+/// How far an unguarded generator may run ahead of the clock.
+const UNGUARDED_AHEAD: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+    use std::vec::Vec;
+
+    use super::*;
+
+    fn twitter() -> Arc<Layout> {
+        Arc::new(crate::preset("twitter").expect("a preset").layout())
+    }
+
+    fn generator(from_tick: u64, until_tick: u64, ahead: u64) -> Snowflake {
+        Snowflake::new(
+            twitter(),
+            Window {
+                worker: 3,
+                from_tick,
+                until_tick,
+            },
+            ahead,
+        )
+        .expect("a sound window")
+    }
+
+    fn tick_of(g: &Snowflake, id: u64) -> u64 {
+        g.layout().unpack(id).expect("an id of the layout").tick
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_is_held() {
+        let g = generator(0, 1 << 40, 10_000_000);
+        let at = |tick| g.layout().time_of(tick);
+        let mut last = g.mint(at(5_000_000)).expect("an id");
+        for back in [1, 1000, 3_600_000] {
+            let id = g.mint(at(5_000_000 - back)).expect("an id");
+            assert!(id > last);
+            assert_eq!(tick_of(&g, id), 5_000_000);
+            last = id;
+        }
+        assert_eq!(tick_of(&g, g.mint(at(5_000_001)).expect("an id")), 5_000_001);
+    }
+
+    #[test]
+    fn a_full_tick_carries_and_stops_at_max_ahead() {
+        let g = generator(0, 1 << 40, 2);
+        let now = g.layout().time_of(10);
+        let mut ids = Vec::new();
+        let error = loop {
+            match g.mint(now) {
+                Ok(id) => ids.push(id),
+                Err(e) => break e,
+            }
+        };
+        assert_eq!(ids.len(), 3 * 4096);
+        assert!(ids.is_sorted_by(|a, b| a < b));
+        assert_eq!(error, MintError::TooFarAhead { ticks: 1 });
+        assert!(g.mint(g.layout().time_of(11)).is_ok());
+    }
+
+    #[test]
+    fn nothing_is_minted_outside_the_window() {
+        let g = generator(10, 12, 1000);
+        let early = g.mint(g.layout().time_of(0)).expect("within max_ahead");
+        assert_eq!(tick_of(&g, early), 10);
+        let mut out = [0; 10_000];
+        let n = g
+            .mint_many(g.layout().time_of(10), &mut out)
+            .expect("ids are left");
+        assert_eq!(n, 2 * 4096 - 1);
+        assert!(out[..n].iter().all(|id| (10..12).contains(&tick_of(&g, *id))));
+        let end = Err(MintError::WindowEnd { until_tick: 12 });
+        assert_eq!(g.mint(g.layout().time_of(10)), end);
+        assert_eq!(
+            g.mint(g.layout().time_of(500)),
+            end,
+            "also when the clock is past the window"
+        );
+        g.extend(11);
+        assert_eq!(g.mint(g.layout().time_of(10)), end, "an extension never shortens");
+        g.extend(14);
+        assert_eq!(tick_of(&g, g.mint(g.layout().time_of(10)).expect("extended")), 12);
+    }
+
+    #[test]
+    fn a_start_far_ahead_of_the_clock_says_how_long_to_wait() {
+        let g = generator(1000, 2000, 5);
+        assert_eq!(
+            g.mint(g.layout().time_of(900)),
+            Err(MintError::TooFarAhead { ticks: 95 })
+        );
+        assert!(g.mint(g.layout().time_of(995)).is_ok());
+    }
+
+    #[test]
+    fn close_returns_the_first_tick_never_minted_in() {
+        let fresh = generator(10, 20, 2);
+        assert_eq!(fresh.close(), 10);
+        let used = generator(10, 20, 2);
+        used.mint(used.layout().time_of(12)).expect("an id");
+        assert_eq!(used.close(), 13);
+        assert_eq!(used.mint(used.layout().time_of(15)), Err(MintError::Closed));
+        assert_eq!(used.close(), 20);
+        let full = generator(10, 11, 2);
+        let mut out = [0; 5000];
+        assert_eq!(full.mint_many(full.layout().time_of(10), &mut out), Ok(4096));
+        assert_eq!(full.close(), 11);
+    }
+
+    #[test]
+    fn the_end_of_the_time_field_is_an_error_and_not_a_wrap() {
+        let layout = twitter();
+        let g = Snowflake::unguarded(layout.clone(), 1023).expect("the worker fits");
+        let last = layout.time_of(layout.ticks_max());
+        let mut out = [0; 5000];
+        assert_eq!(g.mint_many(last, &mut out), Ok(4096));
+        assert_eq!(out[4095], u64::MAX >> 1);
+        assert_eq!(g.mint(last), Err(MintError::TimeFieldFull));
+        assert_eq!(g.mint(layout.end()), Err(MintError::TimeFieldFull));
+        let before = layout.epoch().saturating_sub(Duration::from_nanos(1));
+        assert_eq!(g.mint(before), Err(MintError::BeforeEpoch));
+    }
+
+    #[test]
+    fn a_layout_of_64_bits_without_workers_works() {
+        let layout = Layout::builder("tso")
+            .time("physical", 46)
+            .sequence("logical", 18)
+            .build();
+        let layout = Arc::new(layout.expect("a sound layout"));
+        let g = Snowflake::unguarded(layout.clone(), 0).expect("worker 0 fits");
+        let id = g
+            .mint(Timestamp::from_unix_millis(1_700_000_000_000))
+            .expect("an id");
+        assert_eq!(id, 1_700_000_000_000 << 18);
+        assert!(Snowflake::unguarded(layout, 1).is_err());
+    }
+
+    #[test]
+    fn refused_settings_say_why() {
+        let check = |window, ahead, reason: &str| {
+            let error = Snowflake::new(twitter(), window, ahead)
+                .expect_err("not usable")
+                .to_string();
+            assert!(error.contains(reason), "{error}");
+        };
+        check(
+            Window {
+                worker: 1024,
+                from_tick: 0,
+                until_tick: 1,
+            },
+            2,
+            "largest is 1023",
+        );
+        check(
+            Window {
+                worker: 0,
+                from_tick: 5,
+                until_tick: 5,
+            },
+            2,
+            "is empty",
+        );
+        check(
+            Window {
+                worker: 0,
+                from_tick: 0,
+                until_tick: 1 << 42,
+            },
+            2,
+            "past the end",
+        );
+        check(
+            Window {
+                worker: 0,
+                from_tick: 0,
+                until_tick: 10,
+            },
+            1,
+            "at least 2",
+        );
+    }
+
+    #[test]
+    fn threads_share_one_generator_without_a_repeat() {
+        let g = generator(0, 1 << 40, 1 << 30);
+        let now = g.layout().time_of(100);
+        let mut all: Vec<u64> = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..64)
+                .map(|i| {
+                    let g = &g;
+                    scope.spawn(move || {
+                        let mut mine = Vec::new();
+                        let mut buffer = [0; 37];
+                        for _ in 0..200 {
+                            mine.push(g.mint(now).expect("an id"));
+                            let n = g.mint_many(now, &mut buffer[..i % 37]).expect("ids");
+                            mine.extend_from_slice(&buffer[..n]);
+                        }
+                        assert!(
+                            mine.is_sorted_by(|a, b| a < b),
+                            "strictly increasing in every thread"
+                        );
+                        mine
+                    })
+                })
+                .collect();
+            workers
+                .into_iter()
+                .flat_map(|w| w.join().expect("no panic"))
+                .collect()
+        });
+        let total = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), total);
+        let mut expected = 100 << 22 | 3 << 12;
+        assert_eq!(all[0], expected);
+        // Without a gap: every place was used.
+        for id in all {
+            assert_eq!(id, expected);
+            expected += 1;
+            if expected & 0xfff == 0 {
+                expected += (1 << 22) - 4096;
+            }
+        }
+    }
+
+    #[test]
+    fn closing_under_load_never_mints_at_or_past_the_returned_tick() {
+        for _ in 0..50 {
+            let g = generator(0, 1000, 999);
+            let highest = std::thread::scope(|scope| {
+                let minters: Vec<_> = (0..4)
+                    .map(|_| {
+                        let g = &g;
+                        scope.spawn(move || {
+                            let mut highest = 0;
+                            let mut out = [0; 100];
+                            for tick in 0..1000 {
+                                match g.mint_many(g.layout().time_of(tick), &mut out) {
+                                    Ok(n) => highest = out[n - 1],
+                                    Err(_) => break,
+                                }
+                            }
+                            highest
+                        })
+                    })
+                    .collect();
+                std::thread::yield_now();
+                let closed_at = g.close();
+                let highest = minters
+                    .into_iter()
+                    .map(|m| m.join().expect("no panic"))
+                    .max()
+                    .expect("four minters");
+                (closed_at, highest)
+            });
+            let (closed_at, highest) = highest;
+            assert!(tick_of(&g, highest) < closed_at || highest == 0);
+        }
+    }
+}
