@@ -14,11 +14,13 @@ mod counters;
 mod error;
 mod instance;
 mod ledger;
+pub mod local_snowflake;
 mod name;
 mod pool;
 mod runtime;
 mod sequence;
 mod settings;
+pub mod state_file;
 mod store;
 
 pub use clock::{AnchoredClock, ClockReport};

@@ -1,4 +1,5 @@
 //! Pools over the memory store: several ledgers, successors, exhaustion.
+#![allow(clippy::unwrap_used)]
 
 use std::collections::HashSet;
 use std::future::Future;

@@ -1,4 +1,5 @@
 //! Sequences over the memory store, several ledgers on one store, and over a store that fails.
+#![allow(clippy::unwrap_used)]
 #![allow(clippy::disallowed_methods)] // the tests bring their own threads
 
 use std::collections::HashSet;
