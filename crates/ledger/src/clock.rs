@@ -90,7 +90,11 @@ impl AnchoredClock {
     pub(crate) fn new(runtime: Arc<dyn Runtime>, floor: Option<Timestamp>, confirm: Duration) -> Self {
         let wall = runtime.wall();
         let start = floor.map_or(wall, |floor| floor.max(wall));
-        let line = Line { wall_ns: start.unix_nanos(), boot: runtime.boottime(), ppm: 0 };
+        let line = Line {
+            wall_ns: start.unix_nanos(),
+            boot: runtime.boottime(),
+            ppm: 0,
+        };
         AnchoredClock {
             runtime,
             line: ArcSwap::from_pointee(line),
@@ -135,31 +139,52 @@ impl AnchoredClock {
         if !far {
             let interval = LOOK_EVERY.as_nanos() as i128;
             let ppm = (offset * 1_000_000 / interval).clamp(-SLEW_PPM, SLEW_PPM);
-            self.line.store(Arc::new(Line { wall_ns: now, boot, ppm }));
+            self.line.store(Arc::new(Line {
+                wall_ns: now,
+                boot,
+                ppm,
+            }));
             watch.pending = None;
         } else {
-            let same = |p: &Pending| (p.offset_ns - offset).unsigned_abs() < Duration::from_secs(1).as_nanos();
-            let pending =
-                watch.pending.filter(same).unwrap_or(Pending { since: boot, offset_ns: offset });
+            let same =
+                |p: &Pending| (p.offset_ns - offset).unsigned_abs() < Duration::from_secs(1).as_nanos();
+            let pending = watch.pending.filter(same).unwrap_or(Pending {
+                since: boot,
+                offset_ns: offset,
+            });
             let stood = boot.saturating_sub(pending.since);
             if self.runtime.clock_synchronised() == Some(true) || stood >= self.confirm {
                 tracing::warn!(offset_ms = offset / 1_000_000, "following the wall clock's step");
-                self.line.store(Arc::new(Line { wall_ns: wall, boot, ppm: 0 }));
+                self.line.store(Arc::new(Line {
+                    wall_ns: wall,
+                    boot,
+                    ppm: 0,
+                }));
                 self.epoch.fetch_add(1, Ordering::AcqRel);
                 watch.pending = None;
                 offset_left = 0;
             } else {
                 // Rate 1 while it stands: neither follow nor drift.
-                self.line.store(Arc::new(Line { wall_ns: now, boot, ppm: 0 }));
+                self.line.store(Arc::new(Line {
+                    wall_ns: now,
+                    boot,
+                    ppm: 0,
+                }));
                 watch.pending = Some(pending);
             }
         }
         let left = watch.pending.map_or(Duration::ZERO, |p| {
-            self.confirm.saturating_sub(boot.saturating_sub(p.since)).max(Duration::from_millis(1))
+            self.confirm
+                .saturating_sub(boot.saturating_sub(p.since))
+                .max(Duration::from_millis(1))
         });
-        self.unconfirmed_ms.store(u64::try_from(left.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.unconfirmed_ms.store(
+            u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
+            Ordering::Relaxed,
+        );
         watch.last_offset_ns = offset_left;
         watch.looked = true;
-        self.offset_ns.store(i64::try_from(offset_left).unwrap_or(i64::MAX), Ordering::Relaxed);
+        self.offset_ns
+            .store(i64::try_from(offset_left).unwrap_or(i64::MAX), Ordering::Relaxed);
     }
 }

@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Upper bounds of the buckets of [`Counters::reserve_buckets`], in microseconds.
-pub const RESERVE_BUCKETS_US: [u64; 10] = [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 100_000, 1_000_000, 5_000_000];
+pub const RESERVE_BUCKETS_US: [u64; 10] = [
+    100, 250, 500, 1_000, 2_500, 5_000, 10_000, 100_000, 1_000_000, 5_000_000,
+];
 
 /// Counters of one ledger.
 #[derive(Debug, Default)]
@@ -27,7 +29,10 @@ impl Counters {
     /// Counts one reservation.
     pub(crate) fn reserved(&self, took: Duration) {
         let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let bucket = RESERVE_BUCKETS_US.iter().position(|bound| us <= *bound).unwrap_or(RESERVE_BUCKETS_US.len());
+        let bucket = RESERVE_BUCKETS_US
+            .iter()
+            .position(|bound| us <= *bound)
+            .unwrap_or(RESERVE_BUCKETS_US.len());
         self.reserve_buckets[bucket].fetch_add(1, Ordering::Relaxed);
         self.reserve_us.fetch_add(us, Ordering::Relaxed);
         self.store_up.store(1, Ordering::Relaxed);

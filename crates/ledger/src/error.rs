@@ -112,9 +112,10 @@ impl LedgerError {
     /// What a store error means for the caller of a ledger operation.
     pub(crate) fn from_store(error: StoreError) -> Self {
         match error.kind {
-            StoreErrorKind::Unavailable => {
-                LedgerError::Unavailable { message: error.message, retry_after_s: RETRY_AFTER_S }
-            }
+            StoreErrorKind::Unavailable => LedgerError::Unavailable {
+                message: error.message,
+                retry_after_s: RETRY_AFTER_S,
+            },
             StoreErrorKind::Stopped | StoreErrorKind::Corrupt | StoreErrorKind::Foreign => {
                 LedgerError::Stopped(error)
             }

@@ -17,6 +17,8 @@ const BACKOFF_MIN: Duration = Duration::from_millis(100);
 const BACKOFF_MAX: Duration = Duration::from_secs(60);
 /// Random workers that are tried when a page shows no free one.
 const RANDOM_TRIES: usize = 16;
+/// Renewals of unknown outcome that are remembered; one that is forgotten costs the window, nothing more.
+const ATTEMPTS_MAX: usize = 64;
 /// No clock is right that reads earlier than this: 2026-11-01, when this was written (protocol W6).
 const NOT_BEFORE: Timestamp = Timestamp::from_unix_millis(1_793_491_200_000);
 /// How far behind the newest stored wall clock a node's own may be.
@@ -32,8 +34,8 @@ struct Holding {
     from: u64,
     clock_epoch: u64,
     generator: Arc<Snowflake>,
-    /// A renewal of unknown outcome: its token and end.
-    attempt: Option<(u128, u64)>,
+    /// Renewals of unknown outcome from this version: their tokens and ends.
+    attempts: Vec<(u128, u64)>,
 }
 
 /// An acquisition of unknown outcome.
@@ -65,7 +67,10 @@ impl Pool {
                 },
                 None => match self.acquire(&mut unknown).await {
                     Ok(held) => {
-                        self.context.counters.windows_acquired.fetch_add(1, Ordering::Relaxed);
+                        self.context
+                            .counters
+                            .windows_acquired
+                            .fetch_add(1, Ordering::Relaxed);
                         self.generator.store(Some(Arc::clone(&held.generator)));
                         holding = Some(held);
                         backoff = BACKOFF_MIN;
@@ -115,7 +120,11 @@ impl Pool {
     }
 
     fn age_ticks(&self) -> u64 {
-        let age = self.context.runtime.boottime().saturating_sub(self.context.started);
+        let age = self
+            .context
+            .runtime
+            .boottime()
+            .saturating_sub(self.context.started);
         u64::try_from(age.as_nanos() / self.layout.tick().as_nanos().max(1)).unwrap_or(u64::MAX)
     }
 
@@ -131,7 +140,9 @@ impl Pool {
                 retry_after_s: 60,
             });
         }
-        self.layout.tick_at(now).map_err(|_| LedgerError::TimeFieldFull { name: self.name.clone() })
+        self.layout.tick_at(now).map_err(|_| LedgerError::TimeFieldFull {
+            name: self.name.clone(),
+        })
     }
 
     fn body(&self, from: u64) -> WindowBody {
@@ -170,7 +181,10 @@ impl Pool {
             let behind = newest.saturating_sub(self.context.clock.now().unix_millis());
             if behind > BEHIND_MAX.as_millis() as i64 {
                 return Err(LedgerError::Unavailable {
-                    message: format!("the clock is {} s behind the newest stored one: set the clock", behind / 1000),
+                    message: format!(
+                        "the clock is {} s behind the newest stored one: set the clock",
+                        behind / 1000
+                    ),
                     retry_after_s: 60,
                 });
             }
@@ -185,11 +199,16 @@ impl Pool {
         for _ in 0..RANDOM_TRIES.min(usize::try_from(self.layout.workers()).unwrap_or(usize::MAX)) {
             let worker = self.random_below(self.layout.workers());
             let key = window::key(self.name.as_str(), worker);
-            let found = self.context.store.get(&key).await.map_err(LedgerError::from_store)?;
-            if found.as_ref().is_none_or(|found| found.value.mark <= now) {
-                if let Some(held) = self.try_worker(worker, found, now, unknown).await? {
-                    return Ok(held);
-                }
+            let found = self
+                .context
+                .store
+                .get(&key)
+                .await
+                .map_err(LedgerError::from_store)?;
+            if found.as_ref().is_none_or(|found| found.value.mark <= now)
+                && let Some(held) = self.try_worker(worker, found, now, unknown).await?
+            {
+                return Ok(held);
             }
         }
         let mut passed = survey.passed;
@@ -204,13 +223,17 @@ impl Pool {
             return Err(self.no_worker(1));
         };
         let ahead = found.value.mark.saturating_sub(now);
-        if ahead <= self.lengths.max_ahead {
-            if let Some(held) = self.try_worker(worker, Some(found), now, unknown).await? {
-                return Ok(held);
-            }
+        if ahead <= self.lengths.max_ahead
+            && let Some(held) = self.try_worker(worker, Some(found), now, unknown).await?
+        {
+            return Ok(held);
         }
         let wait_ns = u128::from(ahead) * self.layout.tick().as_nanos();
-        Err(self.no_worker(u64::try_from(wait_ns / 1_000_000_000).unwrap_or(u64::MAX).saturating_add(1)))
+        Err(self.no_worker(
+            u64::try_from(wait_ns / 1_000_000_000)
+                .unwrap_or(u64::MAX)
+                .saturating_add(1),
+        ))
     }
 
     fn no_worker(&self, retry_after_s: u64) -> LedgerError {
@@ -229,14 +252,24 @@ impl Pool {
         let pool = self.name.as_str();
         let workers = self.layout.workers();
         let page = u64::from(SCAN_LIMIT_MAX);
-        let first = if workers > page { self.random_below(workers - page) } else { 0 };
+        let first = if workers > page {
+            self.random_below(workers - page)
+        } else {
+            0
+        };
         let after = first.checked_sub(1).map(|worker| window::key(pool, worker));
         let prefix = window::prefix(pool);
-        let found = self.context.store.scan(&prefix, after.as_ref(), SCAN_LIMIT_MAX).await;
+        let found = self
+            .context
+            .store
+            .scan(&prefix, after.as_ref(), SCAN_LIMIT_MAX)
+            .await;
         let found = found.map_err(LedgerError::from_store)?;
         let full = found.len() == usize::from(SCAN_LIMIT_MAX);
-        let records: Vec<(u64, Versioned)> =
-            found.into_iter().filter_map(|(key, found)| Some((window::worker_of(&key)?, found))).collect();
+        let records: Vec<(u64, Versioned)> = found
+            .into_iter()
+            .filter_map(|(key, found)| Some((window::worker_of(&key)?, found)))
+            .collect();
         let last = match records.last() {
             Some((worker, _)) if full => *worker,
             _ => workers - 1,
@@ -262,7 +295,9 @@ impl Pool {
         // Protocol W2: the successor starts at the stored `until`.
         let from = stored_until.max(now);
         if from > self.layout.ticks_max() {
-            return Err(LedgerError::TimeFieldFull { name: self.name.clone() });
+            return Err(LedgerError::TimeFieldFull {
+                name: self.name.clone(),
+            });
         }
         let until = self.clip(from.saturating_add(self.lengths.at_age(self.age_ticks())));
         let token = fresh_token(&*self.context.runtime);
@@ -270,9 +305,16 @@ impl Pool {
         let value = self.body(from).value(until, token);
         let expected = found.map(|found| found.version);
         let begun = self.context.runtime.boottime();
-        match self.context.store.compare_and_set(&key, expected, value.clone(), Marks::NeverLower).await {
+        match self
+            .context
+            .store
+            .compare_and_set(&key, expected, value.clone(), Marks::NeverLower)
+            .await
+        {
             Ok(Cas::Done(version)) => {
-                self.context.counters.reserved(self.context.runtime.boottime().saturating_sub(begun));
+                self.context
+                    .counters
+                    .reserved(self.context.runtime.boottime().saturating_sub(begun));
                 self.hold(worker, from, &Versioned { value, version }).map(Some)
             }
             Ok(Cas::Lost(_)) => Ok(None),
@@ -295,19 +337,30 @@ impl Pool {
     fn check_layout(&self, worker: u64, found: &Versioned) -> Result<(), LedgerError> {
         let refuse = |why: String| {
             let message = format!("window {worker} of pool {}: {why}", self.name);
-            LedgerError::Stopped(StoreError::new(StoreErrorKind::Corrupt, Outcome::NotDone, message))
+            LedgerError::Stopped(StoreError::new(
+                StoreErrorKind::Corrupt,
+                Outcome::NotDone,
+                message,
+            ))
         };
         let body = WindowBody::read(found).map_err(|e| refuse(format!("its record makes no sense: {e}")))?;
         let ours = self.layout.fingerprint();
         if body.layout != ours {
-            return Err(refuse(format!("it was held with layout {}, this pool has {ours}", body.layout)));
+            return Err(refuse(format!(
+                "it was held with layout {}, this pool has {ours}",
+                body.layout
+            )));
         }
         Ok(())
     }
 
     fn hold(&self, worker: u64, from: u64, found: &Versioned) -> Result<Holding, LedgerError> {
         let until = found.value.mark;
-        let window = Window { worker, from_tick: from, until_tick: until };
+        let window = Window {
+            worker,
+            from_tick: from,
+            until_tick: until,
+        };
         let generator = Snowflake::new(Arc::clone(&self.layout), window, self.lengths.max_ahead)
             .map_err(|error| LedgerError::Invalid(error.to_string()))?;
         Ok(Holding {
@@ -317,7 +370,7 @@ impl Pool {
             from,
             clock_epoch: self.context.clock.epoch(),
             generator: Arc::new(generator),
-            attempt: None,
+            attempts: Vec::new(),
         })
     }
 
@@ -327,29 +380,44 @@ impl Pool {
             // The clock is of no use: mint on up to the acknowledged end.
             return true;
         };
-        let until = self.clip(now.saturating_add(self.lengths.at_age(self.age_ticks()))).max(held.until);
+        let until = self
+            .clip(now.saturating_add(self.lengths.at_age(self.age_ticks())))
+            .max(held.until);
         let token = fresh_token(&*self.context.runtime);
         let key = window::key(self.name.as_str(), held.worker);
         let value = self.body(held.from).value(until, token);
         let begun = self.context.runtime.boottime();
-        match self.context.store.compare_and_set(&key, Some(held.version), value, Marks::NeverLower).await {
+        match self
+            .context
+            .store
+            .compare_and_set(&key, Some(held.version), value, Marks::NeverLower)
+            .await
+        {
             Ok(Cas::Done(version)) => {
-                self.context.counters.reserved(self.context.runtime.boottime().saturating_sub(begun));
-                held.attempt = None;
+                self.context
+                    .counters
+                    .reserved(self.context.runtime.boottime().saturating_sub(begun));
+                held.attempts.clear();
                 self.extended(held, version, until);
                 true
             }
-            Ok(Cas::Lost(Some(found))) => match held.attempt.take() {
-                // An earlier renewal of ours had landed after all.
-                Some((token, until)) if token == found.value.token => {
-                    self.extended(held, found.version, until);
-                    true
+            Ok(Cas::Lost(Some(found))) => {
+                let landed = held
+                    .attempts
+                    .drain(..)
+                    .find(|(token, _)| *token == found.value.token);
+                match landed {
+                    // An earlier renewal of ours had landed after all.
+                    Some((_, until)) => {
+                        self.extended(held, found.version, until);
+                        true
+                    }
+                    None => {
+                        tracing::warn!(pool = %self.name, worker = held.worker, "window lost to another holder");
+                        false
+                    }
                 }
-                _ => {
-                    tracing::warn!(pool = %self.name, worker = held.worker, "window lost to another holder");
-                    false
-                }
-            },
+            }
             Ok(Cas::Lost(None)) => {
                 tracing::error!(pool = %self.name, worker = held.worker, "the window's record vanished");
                 false
@@ -359,7 +427,8 @@ impl Pool {
                 tracing::warn!(pool = %self.name, %error, "could not renew the window");
                 if error.outcome == Outcome::Unknown {
                     // Used only once it is known to have landed; retried from the same version.
-                    held.attempt = Some((token, until));
+                    held.attempts.truncate(ATTEMPTS_MAX - 1);
+                    held.attempts.insert(0, (token, until));
                 }
                 true
             }
@@ -377,12 +446,18 @@ impl Pool {
         self.generator.store(None);
         // Closed by one swap, then the last id is read; whatever happens now, the window is not used again.
         let unused_from = held.generator.close().max(held.from);
-        if !self.context.store.exclusive() || held.attempt.is_some() || unused_from >= held.until {
+        if !self.context.store.exclusive() || !held.attempts.is_empty() || unused_from >= held.until {
             return;
         }
         let key = window::key(self.name.as_str(), held.worker);
-        let value = self.body(held.from).value(unused_from, fresh_token(&*self.context.runtime));
-        let result = self.context.store.compare_and_set(&key, Some(held.version), value, Marks::GiveBack).await;
+        let value = self
+            .body(held.from)
+            .value(unused_from, fresh_token(&*self.context.runtime));
+        let result = self
+            .context
+            .store
+            .compare_and_set(&key, Some(held.version), value, Marks::GiveBack)
+            .await;
         if let Err(error) = result {
             tracing::warn!(pool = %self.name, %error, "could not give the window back");
         }

@@ -140,11 +140,18 @@ impl Pool {
                 }
                 Err(MintError::TooFarAhead { .. }) => {
                     return Err(LedgerError::Unavailable {
-                        message: format!("pool {} is asked for more ids than its layout has per second", self.name),
+                        message: format!(
+                            "pool {} is asked for more ids than its layout has per second",
+                            self.name
+                        ),
                         retry_after_s: 1,
                     });
                 }
-                Err(MintError::TimeFieldFull) => return Err(LedgerError::TimeFieldFull { name: self.name.clone() }),
+                Err(MintError::TimeFieldFull) => {
+                    return Err(LedgerError::TimeFieldFull {
+                        name: self.name.clone(),
+                    });
+                }
                 Err(_) => self.window().await?,
             }
         }
@@ -212,7 +219,9 @@ impl Pool {
             name: self.name.clone(),
             layout: self.layout.name().to_string(),
             worker: generator.as_ref().map(|generator| generator.worker()),
-            until: generator.as_ref().map(|generator| self.layout.time_of(generator.until_tick())),
+            until: generator
+                .as_ref()
+                .map(|generator| self.layout.time_of(generator.until_tick())),
         }
     }
 }

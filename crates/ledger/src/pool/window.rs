@@ -36,7 +36,9 @@ impl Lengths {
         };
         let by_workers = PER_WORKER.saturating_mul(u32::try_from(layout.workers()).unwrap_or(u32::MAX));
         let length = window.unwrap_or(by_workers.min(LENGTH_MAX));
-        let max = ticks(length).max(ticks(LENGTH_MIN.min(window.unwrap_or(LENGTH_MIN)))).max(4);
+        let max = ticks(length)
+            .max(ticks(LENGTH_MIN.min(window.unwrap_or(LENGTH_MIN))))
+            .max(4);
         let min = ticks(LENGTH_MIN).max(4).min(max);
         let max_ahead = ticks(max_ahead).min((max - 1) / 2).max(2);
         Lengths { min, max, max_ahead }
@@ -77,7 +79,11 @@ impl WindowBody {
 
     pub(crate) fn value(&self, until: u64, token: u128) -> Value {
         let body = serde_json::to_string(self).expect("plain fields always serialise");
-        Value { mark: until, token, body }
+        Value {
+            mark: until,
+            token,
+            body,
+        }
     }
 }
 
@@ -113,7 +119,12 @@ const ABSENT_MAX: usize = 16;
 impl Survey {
     /// Sorts `page`, which begins at worker `first` and is complete up to `last` (inclusive).
     pub(crate) fn of(page: Vec<(u64, Versioned)>, first: u64, last: u64, now: u64) -> Survey {
-        let mut survey = Survey { absent: Vec::new(), passed: Vec::new(), soonest: None, newest_wall_ms: None };
+        let mut survey = Survey {
+            absent: Vec::new(),
+            passed: Vec::new(),
+            soonest: None,
+            newest_wall_ms: None,
+        };
         let mut expected = first;
         for (worker, found) in page {
             survey.note_absent(expected, worker);
@@ -122,7 +133,11 @@ impl Survey {
             survey.newest_wall_ms = survey.newest_wall_ms.max(body.as_ref().map(|body| body.wall_ms));
             if found.value.mark <= now {
                 survey.passed.push((worker, found));
-            } else if survey.soonest.as_ref().is_none_or(|(_, s)| found.value.mark < s.value.mark) {
+            } else if survey
+                .soonest
+                .as_ref()
+                .is_none_or(|(_, s)| found.value.mark < s.value.mark)
+            {
                 survey.soonest = Some((worker, found));
             }
         }
@@ -132,6 +147,7 @@ impl Survey {
 
     fn note_absent(&mut self, from: u64, to: u64) {
         let room = ABSENT_MAX.saturating_sub(self.absent.len()) as u64;
-        self.absent.extend(from..to.min(from.saturating_add(room)).max(from));
+        self.absent
+            .extend(from..to.min(from.saturating_add(room)).max(from));
     }
 }

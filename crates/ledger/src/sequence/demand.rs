@@ -22,14 +22,19 @@ impl Demand {
         while self.samples.len() > 1 && now.saturating_sub(self.samples[1].0) >= SECOND {
             self.samples.pop_front();
         }
-        let (then, before) = self.samples.front().copied().unwrap_or((now, 0));
+        if self.samples.is_empty() {
+            self.samples.push_back((now, 0));
+        }
+        let (then, before) = self.samples[0];
         if self.samples.len() == SAMPLES_MAX {
             self.samples.pop_front();
         }
         self.samples.push_back((now, used));
         let recent = u128::from(used.saturating_sub(before));
         let age = now.saturating_sub(then).max(SECOND);
-        u64::try_from(recent * SECOND.as_nanos() / age.as_nanos()).unwrap_or(u64::MAX).max(1)
+        u64::try_from(recent * SECOND.as_nanos() / age.as_nanos())
+            .unwrap_or(u64::MAX)
+            .max(1)
     }
 }
 

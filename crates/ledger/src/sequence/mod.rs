@@ -69,7 +69,10 @@ impl Sequence {
             exists: AtomicBool::new(exists),
             refill: AtomicBool::new(false),
             published: ArcSwap::from_pointee(state.clone()),
-            queue: Mutex::new(Queue { jobs: VecDeque::new(), idle: Some(Held::new(state)) }),
+            queue: Mutex::new(Queue {
+                jobs: VecDeque::new(),
+                idle: Some(Held::new(state)),
+            }),
         }
     }
 
@@ -110,7 +113,10 @@ impl Sequence {
     /// As [`Sequence::take`]; and fewer than `n` numbers are left before the bound or the next wrap.
     pub async fn take_contiguous(self: &Arc<Self>, n: u64) -> Result<Run, LedgerError> {
         if n == 0 || n > stock::TAKE_MAX {
-            return Err(LedgerError::Invalid(format!("cannot take a run of {n}: it has 1 to {} numbers", stock::TAKE_MAX)));
+            return Err(LedgerError::Invalid(format!(
+                "cannot take a run of {n}: it has 1 to {} numbers",
+                stock::TAKE_MAX
+            )));
         }
         if n == 1 {
             return self.take(1).await;
@@ -120,7 +126,11 @@ impl Sequence {
 
     async fn ask(self: &Arc<Self>, n: u64, contiguous: bool) -> Result<Run, LedgerError> {
         let (answer, answered) = oneshot::channel();
-        self.enqueue(Job::Take { n: n.clamp(1, stock::TAKE_MAX), contiguous, answer })?;
+        self.enqueue(Job::Take {
+            n: n.clamp(1, stock::TAKE_MAX),
+            contiguous,
+            answer,
+        })?;
         answered.await.map_err(|_| LedgerError::Closing)?
     }
 
@@ -131,15 +141,24 @@ impl Sequence {
     }
 
     /// Gives unused numbers back where the store allows it; the stock stays closed.
-    pub(crate) async fn give_back(self: &Arc<Self>) {
+    pub(crate) fn ask_to_give_back(self: &Arc<Self>) -> oneshot::Receiver<()> {
         let (answer, answered) = oneshot::channel();
         self.push(Job::GiveBack { answer });
-        let _ = answered.await;
+        answered
+    }
+
+    /// Loses all stock: this process's register was lost (protocol R4).
+    pub(crate) fn drop_stock(self: &Arc<Self>) {
+        self.push(Job::DropStock);
     }
 
     /// The highest number this process knows to be issued; after a crash, the mark (protocol S8).
     pub fn last_issued(&self) -> Option<i64> {
-        if self.exists() { self.stock.last_issued() } else { None }
+        if self.exists() {
+            self.stock.last_issued()
+        } else {
+            None
+        }
     }
 
     /// Whether the name exists: it was made, and not dropped since.
@@ -201,7 +220,12 @@ impl Sequence {
                 }
                 std::mem::take(&mut queue.jobs)
             };
-            Worker { sequence: &self, held: &mut held }.serve(jobs).await;
+            Worker {
+                sequence: &self,
+                held: &mut held,
+            }
+            .serve(jobs)
+            .await;
         }
     }
 
@@ -234,7 +258,10 @@ impl Sequence {
     fn check_room(&self) -> Result<(), LedgerError> {
         let max = self.context.settings.max_sequences;
         if self.context.sequences.load(Ordering::Relaxed) >= max {
-            return Err(LedgerError::TooMany { name: self.name.clone(), max });
+            return Err(LedgerError::TooMany {
+                name: self.name.clone(),
+                max,
+            });
         }
         Ok(())
     }

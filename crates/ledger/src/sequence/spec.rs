@@ -15,7 +15,7 @@ pub enum Gap {
 }
 
 /// A definition as asked for; what is absent takes its default.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SequenceSpec {
     /// start, increment, min, max, cycle.
     pub options: SequenceOptions,
@@ -26,7 +26,7 @@ pub struct SequenceSpec {
 }
 
 /// A change of a definition; what is absent stays.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SequencePatch {
     /// start, increment, min, max, cycle; a `start` is kept for a later restart and moves nothing.
     pub options: SequenceOptions,

@@ -7,7 +7,7 @@
 use mintage::{Base, Run, SequenceDef, SequenceError};
 use serde::{Deserialize, Serialize};
 
-use super::spec::{Gap, SequenceInfo, SequencePatch, SequenceSpec, MAX_GAP_LIMIT};
+use super::spec::{Gap, MAX_GAP_LIMIT, SequenceInfo, SequencePatch, SequenceSpec};
 use crate::error::LedgerError;
 use crate::name::Name;
 use crate::store::{Outcome, StoreError, StoreErrorKind, Value, Version, Versioned};
@@ -42,17 +42,12 @@ pub(crate) struct Range {
 impl Range {
     /// Splits off the first `n` (at most all).
     pub(crate) fn split(self, n: u64) -> (Range, Option<Range>) {
-        let n = n.min(self.run.count);
-        let head = Range { ordinal: self.ordinal, run: Run { count: n, ..self.run } };
-        if n == self.run.count {
-            return (head, None);
-        }
-        let first = self.run.value(n).expect("n is below count");
-        let tail = Range {
-            ordinal: self.ordinal + n,
-            run: Run { first, step: self.run.step, count: self.run.count - n },
+        let (head, tail) = self.run.split(n);
+        let rest = Range {
+            ordinal: self.ordinal + head.count,
+            run: tail,
         };
-        (head, Some(tail))
+        (Range { run: head, ..self }, (tail.count > 0).then_some(rest))
     }
 
     /// Whether `next` goes on where this one ends, in ordinals and in values.
@@ -106,7 +101,10 @@ impl State {
             def,
             gap: spec.gap,
             max_gap: checked_max_gap(spec.max_gap.unwrap_or(default_max_gap))?,
-            base: Base { value: def.start, is_called: false },
+            base: Base {
+                value: def.start,
+                is_called: false,
+            },
             base_ordinal: 0,
             ordinal: 0,
             generation: 1,
@@ -151,7 +149,10 @@ impl State {
                 GapWord::None => Gap::None,
             },
             max_gap: body.max_gap,
-            base: Base { value: body.base.value, is_called: body.base.is_called },
+            base: Base {
+                value: body.base.value,
+                is_called: body.base.is_called,
+            },
             base_ordinal: body.base.ordinal,
             ordinal: found.value.mark,
             generation: body.generation,
@@ -186,7 +187,11 @@ impl State {
             past: self.past,
         };
         let body = serde_json::to_string(&body).expect("plain fields always serialise");
-        Value { mark: self.ordinal, token, body }
+        Value {
+            mark: self.ordinal,
+            token,
+            body,
+        }
     }
 
     /// The next at most `want` numbers (one linear run), without reserving them.
@@ -194,7 +199,10 @@ impl State {
         // The mark must stay within what every store can hold.
         let want = want.min(i64::MAX as u64 - self.ordinal);
         let run = self.def.run(self.base, self.ordinal - self.base_ordinal, want)?;
-        Ok(Range { ordinal: self.ordinal, run })
+        Ok(Range {
+            ordinal: self.ordinal,
+            run,
+        })
     }
 
     /// The value of the last ordinal before `ordinal`: what counts as issued when everything below it is.
@@ -230,7 +238,11 @@ impl State {
     /// The smallest and largest number of the current base below ordinal `issued`.
     fn hull(&self, issued: u64) -> Option<(i64, i64)> {
         let last = self.last_before(issued)?;
-        let first = if self.base.is_called { self.base.value } else { self.last_before(self.base_ordinal + 1)? };
+        let first = if self.base.is_called {
+            self.base.value
+        } else {
+            self.last_before(self.base_ordinal + 1)?
+        };
         let full = self.def.cycle.then_some((self.def.min, self.def.max));
         let wrapped = full.filter(|_| !self.def.is_forward(first, last) && first != last);
         Some(wrapped.unwrap_or((first.min(last), first.max(last))))
@@ -255,8 +267,11 @@ impl State {
             // A called value counts as issued already, so it may equal the last one; an uncalled one is
             // still to come and must lie beyond.
             let stays = to.is_called && to.value == at;
-            if !stays && !self.def.is_forward(at, to.value) {
-                return Err(LedgerError::OnlyForward { name: name.clone(), at });
+            if !stays && !beyond(&self.def, at, to.value) {
+                return Err(LedgerError::OnlyForward {
+                    name: name.clone(),
+                    at,
+                });
             }
         }
         let mut next = self.clone();
@@ -279,7 +294,12 @@ impl State {
     }
 
     /// Changes the definition; the position stays.
-    pub(crate) fn altered(&self, name: &Name, issued: u64, patch: &SequencePatch) -> Result<State, LedgerError> {
+    pub(crate) fn altered(
+        &self,
+        name: &Name,
+        issued: u64,
+        patch: &SequencePatch,
+    ) -> Result<State, LedgerError> {
         let o = &patch.options;
         let last = self.last_before(issued);
         let options = mintage::SequenceOptions {
@@ -294,21 +314,42 @@ impl State {
         next.gap = patch.gap.unwrap_or(self.gap);
         next.max_gap = checked_max_gap(patch.max_gap.unwrap_or(self.max_gap))?;
         let base = match last {
-            Some(at) => Base { value: at, is_called: true },
-            None => Base { value: o.start.unwrap_or(self.base.value), is_called: false },
+            Some(at) => Base {
+                value: at,
+                is_called: true,
+            },
+            None => Base {
+                value: o.start.unwrap_or(self.base.value),
+                is_called: false,
+            },
         };
         let inside = |v: i64| def.min <= v && v <= def.max;
         if !inside(base.value) {
             if !patch.allow_repeat {
-                let why = format!("it is at {}, outside the new bounds {}..{}", base.value, def.min, def.max);
-                return Err(LedgerError::NeedsAllowRepeat { name: name.clone(), why });
+                let why = format!(
+                    "it is at {}, outside the new bounds {}..{}",
+                    base.value, def.min, def.max
+                );
+                return Err(LedgerError::NeedsAllowRepeat {
+                    name: name.clone(),
+                    why,
+                });
             }
-            next.rebase(issued, Base { value: def.start, is_called: false });
+            next.rebase(
+                issued,
+                Base {
+                    value: def.start,
+                    is_called: false,
+                },
+            );
         } else {
             let turns = (def.increment > 0) != (self.def.increment > 0);
             if turns && last.is_some() && !patch.allow_repeat {
                 let why = format!("increment {} turns its direction", def.increment);
-                return Err(LedgerError::NeedsAllowRepeat { name: name.clone(), why });
+                return Err(LedgerError::NeedsAllowRepeat {
+                    name: name.clone(),
+                    why,
+                });
             }
             next.rebase(issued, base);
         }
@@ -326,18 +367,31 @@ impl State {
     }
 
     /// The same name made again over its tombstone: continues beyond everything ever issued.
-    pub(crate) fn recreated(&self, name: &Name, spec: &SequenceSpec, default_max_gap: u64) -> Result<State, LedgerError> {
+    pub(crate) fn recreated(
+        &self,
+        name: &Name,
+        spec: &SequenceSpec,
+        default_max_gap: u64,
+    ) -> Result<State, LedgerError> {
         let fresh = State::fresh(spec, default_max_gap)?;
         let def = fresh.def;
         let mut base = fresh.base;
         if let Some((low, high)) = self.past {
             let edge = if def.increment > 0 { high } else { low };
-            if !def.is_forward(edge, base.value) {
+            if !beyond(&def, edge, base.value) {
                 // The first number of the new grid beyond the edge.
                 let steps = (i128::from(edge) - i128::from(base.value)) / i128::from(def.increment) + 1;
                 let value = i128::from(base.value) + steps * i128::from(def.increment);
-                match i64::try_from(value).ok().filter(|v| def.min <= *v && *v <= def.max) {
-                    Some(value) => base = Base { value, is_called: false },
+                match i64::try_from(value)
+                    .ok()
+                    .filter(|v| def.min <= *v && *v <= def.max)
+                {
+                    Some(value) => {
+                        base = Base {
+                            value,
+                            is_called: false,
+                        }
+                    }
                     None => {
                         return Err(LedgerError::Invalid(format!(
                             "sequence {name} was dropped after issuing {low}..{high}, and the new bounds {}..{} \
@@ -373,8 +427,17 @@ impl State {
             ("max_gap", self.max_gap.to_string(), other.max_gap.to_string()),
         ];
         let (field, is, asked) = fields.into_iter().find(|(_, is, asked)| is != asked)?;
-        Some(format!("{field} is {}, asked for {}", is.to_lowercase(), asked.to_lowercase()))
+        Some(format!(
+            "{field} is {}, asked for {}",
+            is.to_lowercase(),
+            asked.to_lowercase()
+        ))
     }
+}
+
+/// Whether `to` lies strictly further than `from` in the direction of the increment.
+fn beyond(def: &SequenceDef, from: i64, to: i64) -> bool {
+    to != from && def.is_forward(from, to)
 }
 
 /// The smallest range that holds both.
@@ -391,7 +454,9 @@ fn invalid(error: SequenceError) -> LedgerError {
 
 fn checked_max_gap(max_gap: u64) -> Result<u64, LedgerError> {
     if max_gap > MAX_GAP_LIMIT {
-        return Err(LedgerError::Invalid(format!("max_gap {max_gap} is too large, largest is {MAX_GAP_LIMIT}")));
+        return Err(LedgerError::Invalid(format!(
+            "max_gap {max_gap} is too large, largest is {MAX_GAP_LIMIT}"
+        )));
     }
     Ok(max_gap)
 }

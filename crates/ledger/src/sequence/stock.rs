@@ -46,7 +46,14 @@ pub(crate) const TAKE_MAX: u64 = 1 << 40;
 
 impl Block {
     fn new(range: Option<Range>, before: Option<i64>, low_water: u64) -> Block {
-        let empty = Range { ordinal: 0, run: Run { first: 0, step: 1, count: 0 } };
+        let empty = Range {
+            ordinal: 0,
+            run: Run {
+                first: 0,
+                step: 1,
+                count: 0,
+            },
+        };
         let Range { ordinal, run } = range.unwrap_or(empty);
         Block {
             first: run.first,
@@ -133,9 +140,17 @@ impl Stock {
                     continue;
                 }
                 let count = n.min(limit - at);
-                let run = Run { first: block.value(at), step: block.step, count };
+                let run = Run {
+                    first: block.value(at),
+                    step: block.step,
+                    count,
+                };
                 let left = limit - at - count;
-                return if left <= block.low_water.load(Ordering::Relaxed) { Taken::RunLow(run) } else { Taken::Run(run) };
+                return if left <= block.low_water.load(Ordering::Relaxed) {
+                    Taken::RunLow(run)
+                } else {
+                    Taken::Run(run)
+                };
             }
             if before >= CLOSED || !self.advance() {
                 return Taken::Empty;
@@ -154,9 +169,15 @@ impl Stock {
         if used < block.limit.load(Ordering::Acquire) {
             return true;
         }
-        let Some(range) = spare.pop_front() else { return false };
+        let Some(range) = spare.pop_front() else {
+            return false;
+        };
         self.taken_before.fetch_add(block.used(), Ordering::Relaxed);
-        let next = Block::new(Some(range), block.last_issued(), block.low_water.load(Ordering::Relaxed));
+        let next = Block::new(
+            Some(range),
+            block.last_issued(),
+            block.low_water.load(Ordering::Relaxed),
+        );
         self.current.store(std::sync::Arc::new(next));
         true
     }
@@ -178,7 +199,11 @@ impl Stock {
         if used < limit {
             rest.push(Range {
                 ordinal: block.ordinal + used,
-                run: Run { first: block.value(used), step: block.step, count: limit - used },
+                run: Run {
+                    first: block.value(used),
+                    step: block.step,
+                    count: limit - used,
+                },
             });
         }
         rest.extend(spare.drain(..));
@@ -211,7 +236,11 @@ impl Stock {
         block.low_water.store(low_water, Ordering::Relaxed);
         let held = Range {
             ordinal: block.ordinal,
-            run: Run { first: block.first, step: block.step, count: limit },
+            run: Run {
+                first: block.first,
+                step: block.step,
+                count: limit,
+            },
         };
         // A block whose counter overshot its limit must not be extended: the overshoot would read as taken.
         let overshot = block.used.load(Ordering::Acquire) >= limit;

@@ -21,10 +21,20 @@ use crate::store::{Cas, Claim, Marks, Outcome, StoreError, StoreErrorKind, Versi
 /// What is asked of the worker.
 #[derive(Debug)]
 pub(crate) enum Job {
-    Take { n: u64, contiguous: bool, answer: oneshot::Sender<Result<Run, LedgerError>> },
+    Take {
+        n: u64,
+        contiguous: bool,
+        answer: oneshot::Sender<Result<Run, LedgerError>>,
+    },
     Refill,
-    Change { change: Change, answer: oneshot::Sender<Result<SetOutcome, LedgerError>> },
-    GiveBack { answer: oneshot::Sender<()> },
+    Change {
+        change: Change,
+        answer: oneshot::Sender<Result<SetOutcome, LedgerError>>,
+    },
+    GiveBack {
+        answer: oneshot::Sender<()>,
+    },
+    DropStock,
 }
 
 /// A change of the definition or position.
@@ -101,12 +111,21 @@ impl Worker<'_> {
         let mut takes = Takes::new();
         for job in jobs {
             match job {
-                Job::Take { n, contiguous, answer } => takes.push_back((n, contiguous, answer)),
+                Job::Take {
+                    n,
+                    contiguous,
+                    answer,
+                } => takes.push_back((n, contiguous, answer)),
                 Job::Refill => self.refill().await,
                 Job::Change { change, answer } => {
                     self.serve_takes(std::mem::take(&mut takes)).await;
                     // A caller that went away does not undo the change.
                     let _ = answer.send(self.change(change).await);
+                }
+                Job::DropStock => {
+                    let ranges = self.take_back();
+                    self.lose(ranges);
+                    self.put_back(Vec::new(), None, 0);
                 }
                 Job::GiveBack { answer } => {
                     self.serve_takes(std::mem::take(&mut takes)).await;
@@ -160,7 +179,9 @@ impl Worker<'_> {
         let mut last = None;
         let mut low_water = 0;
         while let Some((n, contiguous, answer)) = takes.pop_front() {
-            let at = ranges.iter().position(|range| !contiguous || range.run.count >= n);
+            let at = ranges
+                .iter()
+                .position(|range| !contiguous || range.run.count >= n);
             if let Some(at) = at {
                 let (head, tail) = ranges[at].split(n);
                 match tail {
@@ -180,7 +201,11 @@ impl Worker<'_> {
                 }
             };
             let held: u64 = ranges.iter().map(|range| range.run.count).sum();
-            let block = if exact { 0 } else { self.block(want.saturating_sub(held), held.saturating_add(want)) };
+            let block = if exact {
+                0
+            } else {
+                self.block(want.saturating_sub(held), held.saturating_add(want))
+            };
             low_water = block / 2;
             let generation = self.held.state.generation;
             match self.claim(want.saturating_add(block)).await {
@@ -209,16 +234,26 @@ impl Worker<'_> {
     fn want(&self, n: u64, contiguous: bool, behind: &Takes, ranges: &[Range]) -> Result<u64, LedgerError> {
         // Gap-free: no further than the next run that may turn out not to fit.
         let exact = self.held.state.gap == Gap::None;
-        let behind = behind.iter().take_while(|take| !exact || !take.1).map(|take| take.0);
+        let behind = behind
+            .iter()
+            .take_while(|take| !exact || !take.1)
+            .map(|take| take.0);
         let behind = behind.fold(0, u64::saturating_add);
         if !contiguous {
             return Ok(n.saturating_add(behind));
         }
         let next = self.held.state.peek(n).map_err(|e| self.sequence_error(e))?;
-        let touching = ranges.last().filter(|range| range.touches(&next)).map_or(0, |range| range.run.count);
+        let touching = ranges
+            .last()
+            .filter(|range| range.touches(&next))
+            .map_or(0, |range| range.run.count);
         let left = touching.saturating_add(next.run.count);
         if left < n {
-            return Err(LedgerError::RunTooLong { name: self.sequence.name.clone(), asked: n, left });
+            return Err(LedgerError::RunTooLong {
+                name: self.sequence.name.clone(),
+                asked: n,
+                left,
+            });
         }
         Ok((n - touching).saturating_add(behind))
     }
@@ -242,7 +277,10 @@ impl Worker<'_> {
     }
 
     fn lose(&self, ranges: Vec<Range>) {
-        self.sequence.context.counters.lost(ranges.iter().map(|range| range.run.count).sum());
+        self.sequence
+            .context
+            .counters
+            .lost(ranges.iter().map(|range| range.run.count).sum());
     }
 
     /// Whichever of the two lies further in the direction of the increment.
@@ -296,17 +334,31 @@ impl Worker<'_> {
         let begun = context.runtime.boottime();
         if begun < self.held.not_before {
             let wait = (self.held.not_before - begun).as_secs() + 1;
-            let message = format!("the outcome of a reservation for {} is unknown", self.sequence.name);
-            return Err(LedgerError::Unavailable { message, retry_after_s: wait });
+            let message = format!(
+                "the outcome of a reservation for {} is unknown",
+                self.sequence.name
+            );
+            return Err(LedgerError::Unavailable {
+                message,
+                retry_after_s: wait,
+            });
         }
         for _ in 0..CLAIM_TRIES {
             if self.held.stale {
-                let found = context.store.get(&self.sequence.key).await.map_err(LedgerError::from_store)?;
+                let found = context
+                    .store
+                    .get(&self.sequence.key)
+                    .await
+                    .map_err(LedgerError::from_store)?;
                 if let Some(range) = self.reconcile(found)? {
                     return Ok(range);
                 }
             }
-            let range = self.held.state.peek(want.max(1)).map_err(|e| self.sequence_error(e))?;
+            let range = self
+                .held
+                .state
+                .peek(want.max(1))
+                .map_err(|e| self.sequence_error(e))?;
             let mut next = self.held.state.clone();
             next.ordinal += range.run.count;
             let token = fresh_token(&*context.runtime);
@@ -316,7 +368,9 @@ impl Worker<'_> {
                     self.stored(next);
                     self.held.backoff = BACKOFF_MIN;
                     self.forget_attempts();
-                    context.counters.reserved(context.runtime.boottime().saturating_sub(begun));
+                    context
+                        .counters
+                        .reserved(context.runtime.boottime().saturating_sub(begun));
                     return Ok(range);
                 }
                 Ok(Cas::Lost(found)) => {
@@ -350,10 +404,19 @@ impl Worker<'_> {
         match next.version {
             // The one-round-trip shortcut: only the mark moves.
             Some(expected) if next.gap == Gap::None && !self.held.unsaved => {
-                let claim = Claim { key: key.clone(), expected, add, token };
+                let claim = Claim {
+                    key: key.clone(),
+                    expected,
+                    add,
+                    token,
+                };
                 store.claim(&claim).await
             }
-            expected => store.compare_and_set(key, expected, next.write(token), Marks::NeverLower).await,
+            expected => {
+                store
+                    .compare_and_set(key, expected, next.write(token), Marks::NeverLower)
+                    .await
+            }
         }
     }
 
@@ -370,13 +433,25 @@ impl Worker<'_> {
             };
         };
         if known.is_some_and(|known| found.version < known) {
-            let why = format!("it is at version {}, was at {}", found.version.0, known.map_or(0, |v| v.0));
+            let why = format!(
+                "it is at version {}, was at {}",
+                found.version.0,
+                known.map_or(0, |v| v.0)
+            );
             return Err(self.went_back(why));
         }
-        if let Some(at) = self.held.attempts.iter().position(|a| a.token == found.value.token) {
+        if let Some(at) = self
+            .held
+            .attempts
+            .iter()
+            .position(|a| a.token == found.value.token)
+        {
             let landed = self.held.attempts.swap_remove(at);
             self.forget_attempts();
-            self.stored(State { version: Some(found.version), ..landed.next });
+            self.stored(State {
+                version: Some(found.version),
+                ..landed.next
+            });
             return Ok(Some(landed.range));
         }
         let state = State::read(name, &found)?;
@@ -385,7 +460,10 @@ impl Worker<'_> {
             self.forget_attempts();
         }
         if known == Some(found.version) && state.ordinal < self.held.state.ordinal {
-            return Err(self.went_back(format!("its mark is {}, was {}", state.ordinal, self.held.state.ordinal)));
+            return Err(self.went_back(format!(
+                "its mark is {}, was {}",
+                state.ordinal, self.held.state.ordinal
+            )));
         }
         self.stored(state);
         Ok(None)
@@ -401,7 +479,12 @@ impl Worker<'_> {
     }
 
     fn forget_attempts(&mut self) {
-        let lost = self.held.attempts.drain(..).map(|attempt| attempt.range.run.count).sum();
+        let lost = self
+            .held
+            .attempts
+            .drain(..)
+            .map(|attempt| attempt.range.run.count)
+            .sum();
         self.sequence.context.counters.lost(lost);
     }
 
@@ -416,9 +499,11 @@ impl Worker<'_> {
 
     fn sequence_error(&self, error: SequenceError) -> LedgerError {
         match error {
-            SequenceError::Exhausted { bound, at_max } => {
-                LedgerError::Exhausted { name: self.sequence.name.clone(), bound, at_max }
-            }
+            SequenceError::Exhausted { bound, at_max } => LedgerError::Exhausted {
+                name: self.sequence.name.clone(),
+                bound,
+                at_max,
+            },
             other => LedgerError::Invalid(other.to_string()),
         }
     }
@@ -444,12 +529,16 @@ impl Worker<'_> {
         if matches!(changed, Ok(true)) {
             // Numbers of the old definition that were not issued are spent.
             self.lose(ranges);
-            self.sequence.restock(self.held.state.last_before(self.held.state.ordinal));
+            self.sequence
+                .restock(self.held.state.last_before(self.held.state.ordinal));
             self.sequence.publish(&self.held.state);
         } else {
             self.put_back(ranges, None, 0);
         }
-        changed.map(|_| SetOutcome { previous, created: !existed })
+        changed.map(|_| SetOutcome {
+            previous,
+            created: !existed,
+        })
     }
 
     /// Writes the changed record; `false`: there was nothing to change.
@@ -458,7 +547,11 @@ impl Worker<'_> {
         let name = &self.sequence.name;
         for _ in 0..CLAIM_TRIES {
             if self.held.stale {
-                let found = context.store.get(&self.sequence.key).await.map_err(LedgerError::from_store)?;
+                let found = context
+                    .store
+                    .get(&self.sequence.key)
+                    .await
+                    .map_err(LedgerError::from_store)?;
                 let landed = self.reconcile(found)?;
                 ranges.extend(landed);
             }
@@ -470,7 +563,10 @@ impl Worker<'_> {
                     let asked = State::fresh(spec, context.settings.max_gap)?;
                     return match state.difference(&asked) {
                         None => Ok(false),
-                        Some(difference) => Err(LedgerError::Exists { name: name.clone(), difference }),
+                        Some(difference) => Err(LedgerError::Exists {
+                            name: name.clone(),
+                            difference,
+                        }),
                     };
                 }
                 Change::Create(spec) => {
@@ -479,28 +575,36 @@ impl Worker<'_> {
                 }
                 Change::Set(to) if !exists => {
                     self.sequence.check_room()?;
-                    self.made(&SequenceSpec::default())?.moved(name, state.ordinal, *to, false)?
+                    self.made(&SequenceSpec::default())?
+                        .moved(name, state.ordinal, *to, false)?
                 }
                 _ if !exists => return Err(LedgerError::NotFound { name: name.clone() }),
                 Change::Set(to) => state.moved(name, issued, *to, false)?,
-                Change::Restart { to, allow_repeat } => {
-                    state.moved(name, issued, *to, *allow_repeat).map_err(|error| match error {
+                Change::Restart { to, allow_repeat } => state
+                    .moved(name, issued, *to, *allow_repeat)
+                    .map_err(|error| match error {
                         LedgerError::OnlyForward { name, at } => LedgerError::NeedsAllowRepeat {
                             why: format!("it is at {at}, {} does not lie beyond", to.value),
                             name,
                         },
                         other => other,
-                    })?
-                }
+                    })?,
                 Change::Alter(patch) => state.altered(name, issued, patch)?,
                 Change::Drop => state.tombstone(issued),
             };
             let token = fresh_token(&*context.runtime);
             let value = next.write(token);
-            match context.store.compare_and_set(&self.sequence.key, state.version, value, Marks::NeverLower).await {
+            match context
+                .store
+                .compare_and_set(&self.sequence.key, state.version, value, Marks::NeverLower)
+                .await
+            {
                 Ok(Cas::Done(version)) => {
                     self.forget_attempts();
-                    self.stored(State { version: Some(version), ..next });
+                    self.stored(State {
+                        version: Some(version),
+                        ..next
+                    });
                     return Ok(true);
                 }
                 Ok(Cas::Lost(found)) => {
@@ -518,7 +622,10 @@ impl Worker<'_> {
                 }
             }
         }
-        Err(LedgerError::Unavailable { message: format!("too many writers on sequence {name}"), retry_after_s: 1 })
+        Err(LedgerError::Unavailable {
+            message: format!("too many writers on sequence {name}"),
+            retry_after_s: 1,
+        })
     }
 
     /// The state of a name that is made now, over nothing or over its tombstone.
@@ -541,10 +648,21 @@ impl Worker<'_> {
         let mut next = self.held.state.clone();
         next.ordinal = issued.max(next.base_ordinal);
         let value = next.write(fresh_token(&*context.runtime));
-        match context.store.compare_and_set(&self.sequence.key, next.version, value, Marks::GiveBack).await {
-            Ok(Cas::Done(version)) => self.held.state = State { version: Some(version), ..next },
+        match context
+            .store
+            .compare_and_set(&self.sequence.key, next.version, value, Marks::GiveBack)
+            .await
+        {
+            Ok(Cas::Done(version)) => {
+                self.held.state = State {
+                    version: Some(version),
+                    ..next
+                }
+            }
             Ok(Cas::Lost(_)) => {}
-            Err(error) => tracing::warn!(sequence = %self.sequence.name, %error, "could not give numbers back"),
+            Err(error) => {
+                tracing::warn!(sequence = %self.sequence.name, %error, "could not give numbers back")
+            }
         }
     }
 }

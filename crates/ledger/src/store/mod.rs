@@ -302,6 +302,12 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         None
     }
 
+    /// The newest wall-clock time the store remembers from before this opening, if it keeps one: a clock that
+    /// reads less has gone back (protocol C1).
+    fn newest_wall(&self) -> Option<mintage::Timestamp> {
+        None
+    }
+
     /// A clean stop: everything buffered is durable, and the next opening knows that it was clean.
     fn close<'a>(&'a self) -> StoreResult<'a, ()> {
         Box::pin(async { Ok(()) })
