@@ -30,10 +30,30 @@ struct Load {
 const BOUNDED: usize = 0;
 const GAP_FREE: usize = 1;
 const LOADS: [Load; 4] = [
-    Load { name: "INCR", command: &["INCR", "orders"], pipeline: 8, clients: 2 },
-    Load { name: "gap-free INCR", command: &["INCR", "invoices"], pipeline: 4, clients: 2 },
-    Load { name: "snowflake", command: &["MINT.SNOWFLAKE", "default", "COUNT", "16"], pipeline: 2, clients: 2 },
-    Load { name: "uuid v7", command: &["MINT.ID", "uuid7", "COUNT", "16"], pipeline: 2, clients: 1 },
+    Load {
+        name: "INCR",
+        command: &["INCR", "orders"],
+        pipeline: 8,
+        clients: 2,
+    },
+    Load {
+        name: "gap-free INCR",
+        command: &["INCR", "invoices"],
+        pipeline: 4,
+        clients: 2,
+    },
+    Load {
+        name: "snowflake",
+        command: &["MINT.SNOWFLAKE", "default", "COUNT", "16"],
+        pipeline: 2,
+        clients: 2,
+    },
+    Load {
+        name: "uuid v7",
+        command: &["MINT.ID", "uuid7", "COUNT", "16"],
+        pipeline: 2,
+        clients: 1,
+    },
 ];
 
 /// The server that clients should talk to now.
@@ -49,11 +69,14 @@ type Received = Vec<(u64, String)>;
 
 #[test]
 fn no_kill_repeats_an_id_or_loses_more_than_promised() {
-    let kills: u64 = std::env::var("MINT_TEST_KILLS").ok().and_then(|k| k.parse().ok()).unwrap_or(KILLS_MIN);
+    let kills: u64 = std::env::var("MINT_TEST_KILLS")
+        .ok()
+        .and_then(|k| k.parse().ok())
+        .unwrap_or(KILLS_MIN);
     let mut random = Random::announced("kill loop");
     let folder = tempfile::tempdir().unwrap();
     let start = Start::in_folder(folder.path());
-    let mut server = start.ready();
+    let server = start.ready();
     let made = server.http("PUT", "/v1/sequences/invoices", r#"{"gap":"none"}"#);
     assert!(made.status < 300, "{made:?}");
 
@@ -64,13 +87,14 @@ fn no_kill_repeats_an_id_or_loses_more_than_promised() {
     };
     let mut starts = Vec::new();
     let mut interrupted = 0;
-    let received: Vec<(usize, Received)> = thread::scope(|scope| {
+    let (server, received): (Server, Vec<(usize, Received)>) = thread::scope(|scope| {
         let clients: Vec<_> = LOADS
             .iter()
             .enumerate()
             .flat_map(|(at, load)| std::iter::repeat_n((at, load), load.clients))
             .map(|(at, load)| (at, scope.spawn(|| client(load, &target))))
             .collect();
+        let mut server = server;
         // Whatever fails below, the clients must end, or the scope would wait for them.
         let finish = Finish(&target);
         for generation in 1..=kills {
@@ -96,7 +120,10 @@ fn no_kill_repeats_an_id_or_loses_more_than_promised() {
             starts.push(first_reply(&server));
         }
         drop(finish);
-        clients.into_iter().map(|(at, c)| (at, c.join().unwrap())).collect()
+        clients
+            .into_iter()
+            .map(|(at, c)| (at, c.join().unwrap()))
+            .collect()
     });
     starts.sort();
     say(&format!(
@@ -106,14 +133,21 @@ fn no_kill_repeats_an_id_or_loses_more_than_promised() {
         starts[starts.len() - 1]
     ));
     for (at, load) in LOADS.iter().enumerate() {
-        let ids: Vec<&(u64, String)> = received.iter().filter(|(a, _)| *a == at).flat_map(|(_, r)| r).collect();
+        let ids: Vec<&(u64, String)> = received
+            .iter()
+            .filter(|(a, _)| *a == at)
+            .flat_map(|(_, r)| r)
+            .collect();
         check_unique(load.name, &ids);
         if at == BOUNDED || at == GAP_FREE {
             check_losses(load, &ids, if at == BOUNDED { MAX_GAP } else { 0 });
         }
     }
     assert_eq!(server.stop(), 0);
-    assert!(kills >= KILLS_MIN, "{kills} kills are too few, at least {KILLS_MIN}");
+    assert!(
+        kills >= KILLS_MIN,
+        "{kills} kills are too few, at least {KILLS_MIN}"
+    );
 }
 
 /// Ends the clients' work.
@@ -176,7 +210,12 @@ fn first_reply(server: &Server) -> Duration {
 fn check_unique(name: &str, ids: &[&(u64, String)]) {
     let mut sorted: Vec<&str> = ids.iter().map(|(_, id)| id.as_str()).collect();
     sorted.sort_unstable();
-    let twice: Vec<&str> = sorted.windows(2).filter(|w| w[0] == w[1]).map(|w| w[0]).take(5).collect();
+    let twice: Vec<&str> = sorted
+        .windows(2)
+        .filter(|w| w[0] == w[1])
+        .map(|w| w[0])
+        .take(5)
+        .collect();
     assert!(twice.is_empty(), "{name}: repeated {twice:?}");
     say(&format!("kill loop: {name}: {} ids, no repeat", sorted.len()));
 }
@@ -195,8 +234,16 @@ fn check_losses(load: &Load, ids: &[&(u64, String)], max_gap: i64) {
     for ((before, (_, last)), (after, (first, _))) in ends.iter().zip(ends.iter().skip(1)) {
         let crashes = (after - before) as i64;
         let gap = first - last - 1;
-        assert!(gap >= 0, "{}: {first} in generation {after} after {last} in {before}", load.name);
-        assert!(gap <= crashes * (max_gap + in_flight), "{}: lost {gap} in {crashes} crashes", load.name);
+        assert!(
+            gap >= 0,
+            "{}: {first} in generation {after} after {last} in {before}",
+            load.name
+        );
+        assert!(
+            gap <= crashes * (max_gap + in_flight),
+            "{}: lost {gap} in {crashes} crashes",
+            load.name
+        );
         lost.push(gap);
     }
     lost.sort_unstable();
@@ -219,7 +266,13 @@ fn a_name_used_three_times_loses_a_few_numbers_by_a_kill() {
         assert_eq!(client.ask(&["INCR", "orders"]).unwrap(), Reply::Int(n));
     }
     server.kill();
-    let next = start.ready().redis().ask(&["INCR", "orders"]).unwrap().int().unwrap();
+    let next = start
+        .ready()
+        .redis()
+        .ask(&["INCR", "orders"])
+        .unwrap()
+        .int()
+        .unwrap();
     assert!((4..=8).contains(&next), "{next}");
 }
 

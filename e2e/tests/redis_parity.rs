@@ -153,7 +153,13 @@ fn stock_redis_cli_works_as_with_redis() {
     let server = Start::in_folder(folder.path()).ready();
     let cli = |args: &[&str], input: &[u8]| redis::cli(server.resp, args, input).ok();
     assert_eq!(cli(&["INCR", "orders"], b""), "1\n");
-    assert_eq!(cli(&[], b"INCR orders\nINCRBY orders 10\nGET orders\nNOSUCH\n").lines().take(3).collect::<Vec<_>>(), ["2", "12", "12"]);
+    assert_eq!(
+        cli(&[], b"INCR orders\nINCRBY orders 10\nGET orders\nNOSUCH\n")
+            .lines()
+            .take(3)
+            .collect::<Vec<_>>(),
+        ["2", "12", "12"]
+    );
     let piped = cli(&["--pipe"], &encode(&["INCR", "piped"]).repeat(10_000));
     assert!(piped.contains("errors: 0, replies: 10000"), "{piped}");
     assert_eq!(cli(&["GET", "piped"], b""), "10000\n");
@@ -161,7 +167,10 @@ fn stock_redis_cli_works_as_with_redis() {
     assert!(hello.contains("proto") && hello.contains('3'), "{hello}");
     assert_eq!(cli(&["-3", "INCR", "orders"], b""), "13\n");
     let refused = redis::cli(server.resp, &["-e", "INCRBY", "orders", "x"], b"");
-    assert_eq!((refused.code, refused.err.trim()), (1, "ERR value is not an integer or out of range"));
+    assert_eq!(
+        (refused.code, refused.err.trim()),
+        (1, "ERR value is not an integer or out of range")
+    );
     assert_eq!(cli(&["MINT.NEXT", "orders", "COUNT", "3"], b""), "14\n15\n16\n");
 }
 
@@ -172,8 +181,14 @@ fn a_set_below_the_mark_is_refused_and_one_above_moves_forward() {
     let mut client = server.redis();
     assert_eq!(client.ask(&["INCRBY", "k", "13"]).unwrap(), Reply::Int(13));
     let refused = client.ask(&["SET", "k", "5"]).unwrap();
-    assert_eq!(refused, Reply::Error("ERR mint: k is at 13, SET only moves forward".into()));
-    assert_eq!(client.ask(&["SET", "k", "20"]).unwrap(), Reply::Simple("OK".into()));
+    assert_eq!(
+        refused,
+        Reply::Error("ERR mint: k is at 13, SET only moves forward".into())
+    );
+    assert_eq!(
+        client.ask(&["SET", "k", "20"]).unwrap(),
+        Reply::Simple("OK".into())
+    );
     assert_eq!(client.ask(&["INCR", "k"]).unwrap(), Reply::Int(21));
     assert_eq!(client.ask(&["DEL", "k"]).unwrap(), Reply::Int(1));
     // The name continues above its mark.
@@ -197,7 +212,11 @@ fn a_contiguous_run_is_never_shared() {
             })
         })
         .collect();
-    let mut all: Vec<i64> = threads.into_iter().flat_map(|t| t.join().unwrap()).flatten().collect();
+    let mut all: Vec<i64> = threads
+        .into_iter()
+        .flat_map(|t| t.join().unwrap())
+        .flatten()
+        .collect();
     all.sort_unstable();
     let len = all.len();
     all.dedup();

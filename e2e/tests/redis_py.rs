@@ -10,7 +10,9 @@ fn stock_redis_py_with_hiredis_works_as_with_redis() {
     let folder = tempfile::tempdir().unwrap();
     let server = Start::in_folder(folder.path()).ready();
     let mut command = Command::new(python);
-    command.arg(binary::root().join("e2e/clients/redis_client.py")).arg(server.resp.port().to_string());
+    command
+        .arg(binary::root().join("e2e/clients/redis_client.py"))
+        .arg(server.resp.port().to_string());
     let said: run::Said = command.output().unwrap().into();
     let out = said.ok();
     assert!(out.contains(" ok"), "{out}");
