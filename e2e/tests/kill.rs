@@ -120,10 +120,8 @@ fn no_kill_repeats_an_id_or_loses_more_than_promised() {
             starts.push(first_reply(&server));
         }
         drop(finish);
-        clients
-            .into_iter()
-            .map(|(at, c)| (at, c.join().unwrap()))
-            .collect()
+        let received = clients.into_iter().map(|(at, c)| (at, c.join().unwrap())).collect();
+        (server, received)
     });
     starts.sort();
     say(&format!(

@@ -12,27 +12,39 @@ use crate::errors::Failure;
 /// How long a command waits for another command to let go of the folder.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 
-/// Opens the ledger at a store's URL, does `work`, and closes it, which gives back what was not used.
-pub(crate) fn with_ledger<T>(
-    url: &str,
-    work: impl AsyncFnOnce(&Arc<Ledger>) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build()
-        .map_err(|e| Failure::cannot(format_args!("cannot start the runtime: {e}")))?;
-    runtime.block_on(async {
-        let system = SystemRuntime::new(tokio::runtime::Handle::current());
-        let settings = StoreSettings { lock_wait: LOCK_WAIT, ..StoreSettings::default() };
-        let store = open_store(url, &settings, system.clone()).await.map_err(store_refused)?;
-        let name = format!("mint {}", std::process::id());
-        let settings = LedgerSettings { instance_name: name, ..LedgerSettings::default() };
-        let ledger = Ledger::open(store, settings, system).await.map_err(refused)?;
-        let done = work(&ledger).await;
-        // What was printed stands even if closing fails; the failure is still one.
-        let closed = ledger.close().await.map_err(refused);
-        done.and_then(|value| closed.map(|()| value))
-    })
+/// A ledger opened by this process, and the runtime it lives on.
+pub(crate) struct Local {
+    runtime: tokio::runtime::Runtime,
+    ledger: Arc<Ledger>,
+}
+
+impl Local {
+    /// Opens the ledger at a store's URL.
+    pub(crate) fn open(url: &str) -> Result<Local, Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .map_err(|e| Failure::cannot(format_args!("cannot start the runtime: {e}")))?;
+        let ledger = runtime.block_on(async {
+            let system = SystemRuntime::new(tokio::runtime::Handle::current());
+            let settings = StoreSettings { lock_wait: LOCK_WAIT, ..StoreSettings::default() };
+            let store = open_store(url, &settings, system.clone()).await.map_err(store_refused)?;
+            let instance_name = format!("mint {}", std::process::id());
+            let settings = LedgerSettings { instance_name, ..LedgerSettings::default() };
+            Ledger::open(store, settings, system).await.map_err(refused)
+        })?;
+        Ok(Local { runtime, ledger })
+    }
+
+    /// Does some work with the ledger.
+    pub(crate) fn run<T>(&self, work: impl AsyncFnOnce(&Ledger) -> Result<T, LedgerError>) -> Result<T, Failure> {
+        self.runtime.block_on(work(&self.ledger)).map_err(refused)
+    }
+
+    /// Closes it, which gives back what was not used.
+    pub(crate) fn close(self) -> Result<(), Failure> {
+        self.run(async |ledger| ledger.close().await)
+    }
 }
 
 /// A ledger's refusal as a failure of the command.

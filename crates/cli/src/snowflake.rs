@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::ValueEnum;
-use mintage::{Clock, Layout, MintError, PRESETS, Snowflake, SystemClock};
+use clap::builder::PossibleValuesParser;
+use mintage::{Clock, Layout, MintError, PRESETS, Snowflake, SnowflakeText, SystemClock};
 use mintage_ledger::Name;
 use mintage_ledger::local_snowflake::{LocalError, LocalSnowflake, Reservation};
 use mintage_ledger::state_file::{StateFile, user_state_folder};
 
 use crate::connect::{Client, server_url};
 use crate::errors::Failure;
-use crate::local;
+use crate::local::Local;
 use crate::out::Out;
 
 #[derive(clap::Args, Debug)]
@@ -26,8 +26,8 @@ pub(crate) struct Args {
     #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 1)]
     count: u64,
     /// How to write them
-    #[arg(long, default_value = "dec")]
-    format: Format,
+    #[arg(long, default_value = "dec", value_parser = formats())]
+    format: String,
     /// The layout
     #[arg(long, value_name = "NAME", default_value = "twitter", conflicts_with_all = ["server", "store", "pool"])]
     preset: String,
@@ -51,12 +51,9 @@ pub(crate) struct Args {
     pool: Option<String>,
 }
 
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-enum Format {
-    /// Decimal
-    Dec,
-    /// 16 hexadecimal digits
-    Hex,
+/// The text forms.
+fn formats() -> PossibleValuesParser {
+    PossibleValuesParser::new(SnowflakeText::ALL.iter().map(|(name, _)| *name))
 }
 
 /// How far ids may run ahead of the clock.
@@ -69,7 +66,8 @@ const RESERVE_MAX: u64 = 1 << 20;
 const REQUEST_MAX: u64 = 10_000;
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
-    let mut sink = Sink { format: args.format, out };
+    let form = SnowflakeText::from_name(&args.format).expect("the parser admits only known names");
+    let mut sink = Sink { form, out };
     let pool = Name::new(args.pool.as_deref().unwrap_or("default")).map_err(Failure::usage)?;
     if let Some(url) = &args.store {
         return from_store(url, &pool, args.count, &mut sink);
@@ -197,19 +195,16 @@ fn from_server(client: &Client, pool: &Name, mut left: u64, sink: &mut Sink<'_>)
 }
 
 fn from_store(url: &str, pool: &Name, mut left: u64, sink: &mut Sink<'_>) -> Result<(), Failure> {
-    local::with_ledger(url, async |ledger| {
-        let pool = ledger.pool_or_default(pool).await.map_err(local::refused)?;
-        let mut batch = [0; 1024];
-        while left > 0 {
-            let want = usize::try_from(left).unwrap_or(batch.len()).min(batch.len());
-            pool.mint(&mut batch[..want]).await.map_err(local::refused)?;
-            for id in &batch[..want] {
-                sink.put(*id)?;
-            }
-            left -= want as u64;
-        }
-        Ok(())
-    })
+    let local = Local::open(url)?;
+    let pool = local.run(async |ledger| ledger.pool_or_default(pool).await)?;
+    let mut batch = [0; 1024];
+    while left > 0 {
+        let ids = &mut batch[..usize::try_from(left.min(1024)).expect("at most 1024")];
+        local.run(async |_| pool.mint(ids).await)?;
+        ids.iter().try_for_each(|id| sink.put(*id))?;
+        left -= ids.len() as u64;
+    }
+    local.close()
 }
 
 /// Waits for the clock, unless that would take longer than anybody waits.
@@ -242,20 +237,17 @@ fn refused(error: LocalError) -> Failure {
 
 /// Where ids go, one a line.
 struct Sink<'a> {
-    format: Format,
+    form: SnowflakeText,
     out: &'a mut Out,
 }
 
 impl Sink<'_> {
     fn put(&mut self, id: u64) -> Result<(), Failure> {
-        use std::io::Write;
-        let json = self.out.json;
+        let (before, after) = self.out.id_frame();
         let buffer = self.out.buffer();
-        let (before, after) = if json { ("{\"id\":\"", "\"}\n") } else { ("", "\n") };
-        match self.format {
-            Format::Dec => write!(buffer, "{before}{id}{after}")?,
-            Format::Hex => write!(buffer, "{before}{id:016x}{after}")?,
-        }
+        buffer.extend_from_slice(before);
+        self.form.write(id, buffer);
+        buffer.extend_from_slice(after);
         self.out.written()
     }
 }

@@ -3,8 +3,9 @@
 mod backend;
 
 use clap::{Subcommand, ValueEnum};
-use mintage_ledger::Name;
-use serde_json::{Map, Value, json};
+use mintage::SequenceOptions;
+use mintage_ledger::{Gap, Name, SequencePatch};
+use serde_json::{Value, json};
 
 use crate::errors::Failure;
 use crate::out::Out;
@@ -99,43 +100,36 @@ struct Definition {
     no_cycle: bool,
     /// bounded: a crash may lose up to --max-gap numbers; none: no number is lost, each waits for the disk
     #[arg(long)]
-    gap: Option<Gap>,
+    gap: Option<GapArg>,
     /// Numbers that one crash may lose
     #[arg(long, value_name = "N", visible_alias = "cache")]
     max_gap: Option<u64>,
 }
 
+/// Whether numbers may be lost, as people write it.
 #[derive(ValueEnum, Clone, Copy, Debug)]
-enum Gap {
+enum GapArg {
     Bounded,
     None,
 }
 
 impl Definition {
-    /// The document that the HTTP interface takes.
-    fn document(&self) -> Map<String, Value> {
-        let mut document = Map::new();
-        let numbers =
-            [("start", self.start), ("increment", self.increment), ("min", self.min), ("max", self.max)];
-        for (field, value) in numbers {
-            if let Some(value) = value {
-                document.insert(field.into(), value.to_string().into());
-            }
+    fn patch(&self, allow_repeat: bool) -> SequencePatch {
+        SequencePatch {
+            options: SequenceOptions {
+                start: self.start,
+                increment: self.increment,
+                min: self.min,
+                max: self.max,
+                cycle: (self.cycle || self.no_cycle).then_some(self.cycle),
+            },
+            gap: self.gap.map(|gap| match gap {
+                GapArg::Bounded => Gap::Bounded,
+                GapArg::None => Gap::None,
+            }),
+            max_gap: self.max_gap,
+            allow_repeat,
         }
-        if self.cycle || self.no_cycle {
-            document.insert("cycle".into(), self.cycle.into());
-        }
-        if let Some(gap) = self.gap {
-            let word = match gap {
-                Gap::Bounded => "bounded",
-                Gap::None => "none",
-            };
-            document.insert("gap".into(), word.into());
-        }
-        if let Some(max_gap) = self.max_gap {
-            document.insert("max_gap".into(), max_gap.to_string().into());
-        }
-        document
     }
 }
 
@@ -144,16 +138,13 @@ const REQUEST_MAX: u64 = 10_000;
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let checked = |name: &str| Name::new(name).map_err(Failure::usage);
-    Backend::with(args.server.as_deref(), args.store.as_deref(), |backend| match &args.command {
+    let backend = Backend::open(args.server.as_deref(), args.store.as_deref())?;
+    let done = match &args.command {
         SeqCommand::Create { name, definition } => {
-            show(&backend.create(&checked(name)?, definition.document())?, out)
+            show(&backend.create(&checked(name)?, &definition.patch(false))?, out)
         }
         SeqCommand::Alter { name, definition, allow_repeat } => {
-            let mut document = definition.document();
-            if *allow_repeat {
-                document.insert("allow_repeat".into(), true.into());
-            }
-            show(&backend.alter(&checked(name)?, document)?, out)
+            show(&backend.alter(&checked(name)?, &definition.patch(*allow_repeat))?, out)
         }
         SeqCommand::Drop { name } => {
             backend.drop_sequence(&checked(name)?)?;
@@ -162,17 +153,20 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         SeqCommand::List => list(&backend.list()?, out),
         SeqCommand::Show { name } => show(&backend.show(&checked(name)?)?, out),
         SeqCommand::Next { name, count, range: true } => range(&backend.range(&checked(name)?, *count)?, out),
-        SeqCommand::Next { name, count, range: false } => next(backend, &checked(name)?, *count, out),
+        SeqCommand::Next { name, count, range: false } => next(&backend, &checked(name)?, *count, out),
         SeqCommand::Set { name, value, not_called } => {
             show(&backend.restart(&checked(name)?, Some(*value), !not_called, false)?, out)
         }
         SeqCommand::Restart { name, with, allow_repeat } => {
             show(&backend.restart(&checked(name)?, *with, false, *allow_repeat)?, out)
         }
-    })
+    };
+    // What was printed stands even if closing fails; the failure is still one.
+    let closed = backend.close();
+    done.and(closed)
 }
 
-fn next(backend: &Backend<'_>, name: &Name, count: u64, out: &mut Out) -> Result<(), Failure> {
+fn next(backend: &Backend, name: &Name, count: u64, out: &mut Out) -> Result<(), Failure> {
     let mut left = count;
     while left > 0 {
         let ids = backend.next(name, left.min(REQUEST_MAX))?;
