@@ -170,9 +170,8 @@ mod system {
                 }
                 self.left = BUFFERS_PER_SEED;
             }
-            self.buffer.fill(0);
             // A key serves for one buffer, so the counter can always start at zero.
-            ctr::Ctr128BE::<Aes128>::new(&self.key.into(), &[0; 16].into()).apply_keystream(&mut self.buffer);
+            ctr::Ctr128BE::<Aes128>::new(&self.key.into(), &[0; 16].into()).write_keystream(&mut self.buffer);
             let (key, _) = self.buffer.split_at_mut(KEY);
             self.key.copy_from_slice(key);
             key.fill(0);

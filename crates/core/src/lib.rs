@@ -10,13 +10,17 @@ extern crate alloc;
 mod entropy;
 #[cfg(feature = "std")]
 mod fork;
+mod inspect;
 mod layout;
 mod presets;
 mod sequence;
 mod snowflake;
 #[cfg(feature = "std")]
 mod system;
+mod text;
 mod time;
+#[cfg(feature = "std")]
+mod tsc;
 mod uuid;
 
 pub use ::uuid::Uuid;
@@ -25,13 +29,15 @@ pub use entropy::Entropy;
 pub use entropy::{SystemEntropy, fill_random};
 #[cfg(feature = "std")]
 pub use fork::fork_generation;
+pub use inspect::{FieldValue, IdTime, Reading, inspect, inspect_layout};
 pub use layout::{Field, Layout, LayoutBuilder, LayoutError, Parts, Role};
 pub use presets::{PRESETS, Preset, preset};
 pub use sequence::{Base, Run, RunIter, SequenceDef, SequenceError, SequenceOptions};
 pub use snowflake::{MintError, Snowflake, Window};
 #[cfg(feature = "std")]
 pub use system::{SystemClock, boottime, clock_synchronised};
+pub use text::{SnowflakeText, TextError, UuidText};
 pub use time::{Clock, FixedClock, Timestamp};
-pub use uuid::V4Generator;
+pub use uuid::{V4Generator, V7Generator};
 #[cfg(feature = "std")]
-pub use uuid::{uuid4, uuid4_many};
+pub use uuid::{uuid4, uuid4_many, uuid7, uuid7_lead, uuid7_many};

@@ -5,7 +5,9 @@ use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
-use crate::layout::{Layout, LayoutError};
+use crate::layout::{Layout, LayoutError, ones};
+#[cfg(feature = "std")]
+use crate::time::Clock as _;
 use crate::time::Timestamp;
 
 /// The part of id-time that a generator may mint in: one worker, ticks from `from_tick` up to, not including,
@@ -31,12 +33,46 @@ pub struct Snowflake {
     /// The bits that every id of this worker has.
     fixed: u64,
     max_ahead: u64,
-    /// The place of the next id, or [`CLOSED`] and above.
-    word: AtomicU64,
+    /// Copies from the layout, so that a mint touches this struct alone.
+    sequence_bits: u32,
+    time_shift: u32,
+    sequence_shift: u32,
+    #[cfg(feature = "std")]
+    ticks: TickClock,
     /// The first tick that must not be minted in; only grows.
     until: AtomicU64,
     #[cfg(feature = "std")]
     made_in: u64,
+    /// The place of the next id, or [`CLOSED`] and above.
+    word: OwnLine,
+}
+
+/// A word on cache lines of its own, so that minting does not slow down reading what lies beside it.
+#[repr(align(128))]
+struct OwnLine(AtomicU64);
+
+/// How the system's millisecond becomes a tick without 128-bit arithmetic.
+#[cfg(feature = "std")]
+#[derive(Clone, Copy)]
+enum TickClock {
+    /// The tick is a whole number of milliseconds and so is the epoch, in 1970 or later.
+    Millis { epoch: u64, per_tick: u64 },
+    /// Anything else.
+    Nanos,
+}
+
+#[cfg(feature = "std")]
+impl TickClock {
+    fn new(layout: &Layout) -> Self {
+        let (tick, epoch) = (layout.tick().as_nanos(), layout.epoch().unix_nanos());
+        match u64::try_from(epoch / 1_000_000) {
+            Ok(epoch_ms) if epoch % 1_000_000 == 0 && tick % 1_000_000 == 0 => TickClock::Millis {
+                epoch: epoch_ms,
+                per_tick: (tick / 1_000_000) as u64,
+            },
+            _ => TickClock::Nanos,
+        }
+    }
 }
 
 /// Why no id was minted. Nothing was issued; what to do is in the text.
@@ -112,10 +148,15 @@ impl Snowflake {
             worker: window.worker,
             fixed: layout.fixed_bits(window.worker),
             max_ahead: max_ahead_ticks,
-            word: AtomicU64::new(from_tick << layout.sequence_bits()),
+            sequence_bits: layout.sequence_bits(),
+            time_shift: layout.place(1, 0).trailing_zeros(),
+            sequence_shift: layout.place(0, 1).trailing_zeros(),
+            #[cfg(feature = "std")]
+            ticks: TickClock::new(&layout),
             until: AtomicU64::new(until_tick),
             #[cfg(feature = "std")]
             made_in: crate::fork::fork_generation(),
+            word: OwnLine(AtomicU64::new(from_tick << layout.sequence_bits())),
             layout,
         })
     }
@@ -156,8 +197,39 @@ impl Snowflake {
     /// As [`Self::mint_many`].
     #[inline]
     pub fn mint(&self, now: Timestamp) -> Result<u64, MintError> {
-        let (first, _) = self.reserve(now, 1)?;
+        let tick = self.layout.whole_tick(now).ok_or(MintError::BeforeEpoch)?;
+        let (first, _) = self.reserve(tick, 1)?;
         Ok(self.id_at(first))
+    }
+
+    /// Mints one id at the system clock's time; faster than reading the clock first.
+    ///
+    /// # Errors
+    /// As [`Self::mint_many`].
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use mintage::{Snowflake, preset};
+    /// let layout = Arc::new(preset("twitter").expect("a preset").layout());
+    /// let generator = Snowflake::unguarded(layout, 7)?;
+    /// let (a, b) = (generator.mint_now()?, generator.mint_now()?);
+    /// assert!(a < b);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "std")]
+    #[inline]
+    pub fn mint_now(&self) -> Result<u64, MintError> {
+        let (first, _) = self.reserve(self.tick_now()?, 1)?;
+        Ok(self.id_at(first))
+    }
+
+    /// [`Self::mint_many`] at the system clock's time.
+    ///
+    /// # Errors
+    /// As [`Self::mint_many`].
+    #[cfg(feature = "std")]
+    pub fn mint_many_now(&self, out: &mut [u64]) -> Result<usize, MintError> {
+        self.fill(self.tick_now()?, out)
     }
 
     /// Fills the front of `out` with ids, strictly increasing over all callers, and returns how many: at least
@@ -178,14 +250,7 @@ impl Snowflake {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn mint_many(&self, now: Timestamp, out: &mut [u64]) -> Result<usize, MintError> {
-        if out.is_empty() {
-            return Ok(0);
-        }
-        let (first, count) = self.reserve(now, (out.len() as u64).min(BATCH_MAX))?;
-        for (place, id) in (first..).zip(&mut out[..count as usize]) {
-            *id = self.id_at(place);
-        }
-        Ok(count as usize)
+        self.fill(self.layout.whole_tick(now).ok_or(MintError::BeforeEpoch)?, out)
     }
 
     /// Moves the end of the window to `until_tick`; an earlier end than the present one changes nothing.
@@ -202,7 +267,7 @@ impl Snowflake {
     /// refused. Closing again returns the end of the window, which is always safe.
     pub fn close(&self) -> u64 {
         let until = self.until.load(Ordering::Relaxed);
-        let word = self.word.swap(CLOSED, Ordering::AcqRel);
+        let word = self.word.0.swap(CLOSED, Ordering::AcqRel);
         if word >= CLOSED {
             return until;
         }
@@ -226,37 +291,73 @@ impl Snowflake {
         &self.layout
     }
 
-    /// Takes up to `want` places at `now`; returns the first and how many.
+    #[cfg(feature = "std")]
     #[inline]
-    fn reserve(&self, now: Timestamp, want: u64) -> Result<(u64, u64), MintError> {
-        let tick = self.layout.whole_tick(now).ok_or(MintError::BeforeEpoch)?;
-        self.reserve_at_tick(tick, want)
+    fn tick_now(&self) -> Result<u64, MintError> {
+        match self.ticks {
+            TickClock::Millis { epoch, per_tick } => {
+                let elapsed = crate::tsc::unix_millis()
+                    .checked_sub(epoch)
+                    .ok_or(MintError::BeforeEpoch)?;
+                // The common tick of 1 ms is worth the branch: a division costs as much as the rest.
+                Ok(if per_tick == 1 {
+                    elapsed
+                } else {
+                    elapsed / per_tick
+                })
+            }
+            TickClock::Nanos => self
+                .layout
+                .whole_tick(crate::SystemClock.now())
+                .ok_or(MintError::BeforeEpoch),
+        }
     }
 
+    fn fill(&self, tick: u64, out: &mut [u64]) -> Result<usize, MintError> {
+        if out.is_empty() {
+            return Ok(0);
+        }
+        let (mut place, count) = self.reserve(tick, (out.len() as u64).min(BATCH_MAX))?;
+        let mut rest = &mut out[..count as usize];
+        // Tick by tick: within one, ids differ by a constant.
+        while !rest.is_empty() {
+            let in_tick = (1 << self.sequence_bits) - (place & ones(self.sequence_bits));
+            let (now, later) = rest.split_at_mut(rest.len().min(in_tick as usize));
+            let first = self.id_at(place);
+            for (i, id) in (0u64..).zip(now.iter_mut()) {
+                *id = first + (i << self.sequence_shift);
+            }
+            place += now.len() as u64;
+            rest = later;
+        }
+        Ok(count as usize)
+    }
+
+    /// Takes up to `want` places at `tick`; returns the first and how many.
+    ///
     /// Rule W4: look first and refuse without adding, then add, then check what the add gave.
     #[inline]
-    fn reserve_at_tick(&self, tick: u64, want: u64) -> Result<(u64, u64), MintError> {
+    fn reserve(&self, tick: u64, want: u64) -> Result<(u64, u64), MintError> {
         #[cfg(feature = "std")]
         if crate::fork::fork_generation() != self.made_in {
             return Err(MintError::Forked);
         }
-        let bits = self.layout.sequence_bits();
         let until = self.until.load(Ordering::Relaxed);
         // The first tick that is out of reach, and its place. `until` never exceeds 2^62 >> bits, so this
         // cannot overflow whatever `tick` is.
         let reach = tick.saturating_add(self.max_ahead).saturating_add(1).min(until);
-        let limit = reach << bits;
-        let begin = tick.min(until) << bits;
-        let seen = self.word.load(Ordering::Relaxed);
+        let limit = reach << self.sequence_bits;
+        let begin = tick.min(until) << self.sequence_bits;
+        let seen = self.word.0.load(Ordering::Relaxed);
         if seen >= limit || begin >= limit {
             return Err(self.refusal(seen.max(begin), tick, until));
         }
         if seen < begin {
-            self.word.fetch_max(begin, Ordering::Relaxed);
+            self.word.0.fetch_max(begin, Ordering::Relaxed);
         }
         // Adding less than `limit` keeps the word far below 2^64 under any number of threads.
         let want = want.min(limit - seen.max(begin));
-        let first = self.word.fetch_add(want, Ordering::AcqRel);
+        let first = self.word.0.fetch_add(want, Ordering::AcqRel);
         if first >= limit {
             return Err(self.refusal(first, tick, until));
         }
@@ -265,7 +366,7 @@ impl Snowflake {
 
     #[cold]
     fn refusal(&self, word: u64, tick: u64, until: u64) -> MintError {
-        let bits = self.layout.sequence_bits();
+        let bits = self.sequence_bits;
         if word >= CLOSED {
             return MintError::Closed;
         }
@@ -284,10 +385,8 @@ impl Snowflake {
 
     #[inline]
     fn id_at(&self, place: u64) -> u64 {
-        let bits = self.layout.sequence_bits();
-        self.layout
-            .place(place >> bits, place & crate::layout::ones(bits))
-            | self.fixed
+        let sequence = place & ones(self.sequence_bits);
+        (place >> self.sequence_bits) << self.time_shift | sequence << self.sequence_shift | self.fixed
     }
 }
 

@@ -243,10 +243,18 @@ impl Sequence {
 
     fn set_exists(&self, exists: bool) {
         if self.exists.swap(exists, Ordering::AcqRel) != exists {
-            match exists {
-                true => self.context.sequences.fetch_add(1, Ordering::Relaxed),
-                false => self.context.sequences.fetch_sub(1, Ordering::Relaxed),
+            // Saturating: another process may have made it after we counted.
+            let step = |count: u64| {
+                if exists {
+                    count.saturating_add(1)
+                } else {
+                    count.saturating_sub(1)
+                }
             };
+            let _ = self
+                .context
+                .sequences
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| Some(step(n)));
         }
     }
 

@@ -74,6 +74,15 @@ struct Attempt {
     range: Range,
 }
 
+/// Whom a claim is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// Somebody who asked for numbers: an unknown name is made.
+    Taker,
+    /// The stock: a name that was dropped meanwhile stays dropped.
+    Stock,
+}
+
 /// How often one round tries again after losing a race for the record.
 const CLAIM_TRIES: usize = 64;
 const BACKOFF_MIN: Duration = Duration::from_millis(100);
@@ -147,24 +156,25 @@ impl Worker<'_> {
         self.serve_all(takes).await;
     }
 
+    /// Whether the store has the sequence, as far as is known.
+    fn is_stored(&self) -> bool {
+        self.held.state.version.is_some() && !self.held.state.dropped && !self.held.unsaved
+    }
+
     /// A name's first use makes it; over a tombstone it continues above (protocol R2). Written by the claim
     /// that follows.
     fn ensure_exists(&mut self) -> Result<(), LedgerError> {
-        let state = &self.held.state;
-        if self.held.unsaved && !state.dropped && self.sequence.context.settings.auto_create {
-            return self.sequence.check_room();
-        }
-        if state.version.is_some() && !state.dropped {
+        if self.is_stored() {
             return Ok(());
         }
-        let context = &self.sequence.context;
+        let settings = &self.sequence.context.settings;
         let name = &self.sequence.name;
-        if !context.settings.auto_create {
+        if !settings.auto_create {
             return Err(LedgerError::NoAutoCreate { name: name.clone() });
         }
         self.sequence.check_room()?;
-        if state.dropped {
-            self.held.state = state.recreated(name, &SequenceSpec::default(), context.settings.max_gap)?;
+        if self.held.state.dropped {
+            self.held.state = self.made(&SequenceSpec::default())?;
         }
         self.held.unsaved = true;
         Ok(())
@@ -208,7 +218,7 @@ impl Worker<'_> {
             };
             low_water = block / 2;
             let generation = self.held.state.generation;
-            match self.claim(want.saturating_add(block)).await {
+            match self.claim(want.saturating_add(block), Use::Taker).await {
                 Ok(range) => {
                     if self.held.state.generation != generation {
                         // Another definition now: what is left of the old one is lost.
@@ -304,8 +314,7 @@ impl Worker<'_> {
     async fn refill(&mut self) {
         self.sequence.refill_begins();
         let stock = &self.sequence.stock;
-        let state = &self.held.state;
-        if state.gap == Gap::None || state.dropped || self.held.unsaved {
+        if self.held.state.gap == Gap::None || !self.is_stored() {
             return;
         }
         let held = stock.unused();
@@ -314,7 +323,7 @@ impl Worker<'_> {
             return;
         }
         let generation = self.held.state.generation;
-        match self.claim(block).await {
+        match self.claim(block, Use::Stock).await {
             Ok(range) if self.held.state.generation == generation => stock.append(range, block / 2),
             Ok(range) => {
                 // Another definition now: what is left of the old one is lost.
@@ -329,7 +338,7 @@ impl Worker<'_> {
     }
 
     /// Reserves a linear run of at most `want` numbers, durably.
-    async fn claim(&mut self, want: u64) -> Result<Range, LedgerError> {
+    async fn claim(&mut self, want: u64, use_of: Use) -> Result<Range, LedgerError> {
         let context = &self.sequence.context;
         let begun = context.runtime.boottime();
         if begun < self.held.not_before {
@@ -352,6 +361,16 @@ impl Worker<'_> {
                     .map_err(LedgerError::from_store)?;
                 if let Some(range) = self.reconcile(found)? {
                     return Ok(range);
+                }
+            }
+            // What was read may be a tombstone.
+            match use_of {
+                Use::Taker => self.ensure_exists()?,
+                Use::Stock if self.is_stored() => {}
+                Use::Stock => {
+                    return Err(LedgerError::NotFound {
+                        name: self.sequence.name.clone(),
+                    });
                 }
             }
             let range = self
@@ -377,7 +396,6 @@ impl Worker<'_> {
                     if let Some(range) = self.reconcile(found)? {
                         return Ok(range);
                     }
-                    self.ensure_exists()?;
                 }
                 Err(error) => {
                     context.counters.failed();
@@ -556,7 +574,7 @@ impl Worker<'_> {
                 ranges.extend(landed);
             }
             let state = &self.held.state;
-            let exists = state.version.is_some() && !state.dropped && !self.held.unsaved;
+            let exists = self.is_stored();
             let issued = self.issued(ranges);
             let next = match &change {
                 Change::Create(spec) if exists => {
@@ -617,7 +635,11 @@ impl Worker<'_> {
                 }
                 Err(error) => {
                     context.counters.failed();
-                    self.held.stale |= error.outcome == Outcome::Unknown;
+                    if error.outcome == Outcome::Unknown {
+                        // It may have landed and made our unused numbers its own: they are spent.
+                        self.held.stale = true;
+                        self.lose(std::mem::take(ranges));
+                    }
                     return Err(LedgerError::from_store(error));
                 }
             }
@@ -631,9 +653,9 @@ impl Worker<'_> {
     /// The state of a name that is made now, over nothing or over its tombstone.
     fn made(&self, spec: &SequenceSpec) -> Result<State, LedgerError> {
         let max_gap = self.sequence.context.settings.max_gap;
-        match self.held.state.dropped {
-            true => self.held.state.recreated(&self.sequence.name, spec, max_gap),
-            false => State::fresh(spec, max_gap),
+        match self.held.state.version {
+            Some(_) => self.held.state.recreated(&self.sequence.name, spec, max_gap),
+            None => State::fresh(spec, max_gap),
         }
     }
 

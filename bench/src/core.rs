@@ -1,0 +1,319 @@
+//! The library against the crates people use today.
+//!
+//! Every row is measured in rounds; a round runs our side and the peer's one after the other, in an order
+//! that alternates, and gives one ratio. The table shows the median of the ratios and of both sides.
+
+use std::hint::black_box;
+use std::sync::{Arc, Barrier};
+use std::time::{Duration, Instant};
+
+use crate::machine;
+
+/// Nanoseconds per id.
+type Measured = f64;
+
+struct Row {
+    what: &'static str,
+    peer: &'static str,
+    goal: f64,
+    ours: Box<dyn Fn() -> Measured>,
+    theirs: Box<dyn Fn() -> Measured>,
+}
+
+/// Runs every row whose name contains one of the words in `wanted` (all, if there is none).
+pub fn run(wanted: &[String]) {
+    let rows: Vec<Row> = rows()
+        .into_iter()
+        .filter(|row| wanted.is_empty() || wanted.iter().any(|word| row.what.contains(word.as_str())))
+        .collect();
+    println!("Measured on {}; median of {ROUNDS} rounds.\n", machine::line());
+    println!("| what | ours, ns/id | peer | peer, ns/id | ratio (least, most) | goal |");
+    println!("| --- | ---: | --- | ---: | ---: | ---: |");
+    for row in rows {
+        let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+        for round in 0..ROUNDS {
+            let (a, b) = if round % 2 == 0 {
+                let a = (row.ours)();
+                (a, (row.theirs)())
+            } else {
+                let b = (row.theirs)();
+                ((row.ours)(), b)
+            };
+            ours.push(a);
+            theirs.push(b);
+            ratios.push(b / a);
+        }
+        let ratio = median(&mut ratios);
+        println!(
+            "| {} | {:.2} | {} | {:.2} | {ratio:.2}x ({:.2}, {:.2}) | {:.1}x |",
+            row.what,
+            median(&mut ours),
+            row.peer,
+            median(&mut theirs),
+            ratios[0],
+            ratios[ratios.len() - 1],
+            row.goal,
+        );
+    }
+}
+
+const ROUNDS: usize = 21;
+/// How long one side of one round runs.
+const SIDE: Duration = Duration::from_millis(8);
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// A loop of single calls.
+fn single<T>(mut call: impl FnMut() -> T) -> Measured {
+    per_id(1, || {
+        black_box(call());
+    })
+}
+
+/// A loop of calls that make `ids` ids each.
+fn per_id(ids: u32, mut call: impl FnMut()) -> Measured {
+    // Enough calls between two clock readings that these do not count.
+    let calls = (2000 / ids).max(4);
+    let start = Instant::now();
+    let mut made = 0u64;
+    loop {
+        for _ in 0..calls {
+            call();
+        }
+        made += u64::from(calls * ids);
+        let elapsed = start.elapsed();
+        if elapsed >= SIDE {
+            return elapsed.as_nanos() as f64 / made as f64;
+        }
+    }
+}
+
+/// Bursts below a Snowflake's 4096 a millisecond: wait for a fresh millisecond, then time 2000 calls.
+fn burst(call: impl Fn() -> u64) -> Measured {
+    let mut spent = Vec::new();
+    for _ in 0..5 {
+        let millis = || {
+            std::time::SystemTime::UNIX_EPOCH
+                .elapsed()
+                .map_or(0, |d| d.as_millis())
+        };
+        let seen = millis();
+        while millis() == seen {}
+        let start = Instant::now();
+        for _ in 0..2000 {
+            black_box(call());
+        }
+        spent.push(start.elapsed().as_nanos() as f64 / 2000.0);
+    }
+    median(&mut spent)
+}
+
+/// Two threads on one generator: wall time over all ids, so perfect scaling halves the one-thread figure.
+fn two_threads<T>(calls: u32, call: impl Fn() -> T + Sync) -> Measured {
+    let barrier = Arc::new(Barrier::new(2));
+    let spans: Vec<(Instant, Instant)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..2)
+            .map(|_| {
+                let (barrier, call) = (barrier.clone(), &call);
+                scope.spawn(move || {
+                    barrier.wait();
+                    let start = Instant::now();
+                    for _ in 0..calls {
+                        black_box(call());
+                    }
+                    (start, Instant::now())
+                })
+            })
+            .collect();
+        threads.into_iter().map(|t| t.join().expect("no panic")).collect()
+    });
+    let start = spans.iter().map(|s| s.0).min().expect("two threads");
+    let end = spans.iter().map(|s| s.1).max().expect("two threads");
+    (end - start).as_nanos() as f64 / f64::from(2 * calls)
+}
+
+fn rows() -> Vec<Row> {
+    let mut rows = uuid_rows();
+    rows.extend(snowflake_rows());
+    rows
+}
+
+fn row(
+    what: &'static str,
+    peer: &'static str,
+    goal: f64,
+    ours: impl Fn() -> Measured + 'static,
+    theirs: impl Fn() -> Measured + 'static,
+) -> Row {
+    Row {
+        what,
+        peer,
+        goal,
+        ours: Box::new(ours),
+        theirs: Box::new(theirs),
+    }
+}
+
+fn uuid_rows() -> Vec<Row> {
+    const BATCH: usize = 1024;
+    let many = |fill: fn(&mut [uuid::Uuid])| {
+        move || {
+            let mut ids = vec![uuid::Uuid::nil(); BATCH];
+            per_id(BATCH as u32, || {
+                fill(&mut ids);
+                black_box(&ids);
+            })
+        }
+    };
+    const FAST: &str = "uuid, fast-rng";
+    vec![
+        row(
+            "v4",
+            FAST,
+            2.7,
+            || single(mintage::uuid4),
+            || single(uuid::Uuid::new_v4),
+        ),
+        row(
+            "v4, two threads",
+            FAST,
+            2.7,
+            || two_threads(200_000, mintage::uuid4),
+            || two_threads(200_000, uuid::Uuid::new_v4),
+        ),
+        row("v4 in bulk", FAST, 8.0, many(mintage::uuid4_many), || {
+            single(uuid::Uuid::new_v4)
+        }),
+        row(
+            "v7, one order",
+            FAST,
+            4.0,
+            || single(mintage::uuid7),
+            || single(uuid::Uuid::now_v7),
+        ),
+        row(
+            "v7, one order, two threads",
+            FAST,
+            7.0,
+            || two_threads(100_000, mintage::uuid7),
+            || two_threads(100_000, uuid::Uuid::now_v7),
+        ),
+        row("v7 in bulk", FAST, 60.0, many(mintage::uuid7_many), || {
+            single(uuid::Uuid::now_v7)
+        }),
+    ]
+}
+
+fn snowflake_rows() -> Vec<Row> {
+    const PEER: &str = "snowflake_me";
+    let layout = || Arc::new(mintage::preset("twitter").expect("a preset").layout());
+    let ours = move || mintage::Snowflake::unguarded(layout(), 1).expect("worker 1 fits");
+    let theirs = || {
+        snowflake_me::Snowflake::builder()
+            .start_time(1_288_834_974_657)
+            .machine_id(&|| Ok(1))
+            .data_center_id(&|| Ok(0))
+            .finalize()
+            .expect("machine 1 fits")
+    };
+    let shared = (ours(), theirs());
+    let shared_by_two = (ours(), theirs());
+    let in_batches = (ours(), theirs());
+    vec![
+        row(
+            "Snowflake, shared",
+            PEER,
+            2.2,
+            move || burst(|| shared.0.mint_now().expect("an id")),
+            move || burst(|| shared.1.next_id().expect("an id").as_u64()),
+        ),
+        row(
+            "Snowflake, shared, two threads",
+            PEER,
+            4.0,
+            move || two_threads_burst(|| shared_by_two.0.mint_now().expect("an id")),
+            move || two_threads_burst(|| shared_by_two.1.next_id().expect("an id").as_u64()),
+        ),
+        row(
+            "Snowflake, batch of 1000",
+            PEER,
+            3.0,
+            move || {
+                let buffer = std::cell::RefCell::new([0; 1000]);
+                burst_of(|| {
+                    let mut buffer = buffer.borrow_mut();
+                    in_batches.0.mint_many_now(&mut *buffer).expect("ids");
+                    black_box(&*buffer);
+                })
+            },
+            move || {
+                let buffer = std::cell::RefCell::new(Vec::with_capacity(1000));
+                burst_of(|| {
+                    let mut buffer = buffer.borrow_mut();
+                    buffer.clear();
+                    in_batches.1.next_ids_into(1000, &mut buffer).expect("ids");
+                    black_box(&*buffer);
+                })
+            },
+        ),
+    ]
+}
+
+/// Three batches of 1000 in a fresh millisecond.
+fn burst_of(call: impl Fn()) -> Measured {
+    let mut spent = Vec::new();
+    for _ in 0..9 {
+        let millis = || {
+            std::time::SystemTime::UNIX_EPOCH
+                .elapsed()
+                .map_or(0, |d| d.as_millis())
+        };
+        let seen = millis();
+        while millis() == seen {}
+        let start = Instant::now();
+        for _ in 0..3 {
+            call();
+        }
+        spent.push(start.elapsed().as_nanos() as f64 / 3000.0);
+    }
+    median(&mut spent)
+}
+
+/// Two threads, each 1500 calls from the same fresh millisecond.
+fn two_threads_burst(call: impl Fn() -> u64 + Sync) -> Measured {
+    let mut spent: Vec<f64> = (0..9)
+        .map(|_| {
+            let start_ms = std::time::SystemTime::UNIX_EPOCH
+                .elapsed()
+                .map_or(0, |d| d.as_millis())
+                + 2;
+            let spans: Vec<(Instant, Instant)> = std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..2)
+                    .map(|_| {
+                        scope.spawn(|| {
+                            let millis = || {
+                                std::time::SystemTime::UNIX_EPOCH
+                                    .elapsed()
+                                    .map_or(0, |d| d.as_millis())
+                            };
+                            while millis() < start_ms {}
+                            let start = Instant::now();
+                            for _ in 0..1500 {
+                                black_box(call());
+                            }
+                            (start, Instant::now())
+                        })
+                    })
+                    .collect();
+                threads.into_iter().map(|t| t.join().expect("no panic")).collect()
+            });
+            let start = spans.iter().map(|s| s.0).min().expect("two threads");
+            let end = spans.iter().map(|s| s.1).max().expect("two threads");
+            (end - start).as_nanos() as f64 / 3000.0
+        })
+        .collect();
+    median(&mut spent)
+}

@@ -1,0 +1,16 @@
+//! Side by side with peers: every round measures both sides, the ratio of a round is what counts.
+
+mod core;
+mod machine;
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    match arguments.next().as_deref() {
+        Some("core") => core::run(&arguments.collect::<Vec<_>>()),
+        other => {
+            eprintln!("error: no benchmark called {:?}", other.unwrap_or(""));
+            eprintln!("hint: bench core [WORD...]");
+            std::process::exit(2);
+        }
+    }
+}

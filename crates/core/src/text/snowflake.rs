@@ -1,0 +1,218 @@
+//! The text forms of a 64-bit id.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+use super::{TextError, radix};
+
+/// A way to write a 64-bit id, without padding.
+///
+/// `Base2`, `Base32`, `Base36`, `Base58` and `Base64` are exactly what bwmarrin/snowflake (Go) writes, its
+/// own alphabets included.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum SnowflakeText {
+    /// Decimal.
+    Dec,
+    /// Hexadecimal, lower case.
+    Hex,
+    /// Binary.
+    Base2,
+    /// Digits `ybndrfg8ejkmcpqxot1uwisza345h769`: z-base-32's letters as a plain positional number.
+    Base32,
+    /// Digits `0-9a-z`.
+    Base36,
+    /// Digits `1-9a-zA-Z` without `l`, `I`, `O`: lower case first, as Flickr, not Bitcoin.
+    Base58,
+    /// Digits `0-9A-Za-z`.
+    Base62,
+    /// Padded standard base64 *of the decimal text*.
+    Base64,
+}
+
+impl SnowflakeText {
+    /// Every form with its name on the command line.
+    pub const ALL: &[(&str, SnowflakeText)] = &[
+        ("dec", SnowflakeText::Dec),
+        ("hex", SnowflakeText::Hex),
+        ("base2", SnowflakeText::Base2),
+        ("base32", SnowflakeText::Base32),
+        ("base36", SnowflakeText::Base36),
+        ("base58", SnowflakeText::Base58),
+        ("base62", SnowflakeText::Base62),
+        ("base64", SnowflakeText::Base64),
+    ];
+
+    /// The form called `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, form)| *form)
+    }
+
+    /// Appends `id` in this form to `out`.
+    ///
+    /// ```
+    /// use mintage::SnowflakeText;
+    /// let mut out = Vec::new();
+    /// SnowflakeText::Base58.write(i64::MAX as u64, &mut out);
+    /// assert_eq!(out, b"npL6MjP8Qfc");
+    /// ```
+    pub fn write(self, id: u64, out: &mut Vec<u8>) {
+        match self.alphabet() {
+            Some(alphabet) => radix::write(id, alphabet, out),
+            None => {
+                let mut text = String::new();
+                write!(text, "{id}").expect("a string takes every write");
+                radix::write_base64(text.as_bytes(), radix::BASE64, true, out);
+            }
+        }
+    }
+
+    /// Reads an id in exactly this form; `Hex` and `Base36` take letters of either case.
+    ///
+    /// # Errors
+    /// The text is empty, has a foreign character or a leading zero, or names a number above 2^64 - 1.
+    ///
+    /// ```
+    /// use mintage::{SnowflakeText, TextError};
+    /// assert_eq!(SnowflakeText::Base32.read(b"8999999999999"), Ok(i64::MAX as u64));
+    /// assert_eq!(SnowflakeText::Dec.read(b"12a"), Err(TextError::Character { position: 2 }));
+    /// ```
+    pub fn read(self, text: &[u8]) -> Result<u64, TextError> {
+        let Some(alphabet) = self.alphabet() else {
+            return read_base64_of_decimal(text);
+        };
+        let fold = matches!(self, Self::Hex | Self::Base36);
+        let value = radix::read(text, alphabet, fold)?;
+        let value = u64::try_from(value).map_err(|_| TextError::TooLarge)?;
+        if text.len() > 1 && text[0] == alphabet[0] {
+            return Err(TextError::NotCanonical { position: 0 });
+        }
+        Ok(value)
+    }
+
+    fn alphabet(self) -> Option<&'static [u8]> {
+        Some(match self {
+            Self::Dec => b"0123456789",
+            Self::Hex => b"0123456789abcdef",
+            Self::Base2 => b"01",
+            Self::Base32 => b"ybndrfg8ejkmcpqxot1uwisza345h769",
+            Self::Base36 => radix::BASE36,
+            Self::Base58 => b"123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ",
+            Self::Base62 => radix::BASE62,
+            Self::Base64 => return None,
+        })
+    }
+}
+
+fn read_base64_of_decimal(text: &[u8]) -> Result<u64, TextError> {
+    if !text.len().is_multiple_of(4) {
+        let expected = text.len().next_multiple_of(4);
+        return Err(TextError::Length {
+            found: text.len(),
+            expected,
+        });
+    }
+    let padding = text.iter().rev().take_while(|byte| **byte == b'=').count();
+    if padding > 2 {
+        return Err(TextError::Character {
+            position: text.len() - padding,
+        });
+    }
+    let decimal = radix::read_base64(&text[..text.len() - padding], radix::BASE64)?;
+    SnowflakeText::Dec.read(&decimal).map_err(|error| match error {
+        // Three decimal digits stand in four characters.
+        TextError::Character { position } => TextError::Character {
+            position: position * 4 / 3,
+        },
+        other => other,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_texts_are_bwmarrins() {
+        // bwmarrin/snowflake, snowflake_test.go: TestPrintAll's sample and the largest ids of each form.
+        let largest = i64::MAX as u64;
+        for (form, id, expected) in [
+            (SnowflakeText::Dec, largest, "9223372036854775807"),
+            (SnowflakeText::Base2, 5, "101"),
+            (SnowflakeText::Base32, 0, "y"),
+            (SnowflakeText::Base32, largest, "8999999999999"),
+            (SnowflakeText::Base36, largest, "1y2p0ij32e8e7"),
+            (SnowflakeText::Base58, 0, "1"),
+            (SnowflakeText::Base58, largest, "npL6MjP8Qfc"),
+            (SnowflakeText::Base64, 13, "MTM="),
+        ] {
+            let mut out = Vec::new();
+            form.write(id, &mut out);
+            assert_eq!(out, expected.as_bytes());
+            assert_eq!(form.read(&out), Ok(id));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_form_reads_back_what_it_wrote(id in any::<u64>(), shift in 0u32..64) {
+            let id = id >> shift;
+            for (name, form) in SnowflakeText::ALL {
+                let mut out = Vec::new();
+                form.write(id, &mut out);
+                prop_assert_eq!(form.read(&out), Ok(id), "{}", name);
+            }
+        }
+
+        #[test]
+        fn what_is_read_is_what_would_be_written(text in "[0-9a-z=]{0,22}") {
+            for (name, form) in SnowflakeText::ALL {
+                if let Ok(id) = form.read(text.as_bytes()) {
+                    let mut out = Vec::new();
+                    form.write(id, &mut out);
+                    prop_assert_eq!(out, text.as_bytes(), "{}", name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn refusals_say_what_is_wrong_and_where() {
+        let check = |form: SnowflakeText, text: &str, expected| {
+            assert_eq!(form.read(text.as_bytes()), Err(expected), "{text}");
+        };
+        check(SnowflakeText::Dec, "", TextError::Empty);
+        check(SnowflakeText::Dec, "18446744073709551616", TextError::TooLarge);
+        check(SnowflakeText::Dec, "01", TextError::NotCanonical { position: 0 });
+        check(SnowflakeText::Base58, "0", TextError::Character { position: 0 });
+        check(
+            SnowflakeText::Base58,
+            "11",
+            TextError::NotCanonical { position: 0 },
+        );
+        check(
+            SnowflakeText::Base64,
+            "MTM",
+            TextError::Length {
+                found: 3,
+                expected: 4,
+            },
+        );
+        check(
+            SnowflakeText::Base64,
+            "M===",
+            TextError::Character { position: 1 },
+        );
+        check(
+            SnowflakeText::Base64,
+            "MTMt",
+            TextError::Character { position: 2 },
+        );
+    }
+}

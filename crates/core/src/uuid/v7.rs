@@ -1,0 +1,421 @@
+//! UUID version 7: Unix milliseconds, a counter, random bits.
+//!
+//! ```text
+//!  0                   1                   2                   3
+//!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//! |                          unix_ts_ms                           |
+//! |          unix_ts_ms           |  ver  |     counter, high     |
+//! |var|  counter, low  |                 random                   |
+//! |                           random                              |
+//! ```
+//!
+//! `unix_ts_ms` counts milliseconds since 1970-01-01T00:00:00Z, leap seconds not counted (RFC 9562 section
+//! 5.7). The counter of 20 bits follows it directly (section 6.2, method 1): its top bit starts at 0, the rest
+//! at random in every millisecond. 54 random bits are fresh in every id.
+//!
+//! Rare events. *Counter full*: it carries into the millisecond, so ids run ahead of the clock by as many
+//! milliseconds as 2^20 ids a millisecond need. *Clock back*: the last millisecond is held until the clock has
+//! caught up. *Fork*: the child draws other random bits, so no id repeats. *End*: the time field lasts until
+//! 10889-08-02T05:31:50.655Z.
+
+use core::fmt;
+#[cfg(feature = "std")]
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+
+use ::uuid::Uuid;
+
+use crate::time::{Clock, Timestamp};
+use crate::{Entropy, MintError};
+
+/// A new time-ordered UUID (version 7) at the true millisecond. Thread-safe, fork-safe, and strictly
+/// increasing over all threads of the process.
+///
+/// Reads the system clock and the process's random source. The one order of the process also covers
+/// [`uuid7_many`]; it does not survive a restart (the clock orders ids across restarts).
+///
+/// # Panics
+/// As [`fill_random`](crate::fill_random).
+///
+/// ```
+/// let (a, b) = (mintage::uuid7(), mintage::uuid7());
+/// assert!(a < b);
+/// assert_eq!(a.get_version_num(), 7);
+/// ```
+#[cfg(feature = "std")]
+#[inline]
+pub fn uuid7() -> Uuid {
+    let place = claim(crate::tsc::unix_millis(), 1);
+    v7_from(place, u64::from_be_bytes(crate::entropy::random_array()))
+}
+
+/// Fills `out` with new time-ordered UUIDs, strictly increasing, with one clock reading and one reservation.
+///
+/// More than about 500,000 ids at once run ahead of the clock by a millisecond per million; see
+/// [`uuid7_lead`].
+///
+/// # Panics
+/// As [`fill_random`](crate::fill_random).
+///
+/// ```
+/// let mut ids = [mintage::Uuid::nil(); 1000];
+/// mintage::uuid7_many(&mut ids);
+/// assert!(ids.is_sorted_by(|a, b| a < b));
+/// ```
+#[cfg(feature = "std")]
+pub fn uuid7_many(out: &mut [Uuid]) {
+    if out.is_empty() {
+        return;
+    }
+    let mut place = claim(crate::tsc::unix_millis(), out.len() as u64);
+    let mut random = [0; 64 * 8];
+    for chunk in out.chunks_mut(64) {
+        let random = &mut random[..chunk.len() * 8];
+        crate::fill_random(random);
+        for (id, random) in chunk.iter_mut().zip(random.as_chunks().0) {
+            *id = v7_from(place, u64::from_be_bytes(*random));
+            place += 1;
+        }
+    }
+}
+
+/// How far the next [`uuid7`] runs ahead of the system clock; zero as a rule.
+///
+/// It grows after the clock was set back, and while more than 2^20 ids a millisecond are made.
+///
+/// ```
+/// mintage::uuid7();
+/// assert!(mintage::uuid7_lead().as_secs() < 3600);
+/// ```
+#[cfg(feature = "std")]
+pub fn uuid7_lead() -> Duration {
+    let last = LAST.load(Ordering::Relaxed) >> COUNTER_BITS;
+    Duration::from_millis(last.saturating_sub(crate::tsc::unix_millis()))
+}
+
+/// The place of the next id of the process: `unix_ms << 20 | counter`. Lasts until the year 2527.
+#[cfg(feature = "std")]
+static LAST: AtomicU64 = AtomicU64::new(0);
+
+const COUNTER_BITS: u32 = 20;
+
+/// Takes `count` places in the process's order and returns the first.
+#[cfg(feature = "std")]
+#[inline]
+fn claim(unix_millis: u64, count: u64) -> u64 {
+    let now = unix_millis << COUNTER_BITS;
+    // Relaxed suffices: everybody changes this one word by read-modify-write, which has one order that agrees
+    // with what threads otherwise know of each other.
+    if LAST.load(Ordering::Relaxed) < now {
+        return claim_in_new_millisecond(now, count);
+    }
+    LAST.fetch_add(count, Ordering::Relaxed)
+}
+
+#[cfg(feature = "std")]
+#[cold]
+#[inline(never)]
+fn claim_in_new_millisecond(now: u64, count: u64) -> u64 {
+    let seed = u32::from_be_bytes(crate::entropy::random_array()) >> (32 - COUNTER_BITS + 1);
+    let first = now | u64::from(seed);
+    let mut seen = LAST.load(Ordering::Relaxed);
+    while seen < now {
+        match LAST.compare_exchange(seen, first + count, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => return first,
+            Err(other) => seen = other,
+        }
+    }
+    // Another thread began this millisecond.
+    LAST.fetch_add(count, Ordering::Relaxed)
+}
+
+/// The id at a place of the process's order.
+#[cfg(feature = "std")]
+#[inline]
+fn v7_from(place: u64, random: u64) -> Uuid {
+    let high = (place >> COUNTER_BITS) << 16 | 7 << 12 | place >> 8 & 0xfff;
+    let low = 0b10 << 62 | (place & 0xff) << 54 | random >> 10;
+    Uuid::from_u64_pair(high, low)
+}
+
+/// Makes version 7 UUIDs from a clock and an entropy source of your choice; no state outside itself.
+///
+/// Strictly increasing per generator, with a counter of 26 bits (25 of them seeded at random in every
+/// millisecond) and 48 fresh random bits. A full counter carries into the millisecond, at most `max_ahead`
+/// ahead of the clock; a clock that goes back is held. After `fork` parent and child share clock and counter,
+/// so the entropy must differ ([`SystemEntropy`](crate::SystemEntropy) does).
+///
+/// ```
+/// use mintage::{FixedClock, SystemEntropy, Timestamp, V7Generator};
+/// let clock = FixedClock(Timestamp::from_unix_millis(1_645_557_742_000));
+/// let mut generator = V7Generator::new(clock, SystemEntropy);
+/// let (a, b) = (generator.next_id()?, generator.next_id()?);
+/// assert!(a < b);
+/// assert!(a.to_string().starts_with("017f22e2-79b0-7"));
+/// # Ok::<(), mintage::MintError>(())
+/// ```
+#[derive(Clone)]
+pub struct V7Generator<C, E> {
+    clock: C,
+    entropy: E,
+    max_ahead_ms: u64,
+    /// `unix_ms << 26 | counter` of the next id, if its millisecond is still the last one.
+    next: u128,
+}
+
+impl<C: Clock, E: Entropy> V7Generator<C, E> {
+    /// A generator on `clock` and `entropy` that runs at most 10 s ahead of the clock.
+    pub const fn new(clock: C, entropy: E) -> Self {
+        V7Generator {
+            clock,
+            entropy,
+            max_ahead_ms: 10_000,
+            next: 0,
+        }
+    }
+
+    /// Sets how far ids may run ahead of the clock when it goes back or the counter is full; whole
+    /// milliseconds.
+    #[must_use]
+    pub const fn max_ahead(mut self, max_ahead: Duration) -> Self {
+        let ms = max_ahead.as_millis();
+        self.max_ahead_ms = if ms > u64::MAX as u128 {
+            u64::MAX
+        } else {
+            ms as u64
+        };
+        self
+    }
+
+    /// The next UUID.
+    ///
+    /// # Errors
+    /// The clock stands before 1970 ([`MintError::BeforeEpoch`]) or past the year 10889
+    /// ([`MintError::TimeFieldFull`]), or the next id would lie more than `max_ahead` ahead of it
+    /// ([`MintError::TooFarAhead`], in milliseconds).
+    #[inline]
+    pub fn next_id(&mut self) -> Result<Uuid, MintError> {
+        let mut random = [0; 8];
+        self.entropy.fill(&mut random);
+        let place = self.place(u64::from_be_bytes(random) & OWN_COUNTER_MAX)?;
+        Ok(own_v7_from(place, u64::from_be_bytes(random)))
+    }
+
+    /// Fills the front of `out` and returns how many ids it holds: all, or fewer where `max_ahead` ends.
+    ///
+    /// # Errors
+    /// As [`Self::next_id`], if not even one id can be made.
+    pub fn fill(&mut self, out: &mut [Uuid]) -> Result<usize, MintError> {
+        for (made, id) in out.iter_mut().enumerate() {
+            match self.next_id() {
+                Ok(next) => *id = next,
+                Err(error) if made == 0 => return Err(error),
+                Err(_) => return Ok(made),
+            }
+        }
+        Ok(out.len())
+    }
+
+    /// Takes one place; a new millisecond starts at the lower half of `seed`.
+    fn place(&mut self, seed: u64) -> Result<u128, MintError> {
+        let now = u64::try_from(self.clock.now().unix_millis()).map_err(|_| MintError::BeforeEpoch)?;
+        let first = u128::from(now) << OWN_COUNTER_BITS;
+        let place = if self.next < first {
+            first | u128::from(seed >> 1)
+        } else {
+            self.next
+        };
+        let millis = (place >> OWN_COUNTER_BITS) as u64;
+        if millis > MILLIS_MAX {
+            return Err(MintError::TimeFieldFull);
+        }
+        let lead = millis - now.min(millis);
+        if lead > self.max_ahead_ms {
+            return Err(MintError::TooFarAhead {
+                ticks: lead - self.max_ahead_ms,
+            });
+        }
+        self.next = place + 1;
+        Ok(place)
+    }
+}
+
+impl<C: Clock, E: Entropy> Iterator for V7Generator<C, E> {
+    type Item = Uuid;
+
+    /// The next UUID; `None` where [`V7Generator::next_id`] gives an error.
+    fn next(&mut self) -> Option<Uuid> {
+        self.next_id().ok()
+    }
+}
+
+impl<C, E> fmt::Debug for V7Generator<C, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("V7Generator")
+            .field("max_ahead_ms", &self.max_ahead_ms)
+            .finish_non_exhaustive()
+    }
+}
+
+const OWN_COUNTER_BITS: u32 = 26;
+const OWN_COUNTER_MAX: u64 = (1 << OWN_COUNTER_BITS) - 1;
+
+/// The last millisecond of the 48-bit field: 10889-08-02T05:31:50.655Z.
+pub(crate) const MILLIS_MAX: u64 = (1 << 48) - 1;
+
+/// 12 bits of counter in rand_a, 14 below the variant, 48 random bits.
+#[inline]
+fn own_v7_from(place: u128, random: u64) -> Uuid {
+    let counter = place as u64 & OWN_COUNTER_MAX;
+    let millis = (place >> OWN_COUNTER_BITS) as u64;
+    let high = millis << 16 | 7 << 12 | counter >> 14;
+    let low = 0b10 << 62 | (counter & 0x3fff) << 48 | random >> 16;
+    Uuid::from_u64_pair(high, low)
+}
+
+/// The millisecond in a version 7 UUID.
+pub(crate) fn unix_millis_of(id: &Uuid) -> u64 {
+    (id.as_u128() >> 80) as u64
+}
+
+/// When a version 7 UUID was made, by its own word: whole milliseconds.
+pub(crate) fn time_of(id: &Uuid) -> Timestamp {
+    Timestamp::from_unix_millis(unix_millis_of(id) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+    use std::collections::HashSet;
+    use std::vec::Vec;
+
+    use super::*;
+    use crate::{FixedClock, SystemEntropy};
+
+    /// A clock that a test moves.
+    #[derive(Default)]
+    struct Hand(Cell<i64>);
+
+    impl Clock for Hand {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_unix_millis(self.0.get())
+        }
+    }
+
+    #[derive(Clone)]
+    struct Same(u8);
+
+    impl Entropy for Same {
+        fn fill(&mut self, out: &mut [u8]) {
+            out.fill(self.0);
+        }
+    }
+
+    #[test]
+    fn the_bits_are_where_rfc_9562_says() {
+        let id = v7_from(1_645_557_742_000 << 20 | 0xabcde, u64::MAX);
+        assert_eq!(id.to_string(), "017f22e2-79b0-7abc-b7bf-ffffffffffff");
+        let id = own_v7_from(1_645_557_742_000 << 26 | 0x2ab_cdef, 0);
+        assert_eq!(id.to_string(), "017f22e2-79b0-7aaf-8def-000000000000");
+    }
+
+    #[test]
+    fn ids_of_the_process_carry_the_true_millisecond() {
+        for _ in 0..1000 {
+            let before = crate::tsc::unix_millis();
+            let made = unix_millis_of(&uuid7());
+            assert!(made >= before);
+            // Not later than the clock, unless batches of this test run pushed ahead of it.
+            assert!(made <= crate::tsc::unix_millis() + 1 + uuid7_lead().as_millis() as u64);
+        }
+    }
+
+    #[test]
+    fn threads_share_one_strict_order() {
+        let mut all: Vec<Uuid> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..64)
+                .map(|i| {
+                    scope.spawn(move || {
+                        let mut mine = Vec::new();
+                        let mut batch = [Uuid::nil(); 100];
+                        for _ in 0..100 {
+                            mine.push(uuid7());
+                            uuid7_many(&mut batch[..i]);
+                            mine.extend_from_slice(&batch[..i]);
+                        }
+                        assert!(mine.is_sorted_by(|a, b| a < b));
+                        mine
+                    })
+                })
+                .collect();
+            threads
+                .into_iter()
+                .flat_map(|t| t.join().expect("no panic"))
+                .collect()
+        });
+        let total = all.len();
+        // Time and counter alone are unique, without the random bits.
+        let places: HashSet<u128> = all.iter().map(|id| id.as_u128() >> 54).collect();
+        assert_eq!(places.len(), total);
+        all.sort_unstable();
+        assert!(all.iter().all(|id| id.get_version_num() == 7));
+    }
+
+    #[test]
+    fn a_carried_batch_stays_in_order() {
+        let mut ids = std::vec![Uuid::nil(); (1 << COUNTER_BITS) + 5];
+        uuid7_many(&mut ids);
+        assert!(ids.is_sorted_by(|a, b| a < b));
+        assert!(uuid7() > ids[ids.len() - 1]);
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_is_held_within_max_ahead() {
+        let clock = Hand::default();
+        clock.0.set(10_000_000);
+        let mut generator = V7Generator::new(&clock, SystemEntropy).max_ahead(Duration::from_secs(3600));
+        let mut last = generator.next_id().expect("an id");
+        for back in [1, 1000, 3_600_000] {
+            clock.0.set(10_000_000 - back);
+            let id = generator.next_id().expect("within max_ahead");
+            assert!(id > last);
+            assert_eq!(unix_millis_of(&id), 10_000_000);
+            last = id;
+        }
+        clock.0.set(10_000_000 - 3_600_007);
+        assert_eq!(generator.next_id(), Err(MintError::TooFarAhead { ticks: 7 }));
+        clock.0.set(10_000_001);
+        assert!(generator.next_id().expect("an id") > last);
+    }
+
+    #[test]
+    fn counter_overflow_moves_time_forward() {
+        let clock = FixedClock(Timestamp::from_unix_millis(5));
+        let mut generator = V7Generator::new(clock, Same(0xff));
+        let first = generator.next_id().expect("an id");
+        assert_eq!(
+            first.as_u128() >> 48 & 0x3fff,
+            0x3fff,
+            "seeded with the top bit clear"
+        );
+        generator.next = 5 << OWN_COUNTER_BITS | u128::from(OWN_COUNTER_MAX);
+        let ids: Vec<Uuid> = generator.by_ref().take(2).collect();
+        assert_eq!([unix_millis_of(&ids[0]), unix_millis_of(&ids[1])], [5, 6]);
+        assert!(first < ids[0] && ids[0] < ids[1]);
+        let mut strict = V7Generator::new(clock, Same(0)).max_ahead(Duration::ZERO);
+        strict.next = 5 << OWN_COUNTER_BITS | u128::from(OWN_COUNTER_MAX);
+        let mut out = [Uuid::nil(); 3];
+        assert_eq!(strict.fill(&mut out), Ok(1));
+        assert_eq!(strict.fill(&mut out), Err(MintError::TooFarAhead { ticks: 1 }));
+    }
+
+    #[test]
+    fn both_ends_of_time_are_errors_and_not_wraps() {
+        let at = |ms| V7Generator::new(FixedClock(Timestamp::from_unix_millis(ms)), Same(0)).next_id();
+        assert_eq!(at(-1), Err(MintError::BeforeEpoch));
+        assert_eq!(at(0).expect("an id").as_u128() >> 80, 0);
+        assert_eq!(unix_millis_of(&at(MILLIS_MAX as i64).expect("an id")), MILLIS_MAX);
+        assert_eq!(at(MILLIS_MAX as i64 + 1), Err(MintError::TimeFieldFull));
+        assert_eq!(at(i64::MAX), Err(MintError::TimeFieldFull));
+    }
+}
