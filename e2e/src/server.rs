@@ -104,10 +104,14 @@ impl Start {
     /// When it does not end by itself.
     #[track_caller]
     pub fn refused(&self) -> Said {
-        let mut command = self.command();
-        // Its readiness line would be on standard output: a check on the answer sees it.
-        let limit = self.command_with_limit(&mut command);
-        limit.output().expect("mint can be started").into()
+        // A server that ought to refuse and does not would run for ever, so `timeout` ends it; its readiness
+        // line is then on standard output, where a check of the answer sees it.
+        let limited = Start {
+            folder: self.folder.clone(),
+            wrapper: [&["timeout".into(), "20".into()], self.wrapper.as_slice()].concat(),
+            args: self.args.clone(),
+        };
+        limited.command().output().expect("timeout can be started").into()
     }
 
     fn command(&self) -> Command {
@@ -129,18 +133,6 @@ impl Start {
             .current_dir(&self.folder)
             .stdin(Stdio::null());
         command
-    }
-
-    /// A server that ought to refuse and does not would run for ever: `timeout` ends it.
-    fn command_with_limit(&self, command: &mut Command) -> Command {
-        let mut limited = Command::new("timeout");
-        limited
-            .arg("20")
-            .arg(command.get_program())
-            .args(command.get_args());
-        run::isolate(&mut limited);
-        limited.current_dir(&self.folder).stdin(Stdio::null());
-        limited
     }
 }
 
