@@ -48,10 +48,9 @@ struct Pending {
     offset_ns: i128,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Watch {
     last_offset_ns: i128,
-    looked: bool,
     pending: Option<Pending>,
 }
 
@@ -86,8 +85,9 @@ impl Clock for AnchoredClock {
 }
 
 impl AnchoredClock {
-    /// Starts at the wall clock, or at `floor` if that is later (a time this store has seen before).
-    pub(crate) fn new(runtime: Arc<dyn Runtime>, floor: Option<Timestamp>, confirm: Duration) -> Self {
+    /// Starts at the wall clock, or at `floor` if that is later (a time this store has seen before). A far step is
+    /// followed once it has stood for `confirm`.
+    pub fn new(runtime: Arc<dyn Runtime>, floor: Option<Timestamp>, confirm: Duration) -> Self {
         let wall = runtime.wall();
         let start = floor.map_or(wall, |floor| floor.max(wall));
         let line = Line {
@@ -98,7 +98,10 @@ impl AnchoredClock {
         AnchoredClock {
             runtime,
             line: ArcSwap::from_pointee(line),
-            watch: Mutex::new(Watch::default()),
+            watch: Mutex::new(Watch {
+                last_offset_ns: wall.unix_nanos() - start.unix_nanos(),
+                pending: None,
+            }),
             confirm,
             offset_ns: AtomicI64::new(0),
             steps: AtomicU64::new(0),
@@ -122,15 +125,15 @@ impl AnchoredClock {
         }
     }
 
-    /// Compares with the wall clock: slews, notes a step, or follows a confirmed one. Called by one task.
-    pub(crate) fn look(&self) {
+    /// Compares with the wall clock: slews, notes a step, or follows a confirmed one. The ledger does this twice a second.
+    pub fn look(&self) {
         let mut watch = self.watch.lock().expect("no panic while held");
         let boot = self.runtime.boottime();
         let wall = self.runtime.wall().unix_nanos();
         let now = self.line.load().at(boot);
         let offset = wall - now;
         let moved = (offset - watch.last_offset_ns).unsigned_abs();
-        if watch.looked && moved > STEP_MIN.as_nanos() {
+        if moved > STEP_MIN.as_nanos() {
             self.steps.fetch_add(1, Ordering::Relaxed);
             tracing::warn!(offset_ms = offset / 1_000_000, "the wall clock was stepped");
         }
@@ -183,7 +186,6 @@ impl AnchoredClock {
             Ordering::Relaxed,
         );
         watch.last_offset_ns = offset_left;
-        watch.looked = true;
         self.offset_ns
             .store(i64::try_from(offset_left).unwrap_or(i64::MAX), Ordering::Relaxed);
     }

@@ -14,6 +14,7 @@
 
 #[cfg(any(test, feature = "testing"))]
 pub mod conformance;
+pub mod embedded;
 #[cfg(any(test, feature = "testing"))]
 mod faulty;
 mod memory;
@@ -26,10 +27,11 @@ use mintage::Timestamp;
 
 use crate::runtime::BoxFuture;
 
+pub use embedded::EmbeddedStore;
 #[cfg(any(test, feature = "testing"))]
 pub use faulty::{FaultCounts, FaultPlan, FaultyStore};
 pub use memory::MemoryStore;
-pub use registry::{STORES, StoreKind, StoreSettings, open_store};
+pub use registry::{STORES, StoreKind, StoreSettings, embedded_folder, open_store};
 
 /// The largest body a register may have.
 pub const BODY_MAX_BYTES: usize = 16 * 1024;

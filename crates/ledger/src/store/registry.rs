@@ -1,9 +1,10 @@
 //! The table of stores and the one way to open one from its URL.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{MemoryStore, Outcome, Store, StoreError, StoreErrorKind};
+use super::{EmbeddedStore, MemoryStore, Outcome, Store, StoreError, StoreErrorKind};
 use crate::runtime::{BoxFuture, Runtime};
 
 /// What opening a store may be told.
@@ -31,12 +32,20 @@ pub struct StoreKind {
 type Opening = BoxFuture<'static, Result<Arc<dyn Store>, StoreError>>;
 
 /// Every store that this build can open.
-pub static STORES: &[StoreKind] = &[StoreKind {
-    scheme: "memory",
-    example: "memory:",
-    summary: "in this process, gone with it: tests and throw-away runs",
-    open: open_memory,
-}];
+pub static STORES: &[StoreKind] = &[
+    StoreKind {
+        scheme: "memory",
+        example: "memory:",
+        summary: "in this process, gone with it: tests and throw-away runs",
+        open: open_memory,
+    },
+    StoreKind {
+        scheme: "file",
+        example: "file:./mint-data",
+        summary: "a folder on a local disk: durable, one process at a time, no set-up",
+        open: open_embedded,
+    },
+];
 
 /// Opens the store at `url`, such as `memory:` or `file:./mint-data`.
 ///
@@ -68,6 +77,25 @@ fn open_memory(rest: &str, _: &StoreSettings, runtime: Arc<dyn Runtime>) -> Open
         _ => Err(invalid("store memory: takes nothing after the colon".to_string())),
     };
     Box::pin(std::future::ready(opened))
+}
+
+fn open_embedded(rest: &str, settings: &StoreSettings, runtime: Arc<dyn Runtime>) -> Opening {
+    let folder = embedded_folder(rest).to_path_buf();
+    let settings = settings.clone();
+    Box::pin(async move { Ok(EmbeddedStore::open(folder, &settings, runtime).await? as Arc<dyn Store>) })
+}
+
+/// The folder that `file:PATH` names: `file:///PATH` is taken too, and `file:` is the default folder.
+pub fn embedded_folder(path: &str) -> &Path {
+    let path = path
+        .strip_prefix("//")
+        .filter(|rest| rest.starts_with('/'))
+        .unwrap_or(path);
+    Path::new(if path.is_empty() {
+        super::embedded::DEFAULT_FOLDER
+    } else {
+        path
+    })
 }
 
 fn invalid(message: String) -> StoreError {

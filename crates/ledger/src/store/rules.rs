@@ -1,6 +1,6 @@
 //! The checks that every in-process store shares: what is invalid to ask, and which write wins.
 
-use super::{BODY_MAX_BYTES, Cas, Claim, Key, Marks, Outcome, StoreError, StoreErrorKind, Value, Version};
+use super::{BODY_MAX_BYTES, Claim, Key, Marks, Outcome, StoreError, StoreErrorKind, Value, Version};
 
 /// What a check needs to know of a register: no body, so that a cache can answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -118,6 +118,6 @@ pub(crate) fn check_limit(limit: u16) -> Result<usize, StoreError> {
 
 /// Whether an answer reports a write.
 #[cfg(any(test, feature = "testing"))]
-pub(crate) fn wrote(answer: &Result<Cas, StoreError>) -> bool {
-    matches!(answer, Ok(Cas::Done(_)))
+pub(crate) fn wrote(answer: &Result<super::Cas, StoreError>) -> bool {
+    matches!(answer, Ok(super::Cas::Done(_)))
 }
