@@ -248,6 +248,8 @@ impl Stock {
             // Takers that race with this see the old limit (and come again) or the new one; an add that passed
             // the old limit in between is counted as taken, a gap of at most its own size.
             block.limit.store(limit + range.run.count, Ordering::Release);
+        } else if let Some(last) = spare.back_mut().filter(|last| last.touches(&range)) {
+            last.run.count += range.run.count;
         } else {
             spare.push_back(range);
         }
@@ -272,5 +274,187 @@ impl Stock {
     /// The last number known to be issued.
     pub(crate) fn last_issued(&self) -> Option<i64> {
         self.current.load().last_issued()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+
+    fn range(ordinal: u64, count: u64) -> Range {
+        Range {
+            ordinal,
+            run: Run {
+                first: ordinal as i64 + 1,
+                step: 1,
+                count,
+            },
+        }
+    }
+
+    fn taken(stock: &Stock, n: u64) -> Option<Run> {
+        match stock.take(n) {
+            Taken::Run(run) | Taken::RunLow(run) => Some(run),
+            Taken::Empty => None,
+        }
+    }
+
+    #[test]
+    fn a_take_gets_what_there_is() {
+        let stock = Stock::empty(Some(7));
+        assert_eq!(stock.take(1), Taken::Empty);
+        assert_eq!(stock.last_issued(), Some(7));
+        stock.append(range(7, 10), 3);
+        assert_eq!(
+            stock.take(6),
+            Taken::Run(Run {
+                first: 8,
+                step: 1,
+                count: 6
+            })
+        );
+        assert_eq!(
+            stock.take(1),
+            Taken::RunLow(Run {
+                first: 14,
+                step: 1,
+                count: 1
+            })
+        );
+        assert_eq!(
+            stock.take(100),
+            Taken::RunLow(Run {
+                first: 15,
+                step: 1,
+                count: 3
+            })
+        );
+        assert_eq!(stock.take(1), Taken::Empty);
+        assert_eq!(
+            (stock.last_issued(), stock.taken(), stock.unused()),
+            (Some(17), 10, 0)
+        );
+    }
+
+    #[test]
+    fn a_range_that_touches_extends_the_block() {
+        let stock = Stock::empty(None);
+        stock.append(range(0, 2), 0);
+        stock.append(range(2, 3), 0);
+        assert_eq!(
+            taken(&stock, 10),
+            Some(Run {
+                first: 1,
+                step: 1,
+                count: 5
+            })
+        );
+    }
+
+    #[test]
+    fn a_range_that_does_not_touch_waits_its_turn() {
+        let stock = Stock::empty(None);
+        stock.append(range(0, 2), 0);
+        stock.append(range(10, 3), 0);
+        assert_eq!(
+            taken(&stock, 10),
+            Some(Run {
+                first: 1,
+                step: 1,
+                count: 2
+            })
+        );
+        assert_eq!(
+            taken(&stock, 2),
+            Some(Run {
+                first: 11,
+                step: 1,
+                count: 2
+            })
+        );
+        assert_eq!(stock.unused(), 1);
+        assert_eq!(stock.close(), [range(12, 1)]);
+        assert_eq!(stock.take(1), Taken::Empty);
+        assert_eq!(stock.last_issued(), Some(12));
+        assert_eq!(stock.close(), []);
+    }
+
+    #[test]
+    fn refused_takes_of_any_size_move_nothing() {
+        let stock = Stock::empty(None);
+        stock.append(range(0, 5), 0);
+        assert_eq!(taken(&stock, u64::MAX).map(|run| run.count), Some(5));
+        for _ in 0..100 {
+            assert_eq!(stock.take(u64::MAX), Taken::Empty);
+        }
+        stock.append(range(5, 5), 0);
+        assert_eq!(taken(&stock, 1).map(|run| run.first), Some(6));
+    }
+
+    #[test]
+    fn takers_and_the_worker_neither_repeat_nor_lose_much() {
+        let stock = Arc::new(Stock::empty(None));
+        let done = Arc::new(AtomicBool::new(false));
+        let takers: Vec<_> = (0..3)
+            .map(|at| {
+                let (stock, done) = (stock.clone(), done.clone());
+                std::thread::spawn(move || {
+                    let mut got = Vec::new();
+                    while !done.load(Ordering::Relaxed) {
+                        match taken(&stock, 1 + (got.len() as u64 + at) % 7) {
+                            Some(run) => got.push(run),
+                            None => std::thread::yield_now(),
+                        }
+                    }
+                    got
+                })
+            })
+            .collect();
+        let mut reserved = 0;
+        let mut given_back = 0;
+        for round in 0..20_000u64 {
+            let count = 1 + round % 50;
+            match round % 10 {
+                // As a take that waits does: close, claim, serve, install.
+                0 => {
+                    let mut rest = stock.close();
+                    rest.push(range(reserved, count));
+                    stock.install(rest, None, 5);
+                }
+                1 => given_back += stock.close().iter().map(|range| range.run.count).sum::<u64>(),
+                2 => stock.install(vec![range(reserved, count)], None, 5),
+                _ => stock.append(range(reserved, count), 5),
+            }
+            if round % 10 != 1 {
+                reserved += count;
+            }
+            while stock.unused() > 500 {
+                std::thread::yield_now();
+            }
+        }
+        while stock.unused() > 0 {
+            std::thread::yield_now();
+        }
+        done.store(true, Ordering::Relaxed);
+        let runs: Vec<Run> = takers
+            .into_iter()
+            .flat_map(|taker| taker.join().unwrap())
+            .collect();
+        let mut all: Vec<i64> = runs.into_iter().flatten().collect();
+        let count = all.len() as u64;
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len() as u64, count, "repeats");
+        assert!(count + given_back <= reserved && *all.last().unwrap() <= reserved as i64);
+        // A take that races with an extension may lose a few.
+        assert!(
+            count + given_back + 20_000 >= reserved,
+            "{count} + {given_back} of {reserved}"
+        );
     }
 }
