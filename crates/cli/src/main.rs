@@ -9,7 +9,6 @@ mod inspect;
 mod local;
 mod logging;
 mod out;
-mod rfc3339;
 mod seq;
 mod serve;
 mod snowflake;
@@ -44,17 +43,17 @@ fn main() -> ExitCode {
     let color = cli.global.color;
     let done = Out::new(cli.global.json, cli.global.quiet, cli.global.verbose)
         .map_err(Failure::from)
-        .and_then(|mut out| dispatch(cli.command, &mut out).and_then(|()| out.flush()));
+        .and_then(|mut out| dispatch(cli.command, color, &mut out).and_then(|()| out.flush()));
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(color),
     }
 }
 
-fn dispatch(command: Option<Command>, out: &mut Out) -> Result<(), Failure> {
+fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(), Failure> {
     match command {
         None => out.line(EXAMPLES),
-        Some(Command::Serve(args)) => serve::run(&args, out),
+        Some(Command::Serve(args)) => serve::run(&args, color, out),
         Some(Command::Uuid(args)) => uuid::run(&args, out),
         Some(Command::Snowflake(args)) => snowflake::run(&args, out),
         Some(Command::Inspect(args)) => inspect::run(&args, out),
