@@ -617,6 +617,32 @@ impl Engine {
         Ok(())
     }
 
+    /// Rewrites registers as a whole, outside the rules of callers: for the operator's tools.
+    pub(super) fn rewrite(&mut self, rows: Vec<(u128, Row)>) -> Result<(), StoreError> {
+        let commit = self.meta.commit + 1;
+        let mut batch = Batch::new();
+        let write = || -> Result<(), Failure> {
+            self.database.begin().map_err(|e| self.sqlite(e))?;
+            for (hash, mut row) in rows {
+                row.stamp.commit = commit;
+                self.database.put(&row).map_err(|e| self.sqlite(e))?;
+                batch.insert(
+                    hash,
+                    Touched {
+                        key: row.key,
+                        stamp: Some(row.stamp),
+                        claimed: false,
+                    },
+                );
+            }
+            self.commit(&mut batch)
+        };
+        write().map_err(|failure| match failure {
+            Failure::Passing(error) => error,
+            Failure::Stop(why) => errors::stopped(self.folder.path(), why, Outcome::Unknown),
+        })
+    }
+
     /// Moves claims into the database without a call.
     fn apply_claims(&mut self) -> Result<(), Failure> {
         if self.pending.is_empty() {
@@ -672,7 +698,7 @@ impl Engine {
     }
 
     /// A clean stop: the database has everything, and the next start knows.
-    fn close(&mut self) -> Result<(), StoreError> {
+    pub(super) fn close(&mut self) -> Result<(), StoreError> {
         if !self.stopped() {
             match self.apply_claims() {
                 Ok(()) => self.checkpoint(true),

@@ -220,9 +220,8 @@ impl Folder {
     }
 
     pub(super) fn read_identity(&self) -> Result<Identity, StoreError> {
-        let text =
-            fs::read_to_string(self.file(IDENTITY)).map_err(|e| self.fail("cannot read folder.json", &e))?;
-        let value: serde_json::Value = serde_json::from_str(&text)
+        let text = fs::read(self.file(IDENTITY)).map_err(|e| self.fail("cannot read folder.json", &e))?;
+        let value: serde_json::Value = serde_json::from_slice(&text)
             .map_err(|e| errors::damaged(&self.path, format!("folder.json is damaged: {e}")))?;
         match value.get("schema").and_then(serde_json::Value::as_i64) {
             Some(schema) if schema > SCHEMA => {

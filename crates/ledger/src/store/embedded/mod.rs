@@ -15,6 +15,10 @@ mod errors;
 mod folder;
 mod open;
 mod recover;
+mod repair;
+#[cfg(test)]
+mod tests;
+mod tools;
 mod witness;
 
 use std::fmt;
@@ -35,6 +39,9 @@ use crate::runtime::Runtime;
 use engine::{Answer, Call, Message, Op, closed};
 use folder::Folder;
 use witness::WitnessFile;
+
+pub use repair::{RepairReport, TOMBSTONE_BODY, repair};
+pub use tools::{CheckReport, ToolReport, adopt, check, restore};
 
 /// The folder when a URL names none.
 pub const DEFAULT_FOLDER: &str = "./mint-data";
