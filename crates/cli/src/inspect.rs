@@ -98,7 +98,12 @@ fn paragraph(id: &str, readings: &[Reading], out: &mut Out) -> Result<(), Failur
         return out.line("  not an id that mint knows");
     }
     for reading in readings {
-        out.line(format!("  {}  ({:.0} %: {})", title(reading), reading.confidence * 100.0, reading.why))?;
+        out.line(format!(
+            "  {}  ({:.0} %: {})",
+            title(reading),
+            reading.confidence * 100.0,
+            reading.why
+        ))?;
         if let Some(time) = reading.time {
             out.line(format!("    {:<12} {}", "time", rfc3339(time)))?;
         }
@@ -111,7 +116,9 @@ fn paragraph(id: &str, readings: &[Reading], out: &mut Out) -> Result<(), Failur
 
 /// One line about an id: the likeliest reading.
 fn summary(id: &str, reading: Option<&Reading>) -> String {
-    let Some(reading) = reading else { return format!("{}  not an id that mint knows", shown(id)) };
+    let Some(reading) = reading else {
+        return format!("{}  not an id that mint knows", shown(id));
+    };
     let mut line = format!("{}  {}", shown(id), title(reading));
     if let Some(time) = reading.time {
         line.push_str(&format!("  {}", rfc3339(time)));
@@ -145,5 +152,7 @@ fn field_text(value: &FieldValue) -> String {
 
 /// What was read, without anything that could drive the terminal.
 fn shown(id: &str) -> String {
-    id.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    id.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
 }

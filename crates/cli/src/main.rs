@@ -73,15 +73,28 @@ fn refused(error: &clap::Error) -> ExitCode {
     }
     let text = error.to_string();
     let (message, tip) = condense(&text);
-    let words: Vec<String> = std::env::args().skip(1).take_while(|a| !a.starts_with('-')).take(1).collect();
-    let help = format!("mint {}--help", words.iter().fold(String::new(), |s, w| s + w + " "));
-    Failure::usage(message).with_hint(tip.unwrap_or(help)).report(color_wish())
+    let words: Vec<String> = std::env::args()
+        .skip(1)
+        .take_while(|a| !a.starts_with('-'))
+        .take(1)
+        .collect();
+    let help = format!(
+        "mint {}--help",
+        words.iter().fold(String::new(), |s, w| s + w + " ")
+    );
+    Failure::usage(message)
+        .with_hint(tip.unwrap_or(help))
+        .report(color_wish())
 }
 
 /// The parser's message as one line, and its tip if it gives one.
 fn condense(text: &str) -> (String, Option<String>) {
     let mut lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
-    let mut message = lines.next().unwrap_or_default().trim_start_matches("error: ").to_string();
+    let mut message = lines
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches("error: ")
+        .to_string();
     let mut tip = None;
     for line in lines {
         if line.starts_with("Usage:") || line.starts_with("For more information") {
@@ -100,11 +113,14 @@ fn condense(text: &str) -> (String, Option<String>) {
 /// What `--color` asks for on a command line that could not be parsed.
 fn color_wish() -> Color {
     let args: Vec<String> = std::env::args().collect();
-    let value = args.iter().enumerate().find_map(|(i, arg)| match arg.strip_prefix("--color") {
-        Some("") => args.get(i + 1).map(String::as_str),
-        Some(rest) => rest.strip_prefix('='),
-        None => None,
-    });
+    let value = args
+        .iter()
+        .enumerate()
+        .find_map(|(i, arg)| match arg.strip_prefix("--color") {
+            Some("") => args.get(i + 1).map(String::as_str),
+            Some(rest) => rest.strip_prefix('='),
+            None => None,
+        });
     match value {
         Some("always") => Color::Always,
         Some("never") => Color::Never,
@@ -127,10 +143,16 @@ mod tests {
         let said = |args: &[&str]| condense(&Cli::try_parse_from(args).unwrap_err().to_string());
         assert_eq!(
             said(&["mint", "uuid", "--formt", "int"]),
-            ("unexpected argument '--formt' found".into(), Some("a similar argument exists: '--format'".into()))
+            (
+                "unexpected argument '--formt' found".into(),
+                Some("a similar argument exists: '--format'".into())
+            )
         );
         let (message, _) = said(&["mint", "uuid", "v9"]);
-        assert!(message.starts_with("invalid value 'v9' for") && message.contains("possible values: "), "{message}");
+        assert!(
+            message.starts_with("invalid value 'v9' for") && message.contains("possible values: "),
+            "{message}"
+        );
         let (message, _) = said(&["mint", "token", "new"]);
         assert!(message.contains("not provided: <NAME>"), "{message}");
     }

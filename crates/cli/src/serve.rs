@@ -15,7 +15,9 @@ use crate::logging;
 use crate::out::Out;
 
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Every other setting: mint config init. Without any, the store is the folder ./mint-data.")]
+#[command(
+    after_help = "Every other setting: mint config init. Without any, the store is the folder ./mint-data."
+)]
 pub(crate) struct Args {
     /// Where reservations are kept: file:PATH or memory: [default: file:./mint-data]
     #[arg(long, value_name = "URL")]
@@ -54,7 +56,11 @@ impl Args {
             ("insecure", "--insecure", self.insecure.then_some("true")),
         ];
         let row = |(path, flag, value): (&str, &str, Option<&str>)| {
-            Some(Override { path: path.into(), value: value?.into(), flag: flag.into() })
+            Some(Override {
+                path: path.into(),
+                value: value?.into(),
+                flag: flag.into(),
+            })
         };
         given.into_iter().filter_map(row).collect()
     }
@@ -106,14 +112,20 @@ fn announce(serving: &Serving, store: &str, out: &mut Out) -> Result<(), Failure
     }
     out.line(concat!("mint ", env!("CARGO_PKG_VERSION"), " serves"))?;
     if let Some(address) = serving.http {
-        out.line(format!("  http   {address:<21}  curl -X POST {}/v1/sequences/orders/next", reachable(address)))?;
+        out.line(format!(
+            "  http   {address:<21}  curl -X POST {}/v1/sequences/orders/next",
+            reachable(address)
+        ))?;
     }
     if let Some(address) = serving.resp {
         let host = match reachable(address).ip() {
             ip if ip.is_loopback() && ip.is_ipv4() => String::new(),
             ip => format!("-h {ip} "),
         };
-        out.line(format!("  redis  {address:<21}  redis-cli {host}-p {} INCR orders", address.port()))?;
+        out.line(format!(
+            "  redis  {address:<21}  redis-cli {host}-p {} INCR orders",
+            address.port()
+        ))?;
     }
     out.line(format!("  store  {store:<21}  class {letter}: {meaning}"))?;
     out.flush()

@@ -109,7 +109,8 @@ impl Backend {
                 Ok(ids.filter_map(|id| id.as_str().map(String::from)).collect())
             }
             Backend::Store(local) => {
-                let run = local.run(async |ledger| ledger.sequence_or_create(name).await?.take(count).await)?;
+                let run =
+                    local.run(async |ledger| ledger.sequence_or_create(name).await?.take(count).await)?;
                 Ok(run.iter().map(|n| n.to_string()).collect())
             }
         }
@@ -118,12 +119,18 @@ impl Backend {
     /// `count` numbers as one run.
     pub(super) fn range(&self, name: &Name, count: u64) -> Result<Value, Failure> {
         match self {
-            Backend::Server(client) => {
-                client.call("POST", &format!("{}/next?count={count}&as=range", path(name)), None)
-            }
+            Backend::Server(client) => client.call(
+                "POST",
+                &format!("{}/next?count={count}&as=range", path(name)),
+                None,
+            ),
             Backend::Store(local) => {
                 let take = async |ledger: &mintage_ledger::Ledger| -> Result<Run, LedgerError> {
-                    ledger.sequence_or_create(name).await?.take_contiguous(count).await
+                    ledger
+                        .sequence_or_create(name)
+                        .await?
+                        .take_contiguous(count)
+                        .await
                 };
                 let run = local.run(take)?;
                 Ok(json!({
@@ -157,7 +164,9 @@ impl Backend {
                     Some(value) => value,
                     None => ledger.show(name).await?.def.start,
                 };
-                ledger.restart(name, Base { value, is_called }, allow_repeat).await
+                ledger
+                    .restart(name, Base { value, is_called }, allow_repeat)
+                    .await
             })),
         }
     }
