@@ -8,6 +8,7 @@
 //! The holder issues from memory and never past what it reserved, so that a crash, pause, partition, restart or
 //! clock step can cost a gap, never a repeat. Time, sleep, threads and randomness come in through [`Runtime`].
 
+mod advance;
 mod clock;
 mod context;
 mod counters;
@@ -23,6 +24,7 @@ mod settings;
 pub mod state_file;
 mod store;
 
+pub use advance::advanced_mark;
 pub use clock::{AnchoredClock, ClockReport};
 pub use counters::{Counters, RESERVE_BUCKETS_US};
 pub use error::LedgerError;
