@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use mintage_ledger::Class;
 use mintage_server::config::Override;
-use mintage_server::run::{Serving, serve};
+use mintage_server::{Serving, serve};
 use serde_json::{Value, json};
 
 use crate::args::Color;
