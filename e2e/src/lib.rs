@@ -1,1 +1,19 @@
-//! Work in progress.
+//! What the end-to-end tests share: the built `mint`, private servers on free ports in temporary folders, and
+//! plain clients over raw sockets.
+//!
+//! The tests in `tests/` know the product only from outside: its command line, its two ports and its files.
+
+pub mod binary;
+pub mod console;
+pub mod http;
+pub mod need;
+pub mod random;
+pub mod redis;
+pub mod resp;
+pub mod run;
+pub mod server;
+
+/// The README's Rust examples, run as doc tests.
+#[doc = include_str!("../../README.md")]
+#[cfg(doctest)]
+pub struct Readme;

@@ -1,2 +1,52 @@
-//! Work in progress.
-fn main() {}
+//! The one door to every check, for people and for CI. Needs nothing but cargo.
+
+mod bench;
+mod check;
+mod layering;
+mod provision;
+mod step;
+mod test;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask COMMAND
+
+  check            formatting, lints, docs, dependency direction, unsafe fences, licences
+  test             installs what the tests need where it can, then runs every test
+  e2e [FILTER]     only the end-to-end tests (the built binary, stock clients)
+  bench [core|server] [ARGS]
+                   side by side with peers, ratios in one run; both when none is named
+
+Environment
+  MINT_TEST_REQUIRE=redis,redis-py,curl,strace,root
+                   an absent one fails the run; otherwise its tests print `skipped: NAME`
+  MINT_TEST_KILLS  how many times the kill loop kills (default 200)
+  MINT_BIN         test this binary instead of building one
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let rest = args.get(1..).unwrap_or_default();
+    let outcome = match args.first().map(String::as_str) {
+        Some("check") => check::run(),
+        Some("test") => test::all(),
+        Some("e2e") => test::e2e(rest),
+        Some("bench") => bench::run(rest),
+        None | Some("help" | "--help" | "-h") => {
+            print!("{HELP}");
+            Ok(())
+        }
+        Some(other) => {
+            eprintln!("error: no such command: {other}\nhint: cargo xtask --help lists them");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}

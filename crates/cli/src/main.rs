@@ -1,2 +1,159 @@
-//! Work in progress.
-fn main() {}
+//! The `mint` command. Results go to standard output, everything else to standard error; exit codes are 0 done,
+//! 1 a negative answer, 2 wrong usage, 3 could not do it.
+
+mod args;
+mod config;
+mod connect;
+mod errors;
+mod inspect;
+mod local;
+mod logging;
+mod out;
+mod seq;
+mod serve;
+mod snowflake;
+mod store;
+mod token;
+mod uuid;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use args::{Cli, Color, Command};
+use errors::Failure;
+use out::Out;
+
+const EXAMPLES: &str = "\
+  mint uuid                          a UUID, version 7: sorts by time
+  mint snowflake -n 3                64-bit ids that parallel commands never repeat
+  mint serve                         a durable id server for curl and Redis clients
+  mint seq next orders               the next number, from the server
+  mint inspect 01890a5d-ac96-774b-bcce-b302099a8057
+                                     what an id is, and what is in it
+
+mint --help lists everything.";
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refused(&error),
+    };
+    let color = cli.global.color;
+    let done = Out::new(cli.global.json, cli.global.quiet, cli.global.verbose)
+        .map_err(Failure::from)
+        .and_then(|mut out| dispatch(cli.command, color, &mut out).and_then(|()| out.flush()));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(color),
+    }
+}
+
+fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(), Failure> {
+    match command {
+        None => out.line(EXAMPLES),
+        Some(Command::Serve(args)) => serve::run(&args, color, out),
+        Some(Command::Uuid(args)) => uuid::run(&args, out),
+        Some(Command::Snowflake(args)) => snowflake::run(&args, out),
+        Some(Command::Inspect(args)) => inspect::run(&args, out),
+        Some(Command::Seq(args)) => seq::run(&args, out),
+        Some(Command::Store(args)) => store::run(&args, out),
+        Some(Command::Config(args)) => config::run(&args, out),
+        Some(Command::Token(args)) => token::run(&args, out),
+    }
+}
+
+/// The parser's refusal in our form: its first line, and its first tip as the hint.
+fn refused(error: &clap::Error) -> ExitCode {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        // A reader that has gone is no failure here either.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    let text = error.to_string();
+    let (message, tip) = condense(&text);
+    let words: Vec<String> = std::env::args()
+        .skip(1)
+        .take_while(|a| !a.starts_with('-'))
+        .take(1)
+        .collect();
+    let help = format!(
+        "mint {}--help",
+        words.iter().fold(String::new(), |s, w| s + w + " ")
+    );
+    Failure::usage(message)
+        .with_hint(tip.unwrap_or(help))
+        .report(color_wish())
+}
+
+/// The parser's message as one line, and its tip if it gives one.
+fn condense(text: &str) -> (String, Option<String>) {
+    let mut lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
+    let mut message = lines
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches("error: ")
+        .to_string();
+    let mut tip = None;
+    for line in lines {
+        if line.starts_with("Usage:") || line.starts_with("For more information") {
+            break;
+        } else if let Some(found) = line.strip_prefix("tip: ") {
+            tip = tip.or(Some(found.to_string()));
+        } else {
+            // What is missing, or which values there are.
+            message.push(' ');
+            message.push_str(line.trim_start_matches('[').trim_end_matches(']'));
+        }
+    }
+    (message, tip)
+}
+
+/// What `--color` asks for on a command line that could not be parsed.
+fn color_wish() -> Color {
+    let args: Vec<String> = std::env::args().collect();
+    let value = args
+        .iter()
+        .enumerate()
+        .find_map(|(i, arg)| match arg.strip_prefix("--color") {
+            Some("") => args.get(i + 1).map(String::as_str),
+            Some(rest) => rest.strip_prefix('='),
+            None => None,
+        });
+    match value {
+        Some("always") => Color::Always,
+        Some("never") => Color::Never,
+        _ => Color::Auto,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_refusal_is_one_line_with_at_most_one_hint() {
+        let said = |args: &[&str]| condense(&Cli::try_parse_from(args).unwrap_err().to_string());
+        assert_eq!(
+            said(&["mint", "uuid", "--formt", "int"]),
+            (
+                "unexpected argument '--formt' found".into(),
+                Some("a similar argument exists: '--format'".into())
+            )
+        );
+        let (message, _) = said(&["mint", "uuid", "v9"]);
+        assert!(
+            message.starts_with("invalid value 'v9' for") && message.contains("possible values: "),
+            "{message}"
+        );
+        let (message, _) = said(&["mint", "token", "new"]);
+        assert!(message.contains("not provided: <NAME>"), "{message}");
+    }
+}

@@ -1,1 +1,37 @@
-//! Work in progress.
+//! Durable reservation of id ranges: nothing is minted that was not first reserved.
+//!
+//! - a **sequence** reserves blocks of numbers ([`Sequence`]);
+//! - a **pool** reserves windows, `worker w for id-timestamps [from, until)` ([`Pool`]);
+//! - a **store** keeps what is reserved, as versioned registers ([`Store`]);
+//! - the [`Ledger`] is all of it for one process and one store.
+//!
+//! The holder issues from memory and never past what it reserved, so that a crash, pause, partition, restart or
+//! clock step can cost a gap, never a repeat. Time, sleep, threads and randomness come in through [`Runtime`].
+
+mod advance;
+mod clock;
+mod context;
+mod counters;
+mod error;
+mod instance;
+mod ledger;
+pub mod local_snowflake;
+mod name;
+mod pool;
+mod runtime;
+mod sequence;
+mod settings;
+pub mod state_file;
+mod store;
+
+pub use advance::advanced_mark;
+pub use clock::{AnchoredClock, ClockReport};
+pub use counters::{Counters, RESERVE_BUCKETS_US};
+pub use error::LedgerError;
+pub use ledger::{DEFAULT_POOL, Ledger, Readiness};
+pub use name::{NAME_MAX_BYTES, Name, NameError};
+pub use pool::{LentWindow, Pool, PoolInfo, PoolKind, PoolSpec, WindowInfo};
+pub use runtime::{BoxFuture, Runtime, SystemRuntime, fresh_token};
+pub use sequence::{Gap, MAX_GAP_LIMIT, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome};
+pub use settings::LedgerSettings;
+pub use store::*;

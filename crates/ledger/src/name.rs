@@ -55,10 +55,19 @@ impl Name {
         }
         let first = bytes[0];
         if !(first.is_ascii_alphanumeric() || first == b'_') {
-            return Err(NameError(format!("name {:?}: it must begin with [A-Za-z0-9_]", shown())));
+            return Err(NameError(format!(
+                "name {:?}: it must begin with [A-Za-z0-9_]",
+                shown()
+            )));
         }
-        if let Some(at) = bytes.iter().position(|b| !(b.is_ascii_alphanumeric() || b"_.:-".contains(b))) {
-            return Err(NameError(format!("name {:?}: byte {at} is not in [A-Za-z0-9._:-]", shown())));
+        if let Some(at) = bytes
+            .iter()
+            .position(|b| !(b.is_ascii_alphanumeric() || b"_.:-".contains(b)))
+        {
+            return Err(NameError(format!(
+                "name {:?}: byte {at} is not in [A-Za-z0-9._:-]",
+                shown()
+            )));
         }
         Ok(Name(String::from_utf8_lossy(bytes).into()))
     }

@@ -93,7 +93,10 @@ impl Runtime for SystemRuntime {
     }
 
     fn spawn_thread(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> std::io::Result<()> {
-        std::thread::Builder::new().name(name.to_string()).spawn(work).map(drop)
+        std::thread::Builder::new()
+            .name(name.to_string())
+            .spawn(work)
+            .map(drop)
     }
 
     fn fill_random(&self, out: &mut [u8]) {

@@ -12,9 +12,26 @@
 //! **Outcomes:** every error says whether the write certainly did not happen or may have
 //! ([`Outcome`]). `Unknown` is decided next to the driver call, never from message text.
 
+#[cfg(any(test, feature = "testing"))]
+pub mod conformance;
+pub mod embedded;
+#[cfg(any(test, feature = "testing"))]
+mod faulty;
+mod memory;
+mod registry;
+mod rules;
+
 use std::fmt;
 
+use mintage::Timestamp;
+
 use crate::runtime::BoxFuture;
+
+pub use embedded::EmbeddedStore;
+#[cfg(any(test, feature = "testing"))]
+pub use faulty::{FaultCounts, FaultPlan, FaultyStore};
+pub use memory::MemoryStore;
+pub use registry::{STORES, StoreKind, StoreSettings, embedded_folder, open_store};
 
 /// The largest body a register may have.
 pub const BODY_MAX_BYTES: usize = 16 * 1024;
@@ -33,7 +50,9 @@ impl Key {
     /// Says which byte does not belong, or that the key is empty or too long.
     pub fn new(text: impl Into<String>) -> Result<Key, StoreError> {
         let text = text.into();
-        let bad = text.bytes().position(|b| !(b.is_ascii_alphanumeric() || b"_.:-/".contains(&b)));
+        let bad = text
+            .bytes()
+            .position(|b| !(b.is_ascii_alphanumeric() || b"_.:-/".contains(&b)));
         let why = match bad {
             Some(at) => format!("byte {at} of register key {text:?} is not in [A-Za-z0-9_.:-/]"),
             None if text.is_empty() => "register key is empty".to_string(),
@@ -160,7 +179,12 @@ pub struct StoreError {
 impl StoreError {
     /// An error without a hint.
     pub fn new(kind: StoreErrorKind, outcome: Outcome, message: impl Into<String>) -> Self {
-        StoreError { kind, outcome, message: message.into(), hint: None }
+        StoreError {
+            kind,
+            outcome,
+            message: message.into(),
+            hint: None,
+        }
     }
 
     /// The same error with a hint.
@@ -232,19 +256,34 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// `(old mark, old mark + add]` of the version expected. The default reads and then writes.
     fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
         Box::pin(async move {
-            let Some(found) = self.get(&claim.key).await? else { return Ok(Cas::Lost(None)) };
+            let Some(found) = self.get(&claim.key).await? else {
+                return Ok(Cas::Lost(None));
+            };
             if found.version != claim.expected {
                 return Ok(Cas::Lost(Some(found)));
             }
-            let Some(mark) = found.value.mark.checked_add(claim.add).filter(|m| *m <= i64::MAX as u64) else {
+            let Some(mark) = found
+                .value
+                .mark
+                .checked_add(claim.add)
+                .filter(|m| *m <= i64::MAX as u64)
+            else {
                 return Err(StoreError::new(
                     StoreErrorKind::Invalid,
                     Outcome::NotDone,
-                    format!("mark {} of {} plus {} passes 2^63-1", found.value.mark, claim.key, claim.add),
+                    format!(
+                        "mark {} of {} plus {} passes 2^63-1",
+                        found.value.mark, claim.key, claim.add
+                    ),
                 ));
             };
-            let new = Value { mark, token: claim.token, body: found.value.body };
-            self.compare_and_set(&claim.key, Some(claim.expected), new, Marks::NeverLower).await
+            let new = Value {
+                mark,
+                token: claim.token,
+                body: found.value.body,
+            };
+            self.compare_and_set(&claim.key, Some(claim.expected), new, Marks::NeverLower)
+                .await
         })
     }
 
@@ -254,8 +293,20 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         false
     }
 
+    /// The latest wall-clock time that an earlier process recorded here, if the store keeps one: a clock
+    /// that shows less has stepped back across the restart.
+    fn last_wall(&self) -> Option<Timestamp> {
+        None
+    }
+
     /// Why this process must not mint any more, once a sync has failed or a mark went back (protocol E3).
     fn stopped(&self) -> Option<StoreError> {
+        None
+    }
+
+    /// The newest wall-clock time the store remembers from before this opening, if it keeps one: a clock that
+    /// reads less has gone back (protocol C1).
+    fn newest_wall(&self) -> Option<mintage::Timestamp> {
         None
     }
 

@@ -1,0 +1,82 @@
+//! The command line: global options and the list of subcommands, each in its own file.
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Ids of every kind, and the server that hands them out.
+#[derive(Parser, Debug)]
+#[command(
+    name = "mint",
+    version,
+    about,
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// What every command understands.
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub(crate) struct Global {
+    /// Print JSON: one value, or one per line
+    #[arg(long, global = true, display_order = 1000)]
+    pub(crate) json: bool,
+    /// Colour the messages
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        display_order = 1001
+    )]
+    pub(crate) color: Color,
+    /// Print only results and errors
+    #[arg(short, long, global = true, display_order = 1002)]
+    pub(crate) quiet: bool,
+    /// Say more on standard error
+    #[arg(short, long, global = true, conflicts_with = "quiet", display_order = 1003)]
+    pub(crate) verbose: bool,
+}
+
+/// When to use colour.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    Always,
+    Never,
+}
+
+impl Color {
+    /// Whether to colour a stream.
+    pub(crate) fn on(self, is_terminal: bool) -> bool {
+        match self {
+            Color::Auto => is_terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+            Color::Always => true,
+            Color::Never => false,
+        }
+    }
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Run the server: HTTP on port 7600, the Redis protocol on 7601
+    Serve(crate::serve::Args),
+    /// Make UUIDs
+    Uuid(crate::uuid::Args),
+    /// Make Snowflake ids; parallel commands never repeat one
+    Snowflake(crate::snowflake::Args),
+    /// Say what an id is: ranked readings, with reasons
+    Inspect(crate::inspect::Args),
+    /// Create, use and change sequences
+    Seq(crate::seq::Args),
+    /// Check and mend the folder of the embedded store
+    Store(crate::store::Args),
+    /// Show, check or begin a configuration
+    Config(crate::config::Args),
+    /// Make access tokens for the server
+    Token(crate::token::Args),
+}

@@ -1,0 +1,109 @@
+//! `mint config`, and where every command that opens a store or a port takes its configuration from.
+
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use mintage_server::config::{self, ConfigError, Loaded, Override, Sources};
+use serde_json::{Map, json};
+
+use crate::errors::Failure;
+use crate::out::Out;
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: ConfigCommand,
+}
+
+#[derive(Subcommand, Debug)]
+enum ConfigCommand {
+    /// Print a commented configuration with every setting and its default
+    Init,
+    /// Print every value and where it came from; secrets as ***
+    Show(FileArg),
+    /// Say whether the configuration can be used
+    Check(FileArg),
+}
+
+/// The file to read.
+#[derive(clap::Args, Debug)]
+pub(crate) struct FileArg {
+    /// Configuration file; without it ./mint.toml, if there is one
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
+    match &args.command {
+        ConfigCommand::Init => {
+            let file = config::default_file();
+            if out.json {
+                out.json_line(&json!({ "file": file }))
+            } else {
+                out.line(file.trim_end())
+            }
+        }
+        ConfigCommand::Show(file) => show(&load(file.config.as_deref(), Vec::new())?, out),
+        ConfigCommand::Check(file) => {
+            let warnings = validated(&load(file.config.as_deref(), Vec::new())?)?;
+            if out.json {
+                return out.json_line(&json!({"valid": true, "warnings": warnings}));
+            }
+            for warning in warnings {
+                out.note(format!("warning: {warning}"));
+            }
+            out.line("the configuration can be used")
+        }
+    }
+}
+
+fn show(loaded: &Loaded, out: &mut Out) -> Result<(), Failure> {
+    if out.json {
+        let rows = loaded
+            .rows()
+            .map(|(key, value, origin)| {
+                (
+                    key.path.to_string(),
+                    json!({"value": value, "from": origin.to_string()}),
+                )
+            })
+            .collect::<Map<_, _>>();
+        return out.json_line(&rows);
+    }
+    let rows: Vec<(String, String)> = loaded
+        .rows()
+        .map(|(key, value, origin)| (format!("{} = {value}", key.path), origin.to_string()))
+        .collect();
+    let width = rows
+        .iter()
+        .map(|(left, _)| left.chars().count())
+        .max()
+        .unwrap_or(0)
+        .min(60);
+    for (left, origin) in rows {
+        out.line(format!("{left:width$}  # {origin}"))?;
+    }
+    Ok(())
+}
+
+/// Reads the configuration: defaults, file, environment, then the flags given here.
+pub(crate) fn load(file: Option<&Path>, overrides: Vec<Override>) -> Result<Loaded, Failure> {
+    let sources = Sources {
+        file: file.map(Path::to_path_buf),
+        default_file: Some(PathBuf::from("mint.toml")),
+        environment: std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect(),
+        overrides,
+    };
+    config::load(&sources).map_err(refused)
+}
+
+/// Checks settings against each other; gives what the operator should be warned of.
+pub(crate) fn validated(loaded: &Loaded) -> Result<Vec<String>, Failure> {
+    loaded.config.validate().map_err(refused)
+}
+
+fn refused(error: ConfigError) -> Failure {
+    Failure::usage(&error).with_hint_if(error.hint)
+}

@@ -1,0 +1,89 @@
+//! Opening a store in this process, for commands that need no server.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mintage_ledger::{
+    Ledger, LedgerError, LedgerSettings, StoreError, StoreErrorKind, StoreSettings, SystemRuntime, open_store,
+};
+
+use crate::errors::Failure;
+
+/// How long a command waits for another command to let go of the folder.
+pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(5);
+
+/// A ledger opened by this process, and the runtime it lives on.
+pub(crate) struct Local {
+    runtime: tokio::runtime::Runtime,
+    ledger: Arc<Ledger>,
+}
+
+impl Local {
+    /// Opens the ledger at a store's URL.
+    pub(crate) fn open(url: &str) -> Result<Local, Failure> {
+        let runtime = runtime()?;
+        let ledger = runtime.block_on(async {
+            let system = SystemRuntime::new(tokio::runtime::Handle::current());
+            let settings = StoreSettings {
+                lock_wait: LOCK_WAIT,
+                ..StoreSettings::default()
+            };
+            let store = open_store(url, &settings, system.clone())
+                .await
+                .map_err(store_refused)?;
+            let instance_name = format!("mint {}", std::process::id());
+            let settings = LedgerSettings {
+                instance_name,
+                ..LedgerSettings::default()
+            };
+            Ledger::open(store, settings, system).await.map_err(refused)
+        })?;
+        Ok(Local { runtime, ledger })
+    }
+
+    /// Does some work with the ledger.
+    pub(crate) fn run<T>(
+        &self,
+        work: impl AsyncFnOnce(&Ledger) -> Result<T, LedgerError>,
+    ) -> Result<T, Failure> {
+        self.runtime.block_on(work(&self.ledger)).map_err(refused)
+    }
+
+    /// Closes it, which gives back what was not used.
+    pub(crate) fn close(self) -> Result<(), Failure> {
+        self.run(async |ledger| ledger.close().await)
+    }
+}
+
+/// Runs one piece of work on a runtime of its own.
+pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    runtime()?.block_on(work)
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .map_err(|e| Failure::cannot(format_args!("cannot start the runtime: {e}")))
+}
+
+/// A ledger's refusal as a failure of the command.
+pub(crate) fn refused(error: LedgerError) -> Failure {
+    match error {
+        LedgerError::Store(error) | LedgerError::Stopped(error) => store_refused(error),
+        LedgerError::Name(_) | LedgerError::Invalid(_) => Failure::usage(error),
+        LedgerError::OnlyForward { .. } | LedgerError::NeedsAllowRepeat { .. } => {
+            Failure::cannot(error).with_hint("--allow-repeat goes back; numbers given out before then repeat")
+        }
+        other => Failure::cannot(other),
+    }
+}
+
+/// A store's refusal as a failure of the command.
+pub(crate) fn store_refused(error: StoreError) -> Failure {
+    let failure = match error.kind {
+        StoreErrorKind::Invalid => Failure::usage(&error),
+        _ => Failure::cannot(&error),
+    };
+    failure.with_hint_if(error.hint)
+}

@@ -1,0 +1,267 @@
+//! `mint snowflake`: 64-bit ids by time, worker and sequence.
+//!
+//! Without a server or a store they are reserved under a lock in the user's state folder, so any number of
+//! parallel commands never repeat one.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::builder::PossibleValuesParser;
+use mintage::{Clock, Layout, MintError, PRESETS, Snowflake, SnowflakeText, SystemClock};
+use mintage_ledger::Name;
+use mintage_ledger::local_snowflake::{LocalError, LocalSnowflake, Reservation};
+use mintage_ledger::state_file::{StateFile, user_state_folder};
+
+use crate::connect::{Client, server_url};
+use crate::errors::Failure;
+use crate::local::Local;
+use crate::out::Out;
+
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Without --store, --server or --pool, ids are reserved in a file of the user's state folder: \
+    unique over\nall commands of this user on this machine. Other machines are kept apart only by the worker id."
+)]
+pub(crate) struct Args {
+    /// How many
+    #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 1)]
+    count: u64,
+    /// How to write them
+    #[arg(long, default_value = "dec", value_parser = formats())]
+    format: String,
+    /// The layout
+    #[arg(long, value_name = "NAME", default_value = "twitter", conflicts_with_all = ["server", "store", "pool"])]
+    preset: String,
+    /// The worker id; without it the state folder keeps one, drawn at random
+    #[arg(long, value_name = "N", conflicts_with_all = ["server", "store", "pool"])]
+    worker: Option<u64>,
+    /// Reserve in this file instead
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["server", "store", "pool", "unguarded"])]
+    state: Option<PathBuf>,
+    /// Reserve nothing: a second process, a restart or a clock set back can repeat ids (needs --worker)
+    #[arg(long, requires = "worker", conflicts_with_all = ["server", "store", "pool"])]
+    unguarded: bool,
+    /// Take them from a server's pool; its token is read from MINT_TOKEN
+    #[arg(long, value_name = "URL", conflicts_with = "store")]
+    server: Option<String>,
+    /// Take them from a pool of this store, which no server may have open
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
+    /// The pool; alone it means the server of MINT_SERVER
+    #[arg(long, value_name = "NAME")]
+    pool: Option<String>,
+}
+
+/// The text forms.
+fn formats() -> PossibleValuesParser {
+    PossibleValuesParser::new(SnowflakeText::ALL.iter().map(|(name, _)| *name))
+}
+
+/// How far ids may run ahead of the clock.
+const AHEAD_MAX: Duration = Duration::from_secs(5);
+/// How long to wait for the clock rather than give up: a bit more than may be ahead.
+const WAIT_MAX: Duration = Duration::from_secs(10);
+/// Ids reserved at once: a quarter of a second of the densest layout.
+const RESERVE_MAX: u64 = 1 << 20;
+/// Ids asked of a server at once: what it allows unless configured otherwise.
+const REQUEST_MAX: u64 = 10_000;
+
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
+    let form = SnowflakeText::from_name(&args.format).expect("the parser admits only known names");
+    let mut sink = Sink { form, out };
+    let pool = Name::new(args.pool.as_deref().unwrap_or("default")).map_err(Failure::usage)?;
+    if let Some(url) = &args.store {
+        return from_store(url, &pool, args.count, &mut sink);
+    }
+    if args.server.is_some() || args.pool.is_some() {
+        let client = Client::new(&server_url(args.server.as_deref()))?;
+        return from_server(&client, &pool, args.count, &mut sink);
+    }
+    let layout = layout(&args.preset)?;
+    match args.worker {
+        Some(worker) if args.unguarded => unguarded(layout, worker, args.count, &mut sink),
+        worker => from_state(args.state.clone(), layout, worker, args.count, &mut sink),
+    }
+}
+
+fn layout(name: &str) -> Result<Layout, Failure> {
+    match mintage::preset(name) {
+        Some(preset) => Ok(preset.layout()),
+        None => {
+            let names: Vec<&str> = PRESETS.iter().map(|p| p.name).collect();
+            Err(Failure::usage(format_args!("there is no preset {name:?}"))
+                .with_hint(format_args!("there are: {}", names.join(", "))))
+        }
+    }
+}
+
+/// Reserved in a state file.
+fn from_state(
+    file: Option<PathBuf>,
+    layout: Layout,
+    worker: Option<u64>,
+    mut left: u64,
+    sink: &mut Sink<'_>,
+) -> Result<(), Failure> {
+    let (file, worker) = match file {
+        Some(file) => (StateFile::new(file), worker),
+        None => user_file(&layout, worker)?,
+    };
+    let workers = layout.workers();
+    let local = LocalSnowflake::new(file, layout, AHEAD_MAX);
+    while left > 0 {
+        let draw = || random_below(workers);
+        match local
+            .reserve(worker, draw, SystemClock.now(), left.min(RESERVE_MAX))
+            .map_err(refused)?
+        {
+            Reservation::Done(reserved) => {
+                sink.out.detail(|| format!("worker {}", reserved.worker));
+                for id in local.ids(reserved) {
+                    sink.put(id)?;
+                    left -= 1;
+                }
+            }
+            Reservation::Wait(how_long) => {
+                sink.out.flush()?;
+                wait(how_long)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The state file of a worker in the user's folder. Which worker is this user's own stands in a file beside
+/// them, so that naming it gives the same file as leaving it out.
+fn user_file(layout: &Layout, worker: Option<u64>) -> Result<(StateFile, Option<u64>), Failure> {
+    let variable = |name| std::env::var_os(name).map(PathBuf::from);
+    let folder = user_state_folder(variable("XDG_STATE_HOME").as_deref(), variable("HOME").as_deref());
+    let folder = folder.ok_or_else(|| {
+        Failure::cannot("there is no state folder: neither XDG_STATE_HOME nor HOME names an absolute path")
+            .with_hint("name a file with --state FILE")
+    })?;
+    let name = format!("snowflake-{}", layout.name());
+    let worker = match worker {
+        Some(worker) => worker,
+        None => StateFile::new(folder.join(format!("{name}-worker")))
+            .update(|found| {
+                let kept = found
+                    .and_then(|f| f.payload.parse::<u64>().ok())
+                    .filter(|w| *w < layout.workers());
+                let worker = kept.unwrap_or_else(|| random_below(layout.workers()));
+                Ok::<_, LocalError>((kept.is_none().then(|| worker.to_string()), worker))
+            })
+            .map_err(refused)?,
+    };
+    Ok((
+        StateFile::new(folder.join(format!("{name}-{worker}"))),
+        Some(worker),
+    ))
+}
+
+/// Nothing is reserved: see the option's help.
+fn unguarded(layout: Layout, worker: u64, mut left: u64, sink: &mut Sink<'_>) -> Result<(), Failure> {
+    let tick = layout.tick();
+    let generator = Snowflake::unguarded(Arc::new(layout), worker).map_err(Failure::usage)?;
+    let mut batch = [0; 1024];
+    while left > 0 {
+        let want = usize::try_from(left).unwrap_or(batch.len()).min(batch.len());
+        match generator.mint_many(SystemClock.now(), &mut batch[..want]) {
+            Ok(got) => {
+                for id in &batch[..got] {
+                    sink.put(*id)?;
+                }
+                left -= got as u64;
+            }
+            Err(MintError::TooFarAhead { ticks }) => {
+                sink.out.flush()?;
+                wait(tick.saturating_mul(u32::try_from(ticks).unwrap_or(u32::MAX)))?;
+            }
+            Err(other) => return Err(Failure::cannot(other)),
+        }
+    }
+    Ok(())
+}
+
+fn from_server(client: &Client, pool: &Name, mut left: u64, sink: &mut Sink<'_>) -> Result<(), Failure> {
+    while left > 0 {
+        let want = left.min(REQUEST_MAX);
+        let answer = client.call("POST", &format!("/v1/snowflakes/{pool}?count={want}"), None)?;
+        let ids: Vec<u64> = answer["ids"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|id| id.as_str()?.parse().ok())
+            .collect();
+        if ids.is_empty() || ids.len() as u64 > want {
+            return Err(Failure::cannot(format_args!(
+                "the server answered {} ids for {want}",
+                ids.len()
+            )));
+        }
+        left -= ids.len() as u64;
+        for id in ids {
+            sink.put(id)?;
+        }
+    }
+    Ok(())
+}
+
+fn from_store(url: &str, pool: &Name, mut left: u64, sink: &mut Sink<'_>) -> Result<(), Failure> {
+    let local = Local::open(url)?;
+    let pool = local.run(async |ledger| ledger.pool_or_default(pool).await)?;
+    let mut batch = [0; 1024];
+    while left > 0 {
+        let ids = &mut batch[..usize::try_from(left.min(1024)).expect("at most 1024")];
+        local.run(async |_| pool.mint(ids).await)?;
+        ids.iter().try_for_each(|id| sink.put(*id))?;
+        left -= ids.len() as u64;
+    }
+    local.close()
+}
+
+/// Waits for the clock, unless that would take longer than anybody waits.
+fn wait(how_long: Duration) -> Result<(), Failure> {
+    if how_long > WAIT_MAX {
+        return Err(Failure::cannot(format_args!(
+            "the clock is {} s behind the ids already made for this worker",
+            how_long.as_secs() + AHEAD_MAX.as_secs()
+        ))
+        .with_hint("set the clock right, or take another --worker"));
+    }
+    std::thread::sleep(how_long);
+    Ok(())
+}
+
+fn random_below(end: u64) -> u64 {
+    let mut bytes = [0; 8];
+    mintage::fill_random(&mut bytes);
+    // The bias is below 2^-32 for any worker field.
+    u64::from_be_bytes(bytes) % end
+}
+
+fn refused(error: LocalError) -> Failure {
+    let failure = match &error {
+        LocalError::Layout(_) | LocalError::Other { .. } => Failure::usage(&error),
+        LocalError::File(_) => Failure::cannot(&error),
+    };
+    failure.with_hint_if(error.hint())
+}
+
+/// Where ids go, one a line.
+struct Sink<'a> {
+    form: SnowflakeText,
+    out: &'a mut Out,
+}
+
+impl Sink<'_> {
+    fn put(&mut self, id: u64) -> Result<(), Failure> {
+        let (before, after) = self.out.id_frame();
+        let buffer = self.out.buffer();
+        buffer.extend_from_slice(before);
+        self.form.write(id, buffer);
+        buffer.extend_from_slice(after);
+        self.out.written()
+    }
+}

@@ -1,0 +1,56 @@
+//! What every part of one ledger shares.
+
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::clock::AnchoredClock;
+use crate::counters::Counters;
+use crate::runtime::{Runtime, fresh_token};
+use crate::settings::LedgerSettings;
+use crate::store::Store;
+
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub store: Arc<dyn Store>,
+    pub runtime: Arc<dyn Runtime>,
+    pub settings: LedgerSettings,
+    pub clock: AnchoredClock,
+    pub counters: Counters,
+    /// This process (protocol R4): random, new at every start and whenever its register was lost.
+    instance: Mutex<u128>,
+    /// When this process opened the store, in boot time.
+    pub started: Duration,
+    /// How many sequences exist.
+    pub sequences: AtomicU64,
+    /// No new work is begun.
+    pub closing: AtomicBool,
+}
+
+impl Context {
+    pub(crate) fn new(store: Arc<dyn Store>, settings: LedgerSettings, runtime: Arc<dyn Runtime>) -> Context {
+        let clock = AnchoredClock::new(Arc::clone(&runtime), store.newest_wall(), settings.clock_confirm);
+        Context {
+            clock,
+            counters: Counters::default(),
+            instance: Mutex::new(fresh_token(&*runtime)),
+            started: runtime.boottime(),
+            sequences: AtomicU64::new(0),
+            closing: AtomicBool::new(false),
+            store,
+            runtime,
+            settings,
+        }
+    }
+
+    pub(crate) fn instance(&self) -> u128 {
+        *self.instance.lock().expect("no panic while held")
+    }
+
+    /// Draws another identity, after the register of this one was lost.
+    pub(crate) fn renew_instance(&self) -> u128 {
+        let fresh = fresh_token(&*self.runtime);
+        *self.instance.lock().expect("no panic while held") = fresh;
+        fresh
+    }
+}

@@ -1,0 +1,146 @@
+//! What a ledger operation answers when it cannot do what was asked.
+
+use crate::name::{Name, NameError};
+use crate::store::{StoreError, StoreErrorKind};
+
+/// Why a ledger operation was refused or failed. Each text says what was asked and what was found; faces add
+/// what to do.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// There is no such sequence.
+    #[error("no sequence {name}")]
+    NotFound {
+        /// The name asked for.
+        name: Name,
+    },
+    /// There is no such pool.
+    #[error("no pool {name}")]
+    NoPool {
+        /// The name asked for.
+        name: Name,
+    },
+    /// The name exists with another definition.
+    #[error("sequence {name} exists with another definition: {difference}")]
+    Exists {
+        /// The name asked for.
+        name: Name,
+        /// The first field that differs, with both values.
+        difference: String,
+    },
+    /// The worker has no window in the pool.
+    #[error("pool {name} has no window of worker {worker}")]
+    NoWindow {
+        /// The pool's name.
+        name: Name,
+        /// The worker asked for.
+        worker: u64,
+    },
+    /// The window belongs to somebody else by now, or was written since: its former holder stops minting.
+    #[error("window {worker} of pool {name} is not yours any more")]
+    WindowLost {
+        /// The pool's name.
+        name: Name,
+        /// The worker.
+        worker: u64,
+    },
+    /// The name does not fit the grammar.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The definition or value makes no sense; nothing was changed.
+    #[error("{0}")]
+    Invalid(String),
+    /// The sequence has reached its bound and does not cycle.
+    #[error("sequence {name} has reached its {} value ({bound})", if *.at_max { "maximum" } else { "minimum" })]
+    Exhausted {
+        /// The sequence's name.
+        name: Name,
+        /// The bound reached.
+        bound: i64,
+        /// Whether it is the upper bound.
+        at_max: bool,
+    },
+    /// Fewer numbers are left before the bound (or before a wrap) than one contiguous run needs.
+    #[error("sequence {name} has {left} numbers left before its bound, a run of {asked} was asked for")]
+    RunTooLong {
+        /// The sequence's name.
+        name: Name,
+        /// How many were asked for.
+        asked: u64,
+        /// How many are left.
+        left: u64,
+    },
+    /// A move backwards was asked for where only forward is allowed.
+    #[error("{name} is at {at}, SET only moves forward")]
+    OnlyForward {
+        /// The sequence's name.
+        name: Name,
+        /// Where it is.
+        at: i64,
+    },
+    /// The change could repeat numbers.
+    #[error("{name}: {why}; this can repeat numbers and needs allow_repeat")]
+    NeedsAllowRepeat {
+        /// The sequence's name.
+        name: Name,
+        /// What would make numbers repeat.
+        why: String,
+    },
+    /// No further sequences may be made.
+    #[error("cannot make sequence {name}: there are {max} already (max_sequences)")]
+    TooMany {
+        /// The name asked for.
+        name: Name,
+        /// The limit.
+        max: u64,
+    },
+    /// Unknown names are not made by use.
+    #[error("no sequence {name}, and auto_create is off")]
+    NoAutoCreate {
+        /// The name asked for.
+        name: Name,
+    },
+    /// For the moment nothing can be given out.
+    #[error("{message}")]
+    Unavailable {
+        /// What is missing.
+        message: String,
+        /// When to try again, in seconds; at least 1.
+        retry_after_s: u64,
+    },
+    /// The time field of a layout is full: no id of it can be made any more.
+    #[error("pool {name}: the time field of its layout ended; no more ids can be made with it")]
+    TimeFieldFull {
+        /// The pool's name.
+        name: Name,
+    },
+    /// A sync failed, a record is damaged or an invariant broke: nothing is minted any more.
+    #[error("stopped for good: {0}")]
+    Stopped(StoreError),
+    /// The ledger is closing.
+    #[error("closing")]
+    Closing,
+    /// The store refused.
+    #[error("{0}")]
+    Store(StoreError),
+}
+
+impl LedgerError {
+    /// What a store error means for the caller of a ledger operation.
+    pub(crate) fn from_store(error: StoreError) -> Self {
+        match error.kind {
+            StoreErrorKind::Unavailable => LedgerError::Unavailable {
+                message: error.message,
+                retry_after_s: RETRY_AFTER_S,
+            },
+            StoreErrorKind::Stopped | StoreErrorKind::Corrupt | StoreErrorKind::Foreign => {
+                LedgerError::Stopped(error)
+            }
+            StoreErrorKind::Denied | StoreErrorKind::InUse | StoreErrorKind::Invalid => {
+                LedgerError::Store(error)
+            }
+        }
+    }
+}
+
+/// When to come back after the store was not reachable.
+const RETRY_AFTER_S: u64 = 1;

@@ -1,0 +1,500 @@
+//! The ledger: everything that is reserved from one store by one process.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, RwLock};
+
+use mintage::Base;
+
+use crate::clock::{AnchoredClock, LOOK_EVERY};
+use crate::context::Context;
+use crate::counters::Counters;
+use crate::error::LedgerError;
+use crate::instance;
+use crate::name::Name;
+use crate::pool::{Pool, PoolInfo, PoolKind, PoolSpec};
+use crate::runtime::{Runtime, fresh_token};
+use crate::sequence::{Change, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome, State};
+use crate::settings::LedgerSettings;
+use crate::store::{Cas, Class, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Versioned};
+
+/// The pool that a fresh ledger has.
+pub const DEFAULT_POOL: &str = "default";
+/// The layout of [`DEFAULT_POOL`].
+const DEFAULT_LAYOUT: &str = "twitter";
+
+/// Everything that one process reserves from one store: sequences and pools.
+///
+/// ```
+/// # use mintage_ledger::*;
+/// # let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+/// # tokio.block_on(async {
+/// let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
+/// let store = open_store("memory:", &StoreSettings::default(), runtime.clone()).await?;
+/// let ledger = Ledger::open(store, LedgerSettings::default(), runtime).await?;
+/// let orders = ledger.sequence_or_create(&Name::new("orders")?).await?;
+/// assert_eq!(orders.take(1).await?.first, 1);
+/// assert_eq!(orders.take_contiguous(10).await?.last(), 11);
+/// ledger.close().await?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Ledger {
+    context: Arc<Context>,
+    sequences: RwLock<HashMap<Name, Arc<Sequence>>>,
+    pools: RwLock<HashMap<Name, Arc<Pool>>>,
+}
+
+/// Whether ids can be given out, and what stands against it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Readiness {
+    /// No reason against.
+    pub ready: bool,
+    /// The reasons, in words.
+    pub reasons: Vec<String>,
+}
+
+fn sequence_key(name: &Name) -> Key {
+    Key::new(format!("seq/{name}")).expect("names are within the key grammar")
+}
+
+impl Ledger {
+    /// Opens a ledger over `store` and starts its background tasks on `runtime`.
+    ///
+    /// # Errors
+    /// The store refuses.
+    pub async fn open(
+        store: Arc<dyn Store>,
+        settings: LedgerSettings,
+        runtime: Arc<dyn Runtime>,
+    ) -> Result<Arc<Ledger>, LedgerError> {
+        if let Some(error) = store.stopped() {
+            return Err(LedgerError::Stopped(error));
+        }
+        let context = Arc::new(Context::new(store, settings, runtime));
+        let ledger = Arc::new(Ledger {
+            context: Arc::clone(&context),
+            sequences: RwLock::default(),
+            pools: RwLock::default(),
+        });
+        ledger.count_sequences().await?;
+        let ticking = Arc::clone(&context);
+        context.runtime.spawn(Box::pin(async move {
+            while !ticking.closing.load(Ordering::Acquire) {
+                ticking.clock.look();
+                ticking.runtime.sleep(LOOK_EVERY).await;
+            }
+        }));
+        if !context.store.exclusive() {
+            let ours = Arc::clone(&ledger);
+            context.runtime.spawn(Box::pin(async move {
+                instance::keep(&ours.context, || ours.drop_everything()).await;
+            }));
+        }
+        Ok(ledger)
+    }
+
+    async fn count_sequences(&self) -> Result<(), LedgerError> {
+        let mut count = 0;
+        let mut after = None;
+        loop {
+            let page = self.page("seq/", after.as_ref(), SCAN_LIMIT_MAX).await?;
+            count += page
+                .iter()
+                .filter(|(_, found)| !found.value.body.contains("\"dropped\":true"))
+                .count() as u64;
+            match page.last() {
+                Some((key, _)) if page.len() == usize::from(SCAN_LIMIT_MAX) => after = Some(key.clone()),
+                _ => break,
+            }
+        }
+        self.context.sequences.store(count, Ordering::Relaxed);
+        Ok(())
+    }
+
+    async fn page(
+        &self,
+        prefix: &str,
+        after: Option<&Key>,
+        limit: u16,
+    ) -> Result<Vec<(Key, Versioned)>, LedgerError> {
+        let prefix = Key::new(prefix).map_err(LedgerError::from_store)?;
+        self.context
+            .store
+            .scan(&prefix, after, limit)
+            .await
+            .map_err(LedgerError::from_store)
+    }
+
+    fn drop_everything(&self) {
+        for sequence in self.loaded() {
+            sequence.drop_stock();
+        }
+        for pool in self.pools.read().expect("no panic while held").values() {
+            pool.drop_window();
+        }
+    }
+
+    fn loaded(&self) -> Vec<Arc<Sequence>> {
+        self.sequences
+            .read()
+            .expect("no panic while held")
+            .values()
+            .cloned()
+            .collect()
+    }
+
+    // Sequences.
+
+    /// A sequence this process has loaded already; no I/O. It may have been dropped since
+    /// ([`Sequence::exists`]); taking from it makes it anew.
+    pub fn sequence(&self, name: &str) -> Option<Arc<Sequence>> {
+        self.sequences
+            .read()
+            .expect("no panic while held")
+            .get(name)
+            .cloned()
+    }
+
+    /// Loads a sequence. One that does not exist is made by its first take (`auto_create`).
+    ///
+    /// # Errors
+    /// The store refuses, or the name is unknown and `auto_create` is off.
+    pub async fn sequence_or_create(&self, name: &Name) -> Result<Arc<Sequence>, LedgerError> {
+        let sequence = self.load(name).await?;
+        if !sequence.exists() && !self.context.settings.auto_create {
+            return Err(LedgerError::NoAutoCreate { name: name.clone() });
+        }
+        Ok(sequence)
+    }
+
+    /// A sequence that exists.
+    ///
+    /// # Errors
+    /// [`LedgerError::NotFound`], or the store refuses.
+    pub async fn existing(&self, name: &Name) -> Result<Arc<Sequence>, LedgerError> {
+        match self.sequence(name.as_str()) {
+            Some(sequence) if sequence.exists() => Ok(sequence),
+            // Asking for names that do not exist must not fill the memory.
+            _ => match self.read(name).await? {
+                Some(state) if !state.dropped => Ok(self.keep(name, state)),
+                _ => Err(LedgerError::NotFound { name: name.clone() }),
+            },
+        }
+    }
+
+    async fn load(&self, name: &Name) -> Result<Arc<Sequence>, LedgerError> {
+        if let Some(sequence) = self.sequence(name.as_str()) {
+            return Ok(sequence);
+        }
+        let state = match self.read(name).await? {
+            Some(state) => state,
+            None => State::fresh(&SequenceSpec::default(), self.context.settings.max_gap)?,
+        };
+        Ok(self.keep(name, state))
+    }
+
+    async fn read(&self, name: &Name) -> Result<Option<State>, LedgerError> {
+        if let Some(error) = self.stopped() {
+            return Err(LedgerError::Stopped(error));
+        }
+        let found = self
+            .context
+            .store
+            .get(&sequence_key(name))
+            .await
+            .map_err(LedgerError::from_store)?;
+        found.map(|found| State::read(name, &found)).transpose()
+    }
+
+    /// One object per name, whoever was first.
+    fn keep(&self, name: &Name, state: State) -> Arc<Sequence> {
+        let mut sequences = self.sequences.write().expect("no panic while held");
+        let made = || {
+            let context = Arc::clone(&self.context);
+            Arc::new(Sequence::new(context, name.clone(), sequence_key(name), state))
+        };
+        Arc::clone(sequences.entry(name.clone()).or_insert_with(made))
+    }
+
+    /// Makes a sequence. The same definition again is no error.
+    ///
+    /// # Errors
+    /// The definition makes no sense, the name exists with another one, or there are too many.
+    pub async fn create(&self, name: &Name, spec: &SequenceSpec) -> Result<SequenceInfo, LedgerError> {
+        self.change(name, Change::Create(*spec)).await
+    }
+
+    /// Changes a definition; the position stays.
+    ///
+    /// # Errors
+    /// The new definition makes no sense, or numbers could repeat and `allow_repeat` is not set.
+    pub async fn alter(&self, name: &Name, patch: &SequencePatch) -> Result<SequenceInfo, LedgerError> {
+        self.existing(name).await?;
+        self.change(name, Change::Alter(*patch)).await
+    }
+
+    /// Drops a sequence; a tombstone keeps its mark, and the same name made again continues above it.
+    ///
+    /// # Errors
+    /// [`LedgerError::NotFound`], or the store refuses.
+    pub async fn drop_sequence(&self, name: &Name) -> Result<(), LedgerError> {
+        self.existing(name).await?;
+        self.change(name, Change::Drop).await.map(drop)
+    }
+
+    /// Moves a sequence: the next number is `to` (plus the increment if called).
+    ///
+    /// # Errors
+    /// Out of bounds; or backwards without `allow_repeat`.
+    pub async fn restart(
+        &self,
+        name: &Name,
+        to: Base,
+        allow_repeat: bool,
+    ) -> Result<SequenceInfo, LedgerError> {
+        self.existing(name).await?;
+        self.change(name, Change::Restart { to, allow_repeat }).await
+    }
+
+    /// Makes a sequence or moves it, forward only.
+    ///
+    /// # Errors
+    /// [`LedgerError::OnlyForward`], out of bounds, or there are too many.
+    pub async fn set(&self, name: &Name, to: Base) -> Result<SetOutcome, LedgerError> {
+        self.load(name).await?.change(Change::Set(to)).await
+    }
+
+    async fn change(&self, name: &Name, change: Change) -> Result<SequenceInfo, LedgerError> {
+        let sequence = self.load(name).await?;
+        sequence.change(change).await?;
+        Ok(sequence.info())
+    }
+
+    /// What a sequence is and where it stands.
+    ///
+    /// # Errors
+    /// [`LedgerError::NotFound`], or the store refuses.
+    pub async fn show(&self, name: &Name) -> Result<SequenceInfo, LedgerError> {
+        Ok(self.existing(name).await?.info())
+    }
+
+    /// The sequences after `after` in the order of their names, at most `limit`.
+    ///
+    /// # Errors
+    /// The store refuses.
+    pub async fn list(&self, after: Option<&Name>, limit: u16) -> Result<Vec<SequenceInfo>, LedgerError> {
+        let mut infos = Vec::new();
+        let mut after = after.map(sequence_key);
+        while infos.len() < usize::from(limit) {
+            let page = self
+                .page("seq/", after.as_ref(), limit.min(SCAN_LIMIT_MAX))
+                .await?;
+            let Some((last, _)) = page.last() else { break };
+            after = Some(last.clone());
+            for (key, found) in page {
+                let name = Name::new(key.as_str().trim_start_matches("seq/"))?;
+                let state = State::read(&name, &found)?;
+                if !state.dropped && infos.len() < usize::from(limit) {
+                    let live = self.sequence(name.as_str()).map(|sequence| sequence.info());
+                    infos.push(live.unwrap_or_else(|| state.info(&name, state.ordinal)));
+                }
+            }
+        }
+        Ok(infos)
+    }
+
+    /// How many sequences exist.
+    pub fn sequence_count(&self) -> u64 {
+        self.context.sequences.load(Ordering::Relaxed)
+    }
+
+    // Pools.
+
+    /// A pool this process has loaded already; no I/O.
+    pub fn pool(&self, name: &str) -> Option<Arc<Pool>> {
+        self.pools.read().expect("no panic while held").get(name).cloned()
+    }
+
+    /// Loads a pool; the one called `default` is made on first use, with layout `twitter`.
+    ///
+    /// # Errors
+    /// [`LedgerError::NoPool`], or the store refuses.
+    pub async fn pool_or_default(&self, name: &Name) -> Result<Arc<Pool>, LedgerError> {
+        if let Some(pool) = self.pool(name.as_str()) {
+            return Ok(pool);
+        }
+        let found = self
+            .context
+            .store
+            .get(&PoolSpec::key(name))
+            .await
+            .map_err(LedgerError::from_store)?;
+        match found {
+            Some(found) => Ok(self.keep_pool(name, PoolSpec::read(name, &found.value.body)?)),
+            None if name.as_str() == DEFAULT_POOL => {
+                let layout = mintage::preset(DEFAULT_LAYOUT)
+                    .expect("a row of PRESETS")
+                    .layout();
+                let spec = PoolSpec {
+                    kind: PoolKind::Snowflake(Arc::new(layout)),
+                    window: None,
+                };
+                self.make_pool(name, spec).await
+            }
+            None => Err(LedgerError::NoPool { name: name.clone() }),
+        }
+    }
+
+    /// Makes a pool. The same definition again is no error.
+    ///
+    /// # Errors
+    /// The name exists with another definition, or the store refuses.
+    pub async fn create_pool(&self, name: &Name, spec: PoolSpec) -> Result<Arc<Pool>, LedgerError> {
+        let made = self.make_pool(name, spec.clone()).await?;
+        // Every pool of UUIDs draws its own node.
+        let same = match (&spec.kind, made.kind()) {
+            (PoolKind::Uuid1 { .. }, PoolKind::Uuid1 { .. }) => true,
+            (asked, is) => asked.fingerprint() == is.fingerprint(),
+        };
+        if !same || spec.window.is_some_and(|window| window != made.info().window) {
+            return Err(LedgerError::Invalid(format!(
+                "pool {name} exists with another definition"
+            )));
+        }
+        Ok(made)
+    }
+
+    async fn make_pool(&self, name: &Name, spec: PoolSpec) -> Result<Arc<Pool>, LedgerError> {
+        let value = spec.write(fresh_token(&*self.context.runtime));
+        let key = PoolSpec::key(name);
+        match self
+            .context
+            .store
+            .compare_and_set(&key, None, value, Marks::NeverLower)
+            .await
+        {
+            Ok(Cas::Lost(Some(found))) => Ok(self.keep_pool(name, PoolSpec::read(name, &found.value.body)?)),
+            Ok(_) => Ok(self.keep_pool(name, spec)),
+            Err(error) => Err(LedgerError::from_store(error)),
+        }
+    }
+
+    fn keep_pool(&self, name: &Name, spec: PoolSpec) -> Arc<Pool> {
+        let mut pools = self.pools.write().expect("no panic while held");
+        let made = || Arc::new(Pool::new(Arc::clone(&self.context), name.clone(), spec));
+        Arc::clone(pools.entry(name.clone()).or_insert_with(made))
+    }
+
+    /// The pools after `after` in the order of their names, at most `limit`.
+    ///
+    /// # Errors
+    /// The store refuses.
+    pub async fn pools(&self, after: Option<&Name>, limit: u16) -> Result<Vec<PoolInfo>, LedgerError> {
+        let page = self
+            .page("pool/", after.map(PoolSpec::key).as_ref(), limit)
+            .await?;
+        let mut infos = Vec::with_capacity(page.len());
+        for (key, found) in page {
+            let name = Name::new(key.as_str().trim_start_matches("pool/"))?;
+            infos.push(
+                self.keep_pool(&name, PoolSpec::read(&name, &found.value.body)?)
+                    .info(),
+            );
+        }
+        Ok(infos)
+    }
+
+    /// What this process holds of the pools it uses; no I/O.
+    pub fn pools_held(&self) -> Vec<PoolInfo> {
+        self.pools
+            .read()
+            .expect("no panic while held")
+            .values()
+            .map(|pool| pool.info())
+            .collect()
+    }
+
+    // The whole.
+
+    /// Why nothing is minted any more, once a sync has failed or a mark went back.
+    pub fn stopped(&self) -> Option<StoreError> {
+        self.context.store.stopped()
+    }
+
+    /// Whether ids can be given out.
+    pub fn ready(&self) -> Readiness {
+        let mut reasons = Vec::new();
+        if let Some(error) = self.stopped() {
+            reasons.push(format!("stopped for good: {error}"));
+        }
+        if self.context.closing.load(Ordering::Acquire) {
+            reasons.push("closing".to_string());
+        }
+        let clock = self.context.clock.report();
+        if let Some(left) = clock.unconfirmed {
+            reasons.push(format!(
+                "the wall clock was stepped by {} s, not followed until it has stood for {} s more",
+                clock.offset_ns / 1_000_000_000,
+                left.as_secs() + 1
+            ));
+        }
+        Readiness {
+            ready: reasons.is_empty(),
+            reasons,
+        }
+    }
+
+    /// The clock that ids read.
+    pub fn clock(&self) -> &AnchoredClock {
+        &self.context.clock
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> &Counters {
+        &self.context.counters
+    }
+
+    /// What the store may forget.
+    pub fn store_class(&self) -> Class {
+        self.context.store.class()
+    }
+
+    /// The store's scheme: `memory`, `file`, …
+    pub fn store_scheme(&self) -> &'static str {
+        self.context.store.scheme()
+    }
+
+    /// The identity of the store as a whole.
+    pub fn cluster_id(&self) -> u128 {
+        self.context.store.cluster_id()
+    }
+
+    /// A clean stop: no new work, windows and unused numbers given back where the store allows it, the store
+    /// closed.
+    ///
+    /// # Errors
+    /// The store could not be closed cleanly; nothing that was issued is at risk.
+    pub async fn close(&self) -> Result<(), LedgerError> {
+        self.context.closing.store(true, Ordering::Release);
+        let pools: Vec<Arc<Pool>> = self
+            .pools
+            .read()
+            .expect("no panic while held")
+            .values()
+            .cloned()
+            .collect();
+        for pool in pools {
+            pool.stop().await;
+        }
+        // All are asked at once, so that the store can group them; then each is waited for.
+        let loaded = self.loaded();
+        let waits: Vec<_> = loaded.iter().map(Sequence::ask_to_give_back).collect();
+        for wait in waits {
+            let _ = wait.await;
+        }
+        self.context.store.close().await.map_err(LedgerError::from_store)
+    }
+}

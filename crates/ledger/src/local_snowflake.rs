@@ -1,0 +1,339 @@
+//! Snowflake ids without server or store: reserved in a [`StateFile`], shared by any number of processes of one
+//! user on one machine.
+//!
+//! What is reserved is the generator's own word (`tick << sequence_bits | sequence`), not whole ticks, so
+//! parallel one-shot commands within one tick share it and do not run ahead of the clock.
+//!
+//! **Guarantees:** no two ids of one file and worker are equal, strictly increasing in the order of the
+//! reservations, across restarts, kills and a clock set back (ids then continue above the stored word). Between
+//! machines nothing is coordinated: a worker drawn at random makes a repeat unlikely, not impossible.
+
+use std::time::Duration;
+
+use mintage::{Layout, LayoutError, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::state_file::{Found, StateFile, StateFileError};
+
+/// Mints ids of one layout for one worker from a state file.
+#[derive(Clone, Debug)]
+pub struct LocalSnowflake {
+    file: StateFile,
+    layout: Layout,
+    max_ahead: Duration,
+}
+
+/// Ids that nobody else will get: `count` words from `word`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reserved {
+    /// The worker whose ids they are.
+    pub worker: u64,
+    word: u64,
+    count: u64,
+}
+
+/// What a reservation came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reservation {
+    /// Durable: mint them with [`LocalSnowflake::ids`].
+    Done(Reserved),
+    /// The ids already reserved run ahead of the clock by all that is allowed: ask again after this long.
+    Wait(Duration),
+}
+
+/// Why nothing was reserved.
+#[derive(Debug, thiserror::Error)]
+pub enum LocalError {
+    /// The state file.
+    #[error(transparent)]
+    File(#[from] StateFileError),
+    /// The worker or the time does not fit the layout.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// The file was made for something else.
+    #[error("state file {path} holds {found}, asked for {asked}")]
+    Other {
+        /// The file.
+        path: String,
+        /// What it holds.
+        found: String,
+        /// What was asked for.
+        asked: String,
+    },
+}
+
+impl LocalError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            LocalError::File(file) => file.hint(),
+            LocalError::Layout(_) => None,
+            LocalError::Other { .. } => Some("name another file, or leave out what differs".into()),
+        }
+    }
+}
+
+/// The payload, readable by a person.
+#[derive(Serialize, Deserialize)]
+struct Record {
+    /// The layout's fingerprint.
+    layout: String,
+    worker: u64,
+    /// The first word that was not reserved.
+    next: u64,
+}
+
+impl LocalSnowflake {
+    /// Ids of `layout` from `file`, at most `max_ahead` (at least 2 ticks) ahead of the clock.
+    pub fn new(file: StateFile, layout: Layout, max_ahead: Duration) -> LocalSnowflake {
+        LocalSnowflake {
+            file,
+            layout,
+            max_ahead,
+        }
+    }
+
+    /// Reserves 1 to `want` ids at the time `now`.
+    ///
+    /// `worker` is the one asked for; without one, a file keeps its own and a new file takes what `draw` gives.
+    ///
+    /// # Errors
+    /// The file is damaged, not writable, or made for another layout or worker; the worker or the time does not
+    /// fit the layout. Nothing was reserved, or it is unknown and counts as spent.
+    pub fn reserve(
+        &self,
+        worker: Option<u64>,
+        draw: impl FnOnce() -> u64,
+        now: Timestamp,
+        want: u64,
+    ) -> Result<Reservation, LocalError> {
+        let tick = self.layout.tick_at(now)?;
+        self.file.update(|found| {
+            let found = match found {
+                Some(found) => Some((self.read(&found, worker)?, found.twin_damaged)),
+                None => None,
+            };
+            let worker = worker
+                .or(found.as_ref().map(|(r, _)| r.worker))
+                .unwrap_or_else(draw);
+            // Also the check that the worker fits.
+            self.layout.pack(tick, worker, 0)?;
+            let record = |next| {
+                let record = Record {
+                    layout: self.layout.fingerprint(),
+                    worker,
+                    next,
+                };
+                Some(serde_json::to_string(&record).expect("numbers and a short text serialise"))
+            };
+            let limit = self.limit(tick);
+            let first = match found {
+                // A lost record reserved at most up to the limit of its own time, which was not after now:
+                // durably skip all of that, once.
+                Some((found, true)) => {
+                    let next = found.next.max(limit);
+                    return Ok((record(next), Reservation::Wait(self.until_within(next, tick))));
+                }
+                Some((found, false)) => found.next.max(self.word_at(tick)),
+                None => self.word_at(tick),
+            };
+            if first >= limit {
+                return Ok((None, Reservation::Wait(self.until_within(first, tick))));
+            }
+            let count = want.clamp(1, limit - first);
+            Ok((
+                record(first + count),
+                Reservation::Done(Reserved {
+                    worker,
+                    word: first,
+                    count,
+                }),
+            ))
+        })
+    }
+
+    /// The ids of a reservation, in order.
+    pub fn ids(&self, reserved: Reserved) -> impl Iterator<Item = u64> + use<> {
+        let layout = self.layout.clone();
+        let bits = layout.sequence_bits();
+        (reserved.word..reserved.word + reserved.count).map(move |word| {
+            let sequence = word & ((1 << bits) - 1);
+            layout
+                .pack(word >> bits, reserved.worker, sequence)
+                .expect("was checked when it was reserved")
+        })
+    }
+
+    fn read(&self, found: &Found, asked: Option<u64>) -> Result<Record, LocalError> {
+        let path = || self.file.path().display().to_string();
+        let Ok(record) = serde_json::from_str::<Record>(&found.payload) else {
+            return Err(StateFileError::Foreign {
+                path: self.file.path().to_path_buf(),
+            }
+            .into());
+        };
+        let ours = self.layout.fingerprint();
+        if record.layout != ours {
+            return Err(LocalError::Other {
+                path: path(),
+                found: format!("layout {}", record.layout),
+                asked: format!("{} ({ours})", self.layout.name()),
+            });
+        }
+        match asked {
+            Some(worker) if worker != record.worker => Err(LocalError::Other {
+                path: path(),
+                found: format!("worker {}", record.worker),
+                asked: format!("worker {worker}"),
+            }),
+            _ => Ok(record),
+        }
+    }
+
+    /// The first word of a tick.
+    fn word_at(&self, tick: u64) -> u64 {
+        tick << self.layout.sequence_bits()
+    }
+
+    /// The first word that is too far ahead at `tick`, or past the time field.
+    fn limit(&self, tick: u64) -> u64 {
+        let last = tick
+            .saturating_add(self.ahead_ticks())
+            .min(self.layout.ticks_max());
+        (last + 1) << self.layout.sequence_bits()
+    }
+
+    fn ahead_ticks(&self) -> u64 {
+        u64::try_from(self.max_ahead.as_nanos() / self.layout.tick().as_nanos())
+            .unwrap_or(u64::MAX)
+            .max(2)
+    }
+
+    /// How long until `word` comes within reach of a clock that is at `tick` now.
+    fn until_within(&self, word: u64, tick: u64) -> Duration {
+        let within = (word >> self.layout.sequence_bits()).saturating_sub(self.ahead_ticks());
+        self.layout
+            .time_of(within.max(tick + 1))
+            .since(self.layout.time_of(tick))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    const AHEAD: Duration = Duration::from_secs(5);
+
+    fn fresh(folder: &tempfile::TempDir) -> LocalSnowflake {
+        let layout = mintage::preset("twitter").unwrap().layout();
+        LocalSnowflake::new(StateFile::new(folder.path().join("state")), layout, AHEAD)
+    }
+
+    fn at(ms: i64) -> Timestamp {
+        Timestamp::from_unix_millis(1_700_000_000_000 + ms)
+    }
+
+    #[track_caller]
+    fn take(from: &LocalSnowflake, now: Timestamp, want: u64) -> Vec<u64> {
+        match from.reserve(None, || 17, now, want).unwrap() {
+            Reservation::Done(reserved) => from.ids(reserved).collect(),
+            Reservation::Wait(how_long) => panic!("told to wait {how_long:?}"),
+        }
+    }
+
+    #[test]
+    fn ids_rise_and_never_repeat_whatever_the_clock_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut last = 0;
+        let mut seen = BTreeSet::new();
+        for (ms, want) in [
+            (0, 1),
+            (0, 1),
+            (0, 5000),
+            (1, 3),
+            (-2000, 10),
+            (-4000, 4096),
+            (10_000, 1),
+            (9_999, 2),
+        ] {
+            // A new value each time, as a new process has it.
+            for id in take(&fresh(&folder), at(ms), want) {
+                assert!(id > last, "{id} after {last}");
+                assert!(seen.insert(id));
+                last = id;
+            }
+        }
+        assert_eq!(seen.len(), 1 + 1 + 5000 + 3 + 10 + 4096 + 1 + 2);
+    }
+
+    #[test]
+    fn parallel_commands_in_one_tick_share_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = mintage::preset("twitter").unwrap().layout();
+        for sequence in 0..100 {
+            let ids = take(&fresh(&folder), at(0), 1);
+            let parts = layout.unpack(ids[0]).unwrap();
+            assert_eq!(
+                (layout.time_of(parts.tick), parts.worker, parts.sequence),
+                (at(0), 17, sequence)
+            );
+        }
+    }
+
+    #[test]
+    fn what_runs_ahead_of_the_clock_stops_at_its_limit_and_says_how_long_to_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        let all = take(&fresh(&folder), at(0), u64::MAX);
+        assert_eq!(all.len(), 5001 * 4096);
+        let wait = |ms| fresh(&folder).reserve(None, || 0, at(ms), 1).unwrap();
+        assert_eq!(wait(0), Reservation::Wait(Duration::from_millis(1)));
+        assert_eq!(
+            wait(-3_600_000),
+            Reservation::Wait(Duration::from_millis(3_600_001))
+        );
+        assert_eq!(take(&fresh(&folder), at(1), u64::MAX).len(), 4096);
+    }
+
+    #[test]
+    fn a_damaged_newer_record_costs_a_wait_and_never_a_repeat() {
+        let folder = tempfile::tempdir().unwrap();
+        let before: Vec<u64> = (0..3).flat_map(|_| take(&fresh(&folder), at(0), 4096)).collect();
+        let path = folder.path().join("state");
+        let mut bytes = std::fs::read(&path).unwrap();
+        // The third write is in the second slot.
+        bytes[1024 + 30] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        let waits = fresh(&folder).reserve(None, || 0, at(0), 1).unwrap();
+        assert!(matches!(waits, Reservation::Wait(_)), "{waits:?}");
+        let after = take(&fresh(&folder), at(5001), 1);
+        assert!(after[0] > before[before.len() - 1]);
+    }
+
+    #[test]
+    fn a_file_of_another_layout_or_worker_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        take(&fresh(&folder), at(0), 1);
+        let said = fresh(&folder)
+            .reserve(Some(18), || 0, at(0), 1)
+            .unwrap_err()
+            .to_string();
+        assert!(said.ends_with("holds worker 17, asked for worker 18"), "{said}");
+        let layout = mintage::preset("twitter").unwrap().layout();
+        let other = Layout::builder("mine")
+            .epoch(layout.epoch())
+            .time("t", 41)
+            .worker("w", 5)
+            .sequence("s", 17);
+        let file = StateFile::new(folder.path().join("state"));
+        let other = LocalSnowflake::new(file, other.build().unwrap(), AHEAD);
+        let said = other.reserve(None, || 0, at(0), 1).unwrap_err().to_string();
+        assert!(
+            said.contains("holds layout") && said.contains("asked for mine"),
+            "{said}"
+        );
+        let said = fresh(&tempfile::tempdir().unwrap()).reserve(Some(1024), || 0, at(0), 1);
+        assert!(said.unwrap_err().to_string().contains("1024"));
+    }
+}

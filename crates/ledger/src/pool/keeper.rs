@@ -1,0 +1,132 @@
+//! The one task per pool that holds this process's own window and the generator over it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use mintage::{Snowflake, Window};
+
+use super::lease::{Lease, Owner, Unknown};
+use super::{Pool, Seat};
+use crate::error::LedgerError;
+
+const RENEW_EVERY: Duration = Duration::from_secs(1);
+const BACKOFF_MIN: Duration = Duration::from_millis(100);
+const BACKOFF_MAX: Duration = Duration::from_secs(60);
+
+/// What the keeper holds.
+#[derive(Debug)]
+struct Holding {
+    lease: Lease,
+    clock_epoch: u64,
+    seat: Arc<Seat>,
+}
+
+impl Pool {
+    pub(super) async fn keep(self: Arc<Self>) {
+        let mut holding: Option<Holding> = None;
+        let mut unknown: Option<Unknown> = None;
+        let mut backoff = BACKOFF_MIN;
+        while !self.stop.load(Ordering::Acquire) {
+            let dropped = self.seat.load().is_none();
+            let stepped = |held: &Holding| held.clock_epoch != self.context.clock.epoch();
+            if holding.as_ref().is_some_and(|held| dropped || stepped(held)) {
+                self.let_go(holding.take());
+            }
+            let pause = match holding.as_mut() {
+                Some(held) => {
+                    if self.renew(&self.owner(), &mut held.lease).await {
+                        held.seat.generator.extend(held.lease.until);
+                        // Whoever waits for the window to be extended may go on.
+                        self.tell(None);
+                        RENEW_EVERY
+                    } else {
+                        self.let_go(holding.take());
+                        Duration::ZERO
+                    }
+                }
+                None => match self.take_seat(&mut unknown).await {
+                    Ok(held) => {
+                        self.context
+                            .counters
+                            .windows_acquired
+                            .fetch_add(1, Ordering::Relaxed);
+                        self.seat.store(Some(Arc::clone(&held.seat)));
+                        holding = Some(held);
+                        backoff = BACKOFF_MIN;
+                        self.tell(None);
+                        RENEW_EVERY
+                    }
+                    Err(error) => {
+                        tracing::warn!(pool = %self.name, %error, "no window");
+                        self.tell(Some(error));
+                        let pause = backoff;
+                        backoff = (backoff * 2).min(BACKOFF_MAX);
+                        pause
+                    }
+                },
+            };
+            if !pause.is_zero() {
+                tokio::select! {
+                    () = self.context.runtime.sleep(pause) => {}
+                    () = self.wanted.notified() => {}
+                }
+            }
+        }
+        if let Some(held) = holding {
+            self.seat.store(None);
+            // Closed by one swap, then the last id is read (protocol W7).
+            let unused_from = held.seat.generator.close();
+            self.give_back(&self.owner(), held.lease, unused_from).await;
+        }
+        self.status.lock().expect("no panic while held").ended = true;
+        self.tell(Some(LedgerError::Closing));
+        self.ended.notify_waiters();
+    }
+
+    fn owner(&self) -> Owner {
+        Owner {
+            id: format!("{:032x}", self.context.instance()),
+            name: self.context.settings.instance_name.clone(),
+            age: self
+                .context
+                .runtime
+                .boottime()
+                .saturating_sub(self.context.started),
+        }
+    }
+
+    async fn take_seat(&self, unknown: &mut Option<Unknown>) -> Result<Holding, LedgerError> {
+        let clock_epoch = self.context.clock.epoch();
+        let lease = self.acquire(&self.owner(), unknown).await?;
+        let window = Window {
+            worker: self.spec.kind.generator_worker(lease.worker),
+            from_tick: lease.from,
+            until_tick: lease.until,
+        };
+        let generator = Snowflake::new(Arc::clone(&self.ticks), window, self.lengths.max_ahead)
+            .map_err(|error| LedgerError::Invalid(error.to_string()))?;
+        let seat = Arc::new(Seat {
+            worker: lease.worker,
+            generator,
+        });
+        Ok(Holding {
+            lease,
+            clock_epoch,
+            seat,
+        })
+    }
+
+    fn tell(&self, failure: Option<LedgerError>) {
+        self.status.lock().expect("no panic while held").failure = failure;
+        self.tried.notify_waiters();
+    }
+
+    /// Mints no more from what was held; its record stays as it is.
+    fn let_go(&self, holding: Option<Holding>) {
+        self.seat.store(None);
+        if let Some(held) = holding {
+            held.seat.generator.close();
+        }
+    }
+}

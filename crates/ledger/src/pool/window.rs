@@ -1,0 +1,158 @@
+//! The rules of worker windows as arithmetic: lengths, the choice of a worker, the stored record.
+//!
+//! A window is `worker w for id-ticks [from, until)`. Its register's mark is `until`, in ticks of the layout
+//! since its epoch. A successor starts at the stored `until`, never at its own now (protocol W2).
+
+use std::time::Duration;
+
+use mintage::Layout;
+use serde::{Deserialize, Serialize};
+
+use crate::store::{Key, Value, Versioned};
+
+/// The longest window there is by default (protocol W3).
+const LENGTH_MAX: Duration = Duration::from_secs(600);
+/// A window's default length per worker of the layout.
+const PER_WORKER: Duration = Duration::from_millis(600);
+/// The shortest window.
+const LENGTH_MIN: Duration = Duration::from_secs(3);
+
+/// How far ahead windows of a layout reach.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Lengths {
+    /// The shortest, in ticks; at least 4.
+    pub min: u64,
+    /// The longest, in ticks.
+    pub max: u64,
+    /// How far ids may run ahead of the clock, in ticks: at least 2, less than half the longest window.
+    pub max_ahead: u64,
+}
+
+impl Lengths {
+    pub(crate) fn new(
+        layout: &Layout,
+        workers: u64,
+        window: Option<Duration>,
+        max_ahead: Duration,
+    ) -> Lengths {
+        let ticks = |d: Duration| {
+            let ticks = d.as_nanos().div_ceil(layout.tick().as_nanos().max(1));
+            u64::try_from(ticks).unwrap_or(u64::MAX)
+        };
+        let by_workers = PER_WORKER.saturating_mul(u32::try_from(workers).unwrap_or(u32::MAX));
+        let length = window.unwrap_or(by_workers.min(LENGTH_MAX));
+        let max = ticks(length)
+            .max(ticks(LENGTH_MIN.min(window.unwrap_or(LENGTH_MIN))))
+            .max(4);
+        let min = ticks(LENGTH_MIN).max(4).min(max);
+        let max_ahead = ticks(max_ahead).min((max - 1) / 2).max(2);
+        Lengths { min, max, max_ahead }
+    }
+
+    /// How far ahead of now the window of a process reaches that has lived for `age` ticks: no further than
+    /// it has lived beyond the minimum, so that crash loops park workers for seconds (protocol W3).
+    pub(crate) fn at_age(&self, age: u64) -> u64 {
+        self.min.saturating_add(age).min(self.max)
+    }
+}
+
+/// The stored body of a window; its mark is `until`.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WindowBody {
+    /// The instance that holds it, hexadecimal.
+    pub owner: String,
+    /// What the owner calls itself; for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// The first tick of this holder.
+    pub from: u64,
+    /// The layout's fingerprint (protocol W8).
+    pub layout: String,
+    /// The holder's wall clock at this write, in milliseconds since 1970; for people and for the check that a
+    /// clock is not far behind (protocol W6).
+    pub wall_ms: i64,
+    /// An operator asked the holder not to renew.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub retired: bool,
+}
+
+impl WindowBody {
+    pub(crate) fn read(found: &Versioned) -> Result<WindowBody, String> {
+        serde_json::from_str(&found.value.body).map_err(|e| e.to_string())
+    }
+
+    pub(crate) fn value(&self, until: u64, token: u128) -> Value {
+        let body = serde_json::to_string(self).expect("plain fields always serialise");
+        Value {
+            mark: until,
+            token,
+            body,
+        }
+    }
+}
+
+/// The keys of a pool's windows. Worker ids are padded so that keys sort as the ids do.
+pub(crate) fn key(pool: &str, worker: u64) -> Key {
+    Key::new(format!("window/{pool}/{worker:010}")).expect("names and digits are within the key grammar")
+}
+
+pub(crate) fn prefix(pool: &str) -> Key {
+    Key::new(format!("window/{pool}/")).expect("names are within the key grammar")
+}
+
+pub(crate) fn worker_of(key: &Key) -> Option<u64> {
+    key.as_str().rsplit('/').next()?.parse().ok()
+}
+
+/// What one page of a pool's records shows.
+#[derive(Debug)]
+pub(crate) struct Survey {
+    /// Workers without a record, in order; at most a few.
+    pub absent: Vec<u64>,
+    /// Records whose window has passed.
+    pub passed: Vec<(u64, Versioned)>,
+    /// The record whose window ends first, of those that last.
+    pub soonest: Option<(u64, Versioned)>,
+    /// The newest wall clock seen in a record.
+    pub newest_wall_ms: Option<i64>,
+}
+
+/// How many absent workers a survey names.
+const ABSENT_MAX: usize = 16;
+
+impl Survey {
+    /// Sorts `page`, which begins at worker `first` and is complete up to `last` (inclusive).
+    pub(crate) fn of(page: Vec<(u64, Versioned)>, first: u64, last: u64, now: u64) -> Survey {
+        let mut survey = Survey {
+            absent: Vec::new(),
+            passed: Vec::new(),
+            soonest: None,
+            newest_wall_ms: None,
+        };
+        let mut expected = first;
+        for (worker, found) in page {
+            survey.note_absent(expected, worker);
+            expected = worker + 1;
+            let body = WindowBody::read(&found).ok();
+            survey.newest_wall_ms = survey.newest_wall_ms.max(body.as_ref().map(|body| body.wall_ms));
+            if found.value.mark <= now {
+                survey.passed.push((worker, found));
+            } else if survey
+                .soonest
+                .as_ref()
+                .is_none_or(|(_, s)| found.value.mark < s.value.mark)
+            {
+                survey.soonest = Some((worker, found));
+            }
+        }
+        survey.note_absent(expected, last.saturating_add(1));
+        survey
+    }
+
+    fn note_absent(&mut self, from: u64, to: u64) {
+        let room = ABSENT_MAX.saturating_sub(self.absent.len()) as u64;
+        self.absent
+            .extend(from..to.min(from.saturating_add(room)).max(from));
+    }
+}

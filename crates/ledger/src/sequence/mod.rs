@@ -1,0 +1,276 @@
+//! Sequences: numbers from memory, reserved ahead.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `spec` | what people say and are told |
+//! | `state` | the rules, as arithmetic on the stored record |
+//! | `stock` | numbers in memory: the hot path |
+//! | `demand` | how large a block should be |
+//! | `worker` | the one task that talks to the store |
+
+mod demand;
+mod spec;
+mod state;
+mod stock;
+mod worker;
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use arc_swap::ArcSwap;
+use mintage::Run;
+use tokio::sync::oneshot;
+
+pub use spec::{Gap, MAX_GAP_LIMIT, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome};
+pub(crate) use state::State;
+pub(crate) use worker::Change;
+
+use crate::context::Context;
+use crate::error::LedgerError;
+use crate::name::Name;
+use crate::store::Key;
+use stock::{Stock, Taken};
+use worker::{Held, Job, Worker};
+
+/// One sequence, shared by all who take from it.
+///
+/// Thread-safe. Values that one process hands out by [`Sequence::try_take`] never repeat, whatever happens to
+/// this process, its clock or its store; numbers that were reserved and not used are a gap.
+#[derive(Debug)]
+pub struct Sequence {
+    name: Name,
+    key: Key,
+    context: Arc<Context>,
+    stock: Stock,
+    exists: AtomicBool,
+    /// A refill is queued.
+    refill: AtomicBool,
+    queue: Mutex<Queue>,
+    /// What the record was when the worker last looked.
+    published: ArcSwap<State>,
+}
+
+#[derive(Debug)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    /// The worker's own state; `None` while it works.
+    idle: Option<Held>,
+}
+
+impl Sequence {
+    pub(crate) fn new(context: Arc<Context>, name: Name, key: Key, state: State) -> Sequence {
+        let exists = state.version.is_some() && !state.dropped;
+        Sequence {
+            name,
+            key,
+            context,
+            stock: Stock::empty(state.last_before(state.ordinal).filter(|_| exists)),
+            exists: AtomicBool::new(exists),
+            refill: AtomicBool::new(false),
+            published: ArcSwap::from_pointee(state.clone()),
+            queue: Mutex::new(Queue {
+                jobs: VecDeque::new(),
+                idle: Some(Held::new(state)),
+            }),
+        }
+    }
+
+    /// The sequence's name.
+    pub fn name(&self) -> &Name {
+        &self.name
+    }
+
+    /// Takes a linear run of 1 to `n` numbers from memory; `None`: nothing in stock (gap-free sequences never
+    /// have any), so [`Sequence::take`] must be asked. No lock, no allocation, no I/O.
+    #[inline]
+    pub fn try_take(self: &Arc<Self>, n: u64) -> Option<Run> {
+        match self.stock.take(n) {
+            Taken::Run(run) => Some(run),
+            Taken::RunLow(run) => {
+                self.ask_for_refill();
+                Some(run)
+            }
+            Taken::Empty => None,
+        }
+    }
+
+    /// Takes a linear run of 1 to `n` numbers, waiting for the store where memory has none. Ask again for the
+    /// rest. An unknown or dropped name is made by this, if settings allow.
+    ///
+    /// # Errors
+    /// The bound was reached, the store cannot be reached, or nothing is minted any more.
+    pub async fn take(self: &Arc<Self>, n: u64) -> Result<Run, LedgerError> {
+        match self.try_take(n) {
+            Some(run) => Ok(run),
+            None => self.ask(n, false).await,
+        }
+    }
+
+    /// Takes exactly `n` numbers as one run of consecutive values (protocol S2).
+    ///
+    /// # Errors
+    /// As [`Sequence::take`]; and fewer than `n` numbers are left before the bound or the next wrap.
+    pub async fn take_contiguous(self: &Arc<Self>, n: u64) -> Result<Run, LedgerError> {
+        if n == 0 || n > stock::TAKE_MAX {
+            return Err(LedgerError::Invalid(format!(
+                "cannot take a run of {n}: it has 1 to {} numbers",
+                stock::TAKE_MAX
+            )));
+        }
+        if n == 1 {
+            return self.take(1).await;
+        }
+        self.ask(n, true).await
+    }
+
+    async fn ask(self: &Arc<Self>, n: u64, contiguous: bool) -> Result<Run, LedgerError> {
+        let (answer, answered) = oneshot::channel();
+        self.enqueue(Job::Take {
+            n: n.clamp(1, stock::TAKE_MAX),
+            contiguous,
+            answer,
+        })?;
+        answered.await.map_err(|_| LedgerError::Closing)?
+    }
+
+    pub(crate) async fn change(self: &Arc<Self>, change: Change) -> Result<SetOutcome, LedgerError> {
+        let (answer, answered) = oneshot::channel();
+        self.enqueue(Job::Change { change, answer })?;
+        answered.await.map_err(|_| LedgerError::Closing)?
+    }
+
+    /// Gives unused numbers back where the store allows it; the stock stays closed.
+    pub(crate) fn ask_to_give_back(self: &Arc<Self>) -> oneshot::Receiver<()> {
+        let (answer, answered) = oneshot::channel();
+        self.push(Job::GiveBack { answer });
+        answered
+    }
+
+    /// Loses all stock: this process's register was lost (protocol R4).
+    pub(crate) fn drop_stock(self: &Arc<Self>) {
+        self.push(Job::DropStock);
+    }
+
+    /// The highest number this process knows to be issued; after a crash, the mark (protocol S8).
+    pub fn last_issued(&self) -> Option<i64> {
+        if self.exists() {
+            self.stock.last_issued()
+        } else {
+            None
+        }
+    }
+
+    /// Whether the name exists: it was made, and not dropped since.
+    pub fn exists(&self) -> bool {
+        self.exists.load(Ordering::Acquire)
+    }
+
+    /// Whether numbers repeat by definition.
+    pub fn is_cycling(&self) -> bool {
+        self.published.load().def.cycle
+    }
+
+    /// What the sequence is and where it stands.
+    pub fn info(&self) -> SequenceInfo {
+        let state = self.published.load();
+        let mut info = state.info(&self.name, state.ordinal);
+        info.last = self.stock.last_issued();
+        info.unused = self.stock.unused();
+        info
+    }
+
+    #[cold]
+    fn ask_for_refill(self: &Arc<Self>) {
+        if !self.refill.load(Ordering::Relaxed) && !self.refill.swap(true, Ordering::AcqRel) {
+            // Refused only while closing.
+            let _ = self.enqueue(Job::Refill);
+        }
+    }
+
+    fn enqueue(self: &Arc<Self>, job: Job) -> Result<(), LedgerError> {
+        if let Some(error) = self.context.store.stopped() {
+            return Err(LedgerError::Stopped(error));
+        }
+        if self.context.closing.load(Ordering::Acquire) {
+            return Err(LedgerError::Closing);
+        }
+        self.push(job);
+        Ok(())
+    }
+
+    /// Queues a job and starts the worker if it rests.
+    fn push(self: &Arc<Self>, job: Job) {
+        let mut queue = self.queue.lock().expect("no panic while held");
+        queue.jobs.push_back(job);
+        if let Some(held) = queue.idle.take() {
+            drop(queue);
+            let sequence = Arc::clone(self);
+            self.context.runtime.spawn(Box::pin(sequence.work(held)));
+        }
+    }
+
+    async fn work(self: Arc<Self>, mut held: Held) {
+        loop {
+            let jobs = {
+                let mut queue = self.queue.lock().expect("no panic while held");
+                if queue.jobs.is_empty() {
+                    queue.idle = Some(held);
+                    return;
+                }
+                std::mem::take(&mut queue.jobs)
+            };
+            Worker {
+                sequence: &self,
+                held: &mut held,
+            }
+            .serve(jobs)
+            .await;
+        }
+    }
+
+    // What the worker tells.
+
+    fn refill_begins(&self) {
+        self.refill.store(false, Ordering::Release);
+    }
+
+    fn publish(&self, state: &State) {
+        if **self.published.load() != *state {
+            self.published.store(Arc::new(state.clone()));
+        }
+    }
+
+    fn set_exists(&self, exists: bool) {
+        if self.exists.swap(exists, Ordering::AcqRel) != exists {
+            // Saturating: another process may have made it after we counted.
+            let step = |count: u64| {
+                if exists {
+                    count.saturating_add(1)
+                } else {
+                    count.saturating_sub(1)
+                }
+            };
+            let _ = self
+                .context
+                .sequences
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| Some(step(n)));
+        }
+    }
+
+    /// An empty stock; `last` is the last number issued.
+    fn restock(&self, last: Option<i64>) {
+        self.stock.restart(last);
+    }
+
+    fn check_room(&self) -> Result<(), LedgerError> {
+        let max = self.context.settings.max_sequences;
+        if self.context.sequences.load(Ordering::Relaxed) >= max {
+            return Err(LedgerError::TooMany {
+                name: self.name.clone(),
+                max,
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,73 @@
+//! What people say about a sequence, and what they are told.
+
+use mintage::{SequenceDef, SequenceOptions};
+
+use crate::name::Name;
+
+/// Whether numbers may be lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Gap {
+    /// A crash may lose at most `max_gap` numbers; numbers are served from memory.
+    #[default]
+    Bounded,
+    /// No number is lost: every answer leaves after its own sync.
+    None,
+}
+
+/// A definition as asked for; what is absent takes its default.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SequenceSpec {
+    /// start, increment, min, max, cycle.
+    pub options: SequenceOptions,
+    /// Whether numbers may be lost.
+    pub gap: Gap,
+    /// Numbers lost per crash at most; absent: the ledger's setting.
+    pub max_gap: Option<u64>,
+}
+
+/// A change of a definition; what is absent stays.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SequencePatch {
+    /// start, increment, min, max, cycle; a `start` is kept for a later restart and moves nothing.
+    pub options: SequenceOptions,
+    /// Whether numbers may be lost.
+    pub gap: Option<Gap>,
+    /// Numbers lost per crash at most.
+    pub max_gap: Option<u64>,
+    /// Go on although numbers may repeat (a change of direction, bounds that exclude the mark).
+    pub allow_repeat: bool,
+}
+
+/// What a sequence is and where it stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SequenceInfo {
+    /// Its name.
+    pub name: Name,
+    /// start, increment, min, max, cycle.
+    pub def: SequenceDef,
+    /// Whether numbers may be lost.
+    pub gap: Gap,
+    /// Numbers lost per crash at most.
+    pub max_gap: u64,
+    /// The highest number known to be issued (the last one, in the direction of the increment); after a
+    /// crash, the mark. `None`: none yet.
+    pub last: Option<i64>,
+    /// How many numbers were ever reserved, over all definitions (protocol S1).
+    pub ordinal: u64,
+    /// How many of them this process holds unused.
+    pub unused: u64,
+    /// How often the definition or position was changed by hand (protocol S5).
+    pub generation: u64,
+}
+
+/// What [`crate::Ledger::set`] did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SetOutcome {
+    /// The last number before, if any.
+    pub previous: Option<i64>,
+    /// Whether the sequence was made by this call.
+    pub created: bool,
+}
+
+/// The largest `max_gap`.
+pub const MAX_GAP_LIMIT: u64 = 1 << 40;

@@ -1,0 +1,462 @@
+//! The rules of a sequence as arithmetic on its stored record: no I/O, no clock, no handle.
+//!
+//! The store keeps the *ordinal*: how many numbers were ever reserved (protocol S1). The value of an ordinal
+//! follows from the definition and the *base*, the point where the current run of numbers began. A changed
+//! definition or position starts a new base; the ordinal itself only grows.
+
+use mintage::{Base, Run, SequenceDef, SequenceError};
+use serde::{Deserialize, Serialize};
+
+use super::spec::{Gap, MAX_GAP_LIMIT, SequenceInfo, SequencePatch, SequenceSpec};
+use crate::error::LedgerError;
+use crate::name::Name;
+use crate::store::{Outcome, StoreError, StoreErrorKind, Value, Version, Versioned};
+
+/// A sequence's record, as last read or written.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct State {
+    pub def: SequenceDef,
+    pub gap: Gap,
+    pub max_gap: u64,
+    /// Where the current run of numbers began, and at which ordinal.
+    pub base: Base,
+    pub base_ordinal: u64,
+    /// How many numbers were ever reserved.
+    pub ordinal: u64,
+    pub generation: u64,
+    pub incarnation: u64,
+    pub dropped: bool,
+    /// The smallest and largest number that bases before this one may have issued.
+    pub past: Option<(i64, i64)>,
+    /// `None`: not stored yet, the first claim makes the record.
+    pub version: Option<Version>,
+}
+
+/// Numbers with consecutive ordinals on one linear run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Range {
+    pub ordinal: u64,
+    pub run: Run,
+}
+
+impl Range {
+    /// Splits off the first `n` (at most all).
+    pub(crate) fn split(self, n: u64) -> (Range, Option<Range>) {
+        let (head, tail) = self.run.split(n);
+        let rest = Range {
+            ordinal: self.ordinal + head.count,
+            run: tail,
+        };
+        (Range { run: head, ..self }, (tail.count > 0).then_some(rest))
+    }
+
+    /// Whether `next` goes on where this one ends, in ordinals and in values.
+    pub(crate) fn touches(&self, next: &Range) -> bool {
+        self.ordinal + self.run.count == next.ordinal
+            && self.run.step == next.run.step
+            && self.run.last().checked_add(self.run.step) == Some(next.run.first)
+    }
+}
+
+/// The stored body. Numbers are plain JSON integers.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    start: i64,
+    increment: i64,
+    min: i64,
+    max: i64,
+    cycle: bool,
+    gap: GapWord,
+    max_gap: u64,
+    base: BaseBody,
+    generation: u64,
+    incarnation: u64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    dropped: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    past: Option<(i64, i64)>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BaseBody {
+    value: i64,
+    is_called: bool,
+    ordinal: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum GapWord {
+    Bounded,
+    None,
+}
+
+impl State {
+    /// A definition that is not stored yet.
+    pub(crate) fn fresh(spec: &SequenceSpec, default_max_gap: u64) -> Result<State, LedgerError> {
+        let def = SequenceDef::new(spec.options).map_err(invalid)?;
+        Ok(State {
+            def,
+            gap: spec.gap,
+            max_gap: checked_max_gap(spec.max_gap.unwrap_or(default_max_gap))?,
+            base: Base {
+                value: def.start,
+                is_called: false,
+            },
+            base_ordinal: 0,
+            ordinal: 0,
+            generation: 1,
+            incarnation: 1,
+            dropped: false,
+            past: None,
+            version: None,
+        })
+    }
+
+    /// Reads a stored record.
+    pub(crate) fn read(name: &Name, found: &Versioned) -> Result<State, LedgerError> {
+        let damaged = |why: String| {
+            LedgerError::Stopped(
+                StoreError::new(
+                    StoreErrorKind::Corrupt,
+                    Outcome::NotDone,
+                    format!("the record of sequence {name} makes no sense: {why}"),
+                )
+                .with_hint("was it edited by hand, or written by a newer version?"),
+            )
+        };
+        let body: Body = serde_json::from_str(&found.value.body).map_err(|e| damaged(e.to_string()))?;
+        let options = mintage::SequenceOptions {
+            start: Some(body.start),
+            increment: Some(body.increment),
+            min: Some(body.min),
+            max: Some(body.max),
+            cycle: Some(body.cycle),
+        };
+        let def = SequenceDef::new(options).map_err(|e| damaged(e.to_string()))?;
+        if body.base.ordinal > found.value.mark {
+            return Err(damaged(format!(
+                "its base is at ordinal {}, its mark at {}",
+                body.base.ordinal, found.value.mark
+            )));
+        }
+        Ok(State {
+            def,
+            gap: match body.gap {
+                GapWord::Bounded => Gap::Bounded,
+                GapWord::None => Gap::None,
+            },
+            max_gap: body.max_gap,
+            base: Base {
+                value: body.base.value,
+                is_called: body.base.is_called,
+            },
+            base_ordinal: body.base.ordinal,
+            ordinal: found.value.mark,
+            generation: body.generation,
+            incarnation: body.incarnation,
+            dropped: body.dropped,
+            past: body.past,
+            version: Some(found.version),
+        })
+    }
+
+    /// The record to store.
+    pub(crate) fn write(&self, token: u128) -> Value {
+        let body = Body {
+            start: self.def.start,
+            increment: self.def.increment,
+            min: self.def.min,
+            max: self.def.max,
+            cycle: self.def.cycle,
+            gap: match self.gap {
+                Gap::Bounded => GapWord::Bounded,
+                Gap::None => GapWord::None,
+            },
+            max_gap: self.max_gap,
+            base: BaseBody {
+                value: self.base.value,
+                is_called: self.base.is_called,
+                ordinal: self.base_ordinal,
+            },
+            generation: self.generation,
+            incarnation: self.incarnation,
+            dropped: self.dropped,
+            past: self.past,
+        };
+        let body = serde_json::to_string(&body).expect("plain fields always serialise");
+        Value {
+            mark: self.ordinal,
+            token,
+            body,
+        }
+    }
+
+    /// The next at most `want` numbers (one linear run), without reserving them.
+    pub(crate) fn peek(&self, want: u64) -> Result<Range, SequenceError> {
+        // The mark must stay within what every store can hold.
+        let want = want.min(i64::MAX as u64 - self.ordinal);
+        let run = self.def.run(self.base, self.ordinal - self.base_ordinal, want)?;
+        Ok(Range {
+            ordinal: self.ordinal,
+            run,
+        })
+    }
+
+    /// The value of the last ordinal before `ordinal`: what counts as issued when everything below it is.
+    pub(crate) fn last_before(&self, ordinal: u64) -> Option<i64> {
+        match ordinal.checked_sub(self.base_ordinal + 1) {
+            Some(skip) => self.def.run(self.base, skip, 1).ok().map(|run| run.first),
+            None => self.base.is_called.then_some(self.base.value),
+        }
+    }
+
+    /// What people are told; `issued` is the ordinal below which everything counts as issued.
+    pub(crate) fn info(&self, name: &Name, issued: u64) -> SequenceInfo {
+        SequenceInfo {
+            name: name.clone(),
+            def: self.def,
+            gap: self.gap,
+            max_gap: self.max_gap,
+            last: self.last_before(issued),
+            ordinal: self.ordinal,
+            unused: self.ordinal - issued.min(self.ordinal),
+            generation: self.generation,
+        }
+    }
+
+    /// Starts a new base; numbers reserved but not issued from the old one are spent.
+    fn rebase(&mut self, issued: u64, base: Base) {
+        self.past = union(self.past, self.hull(issued));
+        self.base = base;
+        self.base_ordinal = self.ordinal;
+        self.generation += 1;
+    }
+
+    /// The smallest and largest number of the current base below ordinal `issued`.
+    fn hull(&self, issued: u64) -> Option<(i64, i64)> {
+        let last = self.last_before(issued)?;
+        let first = if self.base.is_called {
+            self.base.value
+        } else {
+            self.last_before(self.base_ordinal + 1)?
+        };
+        let full = self.def.cycle.then_some((self.def.min, self.def.max));
+        let wrapped = full.filter(|_| !self.def.is_forward(first, last) && first != last);
+        Some(wrapped.unwrap_or((first.min(last), first.max(last))))
+    }
+
+    /// Moves so that the next number follows `to` (or is `to`, not called). Forward only, measured from what
+    /// was issued, unless `allow_repeat`.
+    pub(crate) fn moved(
+        &self,
+        name: &Name,
+        issued: u64,
+        to: Base,
+        allow_repeat: bool,
+    ) -> Result<State, LedgerError> {
+        if to.value < self.def.min || to.value > self.def.max {
+            return Err(LedgerError::Invalid(format!(
+                "value {} is out of bounds for sequence {name} ({}..{})",
+                to.value, self.def.min, self.def.max
+            )));
+        }
+        if let Some(at) = self.mark(issued).filter(|_| !allow_repeat) {
+            // A called value counts as issued already, so it may equal the last one; an uncalled one is
+            // still to come and must lie beyond.
+            let stays = to.is_called && to.value == at;
+            if !stays && !beyond(&self.def, at, to.value) {
+                return Err(LedgerError::OnlyForward {
+                    name: name.clone(),
+                    at,
+                });
+            }
+        }
+        let mut next = self.clone();
+        next.rebase(issued, to);
+        next.forget_past_if(allow_repeat);
+        Ok(next)
+    }
+
+    /// What a forward move is measured from: the last number issued, or what the name's earlier lives issued.
+    fn mark(&self, issued: u64) -> Option<i64> {
+        let edge = |(low, high)| if self.def.increment > 0 { high } else { low };
+        self.last_before(issued).or(self.past.map(edge))
+    }
+
+    /// An explicit `allow_repeat` gives up the promise about numbers issued before.
+    fn forget_past_if(&mut self, allow_repeat: bool) {
+        if allow_repeat {
+            self.past = None;
+        }
+    }
+
+    /// Changes the definition; the position stays.
+    pub(crate) fn altered(
+        &self,
+        name: &Name,
+        issued: u64,
+        patch: &SequencePatch,
+    ) -> Result<State, LedgerError> {
+        let o = &patch.options;
+        let last = self.last_before(issued);
+        let options = mintage::SequenceOptions {
+            start: Some(o.start.unwrap_or(self.def.start)),
+            increment: Some(o.increment.unwrap_or(self.def.increment)),
+            min: Some(o.min.unwrap_or(self.def.min)),
+            max: Some(o.max.unwrap_or(self.def.max)),
+            cycle: Some(o.cycle.unwrap_or(self.def.cycle)),
+        };
+        let def = SequenceDef::new(options).map_err(invalid)?;
+        let mut next = self.clone();
+        next.gap = patch.gap.unwrap_or(self.gap);
+        next.max_gap = checked_max_gap(patch.max_gap.unwrap_or(self.max_gap))?;
+        let base = match last {
+            Some(at) => Base {
+                value: at,
+                is_called: true,
+            },
+            None => Base {
+                value: o.start.unwrap_or(self.base.value),
+                is_called: false,
+            },
+        };
+        let inside = |v: i64| def.min <= v && v <= def.max;
+        if !inside(base.value) {
+            if !patch.allow_repeat {
+                let why = format!(
+                    "it is at {}, outside the new bounds {}..{}",
+                    base.value, def.min, def.max
+                );
+                return Err(LedgerError::NeedsAllowRepeat {
+                    name: name.clone(),
+                    why,
+                });
+            }
+            next.rebase(
+                issued,
+                Base {
+                    value: def.start,
+                    is_called: false,
+                },
+            );
+        } else {
+            let turns = (def.increment > 0) != (self.def.increment > 0);
+            if turns && last.is_some() && !patch.allow_repeat {
+                let why = format!("increment {} turns its direction", def.increment);
+                return Err(LedgerError::NeedsAllowRepeat {
+                    name: name.clone(),
+                    why,
+                });
+            }
+            next.rebase(issued, base);
+        }
+        next.def = def;
+        next.forget_past_if(patch.allow_repeat);
+        Ok(next)
+    }
+
+    /// The tombstone (protocol R2): mark and version stay, the next incarnation continues above.
+    pub(crate) fn tombstone(&self, issued: u64) -> State {
+        let mut next = self.clone();
+        next.rebase(issued, self.base);
+        next.dropped = true;
+        next
+    }
+
+    /// The same name made again over its tombstone: continues beyond everything ever issued.
+    pub(crate) fn recreated(
+        &self,
+        name: &Name,
+        spec: &SequenceSpec,
+        default_max_gap: u64,
+    ) -> Result<State, LedgerError> {
+        let fresh = State::fresh(spec, default_max_gap)?;
+        let def = fresh.def;
+        let mut base = fresh.base;
+        if let Some((low, high)) = self.past {
+            let edge = if def.increment > 0 { high } else { low };
+            if !beyond(&def, edge, base.value) {
+                // The first number of the new grid beyond the edge.
+                let steps = (i128::from(edge) - i128::from(base.value)) / i128::from(def.increment) + 1;
+                let value = i128::from(base.value) + steps * i128::from(def.increment);
+                match i64::try_from(value)
+                    .ok()
+                    .filter(|v| def.min <= *v && *v <= def.max)
+                {
+                    Some(value) => {
+                        base = Base {
+                            value,
+                            is_called: false,
+                        }
+                    }
+                    None => {
+                        return Err(LedgerError::Invalid(format!(
+                            "sequence {name} was dropped after issuing {low}..{high}, and the new bounds {}..{} \
+                             leave nothing beyond",
+                            def.min, def.max
+                        )));
+                    }
+                }
+            }
+        }
+        Ok(State {
+            base,
+            base_ordinal: self.ordinal,
+            ordinal: self.ordinal,
+            generation: self.generation + 1,
+            incarnation: self.incarnation + 1,
+            past: self.past,
+            version: self.version,
+            ..fresh
+        })
+    }
+
+    /// The first field in which another definition differs, with both values.
+    pub(crate) fn difference(&self, other: &State) -> Option<String> {
+        let (a, b) = (&self.def, &other.def);
+        let fields = [
+            ("start", a.start.to_string(), b.start.to_string()),
+            ("increment", a.increment.to_string(), b.increment.to_string()),
+            ("min", a.min.to_string(), b.min.to_string()),
+            ("max", a.max.to_string(), b.max.to_string()),
+            ("cycle", a.cycle.to_string(), b.cycle.to_string()),
+            ("gap", format!("{:?}", self.gap), format!("{:?}", other.gap)),
+            ("max_gap", self.max_gap.to_string(), other.max_gap.to_string()),
+        ];
+        let (field, is, asked) = fields.into_iter().find(|(_, is, asked)| is != asked)?;
+        Some(format!(
+            "{field} is {}, asked for {}",
+            is.to_lowercase(),
+            asked.to_lowercase()
+        ))
+    }
+}
+
+/// Whether `to` lies strictly further than `from` in the direction of the increment.
+fn beyond(def: &SequenceDef, from: i64, to: i64) -> bool {
+    to != from && def.is_forward(from, to)
+}
+
+/// The smallest range that holds both.
+fn union(a: Option<(i64, i64)>, b: Option<(i64, i64)>) -> Option<(i64, i64)> {
+    match (a, b) {
+        (Some((al, ah)), Some((bl, bh))) => Some((al.min(bl), ah.max(bh))),
+        (one, other) => one.or(other),
+    }
+}
+
+fn invalid(error: SequenceError) -> LedgerError {
+    LedgerError::Invalid(error.to_string())
+}
+
+fn checked_max_gap(max_gap: u64) -> Result<u64, LedgerError> {
+    if max_gap > MAX_GAP_LIMIT {
+        return Err(LedgerError::Invalid(format!(
+            "max_gap {max_gap} is too large, largest is {MAX_GAP_LIMIT}"
+        )));
+    }
+    Ok(max_gap)
+}

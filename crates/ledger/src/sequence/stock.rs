@@ -1,0 +1,460 @@
+//! Numbers in memory: the hot path of a sequence.
+//!
+//! ```text
+//!   current: Arc<Block> ── used ──▶│◀── limit          spare: ranges that do not touch the current block
+//!            [ issued … | stock … ]                      (other nodes claimed between)
+//! ```
+//!
+//! A take reads `used`, refuses without adding when the block has not that many left, adds, and checks the
+//! result again (protocol W4's order, S2's counters from 0). One worker per sequence installs, extends and
+//! closes blocks; any number of threads take.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arc_swap::ArcSwap;
+use mintage::Run;
+
+use super::state::Range;
+
+/// A reserved run of numbers that threads take from.
+///
+/// `used` only grows, except that closing swaps in [`CLOSED`]; takes that lost a race leave it above `limit`,
+/// which reads as "all used". It cannot reach `CLOSED` or wrap: a take adds only after a check, so at most one
+/// add per thread overshoots, each below 2^40.
+#[derive(Debug)]
+struct Block {
+    first: i64,
+    step: i64,
+    /// The ordinal of `first`.
+    ordinal: u64,
+    used: AtomicU64,
+    limit: AtomicU64,
+    /// Refill when at most this many are left.
+    low_water: AtomicU64,
+    /// How many were used when the block was closed; `u64::MAX`: not known yet.
+    used_at_close: AtomicU64,
+    /// The last number issued before this block.
+    before: Option<i64>,
+}
+
+const CLOSED: u64 = 1 << 62;
+
+/// The most numbers one take may ask for.
+pub(crate) const TAKE_MAX: u64 = 1 << 40;
+
+impl Block {
+    fn new(range: Option<Range>, before: Option<i64>, low_water: u64) -> Block {
+        let empty = Range {
+            ordinal: 0,
+            run: Run {
+                first: 0,
+                step: 1,
+                count: 0,
+            },
+        };
+        let Range { ordinal, run } = range.unwrap_or(empty);
+        Block {
+            first: run.first,
+            step: run.step,
+            ordinal,
+            used: AtomicU64::new(0),
+            limit: AtomicU64::new(run.count),
+            low_water: AtomicU64::new(low_water),
+            used_at_close: AtomicU64::new(u64::MAX),
+            before,
+        }
+    }
+
+    fn value(&self, offset: u64) -> i64 {
+        // Within the run every value fits i64 (checked when it was reserved), so wrapping arithmetic on the
+        // way there is exact.
+        self.first.wrapping_add((offset as i64).wrapping_mul(self.step))
+    }
+
+    fn used(&self) -> u64 {
+        let used = self.used.load(Ordering::Acquire);
+        if used < CLOSED {
+            return used.min(self.limit.load(Ordering::Acquire));
+        }
+        loop {
+            // The closer stores it right after its swap.
+            match self.used_at_close.load(Ordering::Acquire) {
+                u64::MAX => std::hint::spin_loop(),
+                used => return used,
+            }
+        }
+    }
+
+    fn last_issued(&self) -> Option<i64> {
+        match self.used() {
+            0 => self.before,
+            used => Some(self.value(used - 1)),
+        }
+    }
+}
+
+/// What a take found.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// Numbers.
+    Run(Run),
+    /// Numbers, and the stock is now low: refill.
+    RunLow(Run),
+    /// Nothing in stock.
+    Empty,
+}
+
+/// The current block and what lies behind it.
+#[derive(Debug)]
+pub(crate) struct Stock {
+    current: ArcSwap<Block>,
+    /// Held while the current block is replaced.
+    spare: Mutex<VecDeque<Range>>,
+    /// How many were taken from closed and exhausted blocks; the live one counts for itself.
+    taken_before: AtomicU64,
+}
+
+impl Stock {
+    /// Nothing in stock; `last` is the last number known to be issued.
+    pub(crate) fn empty(last: Option<i64>) -> Stock {
+        Stock {
+            current: ArcSwap::from_pointee(Block::new(None, last, 0)),
+            spare: Mutex::new(VecDeque::new()),
+            taken_before: AtomicU64::new(0),
+        }
+    }
+
+    /// Takes a run of 1 to `n` numbers.
+    pub(crate) fn take(&self, n: u64) -> Taken {
+        let n = n.min(TAKE_MAX);
+        loop {
+            let block = self.current.load();
+            let limit = block.limit.load(Ordering::Acquire);
+            let before = block.used.load(Ordering::Acquire);
+            if before < limit {
+                let n = n.min(limit - before);
+                let at = block.used.fetch_add(n, Ordering::AcqRel);
+                if at >= limit {
+                    continue;
+                }
+                let count = n.min(limit - at);
+                let run = Run {
+                    first: block.value(at),
+                    step: block.step,
+                    count,
+                };
+                let left = limit - at - count;
+                return if left <= block.low_water.load(Ordering::Relaxed) {
+                    Taken::RunLow(run)
+                } else {
+                    Taken::Run(run)
+                };
+            }
+            if before >= CLOSED || !self.advance() {
+                return Taken::Empty;
+            }
+        }
+    }
+
+    /// Puts the next spare range in the place of an exhausted block. Whether there is anything to take now.
+    fn advance(&self) -> bool {
+        let mut spare = self.spare.lock().expect("no panic while held");
+        let block = self.current.load();
+        let used = block.used.load(Ordering::Acquire);
+        if used >= CLOSED {
+            return false;
+        }
+        if used < block.limit.load(Ordering::Acquire) {
+            return true;
+        }
+        let Some(range) = spare.pop_front() else {
+            return false;
+        };
+        self.taken_before.fetch_add(block.used(), Ordering::Relaxed);
+        let next = Block::new(
+            Some(range),
+            block.last_issued(),
+            block.low_water.load(Ordering::Relaxed),
+        );
+        self.current.store(std::sync::Arc::new(next));
+        true
+    }
+
+    /// Closes the block by one swap and hands back everything unused, in order; takes find nothing until the
+    /// next [`Stock::install`]. Worker only.
+    pub(crate) fn close(&self) -> Vec<Range> {
+        let mut spare = self.spare.lock().expect("no panic while held");
+        let block = self.current.load();
+        let limit = block.limit.load(Ordering::Acquire);
+        let used = block.used.swap(CLOSED, Ordering::AcqRel);
+        if used >= CLOSED {
+            return Vec::new();
+        }
+        let used = used.min(limit);
+        block.used_at_close.store(used, Ordering::Release);
+        self.taken_before.fetch_add(used, Ordering::Relaxed);
+        let mut rest = Vec::with_capacity(1 + spare.len());
+        if used < limit {
+            rest.push(Range {
+                ordinal: block.ordinal + used,
+                run: Run {
+                    first: block.value(used),
+                    step: block.step,
+                    count: limit - used,
+                },
+            });
+        }
+        rest.extend(spare.drain(..));
+        rest
+    }
+
+    /// Opens the stock again with these ranges; `last` is the last number issued meanwhile, if any. Worker only.
+    pub(crate) fn install(&self, ranges: Vec<Range>, last: Option<i64>, low_water: u64) {
+        let mut spare = self.spare.lock().expect("no panic while held");
+        debug_assert!(self.current.load().used.load(Ordering::Acquire) >= CLOSED || spare.is_empty());
+        let before = last.or(self.current.load().last_issued());
+        let mut ranges = VecDeque::from(ranges);
+        let block = Block::new(ranges.pop_front(), before, low_water);
+        *spare = ranges;
+        self.current.store(std::sync::Arc::new(block));
+    }
+
+    /// Opens an empty stock of which `last` is the last number issued. Worker only.
+    pub(crate) fn restart(&self, last: Option<i64>) {
+        let mut spare = self.spare.lock().expect("no panic while held");
+        spare.clear();
+        self.current.store(std::sync::Arc::new(Block::new(None, last, 0)));
+    }
+
+    /// Adds a range behind what is in stock, without disturbing takers. Worker only.
+    pub(crate) fn append(&self, range: Range, low_water: u64) {
+        let mut spare = self.spare.lock().expect("no panic while held");
+        let block = self.current.load();
+        let limit = block.limit.load(Ordering::Acquire);
+        block.low_water.store(low_water, Ordering::Relaxed);
+        let held = Range {
+            ordinal: block.ordinal,
+            run: Run {
+                first: block.first,
+                step: block.step,
+                count: limit,
+            },
+        };
+        // A block whose counter overshot its limit must not be extended: the overshoot would read as taken.
+        let overshot = block.used.load(Ordering::Acquire) >= limit;
+        if spare.is_empty() && limit > 0 && !overshot && held.touches(&range) {
+            // Takers that race with this see the old limit (and come again) or the new one; an add that passed
+            // the old limit in between is counted as taken, a gap of at most its own size.
+            block.limit.store(limit + range.run.count, Ordering::Release);
+        } else if let Some(last) = spare.back_mut().filter(|last| last.touches(&range)) {
+            last.run.count += range.run.count;
+        } else {
+            spare.push_back(range);
+        }
+    }
+
+    /// How many numbers are in stock.
+    pub(crate) fn unused(&self) -> u64 {
+        let spare = self.spare.lock().expect("no panic while held");
+        let block = self.current.load();
+        let used = block.used.load(Ordering::Acquire);
+        let left = block.limit.load(Ordering::Acquire).saturating_sub(used);
+        left + spare.iter().map(|range| range.run.count).sum::<u64>()
+    }
+
+    /// How many numbers were ever taken from this stock.
+    pub(crate) fn taken(&self) -> u64 {
+        let block = self.current.load();
+        let open = block.used.load(Ordering::Acquire) < CLOSED;
+        self.taken_before.load(Ordering::Relaxed) + if open { block.used() } else { 0 }
+    }
+
+    /// The last number known to be issued.
+    pub(crate) fn last_issued(&self) -> Option<i64> {
+        self.current.load().last_issued()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+
+    fn range(ordinal: u64, count: u64) -> Range {
+        Range {
+            ordinal,
+            run: Run {
+                first: ordinal as i64 + 1,
+                step: 1,
+                count,
+            },
+        }
+    }
+
+    fn taken(stock: &Stock, n: u64) -> Option<Run> {
+        match stock.take(n) {
+            Taken::Run(run) | Taken::RunLow(run) => Some(run),
+            Taken::Empty => None,
+        }
+    }
+
+    #[test]
+    fn a_take_gets_what_there_is() {
+        let stock = Stock::empty(Some(7));
+        assert_eq!(stock.take(1), Taken::Empty);
+        assert_eq!(stock.last_issued(), Some(7));
+        stock.append(range(7, 10), 3);
+        assert_eq!(
+            stock.take(6),
+            Taken::Run(Run {
+                first: 8,
+                step: 1,
+                count: 6
+            })
+        );
+        assert_eq!(
+            stock.take(1),
+            Taken::RunLow(Run {
+                first: 14,
+                step: 1,
+                count: 1
+            })
+        );
+        assert_eq!(
+            stock.take(100),
+            Taken::RunLow(Run {
+                first: 15,
+                step: 1,
+                count: 3
+            })
+        );
+        assert_eq!(stock.take(1), Taken::Empty);
+        assert_eq!(
+            (stock.last_issued(), stock.taken(), stock.unused()),
+            (Some(17), 10, 0)
+        );
+    }
+
+    #[test]
+    fn a_range_that_touches_extends_the_block() {
+        let stock = Stock::empty(None);
+        stock.append(range(0, 2), 0);
+        stock.append(range(2, 3), 0);
+        assert_eq!(
+            taken(&stock, 10),
+            Some(Run {
+                first: 1,
+                step: 1,
+                count: 5
+            })
+        );
+    }
+
+    #[test]
+    fn a_range_that_does_not_touch_waits_its_turn() {
+        let stock = Stock::empty(None);
+        stock.append(range(0, 2), 0);
+        stock.append(range(10, 3), 0);
+        assert_eq!(
+            taken(&stock, 10),
+            Some(Run {
+                first: 1,
+                step: 1,
+                count: 2
+            })
+        );
+        assert_eq!(
+            taken(&stock, 2),
+            Some(Run {
+                first: 11,
+                step: 1,
+                count: 2
+            })
+        );
+        assert_eq!(stock.unused(), 1);
+        assert_eq!(stock.close(), [range(12, 1)]);
+        assert_eq!(stock.take(1), Taken::Empty);
+        assert_eq!(stock.last_issued(), Some(12));
+        assert_eq!(stock.close(), []);
+    }
+
+    #[test]
+    fn refused_takes_of_any_size_move_nothing() {
+        let stock = Stock::empty(None);
+        stock.append(range(0, 5), 0);
+        assert_eq!(taken(&stock, u64::MAX).map(|run| run.count), Some(5));
+        for _ in 0..100 {
+            assert_eq!(stock.take(u64::MAX), Taken::Empty);
+        }
+        stock.append(range(5, 5), 0);
+        assert_eq!(taken(&stock, 1).map(|run| run.first), Some(6));
+    }
+
+    #[test]
+    fn takers_and_the_worker_neither_repeat_nor_lose_much() {
+        let stock = Arc::new(Stock::empty(None));
+        let done = Arc::new(AtomicBool::new(false));
+        let takers: Vec<_> = (0..3)
+            .map(|at| {
+                let (stock, done) = (stock.clone(), done.clone());
+                std::thread::spawn(move || {
+                    let mut got = Vec::new();
+                    while !done.load(Ordering::Relaxed) {
+                        match taken(&stock, 1 + (got.len() as u64 + at) % 7) {
+                            Some(run) => got.push(run),
+                            None => std::thread::yield_now(),
+                        }
+                    }
+                    got
+                })
+            })
+            .collect();
+        let mut reserved = 0;
+        let mut given_back = 0;
+        for round in 0..20_000u64 {
+            let count = 1 + round % 50;
+            match round % 10 {
+                // As a take that waits does: close, claim, serve, install.
+                0 => {
+                    let mut rest = stock.close();
+                    rest.push(range(reserved, count));
+                    stock.install(rest, None, 5);
+                }
+                1 => given_back += stock.close().iter().map(|range| range.run.count).sum::<u64>(),
+                2 => stock.install(vec![range(reserved, count)], None, 5),
+                _ => stock.append(range(reserved, count), 5),
+            }
+            if round % 10 != 1 {
+                reserved += count;
+            }
+            while stock.unused() > 500 {
+                std::thread::yield_now();
+            }
+        }
+        while stock.unused() > 0 {
+            std::thread::yield_now();
+        }
+        done.store(true, Ordering::Relaxed);
+        let runs: Vec<Run> = takers
+            .into_iter()
+            .flat_map(|taker| taker.join().unwrap())
+            .collect();
+        let mut all: Vec<i64> = runs.into_iter().flatten().collect();
+        let count = all.len() as u64;
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len() as u64, count, "repeats");
+        assert!(count + given_back <= reserved && *all.last().unwrap() <= reserved as i64);
+        // A take that races with an extension may lose a few.
+        assert!(
+            count + given_back + 20_000 >= reserved,
+            "{count} + {given_back} of {reserved}"
+        );
+    }
+}

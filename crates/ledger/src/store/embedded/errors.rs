@@ -1,0 +1,130 @@
+//! The words of the embedded store: one function per kind of refusal, so that they agree.
+
+use std::fmt::Display;
+use std::io;
+use std::path::Path;
+
+use super::super::{Outcome, StoreError, StoreErrorKind};
+
+/// What a failed call left behind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Damage {
+    /// No space; nothing was changed.
+    Full,
+    /// No writing here; nothing was changed.
+    ReadOnly,
+    /// Somebody is in the way; nothing was changed.
+    Busy,
+    /// What is stored contradicts itself.
+    Corrupt,
+    /// It may or may not have happened, or a sync failed: stop for good (protocol E3).
+    Stop,
+}
+
+fn not_done(kind: StoreErrorKind, message: String) -> StoreError {
+    StoreError::new(kind, Outcome::NotDone, message)
+}
+
+/// A record is damaged or two records disagree.
+pub(super) fn damaged(folder: &Path, what: impl Display) -> StoreError {
+    not_done(StoreErrorKind::Corrupt, format!("store {} is refused: {what}", folder.display())).with_hint(
+        format!(
+            "`mint store check {0}` lists every finding; `mint store repair {0}` raises each mark to the higher of \
+             its two records; or restore a backup",
+            folder.display()
+        ),
+    )
+}
+
+/// Written by a later program.
+pub(super) fn newer(folder: &Path, file: &str, found: i64, known: i64) -> StoreError {
+    let message = format!(
+        "store {}: {file} has schema {found}, this program knows up to {known}",
+        folder.display()
+    );
+    not_done(StoreErrorKind::Foreign, message).with_hint("start the newer `mint` that wrote it")
+}
+
+/// Something that may pass: space, permissions, another process's tool.
+pub(super) fn passing(folder: &Path, damage: Damage, error: &dyn Display) -> StoreError {
+    let folder = folder.display();
+    let (what, hint) = match damage {
+        Damage::Full => (
+            "disk full",
+            format!("free space on the file system of {folder}; it goes on by itself"),
+        ),
+        Damage::ReadOnly => (
+            "cannot write",
+            format!("make {folder} and its file system writable for this user"),
+        ),
+        _ => (
+            "busy",
+            format!("close other programs that have {folder}/mint.db open"),
+        ),
+    };
+    not_done(
+        StoreErrorKind::Unavailable,
+        format!("store {folder}: {what}: {error}"),
+    )
+    .with_hint(hint)
+}
+
+/// A call of the operating system failed while opening.
+pub(super) fn system(folder: &Path, what: &str, error: &io::Error) -> StoreError {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => passing(folder, Damage::Full, error),
+        io::ErrorKind::PermissionDenied => not_done(
+            StoreErrorKind::Denied,
+            format!("store {}: {what}: {error}", folder.display()),
+        )
+        .with_hint("give this user the right to read and write the folder"),
+        io::ErrorKind::ReadOnlyFilesystem => passing(folder, Damage::ReadOnly, error),
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => not_done(
+            StoreErrorKind::Invalid,
+            format!("store {}: {what}: {error}", folder.display()),
+        )
+        .with_hint("name a folder: file:PATH"),
+        _ => not_done(
+            StoreErrorKind::Unavailable,
+            format!("store {}: {what}: {error}", folder.display()),
+        ),
+    }
+}
+
+/// Stopped for good; `outcome` says what is known of the call that is answered with it.
+pub(super) fn stopped(folder: &Path, why: impl Display, outcome: Outcome) -> StoreError {
+    StoreError::new(
+        StoreErrorKind::Stopped,
+        outcome,
+        format!("store {} has stopped for good: {why}", folder.display()),
+    )
+    .with_hint("look at the disk, then start again: the start checks every record")
+}
+
+/// Copied or otherwise not the folder it was made as.
+pub(super) fn foreign(folder: &Path, what: impl Display, hint: impl Into<String>) -> StoreError {
+    not_done(
+        StoreErrorKind::Foreign,
+        format!("store {} is refused: {what}", folder.display()),
+    )
+    .with_hint(hint)
+}
+
+/// Another process has it.
+pub(super) fn in_use(folder: &Path, holder: Option<&str>) -> StoreError {
+    let by = holder.map_or("another process".to_string(), |pid| format!("process {pid}"));
+    not_done(
+        StoreErrorKind::InUse,
+        format!("store {} is in use by {by}", folder.display()),
+    )
+    .with_hint("stop it, talk to it with --server, or name another folder with --store file:PATH")
+}
+
+/// What an I/O error on the witness left behind when nothing had been written.
+pub(super) fn sort_io(error: &io::Error) -> Damage {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Damage::Full,
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => Damage::ReadOnly,
+        _ => Damage::Stop,
+    }
+}

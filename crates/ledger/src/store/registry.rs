@@ -1,0 +1,103 @@
+//! The table of stores and the one way to open one from its URL.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{EmbeddedStore, MemoryStore, Outcome, Store, StoreError, StoreErrorKind};
+use crate::runtime::{BoxFuture, Runtime};
+
+/// What opening a store may be told.
+#[derive(Clone, Debug, Default)]
+pub struct StoreSettings {
+    /// How long to wait for another process to let go of the embedded folder; zero refuses at once.
+    /// One-shot commands wait, servers do not.
+    pub lock_wait: Duration,
+    /// Whether the embedded folder may lie on a network file system, whose locks and syncs may not hold.
+    pub allow_network_fs: bool,
+}
+
+/// One kind of store: a row of [`STORES`].
+#[derive(Clone, Copy, Debug)]
+pub struct StoreKind {
+    /// The part of the URL before the colon.
+    pub scheme: &'static str,
+    /// A URL that can be typed as it stands.
+    pub example: &'static str,
+    /// What it is for, in a few words.
+    pub summary: &'static str,
+    open: fn(&str, &StoreSettings, Arc<dyn Runtime>) -> Opening,
+}
+
+type Opening = BoxFuture<'static, Result<Arc<dyn Store>, StoreError>>;
+
+/// Every store that this build can open.
+pub static STORES: &[StoreKind] = &[
+    StoreKind {
+        scheme: "memory",
+        example: "memory:",
+        summary: "in this process, gone with it: tests and throw-away runs",
+        open: open_memory,
+    },
+    StoreKind {
+        scheme: "file",
+        example: "file:./mint-data",
+        summary: "a folder on a local disk: durable, one process at a time, no set-up",
+        open: open_embedded,
+    },
+];
+
+/// Opens the store at `url`, such as `memory:` or `file:./mint-data`.
+///
+/// # Errors
+/// [`StoreErrorKind::Invalid`] for a URL that names no store, listing those that exist; otherwise what the
+/// store itself refuses.
+pub async fn open_store(
+    url: &str,
+    settings: &StoreSettings,
+    runtime: Arc<dyn Runtime>,
+) -> Result<Arc<dyn Store>, StoreError> {
+    let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
+    match STORES.iter().find(|kind| kind.scheme == scheme) {
+        Some(kind) => (kind.open)(rest, settings, runtime).await,
+        None => {
+            // Only the scheme is shown: the rest of a URL may hold a password.
+            let known: Vec<_> = STORES.iter().map(|kind| kind.example).collect();
+            Err(invalid(format!(
+                "no store has the scheme {scheme:?}: known are {}",
+                known.join(", ")
+            )))
+        }
+    }
+}
+
+fn open_memory(rest: &str, _: &StoreSettings, runtime: Arc<dyn Runtime>) -> Opening {
+    let opened = match rest {
+        "" => Ok(MemoryStore::new(&*runtime) as Arc<dyn Store>),
+        _ => Err(invalid("store memory: takes nothing after the colon".to_string())),
+    };
+    Box::pin(std::future::ready(opened))
+}
+
+fn open_embedded(rest: &str, settings: &StoreSettings, runtime: Arc<dyn Runtime>) -> Opening {
+    let folder = embedded_folder(rest).to_path_buf();
+    let settings = settings.clone();
+    Box::pin(async move { Ok(EmbeddedStore::open(folder, &settings, runtime).await? as Arc<dyn Store>) })
+}
+
+/// The folder that `file:PATH` names: `file:///PATH` is taken too, and `file:` is the default folder.
+pub fn embedded_folder(path: &str) -> &Path {
+    let path = path
+        .strip_prefix("//")
+        .filter(|rest| rest.starts_with('/'))
+        .unwrap_or(path);
+    Path::new(if path.is_empty() {
+        super::embedded::DEFAULT_FOLDER
+    } else {
+        path
+    })
+}
+
+fn invalid(message: String) -> StoreError {
+    StoreError::new(StoreErrorKind::Invalid, Outcome::NotDone, message)
+}

@@ -1,0 +1,148 @@
+//! The anchored clock on a machine whose clocks the test turns.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+use mintage::{Clock, Timestamp};
+use mintage_ledger::*;
+
+const START_NS: i128 = 1_800_000_000_000_000_000;
+
+#[derive(Debug, Default)]
+struct Turned {
+    boot_ms: AtomicU64,
+    wall_off_ms: AtomicI64,
+    synchronised: std::sync::atomic::AtomicBool,
+}
+
+impl Runtime for Turned {
+    fn wall(&self) -> Timestamp {
+        let ms = self.boot_ms.load(Ordering::Relaxed) as i64 + self.wall_off_ms.load(Ordering::Relaxed);
+        Timestamp::from_unix_nanos(START_NS + i128::from(ms) * 1_000_000)
+    }
+    fn boottime(&self) -> Duration {
+        Duration::from_millis(self.boot_ms.load(Ordering::Relaxed))
+    }
+    fn sleep(&self, _: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::pending())
+    }
+    fn spawn(&self, _: BoxFuture<'static, ()>) {}
+    fn spawn_thread(&self, _: &str, _: Box<dyn FnOnce() + Send>) -> std::io::Result<()> {
+        Err(std::io::Error::other("no threads here"))
+    }
+    fn fill_random(&self, out: &mut [u8]) {
+        out.fill(7);
+    }
+    fn clock_synchronised(&self) -> Option<bool> {
+        Some(self.synchronised.load(Ordering::Relaxed))
+    }
+}
+
+struct Bench {
+    machine: Arc<Turned>,
+    clock: AnchoredClock,
+}
+
+impl Bench {
+    fn new(floor: Option<Timestamp>) -> Bench {
+        let machine = Arc::new(Turned::default());
+        let clock = AnchoredClock::new(machine.clone(), floor, Duration::from_secs(60));
+        Bench { machine, clock }
+    }
+
+    /// Lets time pass, looking twice a second; the clock never goes back. Answers milliseconds since START.
+    fn pass(&self, ms: u64) -> i64 {
+        let mut before = self.clock.now();
+        for _ in 0..ms / 500 {
+            self.machine.boot_ms.fetch_add(500, Ordering::Relaxed);
+            assert!(self.clock.now() >= before, "the clock went back");
+            before = self.clock.now();
+            self.clock.look();
+            assert!(self.clock.now() >= before, "the clock went back at a look");
+        }
+        self.ms()
+    }
+
+    fn ms(&self) -> i64 {
+        ((self.clock.now().unix_nanos() - START_NS) / 1_000_000) as i64
+    }
+
+    fn step(&self, ms: i64) {
+        self.machine.wall_off_ms.fetch_add(ms, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn it_follows_a_steady_wall_clock() {
+    let bench = Bench::new(None);
+    assert_eq!(bench.pass(10_000), 10_000);
+    assert_eq!(bench.clock.report().steps, 0);
+}
+
+#[test]
+fn a_small_step_is_slewed_at_one_per_mille() {
+    for step in [2_000, -2_000] {
+        let bench = Bench::new(None);
+        bench.pass(1_000);
+        bench.step(step);
+        // 100 s at 1 per mille make up for 100 ms.
+        let after = bench.pass(100_000) - 101_000;
+        assert!((after - step.signum() * 100).abs() <= 2, "{step}: {after}");
+        assert_eq!(bench.clock.report().steps, 1);
+        let after = bench.pass(2_000_000) - 2_101_000;
+        assert!((after - step).abs() <= 2, "{step}: {after}");
+        assert_eq!(bench.clock.epoch(), 0);
+    }
+}
+
+#[test]
+fn a_far_step_is_followed_only_after_it_has_stood() {
+    for step in [3_600_000, -3_600_000] {
+        let bench = Bench::new(None);
+        bench.pass(1_000);
+        bench.step(step);
+        assert_eq!(bench.pass(30_000), 31_000, "{step}");
+        assert_eq!(bench.clock.report().steps, 1);
+        assert!(bench.clock.report().unconfirmed.is_some());
+        assert_eq!(bench.clock.epoch(), 0);
+        // Not `pass`: a confirmed step back may go back, with another epoch.
+        for _ in 0..62 {
+            bench.machine.boot_ms.fetch_add(500, Ordering::Relaxed);
+            bench.clock.look();
+        }
+        assert_eq!((bench.clock.epoch(), bench.ms()), (1, 62_000 + step));
+        assert_eq!(bench.clock.report().unconfirmed, None);
+    }
+}
+
+#[test]
+fn a_far_step_that_is_taken_back_is_forgotten() {
+    let bench = Bench::new(None);
+    bench.step(3_600_000);
+    bench.pass(50_000);
+    bench.step(-3_600_000);
+    assert_eq!(bench.pass(100_000), 150_000);
+    assert_eq!((bench.clock.epoch(), bench.clock.report().steps), (0, 2));
+}
+
+#[test]
+fn a_synchronised_kernel_confirms_at_once() {
+    let bench = Bench::new(None);
+    bench.pass(1_000);
+    bench.machine.synchronised.store(true, Ordering::Relaxed);
+    bench.step(7_200_000);
+    assert_eq!(bench.pass(500), 1_500 + 7_200_000);
+    assert_eq!(bench.clock.epoch(), 1);
+}
+
+#[test]
+fn a_wall_clock_before_the_stored_time_is_held_at_it() {
+    let floor = Timestamp::from_unix_nanos(START_NS + 3_000_000_000);
+    let bench = Bench::new(Some(floor));
+    assert_eq!(bench.clock.now(), floor);
+    // Slewed back towards the wall clock without ever going back.
+    bench.pass(4_000_000);
+    assert!((bench.ms() - 4_000_000).abs() <= 2, "{}", bench.ms());
+}

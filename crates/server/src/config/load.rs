@@ -1,0 +1,446 @@
+//! Reads a configuration from its sources, in order, and remembers where each value came from.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::{Config, Input, Key, keys};
+
+/// Where a value came from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// Built in.
+    Default,
+    /// A configuration file.
+    File(PathBuf),
+    /// An environment variable.
+    Environment(String),
+    /// A flag of the command.
+    Flag(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => f.write_str("default"),
+            Origin::File(path) => write!(f, "{}", path.display()),
+            Origin::Environment(name) => write!(f, "environment {name}"),
+            Origin::Flag(name) => write!(f, "flag {name}"),
+        }
+    }
+}
+
+/// A setting given on the command line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Override {
+    /// The setting's path, such as `store.url`.
+    pub path: String,
+    /// Its value.
+    pub value: String,
+    /// The flag, for messages and `mint config show`: `--store`.
+    pub flag: String,
+}
+
+/// Where to read from.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Sources {
+    /// A file that must exist.
+    pub file: Option<PathBuf>,
+    /// A file that is read if it exists and `file` is not given: `./mint.toml`.
+    pub default_file: Option<PathBuf>,
+    /// The environment; what does not begin with `MINT_` is passed over.
+    pub environment: Vec<(String, String)>,
+    /// Flags, which stand above everything.
+    pub overrides: Vec<Override>,
+}
+
+/// A configuration and where its values came from.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Loaded {
+    /// The values.
+    pub config: Config,
+    /// The origin of each, in the order of [`keys`].
+    pub origins: Vec<Origin>,
+}
+
+impl Loaded {
+    /// Every setting with its value (secrets as `***`) and origin.
+    pub fn rows(&self) -> impl Iterator<Item = (&'static Key, String, &Origin)> {
+        keys()
+            .iter()
+            .zip(&self.origins)
+            .map(|(key, origin)| (key, (key.show)(&self.config), origin))
+    }
+}
+
+/// A configuration that cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ConfigError {
+    /// What was found where.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl ConfigError {
+    /// An error without a hint.
+    pub fn new(message: impl Into<String>) -> Self {
+        ConfigError {
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    /// The same error with a hint.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// Reads all sources. Does not check settings against each other: [`Config::validate`] does.
+///
+/// # Errors
+/// The first source, setting and value that cannot be used; unknown settings with the nearest known one.
+pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
+    let mut loaded = Loaded {
+        config: Config::default(),
+        origins: vec![Origin::Default; keys().len()],
+    };
+    let file = match (&sources.file, &sources.default_file) {
+        (Some(path), _) => Some(path),
+        (None, Some(path)) if path.exists() => Some(path),
+        _ => None,
+    };
+    if let Some(path) = file {
+        loaded.read_file(path)?;
+    }
+    for (name, value) in &sources.environment {
+        loaded.read_environment(name, value)?;
+    }
+    for given in &sources.overrides {
+        let index = find(&given.path).ok_or_else(|| unknown(&given.path, &given.flag))?;
+        loaded.set(index, Input::Text(&given.value), Origin::Flag(given.flag.clone()))?;
+    }
+    Ok(loaded)
+}
+
+impl Loaded {
+    fn read_file(&mut self, path: &Path) -> Result<(), ConfigError> {
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            ConfigError::new(format!(
+                "cannot read configuration file {}: {error}",
+                path.display()
+            ))
+        })?;
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            let at = error.span().map_or(0, |span| span.start.min(text.len()));
+            let line = text.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() + 1;
+            ConfigError::new(format!(
+                "{} line {line} is not TOML: {}",
+                path.display(),
+                error.message()
+            ))
+        })?;
+        self.read_table(&table, "", path)
+    }
+
+    fn read_table(&mut self, table: &toml::Table, prefix: &str, file: &Path) -> Result<(), ConfigError> {
+        for (name, value) in table {
+            let path = if prefix.is_empty() {
+                name.clone()
+            } else {
+                format!("{prefix}.{name}")
+            };
+            if let Some(index) = find(&path) {
+                self.set(index, Input::Toml(value), Origin::File(file.to_path_buf()))?;
+            } else if let (toml::Value::Table(inner), true) = (value, is_section(&path)) {
+                self.read_table(inner, &path, file)?;
+            } else if is_section(&path) {
+                return Err(ConfigError::new(format!(
+                    "{}: {path} is a section, not a setting",
+                    file.display()
+                )));
+            } else {
+                return Err(unknown(&path, &file.display().to_string()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sections are joined by two underscores. A name with a section that does not exist is a mistake; other
+    /// names (`MINT_SERVER`, the address that commands talk to) belong to other parts of the program.
+    fn read_environment(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
+        let Some(rest) = name.strip_prefix("MINT_") else {
+            return Ok(());
+        };
+        let path = rest.to_lowercase().replace("__", ".");
+        match find(&path) {
+            Some(index) => self.set(index, Input::Text(value), Origin::Environment(name.to_string())),
+            None if rest.contains("__") => Err(unknown(&path, name)),
+            None => Ok(()),
+        }
+    }
+
+    fn set(&mut self, index: usize, input: Input<'_>, origin: Origin) -> Result<(), ConfigError> {
+        let key = &keys()[index];
+        (key.set)(&mut self.config, input).map_err(|error| {
+            ConfigError::new(match &origin {
+                Origin::File(path) => format!("{}: {}: {error}", path.display(), key.path),
+                Origin::Environment(name) => format!("{name}: {error}"),
+                Origin::Flag(name) => format!("{name}: {error}"),
+                Origin::Default => format!("{}: {error}", key.path),
+            })
+        })?;
+        self.origins[index] = origin;
+        Ok(())
+    }
+}
+
+/// Reads a table over the defaults, for tests of the default file.
+#[cfg(test)]
+pub(super) fn from_table(table: &toml::Table) -> Result<Config, ConfigError> {
+    let mut loaded = Loaded {
+        config: Config::default(),
+        origins: vec![Origin::Default; keys().len()],
+    };
+    loaded.read_table(table, "", Path::new("test"))?;
+    Ok(loaded.config)
+}
+
+fn find(path: &str) -> Option<usize> {
+    keys().iter().position(|key| key.path == path)
+}
+
+fn is_section(path: &str) -> bool {
+    keys().iter().any(|key| {
+        key.path
+            .strip_prefix(path)
+            .is_some_and(|rest| rest.starts_with('.'))
+    })
+}
+
+fn unknown(path: &str, source: &str) -> ConfigError {
+    let error = ConfigError::new(format!("{source}: there is no setting {path}"));
+    match nearest(path) {
+        Some(known) => error.with_hint(format!(
+            "did you mean {known}? mint config init prints all settings"
+        )),
+        None => error.with_hint("mint config init prints all settings"),
+    }
+}
+
+/// The known path that takes the fewest edits, if that is less than half of its length.
+fn nearest(path: &str) -> Option<&'static str> {
+    let last = |p: &str| p.rsplit('.').next().unwrap_or_default().to_string();
+    keys()
+        .iter()
+        .map(|key| {
+            // The right name in the wrong section is nearer than another name in the right one.
+            let name_only = if last(key.path) == last(path) {
+                1
+            } else {
+                usize::MAX
+            };
+            (edit_distance(key.path, path).min(name_only), key.path)
+        })
+        .min()
+        .filter(|(distance, known)| *distance * 2 < known.len())
+        .map(|(_, known)| known)
+}
+
+/// Insertions, removals and replacements of bytes that turn `a` into `b` (Levenshtein).
+pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mint.toml");
+        std::fs::write(&path, text).unwrap();
+        (folder, path)
+    }
+
+    fn origin_of(loaded: &Loaded, path: &str) -> (String, String) {
+        let (_, value, origin) = loaded.rows().find(|(key, ..)| key.path == path).unwrap();
+        (value, origin.to_string())
+    }
+
+    #[test]
+    fn flags_stand_above_environment_above_file_above_defaults() {
+        let (_folder, path) = file(
+            "[server.http]\nlisten = \"127.0.0.1:1\"\n[server.resp]\nlisten = \"127.0.0.1:2\"\n[store]\nurl = \"file:a\"\n",
+        );
+        let sources = Sources {
+            default_file: Some(path.clone()),
+            environment: vec![
+                ("MINT_SERVER__RESP__LISTEN".into(), "127.0.0.1:3".into()),
+                ("MINT_STORE__URL".into(), "file:b".into()),
+                ("MINT_SERVER".into(), "http://elsewhere".into()),
+                ("HOME".into(), "/".into()),
+            ],
+            overrides: vec![Override {
+                path: "store.url".into(),
+                value: "memory:".into(),
+                flag: "--store".into(),
+            }],
+            ..Sources::default()
+        };
+        let loaded = load(&sources).unwrap();
+        assert_eq!(
+            origin_of(&loaded, "server.http.listen"),
+            ("\"127.0.0.1:1\"".into(), path.display().to_string())
+        );
+        assert_eq!(
+            origin_of(&loaded, "server.resp.listen"),
+            (
+                "\"127.0.0.1:3\"".into(),
+                "environment MINT_SERVER__RESP__LISTEN".into()
+            )
+        );
+        assert_eq!(
+            origin_of(&loaded, "store.url"),
+            ("\"memory:\"".into(), "flag --store".into())
+        );
+        assert_eq!(
+            origin_of(&loaded, "server.max_count"),
+            ("10000".into(), "default".into())
+        );
+    }
+
+    #[test]
+    fn mistakes_name_their_place_and_the_nearest_setting() {
+        for (text, message, hint) in [
+            (
+                "[server.http]\nlissten = \"x\"",
+                "there is no setting server.http.lissten",
+                "did you mean server.http.listen?",
+            ),
+            (
+                "[stor]\nurl = \"x\"",
+                "there is no setting stor",
+                "mint config init",
+            ),
+            (
+                "[server]\nlisten = \"x\"",
+                "there is no setting server.listen",
+                "did you mean server.",
+            ),
+            (
+                "[server.http]\nlisten = 5",
+                "server.http.listen: \"5\" is neither ADDRESS:PORT",
+                "",
+            ),
+            ("[server.http]\nlisten = [5]", "expected address, found array", ""),
+            ("server = 5", "server is a section", ""),
+            (
+                "[server]\nmax_count = 0",
+                "server.max_count: 0 is out of range: 1 to 1000000",
+                "",
+            ),
+            (
+                "[server.resp]\nmax_line = \"1B\"",
+                "\"1B\" is out of range: 256B to 1MiB",
+                "",
+            ),
+            ("a = \n", "line 1 is not TOML", ""),
+            ("[store]\nurl = \"memory:\"\n[store]\n", "line 3 is not TOML", ""),
+        ] {
+            let (_folder, path) = file(text);
+            let error = load(&Sources {
+                file: Some(path),
+                ..Sources::default()
+            })
+            .unwrap_err();
+            assert!(error.message.contains(message), "{text:?}: {error}");
+            assert!(
+                error.hint.clone().unwrap_or_default().contains(hint),
+                "{text:?}: {:?}",
+                error.hint
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_that_was_named_must_exist_and_the_default_one_need_not() {
+        let missing = PathBuf::from("/nonexistent/mint.toml");
+        let named = Sources {
+            file: Some(missing.clone()),
+            ..Sources::default()
+        };
+        assert!(
+            load(&named)
+                .unwrap_err()
+                .message
+                .contains("cannot read configuration file /nonexistent/mint.toml")
+        );
+        assert!(
+            load(&Sources {
+                default_file: Some(missing),
+                ..Sources::default()
+            })
+            .is_ok()
+        );
+    }
+
+    #[test]
+    fn unknown_variables_and_overrides_are_refused() {
+        let environment = vec![("MINT_SERVER__HTTP__LISTE".to_string(), "x".to_string())];
+        let error = load(&Sources {
+            environment,
+            ..Sources::default()
+        })
+        .unwrap_err();
+        assert_eq!(
+            error.message,
+            "MINT_SERVER__HTTP__LISTE: there is no setting server.http.liste"
+        );
+        assert!(error.hint.unwrap().contains("server.http.listen"));
+        let overrides = vec![Override {
+            path: "nope".into(),
+            value: "1".into(),
+            flag: "--nope".into(),
+        }];
+        assert!(
+            load(&Sources {
+                overrides,
+                ..Sources::default()
+            })
+            .is_err()
+        );
+    }
+
+    #[test]
+    fn distances_are_counted_in_single_edits() {
+        for (a, b, distance) in [
+            ("", "", 0),
+            ("a", "", 1),
+            ("kitten", "sitting", 3),
+            ("listen", "lissten", 1),
+        ] {
+            assert_eq!(edit_distance(a, b), distance);
+        }
+    }
+}

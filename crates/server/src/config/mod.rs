@@ -1,0 +1,380 @@
+//! Configuration: defaults < `mint.toml` < environment < flags, out of one table of settings.
+//!
+//! Every setting is one row below: its path, type, default, range and words. The file, the environment
+//! variable (`server.http.listen` is `MINT_SERVER__HTTP__LISTEN`), `mint config show`, the commented default
+//! file and the reference page all come from that row.
+
+mod load;
+mod value;
+
+use std::time::Duration;
+
+pub(crate) use load::edit_distance;
+pub use load::{ConfigError, Loaded, Origin, Override, Sources, load};
+pub use value::{Auto, Bytes, Listen, LogFormat, LogLevel, Off, Setting, StoreUrl};
+
+use crate::auth::Token;
+
+/// A setting's value on its way in.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// From the environment or a flag.
+    Text(&'a str),
+    /// From a file.
+    Toml(&'a toml::Value),
+}
+
+/// One setting: everything there is to know about it.
+#[derive(Debug)]
+pub struct Key {
+    /// Where it stands in the file, dots between the sections.
+    pub path: &'static str,
+    /// What kind of value it takes.
+    pub kind: &'static str,
+    /// The default as it would be written in the environment.
+    pub default: &'static str,
+    /// The smallest and largest value, as a person writes them.
+    pub range: Option<(String, String)>,
+    /// What it does.
+    pub doc: &'static str,
+    /// Reads a value into a configuration.
+    pub set: fn(&mut Config, Input<'_>) -> Result<(), String>,
+    /// The value as TOML, secrets as `***`.
+    pub show: fn(&Config) -> String,
+}
+
+impl Key {
+    /// The environment variable of this setting.
+    pub fn environment(&self) -> String {
+        format!("MINT_{}", self.path.replace('.', "__").to_uppercase())
+    }
+}
+
+macro_rules! settings {
+    ($($(#[doc = $doc:literal])+ $path:literal $field:ident: $type:ty = $default:literal $(in $low:literal ..= $high:literal)?;)*) => {
+        /// A complete configuration. Every field is the setting of the same path.
+        #[derive(Clone, PartialEq, Debug)]
+        pub struct Config {
+            $($(#[doc = $doc])+ pub $field: $type,)*
+        }
+
+        impl Default for Config {
+            fn default() -> Self {
+                Config {
+                    $($field: <$type as Setting>::parse($default).expect("a test reads every default"),)*
+                }
+            }
+        }
+
+        /// Every setting, grouped by section, in the order of the documentation.
+        pub fn keys() -> &'static [Key] {
+            static KEYS: std::sync::LazyLock<Vec<Key>> = std::sync::LazyLock::new(|| vec![
+                $(Key {
+                    path: $path,
+                    kind: <$type as Setting>::KIND,
+                    default: $default,
+                    range: settings!(@range $type $(, $low, $high)?),
+                    doc: concat!($($doc),+).trim_ascii_start(),
+                    set: |config, input| {
+                        let value = match input {
+                            Input::Text(text) => <$type as Setting>::parse(text)?,
+                            Input::Toml(value) => <$type as Setting>::from_toml(value)?,
+                        };
+                        $(if let Some(size) = Setting::magnitude(&value) && !($low..=$high).contains(&size) {
+                            return Err(format!(
+                                "{} is out of range: {} to {}",
+                                Setting::show(&value),
+                                <$type as Setting>::show_bound($low),
+                                <$type as Setting>::show_bound($high),
+                            ));
+                        })?
+                        config.$field = value;
+                        Ok(())
+                    },
+                    show: |config| Setting::show(&config.$field),
+                },)*
+            ]);
+            &KEYS
+        }
+    };
+    (@range $type:ty) => { None };
+    (@range $type:ty, $low:literal, $high:literal) => {
+        Some((<$type as Setting>::show_bound($low), <$type as Setting>::show_bound($high)))
+    };
+}
+
+settings! {
+    /// Listen on addresses other than loopback without tokens. Anybody who reaches the port can then take, move and drop numbers.
+    "insecure" insecure: bool = "false";
+    /// Where reservations are kept: `file:PATH` (one machine, durable) or `memory:` (tests; everything is lost).
+    "store.url" store_url: StoreUrl = "file:./mint-data";
+    /// Whether the first use of a name creates its sequence.
+    "sequences.auto_create" auto_create: bool = "true";
+    /// How many sequences there may be.
+    "sequences.max_sequences" max_sequences: u64 = "1000000" in 1 ..= 100_000_000;
+    /// Numbers that one crash may lose, for sequences that do not say.
+    "sequences.max_gap" max_gap: u64 = "100000" in 1 ..= 1_000_000_000;
+    /// Length of a worker's window of id-time, which is also how long it mints with its store down; `auto` follows from the layout.
+    "pools.window" window: Auto<Duration> = "auto" in 1000 ..= 86_400_000;
+    /// How far ids may run ahead of the clock.
+    "pools.max_ahead" max_ahead: Duration = "5s" in 10 ..= 60_000;
+    /// How long a forward step of the clock must stand before it is followed.
+    "clock.confirm" clock_confirm: Duration = "60s" in 1000 ..= 3_600_000;
+    /// Serving threads, each with its own listeners; `auto` is one per core.
+    "server.threads" threads: Auto<u64> = "auto" in 1 ..= 256;
+    /// How long a stop waits for requests that were read.
+    "server.shutdown_timeout" shutdown_timeout: Duration = "10s" in 0 ..= 600_000;
+    /// Connections at a time, all faces together.
+    "server.max_connections" max_connections: u64 = "10000" in 1 ..= 1_000_000;
+    /// Ids that one request may ask for.
+    "server.max_count" max_count: u64 = "10000" in 1 ..= 1_000_000;
+    /// How long a client may leave answers unread.
+    "server.write_timeout" write_timeout: Duration = "10s" in 250 ..= 3_600_000;
+    /// Where HTTP listens; `off` for nowhere.
+    "server.http.listen" http_listen: Listen = "127.0.0.1:7600";
+    /// Host names that may stand in `Host` besides `localhost` and addresses, while HTTP listens on loopback.
+    "server.http.hosts" http_hosts: Vec<String> = "";
+    /// How long the head of a request may take from its first byte on, and its body again.
+    "server.http.request_timeout" http_request_timeout: Duration = "5s" in 250 ..= 3_600_000;
+    /// How long a connection may stay without a request.
+    "server.http.idle_timeout" http_idle_timeout: Off<Duration> = "75s" in 250 ..= 86_400_000;
+    /// The head of one request.
+    "server.http.max_header" http_max_header: Bytes = "16KiB" in 8192 ..= 1_048_576;
+    /// Header lines of one request.
+    "server.http.max_headers" http_max_headers: u64 = "64" in 1 ..= 1000;
+    /// The body of one request.
+    "server.http.max_body" http_max_body: Bytes = "4KiB" in 256 ..= 1_048_576;
+    /// Where the Redis protocol listens; `off` for nowhere.
+    "server.resp.listen" resp_listen: Listen = "127.0.0.1:7601";
+    /// How long a connection may stay without ever sending a byte.
+    "server.resp.first_byte_timeout" resp_first_byte_timeout: Off<Duration> = "60s" in 250 ..= 86_400_000;
+    /// How long the rest of a request may take once its beginning has arrived.
+    "server.resp.request_timeout" resp_request_timeout: Duration = "10s" in 250 ..= 3_600_000;
+    /// How long a connection may stay without a request once it has sent one.
+    "server.resp.idle_timeout" resp_idle_timeout: Off<Duration> = "off" in 250 ..= 86_400_000;
+    /// One whole request.
+    "server.resp.max_request" resp_max_request: Bytes = "64KiB" in 4096 ..= 1_048_576;
+    /// An inline request, or the line that declares a length.
+    "server.resp.max_line" resp_max_line: Bytes = "4KiB" in 256 ..= 1_048_576;
+    /// Arguments of one request, the command included.
+    "server.resp.max_arguments" resp_max_arguments: u64 = "1024" in 8 ..= 65_536;
+    /// One argument.
+    "server.resp.max_argument" resp_max_argument: Bytes = "4KiB" in 512 ..= 1_048_576;
+    /// Arguments of one request before authentication.
+    "server.resp.unauthenticated_arguments" resp_unauthenticated_arguments: u64 = "8" in 8 ..= 65_536;
+    /// One argument before authentication.
+    "server.resp.unauthenticated_argument" resp_unauthenticated_argument: Bytes = "512B" in 64 ..= 1_048_576;
+    /// Answers held for a client; nothing more is executed for it until it has read them.
+    "server.resp.max_output" resp_max_output: Bytes = "1MiB" in 4096 ..= 1_073_741_824;
+    /// The largest `INCRBY`.
+    "server.resp.max_increment" resp_max_increment: u64 = "1000000" in 1 ..= 1_000_000_000;
+    /// Names that `KEYS` may answer; beyond, it is refused and `SCAN` is the way.
+    "server.resp.max_keys" resp_max_keys: u64 = "100000" in 1 ..= 10_000_000;
+    /// Who may do what: `[{name = "web", sha256 = "…", may = ["allocate", "admin"]}]`; `mint token new NAME` prints one.
+    "auth.tokens" tokens: Vec<Token> = "[]";
+    /// How logs are written.
+    "log.format" log_format: LogFormat = "text";
+    /// The least severe records that are written: error, warn, info, debug or trace.
+    "log.level" log_level: LogLevel = "info";
+}
+
+impl Config {
+    /// Checks what no single setting can: addresses against tokens.
+    ///
+    /// Answers what the operator should be warned of.
+    ///
+    /// # Errors
+    /// A listener that others can reach without tokens, unless `insecure` is set.
+    pub fn validate(&self) -> Result<Vec<String>, ConfigError> {
+        let mut warnings = Vec::new();
+        let faces = [
+            ("server.http.listen", "--http", self.http_listen),
+            ("server.resp.listen", "--resp", self.resp_listen),
+        ];
+        let open = faces.iter().filter_map(|(path, flag, listen)| {
+            listen
+                .0
+                .filter(|address| !address.ip().is_loopback())
+                .map(|address| (path, flag, address))
+        });
+        for (path, flag, address) in open {
+            if !self.tokens.is_empty() {
+                warnings.push(format!("{path} = {address} has no TLS: tokens travel in clear"));
+            } else if self.insecure {
+                warnings.push(format!(
+                    "{path} = {address} is open: anybody who reaches it can take and drop numbers"
+                ));
+            } else {
+                return Err(ConfigError::new(format!(
+                    "{path} ({flag}) = {address} is reachable by others, and no tokens are configured"
+                ))
+                .with_hint("add [auth] tokens (mint token new NAME prints one), listen on 127.0.0.1, or pass --insecure"));
+            }
+        }
+        if self.http_listen.0.is_none() && self.resp_listen.0.is_none() {
+            return Err(ConfigError::new(
+                "server.http.listen and server.resp.listen are both off: there is nothing to serve",
+            ));
+        }
+        if self.resp_max_line > self.resp_max_request || self.resp_max_argument > self.resp_max_request {
+            return Err(ConfigError::new(
+                "server.resp.max_line and max_argument must not exceed server.resp.max_request",
+            ));
+        }
+        Ok(warnings)
+    }
+}
+
+/// The default file: every setting with its words, commented out. What `mint config init` prints.
+pub fn default_file() -> String {
+    let mut text = String::from(
+        "# mint.toml. Every line that begins with a name shows the default; remove the \"# \" to change it.\n\
+         # The environment and the flags of the command stand above this file.\n",
+    );
+    let mut section = "";
+    for key in keys() {
+        let (group, name) = key.path.rsplit_once('.').unwrap_or(("", key.path));
+        if group != section {
+            text.push_str(&format!("\n[{group}]\n"));
+            section = group;
+        }
+        let range = key
+            .range
+            .as_ref()
+            .map(|(low, high)| format!(" {low} to {high}."))
+            .unwrap_or_default();
+        text.push_str(&format!(
+            "\n# {}{range}\n# {name} = {}\n",
+            key.doc,
+            (key.show)(&Config::default())
+        ));
+    }
+    text
+}
+
+/// The reference page: a Markdown table of every setting.
+pub fn reference() -> String {
+    let mut text = String::from(
+        "| setting | environment | type | default | range | meaning |\n| --- | --- | --- | --- | --- | --- |\n",
+    );
+    for key in keys() {
+        let range = key
+            .range
+            .as_ref()
+            .map(|(low, high)| format!("{low} to {high}"))
+            .unwrap_or_default();
+        text.push_str(&format!(
+            "| `{}` | `{}` | {} | `{}` | {range} | {} |\n",
+            key.path,
+            key.environment(),
+            key.kind,
+            (key.show)(&Config::default()),
+            key.doc,
+        ));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_readable_and_valid() {
+        assert_eq!(Config::default().validate(), Ok(vec![]));
+    }
+
+    #[test]
+    fn the_default_file_says_what_the_code_does() {
+        let uncommented: String = default_file()
+            .lines()
+            .map(|line| match line.strip_prefix("# ") {
+                Some(rest)
+                    if rest
+                        .split_once(" = ")
+                        .is_some_and(|(name, _)| !name.contains(' ')) =>
+                {
+                    format!("{rest}\n")
+                }
+                _ => format!("{line}\n"),
+            })
+            .collect();
+        let table: toml::Table = uncommented.parse().expect("the file is TOML");
+        let loaded = load::from_table(&table).expect("every line is a setting");
+        assert_eq!(loaded, Config::default());
+        assert_eq!(
+            uncommented.matches(" = ").count(),
+            keys().len() + 3,
+            "the tokens' words hold three more"
+        );
+    }
+
+    #[test]
+    fn the_environment_has_the_fixed_names() {
+        let name = |path: &str| keys().iter().find(|k| k.path == path).map(Key::environment);
+        assert_eq!(name("store.url").as_deref(), Some("MINT_STORE__URL"));
+        assert_eq!(
+            name("server.http.listen").as_deref(),
+            Some("MINT_SERVER__HTTP__LISTEN")
+        );
+        assert_eq!(
+            name("server.resp.listen").as_deref(),
+            Some("MINT_SERVER__RESP__LISTEN")
+        );
+        assert_eq!(name("insecure").as_deref(), Some("MINT_INSECURE"));
+    }
+
+    #[test]
+    fn sections_are_contiguous() {
+        let mut seen: Vec<&str> = Vec::new();
+        for key in keys() {
+            let group = key.path.rsplit_once('.').map_or("", |(group, _)| group);
+            if seen.last() != Some(&group) {
+                assert!(!seen.contains(&group), "[{group}] stands twice");
+                seen.push(group);
+            }
+        }
+    }
+
+    #[test]
+    fn addresses_that_others_reach_need_tokens_or_insecure() {
+        let open = Listen(Some("0.0.0.0:7600".parse().unwrap()));
+        let config = Config {
+            http_listen: open,
+            ..Config::default()
+        };
+        let error = config.validate().unwrap_err();
+        assert!(
+            error
+                .message
+                .contains("server.http.listen (--http) = 0.0.0.0:7600"),
+            "{error}"
+        );
+        assert!(error.hint.unwrap().contains("--insecure"));
+        let insecure = Config {
+            insecure: true,
+            ..config.clone()
+        };
+        assert!(insecure.validate().unwrap()[0].contains("is open"));
+        let token = Token {
+            name: "a".into(),
+            digest: crate::auth::TokenDigest::of(b"t"),
+            may: vec![],
+        };
+        let with_token = Config {
+            tokens: vec![token],
+            ..config
+        };
+        assert!(with_token.validate().unwrap()[0].contains("in clear"));
+    }
+
+    #[test]
+    fn a_server_without_faces_is_refused() {
+        let config = Config {
+            http_listen: Listen(None),
+            resp_listen: Listen(None),
+            ..Config::default()
+        };
+        assert!(config.validate().is_err());
+    }
+}

@@ -1,0 +1,569 @@
+//! The types of settings: how each is read from text or TOML, and how it is shown.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::auth::{Right, Token, TokenDigest};
+
+/// A type that a setting can have.
+pub trait Setting: Sized {
+    /// What the type is called in the reference.
+    const KIND: &'static str;
+
+    /// Reads the text of an environment variable, a flag or a TOML string.
+    ///
+    /// # Errors
+    /// Says what was expected and found.
+    fn parse(text: &str) -> Result<Self, String>;
+
+    /// Reads a TOML value; scalars go through [`Setting::parse`].
+    ///
+    /// # Errors
+    /// As [`Setting::parse`].
+    fn from_toml(value: &toml::Value) -> Result<Self, String> {
+        match value {
+            toml::Value::String(text) => Self::parse(text),
+            toml::Value::Integer(number) => Self::parse(&number.to_string()),
+            toml::Value::Boolean(flag) => Self::parse(&flag.to_string()),
+            other => Err(format!("expected {}, found {}", Self::KIND, other.type_str())),
+        }
+    }
+
+    /// The value as TOML, without secrets.
+    fn show(&self) -> String;
+
+    /// The value as a number, where the setting has a range: a count, bytes, or milliseconds.
+    fn magnitude(&self) -> Option<u64> {
+        None
+    }
+
+    /// A bound of the range as a person writes it.
+    fn show_bound(bound: u64) -> String {
+        bound.to_string()
+    }
+}
+
+/// An address to listen on, or `off`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Listen(pub Option<SocketAddr>);
+
+/// A setting that the program chooses itself unless told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Auto<T>(pub Option<T>);
+
+/// A limit that may be absent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Off<T>(pub Option<T>);
+
+/// A number of bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Bytes(pub usize);
+
+/// The URL of a store. May hold a password, which is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StoreUrl(pub String);
+
+/// How logs are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON document a line.
+    Json,
+}
+
+/// The least severe log records that are written.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum LogLevel {
+    /// What stops the work.
+    Error,
+    /// What needs attention.
+    Warn,
+    /// What an operator wants to see once.
+    Info,
+    /// What a developer wants to see.
+    Debug,
+    /// Everything.
+    Trace,
+}
+
+impl StoreUrl {
+    /// The URL with the password, if any, as `***`.
+    ///
+    /// ```
+    /// use mintage_server::config::StoreUrl;
+    /// assert_eq!(StoreUrl("postgres://u:secret@db/ids".into()).redacted(), "postgres://u:***@db/ids");
+    /// assert_eq!(StoreUrl("file:./mint-data".into()).redacted(), "file:./mint-data");
+    /// ```
+    pub fn redacted(&self) -> String {
+        let Some((scheme, rest)) = self.0.split_once("://") else {
+            return self.0.clone();
+        };
+        let authority_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        match rest[..authority_end].rfind('@') {
+            Some(at) => match rest[..at].find(':') {
+                Some(colon) => format!("{scheme}://{}:***{}", &rest[..colon], &rest[at..]),
+                None => self.0.clone(),
+            },
+            None => self.0.clone(),
+        }
+    }
+}
+
+impl fmt::Debug for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.redacted())
+    }
+}
+
+impl LogFormat {
+    const NAMES: [(&'static str, LogFormat); 2] = [("text", LogFormat::Text), ("json", LogFormat::Json)];
+}
+
+impl LogLevel {
+    const NAMES: [(&'static str, LogLevel); 5] = [
+        ("error", LogLevel::Error),
+        ("warn", LogLevel::Warn),
+        ("info", LogLevel::Info),
+        ("debug", LogLevel::Debug),
+        ("trace", LogLevel::Trace),
+    ];
+}
+
+impl Setting for bool {
+    const KIND: &'static str = "true or false";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "true" | "1" => Ok(true),
+            "false" | "0" => Ok(false),
+            other => Err(format!("{other:?} is neither true nor false")),
+        }
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Setting for u64 {
+    const KIND: &'static str = "number";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        text.parse()
+            .map_err(|_| format!("{text:?} is not a whole number"))
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+
+    fn magnitude(&self) -> Option<u64> {
+        Some(*self)
+    }
+}
+
+impl Setting for Bytes {
+    const KIND: &'static str = "size";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let (number, unit) = split_unit(text);
+        let unit_bytes: usize = match unit {
+            "B" => 1,
+            "KiB" => 1024,
+            "MiB" => 1024 * 1024,
+            _ => {
+                return Err(format!(
+                    "{text:?} is not a size such as \"512B\", \"64KiB\" or \"1MiB\""
+                ));
+            }
+        };
+        let number: usize = number
+            .parse()
+            .map_err(|_| format!("{text:?} does not begin with a whole number"))?;
+        number
+            .checked_mul(unit_bytes)
+            .map(Bytes)
+            .ok_or_else(|| format!("{text:?} is too large"))
+    }
+
+    fn show(&self) -> String {
+        quoted(&show_bytes(self.0))
+    }
+
+    fn magnitude(&self) -> Option<u64> {
+        Some(self.0 as u64)
+    }
+
+    fn show_bound(bound: u64) -> String {
+        show_bytes(bound as usize)
+    }
+}
+
+impl Setting for Duration {
+    const KIND: &'static str = "duration";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let (number, unit) = split_unit(text);
+        let unit_ms: u64 = match unit {
+            "ms" => 1,
+            "s" => 1000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            "d" => 86_400_000,
+            _ => {
+                return Err(format!(
+                    "{text:?} is not a duration such as \"500ms\", \"5s\", \"10m\" or \"1h\""
+                ));
+            }
+        };
+        let number: u64 = number
+            .parse()
+            .map_err(|_| format!("{text:?} does not begin with a whole number"))?;
+        number
+            .checked_mul(unit_ms)
+            .map(Duration::from_millis)
+            .ok_or_else(|| format!("{text:?} is too long"))
+    }
+
+    fn show(&self) -> String {
+        quoted(&show_ms(self.as_millis() as u64))
+    }
+
+    fn magnitude(&self) -> Option<u64> {
+        Some(self.as_millis() as u64)
+    }
+
+    fn show_bound(bound: u64) -> String {
+        show_ms(bound)
+    }
+}
+
+impl<T: Setting> Setting for Auto<T> {
+    const KIND: &'static str = T::KIND;
+
+    fn parse(text: &str) -> Result<Self, String> {
+        if text == "auto" {
+            Ok(Auto(None))
+        } else {
+            T::parse(text).map(|v| Auto(Some(v))).map_err(or("auto"))
+        }
+    }
+
+    fn show(&self) -> String {
+        self.0.as_ref().map_or_else(|| quoted("auto"), T::show)
+    }
+
+    fn magnitude(&self) -> Option<u64> {
+        self.0.as_ref().and_then(T::magnitude)
+    }
+
+    fn show_bound(bound: u64) -> String {
+        T::show_bound(bound)
+    }
+}
+
+impl<T: Setting> Setting for Off<T> {
+    const KIND: &'static str = T::KIND;
+
+    fn parse(text: &str) -> Result<Self, String> {
+        if text == "off" {
+            Ok(Off(None))
+        } else {
+            T::parse(text).map(|v| Off(Some(v))).map_err(or("off"))
+        }
+    }
+
+    fn show(&self) -> String {
+        self.0.as_ref().map_or_else(|| quoted("off"), T::show)
+    }
+
+    fn magnitude(&self) -> Option<u64> {
+        self.0.as_ref().and_then(T::magnitude)
+    }
+
+    fn show_bound(bound: u64) -> String {
+        T::show_bound(bound)
+    }
+}
+
+impl Setting for Listen {
+    const KIND: &'static str = "address";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        if text == "off" {
+            return Ok(Listen(None));
+        }
+        let numeric = match text.strip_prefix("localhost:") {
+            Some(port) => format!("127.0.0.1:{port}"),
+            None => text.to_string(),
+        };
+        numeric.parse().map(|address| Listen(Some(address))).map_err(|_| {
+            format!(
+                "{text:?} is neither ADDRESS:PORT, such as \"127.0.0.1:7600\" or \"[::1]:7600\", nor \"off\""
+            )
+        })
+    }
+
+    fn show(&self) -> String {
+        quoted(
+            &self
+                .0
+                .map_or_else(|| "off".to_string(), |address| address.to_string()),
+        )
+    }
+}
+
+impl Setting for StoreUrl {
+    const KIND: &'static str = "URL";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        if text.contains(':') {
+            Ok(StoreUrl(text.to_string()))
+        } else {
+            Err(format!(
+                "{text:?} is not a store URL such as \"file:./mint-data\" or \"memory:\""
+            ))
+        }
+    }
+
+    fn show(&self) -> String {
+        quoted(&self.redacted())
+    }
+}
+
+impl Setting for LogFormat {
+    const KIND: &'static str = "text or json";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        named(text, &LogFormat::NAMES)
+    }
+
+    fn show(&self) -> String {
+        show_named(*self, &LogFormat::NAMES)
+    }
+}
+
+impl Setting for LogLevel {
+    const KIND: &'static str = "level";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        named(text, &LogLevel::NAMES)
+    }
+
+    fn show(&self) -> String {
+        show_named(*self, &LogLevel::NAMES)
+    }
+}
+
+impl Setting for Vec<String> {
+    const KIND: &'static str = "list of texts";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        Ok(text
+            .split(',')
+            .map(str::trim)
+            .filter(|t| !t.is_empty())
+            .map(str::to_string)
+            .collect())
+    }
+
+    fn from_toml(value: &toml::Value) -> Result<Self, String> {
+        let wrong = || format!("expected {}, found {}", Self::KIND, value.type_str());
+        let list = value.as_array().ok_or_else(wrong)?;
+        list.iter()
+            .map(|item| item.as_str().map(str::to_string).ok_or_else(wrong))
+            .collect()
+    }
+
+    fn show(&self) -> String {
+        format!(
+            "[{}]",
+            self.iter().map(|t| quoted(t)).collect::<Vec<_>>().join(", ")
+        )
+    }
+}
+
+/// A token as it stands in the file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TokenEntry {
+    name: String,
+    sha256: String,
+    may: Vec<Right>,
+}
+
+impl Setting for Vec<Token> {
+    const KIND: &'static str = "list of tokens";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        // As an environment variable: the same array as in the file. The text may hold anything, so that a
+        // parser's message, which quotes it, is not passed on.
+        let table: toml::Table = format!("tokens = {text}").parse().map_err(|_| {
+            "not a TOML array such as [{name = \"web\", sha256 = \"…\", may = [\"allocate\"]}]".to_string()
+        })?;
+        Self::from_toml(&table["tokens"])
+    }
+
+    fn from_toml(value: &toml::Value) -> Result<Self, String> {
+        let list = value
+            .as_array()
+            .ok_or_else(|| format!("expected {}, found {}", Self::KIND, value.type_str()))?;
+        let mut tokens: Vec<Token> = Vec::new();
+        for (i, item) in list.iter().enumerate() {
+            let entry: TokenEntry = item
+                .clone()
+                .try_into()
+                .map_err(|e| format!("token {}: {}", i + 1, e.message()))?;
+            if tokens.iter().any(|t| t.name == entry.name) {
+                return Err(format!("token {}: the name {:?} stands twice", i + 1, entry.name));
+            }
+            let digest =
+                TokenDigest::from_hex(&entry.sha256).map_err(|e| format!("token {:?}: {e}", entry.name))?;
+            tokens.push(Token {
+                name: entry.name,
+                digest,
+                may: entry.may,
+            });
+        }
+        Ok(tokens)
+    }
+
+    fn show(&self) -> String {
+        let show = |t: &Token| {
+            let may: Vec<String> = t.may.iter().map(|r| quoted(r.as_str())).collect();
+            format!(
+                "{{ name = {}, sha256 = \"***\", may = [{}] }}",
+                quoted(&t.name),
+                may.join(", ")
+            )
+        };
+        format!("[{}]", self.iter().map(show).collect::<Vec<_>>().join(", "))
+    }
+}
+
+fn or(word: &'static str) -> impl Fn(String) -> String {
+    move |error| format!("{error}, nor {word:?}")
+}
+
+fn named<T: Copy>(text: &str, names: &[(&'static str, T)]) -> Result<T, String> {
+    names
+        .iter()
+        .find(|(name, _)| *name == text)
+        .map(|(_, value)| *value)
+        .ok_or_else(|| {
+            let all: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+            format!("{text:?} is none of {}", all.join(", "))
+        })
+}
+
+fn show_named<T: Copy + PartialEq>(value: T, names: &[(&'static str, T)]) -> String {
+    quoted(
+        names
+            .iter()
+            .find(|(_, v)| *v == value)
+            .map_or("", |(name, _)| name),
+    )
+}
+
+/// A text as a TOML basic string.
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_string()).to_string()
+}
+
+fn split_unit(text: &str) -> (&str, &str) {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    text.split_at(digits)
+}
+
+fn show_bytes(bytes: usize) -> String {
+    match bytes {
+        b if b > 0 && b.is_multiple_of(1024 * 1024) => format!("{}MiB", b / (1024 * 1024)),
+        b if b > 0 && b.is_multiple_of(1024) => format!("{}KiB", b / 1024),
+        b => format!("{b}B"),
+    }
+}
+
+fn show_ms(ms: u64) -> String {
+    for (unit, unit_ms) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)] {
+        // Ninety seconds read better than a minute and a half; a minute reads better than sixty seconds.
+        if ms > 0 && ms.is_multiple_of(unit_ms) {
+            return format!("{}{unit}", ms / unit_ms);
+        }
+    }
+    format!("{ms}ms")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_shown<T: Setting>(text: &str, shown: &str) {
+        assert_eq!(T::parse(text).map(|v| v.show()), Ok(shown.to_string()));
+    }
+
+    #[test]
+    fn values_are_shown_as_they_are_written() {
+        check_shown::<Duration>("500ms", "\"500ms\"");
+        check_shown::<Duration>("60s", "\"1m\"");
+        check_shown::<Duration>("90s", "\"90s\"");
+        check_shown::<Duration>("24h", "\"1d\"");
+        check_shown::<Bytes>("65536B", "\"64KiB\"");
+        check_shown::<Bytes>("2MiB", "\"2MiB\"");
+        check_shown::<Bytes>("0B", "\"0B\"");
+        check_shown::<Off<Duration>>("off", "\"off\"");
+        check_shown::<Auto<u64>>("auto", "\"auto\"");
+        check_shown::<Auto<u64>>("4", "4");
+        check_shown::<Listen>("localhost:0", "\"127.0.0.1:0\"");
+        check_shown::<Listen>("[::1]:7600", "\"[::1]:7600\"");
+        check_shown::<Vec<String>>("a, b", "[\"a\", \"b\"]");
+        check_shown::<LogFormat>("json", "\"json\"");
+    }
+
+    #[track_caller]
+    fn check_refused<T: Setting>(text: &str, says: &str) {
+        let error = T::parse(text).err().unwrap_or_default();
+        assert!(error.contains(says), "{text:?}: {error:?} lacks {says:?}");
+    }
+
+    #[test]
+    fn values_without_units_or_sense_are_refused() {
+        check_refused::<Duration>("5", "such as");
+        check_refused::<Duration>("s", "whole number");
+        check_refused::<Duration>("1.5s", "such as");
+        check_refused::<Duration>("99999999999999999999s", "whole number");
+        check_refused::<Duration>("9999999999999999999d", "too long");
+        check_refused::<Bytes>("64", "such as");
+        check_refused::<Bytes>("64KB", "such as");
+        check_refused::<Bytes>("18446744073709551615MiB", "too large");
+        check_refused::<Off<Duration>>("never", "nor \"off\"");
+        check_refused::<Listen>("7600", "ADDRESS:PORT");
+        check_refused::<bool>("yes", "neither true nor false");
+        check_refused::<LogLevel>("loud", "none of error, warn, info, debug, trace");
+        check_refused::<StoreUrl>("mint-data", "not a store URL");
+    }
+
+    #[test]
+    fn tokens_are_read_and_never_shown() {
+        let digest = TokenDigest::of(b"t").to_hex();
+        let text = format!("[{{name = \"web\", sha256 = \"{digest}\", may = [\"allocate\", \"admin\"]}}]");
+        check_shown::<Vec<Token>>(
+            &text,
+            "[{ name = \"web\", sha256 = \"***\", may = [\"allocate\", \"admin\"] }]",
+        );
+        check_refused::<Vec<Token>>(
+            "[{name = \"web\", sha256 = \"ab\", may = []}]",
+            "64 hexadecimal digits",
+        );
+        check_refused::<Vec<Token>>("[{name = \"web\"}]", "missing field");
+        check_refused::<Vec<Token>>("[", "not a TOML array");
+        check_refused::<Vec<Token>>(
+            &format!("[{}, {}]", &text[1..text.len() - 1], &text[1..text.len() - 1]),
+            "twice",
+        );
+    }
+}

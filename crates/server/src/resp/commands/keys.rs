@@ -1,0 +1,140 @@
+//! EXISTS, DEL, TYPE, KEYS, SCAN, DBSIZE: which sequences there are.
+
+use super::{Call, Flow};
+use crate::error::Code;
+use crate::resp::frame::strict_integer;
+use crate::resp::glob;
+
+/// `EXISTS key…`: how many exist, repeated names counted again.
+pub(super) fn exists(call: &mut Call<'_>) -> Flow {
+    let names: Vec<Vec<u8>> = call.args.from(1).map(<[u8]>::to_vec).collect();
+    call.later(move |worker, mut reply| async move {
+        let mut count = 0;
+        for name in &names {
+            match worker.exists(name).await {
+                Ok(found) => count += i64::from(found),
+                Err(error) => {
+                    reply.refuse(&error);
+                    return reply;
+                }
+            }
+        }
+        reply.integer(count);
+        reply
+    })
+}
+
+/// `DEL key…`: how many were dropped.
+pub(super) fn del(call: &mut Call<'_>) -> Flow {
+    let names: Vec<Vec<u8>> = call.args.from(1).map(<[u8]>::to_vec).collect();
+    call.later(move |worker, mut reply| async move {
+        let mut count = 0;
+        for name in &names {
+            let dropped = match worker.service().name(name) {
+                Ok(name) => worker.service().drop_sequence(&name).await,
+                // What is no name does not exist.
+                Err(_) => Ok(false),
+            };
+            match dropped {
+                Ok(dropped) => count += i64::from(dropped),
+                Err(error) => {
+                    reply.refuse(&error);
+                    return reply;
+                }
+            }
+        }
+        reply.integer(count);
+        reply
+    })
+}
+
+/// `TYPE key`.
+pub(super) fn type_of(call: &mut Call<'_>) -> Flow {
+    let name = call.owned(1);
+    call.later(move |worker, mut reply| async move {
+        match worker.exists(&name).await {
+            Ok(found) => reply.simple(if found { "string" } else { "none" }),
+            Err(error) => reply.refuse(&error),
+        }
+        reply
+    })
+}
+
+/// `KEYS pattern`.
+pub(super) fn keys(call: &mut Call<'_>) -> Flow {
+    let pattern = call.owned(1);
+    call.later(move |worker, mut reply| async move {
+        let max = worker.config().resp_max_keys;
+        let matches = |name: &mintage_ledger::Name| glob::matches(&pattern, name.as_str().as_bytes());
+        match worker.service().names_matching(max, matches).await {
+            Ok(names) => {
+                reply.array(names.len());
+                names.iter().for_each(|name| reply.bulk(name.as_str().as_bytes()));
+            }
+            Err(error) => reply.refuse(&error),
+        }
+        reply
+    })
+}
+
+/// `SCAN cursor [MATCH pattern] [COUNT n] [TYPE type]`.
+pub(super) fn scan(call: &mut Call<'_>) -> Flow {
+    let cursor = std::str::from_utf8(call.args.at(1))
+        .ok()
+        .and_then(|text| text.parse::<u64>().ok());
+    let Some(cursor) = cursor else {
+        return call.error(Code::InvalidArgument, "ERR invalid cursor");
+    };
+    let (mut pattern, mut count, mut wanted_type) = (b"*".to_vec(), SCAN_COUNT, true);
+    let mut i = 2;
+    while i < call.args.len() {
+        let Some(value) = call.args.get(i + 1) else {
+            return call.syntax_error();
+        };
+        if call.is(i, "match") {
+            pattern = value.to_vec();
+        } else if call.is(i, "count") {
+            match strict_integer(value) {
+                Some(n) if n < 1 => return call.syntax_error(),
+                Some(n) => count = u16::try_from(n).unwrap_or(SCAN_COUNT_MAX).min(SCAN_COUNT_MAX),
+                None => return call.error(Code::InvalidArgument, super::NOT_AN_INTEGER),
+            }
+        } else if call.is(i, "type") {
+            wanted_type = value.eq_ignore_ascii_case(b"string");
+        } else {
+            return call.syntax_error();
+        }
+        i += 2;
+    }
+    call.later(move |worker, mut reply| async move {
+        match worker.service().page(cursor, count).await {
+            Ok(mut page) => {
+                page.names
+                    .retain(|name| wanted_type && glob::matches(&pattern, name.as_str().as_bytes()));
+                reply.array(2);
+                reply.bulk_number(page.cursor);
+                reply.array(page.names.len());
+                page.names
+                    .iter()
+                    .for_each(|name| reply.bulk(name.as_str().as_bytes()));
+            }
+            Err(error) if error.code == Code::InvalidArgument => {
+                reply.error(error.code, "ERR invalid cursor")
+            }
+            Err(error) => reply.refuse(&error),
+        }
+        reply
+    })
+}
+
+/// `DBSIZE`.
+pub(super) fn dbsize(call: &mut Call<'_>) -> Flow {
+    call.reply
+        .integer(i64::try_from(call.worker.service().count()).unwrap_or(i64::MAX));
+    Flow::Done
+}
+
+/// Names looked at per page, as in Redis.
+const SCAN_COUNT: u16 = 10;
+/// The most names looked at per page, whatever COUNT says (a hint, in Redis too).
+const SCAN_COUNT_MAX: u16 = 1000;

@@ -1,0 +1,157 @@
+//! MINT.NEXT, MINT.SHOW, MINT.ID, MINT.SNOWFLAKE, MINT.INSPECT: what Redis has no word for.
+
+use mintage::Uuid;
+use mintage_ledger::DEFAULT_POOL;
+
+use super::{Call, Flow, count_option, refuse_counter};
+use crate::formats::{Make, format};
+use crate::render;
+
+/// `MINT.NEXT seq [COUNT n]`: a number, or with COUNT an array of numbers.
+pub(super) fn next(call: &mut Call<'_>) -> Flow {
+    let Some(count) = count_option(call, 2) else {
+        return Flow::Done;
+    };
+    let Some(count) = count else {
+        return super::counters::incr(call);
+    };
+    let name = call.owned(1);
+    call.later(move |worker, mut reply| async move {
+        let mut numbers = reply.detached();
+        numbers.array(count as usize);
+        match worker.take(&name, count, |run| numbers.integers(run)).await {
+            Ok(_) => numbers,
+            Err(error) => {
+                refuse_counter(&mut reply, &error);
+                reply
+            }
+        }
+    })
+}
+
+/// `MINT.SHOW seq`.
+pub(super) fn show(call: &mut Call<'_>) -> Flow {
+    let name = call.owned(1);
+    call.later(move |worker, mut reply| async move {
+        let shown = match worker.service().name(&name) {
+            Ok(name) => worker.service().show(&name).await,
+            Err(error) => Err(error),
+        };
+        match shown {
+            Ok(info) => reply.json(&render::sequence(&info)),
+            Err(error) => reply.refuse(&error),
+        }
+        reply
+    })
+}
+
+/// `MINT.ID format [COUNT n]`.
+pub(super) fn id(call: &mut Call<'_>) -> Flow {
+    let row = match format(call.args.at(1)) {
+        Ok(row) => row,
+        Err(error) => {
+            call.reply.refuse(&error);
+            return Flow::Done;
+        }
+    };
+    match row.make {
+        Make::Snowflake => mint(call, DEFAULT_POOL.as_bytes()),
+        make => uuids(call, make),
+    }
+}
+
+/// `MINT.SNOWFLAKE pool [COUNT n]`.
+pub(super) fn snowflake(call: &mut Call<'_>) -> Flow {
+    let pool = call.args.at(1);
+    mint(call, pool)
+}
+
+/// `MINT.INSPECT id`.
+pub(super) fn inspect(call: &mut Call<'_>) -> Flow {
+    let text = String::from_utf8_lossy(call.args.at(1)).into_owned();
+    let readings = call.worker.service().inspect(&text);
+    call.reply.json(&render::readings(&text, &readings));
+    Flow::Done
+}
+
+fn uuids(call: &mut Call<'_>, make: Make) -> Flow {
+    let Some(count) = count_option(call, 2) else {
+        return Flow::Done;
+    };
+    // Without COUNT a run of requests is one batch.
+    let mut left = match count {
+        None => call.serve_run(),
+        Some(count) => {
+            call.reply.array(count as usize);
+            count
+        }
+    } as usize;
+    while left > 0 {
+        let mut ids = [Uuid::nil(); CHUNK];
+        let ids = &mut ids[..left.min(CHUNK)];
+        call.worker.mint_uuids(make, ids);
+        for id in ids.iter() {
+            call.reply.bulk(
+                id.hyphenated()
+                    .encode_lower(&mut Uuid::encode_buffer())
+                    .as_bytes(),
+            );
+        }
+        left -= ids.len();
+    }
+    Flow::Done
+}
+
+fn mint(call: &mut Call<'_>, pool: &[u8]) -> Flow {
+    let Some(count) = count_option(call, 2) else {
+        return Flow::Done;
+    };
+    let Some(count) = count else {
+        return mint_run(call, pool);
+    };
+    let pool = pool.to_vec();
+    call.later(move |worker, mut reply| async move {
+        let mut ids = vec![0; count as usize];
+        match worker.mint(&pool, &mut ids).await {
+            Ok(()) => {
+                reply.array(ids.len());
+                ids.iter().for_each(|id| reply.bulk_number(*id));
+            }
+            Err(error) => reply.refuse(&error),
+        }
+        reply
+    })
+}
+
+/// One id for each request of a run: from memory if it can be, at once.
+fn mint_run(call: &mut Call<'_>, pool: &[u8]) -> Flow {
+    let mut left = call.serve_run();
+    let mut ids = [0; CHUNK];
+    while left > 0 {
+        let minted = call
+            .worker
+            .try_mint(pool, &mut ids[..left.min(CHUNK as u64) as usize]);
+        ids[..minted].iter().for_each(|id| call.reply.bulk_number(*id));
+        left -= minted as u64;
+        if minted == 0 {
+            break;
+        }
+    }
+    if left == 0 {
+        return Flow::Done;
+    }
+    let pool = pool.to_vec();
+    call.later(move |worker, mut reply| async move {
+        for _ in 0..left {
+            let mut id = [0];
+            match worker.mint(&pool, &mut id).await {
+                Ok(()) => reply.bulk_number(id[0]),
+                Err(error) => reply.refuse(&error),
+            }
+        }
+        reply
+    })
+}
+
+/// How many ids are made at a time: one clock reading and one draw of randomness for each.
+const CHUNK: usize = 64;

@@ -1,0 +1,56 @@
+//! One thread's memory of the sequences it has met: from a name's bytes to the shared object, without a lock.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use mintage_ledger::Sequence;
+
+/// Sequences by name, with the last one at hand. A sequence's object stays the same for the life of the ledger,
+/// dropped and made again included, so an entry never goes stale.
+#[derive(Debug)]
+pub(super) struct Names {
+    entries: Vec<(Rc<[u8]>, Arc<Sequence>)>,
+    by_name: HashMap<Rc<[u8]>, usize>,
+    last: usize,
+    max: usize,
+}
+
+impl Names {
+    /// Remembers at most `max` names; one more, and it begins anew.
+    pub(super) fn new(max: usize) -> Self {
+        Names {
+            entries: Vec::new(),
+            by_name: HashMap::new(),
+            last: 0,
+            max,
+        }
+    }
+
+    /// The sequence called `name`, if this thread has met it. Runs of one name cost a comparison.
+    #[inline]
+    pub(super) fn find(&mut self, name: &[u8]) -> Option<&Arc<Sequence>> {
+        if self
+            .entries
+            .get(self.last)
+            .is_none_or(|(last, _)| **last != *name)
+        {
+            self.last = *self.by_name.get(name)?;
+        }
+        self.entries.get(self.last).map(|(_, sequence)| sequence)
+    }
+
+    /// Remembers a sequence.
+    pub(super) fn remember(&mut self, name: &[u8], sequence: &Arc<Sequence>) {
+        if self.by_name.contains_key(name) {
+            return;
+        }
+        if self.entries.len() >= self.max {
+            self.entries.clear();
+            self.by_name.clear();
+        }
+        let name: Rc<[u8]> = name.into();
+        self.by_name.insert(name.clone(), self.entries.len());
+        self.entries.push((name, sequence.clone()));
+    }
+}

@@ -1,0 +1,275 @@
+//! One serving thread's door to the service: the hot path.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use mintage::{Run, Uuid};
+use mintage_ledger::{Name, Pool, Sequence};
+
+use super::names::Names;
+use super::{Answer, Service, from_ledger};
+use crate::config::Config;
+use crate::error::{Code, ServiceError};
+use crate::formats::Make;
+use crate::metrics::{IdKind, ThreadCounters};
+use crate::watch::Watches;
+
+/// What one thread needs to answer requests. Not shared between threads: no lock, no contended line.
+#[derive(Debug)]
+pub struct Worker {
+    service: Arc<Service>,
+    counters: Arc<ThreadCounters>,
+    names: RefCell<Names>,
+    /// The pool asked for last.
+    pool: RefCell<Option<Arc<Pool>>>,
+    watches: Rc<Watches>,
+    next_connection: Cell<u64>,
+    connection_step: u64,
+    inputs: RefCell<Vec<Box<[u8]>>>,
+    outputs: RefCell<Vec<Vec<u8>>>,
+}
+
+impl Worker {
+    /// The door of thread `index` out of `threads`.
+    pub fn new(service: Arc<Service>, index: u64, threads: u64) -> Rc<Worker> {
+        Rc::new(Worker {
+            counters: service.metrics.thread(),
+            service,
+            names: RefCell::new(Names::new(NAMES_MAX)),
+            pool: RefCell::new(None),
+            watches: Rc::default(),
+            next_connection: Cell::new(index + 1),
+            connection_step: threads,
+            inputs: RefCell::default(),
+            outputs: RefCell::default(),
+        })
+    }
+
+    /// What all threads share.
+    pub fn service(&self) -> &Arc<Service> {
+        &self.service
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.service.config
+    }
+
+    /// This thread's counters.
+    pub fn counters(&self) -> &Arc<ThreadCounters> {
+        &self.counters
+    }
+
+    /// This thread's connections.
+    pub fn watches(&self) -> &Rc<Watches> {
+        &self.watches
+    }
+
+    /// A number for a connection that no other connection of this server has.
+    pub fn connection_id(&self) -> u64 {
+        let id = self.next_connection.get();
+        self.next_connection.set(id + self.connection_step);
+        id
+    }
+
+    /// A buffer to read into, of `len` bytes. Connections share them: only those that are just being served
+    /// hold one.
+    #[inline]
+    pub(crate) fn borrow_input(&self, len: usize) -> Box<[u8]> {
+        self.inputs
+            .borrow_mut()
+            .pop()
+            .filter(|b| b.len() == len)
+            .unwrap_or_else(|| vec![0; len].into())
+    }
+
+    /// Gives a buffer back.
+    #[inline]
+    pub(crate) fn return_input(&self, buffer: Box<[u8]>) {
+        let mut inputs = self.inputs.borrow_mut();
+        if inputs.len() < BUFFERS_MAX {
+            inputs.push(buffer);
+        }
+    }
+
+    /// An empty buffer to collect answers in.
+    #[inline]
+    pub(crate) fn borrow_output(&self) -> Vec<u8> {
+        self.outputs.borrow_mut().pop().unwrap_or_default()
+    }
+
+    /// Gives a buffer back.
+    #[inline]
+    pub(crate) fn return_output(&self, mut buffer: Vec<u8>) {
+        let mut outputs = self.outputs.borrow_mut();
+        if outputs.len() < BUFFERS_MAX && buffer.capacity() <= OUTPUT_KEPT_BYTES {
+            buffer.clear();
+            outputs.push(buffer);
+        }
+    }
+
+    /// Checks how many ids a request asks for.
+    ///
+    /// # Errors
+    /// [`Code::InvalidCount`], with the range.
+    pub fn count(&self, count: Option<u64>) -> Answer<u64> {
+        let max = self.config().max_count;
+        match count {
+            Some(count) if (1..=max).contains(&count) => Ok(count),
+            _ => Err(ServiceError::new(
+                Code::InvalidCount,
+                format!("count must be a whole number from 1 to {max}"),
+            )),
+        }
+    }
+
+    /// Takes 1 to `n` numbers of a sequence that this thread knows, if any are in stock. No lock, no
+    /// allocation, no wait.
+    #[inline]
+    pub fn try_take(&self, name: &[u8], n: u64) -> Option<Run> {
+        let run = self.names.borrow_mut().find(name)?.try_take(n)?;
+        self.counters.ids(IdKind::Sequence, run.count);
+        Some(run)
+    }
+
+    /// Takes exactly `n` numbers, handing them to `each` run by run; makes the sequence if needed.
+    ///
+    /// # Errors
+    /// What stopped it; runs handed out before are used up.
+    pub async fn take(&self, name: &[u8], n: u64, mut each: impl FnMut(Run)) -> Answer<Arc<Sequence>> {
+        let sequence = self.sequence_or_create(name).await?;
+        let mut left = n;
+        while left > 0 {
+            let run = sequence.take(left).await.map_err(from_ledger)?;
+            self.counters.ids(IdKind::Sequence, run.count);
+            left -= run.count;
+            each(run);
+        }
+        Ok(sequence)
+    }
+
+    /// Takes exactly `n` numbers as one run without a hole.
+    ///
+    /// # Errors
+    /// [`Code::Exhausted`] when fewer are left before the bound, and what the store says.
+    pub async fn take_contiguous(&self, name: &[u8], n: u64) -> Answer<(Run, Arc<Sequence>)> {
+        let sequence = self.sequence_or_create(name).await?;
+        let run = sequence.take_contiguous(n).await.map_err(from_ledger)?;
+        self.counters.ids(IdKind::Sequence, run.count);
+        Ok((run, sequence))
+    }
+
+    /// Whether a sequence that this thread knows repeats by definition.
+    pub fn is_cycling(&self, name: &[u8]) -> bool {
+        self.names
+            .borrow_mut()
+            .find(name)
+            .is_some_and(|sequence| sequence.is_cycling())
+    }
+
+    /// The last number issued of a sequence that this thread knows to exist.
+    pub fn last_issued(&self, name: &[u8]) -> Option<i64> {
+        let mut names = self.names.borrow_mut();
+        names.find(name)?.last_issued()
+    }
+
+    /// The last number issued of a sequence, if it exists and has issued any. What is no name does not exist.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn last(&self, name: &[u8]) -> Answer<Option<i64>> {
+        if let Some(last) = self.last_issued(name) {
+            return Ok(Some(last));
+        }
+        let Ok(name) = Name::from_bytes(name) else {
+            return Ok(None);
+        };
+        Ok(self.service.find(&name).await?.and_then(|info| info.last))
+    }
+
+    /// Whether a sequence exists. What is no name does not.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn exists(&self, name: &[u8]) -> Answer<bool> {
+        if self
+            .names
+            .borrow_mut()
+            .find(name)
+            .is_some_and(|sequence| sequence.exists())
+        {
+            return Ok(true);
+        }
+        let Ok(name) = Name::from_bytes(name) else {
+            return Ok(false);
+        };
+        Ok(self.service.find(&name).await?.is_some())
+    }
+
+    /// Fills `out` with UUIDs. Never waits.
+    pub fn mint_uuids(&self, make: Make, out: &mut [Uuid]) {
+        match make {
+            Make::Uuid4 => mintage::uuid4_many(out),
+            Make::Uuid7 => mintage::uuid7_many(out),
+            Make::Snowflake => unreachable!("snowflakes are numbers, not UUIDs"),
+        }
+        self.counters.ids(make.kind(), out.len() as u64);
+    }
+
+    /// Fills the beginning of `out` with ids of the pool this thread asked last; how many, 0 if it must wait.
+    pub fn try_mint(&self, pool: &[u8], out: &mut [u64]) -> usize {
+        let known = self.pool.borrow();
+        let Some(pool) = known
+            .as_ref()
+            .filter(|known| known.name().as_str().as_bytes() == pool)
+        else {
+            return 0;
+        };
+        let minted = pool.try_mint(out).unwrap_or(0);
+        self.counters.ids(IdKind::Snowflake, minted as u64);
+        minted
+    }
+
+    /// Fills `out` with ids of a pool.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`], [`Code::Unavailable`] with the seconds to wait, [`Code::Exhausted`].
+    pub async fn mint(&self, pool: &[u8], out: &mut [u64]) -> Answer<()> {
+        let name = self.service.name(pool)?;
+        let pool = self
+            .service
+            .ledger
+            .pool_or_default(&name)
+            .await
+            .map_err(from_ledger)?;
+        pool.mint(out).await.map_err(from_ledger)?;
+        self.counters.ids(IdKind::Snowflake, out.len() as u64);
+        *self.pool.borrow_mut() = Some(pool);
+        Ok(())
+    }
+
+    async fn sequence_or_create(&self, name: &[u8]) -> Answer<Arc<Sequence>> {
+        if let Some(known) = self.names.borrow_mut().find(name) {
+            return Ok(known.clone());
+        }
+        let checked: Name = self.service.name(name)?;
+        let sequence = self
+            .service
+            .ledger
+            .sequence_or_create(&checked)
+            .await
+            .map_err(from_ledger)?;
+        self.names.borrow_mut().remember(name, &sequence);
+        Ok(sequence)
+    }
+}
+
+/// How many buffers of each kind a thread keeps.
+const BUFFERS_MAX: usize = 64;
+
+/// The largest answer buffer that is kept.
+const OUTPUT_KEPT_BYTES: usize = 128 * 1024;
+
+/// How many names one thread remembers; about 200 bytes each.
+const NAMES_MAX: usize = 16_384;

@@ -1,0 +1,304 @@
+//! Deadlines of connections, without a timer per request.
+//!
+//! A connection notes what it waits for and since which tick; one task per thread looks at all of them four
+//! times a second and tells those that waited too long. Setting a deadline costs two plain stores.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use crate::error::Code;
+
+/// How often deadlines are looked at; they are kept to within this.
+pub const TICK: Duration = Duration::from_millis(250);
+
+/// What a connection waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Waiting {
+    /// Its first byte.
+    FirstByte,
+    /// The next request.
+    Request,
+    /// The rest of a request.
+    Rest,
+    /// The client to read answers.
+    Writing,
+    /// Nothing: a request is being answered.
+    Nothing,
+}
+
+/// How long a connection may wait for each thing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Deadlines {
+    /// For its first byte.
+    pub first_byte: Option<Duration>,
+    /// For the next request.
+    pub request: Option<Duration>,
+    /// For the rest of a request.
+    pub rest: Option<Duration>,
+    /// For the client to read answers.
+    pub writing: Option<Duration>,
+}
+
+impl Deadlines {
+    fn of(&self, waiting: Waiting) -> Option<Duration> {
+        match waiting {
+            Waiting::FirstByte => self.first_byte,
+            Waiting::Request => self.request,
+            Waiting::Rest => self.rest,
+            Waiting::Writing => self.writing,
+            Waiting::Nothing => None,
+        }
+    }
+}
+
+/// Why a connection must end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It waited too long.
+    Late(Code),
+    /// The server stops: answer what was read, then close.
+    Stopping,
+    /// The server stops at once.
+    Now,
+}
+
+/// One connection, as the sweep sees it.
+#[derive(Debug)]
+pub struct Watch {
+    waiting: Cell<Waiting>,
+    since: Cell<u32>,
+    now: Rc<Cell<u32>>,
+    deadlines: Deadlines,
+    verdict: Cell<Option<Verdict>>,
+    waker: RefCell<Option<Waker>>,
+}
+
+impl Watch {
+    /// Notes what the connection waits for from now on. Waiting on for the same thing keeps the old deadline.
+    #[inline]
+    pub fn wait_for(&self, waiting: Waiting) {
+        if self.waiting.replace(waiting) != waiting {
+            self.since.set(self.now.get());
+        }
+    }
+
+    /// What the connection waits for.
+    pub fn waiting(&self) -> Waiting {
+        self.waiting.get()
+    }
+
+    /// Why the connection must end, if it must. The task is woken when that changes.
+    #[inline]
+    pub fn verdict(&self, cx: &Context<'_>) -> Option<Verdict> {
+        let mut waker = self.waker.borrow_mut();
+        if !waker.as_ref().is_some_and(|w| w.will_wake(cx.waker())) {
+            *waker = Some(cx.waker().clone());
+        }
+        self.verdict.get()
+    }
+
+    /// Why the connection must end, without being woken.
+    pub fn peek(&self) -> Option<Verdict> {
+        self.verdict.get()
+    }
+
+    fn judge(&self, verdict: Verdict) {
+        self.verdict.set(Some(verdict));
+        if let Some(waker) = self.waker.borrow_mut().take() {
+            waker.wake();
+        }
+    }
+
+    fn look(&self) {
+        let Some(limit) = self.deadlines.of(self.waiting.get()) else {
+            return;
+        };
+        // The tick in which waiting began may be almost over: one more is needed to be sure.
+        let ticks = limit.as_millis().div_ceil(TICK.as_millis()) + 1;
+        if u128::from(self.now.get().wrapping_sub(self.since.get())) >= ticks {
+            let code = match self.waiting.get() {
+                Waiting::Writing => Code::SlowReader,
+                Waiting::Rest => Code::RequestTimeout,
+                _ => Code::IdleTimeout,
+            };
+            self.judge(Verdict::Late(code));
+        }
+    }
+}
+
+/// All connections of one thread.
+#[derive(Debug, Default)]
+pub struct Watches {
+    now: Rc<Cell<u32>>,
+    slots: RefCell<Vec<Option<Rc<Watch>>>>,
+    free: RefCell<Vec<usize>>,
+    stopping: Cell<Option<Verdict>>,
+    arrived: Notify,
+    left: Notify,
+}
+
+/// A connection's place in the sweep, until dropped.
+#[derive(Debug)]
+pub struct Watched {
+    watches: Rc<Watches>,
+    slot: usize,
+    watch: Rc<Watch>,
+}
+
+impl std::ops::Deref for Watched {
+    type Target = Rc<Watch>;
+
+    fn deref(&self) -> &Rc<Watch> {
+        &self.watch
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.watches.slots.borrow_mut()[self.slot] = None;
+        self.watches.free.borrow_mut().push(self.slot);
+        self.watches.left.notify_waiters();
+    }
+}
+
+impl Watches {
+    /// Begins to watch a connection that waits for its first byte.
+    pub fn add(self: &Rc<Self>, deadlines: Deadlines) -> Watched {
+        let watch = Rc::new(Watch {
+            waiting: Cell::new(Waiting::FirstByte),
+            since: Cell::new(self.now.get()),
+            now: self.now.clone(),
+            deadlines,
+            verdict: Cell::new(self.stopping.get()),
+            waker: RefCell::new(None),
+        });
+        let mut slots = self.slots.borrow_mut();
+        let slot = self.free.borrow_mut().pop().unwrap_or_else(|| {
+            slots.push(None);
+            slots.len() - 1
+        });
+        slots[slot] = Some(watch.clone());
+        self.arrived.notify_one();
+        Watched {
+            watches: self.clone(),
+            slot,
+            watch,
+        }
+    }
+
+    /// How many connections are watched.
+    pub fn count(&self) -> usize {
+        self.slots.borrow().len() - self.free.borrow().len()
+    }
+
+    /// Looks at all connections for ever, four times a second; rests while there are none.
+    pub async fn sweep(&self) {
+        loop {
+            if self.count() == 0 {
+                self.arrived.notified().await;
+            }
+            tokio::time::sleep(TICK).await;
+            self.tick();
+        }
+    }
+
+    fn tick(&self) {
+        self.now.set(self.now.get().wrapping_add(1));
+        for watch in self.all() {
+            if watch.verdict.get().is_none() {
+                watch.look();
+            }
+        }
+    }
+
+    /// Tells all connections, and those yet to come, that the server stops.
+    pub fn stop(&self, verdict: Verdict) {
+        self.stopping.set(Some(verdict));
+        for watch in self.all() {
+            watch.judge(verdict);
+        }
+    }
+
+    /// Waits until no connection is left.
+    pub async fn empty(&self) {
+        loop {
+            let left = self.left.notified();
+            if self.count() == 0 {
+                return;
+            }
+            left.await;
+        }
+    }
+
+    /// A copy, since waking may end connections and change the slots.
+    fn all(&self) -> Vec<Rc<Watch>> {
+        self.slots.borrow().iter().flatten().cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn deadlines(ms: u64) -> Deadlines {
+        let limit = Some(Duration::from_millis(ms));
+        Deadlines {
+            first_byte: limit,
+            request: None,
+            rest: limit,
+            writing: limit,
+        }
+    }
+
+    fn ticks_until_judged(watches: &Rc<Watches>, watch: &Watch) -> Option<(u32, Verdict)> {
+        (1..100).find_map(|tick| {
+            watches.tick();
+            watch.peek().map(|verdict| (tick, verdict))
+        })
+    }
+
+    #[test]
+    fn who_waits_too_long_is_told_why() {
+        for (waiting, code) in [
+            (Waiting::FirstByte, Some(Code::IdleTimeout)),
+            (Waiting::Rest, Some(Code::RequestTimeout)),
+            (Waiting::Writing, Some(Code::SlowReader)),
+            (Waiting::Request, None),
+            (Waiting::Nothing, None),
+        ] {
+            let watches = Rc::new(Watches::default());
+            let watch = watches.add(deadlines(1000));
+            watch.wait_for(waiting);
+            let judged = ticks_until_judged(&watches, &watch);
+            assert_eq!(judged, code.map(|code| (5, Verdict::Late(code))), "{waiting:?}");
+        }
+    }
+
+    #[test]
+    fn waiting_on_for_the_same_thing_keeps_the_deadline() {
+        let watches = Rc::new(Watches::default());
+        let watch = watches.add(deadlines(1000));
+        watch.wait_for(Waiting::Rest);
+        watches.tick();
+        watches.tick();
+        watch.wait_for(Waiting::Rest);
+        assert_eq!(
+            ticks_until_judged(&watches, &watch).map(|(tick, _)| tick),
+            Some(3)
+        );
+    }
+
+    #[test]
+    fn places_are_reused_and_stops_reach_latecomers() {
+        let watches = Rc::new(Watches::default());
+        drop(watches.add(deadlines(1)));
+        let _second = watches.add(deadlines(1));
+        assert_eq!((watches.count(), watches.slots.borrow().len()), (1, 1));
+        watches.stop(Verdict::Stopping);
+        assert_eq!(watches.add(deadlines(1)).peek(), Some(Verdict::Stopping));
+    }
+}

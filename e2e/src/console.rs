@@ -1,0 +1,281 @@
+//! Runs the `console` blocks of a Markdown page: every `$ ` line as a command, the lines below it as the output
+//! it must give.
+//!
+//! What differs from run to run is compared by kind: UUIDs, times and numbers of 15 digits or more match any
+//! other of their kind, and `…` matches anything. The default ports stand for those of a private server, which a
+//! `serve` line starts and the end of the page ends.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::{binary, run};
+
+/// One command of a page and the output it promises.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// The line in the page, from 1.
+    pub line: usize,
+    /// What follows `$ `.
+    pub command: String,
+    /// The lines below it.
+    pub output: Vec<String>,
+}
+
+/// The steps of a page, in order.
+pub fn steps(page: &str) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut inside = false;
+    for (at, line) in page.lines().enumerate() {
+        if line.starts_with("```") {
+            inside = !inside && line == "```console";
+        } else if let Some(command) = line.strip_prefix("$ ").filter(|_| inside) {
+            steps.push(Step {
+                line: at + 1,
+                command: command.into(),
+                output: Vec::new(),
+            });
+        } else if let (true, Some(step)) = (inside, steps.last_mut()) {
+            step.output.push(line.into());
+        }
+    }
+    steps
+}
+
+/// Runs a page's steps in a fresh folder.
+///
+/// # Panics
+/// When a command fails or gives another output, naming the line.
+pub fn run_page(name: &str, page: &str) {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let bin = folder.path().join("bin");
+    fs::create_dir(&bin).expect("the folder is ours");
+    symlink(binary::mint(), bin.join("mint")).expect("the folder is ours");
+    let mut server: Option<Serving> = None;
+    for step in steps(page) {
+        let at = format!("{name}:{}: $ {}", step.line, step.command);
+        if is_serve(&step.command) {
+            let started = Serving::start(folder.path(), step.output.len(), &at);
+            compare(&at, &step.output, &started.ports.to_page(&started.banner));
+            server = Some(started);
+            continue;
+        }
+        let ports = server.as_ref().map_or(
+            Ports {
+                http: 7600,
+                resp: 7601,
+            },
+            |s| s.ports,
+        );
+        let out = shell(folder.path(), &bin, &ports.to_machine(&step.command), ports);
+        let text = format!("{}{}", out.out, out.err);
+        let lines: Vec<String> = text.lines().map(String::from).collect();
+        compare(&at, &step.output, &ports.to_page(&lines));
+    }
+}
+
+fn is_serve(command: &str) -> bool {
+    command == "mint serve" || command == "cargo run --release -- serve"
+}
+
+fn shell(folder: &Path, bin: &Path, script: &str, ports: Ports) -> run::Said {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = Command::new("bash");
+    run::isolate(&mut command);
+    command
+        .args(["-c", script])
+        .current_dir(folder)
+        .env("PATH", format!("{}:{path}", bin.display()))
+        .env("HOME", folder)
+        .env_remove("XDG_STATE_HOME")
+        .env("MINT_SERVER", format!("http://127.0.0.1:{}", ports.http))
+        .stdin(Stdio::null());
+    command.output().expect("bash can be started").into()
+}
+
+#[track_caller]
+fn compare(at: &str, want: &[String], got: &[String]) {
+    let trimmed = |lines: &[String]| lines.iter().map(|l| kinds(l.trim_end())).collect::<Vec<_>>();
+    let (want, got) = (trimmed(want), trimmed(got));
+    let same = want.len() == got.len() && want.iter().zip(&got).all(|(w, g)| matches(w, g));
+    assert!(
+        same,
+        "{at}\n--- promised\n{}\n--- given\n{}\n",
+        want.join("\n"),
+        got.join("\n")
+    );
+}
+
+/// Whether a line has the form of another in which `…` stands for anything.
+fn matches(want: &str, got: &str) -> bool {
+    let mut parts = want.split('…');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = got.strip_prefix(first) else {
+        return false;
+    };
+    let mut last = None;
+    for part in parts {
+        let Some(found) = rest.find(part) else {
+            return false;
+        };
+        rest = &rest[found + part.len()..];
+        last = Some(part);
+    }
+    match last {
+        None => rest.is_empty(),
+        Some(part) => part.is_empty() || rest.is_empty() || got.ends_with(part),
+    }
+}
+
+/// The line with everything that differs from run to run replaced by its kind.
+fn kinds(line: &str) -> String {
+    let mut out = String::new();
+    let mut word = String::new();
+    for c in line.chars().chain(['\n']) {
+        if c.is_ascii_alphanumeric() || "-:.".contains(c) {
+            word.push(c);
+            continue;
+        }
+        out.push_str(kind(&word).unwrap_or(&word));
+        word.clear();
+        out.push(c);
+    }
+    out.pop();
+    out
+}
+
+fn kind(word: &str) -> Option<&'static str> {
+    let shape: String = word
+        .chars()
+        .map(|c| match c {
+            '0'..='9' => '0',
+            'a'..='f' => 'a',
+            c => c,
+        })
+        .collect();
+    let hex = |s: &str| s.chars().all(|c| matches!(c, '0' | 'a'));
+    let groups: Vec<usize> = shape.split('-').filter(|g| hex(g)).map(str::len).collect();
+    if groups == [8, 4, 4, 4, 12] {
+        Some("<uuid>")
+    } else if shape.starts_with("0000-00-00T00:00:00") {
+        Some("<time>")
+    } else if shape.len() >= 15 && shape.chars().all(|c| c == '0') {
+        Some("<id>")
+    } else {
+        None
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ports {
+    http: u16,
+    resp: u16,
+}
+
+impl Ports {
+    fn to_machine(self, text: &str) -> String {
+        text.replace("7600", &self.http.to_string())
+            .replace("7601", &self.resp.to_string())
+    }
+
+    fn to_page(self, lines: &[String]) -> Vec<String> {
+        let back = |line: &String| {
+            line.replace(&self.http.to_string(), "7600")
+                .replace(&self.resp.to_string(), "7601")
+        };
+        lines.iter().map(back).collect()
+    }
+}
+
+/// The server of a page.
+#[derive(Debug)]
+struct Serving {
+    child: Child,
+    ports: Ports,
+    banner: Vec<String>,
+}
+
+impl Serving {
+    fn start(folder: &Path, lines: usize, at: &str) -> Serving {
+        let mut command = run::command(["serve", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"]);
+        let mut child = command
+            .current_dir(folder)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("mint can be started");
+        let stdout = BufReader::new(child.stdout.take().expect("was piped"));
+        let banner: Vec<String> = stdout.lines().take(lines).map_while(Result::ok).collect();
+        let mut ports = banner
+            .iter()
+            .flat_map(|line| line.split("127.0.0.1:").skip(1))
+            .filter_map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok());
+        let mut port = || {
+            ports
+                .next()
+                .unwrap_or_else(|| panic!("{at}: no address in {banner:?}"))
+        };
+        let http = port();
+        let resp = loop {
+            let next = port();
+            if next != http {
+                break next;
+            }
+        };
+        Serving {
+            child,
+            ports: Ports { http, resp },
+            banner,
+        }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_taken_apart_into_commands_and_outputs() {
+        let page = "x\n```console\n$ a b\none\n\n$ c\n```\n```sh\n$ not\n```\n";
+        let step = |line, command: &str, output: &[&str]| Step {
+            line,
+            command: command.into(),
+            output: output.iter().map(|s| s.to_string()).collect(),
+        };
+        assert_eq!(steps(page), [step(3, "a b", &["one", ""]), step(6, "c", &[])]);
+    }
+
+    #[test]
+    fn lines_are_compared_by_kind() {
+        for (want, got, same) in [
+            (
+                "id 01890a5d-ac96-774b-bcce-b302099a8057",
+                "id 01990a5d-ac96-774b-bcce-b302099a8050",
+                true,
+            ),
+            (
+                "id 01890a5d-ac96-774b-bcce-b302099a8057",
+                "id 01890a5dac96774bbcceb302099a8057",
+                false,
+            ),
+            ("1541815603606036480", "2541815603606036481", true),
+            ("1", "2", false),
+            ("took … ms", "took 7 ms", true),
+            ("took … ms", "took 7 s", false),
+            ("a … b … c", "a x b y c", true),
+            ("at 2022-02-22T19:22:22.000Z", "at 2026-01-01T00:00:00.123Z", true),
+            ("plain", "plain text", false),
+        ] {
+            assert_eq!(matches(&kinds(want), &kinds(got)), same, "{want} / {got}");
+        }
+    }
+}

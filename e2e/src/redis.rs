@@ -1,0 +1,74 @@
+//! A private stock Redis, and the stock redis-cli.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::resp::Resp;
+use crate::run::{self, Said};
+
+/// A running redis-server, ended with the test.
+#[derive(Debug)]
+pub struct Redis {
+    child: Child,
+    /// Where it listens.
+    pub address: SocketAddr,
+}
+
+impl Redis {
+    /// Starts one without persistence on a free port, in a folder of its own.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub fn start(folder: &Path) -> Redis {
+        // redis-server cannot choose a port itself. Another process may take ours first: then try again.
+        for _ in 0..20 {
+            let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
+            let address = free.expect("loopback has a free port");
+            let mut child = Command::new("redis-server")
+                .args([
+                    "--port",
+                    &address.port().to_string(),
+                    "--bind",
+                    "127.0.0.1",
+                    "--save",
+                    "",
+                ])
+                .args(["--appendonly", "no", "--daemonize", "no", "--dir"])
+                .arg(folder)
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .expect("redis-server can be started");
+            while child.try_wait().expect("was started").is_none() {
+                let pong = Resp::connect(address).and_then(|mut c| c.ask(&["PING"]));
+                if pong.is_ok_and(|reply| reply.text().as_deref() == Some("PONG")) {
+                    return Redis { child, address };
+                }
+                std::thread::yield_now();
+            }
+        }
+        panic!("redis-server did not start");
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// Runs the stock redis-cli against an address, with this standard input.
+///
+/// # Panics
+/// When it cannot be started.
+pub fn cli(to: SocketAddr, args: &[&str], input: &[u8]) -> Said {
+    let mut command = Command::new("redis-cli");
+    command
+        .args(["-h", &to.ip().to_string(), "-p", &to.port().to_string()])
+        .args(args);
+    command.env_remove("REDISCLI_AUTH");
+    run::with_input(command, input)
+}

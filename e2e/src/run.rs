@@ -1,0 +1,118 @@
+//! Running `mint` and other programs to their end.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::binary;
+
+/// What a finished command said.
+#[derive(Debug)]
+pub struct Said {
+    /// Its exit code; -1 when a signal ended it.
+    pub code: i32,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+impl Said {
+    /// Its output, when it succeeded.
+    ///
+    /// # Panics
+    /// When it did not.
+    #[track_caller]
+    pub fn ok(self) -> String {
+        assert_eq!(self.code, 0, "{self:?}");
+        self.out
+    }
+
+    /// Checks that the command failed as documented: this exit code, nothing on standard output, one `error:`
+    /// line that holds `error`, then at most one `hint:` line. A `hint` that is not empty must stand there.
+    ///
+    /// # Panics
+    /// When it did not.
+    #[track_caller]
+    pub fn fails(&self, code: i32, error: &str, hint: &str) {
+        assert_eq!(self.code, code, "{self:?}");
+        assert_eq!(self.out, "", "{self:?}");
+        let lines: Vec<&str> = self.err.lines().filter(|l| !is_log(l)).collect();
+        assert!(lines.len() <= 2 && !lines.is_empty(), "{self:?}");
+        assert!(
+            lines[0].starts_with("error: ") && lines[0].contains(error),
+            "{self:?}"
+        );
+        match lines.get(1) {
+            Some(line) => assert!(line.starts_with("hint: ") && line.contains(hint), "{self:?}"),
+            None => assert!(hint.is_empty(), "{self:?}"),
+        }
+    }
+}
+
+/// Log lines begin with a time.
+fn is_log(line: &str) -> bool {
+    line.starts_with("20") || line.starts_with('{')
+}
+
+impl From<Output> for Said {
+    fn from(out: Output) -> Said {
+        Said {
+            code: out.status.code().unwrap_or(-1),
+            out: String::from_utf8_lossy(&out.stdout).into_owned(),
+            err: String::from_utf8_lossy(&out.stderr).into_owned(),
+        }
+    }
+}
+
+/// `mint` with these arguments, not started yet. It sees no settings of the user who runs the tests.
+pub fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
+    let mut command = Command::new(binary::mint());
+    command.args(args).stdin(Stdio::null());
+    isolate(&mut command);
+    command
+}
+
+/// Removes every variable that `mint` reads from what a command will see.
+pub fn isolate(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("MINT_") {
+            command.env_remove(name);
+        }
+    }
+    command.env("NO_COLOR", "1");
+}
+
+/// Runs `mint` with these arguments in a folder.
+///
+/// # Panics
+/// When it cannot be started.
+pub fn mint<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item = S>) -> Said {
+    let mut command = command(args);
+    command
+        .current_dir(folder)
+        .env("HOME", folder)
+        .env_remove("XDG_STATE_HOME");
+    command.output().expect("mint can be started").into()
+}
+
+/// Runs a command with this standard input.
+///
+/// # Panics
+/// When it cannot be started.
+pub fn with_input(mut command: Command, input: &[u8]) -> Said {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program can be started");
+    let mut stdin = child.stdin.take().expect("was piped");
+    let input = input.to_vec();
+    let writer = std::thread::spawn(move || stdin.write_all(&input));
+    let out = child.wait_with_output().expect("was started");
+    // It may have ended without reading everything.
+    let _ = writer.join();
+    out.into()
+}

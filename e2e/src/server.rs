@@ -1,0 +1,286 @@
+//! A private `mint serve`: free ports, its own folder, ended with the test.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::http;
+use crate::resp::Resp;
+use crate::run::{self, Said};
+
+/// A running server.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    log: PathBuf,
+    /// Where HTTP is.
+    pub http: SocketAddr,
+    /// Where the Redis protocol is.
+    pub resp: SocketAddr,
+    /// The line it printed when it was ready.
+    pub ready: Value,
+    /// From starting the program to that line.
+    pub ready_after: Duration,
+}
+
+/// How to start one.
+#[derive(Debug)]
+pub struct Start {
+    folder: PathBuf,
+    wrapper: Vec<OsString>,
+    args: Vec<OsString>,
+}
+
+impl Start {
+    /// A server whose working folder is `folder`, so that its store is `folder/mint-data`.
+    pub fn in_folder(folder: &Path) -> Start {
+        Start {
+            folder: folder.to_path_buf(),
+            wrapper: Vec::new(),
+            args: Vec::new(),
+        }
+    }
+
+    /// More arguments.
+    #[must_use]
+    pub fn args<S: Into<OsString>>(mut self, args: impl IntoIterator<Item = S>) -> Start {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// A program that runs the server, such as strace, and its arguments.
+    #[must_use]
+    pub fn under<S: Into<OsString>>(mut self, wrapper: impl IntoIterator<Item = S>) -> Start {
+        self.wrapper.extend(wrapper.into_iter().map(Into::into));
+        self
+    }
+
+    /// Starts it without waiting.
+    ///
+    /// # Panics
+    /// When the program cannot be started.
+    pub fn spawn(&self) -> Starting {
+        let log = self.folder.join("mint.log");
+        let stderr = File::options()
+            .create(true)
+            .append(true)
+            .open(&log)
+            .expect("the test's folder is writable");
+        let mut command = self.command();
+        command.stdout(Stdio::piped()).stderr(stderr);
+        let began = Instant::now();
+        let mut child = command.spawn().expect("mint can be started");
+        let stdout = BufReader::new(child.stdout.take().expect("was piped"));
+        Starting {
+            child: Some(child),
+            stdout: Some(stdout),
+            log,
+            began,
+        }
+    }
+
+    /// Starts it and waits until it says that it is ready.
+    ///
+    /// # Panics
+    /// When it ends instead; shows what it said.
+    #[track_caller]
+    pub fn ready(&self) -> Server {
+        match self.spawn().ready() {
+            Ok(server) => server,
+            Err(said) => panic!("mint serve ended: {said:?}"),
+        }
+    }
+
+    /// Starts it where it must refuse to.
+    ///
+    /// # Panics
+    /// When it does not end by itself.
+    #[track_caller]
+    pub fn refused(&self) -> Said {
+        // A server that ought to refuse and does not would run for ever, so `timeout` ends it; its readiness
+        // line is then on standard output, where a check of the answer sees it.
+        let limited = Start {
+            folder: self.folder.clone(),
+            wrapper: [&["timeout".into(), "20".into()], self.wrapper.as_slice()].concat(),
+            args: self.args.clone(),
+        };
+        limited.command().output().expect("timeout can be started").into()
+    }
+
+    fn command(&self) -> Command {
+        let mut words = self.wrapper.clone();
+        words.push(crate::binary::mint().into());
+        let mut command = Command::new(&words[0]);
+        run::isolate(&mut command);
+        command
+            .args(&words[1..])
+            .args([
+                "--json",
+                "serve",
+                "--http",
+                "127.0.0.1:0",
+                "--resp",
+                "127.0.0.1:0",
+            ])
+            .args(&self.args)
+            .current_dir(&self.folder)
+            .stdin(Stdio::null());
+        command
+    }
+}
+
+/// A server that has been started and may not be ready yet.
+#[derive(Debug)]
+pub struct Starting {
+    child: Option<Child>,
+    stdout: Option<BufReader<ChildStdout>>,
+    log: PathBuf,
+    began: Instant,
+}
+
+impl Starting {
+    /// Waits for the line that says where it listens.
+    ///
+    /// # Errors
+    /// What it said, when it ended instead.
+    ///
+    /// # Panics
+    /// When that line is not the documented JSON.
+    pub fn ready(mut self) -> Result<Server, Said> {
+        let mut stdout = self.stdout.take().expect("taken once");
+        let mut line = String::new();
+        stdout.read_line(&mut line).expect("a pipe can be read");
+        let ready_after = self.began.elapsed();
+        let mut child = self.child.take().expect("taken once");
+        if line.is_empty() {
+            let code = child.wait().expect("was started").code().unwrap_or(-1);
+            let err = fs::read_to_string(&self.log).unwrap_or_default();
+            return Err(Said { code, out: line, err });
+        }
+        let ready: Value = serde_json::from_str(&line).expect("the first line is JSON");
+        let address = |face: &str| {
+            ready[face]
+                .as_str()
+                .and_then(|a| a.parse().ok())
+                .expect("names its addresses")
+        };
+        let (http, resp) = (address("http"), address("resp"));
+        Ok(Server {
+            child,
+            stdout,
+            log: self.log.clone(),
+            http,
+            resp,
+            ready,
+            ready_after,
+        })
+    }
+
+    /// Kills it where it stands.
+    pub fn kill(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().ok();
+            child.wait().ok();
+        }
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Server {
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Kills it with SIGKILL and waits until it is gone.
+    pub fn kill(mut self) {
+        self.end();
+    }
+
+    /// Asks it to stop with SIGTERM.
+    ///
+    /// # Panics
+    /// When the signal cannot be sent.
+    pub fn terminate(&self) {
+        let sent = Command::new("sh")
+            .arg("-c")
+            .arg(format!("kill -TERM {}", self.pid()))
+            .status();
+        assert!(sent.expect("a shell can be started").success());
+    }
+
+    /// Asks it to stop, waits until it has, and gives its exit code.
+    ///
+    /// # Panics
+    /// When it was not running any more.
+    pub fn stop(mut self) -> i32 {
+        self.terminate();
+        self.wait()
+    }
+
+    /// Waits for its end.
+    pub fn wait(&mut self) -> i32 {
+        // It must not block on a pipe that nobody reads.
+        let mut rest = String::new();
+        let _ = std::io::Read::read_to_string(&mut self.stdout, &mut rest);
+        self.child.wait().expect("was started").code().unwrap_or(-1)
+    }
+
+    /// A connection to its Redis face.
+    ///
+    /// # Panics
+    /// When it does not accept.
+    #[track_caller]
+    pub fn redis(&self) -> Resp {
+        Resp::connect(self.resp).expect("the server accepts")
+    }
+
+    /// One HTTP exchange.
+    ///
+    /// # Panics
+    /// When there is no answer.
+    #[track_caller]
+    pub fn http(&self, method: &str, path: &str, body: &str) -> http::Answer {
+        http::exchange(self.http, method, path, body).expect("the server answers")
+    }
+
+    /// Its address as a URL.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.http)
+    }
+
+    /// Everything it has logged.
+    pub fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    fn end(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            crate::need::say(&format!("log of the server:\n{}", self.log()));
+        }
+        self.end();
+    }
+}

@@ -1,0 +1,316 @@
+//! Killed again and again under load, the server never repeats an id and never loses more than it promises.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use mintage_e2e::need::say;
+use mintage_e2e::random::Random;
+use mintage_e2e::resp::{Reply, Resp, encode};
+use mintage_e2e::server::{Server, Start};
+
+/// Numbers that one crash may lose, unless a sequence says otherwise.
+const MAX_GAP: i64 = 100_000;
+/// Fewer kills than this prove too little.
+const KILLS_MIN: u64 = 200;
+
+/// What one client asks for, over and over.
+struct Load {
+    name: &'static str,
+    command: &'static [&'static str],
+    /// Commands sent before the first reply is read.
+    pipeline: usize,
+    clients: usize,
+}
+
+const BOUNDED: usize = 0;
+const GAP_FREE: usize = 1;
+const LOADS: [Load; 4] = [
+    Load {
+        name: "INCR",
+        command: &["INCR", "orders"],
+        pipeline: 8,
+        clients: 2,
+    },
+    Load {
+        name: "gap-free INCR",
+        command: &["INCR", "invoices"],
+        pipeline: 4,
+        clients: 2,
+    },
+    Load {
+        name: "snowflake",
+        command: &["MINT.SNOWFLAKE", "default", "COUNT", "16"],
+        pipeline: 2,
+        clients: 2,
+    },
+    Load {
+        name: "uuid v7",
+        command: &["MINT.ID", "uuid7", "COUNT", "16"],
+        pipeline: 2,
+        clients: 1,
+    },
+];
+
+/// The server that clients should talk to now.
+struct Target {
+    address: Mutex<(u64, SocketAddr)>,
+    /// Replies received from it.
+    replies: AtomicU64,
+    done: AtomicBool,
+}
+
+/// Ids that one client received, by the generation of the server that gave them.
+type Received = Vec<(u64, String)>;
+
+#[test]
+fn no_kill_repeats_an_id_or_loses_more_than_promised() {
+    let kills: u64 = std::env::var("MINT_TEST_KILLS")
+        .ok()
+        .and_then(|k| k.parse().ok())
+        .unwrap_or(KILLS_MIN);
+    let mut random = Random::announced("kill loop");
+    let folder = tempfile::tempdir().unwrap();
+    let start = Start::in_folder(folder.path());
+    let server = start.ready();
+    let made = server.http("PUT", "/v1/sequences/invoices", r#"{"gap":"none"}"#);
+    assert!(made.status < 300, "{made:?}");
+
+    let target = Target {
+        address: Mutex::new((0, server.resp)),
+        replies: AtomicU64::new(0),
+        done: AtomicBool::new(false),
+    };
+    let mut starts = Vec::new();
+    let mut interrupted = 0;
+    let (server, received): (Server, Vec<(usize, Received)>) = thread::scope(|scope| {
+        let clients: Vec<_> = LOADS
+            .iter()
+            .enumerate()
+            .flat_map(|(at, load)| std::iter::repeat_n((at, load), load.clients))
+            .map(|(at, load)| (at, scope.spawn(|| client(load, &target))))
+            .collect();
+        let mut server = server;
+        // Whatever fails below, the clients must end, or the scope would wait for them.
+        let finish = Finish(&target);
+        for generation in 1..=kills {
+            // Not a time but a number of replies: the moment differs, the load is always there.
+            let enough = 100 + random.below(1500);
+            while target.replies.load(Ordering::Relaxed) < enough {
+                assert!(clients.iter().all(|(_, c)| !c.is_finished()), "a client failed");
+                thread::yield_now();
+            }
+            server.kill();
+            // Now and then the next one is killed while it starts.
+            while random.below(10) == 0 {
+                let starting = start.spawn();
+                for _ in 0..random.below(1000) {
+                    thread::yield_now();
+                }
+                starting.kill();
+                interrupted += 1;
+            }
+            server = start.ready();
+            target.replies.store(0, Ordering::Relaxed);
+            *target.address.lock().unwrap() = (generation, server.resp);
+            starts.push(first_reply(&server));
+        }
+        drop(finish);
+        let received = clients
+            .into_iter()
+            .map(|(at, c)| (at, c.join().unwrap()))
+            .collect();
+        (server, received)
+    });
+    starts.sort();
+    say(&format!(
+        "kill loop: {kills} kills under load, {interrupted} while starting; exec to first good reply: \
+         median {:?}, worst {:?}",
+        starts[starts.len() / 2],
+        starts[starts.len() - 1]
+    ));
+    for (at, load) in LOADS.iter().enumerate() {
+        let ids: Vec<&(u64, String)> = received
+            .iter()
+            .filter(|(a, _)| *a == at)
+            .flat_map(|(_, r)| r)
+            .collect();
+        check_unique(load.name, &ids);
+        if at == BOUNDED || at == GAP_FREE {
+            check_losses(load, &ids, if at == BOUNDED { MAX_GAP } else { 0 });
+        }
+    }
+    assert_eq!(server.stop(), 0);
+    assert!(
+        kills >= KILLS_MIN,
+        "{kills} kills are too few, at least {KILLS_MIN}"
+    );
+}
+
+/// Ends the clients' work.
+struct Finish<'a>(&'a Target);
+
+impl Drop for Finish<'_> {
+    fn drop(&mut self) {
+        self.0.done.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Asks until told to stop, following the server to its next address when it dies.
+fn client(load: &Load, target: &Target) -> Received {
+    let mut received = Vec::new();
+    let request = encode(load.command).repeat(load.pipeline);
+    while !target.done.load(Ordering::Relaxed) {
+        let (generation, address) = *target.address.lock().unwrap();
+        // It may be gone already; the next one is on its way.
+        let Ok(mut connection) = Resp::connect(address) else {
+            thread::yield_now();
+            continue;
+        };
+        while !target.done.load(Ordering::Relaxed) {
+            let answered = exchange(&mut connection, &request, load.pipeline, |reply| {
+                take_ids(load.name, reply, generation, &mut received);
+                target.replies.fetch_add(1, Ordering::Relaxed);
+            });
+            if answered.is_err() {
+                break;
+            }
+        }
+    }
+    received
+}
+
+fn exchange(to: &mut Resp, request: &[u8], replies: usize, mut each: impl FnMut(&Reply)) -> io::Result<()> {
+    to.send(request)?;
+    for _ in 0..replies {
+        each(&to.reply()?);
+    }
+    Ok(())
+}
+
+fn take_ids(name: &str, reply: &Reply, generation: u64, into: &mut Received) {
+    match reply {
+        Reply::Array(ids) => ids.iter().for_each(|id| take_ids(name, id, generation, into)),
+        Reply::Error(text) => panic!("{name}: {text}"),
+        id => into.push((generation, id.text().expect("an id is a number or a text"))),
+    }
+}
+
+/// From starting the program to the first number it gives.
+fn first_reply(server: &Server) -> Duration {
+    let began = std::time::Instant::now();
+    let reply = server.redis().ask(&["INCR", "probe"]).unwrap();
+    assert!(reply.int().is_some(), "{reply:?}");
+    server.ready_after + began.elapsed()
+}
+
+fn check_unique(name: &str, ids: &[&(u64, String)]) {
+    let mut sorted: Vec<&str> = ids.iter().map(|(_, id)| id.as_str()).collect();
+    sorted.sort_unstable();
+    let twice: Vec<&str> = sorted
+        .windows(2)
+        .filter(|w| w[0] == w[1])
+        .map(|w| w[0])
+        .take(5)
+        .collect();
+    assert!(twice.is_empty(), "{name}: repeated {twice:?}");
+    say(&format!("kill loop: {name}: {} ids, no repeat", sorted.len()));
+}
+
+/// Between one server and the next at most `max_gap` numbers are lost, besides those whose replies were on
+/// their way; and numbers never go back.
+fn check_losses(load: &Load, ids: &[&(u64, String)], max_gap: i64) {
+    let mut ends: BTreeMap<u64, (i64, i64)> = BTreeMap::new();
+    for (generation, id) in ids {
+        let n: i64 = id.parse().unwrap();
+        let (low, high) = ends.entry(*generation).or_insert((n, n));
+        (*low, *high) = ((*low).min(n), (*high).max(n));
+    }
+    let in_flight = (load.pipeline * load.clients) as i64;
+    let mut lost: Vec<i64> = Vec::new();
+    for ((before, (_, last)), (after, (first, _))) in ends.iter().zip(ends.iter().skip(1)) {
+        let crashes = (after - before) as i64;
+        let gap = first - last - 1;
+        assert!(
+            gap >= 0,
+            "{}: {first} in generation {after} after {last} in {before}",
+            load.name
+        );
+        assert!(
+            gap <= crashes * (max_gap + in_flight),
+            "{}: lost {gap} in {crashes} crashes",
+            load.name
+        );
+        lost.push(gap);
+    }
+    lost.sort_unstable();
+    say(&format!(
+        "kill loop: {}: numbers lost per kill: median {}, worst {} (allowed {max_gap}, and {in_flight} replies \
+         on their way)",
+        load.name,
+        lost[lost.len() / 2],
+        lost[lost.len() - 1]
+    ));
+}
+
+#[test]
+fn a_name_used_three_times_loses_a_few_numbers_by_a_kill() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = Start::in_folder(folder.path());
+    let server = start.ready();
+    let mut client = server.redis();
+    for n in 1..=3 {
+        assert_eq!(client.ask(&["INCR", "orders"]).unwrap(), Reply::Int(n));
+    }
+    server.kill();
+    let next = start
+        .ready()
+        .redis()
+        .ask(&["INCR", "orders"])
+        .unwrap()
+        .int()
+        .unwrap();
+    assert!((4..=8).contains(&next), "{next}");
+}
+
+#[test]
+fn a_clean_stop_gives_unused_numbers_and_windows_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = Start::in_folder(folder.path());
+    let mut expected = 0;
+    for _ in 0..3 {
+        let server = start.ready();
+        let mut client = server.redis();
+        for _ in 0..500 {
+            expected += 1;
+            assert_eq!(client.ask(&["INCR", "orders"]).unwrap(), Reply::Int(expected));
+        }
+        client.ask(&["MINT.SNOWFLAKE", "default"]).unwrap();
+        assert_eq!(server.stop(), 0);
+    }
+}
+
+#[test]
+fn a_stop_answers_what_was_read_and_then_refuses_connections() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Start::in_folder(folder.path()).ready();
+    let mut client = server.redis();
+    client.send(&encode(&["INCR", "orders"]).repeat(1000)).unwrap();
+    assert_eq!(client.reply().unwrap(), Reply::Int(1));
+    server.terminate();
+    // Every reply that comes is the next number; then the connection ends.
+    let mut last = 1;
+    while let Ok(reply) = client.reply() {
+        last += 1;
+        assert_eq!(reply, Reply::Int(last));
+    }
+    assert_eq!(server.wait(), 0);
+    assert!(Resp::connect(server.resp).is_err());
+    let again = Start::in_folder(folder.path()).ready();
+    assert!(again.redis().ask(&["INCR", "orders"]).unwrap().int() > Some(last));
+}

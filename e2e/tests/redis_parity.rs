@@ -1,0 +1,225 @@
+//! Where a command is Redis's, so is the reply: byte for byte, compared with a stock Redis in the same test.
+#![allow(clippy::unwrap_used)]
+
+use mintage_e2e::need;
+use mintage_e2e::redis::{self, Redis};
+use mintage_e2e::resp::{Reply, encode};
+use mintage_e2e::server::Start;
+
+/// Commands with the same answer on both, in this order.
+const SAME: &[&[&str]] = &[
+    &["PING"],
+    &["PING", "hello"],
+    &["ping"],
+    &["ECHO", "hello world"],
+    &["ECHO"],
+    &["INCR", "k"],
+    &["INCR", "k"],
+    &["INCRBY", "k", "5"],
+    &["GET", "k"],
+    &["SET", "k", "100"],
+    &["GET", "k"],
+    &["INCR", "k"],
+    &["SET", "k", "200", "NX"],
+    &["SET", "k", "200", "XX"],
+    &["SET", "k", "300", "GET"],
+    &["SET", "k", "300", "NX", "XX"],
+    &["SET", "k", "300", "SOMETIMES"],
+    &["SET", "k"],
+    &["SET", "fresh", "5", "XX"],
+    &["SET", "fresh", "5", "NX"],
+    &["INCR", "fresh"],
+    &["GET", "nothing"],
+    &["MGET", "k", "nothing", "fresh"],
+    &["EXISTS", "k", "nothing", "k"],
+    &["TYPE", "k"],
+    &["TYPE", "nothing"],
+    &["DEL", "fresh", "nothing"],
+    &["EXISTS", "fresh"],
+    &["GET", "fresh"],
+    &["DBSIZE"],
+    &["KEYS", "*"],
+    &["KEYS", "z*"],
+    &["SCAN", "0"],
+    &["SCAN", "0", "MATCH", "k*", "COUNT", "100"],
+    &["INCRBY", "k", "abc"],
+    &["INCRBY", "k", "1.5"],
+    &["INCRBY", "k", " 1"],
+    &["INCRBY", "k", "9223372036854775808"],
+    &["INCRBY", "k", ""],
+    &["INCRBY", "k"],
+    &["INCR"],
+    &["INCR", "a", "b"],
+    &["GET"],
+    &["DEL"],
+    &["NOSUCH"],
+    &["NOSUCH", "one", "two"],
+    &["nosuch", "it's"],
+    &["SELECT", "0"],
+    &["SELECT", "99"],
+    &["SELECT", "abc"],
+    &["CLIENT", "SETNAME", "test"],
+    &["CLIENT", "GETNAME"],
+    &["CLIENT", "SETNAME", "a b"],
+    &["CLIENT", "NOSUCH"],
+    &["HELLO", "4"],
+    &["HELLO", "abc"],
+    &["AUTH", "secret"],
+    &["AUTH"],
+    &["SET", "top", "9223372036854775807"],
+    &["GET", "top"],
+    &["INCR", "top"],
+    &["INCRBY", "top", "10"],
+    &["RESET"],
+    &["PING"],
+    &["QUIT"],
+];
+
+#[test]
+fn replies_and_errors_are_redis_own() {
+    if !need::redis() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let real = Redis::start(folder.path());
+    let ours = Start::in_folder(folder.path()).ready();
+    let mut theirs = mintage_e2e::resp::Resp::connect(real.address).unwrap();
+    let mut client = ours.redis();
+    let mut differ = Vec::new();
+    for command in SAME {
+        let (want, got) = (theirs.ask(command).unwrap(), client.ask(command).unwrap());
+        if want != got {
+            differ.push(format!("{command:?}\n  redis {want:?}\n  mint  {got:?}"));
+        }
+    }
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
+#[test]
+fn broken_frames_are_refused_in_redis_own_words() {
+    if !need::redis() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let real = Redis::start(folder.path());
+    let ours = Start::in_folder(folder.path()).ready();
+    for bytes in [
+        &b"*1\r\n$4\r\nPING\r\n"[..],
+        b"PING\r\n",
+        b"PING\n",
+        b"  INCR   spaced  \r\n",
+        b"\r\nPING\r\n",
+        b"*0\r\nPING\r\n",
+        b"*-1\r\nPING\r\n",
+        b"*1\r\n:4\r\nPING\r\n",
+        b"*abc\r\n",
+        b"*1\r\n$abc\r\n",
+        b"*1\r\n$-1\r\n",
+        b"*9999999999\r\n",
+        b"\"unbalanced\r\n",
+        b"SET \"a\" 'b\r\n",
+    ] {
+        let answer = |to| {
+            let mut client = mintage_e2e::resp::Resp::connect(to).unwrap();
+            client.send(bytes).unwrap();
+            client.reply().unwrap()
+        };
+        let shown = String::from_utf8_lossy(bytes).into_owned();
+        assert_eq!(answer(ours.resp), answer(real.address), "{shown:?}");
+    }
+}
+
+#[test]
+fn half_a_frame_waits_for_the_other_half() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Start::in_folder(folder.path()).ready();
+    let mut client = server.redis();
+    let frame = encode(&["INCR", "orders"]).repeat(3);
+    for (sent, byte) in frame.iter().enumerate() {
+        client.send(&[*byte]).unwrap();
+        let whole = (sent + 1) * 3 % frame.len() == 0;
+        if whole {
+            let nth = (sent + 1) * 3 / frame.len();
+            assert_eq!(client.reply().unwrap(), Reply::Int(nth as i64));
+        }
+    }
+}
+
+#[test]
+fn stock_redis_cli_works_as_with_redis() {
+    if !need::redis() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let server = Start::in_folder(folder.path()).ready();
+    let cli = |args: &[&str], input: &[u8]| redis::cli(server.resp, args, input).ok();
+    assert_eq!(cli(&["INCR", "orders"], b""), "1\n");
+    assert_eq!(
+        cli(&[], b"INCR orders\nINCRBY orders 10\nGET orders\nNOSUCH\n")
+            .lines()
+            .take(3)
+            .collect::<Vec<_>>(),
+        ["2", "12", "12"]
+    );
+    let piped = cli(&["--pipe"], &encode(&["INCR", "piped"]).repeat(10_000));
+    assert!(piped.contains("errors: 0, replies: 10000"), "{piped}");
+    assert_eq!(cli(&["GET", "piped"], b""), "10000\n");
+    let hello = cli(&["-3", "HELLO", "3"], b"");
+    assert!(hello.contains("proto") && hello.contains('3'), "{hello}");
+    assert_eq!(cli(&["-3", "INCR", "orders"], b""), "13\n");
+    let refused = redis::cli(server.resp, &["-e", "INCRBY", "orders", "x"], b"");
+    assert_eq!(
+        (refused.code, refused.err.trim()),
+        (1, "ERR value is not an integer or out of range")
+    );
+    assert_eq!(cli(&["MINT.NEXT", "orders", "COUNT", "3"], b""), "14\n15\n16\n");
+}
+
+#[test]
+fn a_set_below_the_mark_is_refused_and_one_above_moves_forward() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Start::in_folder(folder.path()).ready();
+    let mut client = server.redis();
+    assert_eq!(client.ask(&["INCRBY", "k", "13"]).unwrap(), Reply::Int(13));
+    let refused = client.ask(&["SET", "k", "5"]).unwrap();
+    assert_eq!(
+        refused,
+        Reply::Error("ERR mint: k is at 13, SET only moves forward".into())
+    );
+    assert_eq!(
+        client.ask(&["SET", "k", "20"]).unwrap(),
+        Reply::Simple("OK".into())
+    );
+    assert_eq!(client.ask(&["INCR", "k"]).unwrap(), Reply::Int(21));
+    assert_eq!(client.ask(&["DEL", "k"]).unwrap(), Reply::Int(1));
+    // The name continues above its mark.
+    assert!(client.ask(&["INCR", "k"]).unwrap().int() > Some(21));
+}
+
+#[test]
+fn a_contiguous_run_is_never_shared() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Start::in_folder(folder.path()).ready();
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let mut client = server.redis();
+            std::thread::spawn(move || {
+                (0..100)
+                    .map(|_| {
+                        let last = client.ask(&["INCRBY", "runs", "7"]).unwrap().int().unwrap();
+                        last - 6..=last
+                    })
+                    .collect::<Vec<_>>()
+            })
+        })
+        .collect();
+    let mut all: Vec<i64> = threads
+        .into_iter()
+        .flat_map(|t| t.join().unwrap())
+        .flatten()
+        .collect();
+    all.sort_unstable();
+    let len = all.len();
+    all.dedup();
+    assert_eq!((all.len(), len), (2800, 2800));
+}

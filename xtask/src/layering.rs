@@ -1,0 +1,144 @@
+//! Two rules about the shape of the workspace: dependencies point down only, and `unsafe` stays in the files
+//! named here.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::step;
+
+/// What each shipped crate may depend on inside the workspace, lowest first.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("mintage", &[]),
+    ("mintage-ledger", &["mintage"]),
+    ("mintage-server", &["mintage", "mintage-ledger"]),
+    ("mintage-cli", &["mintage", "mintage-ledger", "mintage-server"]),
+    // Not shipped. The end-to-end tests drive the binary; they see core only to run the README's examples.
+    ("mintage-e2e", &["mintage"]),
+    ("xtask", &[]),
+];
+
+/// What core may need when no feature is asked for.
+const CORE_REQUIRES: &[&str] = &["uuid"];
+
+/// The only files that may contain `unsafe`, each for the reason that stands in its first lines.
+const UNSAFE_FILES: &[&str] = &["crates/core/src/time.rs"];
+
+/// Checks the direction of every dependency inside the workspace.
+pub(crate) fn dependencies() -> Result<(), String> {
+    let text =
+        step::output(step::cargo(["metadata", "--format-version=1", "--no-deps"]).env_remove("RUSTFLAGS"))?;
+    let metadata: Value = serde_json::from_str(&text).map_err(|e| format!("cargo metadata: {e}"))?;
+    let packages = metadata["packages"]
+        .as_array()
+        .ok_or("cargo metadata lists no packages")?;
+    let members: BTreeSet<&str> = packages.iter().filter_map(|p| p["name"].as_str()).collect();
+    let mut wrong = Vec::new();
+    for package in packages {
+        let name = package["name"].as_str().unwrap_or_default();
+        let Some((_, allowed)) = MAY_USE.iter().find(|(n, _)| *n == name) else {
+            wrong.push(format!("{name} has no row in xtask/src/layering.rs"));
+            continue;
+        };
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            let on = dependency["name"].as_str().unwrap_or_default();
+            if members.contains(on) && on != name && !allowed.contains(&on) {
+                wrong.push(format!("{name} depends on {on}; dependencies point down only"));
+            }
+            let required = dependency["kind"].is_null() && dependency["optional"] == false;
+            if name == "mintage" && required && !CORE_REQUIRES.contains(&on) {
+                wrong.push(format!(
+                    "core requires {on}; without features it requires only {CORE_REQUIRES:?}"
+                ));
+            }
+        }
+    }
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(wrong.join("\n       "))
+    }
+}
+
+/// Checks that `unsafe` is written only in the files named above, and that each of them still exists.
+pub(crate) fn unsafe_fences() -> Result<(), String> {
+    let root = step::root();
+    let mut wrong = Vec::new();
+    for folder in ["crates", "e2e", "xtask"] {
+        visit(&root.join(folder), &mut |path, text| {
+            let name = path
+                .strip_prefix(&root)
+                .unwrap_or(path)
+                .to_string_lossy()
+                .replace('\\', "/");
+            if !UNSAFE_FILES.contains(&name.as_str()) && text.lines().any(has_unsafe) {
+                wrong.push(format!(
+                    "{name} contains unsafe code and is not on the list in xtask/src/layering.rs"
+                ));
+            }
+        })?;
+    }
+    for name in UNSAFE_FILES {
+        if !root.join(name).is_file() {
+            wrong.push(format!(
+                "{name} is on the list in xtask/src/layering.rs and does not exist"
+            ));
+        }
+    }
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(wrong.join("\n       "))
+    }
+}
+
+/// Whether a line opens an unsafe block, function, trait or implementation.
+fn has_unsafe(line: &str) -> bool {
+    let code = line.split("//").next().unwrap_or_default();
+    ["{", "fn", "impl", "extern", "trait"]
+        .iter()
+        .any(|next| code.contains(&format!("unsafe {next}")))
+        || code.contains("allow(unsafe_code")
+}
+
+fn visit(folder: &Path, each: &mut impl FnMut(&Path, &str)) -> Result<(), String> {
+    let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    for entry in entries {
+        let path = entry.map_err(|e| e.to_string())?.path();
+        if path.is_dir() {
+            visit(&path, each)?;
+        } else if path.extension().is_some_and(|e| e == "rs") && !path.ends_with("xtask/src/layering.rs") {
+            let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+            each(&path, &text);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn dependencies_point_down_only() {
+        super::dependencies().unwrap();
+    }
+
+    #[test]
+    fn unsafe_stays_in_its_fenced_files() {
+        super::unsafe_fences().unwrap();
+    }
+
+    #[test]
+    fn a_line_with_unsafe_code_is_told_from_a_line_that_speaks_of_it() {
+        for (line, is) in [
+            ("    unsafe { *p }", true),
+            ("unsafe impl Send for X {}", true),
+            ("#![allow(unsafe_code)]", true),
+            ("// unsafe { *p }", false),
+            ("let unsafe_count = 1;", false),
+        ] {
+            assert_eq!(super::has_unsafe(line), is, "{line}");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Gets the programs that tests and benchmarks need, where it can: Debian packages as root, Python packages in
+//! a venv under the target folder. What cannot be had is left to each test, which says `skipped: NAME` or,
+//! when `MINT_TEST_REQUIRE` names it, fails.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::step;
+
+/// A program, how to see that it is there, and the Debian package that brings it.
+type Tool = (&'static str, &'static [&'static str], &'static str);
+
+/// What the tests use.
+pub(crate) const TEST_TOOLS: &[Tool] = &[
+    ("redis-server", &["--version"], "redis-server"),
+    ("redis-cli", &["--version"], "redis-tools"),
+    ("curl", &["--version"], "curl"),
+    ("strace", &["--version"], "strace"),
+    ("python3", &["-m", "ensurepip", "--version"], "python3-venv"),
+];
+
+/// What the server benchmark uses besides.
+pub(crate) const BENCH_TOOLS: &[Tool] = &[
+    ("redis-server", &["--version"], "redis-server"),
+    ("redis-benchmark", &["--version"], "redis-tools"),
+    ("nginx", &["-v"], "nginx-light"),
+    ("wrk", &["--help"], "wrk"),
+];
+
+const PYTHON_PACKAGES: &[&str] = &["redis==7.0.1", "hiredis==3.3.0"];
+
+/// Installs the absent ones of `tools`.
+pub(crate) fn debian(tools: &[Tool]) {
+    let absent: Vec<&str> = tools
+        .iter()
+        .filter(|(program, probe, _)| !present(program, probe))
+        .map(|(.., package)| *package)
+        .collect();
+    if absent.is_empty() {
+        return;
+    }
+    if !(step::answers("apt-get", &["--version"]) && step::answers("sh", &["-c", "test $(id -u) = 0"])) {
+        eprintln!("not installed (needs Debian and root): {}", absent.join(" "));
+        return;
+    }
+    let policy = ServicesStayDown::new();
+    let apt = |args: &[&str]| {
+        Command::new("apt-get")
+            .args(["-qq", "-o", "DPkg::Lock::Timeout=120", "-o", "Dpkg::Use-Pty=0"])
+            .args(args)
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .status()
+            .is_ok_and(|status| status.success())
+    };
+    let mut install = vec!["install", "-y", "--no-install-recommends"];
+    install.extend(&absent);
+    eprintln!("+ apt-get {}", install.join(" "));
+    // A package list that is already there may do; a fresh one costs a few seconds.
+    let installed = apt(&install) || (apt(&["update"]) && apt(&install));
+    if !installed {
+        eprintln!(
+            "apt-get could not install {}; their tests will say so",
+            absent.join(" ")
+        );
+    }
+    drop(policy);
+}
+
+/// A venv with the Python clients that the tests drive; `None` where it cannot be made.
+pub(crate) fn python() -> Option<PathBuf> {
+    let venv = step::target_dir().join("test-venv");
+    let python = venv.join("bin/python");
+    let imports = ["-c", "import redis, hiredis"];
+    if step::answers(&python, &imports) {
+        return Some(python);
+    }
+    fs::remove_dir_all(&venv).ok();
+    let made = step::run(Command::new("python3").args(["-m", "venv"]).arg(&venv)).and_then(|()| {
+        step::run(
+            Command::new(&python)
+                .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+                .args(PYTHON_PACKAGES),
+        )
+    });
+    match made {
+        Ok(()) => Some(python),
+        Err(why) => {
+            eprintln!("no Python clients: {why}");
+            None
+        }
+    }
+}
+
+fn present(program: &str, probe: &[&str]) -> bool {
+    // wrk answers --help with 1: that it can be started is enough.
+    if program == "wrk" {
+        return Command::new(program).arg("-v").output().is_ok();
+    }
+    step::answers(program, probe)
+}
+
+/// Keeps Debian from starting the daemons it installs: tests start their own on free ports.
+struct ServicesStayDown {
+    ours: bool,
+}
+
+const POLICY: &str = "/usr/sbin/policy-rc.d";
+
+impl ServicesStayDown {
+    fn new() -> Self {
+        if Path::new(POLICY).exists() {
+            return ServicesStayDown { ours: false };
+        }
+        let ours =
+            fs::write(POLICY, "#!/bin/sh\nexit 101\n").is_ok() && step::answers("chmod", &["755", POLICY]);
+        ServicesStayDown { ours }
+    }
+}
+
+impl Drop for ServicesStayDown {
+    fn drop(&mut self) {
+        if self.ours {
+            fs::remove_file(POLICY).ok();
+        }
+    }
+}

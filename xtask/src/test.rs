@@ -1,0 +1,35 @@
+//! `cargo xtask test` and `cargo xtask e2e`.
+
+use crate::{provision, step};
+
+/// Installs what the tests need where it can, and runs them all.
+pub(crate) fn all() -> Result<(), String> {
+    provision::debian(provision::TEST_TOOLS);
+    // The end-to-end tests last: they take longest and mean least while a unit test fails.
+    step::run(&mut step::cargo([
+        "test",
+        "--workspace",
+        "--exclude",
+        "mintage-e2e",
+    ]))?;
+    end_to_end(&[])?;
+    eprintln!("test: passed");
+    Ok(())
+}
+
+/// Runs the end-to-end tests, or those whose name contains the filter.
+pub(crate) fn e2e(args: &[String]) -> Result<(), String> {
+    provision::debian(provision::TEST_TOOLS);
+    end_to_end(args)
+}
+
+fn end_to_end(args: &[String]) -> Result<(), String> {
+    let mut command = step::cargo(["test", "-p", "mintage-e2e"]);
+    if !args.is_empty() {
+        command.arg("--tests").arg("--").args(args);
+    }
+    if let Some(python) = provision::python() {
+        command.env("MINT_TEST_PYTHON", python);
+    }
+    step::run(&mut command)
+}
