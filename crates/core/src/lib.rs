@@ -7,6 +7,7 @@
 
 extern crate alloc;
 
+mod clock_policy;
 mod entropy;
 #[cfg(feature = "std")]
 mod fork;
@@ -26,13 +27,14 @@ mod tsc;
 mod uuid;
 
 pub use ::uuid::Uuid;
+pub use clock_policy::ClockPolicy;
 pub use entropy::Entropy;
 #[cfg(feature = "std")]
 pub use entropy::{SystemEntropy, fill_random};
 #[cfg(feature = "std")]
 pub use fork::fork_generation;
 pub use inspect::{FieldValue, IdTime, Reading, inspect, inspect_layout};
-pub use layout::{Field, Layout, LayoutBuilder, LayoutError, Parts, Role};
+pub use layout::{Field, Layout, LayoutBuilder, LayoutError, Parts, Role, SequenceStart};
 pub use presets::{PRESETS, Preset, preset};
 pub use sequence::{Base, Run, RunIter, SequenceDef, SequenceError, SequenceOptions};
 pub use snowflake::{MintError, Snowflake, Window};

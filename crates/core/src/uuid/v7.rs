@@ -114,6 +114,7 @@ static LAST: OwnLine = OwnLine(AtomicU64::new(0));
 #[repr(align(128))]
 pub(crate) struct OwnLine(pub(crate) AtomicU64);
 
+#[cfg(feature = "std")]
 const COUNTER_BITS: u32 = 20;
 
 /// Takes `count` places in the process's order and returns the first.
