@@ -188,7 +188,7 @@ async fn a_fault_at_any_system_call_loses_nothing() {
             (1..=*last).flat_map(|n| ["error=EIO", "error=ENOSPC", "signal=KILL"].map(|f| (n, f)))
         {
             // Of the long rows every third point, which still meets every kind of fault at every kind of step.
-            if *last > 10 && (n + fault.len() as u32) % 3 != 0 {
+            if *last > 10 && !(n + fault.len() as u32).is_multiple_of(3) {
                 continue;
             }
             writes += fault_at(call, n, fault).await;
