@@ -268,7 +268,9 @@ impl Engine {
         }
         self.ticks += 1;
         if !self.folder.still_there(&self.inode) {
-            return self.stop("mint.db was moved, removed or replaced under the running process".to_string());
+            return self.stop(
+                "mint.db or LOCK was moved, removed or replaced under the running process".to_string(),
+            );
         }
         match self.apply_claims() {
             Ok(()) => self.checkpoint_when_due(),

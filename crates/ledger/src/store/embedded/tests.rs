@@ -647,22 +647,33 @@ async fn random_work_agrees_with_a_model_through_crashes() {
 }
 
 #[tokio::test]
-async fn a_database_that_moves_away_stops_the_store() {
-    let dir = quick_dir();
-    let store = open(dir.path()).await;
-    put(&store, "k", 0, 1).await.unwrap();
-    tick_now(&store).await;
-    assert!(store.stopped().is_none());
-    fs::rename(dir.path().join("mint.db"), dir.path().join("elsewhere")).unwrap();
-    fs::copy(dir.path().join("elsewhere"), dir.path().join("mint.db")).unwrap();
-    tick_now(&store).await;
-    let error = put(&store, "k", 1, 2).await.unwrap_err();
-    check_error(
-        &error,
-        StoreErrorKind::Stopped,
-        Outcome::NotDone,
-        &["moved, removed or replaced"],
-    );
+async fn a_folder_that_changes_under_the_process_stops_the_store() {
+    type Change = fn(&Path);
+    let changes: [Change; 3] = [
+        |p| {
+            fs::rename(p.join("mint.db"), p.join("elsewhere")).unwrap();
+            fs::copy(p.join("elsewhere"), p.join("mint.db")).unwrap();
+        },
+        |p| fs::remove_file(p.join("LOCK")).unwrap(),
+        |p| fs::remove_dir_all(p).unwrap(),
+    ];
+    for change in changes {
+        let dir = quick_dir();
+        let path = dir.path().join("data");
+        let store = open(&path).await;
+        put(&store, "k", 0, 1).await.unwrap();
+        tick_now(&store).await;
+        assert!(store.stopped().is_none());
+        change(&path);
+        tick_now(&store).await;
+        let error = put(&store, "k", 1, 2).await.unwrap_err();
+        check_error(
+            &error,
+            StoreErrorKind::Stopped,
+            Outcome::NotDone,
+            &["moved, removed or replaced"],
+        );
+    }
 }
 
 #[tokio::test]
