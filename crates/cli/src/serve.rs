@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use mintage_ledger::Class;
 use mintage_server::config::Override;
-use mintage_server::run::{Serving, serve};
+use mintage_server::{Serving, serve};
 use serde_json::{Value, json};
 
 use crate::args::Color;
@@ -113,7 +113,7 @@ fn announce(serving: &Serving, store: &str, out: &mut Out) -> Result<(), Failure
     out.line(concat!("mint ", env!("CARGO_PKG_VERSION"), " serves"))?;
     if let Some(address) = serving.http {
         out.line(format!(
-            "  http   {address:<21}  curl -X POST {}/v1/sequences/orders/next",
+            "  http   {address:<21}  curl -X POST http://{}/v1/sequences/orders/next",
             reachable(address)
         ))?;
     }
