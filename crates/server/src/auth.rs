@@ -47,7 +47,10 @@ impl TokenDigest {
     pub fn from_hex(text: &str) -> Result<Self, String> {
         let bytes = text.as_bytes();
         if bytes.len() != 64 || !bytes.iter().all(u8::is_ascii_hexdigit) {
-            return Err(format!("sha256 has {} characters, it must be 64 hexadecimal digits", bytes.len()));
+            return Err(format!(
+                "sha256 has {} characters, it must be 64 hexadecimal digits",
+                bytes.len()
+            ));
         }
         let mut digest = [0u8; 32];
         for (byte, pair) in digest.iter_mut().zip(bytes.chunks_exact(2)) {
@@ -151,14 +154,20 @@ mod tests {
     #[test]
     fn digests_survive_hexadecimal() {
         let digest = TokenDigest::of(b"");
-        assert_eq!(digest.to_hex(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+        assert_eq!(
+            digest.to_hex(),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+        );
         assert_eq!(TokenDigest::from_hex(&digest.to_hex().to_uppercase()), Ok(digest));
     }
 
     #[test]
     fn a_token_in_place_of_its_digest_is_not_shown() {
         let error = TokenDigest::from_hex("my-secret-token").unwrap_err();
-        assert_eq!(error, "sha256 has 15 characters, it must be 64 hexadecimal digits");
+        assert_eq!(
+            error,
+            "sha256 has 15 characters, it must be 64 hexadecimal digits"
+        );
         assert_eq!(format!("{:?}", TokenDigest::of(b"x")), "***");
     }
 
@@ -170,7 +179,11 @@ mod tests {
 
     #[test]
     fn with_tokens_nobody_is_known_before_showing_one() {
-        let token = Token { name: "a".into(), digest: TokenDigest::of(b"t"), may: vec![] };
+        let token = Token {
+            name: "a".into(),
+            digest: TokenDigest::of(b"t"),
+            may: vec![],
+        };
         assert!(Tokens::new(vec![token]).anonymous().is_none());
     }
 }

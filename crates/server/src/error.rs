@@ -75,6 +75,8 @@ codes! {
     TooMany = "too_many", 409, "ERR", 3, "a configured limit is reached";
     /// A body that is too long.
     BodyTooLarge = "body_too_large", 413, "ERR", 2, "the body is too large";
+    /// A head that is too long.
+    HeaderTooLarge = "header_too_large", 431, "ERR", 2, "the head of the request is too large";
     /// No token where one is needed.
     Unauthenticated = "unauthenticated", 401, "NOAUTH", 3, "authentication is required";
     /// A token that is not known.
@@ -141,7 +143,12 @@ pub struct ServiceError {
 impl ServiceError {
     /// A refusal without a hint.
     pub fn new(code: Code, message: impl Into<Cow<'static, str>>) -> Self {
-        ServiceError { code, message: message.into(), hint: None, retry_after_s: None }
+        ServiceError {
+            code,
+            message: message.into(),
+            hint: None,
+            retry_after_s: None,
+        }
     }
 
     /// The same refusal with a hint.
@@ -175,7 +182,11 @@ mod tests {
     fn rows_stand_at_the_index_of_their_code_and_names_are_unique() {
         for (i, row) in CODES.iter().enumerate() {
             assert_eq!(row.code as usize, i);
-            assert!(CODES.iter().filter(|r| r.name == row.name).count() == 1, "{}", row.name);
+            assert!(
+                CODES.iter().filter(|r| r.name == row.name).count() == 1,
+                "{}",
+                row.name
+            );
         }
     }
 

@@ -37,10 +37,22 @@ pub struct FormatRow {
 
 /// Every format.
 pub static FORMATS: &[FormatRow] = &[
-    FormatRow { name: "uuid", make: Make::Uuid7 },
-    FormatRow { name: "uuid4", make: Make::Uuid4 },
-    FormatRow { name: "uuid7", make: Make::Uuid7 },
-    FormatRow { name: "snowflake", make: Make::Snowflake },
+    FormatRow {
+        name: "uuid",
+        make: Make::Uuid7,
+    },
+    FormatRow {
+        name: "uuid4",
+        make: Make::Uuid4,
+    },
+    FormatRow {
+        name: "uuid7",
+        make: Make::Uuid7,
+    },
+    FormatRow {
+        name: "snowflake",
+        make: Make::Snowflake,
+    },
 ];
 
 /// The format called `name`.
@@ -59,7 +71,9 @@ pub fn format(name: &[u8]) -> Result<&'static FormatRow, ServiceError> {
     }
     let shown = String::from_utf8_lossy(&name[..name.len().min(40)]).into_owned();
     let known: Vec<&str> = FORMATS.iter().map(|row| row.name).collect();
-    let near = known.iter().find(|known| edit_distance(known, &shown.to_lowercase()) == 1);
+    let near = known
+        .iter()
+        .find(|known| edit_distance(known, &shown.to_lowercase()) == 1);
     let hint = match near {
         Some(near) => format!("did you mean {near}? known are {}", known.join(", ")),
         None => format!("known are {}", known.join(", ")),

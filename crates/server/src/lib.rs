@@ -1,1 +1,26 @@
-//! Work in progress.
+//! The mint server: one protocol-free service, and the faces through which clients reach it.
+//!
+//! ```text
+//!   resp  ─┐
+//!   http  ─┼─▶ service ─▶ ledger ─▶ store
+//!   …     ─┘
+//! ```
+//!
+//! **A face imports the service, never the other way round; protocol types stop at their face.** Each core runs
+//! its own single-threaded runtime with its own listeners; threads share the sequences' atomics and nothing
+//! else on the way of a request.
+
+pub mod auth;
+pub mod config;
+pub mod error;
+pub mod formats;
+pub mod http;
+pub mod listen;
+pub mod metrics;
+pub mod render;
+pub mod resp;
+mod run;
+pub mod service;
+pub mod watch;
+
+pub use run::{RunError, Serving, Stop, open_ledger, run, serve, threads};

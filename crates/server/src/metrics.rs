@@ -64,7 +64,8 @@ struct Tally(AtomicU64);
 impl Tally {
     #[inline]
     fn add(&self, n: u64) {
-        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
+        self.0
+            .store(self.0.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
     }
 
     fn get(&self) -> u64 {
@@ -128,14 +129,20 @@ impl Metrics {
     /// Counters for one more thread.
     pub fn thread(&self) -> Arc<ThreadCounters> {
         let counters = Arc::new(ThreadCounters::new());
-        self.threads.lock().expect("no panic while held").push(counters.clone());
+        self.threads
+            .lock()
+            .expect("no panic while held")
+            .push(counters.clone());
         counters
     }
 
     /// Takes a place for one more connection, if fewer than `max` are open; gives it back when dropped.
     pub fn connect(self: &Arc<Self>, face: Face, max: u64) -> Option<OpenConnection> {
         self.connections[face as usize].fetch_add(1, Ordering::AcqRel);
-        let place = OpenConnection { metrics: Arc::clone(self), face };
+        let place = OpenConnection {
+            metrics: Arc::clone(self),
+            face,
+        };
         // Counted first and checked after: two threads cannot both take the last place.
         (self.connections().1 <= max).then_some(place)
     }
@@ -168,7 +175,9 @@ impl Metrics {
 
     fn sum(&self, of: impl Fn(&ThreadCounters) -> &Tally) -> u64 {
         let threads = self.threads.lock().expect("no panic while held");
-        threads.iter().fold(0, |sum, thread| sum.wrapping_add(of(thread).get()))
+        threads
+            .iter()
+            .fold(0, |sum, thread| sum.wrapping_add(of(thread).get()))
     }
 }
 
@@ -192,15 +201,22 @@ pub struct Exposition(String);
 impl Exposition {
     /// Begins a metric: its name, type (`counter`, `gauge`, `histogram`) and words.
     pub fn metric(&mut self, name: &str, kind: &str, help: &str) {
-        self.0.push_str(&format!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
+        self.0
+            .push_str(&format!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
     }
 
     /// One sample. Label values are escaped.
     pub fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
         self.0.push_str(name);
         for (i, (label, text)) in labels.iter().enumerate() {
-            let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-            self.0.push_str(&format!("{}{label}=\"{escaped}\"", if i == 0 { "{" } else { "," }));
+            let escaped = text
+                .replace('\\', "\\\\")
+                .replace('"', "\\\"")
+                .replace('\n', "\\n");
+            self.0.push_str(&format!(
+                "{}{label}=\"{escaped}\"",
+                if i == 0 { "{" } else { "," }
+            ));
         }
         if !labels.is_empty() {
             self.0.push('}');
@@ -225,7 +241,10 @@ mod tests {
         a.ids(IdKind::Sequence, 3);
         b.ids(IdKind::Sequence, 4);
         b.refused(Code::Internal);
-        assert_eq!((metrics.ids(IdKind::Sequence), metrics.ids(IdKind::Uuid4)), (7, 0));
+        assert_eq!(
+            (metrics.ids(IdKind::Sequence), metrics.ids(IdKind::Uuid4)),
+            (7, 0)
+        );
         assert_eq!(metrics.refused(Code::Internal), 1);
     }
 

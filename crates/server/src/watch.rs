@@ -91,17 +91,14 @@ impl Watch {
         self.waiting.get()
     }
 
-    /// Why the connection must end, if it must; otherwise the task is woken when it must.
+    /// Why the connection must end, if it must. The task is woken when that changes.
     #[inline]
     pub fn verdict(&self, cx: &Context<'_>) -> Option<Verdict> {
-        let verdict = self.verdict.get();
-        if verdict.is_none() {
-            let mut waker = self.waker.borrow_mut();
-            if !waker.as_ref().is_some_and(|w| w.will_wake(cx.waker())) {
-                *waker = Some(cx.waker().clone());
-            }
+        let mut waker = self.waker.borrow_mut();
+        if !waker.as_ref().is_some_and(|w| w.will_wake(cx.waker())) {
+            *waker = Some(cx.waker().clone());
         }
-        verdict
+        self.verdict.get()
     }
 
     /// Why the connection must end, without being woken.
@@ -117,7 +114,9 @@ impl Watch {
     }
 
     fn look(&self) {
-        let Some(limit) = self.deadlines.of(self.waiting.get()) else { return };
+        let Some(limit) = self.deadlines.of(self.waiting.get()) else {
+            return;
+        };
         // The tick in which waiting began may be almost over: one more is needed to be sure.
         let ticks = limit.as_millis().div_ceil(TICK.as_millis()) + 1;
         if u128::from(self.now.get().wrapping_sub(self.since.get())) >= ticks {
@@ -184,7 +183,11 @@ impl Watches {
         });
         slots[slot] = Some(watch.clone());
         self.arrived.notify_one();
-        Watched { watches: self.clone(), slot, watch }
+        Watched {
+            watches: self.clone(),
+            slot,
+            watch,
+        }
     }
 
     /// How many connections are watched.
@@ -243,7 +246,12 @@ mod tests {
 
     fn deadlines(ms: u64) -> Deadlines {
         let limit = Some(Duration::from_millis(ms));
-        Deadlines { first_byte: limit, request: None, rest: limit, writing: limit }
+        Deadlines {
+            first_byte: limit,
+            request: None,
+            rest: limit,
+            writing: limit,
+        }
     }
 
     fn ticks_until_judged(watches: &Rc<Watches>, watch: &Watch) -> Option<(u32, Verdict)> {
@@ -278,7 +286,10 @@ mod tests {
         watches.tick();
         watches.tick();
         watch.wait_for(Waiting::Rest);
-        assert_eq!(ticks_until_judged(&watches, &watch).map(|(tick, _)| tick), Some(3));
+        assert_eq!(
+            ticks_until_judged(&watches, &watch).map(|(tick, _)| tick),
+            Some(3)
+        );
     }
 
     #[test]

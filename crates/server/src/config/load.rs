@@ -65,7 +65,10 @@ pub struct Loaded {
 impl Loaded {
     /// Every setting with its value (secrets as `***`) and origin.
     pub fn rows(&self) -> impl Iterator<Item = (&'static Key, String, &Origin)> {
-        keys().iter().zip(&self.origins).map(|(key, origin)| (key, (key.show)(&self.config), origin))
+        keys()
+            .iter()
+            .zip(&self.origins)
+            .map(|(key, origin)| (key, (key.show)(&self.config), origin))
     }
 }
 
@@ -81,7 +84,10 @@ pub struct ConfigError {
 impl ConfigError {
     /// An error without a hint.
     pub fn new(message: impl Into<String>) -> Self {
-        ConfigError { message: message.into(), hint: None }
+        ConfigError {
+            message: message.into(),
+            hint: None,
+        }
     }
 
     /// The same error with a hint.
@@ -105,7 +111,10 @@ impl std::error::Error for ConfigError {}
 /// # Errors
 /// The first source, setting and value that cannot be used; unknown settings with the nearest known one.
 pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
-    let mut loaded = Loaded { config: Config::default(), origins: vec![Origin::Default; keys().len()] };
+    let mut loaded = Loaded {
+        config: Config::default(),
+        origins: vec![Origin::Default; keys().len()],
+    };
     let file = match (&sources.file, &sources.default_file) {
         (Some(path), _) => Some(path),
         (None, Some(path)) if path.exists() => Some(path),
@@ -126,25 +135,40 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
 
 impl Loaded {
     fn read_file(&mut self, path: &Path) -> Result<(), ConfigError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| ConfigError::new(format!("cannot read configuration file {}: {error}", path.display())))?;
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            ConfigError::new(format!(
+                "cannot read configuration file {}: {error}",
+                path.display()
+            ))
+        })?;
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
             let at = error.span().map_or(0, |span| span.start.min(text.len()));
             let line = text.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() + 1;
-            ConfigError::new(format!("{} line {line} is not TOML: {}", path.display(), error.message()))
+            ConfigError::new(format!(
+                "{} line {line} is not TOML: {}",
+                path.display(),
+                error.message()
+            ))
         })?;
         self.read_table(&table, "", path)
     }
 
     fn read_table(&mut self, table: &toml::Table, prefix: &str, file: &Path) -> Result<(), ConfigError> {
         for (name, value) in table {
-            let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+            let path = if prefix.is_empty() {
+                name.clone()
+            } else {
+                format!("{prefix}.{name}")
+            };
             if let Some(index) = find(&path) {
                 self.set(index, Input::Toml(value), Origin::File(file.to_path_buf()))?;
             } else if let (toml::Value::Table(inner), true) = (value, is_section(&path)) {
                 self.read_table(inner, &path, file)?;
             } else if is_section(&path) {
-                return Err(ConfigError::new(format!("{}: {path} is a section, not a setting", file.display())));
+                return Err(ConfigError::new(format!(
+                    "{}: {path} is a section, not a setting",
+                    file.display()
+                )));
             } else {
                 return Err(unknown(&path, &file.display().to_string()));
             }
@@ -155,7 +179,9 @@ impl Loaded {
     /// Sections are joined by two underscores. A name with a section that does not exist is a mistake; other
     /// names (`MINT_SERVER`, the address that commands talk to) belong to other parts of the program.
     fn read_environment(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
-        let Some(rest) = name.strip_prefix("MINT_") else { return Ok(()) };
+        let Some(rest) = name.strip_prefix("MINT_") else {
+            return Ok(());
+        };
         let path = rest.to_lowercase().replace("__", ".");
         match find(&path) {
             Some(index) => self.set(index, Input::Text(value), Origin::Environment(name.to_string())),
@@ -182,7 +208,10 @@ impl Loaded {
 /// Reads a table over the defaults, for tests of the default file.
 #[cfg(test)]
 pub(super) fn from_table(table: &toml::Table) -> Result<Config, ConfigError> {
-    let mut loaded = Loaded { config: Config::default(), origins: vec![Origin::Default; keys().len()] };
+    let mut loaded = Loaded {
+        config: Config::default(),
+        origins: vec![Origin::Default; keys().len()],
+    };
     loaded.read_table(table, "", Path::new("test"))?;
     Ok(loaded.config)
 }
@@ -192,13 +221,19 @@ fn find(path: &str) -> Option<usize> {
 }
 
 fn is_section(path: &str) -> bool {
-    keys().iter().any(|key| key.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
+    keys().iter().any(|key| {
+        key.path
+            .strip_prefix(path)
+            .is_some_and(|rest| rest.starts_with('.'))
+    })
 }
 
 fn unknown(path: &str, source: &str) -> ConfigError {
     let error = ConfigError::new(format!("{source}: there is no setting {path}"));
     match nearest(path) {
-        Some(known) => error.with_hint(format!("did you mean {known}? mint config init prints all settings")),
+        Some(known) => error.with_hint(format!(
+            "did you mean {known}? mint config init prints all settings"
+        )),
         None => error.with_hint("mint config init prints all settings"),
     }
 }
@@ -210,7 +245,11 @@ fn nearest(path: &str) -> Option<&'static str> {
         .iter()
         .map(|key| {
             // The right name in the wrong section is nearer than another name in the right one.
-            let name_only = if last(key.path) == last(path) { 1 } else { usize::MAX };
+            let name_only = if last(key.path) == last(path) {
+                1
+            } else {
+                usize::MAX
+            };
             (edit_distance(key.path, path).min(name_only), key.path)
         })
         .min()
@@ -251,7 +290,9 @@ mod tests {
 
     #[test]
     fn flags_stand_above_environment_above_file_above_defaults() {
-        let (_folder, path) = file("[server.http]\nlisten = \"127.0.0.1:1\"\n[server.resp]\nlisten = \"127.0.0.1:2\"\n[store]\nurl = \"file:a\"\n");
+        let (_folder, path) = file(
+            "[server.http]\nlisten = \"127.0.0.1:1\"\n[server.resp]\nlisten = \"127.0.0.1:2\"\n[store]\nurl = \"file:a\"\n",
+        );
         let sources = Sources {
             default_file: Some(path.clone()),
             environment: vec![
@@ -260,61 +301,145 @@ mod tests {
                 ("MINT_SERVER".into(), "http://elsewhere".into()),
                 ("HOME".into(), "/".into()),
             ],
-            overrides: vec![Override { path: "store.url".into(), value: "memory:".into(), flag: "--store".into() }],
+            overrides: vec![Override {
+                path: "store.url".into(),
+                value: "memory:".into(),
+                flag: "--store".into(),
+            }],
             ..Sources::default()
         };
         let loaded = load(&sources).unwrap();
-        assert_eq!(origin_of(&loaded, "server.http.listen"), ("\"127.0.0.1:1\"".into(), path.display().to_string()));
+        assert_eq!(
+            origin_of(&loaded, "server.http.listen"),
+            ("\"127.0.0.1:1\"".into(), path.display().to_string())
+        );
         assert_eq!(
             origin_of(&loaded, "server.resp.listen"),
-            ("\"127.0.0.1:3\"".into(), "environment MINT_SERVER__RESP__LISTEN".into())
+            (
+                "\"127.0.0.1:3\"".into(),
+                "environment MINT_SERVER__RESP__LISTEN".into()
+            )
         );
-        assert_eq!(origin_of(&loaded, "store.url"), ("\"memory:\"".into(), "flag --store".into()));
-        assert_eq!(origin_of(&loaded, "server.max_count"), ("10000".into(), "default".into()));
+        assert_eq!(
+            origin_of(&loaded, "store.url"),
+            ("\"memory:\"".into(), "flag --store".into())
+        );
+        assert_eq!(
+            origin_of(&loaded, "server.max_count"),
+            ("10000".into(), "default".into())
+        );
     }
 
     #[test]
     fn mistakes_name_their_place_and_the_nearest_setting() {
         for (text, message, hint) in [
-            ("[server.http]\nlissten = \"x\"", "there is no setting server.http.lissten", "did you mean server.http.listen?"),
-            ("[stor]\nurl = \"x\"", "there is no setting stor", "mint config init"),
-            ("[server]\nlisten = \"x\"", "there is no setting server.listen", "did you mean server."),
-            ("[server.http]\nlisten = 5", "server.http.listen: \"5\" is neither ADDRESS:PORT", ""),
+            (
+                "[server.http]\nlissten = \"x\"",
+                "there is no setting server.http.lissten",
+                "did you mean server.http.listen?",
+            ),
+            (
+                "[stor]\nurl = \"x\"",
+                "there is no setting stor",
+                "mint config init",
+            ),
+            (
+                "[server]\nlisten = \"x\"",
+                "there is no setting server.listen",
+                "did you mean server.",
+            ),
+            (
+                "[server.http]\nlisten = 5",
+                "server.http.listen: \"5\" is neither ADDRESS:PORT",
+                "",
+            ),
             ("[server.http]\nlisten = [5]", "expected address, found array", ""),
             ("server = 5", "server is a section", ""),
-            ("[server]\nmax_count = 0", "server.max_count: 0 is out of range: 1 to 1000000", ""),
-            ("[server.resp]\nmax_line = \"1B\"", "\"1B\" is out of range: 256B to 1MiB", ""),
+            (
+                "[server]\nmax_count = 0",
+                "server.max_count: 0 is out of range: 1 to 1000000",
+                "",
+            ),
+            (
+                "[server.resp]\nmax_line = \"1B\"",
+                "\"1B\" is out of range: 256B to 1MiB",
+                "",
+            ),
             ("a = \n", "line 1 is not TOML", ""),
             ("[store]\nurl = \"memory:\"\n[store]\n", "line 3 is not TOML", ""),
         ] {
             let (_folder, path) = file(text);
-            let error = load(&Sources { file: Some(path), ..Sources::default() }).unwrap_err();
+            let error = load(&Sources {
+                file: Some(path),
+                ..Sources::default()
+            })
+            .unwrap_err();
             assert!(error.message.contains(message), "{text:?}: {error}");
-            assert!(error.hint.clone().unwrap_or_default().contains(hint), "{text:?}: {:?}", error.hint);
+            assert!(
+                error.hint.clone().unwrap_or_default().contains(hint),
+                "{text:?}: {:?}",
+                error.hint
+            );
         }
     }
 
     #[test]
     fn a_file_that_was_named_must_exist_and_the_default_one_need_not() {
         let missing = PathBuf::from("/nonexistent/mint.toml");
-        let named = Sources { file: Some(missing.clone()), ..Sources::default() };
-        assert!(load(&named).unwrap_err().message.contains("cannot read configuration file /nonexistent/mint.toml"));
-        assert!(load(&Sources { default_file: Some(missing), ..Sources::default() }).is_ok());
+        let named = Sources {
+            file: Some(missing.clone()),
+            ..Sources::default()
+        };
+        assert!(
+            load(&named)
+                .unwrap_err()
+                .message
+                .contains("cannot read configuration file /nonexistent/mint.toml")
+        );
+        assert!(
+            load(&Sources {
+                default_file: Some(missing),
+                ..Sources::default()
+            })
+            .is_ok()
+        );
     }
 
     #[test]
     fn unknown_variables_and_overrides_are_refused() {
         let environment = vec![("MINT_SERVER__HTTP__LISTE".to_string(), "x".to_string())];
-        let error = load(&Sources { environment, ..Sources::default() }).unwrap_err();
-        assert_eq!(error.message, "MINT_SERVER__HTTP__LISTE: there is no setting server.http.liste");
+        let error = load(&Sources {
+            environment,
+            ..Sources::default()
+        })
+        .unwrap_err();
+        assert_eq!(
+            error.message,
+            "MINT_SERVER__HTTP__LISTE: there is no setting server.http.liste"
+        );
         assert!(error.hint.unwrap().contains("server.http.listen"));
-        let overrides = vec![Override { path: "nope".into(), value: "1".into(), flag: "--nope".into() }];
-        assert!(load(&Sources { overrides, ..Sources::default() }).is_err());
+        let overrides = vec![Override {
+            path: "nope".into(),
+            value: "1".into(),
+            flag: "--nope".into(),
+        }];
+        assert!(
+            load(&Sources {
+                overrides,
+                ..Sources::default()
+            })
+            .is_err()
+        );
     }
 
     #[test]
     fn distances_are_counted_in_single_edits() {
-        for (a, b, distance) in [("", "", 0), ("a", "", 1), ("kitten", "sitting", 3), ("listen", "lissten", 1)] {
+        for (a, b, distance) in [
+            ("", "", 0),
+            ("a", "", 1),
+            ("kitten", "sitting", 3),
+            ("listen", "lissten", 1),
+        ] {
             assert_eq!(edit_distance(a, b), distance);
         }
     }

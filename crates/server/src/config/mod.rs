@@ -9,6 +9,7 @@ mod value;
 
 use std::time::Duration;
 
+pub(crate) use load::edit_distance;
 pub use load::{ConfigError, Loaded, Origin, Override, Sources, load};
 pub use value::{Auto, Bytes, Listen, LogFormat, LogLevel, Off, Setting, StoreUrl};
 
@@ -186,15 +187,23 @@ impl Config {
     /// A listener that others can reach without tokens, unless `insecure` is set.
     pub fn validate(&self) -> Result<Vec<String>, ConfigError> {
         let mut warnings = Vec::new();
-        let faces = [("server.http.listen", "--http", self.http_listen), ("server.resp.listen", "--resp", self.resp_listen)];
+        let faces = [
+            ("server.http.listen", "--http", self.http_listen),
+            ("server.resp.listen", "--resp", self.resp_listen),
+        ];
         let open = faces.iter().filter_map(|(path, flag, listen)| {
-            listen.0.filter(|address| !address.ip().is_loopback()).map(|address| (path, flag, address))
+            listen
+                .0
+                .filter(|address| !address.ip().is_loopback())
+                .map(|address| (path, flag, address))
         });
         for (path, flag, address) in open {
             if !self.tokens.is_empty() {
                 warnings.push(format!("{path} = {address} has no TLS: tokens travel in clear"));
             } else if self.insecure {
-                warnings.push(format!("{path} = {address} is open: anybody who reaches it can take and drop numbers"));
+                warnings.push(format!(
+                    "{path} = {address} is open: anybody who reaches it can take and drop numbers"
+                ));
             } else {
                 return Err(ConfigError::new(format!(
                     "{path} ({flag}) = {address} is reachable by others, and no tokens are configured"
@@ -203,10 +212,14 @@ impl Config {
             }
         }
         if self.http_listen.0.is_none() && self.resp_listen.0.is_none() {
-            return Err(ConfigError::new("server.http.listen and server.resp.listen are both off: there is nothing to serve"));
+            return Err(ConfigError::new(
+                "server.http.listen and server.resp.listen are both off: there is nothing to serve",
+            ));
         }
         if self.resp_max_line > self.resp_max_request || self.resp_max_argument > self.resp_max_request {
-            return Err(ConfigError::new("server.resp.max_line and max_argument must not exceed server.resp.max_request"));
+            return Err(ConfigError::new(
+                "server.resp.max_line and max_argument must not exceed server.resp.max_request",
+            ));
         }
         Ok(warnings)
     }
@@ -225,17 +238,31 @@ pub fn default_file() -> String {
             text.push_str(&format!("\n[{group}]\n"));
             section = group;
         }
-        let range = key.range.as_ref().map(|(low, high)| format!(" {low} to {high}.")).unwrap_or_default();
-        text.push_str(&format!("\n# {}{range}\n# {name} = {}\n", key.doc, (key.show)(&Config::default())));
+        let range = key
+            .range
+            .as_ref()
+            .map(|(low, high)| format!(" {low} to {high}."))
+            .unwrap_or_default();
+        text.push_str(&format!(
+            "\n# {}{range}\n# {name} = {}\n",
+            key.doc,
+            (key.show)(&Config::default())
+        ));
     }
     text
 }
 
 /// The reference page: a Markdown table of every setting.
 pub fn reference() -> String {
-    let mut text = String::from("| setting | environment | type | default | range | meaning |\n| --- | --- | --- | --- | --- | --- |\n");
+    let mut text = String::from(
+        "| setting | environment | type | default | range | meaning |\n| --- | --- | --- | --- | --- | --- |\n",
+    );
     for key in keys() {
-        let range = key.range.as_ref().map(|(low, high)| format!("{low} to {high}")).unwrap_or_default();
+        let range = key
+            .range
+            .as_ref()
+            .map(|(low, high)| format!("{low} to {high}"))
+            .unwrap_or_default();
         text.push_str(&format!(
             "| `{}` | `{}` | {} | `{}` | {range} | {} |\n",
             key.path,
@@ -262,22 +289,38 @@ mod tests {
         let uncommented: String = default_file()
             .lines()
             .map(|line| match line.strip_prefix("# ") {
-                Some(rest) if rest.split_once(" = ").is_some_and(|(name, _)| !name.contains(' ')) => format!("{rest}\n"),
+                Some(rest)
+                    if rest
+                        .split_once(" = ")
+                        .is_some_and(|(name, _)| !name.contains(' ')) =>
+                {
+                    format!("{rest}\n")
+                }
                 _ => format!("{line}\n"),
             })
             .collect();
         let table: toml::Table = uncommented.parse().expect("the file is TOML");
         let loaded = load::from_table(&table).expect("every line is a setting");
         assert_eq!(loaded, Config::default());
-        assert_eq!(uncommented.matches(" = ").count(), keys().len() + 3, "the tokens' words hold three more");
+        assert_eq!(
+            uncommented.matches(" = ").count(),
+            keys().len() + 3,
+            "the tokens' words hold three more"
+        );
     }
 
     #[test]
     fn the_environment_has_the_fixed_names() {
         let name = |path: &str| keys().iter().find(|k| k.path == path).map(Key::environment);
         assert_eq!(name("store.url").as_deref(), Some("MINT_STORE__URL"));
-        assert_eq!(name("server.http.listen").as_deref(), Some("MINT_SERVER__HTTP__LISTEN"));
-        assert_eq!(name("server.resp.listen").as_deref(), Some("MINT_SERVER__RESP__LISTEN"));
+        assert_eq!(
+            name("server.http.listen").as_deref(),
+            Some("MINT_SERVER__HTTP__LISTEN")
+        );
+        assert_eq!(
+            name("server.resp.listen").as_deref(),
+            Some("MINT_SERVER__RESP__LISTEN")
+        );
         assert_eq!(name("insecure").as_deref(), Some("MINT_INSECURE"));
     }
 
@@ -296,20 +339,42 @@ mod tests {
     #[test]
     fn addresses_that_others_reach_need_tokens_or_insecure() {
         let open = Listen(Some("0.0.0.0:7600".parse().unwrap()));
-        let config = Config { http_listen: open, ..Config::default() };
+        let config = Config {
+            http_listen: open,
+            ..Config::default()
+        };
         let error = config.validate().unwrap_err();
-        assert!(error.message.contains("server.http.listen (--http) = 0.0.0.0:7600"), "{error}");
+        assert!(
+            error
+                .message
+                .contains("server.http.listen (--http) = 0.0.0.0:7600"),
+            "{error}"
+        );
         assert!(error.hint.unwrap().contains("--insecure"));
-        let insecure = Config { insecure: true, ..config.clone() };
+        let insecure = Config {
+            insecure: true,
+            ..config.clone()
+        };
         assert!(insecure.validate().unwrap()[0].contains("is open"));
-        let token = Token { name: "a".into(), digest: crate::auth::TokenDigest::of(b"t"), may: vec![] };
-        let with_token = Config { tokens: vec![token], ..config };
+        let token = Token {
+            name: "a".into(),
+            digest: crate::auth::TokenDigest::of(b"t"),
+            may: vec![],
+        };
+        let with_token = Config {
+            tokens: vec![token],
+            ..config
+        };
         assert!(with_token.validate().unwrap()[0].contains("in clear"));
     }
 
     #[test]
     fn a_server_without_faces_is_refused() {
-        let config = Config { http_listen: Listen(None), resp_listen: Listen(None), ..Config::default() };
+        let config = Config {
+            http_listen: Listen(None),
+            resp_listen: Listen(None),
+            ..Config::default()
+        };
         assert!(config.validate().is_err());
     }
 }

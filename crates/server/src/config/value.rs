@@ -99,7 +99,9 @@ impl StoreUrl {
     /// assert_eq!(StoreUrl("file:./mint-data".into()).redacted(), "file:./mint-data");
     /// ```
     pub fn redacted(&self) -> String {
-        let Some((scheme, rest)) = self.0.split_once("://") else { return self.0.clone() };
+        let Some((scheme, rest)) = self.0.split_once("://") else {
+            return self.0.clone();
+        };
         let authority_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         match rest[..authority_end].rfind('@') {
             Some(at) => match rest[..at].find(':') {
@@ -151,7 +153,8 @@ impl Setting for u64 {
     const KIND: &'static str = "number";
 
     fn parse(text: &str) -> Result<Self, String> {
-        text.parse().map_err(|_| format!("{text:?} is not a whole number"))
+        text.parse()
+            .map_err(|_| format!("{text:?} is not a whole number"))
     }
 
     fn show(&self) -> String {
@@ -172,10 +175,19 @@ impl Setting for Bytes {
             "B" => 1,
             "KiB" => 1024,
             "MiB" => 1024 * 1024,
-            _ => return Err(format!("{text:?} is not a size such as \"512B\", \"64KiB\" or \"1MiB\"")),
+            _ => {
+                return Err(format!(
+                    "{text:?} is not a size such as \"512B\", \"64KiB\" or \"1MiB\""
+                ));
+            }
         };
-        let number: usize = number.parse().map_err(|_| format!("{text:?} does not begin with a whole number"))?;
-        number.checked_mul(unit_bytes).map(Bytes).ok_or_else(|| format!("{text:?} is too large"))
+        let number: usize = number
+            .parse()
+            .map_err(|_| format!("{text:?} does not begin with a whole number"))?;
+        number
+            .checked_mul(unit_bytes)
+            .map(Bytes)
+            .ok_or_else(|| format!("{text:?} is too large"))
     }
 
     fn show(&self) -> String {
@@ -202,10 +214,19 @@ impl Setting for Duration {
             "m" => 60_000,
             "h" => 3_600_000,
             "d" => 86_400_000,
-            _ => return Err(format!("{text:?} is not a duration such as \"500ms\", \"5s\", \"10m\" or \"1h\"")),
+            _ => {
+                return Err(format!(
+                    "{text:?} is not a duration such as \"500ms\", \"5s\", \"10m\" or \"1h\""
+                ));
+            }
         };
-        let number: u64 = number.parse().map_err(|_| format!("{text:?} does not begin with a whole number"))?;
-        number.checked_mul(unit_ms).map(Duration::from_millis).ok_or_else(|| format!("{text:?} is too long"))
+        let number: u64 = number
+            .parse()
+            .map_err(|_| format!("{text:?} does not begin with a whole number"))?;
+        number
+            .checked_mul(unit_ms)
+            .map(Duration::from_millis)
+            .ok_or_else(|| format!("{text:?} is too long"))
     }
 
     fn show(&self) -> String {
@@ -225,7 +246,11 @@ impl<T: Setting> Setting for Auto<T> {
     const KIND: &'static str = T::KIND;
 
     fn parse(text: &str) -> Result<Self, String> {
-        if text == "auto" { Ok(Auto(None)) } else { T::parse(text).map(|v| Auto(Some(v))).map_err(or("auto")) }
+        if text == "auto" {
+            Ok(Auto(None))
+        } else {
+            T::parse(text).map(|v| Auto(Some(v))).map_err(or("auto"))
+        }
     }
 
     fn show(&self) -> String {
@@ -245,7 +270,11 @@ impl<T: Setting> Setting for Off<T> {
     const KIND: &'static str = T::KIND;
 
     fn parse(text: &str) -> Result<Self, String> {
-        if text == "off" { Ok(Off(None)) } else { T::parse(text).map(|v| Off(Some(v))).map_err(or("off")) }
+        if text == "off" {
+            Ok(Off(None))
+        } else {
+            T::parse(text).map(|v| Off(Some(v))).map_err(or("off"))
+        }
     }
 
     fn show(&self) -> String {
@@ -272,14 +301,19 @@ impl Setting for Listen {
             Some(port) => format!("127.0.0.1:{port}"),
             None => text.to_string(),
         };
-        numeric
-            .parse()
-            .map(|address| Listen(Some(address)))
-            .map_err(|_| format!("{text:?} is neither ADDRESS:PORT, such as \"127.0.0.1:7600\" or \"[::1]:7600\", nor \"off\""))
+        numeric.parse().map(|address| Listen(Some(address))).map_err(|_| {
+            format!(
+                "{text:?} is neither ADDRESS:PORT, such as \"127.0.0.1:7600\" or \"[::1]:7600\", nor \"off\""
+            )
+        })
     }
 
     fn show(&self) -> String {
-        quoted(&self.0.map_or_else(|| "off".to_string(), |address| address.to_string()))
+        quoted(
+            &self
+                .0
+                .map_or_else(|| "off".to_string(), |address| address.to_string()),
+        )
     }
 }
 
@@ -290,7 +324,9 @@ impl Setting for StoreUrl {
         if text.contains(':') {
             Ok(StoreUrl(text.to_string()))
         } else {
-            Err(format!("{text:?} is not a store URL such as \"file:./mint-data\" or \"memory:\""))
+            Err(format!(
+                "{text:?} is not a store URL such as \"file:./mint-data\" or \"memory:\""
+            ))
         }
     }
 
@@ -327,17 +363,27 @@ impl Setting for Vec<String> {
     const KIND: &'static str = "list of texts";
 
     fn parse(text: &str) -> Result<Self, String> {
-        Ok(text.split(',').map(str::trim).filter(|t| !t.is_empty()).map(str::to_string).collect())
+        Ok(text
+            .split(',')
+            .map(str::trim)
+            .filter(|t| !t.is_empty())
+            .map(str::to_string)
+            .collect())
     }
 
     fn from_toml(value: &toml::Value) -> Result<Self, String> {
         let wrong = || format!("expected {}, found {}", Self::KIND, value.type_str());
         let list = value.as_array().ok_or_else(wrong)?;
-        list.iter().map(|item| item.as_str().map(str::to_string).ok_or_else(wrong)).collect()
+        list.iter()
+            .map(|item| item.as_str().map(str::to_string).ok_or_else(wrong))
+            .collect()
     }
 
     fn show(&self) -> String {
-        format!("[{}]", self.iter().map(|t| quoted(t)).collect::<Vec<_>>().join(", "))
+        format!(
+            "[{}]",
+            self.iter().map(|t| quoted(t)).collect::<Vec<_>>().join(", ")
+        )
     }
 }
 
@@ -363,15 +409,25 @@ impl Setting for Vec<Token> {
     }
 
     fn from_toml(value: &toml::Value) -> Result<Self, String> {
-        let list = value.as_array().ok_or_else(|| format!("expected {}, found {}", Self::KIND, value.type_str()))?;
+        let list = value
+            .as_array()
+            .ok_or_else(|| format!("expected {}, found {}", Self::KIND, value.type_str()))?;
         let mut tokens: Vec<Token> = Vec::new();
         for (i, item) in list.iter().enumerate() {
-            let entry: TokenEntry = item.clone().try_into().map_err(|e| format!("token {}: {}", i + 1, e.message()))?;
+            let entry: TokenEntry = item
+                .clone()
+                .try_into()
+                .map_err(|e| format!("token {}: {}", i + 1, e.message()))?;
             if tokens.iter().any(|t| t.name == entry.name) {
                 return Err(format!("token {}: the name {:?} stands twice", i + 1, entry.name));
             }
-            let digest = TokenDigest::from_hex(&entry.sha256).map_err(|e| format!("token {:?}: {e}", entry.name))?;
-            tokens.push(Token { name: entry.name, digest, may: entry.may });
+            let digest =
+                TokenDigest::from_hex(&entry.sha256).map_err(|e| format!("token {:?}: {e}", entry.name))?;
+            tokens.push(Token {
+                name: entry.name,
+                digest,
+                may: entry.may,
+            });
         }
         Ok(tokens)
     }
@@ -379,7 +435,11 @@ impl Setting for Vec<Token> {
     fn show(&self) -> String {
         let show = |t: &Token| {
             let may: Vec<String> = t.may.iter().map(|r| quoted(r.as_str())).collect();
-            format!("{{ name = {}, sha256 = \"***\", may = [{}] }}", quoted(&t.name), may.join(", "))
+            format!(
+                "{{ name = {}, sha256 = \"***\", may = [{}] }}",
+                quoted(&t.name),
+                may.join(", ")
+            )
         };
         format!("[{}]", self.iter().map(show).collect::<Vec<_>>().join(", "))
     }
@@ -390,14 +450,23 @@ fn or(word: &'static str) -> impl Fn(String) -> String {
 }
 
 fn named<T: Copy>(text: &str, names: &[(&'static str, T)]) -> Result<T, String> {
-    names.iter().find(|(name, _)| *name == text).map(|(_, value)| *value).ok_or_else(|| {
-        let all: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
-        format!("{text:?} is none of {}", all.join(", "))
-    })
+    names
+        .iter()
+        .find(|(name, _)| *name == text)
+        .map(|(_, value)| *value)
+        .ok_or_else(|| {
+            let all: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+            format!("{text:?} is none of {}", all.join(", "))
+        })
 }
 
 fn show_named<T: Copy + PartialEq>(value: T, names: &[(&'static str, T)]) -> String {
-    quoted(names.iter().find(|(_, v)| *v == value).map_or("", |(name, _)| name))
+    quoted(
+        names
+            .iter()
+            .find(|(_, v)| *v == value)
+            .map_or("", |(name, _)| name),
+    )
 }
 
 /// A text as a TOML basic string.
@@ -412,8 +481,8 @@ fn split_unit(text: &str) -> (&str, &str) {
 
 fn show_bytes(bytes: usize) -> String {
     match bytes {
-        b if b > 0 && b % (1024 * 1024) == 0 => format!("{}MiB", b / (1024 * 1024)),
-        b if b > 0 && b % 1024 == 0 => format!("{}KiB", b / 1024),
+        b if b > 0 && b.is_multiple_of(1024 * 1024) => format!("{}MiB", b / (1024 * 1024)),
+        b if b > 0 && b.is_multiple_of(1024) => format!("{}KiB", b / 1024),
         b => format!("{b}B"),
     }
 }
@@ -421,7 +490,7 @@ fn show_bytes(bytes: usize) -> String {
 fn show_ms(ms: u64) -> String {
     for (unit, unit_ms) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)] {
         // Ninety seconds read better than a minute and a half; a minute reads better than sixty seconds.
-        if ms > 0 && ms % unit_ms == 0 {
+        if ms > 0 && ms.is_multiple_of(unit_ms) {
             return format!("{}{unit}", ms / unit_ms);
         }
     }
@@ -486,9 +555,15 @@ mod tests {
             &text,
             "[{ name = \"web\", sha256 = \"***\", may = [\"allocate\", \"admin\"] }]",
         );
-        check_refused::<Vec<Token>>("[{name = \"web\", sha256 = \"ab\", may = []}]", "64 hexadecimal digits");
+        check_refused::<Vec<Token>>(
+            "[{name = \"web\", sha256 = \"ab\", may = []}]",
+            "64 hexadecimal digits",
+        );
         check_refused::<Vec<Token>>("[{name = \"web\"}]", "missing field");
         check_refused::<Vec<Token>>("[", "not a TOML array");
-        check_refused::<Vec<Token>>(&format!("[{}, {}]", &text[1..text.len() - 1], &text[1..text.len() - 1]), "twice");
+        check_refused::<Vec<Token>>(
+            &format!("[{}, {}]", &text[1..text.len() - 1], &text[1..text.len() - 1]),
+            "twice",
+        );
     }
 }

@@ -53,8 +53,11 @@ pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, worker: Rc<Worker
         unauthenticated,
     };
     let known = limits(config.resp_max_arguments, config.resp_max_argument.0, false);
-    let unknown =
-        limits(config.resp_unauthenticated_arguments, config.resp_unauthenticated_argument.0, true);
+    let unknown = limits(
+        config.resp_unauthenticated_arguments,
+        config.resp_unauthenticated_argument.0,
+        true,
+    );
     let mut connection = Connection {
         stream,
         session: Session {
@@ -108,9 +111,9 @@ impl Connection {
                 Ok(input) => input,
                 Err(end) => return end,
             };
-            self.watch.wait_for(Waiting::Nothing);
+            *self.reply.buffer() = self.worker.borrow_output();
             let executed = self.execute(&buffer[..filled]).await;
-            self.worker.return_buffer(buffer);
+            self.worker.return_input(buffer);
             let flow = match executed {
                 Ok(flow) => flow,
                 Err(end) => return end,
@@ -121,6 +124,7 @@ impl Connection {
             if let Err(end) = self.flush().await {
                 return end;
             }
+            self.worker.return_output(std::mem::take(self.reply.buffer()));
             if flow == Next::Close {
                 return End::Server;
             }
@@ -139,18 +143,18 @@ impl Connection {
             if self.watch.verdict(cx).is_some() {
                 return Poll::Ready(Err(End::Server));
             }
-            let mut buffer = self.worker.borrow_buffer(self.input_max);
+            let mut buffer = self.worker.borrow_input(self.input_max);
             let mut window = ReadBuf::new(&mut buffer[rest..]);
             let read = match Pin::new(&mut self.stream).poll_read(cx, &mut window) {
                 Poll::Ready(Ok(())) => window.filled().len(),
                 Poll::Ready(Err(_)) => 0,
                 Poll::Pending => {
-                    self.worker.return_buffer(buffer);
+                    self.worker.return_input(buffer);
                     return Poll::Pending;
                 }
             };
             if read == 0 {
-                self.worker.return_buffer(buffer);
+                self.worker.return_input(buffer);
                 return Poll::Ready(Err(End::Client));
             }
             buffer[..rest].copy_from_slice(&self.unfinished);
@@ -165,9 +169,14 @@ impl Connection {
         let mut at = 0;
         while at < input.len() {
             let rest = &input[at..];
-            let limits = if self.session.identity.is_some() { &self.known } else { &self.unknown };
+            let limits = if self.session.identity.is_some() {
+                &self.known
+            } else {
+                &self.unknown
+            };
             match self.parser.parse(rest, limits) {
                 Ok(Step::Request { len }) => {
+                    self.watch.wait_for(Waiting::Nothing);
                     let (served, flow) = self.execute_one(rest, len);
                     self.worker.counters().requests(Face::Resp, served);
                     at += len * served as usize;
@@ -192,7 +201,6 @@ impl Connection {
             }
             if self.reply.bytes().len() >= self.output_max {
                 self.flush().await?;
-                self.watch.wait_for(Waiting::Nothing);
             }
         }
         Ok(Next::Read)
@@ -225,16 +233,15 @@ impl Connection {
 
     /// Sends the answers, waiting for the client where it does not keep up.
     async fn flush(&mut self) -> Result<(), End> {
+        if self.reply.bytes().is_empty() {
+            return Ok(());
+        }
         let mut sent = 0;
         let outcome = poll_fn(|cx| {
             while sent < self.reply.bytes().len() {
                 match Pin::new(&mut self.stream).poll_write(cx, &self.reply.bytes()[sent..]) {
                     Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(Err(End::Client)),
-                    Poll::Ready(Ok(written)) => {
-                        sent += written;
-                        // Progress: the client reads, if slowly.
-                        self.watch.wait_for(Waiting::Nothing);
-                    }
+                    Poll::Ready(Ok(written)) => sent += written,
                     Poll::Pending => {
                         self.watch.wait_for(Waiting::Writing);
                         // A stop lets answers out; lateness and a stop at once do not.
@@ -248,11 +255,8 @@ impl Connection {
             Poll::Ready(Ok(()))
         })
         .await;
-        let buffer = self.reply.buffer();
-        buffer.clear();
-        if buffer.capacity() > KEPT_OUTPUT_BYTES {
-            buffer.shrink_to(KEPT_OUTPUT_BYTES);
-        }
+        self.watch.wait_for(Waiting::Nothing);
+        self.reply.buffer().clear();
         outcome
     }
 
@@ -299,9 +303,6 @@ async fn yield_once() {
     .await;
 }
 
-/// A connection keeps an answer buffer of at most this size between rounds.
-const KEPT_OUTPUT_BYTES: usize = 16 * 1024;
-
 /// How much of what a client still sends is read before its connection is closed.
 const LINGER_BYTES_MAX: usize = 64 * 1024;
 
@@ -311,7 +312,13 @@ mod tests {
 
     #[test]
     fn runs_of_identical_requests_are_counted() {
-        for (bytes, len, run) in [("ab", 2, 1), ("ababab", 2, 3), ("ababa", 2, 2), ("abac", 2, 1), ("aXa", 1, 1)] {
+        for (bytes, len, run) in [
+            ("ab", 2, 1),
+            ("ababab", 2, 3),
+            ("ababa", 2, 2),
+            ("abac", 2, 1),
+            ("aXa", 1, 1),
+        ] {
             assert_eq!(run_length(bytes.as_bytes(), len), run, "{bytes}");
         }
     }

@@ -77,7 +77,11 @@ impl fmt::Display for FrameError {
             FrameError::UnauthenticatedMultibulk => "unauthenticated multibulk length",
             FrameError::UnauthenticatedBulk => "unauthenticated bulk length",
             FrameError::ExpectedBulk(found) => {
-                let shown = if found.is_ascii_graphic() { *found as char } else { '?' };
+                let shown = if found.is_ascii_graphic() {
+                    *found as char
+                } else {
+                    '?'
+                };
                 return write!(f, "expected '$', got '{shown}'");
             }
             FrameError::MissingTerminator => "bulk string does not end in CR LF",
@@ -105,6 +109,11 @@ impl<'a> Args<'a> {
         self.ranges.len()
     }
 
+    /// Whether there is none; a request always has one.
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
     /// Argument `i`; 0 is the command's name.
     pub fn get(&self, i: usize) -> Option<&'a [u8]> {
         let range = self.ranges.get(i)?;
@@ -120,7 +129,8 @@ impl<'a> Args<'a> {
     pub fn from(&self, first: usize) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let bytes = self.bytes;
         let rest = self.ranges.get(first..).unwrap_or_default();
-        rest.iter().map(move |range| &bytes[range.start as usize..range.end as usize])
+        rest.iter()
+            .map(move |range| &bytes[range.start as usize..range.end as usize])
     }
 }
 
@@ -149,12 +159,16 @@ impl Parser {
 
     /// The arguments of the request that [`Parser::parse`] found in `buffer` last.
     pub fn args<'a>(&'a self, buffer: &'a [u8]) -> Args<'a> {
-        Args { bytes: if self.inline { &self.unquoted } else { buffer }, ranges: &self.ranges }
+        Args {
+            bytes: if self.inline { &self.unquoted } else { buffer },
+            ranges: &self.ranges,
+        }
     }
 
     fn parse_array(&mut self, buffer: &[u8], limits: &FrameLimits) -> Result<Step, FrameError> {
         self.inline = false;
-        let Some((line, mut at)) = length_line(buffer, 1, limits.line_bytes, FrameError::MultibulkLine)? else {
+        let Some((line, mut at)) = length_line(buffer, 1, limits.line_bytes, FrameError::MultibulkLine)?
+        else {
             return Ok(Step::Incomplete);
         };
         let count = strict_integer(line).ok_or(FrameError::MultibulkLength)?;
@@ -174,7 +188,8 @@ impl Parser {
                 Some(b'$') => {}
                 Some(other) => return Err(FrameError::ExpectedBulk(*other)),
             }
-            let Some((line, start)) = length_line(buffer, at + 1, limits.line_bytes, FrameError::BulkLine)? else {
+            let Some((line, start)) = length_line(buffer, at + 1, limits.line_bytes, FrameError::BulkLine)?
+            else {
                 return Ok(Step::Incomplete);
             };
             let length = strict_integer(line).and_then(|n| usize::try_from(n).ok());
@@ -203,10 +218,16 @@ impl Parser {
         self.unquoted.clear();
         let window = &buffer[..buffer.len().min(limits.line_bytes)];
         let Some(newline) = memchr::memchr(b'\n', window) else {
-            return if buffer.len() >= limits.line_bytes { Err(FrameError::InlineLine) } else { Ok(Step::Incomplete) };
+            return if buffer.len() >= limits.line_bytes {
+                Err(FrameError::InlineLine)
+            } else {
+                Ok(Step::Incomplete)
+            };
         };
         let len = newline + 1;
-        let line = buffer[..newline].strip_suffix(b"\r").unwrap_or(&buffer[..newline]);
+        let line = buffer[..newline]
+            .strip_suffix(b"\r")
+            .unwrap_or(&buffer[..newline]);
         let mut rest = line;
         while let Some(after) = self.unquote_word(rest)? {
             rest = after;
@@ -217,7 +238,11 @@ impl Parser {
                     FrameError::MultibulkLength
                 });
             }
-            if self.ranges.last().is_some_and(|r| r.len() > limits.argument_bytes) {
+            if self
+                .ranges
+                .last()
+                .is_some_and(|r| r.len() > limits.argument_bytes)
+            {
                 return Err(if limits.unauthenticated {
                     FrameError::UnauthenticatedBulk
                 } else {
@@ -225,12 +250,18 @@ impl Parser {
                 });
             }
         }
-        if self.ranges.is_empty() { Ok(Step::Nothing { len }) } else { Ok(Step::Request { len }) }
+        if self.ranges.is_empty() {
+            Ok(Step::Nothing { len })
+        } else {
+            Ok(Step::Request { len })
+        }
     }
 
     /// Takes one word of an inline request; answers what follows it, or `None` at the end of the line.
     fn unquote_word<'l>(&mut self, line: &'l [u8]) -> Result<Option<&'l [u8]>, FrameError> {
-        let Some(first) = line.iter().position(|b| !is_space(*b)) else { return Ok(None) };
+        let Some(first) = line.iter().position(|b| !is_space(*b)) else {
+            return Ok(None);
+        };
         let start = self.unquoted.len() as u32;
         let mut rest = &line[first..];
         loop {
@@ -255,7 +286,9 @@ impl Parser {
             rest = match rest {
                 [] => return Err(FrameError::Quotes),
                 [b'"', after @ ..] => return closing_quote(after),
-                [b'\\', b'x', high, low, after @ ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
+                [b'\\', b'x', high, low, after @ ..]
+                    if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
+                {
                     self.unquoted.push(hex_digit(*high) << 4 | hex_digit(*low));
                     after
                 }
@@ -324,7 +357,11 @@ pub fn strict_integer(text: &[u8]) -> Option<i64> {
         // 19 digits stay below 10^19 < 2^64.
         magnitude = magnitude * 10 + u64::from(digit - b'0');
     }
-    if negative { 0i64.checked_sub_unsigned(magnitude) } else { i64::try_from(magnitude).ok() }
+    if negative {
+        0i64.checked_sub_unsigned(magnitude)
+    } else {
+        i64::try_from(magnitude).ok()
+    }
 }
 
 /// The text of a length line that starts at `from`, and where the next byte after it is.
@@ -340,9 +377,10 @@ fn length_line(
         None if rest.len() >= line_bytes => Err(too_long),
         None => Ok(None),
         // A bare LF leaves no CR to strip, which no number survives.
-        Some(newline) => {
-            Ok(Some((window[..newline].strip_suffix(b"\r").unwrap_or(b"?"), from + newline + 1)))
-        }
+        Some(newline) => Ok(Some((
+            window[..newline].strip_suffix(b"\r").unwrap_or(b"?"),
+            from + newline + 1,
+        ))),
     }
 }
 
@@ -359,7 +397,9 @@ fn is_space(byte: u8) -> bool {
 }
 
 fn hex_digit(digit: u8) -> u8 {
-    (digit as char).to_digit(16).expect("the caller checked for a hexadecimal digit") as u8
+    (digit as char)
+        .to_digit(16)
+        .expect("the caller checked for a hexadecimal digit") as u8
 }
 
 #[cfg(test)]
@@ -367,8 +407,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const LIMITS: FrameLimits =
-        FrameLimits { arguments: 8, argument_bytes: 64, line_bytes: 128, unauthenticated: false };
+    const LIMITS: FrameLimits = FrameLimits {
+        arguments: 8,
+        argument_bytes: 64,
+        line_bytes: 128,
+        unauthenticated: false,
+    };
 
     /// Parses everything in `input`: the requests found, then the error or the bytes left over.
     fn parse_all(input: &[u8]) -> (Vec<Vec<Vec<u8>>>, Result<usize, FrameError>) {
@@ -442,28 +486,48 @@ mod tests {
             (with_long(b"PING "), "too big inline request"),
         ] {
             let error = parse_all(&input).1.expect_err("refused");
-            assert_eq!(error.to_string(), format!("Protocol error: {text}"), "{}", input.escape_ascii());
+            assert_eq!(
+                error.to_string(),
+                format!("Protocol error: {text}"),
+                "{}",
+                input.escape_ascii()
+            );
         }
     }
 
     #[test]
     fn before_authentication_limits_have_their_own_words() {
-        let limits = FrameLimits { arguments: 2, argument_bytes: 4, unauthenticated: true, ..LIMITS };
+        let limits = FrameLimits {
+            arguments: 2,
+            argument_bytes: 4,
+            unauthenticated: true,
+            ..LIMITS
+        };
         for (input, text) in [
             (&b"*3\r\n"[..], "Protocol error: unauthenticated multibulk length"),
             (b"*1\r\n$5\r\n", "Protocol error: unauthenticated bulk length"),
             (b"a b c\r\n", "Protocol error: unauthenticated multibulk length"),
             (b"abcde\r\n", "Protocol error: unauthenticated bulk length"),
         ] {
-            assert_eq!(Parser::default().parse(input, &limits).unwrap_err().to_string(), text);
+            assert_eq!(
+                Parser::default().parse(input, &limits).unwrap_err().to_string(),
+                text
+            );
         }
     }
 
     #[test]
     fn every_prefix_of_a_request_is_incomplete() {
-        for whole in [&b"*2\r\n$4\r\nINCR\r\n$1\r\nk\r\n"[..], b"PING \"a\\x41\" 'b'\r\n"] {
+        for whole in [
+            &b"*2\r\n$4\r\nINCR\r\n$1\r\nk\r\n"[..],
+            b"PING \"a\\x41\" 'b'\r\n",
+        ] {
             for cut in 0..whole.len() {
-                assert_eq!(Parser::default().parse(&whole[..cut], &LIMITS), Ok(Step::Incomplete), "{cut}");
+                assert_eq!(
+                    Parser::default().parse(&whole[..cut], &LIMITS),
+                    Ok(Step::Incomplete),
+                    "{cut}"
+                );
             }
         }
     }
@@ -471,7 +535,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_answered_without_panic(input in proptest::collection::vec(any::<u8>(), 0..300)) {
-            parse_all(&input);
+            let _ = parse_all(&input);
         }
 
         #[test]
@@ -484,7 +548,7 @@ mod tests {
                 0..40,
             )
         ) {
-            parse_all(parts.concat().as_bytes());
+            let _ = parse_all(parts.concat().as_bytes());
         }
 
         #[test]
@@ -503,12 +567,12 @@ mod tests {
         #[test]
         fn where_the_bytes_are_cut_makes_no_difference(
             input in proptest::collection::vec(
-                prop_oneof![Just(&b"*1\r\n$4\r\nPING\r\n"[..]), Just(b"INCR k\r\n"), Just(b"*0\r\n"), Just(b"*x\r\n")],
+                prop_oneof![Just("*1\r\n$4\r\nPING\r\n"), Just("INCR k\r\n"), Just("*0\r\n"), Just("*x\r\n")],
                 1..6,
             ),
             cut in any::<prop::sample::Index>(),
         ) {
-            let input = input.concat();
+            let input = input.concat().into_bytes();
             let (whole, end) = parse_all(&input);
             let (mut found, left) = parse_all(&input[..cut.index(input.len())]);
             let second = match left {

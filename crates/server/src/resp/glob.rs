@@ -96,7 +96,11 @@ mod tests {
             ("*a*b*c*", "xxaxxbxxcxx", true),
             ("[", "[", false),
         ] {
-            assert_eq!(matches(pattern.as_bytes(), text.as_bytes()), matched, "{pattern:?} on {text:?}");
+            assert_eq!(
+                matches(pattern.as_bytes(), text.as_bytes()),
+                matched,
+                "{pattern:?} on {text:?}"
+            );
         }
     }
 

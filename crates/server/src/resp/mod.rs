@@ -16,3 +16,6 @@ pub(crate) mod reply;
 
 /// The Redis whose replies and error texts these are.
 pub const REDIS_VERSION: &str = "7.0.15";
+
+/// What a connection beyond the limit is told.
+pub(crate) const TOO_MANY_CONNECTIONS: &[u8] = b"-ERR max number of clients reached\r\n";

@@ -7,7 +7,7 @@ use crate::metrics::ThreadCounters;
 
 /// Writes answers behind each other; one buffer per round of requests, sent with one write.
 #[derive(Debug)]
-pub struct Reply {
+pub(crate) struct Reply {
     out: Vec<u8>,
     resp3: bool,
     counters: Arc<ThreadCounters>,
@@ -15,38 +15,42 @@ pub struct Reply {
 
 impl Reply {
     /// An empty answer in version 2 or 3.
-    pub fn new(resp3: bool, counters: Arc<ThreadCounters>) -> Self {
-        Reply { out: Vec::new(), resp3, counters }
+    pub(crate) fn new(resp3: bool, counters: Arc<ThreadCounters>) -> Self {
+        Reply {
+            out: Vec::new(),
+            resp3,
+            counters,
+        }
     }
 
     /// Whether version 3 is spoken.
-    pub fn resp3(&self) -> bool {
+    pub(crate) fn resp3(&self) -> bool {
         self.resp3
     }
 
     /// Changes the version for what follows.
-    pub fn set_resp3(&mut self, resp3: bool) {
+    pub(crate) fn set_resp3(&mut self, resp3: bool) {
         self.resp3 = resp3;
     }
 
     /// What was written so far.
-    pub fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.out
     }
 
     /// The buffer, to be sent and emptied.
-    pub fn buffer(&mut self) -> &mut Vec<u8> {
+    pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.out
     }
 
     /// An empty answer of the same version, for work that goes on elsewhere.
-    pub fn detached(&self) -> Reply {
+    pub(crate) fn detached(&self) -> Reply {
         Reply::new(self.resp3, self.counters.clone())
     }
 
     /// `:n`.
     #[inline]
-    pub fn integer(&mut self, n: i64) {
+    pub(crate) fn integer(&mut self, n: i64) {
         self.out.push(b':');
         self.number(n);
         self.end_line();
@@ -54,21 +58,21 @@ impl Reply {
 
     /// One `:n` after the other.
     #[inline]
-    pub fn integers(&mut self, run: mintage::Run) {
+    pub(crate) fn integers(&mut self, run: mintage::Run) {
         for n in run.iter() {
             self.integer(n);
         }
     }
 
     /// `+text`.
-    pub fn simple(&mut self, text: &str) {
+    pub(crate) fn simple(&mut self, text: &str) {
         self.out.push(b'+');
         self.out.extend_from_slice(text.as_bytes());
         self.end_line();
     }
 
     /// `$length text`.
-    pub fn bulk(&mut self, text: &[u8]) {
+    pub(crate) fn bulk(&mut self, text: &[u8]) {
         self.out.push(b'$');
         self.number(text.len() as i64);
         self.end_line();
@@ -77,12 +81,12 @@ impl Reply {
     }
 
     /// A number as a bulk string.
-    pub fn bulk_number(&mut self, n: impl itoa::Integer) {
+    pub(crate) fn bulk_number(&mut self, n: impl itoa::Integer) {
         self.bulk(itoa::Buffer::new().format(n).as_bytes());
     }
 
     /// Text for people: a verbatim string in version 3.
-    pub fn text(&mut self, text: &str) {
+    pub(crate) fn text(&mut self, text: &str) {
         if self.resp3 {
             self.out.push(b'=');
             self.number(text.len() as i64 + 4);
@@ -95,17 +99,19 @@ impl Reply {
     }
 
     /// Nothing.
-    pub fn null(&mut self) {
-        self.out.extend_from_slice(if self.resp3 { b"_\r\n" } else { b"$-1\r\n" });
+    pub(crate) fn null(&mut self) {
+        self.out
+            .extend_from_slice(if self.resp3 { b"_\r\n" } else { b"$-1\r\n" });
     }
 
     /// Nothing where an array was asked for.
-    pub fn null_array(&mut self) {
-        self.out.extend_from_slice(if self.resp3 { b"_\r\n" } else { b"*-1\r\n" });
+    pub(crate) fn null_array(&mut self) {
+        self.out
+            .extend_from_slice(if self.resp3 { b"_\r\n" } else { b"*-1\r\n" });
     }
 
     /// True or false; a number in version 2.
-    pub fn boolean(&mut self, value: bool) {
+    pub(crate) fn boolean(&mut self, value: bool) {
         match (self.resp3, value) {
             (true, true) => self.out.extend_from_slice(b"#t\r\n"),
             (true, false) => self.out.extend_from_slice(b"#f\r\n"),
@@ -114,31 +120,38 @@ impl Reply {
     }
 
     /// `len` elements follow.
-    pub fn array(&mut self, len: usize) {
+    pub(crate) fn array(&mut self, len: usize) {
         self.header(b'*', len);
     }
 
     /// `len` distinct elements follow.
-    pub fn set(&mut self, len: usize) {
+    pub(crate) fn set(&mut self, len: usize) {
         self.header(if self.resp3 { b'~' } else { b'*' }, len);
     }
 
     /// `len` pairs of key and value follow.
-    pub fn map(&mut self, len: usize) {
-        if self.resp3 { self.header(b'%', len) } else { self.header(b'*', len * 2) }
+    pub(crate) fn map(&mut self, len: usize) {
+        if self.resp3 {
+            self.header(b'%', len)
+        } else {
+            self.header(b'*', len * 2)
+        }
     }
 
     /// An error in Redis's own words, prefix included.
-    pub fn error(&mut self, code: Code, text: &str) {
+    pub(crate) fn error(&mut self, code: Code, text: &str) {
         self.counters.refused(code);
         self.out.push(b'-');
         // An error is one line, whatever the client sent.
-        self.out.extend(text.bytes().map(|b| if b == b'\r' || b == b'\n' { b' ' } else { b }));
+        self.out.extend(
+            text.bytes()
+                .map(|b| if b == b'\r' || b == b'\n' { b' ' } else { b }),
+        );
         self.end_line();
     }
 
     /// An error of ours: the code's prefix, `mint:`, the message, when to retry.
-    pub fn refuse(&mut self, error: &ServiceError) {
+    pub(crate) fn refuse(&mut self, error: &ServiceError) {
         let prefix = error.code.row().resp_prefix;
         let mut text = format!("{prefix} mint: {}", error.message);
         if let Some(seconds) = error.retry_after_s {
@@ -151,7 +164,7 @@ impl Reply {
     }
 
     /// A JSON document as arrays, maps and strings.
-    pub fn json(&mut self, value: &serde_json::Value) {
+    pub(crate) fn json(&mut self, value: &serde_json::Value) {
         match value {
             serde_json::Value::Null => self.null(),
             serde_json::Value::Bool(value) => self.boolean(*value),
@@ -175,7 +188,7 @@ impl Reply {
     }
 
     /// What was written elsewhere.
-    pub fn append(&mut self, other: &Reply) {
+    pub(crate) fn append(&mut self, other: &Reply) {
         self.out.extend_from_slice(&other.out);
     }
 
@@ -187,7 +200,8 @@ impl Reply {
 
     #[inline]
     fn number(&mut self, n: i64) {
-        self.out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
+        self.out
+            .extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
     }
 
     #[inline]
@@ -206,13 +220,21 @@ mod tests {
         for (version, wire) in [(false, resp2), (true, resp3)] {
             let mut reply = Reply::new(version, Metrics::default().thread());
             write(&mut reply);
-            assert_eq!(String::from_utf8_lossy(reply.bytes()), wire, "version 3: {version}");
+            assert_eq!(
+                String::from_utf8_lossy(reply.bytes()),
+                wire,
+                "version 3: {version}"
+            );
         }
     }
 
     #[test]
     fn each_version_has_its_own_forms() {
-        check(|r| r.integer(i64::MIN), ":-9223372036854775808\r\n", ":-9223372036854775808\r\n");
+        check(
+            |r| r.integer(i64::MIN),
+            ":-9223372036854775808\r\n",
+            ":-9223372036854775808\r\n",
+        );
         check(|r| r.null(), "$-1\r\n", "_\r\n");
         check(|r| r.null_array(), "*-1\r\n", "_\r\n");
         check(|r| r.map(2), "*4\r\n", "%2\r\n");
@@ -224,7 +246,11 @@ mod tests {
 
     #[test]
     fn an_error_stays_one_line() {
-        check(|r| r.error(Code::Internal, "ERR a\r\nb"), "-ERR a  b\r\n", "-ERR a  b\r\n");
+        check(
+            |r| r.error(Code::Internal, "ERR a\r\nb"),
+            "-ERR a  b\r\n",
+            "-ERR a  b\r\n",
+        );
     }
 
     #[test]

@@ -12,9 +12,8 @@ mod worker;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mintage_ledger::{
-    Base, Ledger, LedgerError, Name, SequenceInfo, SequencePatch, SequenceSpec, StoreError,
-};
+use mintage::{Base, Clock, Reading};
+use mintage_ledger::{Ledger, LedgerError, Name, SequenceInfo, SequencePatch, SequenceSpec, StoreError};
 
 pub use worker::Worker;
 
@@ -151,7 +150,10 @@ impl Service {
     /// # Errors
     /// [`Code::NotFound`], [`Code::NeedsAllowRepeat`], [`Code::InvalidArgument`], and what the store says.
     pub async fn restart(&self, name: &Name, to: Base, allow_repeat: bool) -> Answer<SequenceInfo> {
-        self.ledger.restart(name, to, allow_repeat).await.map_err(from_ledger)
+        self.ledger
+            .restart(name, to, allow_repeat)
+            .await
+            .map_err(from_ledger)
     }
 
     /// Makes `last` the last number issued: creates the sequence or moves it forward.
@@ -166,12 +168,21 @@ impl Service {
         if condition != Condition::Always {
             let found = self.find(name).await?;
             if found.is_some() != (condition == Condition::IfPresent) {
-                return Ok(SetAnswer { applied: false, previous: found.and_then(|info| info.last) });
+                return Ok(SetAnswer {
+                    applied: false,
+                    previous: found.and_then(|info| info.last),
+                });
             }
         }
-        let to = Base { value: last, is_called: true };
+        let to = Base {
+            value: last,
+            is_called: true,
+        };
         let outcome = self.ledger.set(name, to).await.map_err(from_ledger)?;
-        Ok(SetAnswer { applied: true, previous: outcome.previous })
+        Ok(SetAnswer {
+            applied: true,
+            previous: outcome.previous,
+        })
     }
 
     /// What a sequence is and where it stands.
@@ -192,6 +203,11 @@ impl Service {
             Err(LedgerError::NotFound { .. }) => Ok(None),
             Err(error) => Err(from_ledger(error)),
         }
+    }
+
+    /// What an id is: every reading, the likeliest first.
+    pub fn inspect(&self, text: &str) -> Vec<Reading> {
+        mintage::inspect(text, self.ledger.clock().now())
     }
 
     /// Sequences in order of their names, after `after`, at most `limit`.
@@ -217,10 +233,16 @@ impl Service {
             let page = self.list(after.as_ref(), LIST_PAGE).await?;
             let full = page.len() == usize::from(LIST_PAGE);
             after = page.last().map(|info| info.name.clone());
-            names.extend(page.into_iter().map(|info| info.name).filter(|name| matches(name)));
+            names.extend(
+                page.into_iter()
+                    .map(|info| info.name)
+                    .filter(|name| matches(name)),
+            );
             if names.len() as u64 > max {
                 let message = format!("more than {max} names match");
-                return Err(ServiceError::new(Code::TooMany, message).with_hint("read them page by page (SCAN)"));
+                return Err(
+                    ServiceError::new(Code::TooMany, message).with_hint("read them page by page (SCAN)")
+                );
             }
             if !full {
                 return Ok(names);
@@ -240,10 +262,19 @@ impl Service {
                 Some(found.ok_or_else(|| ServiceError::new(Code::InvalidArgument, "invalid cursor"))?)
             }
         };
-        let names: Vec<Name> = self.list(after.as_ref(), limit).await?.into_iter().map(|info| info.name).collect();
+        let names: Vec<Name> = self
+            .list(after.as_ref(), limit)
+            .await?
+            .into_iter()
+            .map(|info| info.name)
+            .collect();
         let more = names.len() == usize::from(limit);
         let cursor = match names.last() {
-            Some(last) if more => self.cursors.lock().expect("no panic while held").remember(last.clone()),
+            Some(last) if more => self
+                .cursors
+                .lock()
+                .expect("no panic while held")
+                .remember(last.clone()),
             _ => 0,
         };
         Ok(Page { names, cursor })
@@ -259,26 +290,24 @@ pub(crate) fn from_ledger(error: LedgerError) -> ServiceError {
     match error {
         LedgerError::Name(_) => ServiceError::new(Code::InvalidName, message)
             .with_hint("a name is [A-Za-z0-9_] and up to 127 of [A-Za-z0-9._:-]"),
-        LedgerError::NotFound { .. } | LedgerError::NoPool { .. } => ServiceError::new(Code::NotFound, message),
+        LedgerError::NotFound { .. } | LedgerError::NoPool { .. } => {
+            ServiceError::new(Code::NotFound, message)
+        }
         LedgerError::NoAutoCreate { .. } => {
             ServiceError::new(Code::NotFound, message).with_hint("create the sequence first")
         }
-        LedgerError::Exists { .. } => {
-            ServiceError::new(Code::Exists, message).with_hint("change the definition instead, or take another name")
-        }
+        LedgerError::Exists { .. } => ServiceError::new(Code::Exists, message)
+            .with_hint("change the definition instead, or take another name"),
         LedgerError::Invalid(_) => ServiceError::new(Code::InvalidArgument, message),
-        LedgerError::Exhausted { .. } | LedgerError::RunTooLong { .. } | LedgerError::TimeFieldFull { .. } => {
-            ServiceError::new(Code::Exhausted, message)
-        }
-        LedgerError::OnlyForward { .. } => {
-            ServiceError::new(Code::OnlyForward, message).with_hint("restart with allow_repeat goes back, loudly")
-        }
-        LedgerError::NeedsAllowRepeat { .. } => {
-            ServiceError::new(Code::NeedsAllowRepeat, message).with_hint("say allow_repeat if repeats are acceptable")
-        }
-        LedgerError::TooMany { .. } => {
-            ServiceError::new(Code::TooMany, message).with_hint("raise sequences.max_sequences, or drop what is unused")
-        }
+        LedgerError::Exhausted { .. }
+        | LedgerError::RunTooLong { .. }
+        | LedgerError::TimeFieldFull { .. } => ServiceError::new(Code::Exhausted, message),
+        LedgerError::OnlyForward { .. } => ServiceError::new(Code::OnlyForward, message)
+            .with_hint("restart with allow_repeat goes back, loudly"),
+        LedgerError::NeedsAllowRepeat { .. } => ServiceError::new(Code::NeedsAllowRepeat, message)
+            .with_hint("say allow_repeat if repeats are acceptable"),
+        LedgerError::TooMany { .. } => ServiceError::new(Code::TooMany, message)
+            .with_hint("raise sequences.max_sequences, or drop what is unused"),
         LedgerError::Unavailable { retry_after_s, .. } => {
             ServiceError::new(Code::Unavailable, message).with_retry_after_s(retry_after_s)
         }
@@ -286,9 +315,10 @@ pub(crate) fn from_ledger(error: LedgerError) -> ServiceError {
             ServiceError::new(Code::Unavailable, "the server is stopping").with_retry_after_s(1)
         }
         LedgerError::Stopped(store) => with_hint_of(ServiceError::new(Code::Stopped, message), store),
-        LedgerError::Store(store) => {
-            with_hint_of(ServiceError::new(Code::Unavailable, message).with_retry_after_s(STORE_RETRY_S), store)
-        }
+        LedgerError::Store(store) => with_hint_of(
+            ServiceError::new(Code::Unavailable, message).with_retry_after_s(STORE_RETRY_S),
+            store,
+        ),
     }
 }
 

@@ -19,13 +19,22 @@ pub(super) struct Names {
 impl Names {
     /// Remembers at most `max` names; one more, and it begins anew.
     pub(super) fn new(max: usize) -> Self {
-        Names { entries: Vec::new(), by_name: HashMap::new(), last: 0, max }
+        Names {
+            entries: Vec::new(),
+            by_name: HashMap::new(),
+            last: 0,
+            max,
+        }
     }
 
     /// The sequence called `name`, if this thread has met it. Runs of one name cost a comparison.
     #[inline]
     pub(super) fn find(&mut self, name: &[u8]) -> Option<&Arc<Sequence>> {
-        if !self.entries.get(self.last).is_some_and(|(last, _)| **last == *name) {
+        if self
+            .entries
+            .get(self.last)
+            .is_none_or(|(last, _)| **last != *name)
+        {
             self.last = *self.by_name.get(name)?;
         }
         self.entries.get(self.last).map(|(_, sequence)| sequence)

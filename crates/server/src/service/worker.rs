@@ -26,6 +26,8 @@ pub struct Worker {
     watches: Rc<Watches>,
     next_connection: Cell<u64>,
     connection_step: u64,
+    inputs: RefCell<Vec<Box<[u8]>>>,
+    outputs: RefCell<Vec<Vec<u8>>>,
 }
 
 impl Worker {
@@ -39,6 +41,8 @@ impl Worker {
             watches: Rc::default(),
             next_connection: Cell::new(index + 1),
             connection_step: threads,
+            inputs: RefCell::default(),
+            outputs: RefCell::default(),
         })
     }
 
@@ -69,6 +73,42 @@ impl Worker {
         id
     }
 
+    /// A buffer to read into, of `len` bytes. Connections share them: only those that are just being served
+    /// hold one.
+    #[inline]
+    pub(crate) fn borrow_input(&self, len: usize) -> Box<[u8]> {
+        self.inputs
+            .borrow_mut()
+            .pop()
+            .filter(|b| b.len() == len)
+            .unwrap_or_else(|| vec![0; len].into())
+    }
+
+    /// Gives a buffer back.
+    #[inline]
+    pub(crate) fn return_input(&self, buffer: Box<[u8]>) {
+        let mut inputs = self.inputs.borrow_mut();
+        if inputs.len() < BUFFERS_MAX {
+            inputs.push(buffer);
+        }
+    }
+
+    /// An empty buffer to collect answers in.
+    #[inline]
+    pub(crate) fn borrow_output(&self) -> Vec<u8> {
+        self.outputs.borrow_mut().pop().unwrap_or_default()
+    }
+
+    /// Gives a buffer back.
+    #[inline]
+    pub(crate) fn return_output(&self, mut buffer: Vec<u8>) {
+        let mut outputs = self.outputs.borrow_mut();
+        if outputs.len() < BUFFERS_MAX && buffer.capacity() <= OUTPUT_KEPT_BYTES {
+            buffer.clear();
+            outputs.push(buffer);
+        }
+    }
+
     /// Checks how many ids a request asks for.
     ///
     /// # Errors
@@ -77,7 +117,10 @@ impl Worker {
         let max = self.config().max_count;
         match count {
             Some(count) if (1..=max).contains(&count) => Ok(count),
-            _ => Err(ServiceError::new(Code::InvalidCount, format!("count must be a whole number from 1 to {max}"))),
+            _ => Err(ServiceError::new(
+                Code::InvalidCount,
+                format!("count must be a whole number from 1 to {max}"),
+            )),
         }
     }
 
@@ -119,13 +162,49 @@ impl Worker {
 
     /// Whether a sequence that this thread knows repeats by definition.
     pub fn is_cycling(&self, name: &[u8]) -> bool {
-        self.names.borrow_mut().find(name).is_some_and(|sequence| sequence.is_cycling())
+        self.names
+            .borrow_mut()
+            .find(name)
+            .is_some_and(|sequence| sequence.is_cycling())
     }
 
     /// The last number issued of a sequence that this thread knows to exist.
     pub fn last_issued(&self, name: &[u8]) -> Option<i64> {
         let mut names = self.names.borrow_mut();
         names.find(name)?.last_issued()
+    }
+
+    /// The last number issued of a sequence, if it exists and has issued any. What is no name does not exist.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn last(&self, name: &[u8]) -> Answer<Option<i64>> {
+        if let Some(last) = self.last_issued(name) {
+            return Ok(Some(last));
+        }
+        let Ok(name) = Name::from_bytes(name) else {
+            return Ok(None);
+        };
+        Ok(self.service.find(&name).await?.and_then(|info| info.last))
+    }
+
+    /// Whether a sequence exists. What is no name does not.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn exists(&self, name: &[u8]) -> Answer<bool> {
+        if self
+            .names
+            .borrow_mut()
+            .find(name)
+            .is_some_and(|sequence| sequence.exists())
+        {
+            return Ok(true);
+        }
+        let Ok(name) = Name::from_bytes(name) else {
+            return Ok(false);
+        };
+        Ok(self.service.find(&name).await?.is_some())
     }
 
     /// Fills `out` with UUIDs. Never waits.
@@ -141,7 +220,12 @@ impl Worker {
     /// Fills the beginning of `out` with ids of the pool this thread asked last; how many, 0 if it must wait.
     pub fn try_mint(&self, pool: &[u8], out: &mut [u64]) -> usize {
         let known = self.pool.borrow();
-        let Some(pool) = known.as_ref().filter(|known| known.name().as_str().as_bytes() == pool) else { return 0 };
+        let Some(pool) = known
+            .as_ref()
+            .filter(|known| known.name().as_str().as_bytes() == pool)
+        else {
+            return 0;
+        };
         let minted = pool.try_mint(out).unwrap_or(0);
         self.counters.ids(IdKind::Snowflake, minted as u64);
         minted
@@ -153,7 +237,12 @@ impl Worker {
     /// [`Code::NotFound`], [`Code::Unavailable`] with the seconds to wait, [`Code::Exhausted`].
     pub async fn mint(&self, pool: &[u8], out: &mut [u64]) -> Answer<()> {
         let name = self.service.name(pool)?;
-        let pool = self.service.ledger.pool_or_default(&name).await.map_err(from_ledger)?;
+        let pool = self
+            .service
+            .ledger
+            .pool_or_default(&name)
+            .await
+            .map_err(from_ledger)?;
         pool.mint(out).await.map_err(from_ledger)?;
         self.counters.ids(IdKind::Snowflake, out.len() as u64);
         *self.pool.borrow_mut() = Some(pool);
@@ -165,11 +254,22 @@ impl Worker {
             return Ok(known.clone());
         }
         let checked: Name = self.service.name(name)?;
-        let sequence = self.service.ledger.sequence_or_create(&checked).await.map_err(from_ledger)?;
+        let sequence = self
+            .service
+            .ledger
+            .sequence_or_create(&checked)
+            .await
+            .map_err(from_ledger)?;
         self.names.borrow_mut().remember(name, &sequence);
         Ok(sequence)
     }
 }
+
+/// How many buffers of each kind a thread keeps.
+const BUFFERS_MAX: usize = 64;
+
+/// The largest answer buffer that is kept.
+const OUTPUT_KEPT_BYTES: usize = 128 * 1024;
 
 /// How many names one thread remembers; about 200 bytes each.
 const NAMES_MAX: usize = 16_384;

@@ -90,7 +90,12 @@ pub(super) fn hello(call: &mut Call<'_>) -> Flow {
             Some(2) => false,
             Some(3) => true,
             Some(_) => return call.error(Code::InvalidArgument, "NOPROTO unsupported protocol version"),
-            None => return call.error(Code::InvalidArgument, "ERR Protocol version is not an integer or out of range"),
+            None => {
+                return call.error(
+                    Code::InvalidArgument,
+                    "ERR Protocol version is not an integer or out of range",
+                );
+            }
         };
     }
     let mut name = None;
@@ -152,17 +157,53 @@ pub(super) fn client(call: &mut Call<'_>) -> Flow {
 }
 
 static CLIENT: &[Subcommand] = &[
-    Subcommand { name: "id", arity: 2, summary: "the connection's number", run: client_id },
-    Subcommand { name: "getname", arity: 2, summary: "the connection's name", run: client_getname },
-    Subcommand { name: "setname", arity: 3, summary: "names the connection", run: client_setname },
-    Subcommand { name: "setinfo", arity: 4, summary: "notes LIB-NAME or LIB-VER", run: client_setinfo },
-    Subcommand { name: "info", arity: 2, summary: "describes the connection", run: client_info },
-    Subcommand { name: "no-evict", arity: 3, summary: "ON or OFF; connections are never evicted", run: client_switch },
-    Subcommand { name: "no-touch", arity: 3, summary: "ON or OFF; nothing is touched", run: client_switch },
+    Subcommand {
+        name: "id",
+        arity: 2,
+        summary: "the connection's number",
+        run: client_id,
+    },
+    Subcommand {
+        name: "getname",
+        arity: 2,
+        summary: "the connection's name",
+        run: client_getname,
+    },
+    Subcommand {
+        name: "setname",
+        arity: 3,
+        summary: "names the connection",
+        run: client_setname,
+    },
+    Subcommand {
+        name: "setinfo",
+        arity: 4,
+        summary: "notes LIB-NAME or LIB-VER",
+        run: client_setinfo,
+    },
+    Subcommand {
+        name: "info",
+        arity: 2,
+        summary: "describes the connection",
+        run: client_info,
+    },
+    Subcommand {
+        name: "no-evict",
+        arity: 3,
+        summary: "ON or OFF; connections are never evicted",
+        run: client_switch,
+    },
+    Subcommand {
+        name: "no-touch",
+        arity: 3,
+        summary: "ON or OFF; nothing is touched",
+        run: client_switch,
+    },
 ];
 
 fn client_id(call: &mut Call<'_>) -> Flow {
-    call.reply.integer(i64::try_from(call.session.id).unwrap_or(i64::MAX));
+    call.reply
+        .integer(i64::try_from(call.session.id).unwrap_or(i64::MAX));
     Flow::Done
 }
 
@@ -190,7 +231,10 @@ fn client_setinfo(call: &mut Call<'_>) -> Flow {
         () if call.is(2, "lib-ver") => 1,
         () => {
             let option = String::from_utf8_lossy(call.args.at(2)).into_owned();
-            return call.error(Code::InvalidArgument, &format!("ERR Unrecognized option '{option}'"));
+            return call.error(
+                Code::InvalidArgument,
+                &format!("ERR Unrecognized option '{option}'"),
+            );
         }
     };
     let Some(text) = client_name(call.args.at(3)) else {
@@ -205,7 +249,9 @@ fn client_setinfo(call: &mut Call<'_>) -> Flow {
 
 fn client_info(call: &mut Call<'_>) -> Flow {
     let session = &*call.session;
-    let age = mintage::boottime().saturating_sub(session.since_boottime).as_secs();
+    let age = mintage::boottime()
+        .saturating_sub(session.since_boottime)
+        .as_secs();
     let user = session.identity.as_ref().map_or("", |identity| identity.name());
     let text = format!(
         "id={} addr={} laddr={} name={} age={age} flags=N db=0 sub=0 psub=0 multi=-1 cmd=client|info user={user} resp={} lib-name={} lib-ver={}\n",
@@ -231,10 +277,12 @@ fn client_switch(call: &mut Call<'_>) -> Flow {
 
 /// A name that can stand in `CLIENT INFO`: printable, no spaces; empty takes it away.
 fn client_name(bytes: &[u8]) -> Option<String> {
-    bytes.iter().all(u8::is_ascii_graphic).then(|| String::from_utf8_lossy(bytes).into_owned())
+    bytes
+        .iter()
+        .all(u8::is_ascii_graphic)
+        .then(|| String::from_utf8_lossy(bytes).into_owned())
 }
 
 const BAD_CLIENT_NAME: &str = "ERR Client names cannot contain spaces, newlines or special characters.";
 const NO_PASSWORD_CONFIGURED: &str = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?";
 const NO_AUTH_HELLO: &str = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time";
-

@@ -106,12 +106,17 @@ pub(super) fn set(call: &mut Call<'_>) -> Flow {
         } else if call.is(i, "get") {
             wants_previous = true;
         } else if EXPIRY.iter().any(|word| call.is(i, word)) {
-            return call.error(Code::InvalidArgument, "ERR mint: SET takes NX, XX and GET; a number never expires");
+            return call.error(
+                Code::InvalidArgument,
+                "ERR mint: SET takes NX, XX and GET; a number never expires",
+            );
         } else {
             return call.syntax_error();
         }
     }
-    let Some(value) = call.integer(2) else { return Flow::Done };
+    let Some(value) = call.integer(2) else {
+        return Flow::Done;
+    };
     let name = call.owned(1);
     call.later(move |worker, mut reply| async move {
         let answer = match worker.service().name(&name) {

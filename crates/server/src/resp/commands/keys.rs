@@ -79,12 +79,18 @@ pub(super) fn keys(call: &mut Call<'_>) -> Flow {
 
 /// `SCAN cursor [MATCH pattern] [COUNT n] [TYPE type]`.
 pub(super) fn scan(call: &mut Call<'_>) -> Flow {
-    let cursor = std::str::from_utf8(call.args.at(1)).ok().and_then(|text| text.parse::<u64>().ok());
-    let Some(cursor) = cursor else { return call.error(Code::InvalidArgument, "ERR invalid cursor") };
+    let cursor = std::str::from_utf8(call.args.at(1))
+        .ok()
+        .and_then(|text| text.parse::<u64>().ok());
+    let Some(cursor) = cursor else {
+        return call.error(Code::InvalidArgument, "ERR invalid cursor");
+    };
     let (mut pattern, mut count, mut wanted_type) = (b"*".to_vec(), SCAN_COUNT, true);
     let mut i = 2;
     while i < call.args.len() {
-        let Some(value) = call.args.get(i + 1) else { return call.syntax_error() };
+        let Some(value) = call.args.get(i + 1) else {
+            return call.syntax_error();
+        };
         if call.is(i, "match") {
             pattern = value.to_vec();
         } else if call.is(i, "count") {
@@ -103,13 +109,18 @@ pub(super) fn scan(call: &mut Call<'_>) -> Flow {
     call.later(move |worker, mut reply| async move {
         match worker.service().page(cursor, count).await {
             Ok(mut page) => {
-                page.names.retain(|name| wanted_type && glob::matches(&pattern, name.as_str().as_bytes()));
+                page.names
+                    .retain(|name| wanted_type && glob::matches(&pattern, name.as_str().as_bytes()));
                 reply.array(2);
                 reply.bulk_number(page.cursor);
                 reply.array(page.names.len());
-                page.names.iter().for_each(|name| reply.bulk(name.as_str().as_bytes()));
+                page.names
+                    .iter()
+                    .for_each(|name| reply.bulk(name.as_str().as_bytes()));
             }
-            Err(error) if error.code == Code::InvalidArgument => reply.error(error.code, "ERR invalid cursor"),
+            Err(error) if error.code == Code::InvalidArgument => {
+                reply.error(error.code, "ERR invalid cursor")
+            }
             Err(error) => reply.refuse(&error),
         }
         reply
@@ -118,7 +129,8 @@ pub(super) fn scan(call: &mut Call<'_>) -> Flow {
 
 /// `DBSIZE`.
 pub(super) fn dbsize(call: &mut Call<'_>) -> Flow {
-    call.reply.integer(i64::try_from(call.worker.service().count()).unwrap_or(i64::MAX));
+    call.reply
+        .integer(i64::try_from(call.worker.service().count()).unwrap_or(i64::MAX));
     Flow::Done
 }
 

@@ -9,8 +9,12 @@ use crate::render;
 
 /// `MINT.NEXT seq [COUNT n]`: a number, or with COUNT an array of numbers.
 pub(super) fn next(call: &mut Call<'_>) -> Flow {
-    let Some(count) = count_option(call, 2) else { return Flow::Done };
-    let Some(count) = count else { return super::counters::incr(call) };
+    let Some(count) = count_option(call, 2) else {
+        return Flow::Done;
+    };
+    let Some(count) = count else {
+        return super::counters::incr(call);
+    };
     let name = call.owned(1);
     call.later(move |worker, mut reply| async move {
         let mut numbers = reply.detached();
@@ -71,7 +75,9 @@ pub(super) fn inspect(call: &mut Call<'_>) -> Flow {
 }
 
 fn uuids(call: &mut Call<'_>, make: Make) -> Flow {
-    let Some(count) = count_option(call, 2) else { return Flow::Done };
+    let Some(count) = count_option(call, 2) else {
+        return Flow::Done;
+    };
     // Without COUNT a run of requests is one batch.
     let mut left = match count {
         None => call.serve_run(),
@@ -85,7 +91,11 @@ fn uuids(call: &mut Call<'_>, make: Make) -> Flow {
         let ids = &mut ids[..left.min(CHUNK)];
         call.worker.mint_uuids(make, ids);
         for id in ids.iter() {
-            call.reply.bulk(id.hyphenated().encode_lower(&mut Uuid::encode_buffer()).as_bytes());
+            call.reply.bulk(
+                id.hyphenated()
+                    .encode_lower(&mut Uuid::encode_buffer())
+                    .as_bytes(),
+            );
         }
         left -= ids.len();
     }
@@ -93,8 +103,12 @@ fn uuids(call: &mut Call<'_>, make: Make) -> Flow {
 }
 
 fn mint(call: &mut Call<'_>, pool: &[u8]) -> Flow {
-    let Some(count) = count_option(call, 2) else { return Flow::Done };
-    let Some(count) = count else { return mint_run(call, pool) };
+    let Some(count) = count_option(call, 2) else {
+        return Flow::Done;
+    };
+    let Some(count) = count else {
+        return mint_run(call, pool);
+    };
     let pool = pool.to_vec();
     call.later(move |worker, mut reply| async move {
         let mut ids = vec![0; count as usize];
@@ -114,7 +128,9 @@ fn mint_run(call: &mut Call<'_>, pool: &[u8]) -> Flow {
     let mut left = call.serve_run();
     let mut ids = [0; CHUNK];
     while left > 0 {
-        let minted = call.worker.try_mint(pool, &mut ids[..left.min(CHUNK as u64) as usize]);
+        let minted = call
+            .worker
+            .try_mint(pool, &mut ids[..left.min(CHUNK as u64) as usize]);
         ids[..minted].iter().for_each(|id| call.reply.bulk_number(*id));
         left -= minted as u64;
         if minted == 0 {

@@ -193,13 +193,17 @@ commands! {
 /// The command called `name`, in any case.
 #[inline]
 pub(crate) fn find(name: &[u8]) -> Option<&'static CommandRow> {
-    COMMANDS.iter().find(|row| name.eq_ignore_ascii_case(row.name.as_bytes()))
+    COMMANDS
+        .iter()
+        .find(|row| name.eq_ignore_ascii_case(row.name.as_bytes()))
 }
 
 /// Runs one request: existence, arity and rights first, in Redis's order.
 #[inline]
 pub(crate) fn run(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Flow {
-    let Some(row) = row else { return refuse_unknown(call) };
+    let Some(row) = row else {
+        return refuse_unknown(call);
+    };
     if !fits(row.arity, call.args.len()) {
         return refuse_arity(call, row.name);
     }
@@ -209,7 +213,10 @@ pub(crate) fn run(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Flow
         (Access::With(right), Some(identity)) => identity.may(right),
     };
     if !allowed {
-        let text = format!("NOPERM this user has no permissions to run the '{}' command", row.name);
+        let text = format!(
+            "NOPERM this user has no permissions to run the '{}' command",
+            row.name
+        );
         return call.error(Code::Forbidden, &text);
     }
     (row.run)(call)
@@ -218,7 +225,11 @@ pub(crate) fn run(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Flow
 /// Whether a number of arguments fits an arity.
 fn fits(arity: i32, arguments: usize) -> bool {
     let arguments = arguments as i64;
-    if arity < 0 { arguments >= -i64::from(arity) } else { arguments == i64::from(arity) }
+    if arity < 0 {
+        arguments >= -i64::from(arity)
+    } else {
+        arguments == i64::from(arity)
+    }
 }
 
 #[cold]
@@ -229,7 +240,10 @@ fn refuse_unknown(call: &mut Call<'_>) -> Flow {
             break;
         }
         let room = SHOWN_MAX - shown.len();
-        shown.push_str(&format!("'{}' ", String::from_utf8_lossy(&arg[..arg.len().min(room)])));
+        shown.push_str(&format!(
+            "'{}' ",
+            String::from_utf8_lossy(&arg[..arg.len().min(room)])
+        ));
     }
     let name = call.args.at(0);
     let name = String::from_utf8_lossy(&name[..name.len().min(SHOWN_MAX)]);
@@ -255,16 +269,23 @@ struct Subcommand {
 fn run_subcommand(call: &mut Call<'_>, command: &str, table: &'static [Subcommand]) -> Flow {
     if call.is(1, "help") {
         call.reply.array(table.len() + 1);
-        call.reply.simple(&format!("{} <subcommand> [<arg> ...]. Subcommands are:", command.to_uppercase()));
+        call.reply.simple(&format!(
+            "{} <subcommand> [<arg> ...]. Subcommands are:",
+            command.to_uppercase()
+        ));
         for row in table {
-            call.reply.simple(&format!("{}: {}", row.name.to_uppercase(), row.summary));
+            call.reply
+                .simple(&format!("{}: {}", row.name.to_uppercase(), row.summary));
         }
         return Flow::Done;
     }
     let Some(row) = table.iter().find(|row| call.is(1, row.name)) else {
         let name = call.args.at(1);
         let name = String::from_utf8_lossy(&name[..name.len().min(SHOWN_MAX)]);
-        let text = format!("ERR unknown subcommand '{name}'. Try {} HELP.", command.to_uppercase());
+        let text = format!(
+            "ERR unknown subcommand '{name}'. Try {} HELP.",
+            command.to_uppercase()
+        );
         return call.error(Code::UnknownCommand, &text);
     };
     if !fits(row.arity, call.args.len()) {
@@ -317,14 +338,28 @@ mod tests {
     fn names_are_unique_and_in_lower_case() {
         for (i, row) in COMMANDS.iter().enumerate() {
             assert_eq!(row.name, row.name.to_lowercase());
-            assert!(COMMANDS[..i].iter().all(|other| other.name != row.name), "{}", row.name);
-            assert!(std::ptr::eq(find(row.name.to_uppercase().as_bytes()).unwrap(), row));
+            assert!(
+                COMMANDS[..i].iter().all(|other| other.name != row.name),
+                "{}",
+                row.name
+            );
+            assert!(std::ptr::eq(
+                find(row.name.to_uppercase().as_bytes()).unwrap(),
+                row
+            ));
         }
     }
 
     #[test]
     fn arities_count_as_in_redis() {
-        for (arity, arguments, fit) in [(2, 2, true), (2, 1, false), (2, 3, false), (-2, 2, true), (-2, 9, true), (-2, 1, false)] {
+        for (arity, arguments, fit) in [
+            (2, 2, true),
+            (2, 1, false),
+            (2, 3, false),
+            (-2, 2, true),
+            (-2, 9, true),
+            (-2, 1, false),
+        ] {
             assert_eq!(fits(arity, arguments), fit, "{arity} {arguments}");
         }
     }

@@ -20,10 +20,30 @@ pub(super) fn command(call: &mut Call<'_>) -> Flow {
 }
 
 static COMMAND: &[Subcommand] = &[
-    Subcommand { name: "count", arity: 2, summary: "how many commands there are", run: command_count },
-    Subcommand { name: "info", arity: -2, summary: "describes commands", run: command_info },
-    Subcommand { name: "docs", arity: -2, summary: "describes commands for people", run: command_docs },
-    Subcommand { name: "list", arity: 2, summary: "the commands' names", run: command_list },
+    Subcommand {
+        name: "count",
+        arity: 2,
+        summary: "how many commands there are",
+        run: command_count,
+    },
+    Subcommand {
+        name: "info",
+        arity: -2,
+        summary: "describes commands",
+        run: command_info,
+    },
+    Subcommand {
+        name: "docs",
+        arity: -2,
+        summary: "describes commands for people",
+        run: command_docs,
+    },
+    Subcommand {
+        name: "list",
+        arity: 2,
+        summary: "the commands' names",
+        run: command_list,
+    },
 ];
 
 fn command_count(call: &mut Call<'_>) -> Flow {
@@ -33,7 +53,9 @@ fn command_count(call: &mut Call<'_>) -> Flow {
 
 fn command_list(call: &mut Call<'_>) -> Flow {
     call.reply.array(COMMANDS.len());
-    COMMANDS.iter().for_each(|row| call.reply.bulk(row.name.as_bytes()));
+    COMMANDS
+        .iter()
+        .for_each(|row| call.reply.bulk(row.name.as_bytes()));
     Flow::Done
 }
 
@@ -93,8 +115,12 @@ pub(super) fn config(call: &mut Call<'_>) -> Flow {
     run_subcommand(call, "config", CONFIG)
 }
 
-static CONFIG: &[Subcommand] =
-    &[Subcommand { name: "get", arity: -3, summary: "settings that match patterns", run: config_get }];
+static CONFIG: &[Subcommand] = &[Subcommand {
+    name: "get",
+    arity: -3,
+    summary: "settings that match patterns",
+    run: config_get,
+}];
 
 /// What Redis's settings would be if this were Redis: tools look here to learn how durable a server is.
 fn config_get(call: &mut Call<'_>) -> Flow {
@@ -108,12 +134,23 @@ fn config_get(call: &mut Call<'_>) -> Flow {
         ("maxmemory", "0".to_string()),
         ("maxmemory-policy", "noeviction".to_string()),
         ("maxclients", config.max_connections.to_string()),
-        ("timeout", config.resp_idle_timeout.0.map_or(0, |timeout| timeout.as_secs()).to_string()),
+        (
+            "timeout",
+            config
+                .resp_idle_timeout
+                .0
+                .map_or(0, |timeout| timeout.as_secs())
+                .to_string(),
+        ),
         ("databases", "1".to_string()),
         ("port", port.to_string()),
         ("proto-max-bulk-len", config.resp_max_argument.0.to_string()),
     ];
-    let wanted = |name: &str| call.args.from(2).any(|p| glob::matches(&p.to_ascii_lowercase(), name.as_bytes()));
+    let wanted = |name: &str| {
+        call.args
+            .from(2)
+            .any(|p| glob::matches(&p.to_ascii_lowercase(), name.as_bytes()))
+    };
     let found: Vec<_> = settings.iter().filter(|(name, _)| wanted(name)).collect();
     call.reply.map(found.len());
     for (name, value) in found {
@@ -135,7 +172,9 @@ pub(super) fn time(call: &mut Call<'_>) -> Flow {
 /// `INFO [section…]`.
 pub(super) fn info(call: &mut Call<'_>) -> Flow {
     let everything = call.args.len() == 1
-        || ["all", "default", "everything"].iter().any(|word| (1..call.args.len()).any(|i| call.is(i, word)));
+        || ["all", "default", "everything"]
+            .iter()
+            .any(|word| (1..call.args.len()).any(|i| call.is(i, word)));
     let mut text = String::new();
     for (name, write) in SECTIONS {
         if everything || (1..call.args.len()).any(|i| call.is(i, name)) {
@@ -155,8 +194,13 @@ pub(super) fn info(call: &mut Call<'_>) -> Flow {
 
 type Section = fn(&Call<'_>) -> Vec<(&'static str, String)>;
 
-static SECTIONS: [(&str, Section); 5] =
-    [("server", info_server), ("clients", info_clients), ("stats", info_stats), ("keyspace", info_keyspace), ("mint", info_mint)];
+static SECTIONS: [(&str, Section); 5] = [
+    ("server", info_server),
+    ("clients", info_clients),
+    ("stats", info_stats),
+    ("keyspace", info_keyspace),
+    ("mint", info_mint),
+];
 
 fn info_server(call: &Call<'_>) -> Vec<(&'static str, String)> {
     let uptime = call.worker.service().uptime().as_secs();
@@ -184,9 +228,18 @@ fn info_clients(call: &Call<'_>) -> Vec<(&'static str, String)> {
 fn info_stats(call: &Call<'_>) -> Vec<(&'static str, String)> {
     let metrics = call.worker.service().metrics();
     vec![
-        ("total_connections_received", metrics.accepted(Face::Resp).to_string()),
-        ("total_commands_processed", metrics.requests(Face::Resp).to_string()),
-        ("rejected_connections", metrics.refused(Code::TooManyConnections).to_string()),
+        (
+            "total_connections_received",
+            metrics.accepted(Face::Resp).to_string(),
+        ),
+        (
+            "total_commands_processed",
+            metrics.requests(Face::Resp).to_string(),
+        ),
+        (
+            "rejected_connections",
+            metrics.refused(Code::TooManyConnections).to_string(),
+        ),
     ]
 }
 
@@ -206,7 +259,10 @@ fn info_mint(call: &Call<'_>) -> Vec<(&'static str, String)> {
         ("ready", u8::from(ready.ready).to_string()),
         ("numbers_issued", metrics.ids(IdKind::Sequence).to_string()),
         ("snowflakes_issued", metrics.ids(IdKind::Snowflake).to_string()),
-        ("uuids_issued", (metrics.ids(IdKind::Uuid4) + metrics.ids(IdKind::Uuid7)).to_string()),
+        (
+            "uuids_issued",
+            (metrics.ids(IdKind::Uuid4) + metrics.ids(IdKind::Uuid7)).to_string(),
+        ),
     ];
     if let Some(reason) = ready.reasons.first() {
         lines.push(("not_ready_because", reason.replace(['\r', '\n'], " ")));

@@ -1,0 +1,133 @@
+//! `/v1/ids/{format}`, `/v1/snowflakes/{pool}`, `/v1/inspect/{id}`
+
+use std::rc::Rc;
+
+use hyper::StatusCode;
+use mintage::Uuid;
+use mintage_ledger::DEFAULT_POOL;
+
+use super::answer::{self, Response};
+use super::request::{Head, Media, Query};
+use crate::formats::{Make, format};
+use crate::render;
+use crate::service::{Answer, Worker};
+
+/// `POST /v1/ids/{format}?count=N`
+pub(super) async fn of_format(
+    worker: &Rc<Worker>,
+    head: &Head<'_>,
+    query: &Query<'_>,
+    name: &[u8],
+) -> Answer<Response> {
+    match format(name)?.make {
+        Make::Snowflake => of_pool(worker, head, query, DEFAULT_POOL.as_bytes()).await,
+        make => {
+            query.only(&["count"])?;
+            let media = head.media()?;
+            let mut ids = vec![Uuid::nil(); query.count(worker)? as usize];
+            worker.mint_uuids(make, &mut ids);
+            Ok(answer::ids(media, write_uuids(media, &ids)))
+        }
+    }
+}
+
+/// `POST /v1/snowflakes/{pool}?count=N`
+pub(super) async fn of_pool(
+    worker: &Rc<Worker>,
+    head: &Head<'_>,
+    query: &Query<'_>,
+    pool: &[u8],
+) -> Answer<Response> {
+    query.only(&["count"])?;
+    let media = head.media()?;
+    let mut ids = vec![0u64; query.count(worker)? as usize];
+    let minted = worker.try_mint(pool, &mut ids);
+    if minted < ids.len() {
+        worker.mint(pool, &mut ids[minted..]).await?;
+    }
+    Ok(answer::ids(media, write_numbers(media, &ids)))
+}
+
+/// `GET /v1/inspect/{id}`
+pub(super) fn inspect(worker: &Rc<Worker>, id: &[u8]) -> Answer<Response> {
+    let text = String::from_utf8_lossy(id);
+    let readings = worker.service().inspect(&text);
+    Ok(answer::json(StatusCode::OK, &render::readings(&text, &readings)))
+}
+
+fn write_uuids(media: Media, ids: &[Uuid]) -> Vec<u8> {
+    let write = |body: &mut Vec<u8>, id: &Uuid| {
+        body.extend_from_slice(
+            id.hyphenated()
+                .encode_lower(&mut Uuid::encode_buffer())
+                .as_bytes(),
+        );
+    };
+    write_list(media, ids, 39, write, |body, id| {
+        body.extend_from_slice(id.as_bytes())
+    })
+}
+
+fn write_numbers(media: Media, ids: &[u64]) -> Vec<u8> {
+    let write = |body: &mut Vec<u8>, id: &u64| {
+        body.extend_from_slice(itoa::Buffer::new().format(*id).as_bytes());
+    };
+    write_list(media, ids, 23, write, |body, id| {
+        body.extend_from_slice(&id.to_be_bytes())
+    })
+}
+
+/// Writes ids in the form that the client accepts; an id in text takes about `width` bytes with its quotes.
+fn write_list<T>(
+    media: Media,
+    ids: &[T],
+    width: usize,
+    text: impl Fn(&mut Vec<u8>, &T),
+    packed: impl Fn(&mut Vec<u8>, &T),
+) -> Vec<u8> {
+    let mut body = Vec::with_capacity(ids.len() * width + 16);
+    match media {
+        Media::Json => {
+            body.extend_from_slice(b"{\"ids\":[");
+            for (i, id) in ids.iter().enumerate() {
+                body.extend_from_slice(if i == 0 { b"\"" } else { b",\"" });
+                text(&mut body, id);
+                body.push(b'"');
+            }
+            body.extend_from_slice(b"]}\n");
+        }
+        Media::Text => {
+            for id in ids {
+                text(&mut body, id);
+                body.push(b'\n');
+            }
+        }
+        Media::Octets => ids.iter().for_each(|id| packed(&mut body, id)),
+    }
+    body
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_written_in_every_form() {
+        let ids = [1u64, u64::MAX];
+        assert_eq!(
+            write_numbers(Media::Json, &ids),
+            b"{\"ids\":[\"1\",\"18446744073709551615\"]}\n"
+        );
+        assert_eq!(write_numbers(Media::Text, &ids), b"1\n18446744073709551615\n");
+        assert_eq!(
+            write_numbers(Media::Octets, &ids),
+            [[0, 0, 0, 0, 0, 0, 0, 1], [255; 8]].concat()
+        );
+        let id = Uuid::from_u128(0x017f22e2_79b0_7cc3_98c4_dc0c0c07398f);
+        assert_eq!(
+            write_uuids(Media::Text, &[id]),
+            b"017f22e2-79b0-7cc3-98c4-dc0c0c07398f\n"
+        );
+        assert_eq!(write_uuids(Media::Octets, &[id]), id.as_bytes());
+    }
+}

@@ -1,0 +1,70 @@
+//! A socket that tells its watch what it waits for.
+
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use hyper::rt::{Read, ReadBufCursor, Write};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+use crate::watch::{Waiting, Watch};
+
+/// What hyper reads from and writes to.
+#[derive(Debug)]
+pub(super) struct Io {
+    stream: TcpStream,
+    watch: Rc<Watch>,
+}
+
+impl Io {
+    pub(super) fn new(stream: TcpStream, watch: Rc<Watch>) -> Self {
+        Io { stream, watch }
+    }
+}
+
+impl Read for Io {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        mut cursor: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        // A safe buffer of our own: hyper's may be uninitialised memory, which only unsafe code can fill in place.
+        let mut buffer = [0; READ_BYTES];
+        let room = cursor.remaining().min(READ_BYTES);
+        let mut window = ReadBuf::new(&mut buffer[..room]);
+        ready!(Pin::new(&mut self.stream).poll_read(cx, &mut window))?;
+        let read = window.filled();
+        if !read.is_empty() && matches!(self.watch.waiting(), Waiting::FirstByte | Waiting::Request) {
+            self.watch.wait_for(Waiting::Rest);
+        }
+        cursor.put_slice(read);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Write for Io {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        if written.is_pending() {
+            self.watch.wait_for(Waiting::Writing);
+        }
+        written
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // hyper flushes once everything it had was written.
+        if self.watch.waiting() == Waiting::Writing {
+            self.watch.wait_for(Waiting::Request);
+        }
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+/// How much is read at a time. Heads of requests are smaller.
+const READ_BYTES: usize = 4096;

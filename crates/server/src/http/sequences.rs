@@ -1,0 +1,450 @@
+//! `/v1/sequences…`
+
+use std::borrow::Cow;
+use std::rc::Rc;
+
+use hyper::StatusCode;
+use hyper::header::{HeaderName, HeaderValue};
+use mintage::{Base, Run, SequenceOptions};
+use mintage_ledger::{Gap, SequencePatch, SequenceSpec};
+use serde::Deserialize;
+use serde::de::{self, Deserializer, Visitor};
+use serde_json::json;
+
+use super::answer::{self, Response};
+use super::request::{Head, Media, Query};
+use crate::error::{Code, ServiceError};
+use crate::render;
+use crate::service::{Answer, Worker};
+
+/// `POST …/next?count=N&as=ids|range`
+pub(super) async fn next(
+    worker: &Rc<Worker>,
+    head: &Head<'_>,
+    query: &Query<'_>,
+    name: &[u8],
+) -> Answer<Response> {
+    query.only(&["count", "as"])?;
+    let media = head.media()?;
+    let count = query.count(worker)?;
+    match query.get("as")?.as_deref() {
+        None | Some(b"ids") => next_ids(worker, media, count, name).await,
+        Some(b"range") => next_range(worker, media, count, name).await,
+        Some(other) => {
+            let shown = String::from_utf8_lossy(other);
+            Err(ServiceError::new(
+                Code::InvalidArgument,
+                format!("as={shown} is neither ids nor range"),
+            ))
+        }
+    }
+}
+
+async fn next_ids(worker: &Rc<Worker>, media: Media, count: u64, name: &[u8]) -> Answer<Response> {
+    let mut list = IdList::new(media, count);
+    // From stock without a wait where it lasts; the rest, if any, through the store.
+    let mut left = count;
+    while left > 0 {
+        let Some(run) = worker.try_take(name, left) else {
+            break;
+        };
+        left -= run.count;
+        list.push_run(run);
+    }
+    if left > 0 {
+        worker.take(name, left, |run| list.push_run(run)).await?;
+    }
+    let cycling = worker.is_cycling(name);
+    Ok(marked(answer::ids(media, list.finish(cycling)), cycling))
+}
+
+async fn next_range(worker: &Rc<Worker>, media: Media, count: u64, name: &[u8]) -> Answer<Response> {
+    if media != Media::Json {
+        return Err(ServiceError::new(
+            Code::NotAcceptable,
+            "a range is answered as application/json only",
+        ));
+    }
+    let (run, sequence) = worker.take_contiguous(name, count).await?;
+    let mut document = json!({
+        "first": run.first.to_string(),
+        "last": run.last().to_string(),
+        "increment": run.step.to_string(),
+    });
+    let cycling = sequence.is_cycling();
+    if cycling {
+        document["cycle"] = json!(true);
+    }
+    Ok(marked(answer::json(StatusCode::OK, &document), cycling))
+}
+
+/// Numbers of a cycling sequence repeat by definition: every answer says so.
+fn marked(mut response: Response, cycling: bool) -> Response {
+    if cycling {
+        response
+            .headers_mut()
+            .insert(CYCLE_HEADER, HeaderValue::from_static("true"));
+    }
+    response
+}
+
+/// `GET /v1/sequences?after=NAME&limit=N`
+pub(super) async fn list(worker: &Rc<Worker>, query: &Query<'_>) -> Answer<Response> {
+    query.only(&["after", "limit"])?;
+    let after = query
+        .get("after")?
+        .map(|name| worker.service().name(&name))
+        .transpose()?;
+    let limit = match query.number("limit")? {
+        None => LIST_DEFAULT,
+        Some(limit) => limit
+            .and_then(|limit| u16::try_from(limit).ok())
+            .filter(|limit| (1..=LIST_MAX).contains(limit))
+            .ok_or_else(|| {
+                ServiceError::new(
+                    Code::InvalidCount,
+                    format!("limit must be a whole number from 1 to {LIST_MAX}"),
+                )
+            })?,
+    };
+    let found = worker.service().list(after.as_ref(), limit).await?;
+    let next = found
+        .last()
+        .filter(|_| found.len() == usize::from(limit))
+        .map(|info| info.name.to_string());
+    let sequences: Vec<_> = found.iter().map(render::sequence).collect();
+    Ok(answer::json(
+        StatusCode::OK,
+        &json!({ "sequences": sequences, "next": next }),
+    ))
+}
+
+/// `GET /v1/sequences/{name}`
+pub(super) async fn show(worker: &Rc<Worker>, name: &[u8]) -> Answer<Response> {
+    let name = worker.service().name(name)?;
+    let info = worker.service().show(&name).await?;
+    Ok(answer::json(StatusCode::OK, &render::sequence(&info)))
+}
+
+/// `PUT /v1/sequences/{name}`
+pub(super) async fn create(worker: &Rc<Worker>, name: &[u8], body: &[u8]) -> Answer<Response> {
+    let name = worker.service().name(name)?;
+    let definition: Definition = parse(body)?;
+    if definition.allow_repeat.is_some() {
+        return Err(ServiceError::new(
+            Code::InvalidBody,
+            "allow_repeat belongs to changes, not to a creation",
+        ));
+    }
+    let spec = SequenceSpec {
+        options: definition.options(),
+        gap: definition.gap()?.unwrap_or_default(),
+        max_gap: definition.max_gap()?,
+    };
+    let (info, made) = worker.service().create(&name, &spec).await?;
+    let status = if made { StatusCode::CREATED } else { StatusCode::OK };
+    Ok(answer::json(status, &render::sequence(&info)))
+}
+
+/// `PATCH /v1/sequences/{name}`
+pub(super) async fn alter(worker: &Rc<Worker>, name: &[u8], body: &[u8]) -> Answer<Response> {
+    let name = worker.service().name(name)?;
+    let definition: Definition = parse(body)?;
+    let patch = SequencePatch {
+        options: definition.options(),
+        gap: definition.gap()?,
+        max_gap: definition.max_gap()?,
+        allow_repeat: definition.allow_repeat.unwrap_or(false),
+    };
+    let info = worker.service().alter(&name, &patch).await?;
+    Ok(answer::json(StatusCode::OK, &render::sequence(&info)))
+}
+
+/// `DELETE /v1/sequences/{name}`
+pub(super) async fn drop_sequence(worker: &Rc<Worker>, name: &[u8]) -> Answer<Response> {
+    let name = worker.service().name(name)?;
+    if !worker.service().drop_sequence(&name).await? {
+        return Err(ServiceError::new(Code::NotFound, format!("no sequence {name}")));
+    }
+    let mut response = answer::of(StatusCode::NO_CONTENT, Media::Json.as_str(), "");
+    response.headers_mut().remove(hyper::header::CONTENT_TYPE);
+    Ok(response)
+}
+
+/// `POST /v1/sequences/{name}/restart`
+pub(super) async fn restart(worker: &Rc<Worker>, name: &[u8], body: &[u8]) -> Answer<Response> {
+    let name = worker.service().name(name)?;
+    let restart: Restart = parse(body)?;
+    let to = Base {
+        value: restart.value.0,
+        is_called: restart.is_called.unwrap_or(true),
+    };
+    let info = worker
+        .service()
+        .restart(&name, to, restart.allow_repeat.unwrap_or(false))
+        .await?;
+    Ok(answer::json(StatusCode::OK, &render::sequence(&info)))
+}
+
+/// A definition, or a change of one. `cache` is SQL's word for `max_gap`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Definition {
+    start: Option<Number>,
+    increment: Option<Number>,
+    min: Option<Number>,
+    max: Option<Number>,
+    cycle: Option<bool>,
+    gap: Option<String>,
+    max_gap: Option<Number>,
+    cache: Option<Number>,
+    order: Option<String>,
+    allow_repeat: Option<bool>,
+}
+
+impl Definition {
+    fn options(&self) -> SequenceOptions {
+        SequenceOptions {
+            start: self.start.map(|n| n.0),
+            increment: self.increment.map(|n| n.0),
+            min: self.min.map(|n| n.0),
+            max: self.max.map(|n| n.0),
+            cycle: self.cycle,
+        }
+    }
+
+    fn gap(&self) -> Answer<Option<Gap>> {
+        match self.order.as_deref() {
+            None | Some("node") => {}
+            Some("cluster") => {
+                return Err(invalid(
+                    "order \"cluster\" is not built; numbers are in order per node",
+                ));
+            }
+            Some(other) => return Err(invalid(format!("order {other:?} is not \"node\""))),
+        }
+        match self.gap.as_deref() {
+            None => Ok(None),
+            Some("bounded") => Ok(Some(Gap::Bounded)),
+            Some("none") => Ok(Some(Gap::None)),
+            Some(other) => Err(invalid(format!(
+                "gap {other:?} is neither \"bounded\" nor \"none\""
+            ))),
+        }
+    }
+
+    fn max_gap(&self) -> Answer<Option<u64>> {
+        let given = match (self.max_gap, self.cache) {
+            (Some(_), Some(_)) => return Err(invalid("max_gap and cache are two names of one thing")),
+            (given, None) | (None, given) => given,
+        };
+        given
+            .map(|n| u64::try_from(n.0).map_err(|_| invalid(format!("max_gap {} is below zero", n.0))))
+            .transpose()
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Restart {
+    value: Number,
+    /// Whether `value` itself counts as issued, so that the next number is one increment further; yes if absent.
+    is_called: Option<bool>,
+    allow_repeat: Option<bool>,
+}
+
+/// An integer, as a JSON number or, since those lose digits beyond 2^53 in JavaScript, as a string.
+#[derive(Clone, Copy)]
+struct Number(i64);
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl Visitor<'_> for Reader {
+            type Value = Number;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a whole number from -2^63 to 2^63-1, or one in quotes")
+            }
+
+            fn visit_i64<E: de::Error>(self, n: i64) -> Result<Number, E> {
+                Ok(Number(n))
+            }
+
+            fn visit_u64<E: de::Error>(self, n: u64) -> Result<Number, E> {
+                i64::try_from(n)
+                    .map(Number)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(n), &self))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Number, E> {
+                text.parse()
+                    .map(Number)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Str(text), &self))
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+/// Reads a body; none at all is an empty document.
+fn parse<'b, T: Deserialize<'b>>(body: &'b [u8]) -> Answer<T> {
+    let body = if body.trim_ascii().is_empty() { b"{}" } else { body };
+    serde_json::from_slice(body).map_err(|error| {
+        ServiceError::new(
+            Code::InvalidBody,
+            format!("the body is not the JSON document asked for: {error}"),
+        )
+    })
+}
+
+fn invalid(message: impl Into<Cow<'static, str>>) -> ServiceError {
+    ServiceError::new(Code::InvalidBody, message)
+}
+
+/// Collects numbers in the form that the client accepts.
+struct IdList {
+    media: Media,
+    body: Vec<u8>,
+}
+
+impl IdList {
+    fn new(media: Media, count: u64) -> Self {
+        // A number has at most 20 characters; few have more than 10.
+        let mut body = Vec::with_capacity(HEAD.len() + TAIL_CYCLE.len() + count as usize * 13);
+        if media == Media::Json {
+            body.extend_from_slice(HEAD);
+        }
+        IdList { media, body }
+    }
+
+    fn push_run(&mut self, run: Run) {
+        let mut digits = itoa::Buffer::new();
+        for number in run.iter() {
+            match self.media {
+                Media::Json => {
+                    self.body.extend_from_slice(if self.body.len() == HEAD.len() {
+                        b"\""
+                    } else {
+                        b",\""
+                    });
+                    self.body.extend_from_slice(digits.format(number).as_bytes());
+                    self.body.push(b'"');
+                }
+                Media::Text => {
+                    self.body.extend_from_slice(digits.format(number).as_bytes());
+                    self.body.push(b'\n');
+                }
+                Media::Octets => self.body.extend_from_slice(&number.to_be_bytes()),
+            }
+        }
+    }
+
+    fn finish(mut self, cycling: bool) -> Vec<u8> {
+        if self.media == Media::Json {
+            self.body
+                .extend_from_slice(if cycling { TAIL_CYCLE } else { TAIL });
+        }
+        self.body
+    }
+}
+
+const HEAD: &[u8] = b"{\"ids\":[";
+const TAIL: &[u8] = b"]}\n";
+const TAIL_CYCLE: &[u8] = b"],\"cycle\":true}\n";
+
+/// Stands on every answer with numbers of a cycling sequence, in whatever form.
+const CYCLE_HEADER: HeaderName = HeaderName::from_static("mint-cycle");
+
+/// Sequences per page, unless asked for another number.
+const LIST_DEFAULT: u16 = 100;
+/// The most sequences per page.
+const LIST_MAX: u16 = 1000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(media: Media, cycling: bool) -> Vec<u8> {
+        let mut list = IdList::new(media, 3);
+        list.push_run(Run {
+            first: -1,
+            step: 1,
+            count: 2,
+        });
+        list.push_run(Run {
+            first: 7,
+            step: 1,
+            count: 1,
+        });
+        list.finish(cycling)
+    }
+
+    #[test]
+    fn numbers_are_written_in_every_form() {
+        assert_eq!(written(Media::Json, false), b"{\"ids\":[\"-1\",\"0\",\"7\"]}\n");
+        assert_eq!(
+            written(Media::Json, true),
+            b"{\"ids\":[\"-1\",\"0\",\"7\"],\"cycle\":true}\n"
+        );
+        assert_eq!(written(Media::Text, false), b"-1\n0\n7\n");
+        let packed: Vec<u8> = [-1i64, 0, 7].iter().flat_map(|n| n.to_be_bytes()).collect();
+        assert_eq!(written(Media::Octets, false), packed);
+    }
+
+    #[test]
+    fn numbers_in_bodies_may_be_quoted() {
+        let definition: Definition = parse(br#"{"start": "9223372036854775807", "min": -5, "cache": 10}"#)
+            .ok()
+            .unwrap();
+        assert_eq!(definition.options().start, Some(i64::MAX));
+        assert_eq!(definition.options().min, Some(-5));
+        assert_eq!(definition.max_gap(), Ok(Some(10)));
+    }
+
+    #[test]
+    fn bodies_that_make_no_sense_are_refused() {
+        for (body, says) in [
+            (&br#"{"strat": 1}"#[..], "unknown field `strat`"),
+            (br#"{"start": 1, "start": 2}"#, "duplicate field"),
+            (br#"{"start": 1.5}"#, "whole number"),
+            (br#"{"start": 9223372036854775808}"#, "whole number"),
+            (br#"{"start": "x"}"#, "whole number"),
+            (b"[", "EOF"),
+            (b"{} x", "trailing"),
+            (b"\xff", "JSON"),
+        ] {
+            let error = parse::<Definition>(body).err().unwrap();
+            assert!(error.message.contains(says), "{error}");
+        }
+        for (body, says) in [
+            (&br#"{"gap": "some"}"#[..], "neither"),
+            (br#"{"order": "cluster"}"#, "not built"),
+            (br#"{"order": "x"}"#, "is not \"node\""),
+        ] {
+            let error = parse::<Definition>(body).ok().unwrap().gap().unwrap_err();
+            assert!(error.message.contains(says), "{error}");
+        }
+        assert!(
+            parse::<Definition>(br#"{"cache": 1, "max_gap": 1}"#)
+                .ok()
+                .unwrap()
+                .max_gap()
+                .is_err()
+        );
+        assert!(
+            parse::<Definition>(br#"{"cache": -1}"#)
+                .ok()
+                .unwrap()
+                .max_gap()
+                .is_err()
+        );
+        assert!(
+            parse::<Restart>(b"{}")
+                .err()
+                .unwrap()
+                .message
+                .contains("missing field `value`")
+        );
+    }
+}

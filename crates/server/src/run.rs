@@ -1,0 +1,317 @@
+//! The server as a whole: sockets, threads, the way up and the way down.
+//!
+//! ```text
+//!   caller's runtime:  ledger, its store and background work
+//!   thread 0..n:       one single-threaded runtime each: own listeners, own connections, own counters
+//! ```
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mintage_ledger::{Ledger, LedgerSettings, StoreSettings, SystemRuntime, open_store};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{oneshot, watch};
+
+use crate::config::Config;
+use crate::error::Code;
+use crate::listen::{self, Sockets};
+use crate::metrics::Face;
+use crate::service::{Service, Worker};
+use crate::watch::{Deadlines, Verdict};
+use crate::{http, resp};
+
+/// What a running server is told to do.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Stop {
+    /// Go on.
+    Not,
+    /// Accept nothing more, answer what was read, then end.
+    Gently,
+    /// End at once.
+    Now,
+}
+
+/// A server that could not start, or that ended badly.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct RunError {
+    /// What was asked and found.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl RunError {
+    fn new(message: impl Into<String>, hint: Option<String>) -> Self {
+        RunError {
+            message: message.into(),
+            hint,
+        }
+    }
+}
+
+/// What a server says once it serves.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Serving {
+    /// Where HTTP listens.
+    pub http: Option<SocketAddr>,
+    /// Where the Redis protocol listens.
+    pub resp: Option<SocketAddr>,
+    /// How many threads serve.
+    pub threads: usize,
+    /// The store's scheme: `file`, `memory`, …
+    pub store: &'static str,
+}
+
+/// How many threads a configuration asks for.
+pub fn threads(config: &Config) -> usize {
+    match config.threads.0 {
+        Some(threads) => threads as usize,
+        None => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
+    }
+}
+
+/// Opens the store, serves until SIGTERM or SIGINT, and closes: all of `mint serve`.
+///
+/// `ready` is called once, when requests are answered.
+///
+/// # Errors
+/// An address or the store cannot be had, or the store could not be closed cleanly.
+pub fn serve(config: Config, ready: impl FnOnce(&Serving)) -> Result<(), RunError> {
+    let config = Arc::new(config);
+    // Sockets first: a port in use is found before the store is touched.
+    let sockets =
+        listen::bind(&config, threads(&config)).map_err(|e| RunError::new(e.to_string(), Some(e.hint())))?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| RunError::new(format!("cannot start the runtime: {e}"), None))?;
+    runtime.block_on(async {
+        let ledger = open_ledger(&config).await?;
+        let (stop, stopped) = watch::channel(Stop::Not);
+        tokio::spawn(stop_on_signals(stop));
+        run(config, ledger, sockets, stopped, ready).await
+    })
+}
+
+/// Opens a configuration's store and the ledger over it, on the current runtime.
+///
+/// # Errors
+/// What the store says, with its hint.
+pub async fn open_ledger(config: &Config) -> Result<Arc<Ledger>, RunError> {
+    let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
+    let store = open_store(&config.store_url.0, &StoreSettings::default(), runtime.clone())
+        .await
+        .map_err(|e| {
+            RunError::new(
+                format!("cannot open store {}: {}", config.store_url.redacted(), e.message),
+                e.hint,
+            )
+        })?;
+    let settings = LedgerSettings {
+        auto_create: config.auto_create,
+        max_sequences: config.max_sequences,
+        max_gap: config.max_gap,
+        window: config.window.0,
+        max_ahead: config.max_ahead,
+        clock_confirm: config.clock_confirm,
+        ..LedgerSettings::default()
+    };
+    Ledger::open(store, settings, runtime).await.map_err(|e| {
+        let error = crate::service::from_ledger(e);
+        RunError::new(error.message, error.hint.map(String::from))
+    })
+}
+
+/// Serves over an open ledger and bound sockets until `stop` says so, then closes the ledger.
+///
+/// The ledger must live on the current runtime. Sockets and stop signal are the caller's, so tests own both.
+///
+/// # Errors
+/// A thread could not be started, or the store could not be closed cleanly.
+pub async fn run(
+    config: Arc<Config>,
+    ledger: Arc<Ledger>,
+    sockets: Sockets,
+    mut stop: watch::Receiver<Stop>,
+    ready: impl FnOnce(&Serving),
+) -> Result<(), RunError> {
+    let service = Service::new(ledger.clone(), config.clone());
+    let serving = Serving {
+        http: sockets.http.as_ref().map(|l| l.address),
+        resp: sockets.resp.as_ref().map(|l| l.address),
+        threads: sockets
+            .http
+            .iter()
+            .chain(&sockets.resp)
+            .map(|l| l.sockets.len())
+            .max()
+            .unwrap_or(0),
+        store: ledger.store_scheme(),
+    };
+    let mut http = sockets.http.map(|l| l.sockets.into_iter());
+    let mut resp = sockets.resp.map(|l| l.sockets.into_iter());
+    let mut ended = Vec::new();
+    for index in 0..serving.threads {
+        let listeners = [
+            (Face::Http, http.as_mut().and_then(Iterator::next)),
+            (Face::Resp, resp.as_mut().and_then(Iterator::next)),
+        ];
+        let place = Place {
+            service: service.clone(),
+            index: index as u64,
+            threads: serving.threads as u64,
+            stop: stop.clone(),
+        };
+        let (end, ends) = oneshot::channel::<()>();
+        std::thread::Builder::new()
+            .name(format!("serve-{index}"))
+            .spawn(move || {
+                let _end = end;
+                serve_thread(place, listeners)
+            })
+            .map_err(|e| RunError::new(format!("cannot start thread {index}: {e}"), None))?;
+        ended.push(ends);
+    }
+    ready(&serving);
+    for end in ended {
+        // An error is the end of the thread: the sender is dropped with it.
+        let _ = end.await;
+    }
+    let closing = async { ledger.close().await };
+    tokio::select! {
+        closed = closing => closed.map_err(|e| RunError::new(format!("the store was not closed cleanly: {e}"), None)),
+        _ = stop.wait_for(|stop| *stop == Stop::Now) => {
+            Err(RunError::new("stopped at once: windows and unused numbers were not given back", None))
+        }
+    }
+}
+
+/// SIGTERM or SIGINT stops gently, a second one at once.
+async fn stop_on_signals(stop: watch::Sender<Stop>) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut terminate), Ok(mut interrupt)) =
+        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        tracing::error!("cannot listen for signals");
+        return std::future::pending().await;
+    };
+    for next in [Stop::Gently, Stop::Now] {
+        let signal = tokio::select! {
+            _ = terminate.recv() => "SIGTERM",
+            _ = interrupt.recv() => "SIGINT",
+        };
+        tracing::info!(signal, ?next, "stopping");
+        // Nobody listens once everything has ended.
+        let _ = stop.send(next);
+    }
+    std::future::pending().await
+}
+
+/// What one serving thread begins with.
+struct Place {
+    service: Arc<Service>,
+    index: u64,
+    threads: u64,
+    stop: watch::Receiver<Stop>,
+}
+
+fn serve_thread(place: Place, listeners: [(Face, Option<std::net::TcpListener>); 2]) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build_local(Default::default());
+    match runtime {
+        Ok(runtime) => runtime.block_on(serve_all(place, listeners)),
+        Err(error) => tracing::error!(%error, "cannot start a thread's runtime"),
+    }
+}
+
+async fn serve_all(place: Place, listeners: [(Face, Option<std::net::TcpListener>); 2]) {
+    let Place {
+        service,
+        index,
+        threads,
+        mut stop,
+    } = place;
+    let worker = Worker::new(service, index, threads);
+    let sweep = worker.watches().clone();
+    tokio::task::spawn_local(async move { sweep.sweep().await });
+    let mut accepting = Vec::new();
+    for (face, listener) in listeners {
+        let Some(listener) = listener else { continue };
+        match TcpListener::from_std(listener) {
+            Ok(listener) => accepting.push(tokio::task::spawn_local(accept(listener, face, worker.clone()))),
+            Err(error) => tracing::error!(%error, "cannot listen"),
+        }
+    }
+    // An error means that the sender is gone: nobody can stop us gently any more.
+    let _ = stop.wait_for(|stop| *stop > Stop::Not).await;
+    for task in &accepting {
+        task.abort();
+    }
+    worker.watches().stop(Verdict::Stopping);
+    let patience = worker.config().shutdown_timeout;
+    let at_once = tokio::select! {
+        () = worker.watches().empty() => false,
+        () = tokio::time::sleep(patience) => true,
+        _ = stop.wait_for(|stop| *stop == Stop::Now) => true,
+    };
+    if at_once {
+        tracing::warn!(connections = worker.watches().count(), "connections are cut off");
+        worker.watches().stop(Verdict::Now);
+    }
+}
+
+/// Accepts connections for ever.
+async fn accept(listener: TcpListener, face: Face, worker: Rc<Worker>) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => begin(stream, peer, face, &worker),
+            Err(error) => {
+                // Out of file descriptors, usually: wait for connections to end instead of spinning.
+                tracing::warn!(%error, face = face.as_str(), "cannot accept a connection");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+fn begin(stream: TcpStream, peer: SocketAddr, face: Face, worker: &Rc<Worker>) {
+    worker.counters().accepted(face);
+    let Some(open) = worker
+        .service()
+        .metrics()
+        .connect(face, worker.config().max_connections)
+    else {
+        worker.counters().refused(Code::TooManyConnections);
+        // The socket's buffer is empty, so this fits; and if not, the client sees the end all the same.
+        let _ = stream.try_write(match face {
+            Face::Http => http::TOO_MANY_CONNECTIONS,
+            Face::Resp => resp::TOO_MANY_CONNECTIONS,
+        });
+        return;
+    };
+    // Answers are written whole; waiting to fill packets only costs time.
+    let _ = stream.set_nodelay(true);
+    let deadlines: Deadlines = match face {
+        Face::Http => http::deadlines(worker.config()),
+        Face::Resp => resp::connection::deadlines(worker.config()),
+    };
+    let watch = worker.watches().add(deadlines);
+    let worker = worker.clone();
+    match face {
+        Face::Http => tokio::task::spawn_local(async move {
+            http::serve(stream, peer, worker, watch).await;
+            drop(open);
+        }),
+        Face::Resp => tokio::task::spawn_local(async move {
+            resp::connection::serve(stream, peer, worker, watch).await;
+            drop(open);
+        }),
+    };
+}
+
+/// How long accepting rests after it failed.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
