@@ -11,6 +11,8 @@ mod entropy;
 #[cfg(feature = "std")]
 mod fork;
 mod inspect;
+#[cfg(feature = "std")]
+mod keystream;
 mod layout;
 mod presets;
 mod sequence;

@@ -30,7 +30,7 @@ pub use counters::{Counters, RESERVE_BUCKETS_US};
 pub use error::LedgerError;
 pub use ledger::{DEFAULT_POOL, Ledger, Readiness};
 pub use name::{NAME_MAX_BYTES, Name, NameError};
-pub use pool::{Pool, PoolInfo};
+pub use pool::{LentWindow, Pool, PoolInfo, PoolKind, PoolSpec, WindowInfo};
 pub use runtime::{BoxFuture, Runtime, SystemRuntime, fresh_token};
 pub use sequence::{Gap, MAX_GAP_LIMIT, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome};
 pub use settings::LedgerSettings;

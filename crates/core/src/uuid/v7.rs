@@ -68,16 +68,27 @@ pub fn uuid7_many(out: &mut [Uuid]) {
         return;
     }
     let mut place = claim(crate::tsc::unix_millis(), out.len() as u64);
-    let mut random = [0; 64 * 8];
-    for chunk in out.chunks_mut(64) {
-        let random = &mut random[..chunk.len() * 8];
-        crate::fill_random(random);
-        for (id, random) in chunk.iter_mut().zip(random.as_chunks().0) {
+    if out.len() < BATCH_PAYS_FROM {
+        for id in out {
+            *id = v7_from(place, u64::from_be_bytes(crate::entropy::random_array()));
+            place += 1;
+        }
+        return;
+    }
+    let mut batch = crate::entropy::Batch::new();
+    let mut random = [0; 256 * 8];
+    for piece in out.chunks_mut(256) {
+        batch.fill(&mut random);
+        for (id, random) in piece.iter_mut().zip(random.as_chunks().0) {
             *id = v7_from(place, u64::from_be_bytes(*random));
             place += 1;
         }
     }
 }
+
+/// From this many ids on, a key of its own costs less than going through the thread's buffer.
+#[cfg(feature = "std")]
+const BATCH_PAYS_FROM: usize = 64;
 
 /// How far the next [`uuid7`] runs ahead of the system clock; zero as a rule.
 ///
@@ -89,13 +100,18 @@ pub fn uuid7_many(out: &mut [Uuid]) {
 /// ```
 #[cfg(feature = "std")]
 pub fn uuid7_lead() -> Duration {
-    let last = LAST.load(Ordering::Relaxed) >> COUNTER_BITS;
+    let last = LAST.0.load(Ordering::Relaxed) >> COUNTER_BITS;
     Duration::from_millis(last.saturating_sub(crate::tsc::unix_millis()))
 }
 
 /// The place of the next id of the process: `unix_ms << 20 | counter`. Lasts until the year 2527.
 #[cfg(feature = "std")]
-static LAST: AtomicU64 = AtomicU64::new(0);
+static LAST: OwnLine = OwnLine(AtomicU64::new(0));
+
+/// Cache lines of its own: what lies beside a word that every thread changes would be slow to read.
+#[cfg(feature = "std")]
+#[repr(align(128))]
+struct OwnLine(AtomicU64);
 
 const COUNTER_BITS: u32 = 20;
 
@@ -106,10 +122,10 @@ fn claim(unix_millis: u64, count: u64) -> u64 {
     let now = unix_millis << COUNTER_BITS;
     // Relaxed suffices: everybody changes this one word by read-modify-write, which has one order that agrees
     // with what threads otherwise know of each other.
-    if LAST.load(Ordering::Relaxed) < now {
+    if LAST.0.load(Ordering::Relaxed) < now {
         return claim_in_new_millisecond(now, count);
     }
-    LAST.fetch_add(count, Ordering::Relaxed)
+    LAST.0.fetch_add(count, Ordering::Relaxed)
 }
 
 #[cfg(feature = "std")]
@@ -118,15 +134,18 @@ fn claim(unix_millis: u64, count: u64) -> u64 {
 fn claim_in_new_millisecond(now: u64, count: u64) -> u64 {
     let seed = u32::from_be_bytes(crate::entropy::random_array()) >> (32 - COUNTER_BITS + 1);
     let first = now | u64::from(seed);
-    let mut seen = LAST.load(Ordering::Relaxed);
+    let mut seen = LAST.0.load(Ordering::Relaxed);
     while seen < now {
-        match LAST.compare_exchange(seen, first + count, Ordering::Relaxed, Ordering::Relaxed) {
+        match LAST
+            .0
+            .compare_exchange(seen, first + count, Ordering::Relaxed, Ordering::Relaxed)
+        {
             Ok(_) => return first,
             Err(other) => seen = other,
         }
     }
     // Another thread began this millisecond.
-    LAST.fetch_add(count, Ordering::Relaxed)
+    LAST.0.fetch_add(count, Ordering::Relaxed)
 }
 
 /// The id at a place of the process's order.
@@ -134,7 +153,8 @@ fn claim_in_new_millisecond(now: u64, count: u64) -> u64 {
 #[inline]
 fn v7_from(place: u64, random: u64) -> Uuid {
     let high = (place >> COUNTER_BITS) << 16 | 7 << 12 | place >> 8 & 0xfff;
-    let low = 0b10 << 62 | (place & 0xff) << 54 | random >> 10;
+    // A mask, not a shift: the random bytes then need not be turned around and back.
+    let low = 0b10 << 62 | (place & 0xff) << 54 | random & u64::MAX >> 10;
     Uuid::from_u64_pair(high, low)
 }
 
