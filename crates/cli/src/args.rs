@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand, ValueEnum};
     version,
     about,
     max_term_width = 100,
+    args_override_self = true,
     disable_help_subcommand = true
 )]
 pub(crate) struct Cli {

@@ -125,10 +125,10 @@ fn refused(problem: &Value) -> Failure {
         .into_iter()
         .find_map(Value::as_str)
         .unwrap_or(code);
-    let hint = match (problem["hint"].as_str(), code) {
-        (Some(hint), _) => Some(hint),
-        (None, "unauthenticated" | "wrong_token") => Some("set MINT_TOKEN to a token of this server"),
-        (None, _) => None,
+    let hint = match code {
+        // The server speaks of its header; here it is a variable.
+        "unauthenticated" | "wrong_token" => Some("set MINT_TOKEN to a token of this server"),
+        _ => problem["hint"].as_str(),
     };
     Failure::Said {
         code: exit,
