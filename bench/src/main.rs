@@ -2,14 +2,18 @@
 
 mod core;
 mod machine;
+mod server;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
     match arguments.next().as_deref() {
         Some("core") => core::run(&arguments.collect::<Vec<_>>()),
+        Some("server") => server::run(&arguments.collect::<Vec<_>>()),
         other => {
             eprintln!("error: no benchmark called {:?}", other.unwrap_or(""));
-            eprintln!("hint: bench core [WORD...]");
+            eprintln!(
+                "hint: bench core [WORD...], or bench server [--rounds N] [--short] [redis|single|http]"
+            );
             std::process::exit(2);
         }
     }

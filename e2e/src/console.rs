@@ -129,7 +129,8 @@ fn matches(want: &str, got: &str) -> bool {
     }
 }
 
-/// The line with everything that differs from run to run replaced by its kind.
+/// The line with everything that differs from run to run replaced by its kind, and columns that such values
+/// widen by two spaces.
 fn kinds(line: &str) -> String {
     let mut out = String::new();
     let mut word = String::new();
@@ -143,7 +144,13 @@ fn kinds(line: &str) -> String {
         out.push(c);
     }
     out.pop();
-    out
+    let indent = out.len() - out.trim_start().len();
+    let columns: Vec<&str> = out
+        .split("  ")
+        .map(str::trim)
+        .filter(|column| !column.is_empty())
+        .collect();
+    " ".repeat(indent) + &columns.join("  ")
 }
 
 fn kind(word: &str) -> Option<&'static str> {

@@ -74,7 +74,8 @@ pub fn raw(to: SocketAddr, request: &[u8]) -> io::Result<Answer> {
     parse(&bytes).ok_or_else(|| io::Error::other(format!("no answer: {:?}", String::from_utf8_lossy(&bytes))))
 }
 
-fn parse(bytes: &[u8]) -> Option<Answer> {
+/// Takes an answer apart; `None` when the bytes are none.
+pub fn parse(bytes: &[u8]) -> Option<Answer> {
     let end = bytes.windows(4).position(|w| w == b"\r\n\r\n")?;
     let head = std::str::from_utf8(&bytes[..end]).ok()?;
     let mut lines = head.split("\r\n");

@@ -1,4 +1,5 @@
 //! Killed again and again under load, the server never repeats an id and never loses more than it promises.
+#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use std::io;
@@ -120,7 +121,10 @@ fn no_kill_repeats_an_id_or_loses_more_than_promised() {
             starts.push(first_reply(&server));
         }
         drop(finish);
-        let received = clients.into_iter().map(|(at, c)| (at, c.join().unwrap())).collect();
+        let received = clients
+            .into_iter()
+            .map(|(at, c)| (at, c.join().unwrap()))
+            .collect();
         (server, received)
     });
     starts.sort();

@@ -1,4 +1,5 @@
 //! Where a command is Redis's, so is the reply: byte for byte, compared with a stock Redis in the same test.
+#![allow(clippy::unwrap_used)]
 
 use mintage_e2e::need;
 use mintage_e2e::redis::{self, Redis};

@@ -1,4 +1,5 @@
 //! Stock redis-py with hiredis, in RESP2 and RESP3, with pipelines and threads.
+#![allow(clippy::unwrap_used)]
 
 use std::process::Command;
 

@@ -4,7 +4,14 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 /// Ids of every kind, and the server that hands them out.
 #[derive(Parser, Debug)]
-#[command(name = "mint", version, about, max_term_width = 100, disable_help_subcommand = true)]
+#[command(
+    name = "mint",
+    version,
+    about,
+    max_term_width = 100,
+    args_override_self = true,
+    disable_help_subcommand = true
+)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -19,7 +26,13 @@ pub(crate) struct Global {
     #[arg(long, global = true, display_order = 1000)]
     pub(crate) json: bool,
     /// Colour the messages
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = 1001)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        display_order = 1001
+    )]
     pub(crate) color: Color,
     /// Print only results and errors
     #[arg(short, long, global = true, display_order = 1002)]

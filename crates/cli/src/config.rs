@@ -37,7 +37,11 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     match &args.command {
         ConfigCommand::Init => {
             let file = config::default_file();
-            if out.json { out.json_line(&json!({ "file": file })) } else { out.line(file.trim_end()) }
+            if out.json {
+                out.json_line(&json!({ "file": file }))
+            } else {
+                out.line(file.trim_end())
+            }
         }
         ConfigCommand::Show(file) => show(&load(file.config.as_deref(), Vec::new())?, out),
         ConfigCommand::Check(file) => {
@@ -58,7 +62,10 @@ fn show(loaded: &Loaded, out: &mut Out) -> Result<(), Failure> {
         let rows = loaded
             .rows()
             .map(|(key, value, origin)| {
-                (key.path.to_string(), json!({"value": value, "from": origin.to_string()}))
+                (
+                    key.path.to_string(),
+                    json!({"value": value, "from": origin.to_string()}),
+                )
             })
             .collect::<Map<_, _>>();
         return out.json_line(&rows);
@@ -67,7 +74,12 @@ fn show(loaded: &Loaded, out: &mut Out) -> Result<(), Failure> {
         .rows()
         .map(|(key, value, origin)| (format!("{} = {value}", key.path), origin.to_string()))
         .collect();
-    let width = rows.iter().map(|(left, _)| left.chars().count()).max().unwrap_or(0).min(60);
+    let width = rows
+        .iter()
+        .map(|(left, _)| left.chars().count())
+        .max()
+        .unwrap_or(0)
+        .min(60);
     for (left, origin) in rows {
         out.line(format!("{left:width$}  # {origin}"))?;
     }

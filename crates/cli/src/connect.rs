@@ -16,7 +16,10 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// The server to ask: the one given, else `MINT_SERVER`, else the default.
 pub(crate) fn server_url(given: Option<&str>) -> String {
     let named = std::env::var("MINT_SERVER").ok().filter(|url| !url.is_empty());
-    given.map(String::from).or(named).unwrap_or_else(|| DEFAULT_SERVER.to_string())
+    given
+        .map(String::from)
+        .or(named)
+        .unwrap_or_else(|| DEFAULT_SERVER.to_string())
 }
 
 /// A connection to a server, kept alive over calls.
@@ -31,12 +34,16 @@ impl Client {
     pub(crate) fn new(url: &str) -> Result<Client, Failure> {
         let base = url.trim_end_matches('/').to_string();
         if base.starts_with("https://") {
-            return Err(Failure::usage(format_args!("{base} asks for TLS, which the server does not speak"))
-                .with_hint("use http:// over loopback, a tunnel or a private network"));
+            return Err(Failure::usage(format_args!(
+                "{base} asks for TLS, which the server does not speak"
+            ))
+            .with_hint("use http:// over loopback, a tunnel or a private network"));
         }
         if !base.starts_with("http://") {
-            return Err(Failure::usage(format_args!("the server's URL {base:?} does not begin with http://"))
-                .with_hint(format_args!("for example {DEFAULT_SERVER}")));
+            return Err(Failure::usage(format_args!(
+                "the server's URL {base:?} does not begin with http://"
+            ))
+            .with_hint(format_args!("for example {DEFAULT_SERVER}")));
         }
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
@@ -45,12 +52,18 @@ impl Client {
             .proxy(None)
             .build();
         let token = std::env::var("MINT_TOKEN").ok().filter(|t| !t.is_empty());
-        Ok(Client { agent: config.into(), base, authorization: token.map(|t| format!("Bearer {t}")) })
+        Ok(Client {
+            agent: config.into(),
+            base,
+            authorization: token.map(|t| format!("Bearer {t}")),
+        })
     }
 
     /// Sends one request and gives the JSON that came back; `Null` for an empty answer.
     pub(crate) fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
-        let mut request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", self.base));
+        let mut request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.base));
         if let Some(authorization) = &self.authorization {
             request = request.header("authorization", authorization);
         }
@@ -67,19 +80,27 @@ impl Client {
         };
         let mut answer = answer?;
         let status = answer.status().as_u16();
-        let text = answer.body_mut().read_to_string().map_err(|e| self.unreachable(&e))?;
+        let text = answer
+            .body_mut()
+            .read_to_string()
+            .map_err(|e| self.unreachable(&e))?;
         let json: Option<Value> = serde_json::from_str(&text).ok();
         match (status, json) {
             (200..=299, Some(json)) => Ok(json),
             (200..=299, None) if text.is_empty() => Ok(Value::Null),
             (_, Some(problem)) if problem["code"].is_string() => Err(refused(&problem)),
-            _ => Err(Failure::cannot(format_args!("{} answers {status} and no JSON", self.base))
-                .with_hint("is this a mint server? its HTTP port is 7600 unless configured")),
+            _ => Err(
+                Failure::cannot(format_args!("{} answers {status} and no JSON", self.base))
+                    .with_hint("is this a mint server? its HTTP port is 7600 unless configured"),
+            ),
         }
     }
 
     fn bad_url(&self, error: &ureq::http::Error) -> Failure {
-        Failure::usage(format_args!("the server's URL {:?} cannot be used: {error}", self.base))
+        Failure::usage(format_args!(
+            "the server's URL {:?} cannot be used: {error}",
+            self.base
+        ))
     }
 
     fn unreachable(&self, error: &ureq::Error) -> Failure {
@@ -87,20 +108,32 @@ impl Client {
             ureq::Error::Io(e) => e.to_string(),
             other => other.to_string(),
         };
-        Failure::cannot(format_args!("cannot reach the server at {}: {why}", self.base))
-            .with_hint("start one with mint serve, name another with --server or MINT_SERVER, or use --store URL")
+        Failure::cannot(format_args!("cannot reach the server at {}: {why}", self.base)).with_hint(
+            "start one with mint serve, name another with --server or MINT_SERVER, or use --store URL",
+        )
     }
 }
 
 /// The server's refusal, in its own words and with the exit code of its error table.
 fn refused(problem: &Value) -> Failure {
     let code = problem["code"].as_str().unwrap_or_default();
-    let exit = CODES.iter().find(|row| row.name == code).map_or(3, |row| row.exit_code);
-    let message = [&problem["detail"], &problem["title"]].into_iter().find_map(Value::as_str).unwrap_or(code);
-    let hint = match (problem["hint"].as_str(), code) {
-        (Some(hint), _) => Some(hint),
-        (None, "unauthenticated" | "wrong_token") => Some("set MINT_TOKEN to a token of this server"),
-        (None, _) => None,
+    let exit = CODES
+        .iter()
+        .find(|row| row.name == code)
+        .map_or(3, |row| row.exit_code);
+    let message = [&problem["detail"], &problem["title"]]
+        .into_iter()
+        .find_map(Value::as_str)
+        .unwrap_or(code);
+    let hint = match code {
+        // The server speaks of its header; here it is a variable.
+        "unauthenticated" | "wrong_token" => Some("set MINT_TOKEN to a token of this server"),
+        _ => problem["hint"].as_str(),
     };
-    Failure::Said { code: exit, message: message.to_string(), hint: None }.with_hint_if(hint)
+    Failure::Said {
+        code: exit,
+        message: message.to_string(),
+        hint: None,
+    }
+    .with_hint_if(hint)
 }

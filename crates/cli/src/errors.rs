@@ -25,20 +25,30 @@ pub(crate) enum Failure {
 impl Failure {
     /// The command was used wrongly.
     pub(crate) fn usage(message: impl fmt::Display) -> Failure {
-        Failure::Said { code: 2, message: message.to_string(), hint: None }
+        Failure::Said {
+            code: 2,
+            message: message.to_string(),
+            hint: None,
+        }
     }
 
     /// It could not be done.
     pub(crate) fn cannot(message: impl fmt::Display) -> Failure {
-        Failure::Said { code: 3, message: message.to_string(), hint: None }
+        Failure::Said {
+            code: 3,
+            message: message.to_string(),
+            hint: None,
+        }
     }
 
     /// The same failure with what to do about it.
     pub(crate) fn with_hint(self, text: impl fmt::Display) -> Failure {
         match self {
-            Failure::Said { code, message, .. } => {
-                Failure::Said { code, message, hint: Some(text.to_string()) }
-            }
+            Failure::Said { code, message, .. } => Failure::Said {
+                code,
+                message,
+                hint: Some(text.to_string()),
+            },
             other => other,
         }
     }
@@ -85,7 +95,10 @@ impl From<io::Error> for Failure {
 
 /// A text that came from elsewhere must not break the promise of one line, nor drive the terminal.
 fn one_line(text: &str) -> String {
-    text.trim_end().chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.trim_end()
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
 }
 
 #[cfg(test)]

@@ -3,11 +3,10 @@
 use std::io::{self, BufRead, BufReader};
 
 use mintage::{Clock, FieldValue, Reading, SystemClock};
-use serde_json::{Map, Value, json};
+use mintage_server::render::{readings as document, rfc3339};
 
 use crate::errors::Failure;
 use crate::out::Out;
-use crate::rfc3339::rfc3339;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -93,50 +92,19 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<u64> {
     }
 }
 
-/// The documented JSON of one id.
-fn document(id: &str, readings: &[Reading]) -> Value {
-    json!({"input": id, "readings": readings.iter().map(reading_json).collect::<Vec<_>>()})
-}
-
-fn reading_json(reading: &Reading) -> Value {
-    let mut json = Map::new();
-    json.insert("format".into(), reading.format.into());
-    if let Some(version) = reading.version {
-        json.insert("version".into(), version.into());
-    }
-    if let Some(variant) = reading.variant {
-        json.insert("variant".into(), variant.into());
-    }
-    if let Some(preset) = &reading.preset {
-        json.insert("preset".into(), preset.as_ref().into());
-    }
-    json.insert("confidence".into(), reading.confidence.into());
-    json.insert("why".into(), reading.why.as_str().into());
-    if let Some(time) = &reading.time {
-        json.insert("time".into(), rfc3339(time).into());
-        json.insert("unix_ns".into(), time.at.unix_nanos().to_string().into());
-    }
-    let fields = reading.fields.iter().map(|(name, value)| (name.to_string(), field_json(value)));
-    json.insert("fields".into(), fields.collect::<Map<_, _>>().into());
-    json.into()
-}
-
-fn field_json(value: &FieldValue) -> Value {
-    match value {
-        FieldValue::Number(n) => (*n).into(),
-        FieldValue::Big(n) => n.to_string().into(),
-        FieldValue::Text(text) => text.as_str().into(),
-    }
-}
-
 fn paragraph(id: &str, readings: &[Reading], out: &mut Out) -> Result<(), Failure> {
     out.line(shown(id))?;
     if readings.is_empty() {
         return out.line("  not an id that mint knows");
     }
     for reading in readings {
-        out.line(format!("  {}  ({:.0} %: {})", title(reading), reading.confidence * 100.0, reading.why))?;
-        if let Some(time) = &reading.time {
+        out.line(format!(
+            "  {}  ({:.0} %: {})",
+            title(reading),
+            reading.confidence * 100.0,
+            reading.why
+        ))?;
+        if let Some(time) = reading.time {
             out.line(format!("    {:<12} {}", "time", rfc3339(time)))?;
         }
         for (name, value) in &reading.fields {
@@ -148,9 +116,11 @@ fn paragraph(id: &str, readings: &[Reading], out: &mut Out) -> Result<(), Failur
 
 /// One line about an id: the likeliest reading.
 fn summary(id: &str, reading: Option<&Reading>) -> String {
-    let Some(reading) = reading else { return format!("{}  not an id that mint knows", shown(id)) };
+    let Some(reading) = reading else {
+        return format!("{}  not an id that mint knows", shown(id));
+    };
     let mut line = format!("{}  {}", shown(id), title(reading));
-    if let Some(time) = &reading.time {
+    if let Some(time) = reading.time {
         line.push_str(&format!("  {}", rfc3339(time)));
     }
     for (name, value) in &reading.fields {
@@ -182,5 +152,7 @@ fn field_text(value: &FieldValue) -> String {
 
 /// What was read, without anything that could drive the terminal.
 fn shown(id: &str) -> String {
-    id.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    id.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
 }

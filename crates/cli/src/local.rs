@@ -10,7 +10,7 @@ use mintage_ledger::{
 use crate::errors::Failure;
 
 /// How long a command waits for another command to let go of the folder.
-const LOCK_WAIT: Duration = Duration::from_secs(5);
+pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// A ledger opened by this process, and the runtime it lives on.
 pub(crate) struct Local {
@@ -21,23 +21,31 @@ pub(crate) struct Local {
 impl Local {
     /// Opens the ledger at a store's URL.
     pub(crate) fn open(url: &str) -> Result<Local, Failure> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .build()
-            .map_err(|e| Failure::cannot(format_args!("cannot start the runtime: {e}")))?;
+        let runtime = runtime()?;
         let ledger = runtime.block_on(async {
             let system = SystemRuntime::new(tokio::runtime::Handle::current());
-            let settings = StoreSettings { lock_wait: LOCK_WAIT, ..StoreSettings::default() };
-            let store = open_store(url, &settings, system.clone()).await.map_err(store_refused)?;
+            let settings = StoreSettings {
+                lock_wait: LOCK_WAIT,
+                ..StoreSettings::default()
+            };
+            let store = open_store(url, &settings, system.clone())
+                .await
+                .map_err(store_refused)?;
             let instance_name = format!("mint {}", std::process::id());
-            let settings = LedgerSettings { instance_name, ..LedgerSettings::default() };
+            let settings = LedgerSettings {
+                instance_name,
+                ..LedgerSettings::default()
+            };
             Ledger::open(store, settings, system).await.map_err(refused)
         })?;
         Ok(Local { runtime, ledger })
     }
 
     /// Does some work with the ledger.
-    pub(crate) fn run<T>(&self, work: impl AsyncFnOnce(&Ledger) -> Result<T, LedgerError>) -> Result<T, Failure> {
+    pub(crate) fn run<T>(
+        &self,
+        work: impl AsyncFnOnce(&Ledger) -> Result<T, LedgerError>,
+    ) -> Result<T, Failure> {
         self.runtime.block_on(work(&self.ledger)).map_err(refused)
     }
 
@@ -45,6 +53,18 @@ impl Local {
     pub(crate) fn close(self) -> Result<(), Failure> {
         self.run(async |ledger| ledger.close().await)
     }
+}
+
+/// Runs one piece of work on a runtime of its own.
+pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    runtime()?.block_on(work)
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .map_err(|e| Failure::cannot(format_args!("cannot start the runtime: {e}")))
 }
 
 /// A ledger's refusal as a failure of the command.

@@ -17,7 +17,10 @@ pub(crate) fn start(format: LogFormat, level: LogLevel, color: Color) {
         LogLevel::Trace => LevelFilter::TRACE,
     };
     let ansi = color.on(io::stderr().is_terminal());
-    let builder = tracing_subscriber::fmt().with_writer(io::stderr).with_max_level(level).with_ansi(ansi);
+    let builder = tracing_subscriber::fmt()
+        .with_writer(io::stderr)
+        .with_max_level(level)
+        .with_ansi(ansi);
     // Only fails when logging was started before, which then goes on.
     let _ = match format {
         LogFormat::Text => builder.with_target(false).try_init(),

@@ -9,7 +9,6 @@ mod inspect;
 mod local;
 mod logging;
 mod out;
-mod rfc3339;
 mod seq;
 mod serve;
 mod snowflake;
@@ -19,15 +18,14 @@ mod uuid;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
 use args::{Cli, Color, Command};
 use errors::Failure;
 use out::Out;
 
-const EXAMPLES: &str = "\
-  mint uuid                          a UUID, version 7: sorts by time
+const EXAMPLES: &str = "  mint uuid                          a UUID, version 7: sorts by time
   mint snowflake -n 3                64-bit ids that parallel commands never repeat
   mint serve                         a durable id server for curl and Redis clients
   mint seq next orders               the next number, from the server
@@ -44,17 +42,17 @@ fn main() -> ExitCode {
     let color = cli.global.color;
     let done = Out::new(cli.global.json, cli.global.quiet, cli.global.verbose)
         .map_err(Failure::from)
-        .and_then(|mut out| dispatch(cli.command, &mut out).and_then(|()| out.flush()));
+        .and_then(|mut out| dispatch(cli.command, color, &mut out).and_then(|()| out.flush()));
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(color),
     }
 }
 
-fn dispatch(command: Option<Command>, out: &mut Out) -> Result<(), Failure> {
+fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(), Failure> {
     match command {
         None => out.line(EXAMPLES),
-        Some(Command::Serve(args)) => serve::run(&args, out),
+        Some(Command::Serve(args)) => serve::run(&args, color, out),
         Some(Command::Uuid(args)) => uuid::run(&args, out),
         Some(Command::Snowflake(args)) => snowflake::run(&args, out),
         Some(Command::Inspect(args)) => inspect::run(&args, out),
@@ -74,15 +72,24 @@ fn refused(error: &clap::Error) -> ExitCode {
     }
     let text = error.to_string();
     let (message, tip) = condense(&text);
-    let words: Vec<String> = std::env::args().skip(1).take_while(|a| !a.starts_with('-')).take(1).collect();
-    let help = format!("mint {}--help", words.iter().fold(String::new(), |s, w| s + w + " "));
-    Failure::usage(message).with_hint(tip.unwrap_or(help)).report(color_wish())
+    let known = |word: &String| Cli::command().find_subcommand(word).is_some();
+    let help = match std::env::args().nth(1).filter(known) {
+        Some(word) => format!("mint {word} --help says more"),
+        None => "mint --help lists everything".to_string(),
+    };
+    Failure::usage(message)
+        .with_hint(tip.unwrap_or(help))
+        .report(color_wish())
 }
 
 /// The parser's message as one line, and its tip if it gives one.
 fn condense(text: &str) -> (String, Option<String>) {
     let mut lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
-    let mut message = lines.next().unwrap_or_default().trim_start_matches("error: ").to_string();
+    let mut message = lines
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches("error: ")
+        .to_string();
     let mut tip = None;
     for line in lines {
         if line.starts_with("Usage:") || line.starts_with("For more information") {
@@ -101,11 +108,14 @@ fn condense(text: &str) -> (String, Option<String>) {
 /// What `--color` asks for on a command line that could not be parsed.
 fn color_wish() -> Color {
     let args: Vec<String> = std::env::args().collect();
-    let value = args.iter().enumerate().find_map(|(i, arg)| match arg.strip_prefix("--color") {
-        Some("") => args.get(i + 1).map(String::as_str),
-        Some(rest) => rest.strip_prefix('='),
-        None => None,
-    });
+    let value = args
+        .iter()
+        .enumerate()
+        .find_map(|(i, arg)| match arg.strip_prefix("--color") {
+            Some("") => args.get(i + 1).map(String::as_str),
+            Some(rest) => rest.strip_prefix('='),
+            None => None,
+        });
     match value {
         Some("always") => Color::Always,
         Some("never") => Color::Never,
@@ -119,7 +129,6 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        use clap::CommandFactory;
         Cli::command().debug_assert();
     }
 
@@ -128,10 +137,16 @@ mod tests {
         let said = |args: &[&str]| condense(&Cli::try_parse_from(args).unwrap_err().to_string());
         assert_eq!(
             said(&["mint", "uuid", "--formt", "int"]),
-            ("unexpected argument '--formt' found".into(), Some("a similar argument exists: '--format'".into()))
+            (
+                "unexpected argument '--formt' found".into(),
+                Some("a similar argument exists: '--format'".into())
+            )
         );
         let (message, _) = said(&["mint", "uuid", "v9"]);
-        assert!(message.starts_with("invalid value 'v9' for") && message.contains("possible values: "), "{message}");
+        assert!(
+            message.starts_with("invalid value 'v9' for") && message.contains("possible values: "),
+            "{message}"
+        );
         let (message, _) = said(&["mint", "token", "new"]);
         assert!(message.contains("not provided: <NAME>"), "{message}");
     }

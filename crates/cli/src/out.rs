@@ -25,7 +25,13 @@ const CHUNK_BYTES: usize = 64 * 1024;
 impl Out {
     /// Takes standard output, past the line buffer that the standard library keeps before it.
     pub(crate) fn new(json: bool, quiet: bool, verbose: bool) -> io::Result<Out> {
-        Ok(Out { json, quiet, verbose, buffer: Vec::with_capacity(2 * CHUNK_BYTES), stdout: stdout_file()? })
+        Ok(Out {
+            json,
+            quiet,
+            verbose,
+            buffer: Vec::with_capacity(2 * CHUNK_BYTES),
+            stdout: stdout_file()?,
+        })
     }
 
     /// Adds a line of text.
@@ -44,7 +50,11 @@ impl Out {
 
     /// What stands before and after each id, as text or as JSON.
     pub(crate) fn id_frame(&self) -> (&'static [u8], &'static [u8]) {
-        if self.json { (b"{\"id\":\"", b"\"}\n") } else { (b"", b"\n") }
+        if self.json {
+            (b"{\"id\":\"", b"\"}\n")
+        } else {
+            (b"", b"\n")
+        }
     }
 
     /// Where a batch may write directly; call [`Out::written`] after each batch.

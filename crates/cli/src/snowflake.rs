@@ -19,8 +19,10 @@ use crate::local::Local;
 use crate::out::Out;
 
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Without --store, --server or --pool, ids are reserved in a file of the user's state folder: \
-    unique over\nall commands of this user on this machine. Other machines are kept apart only by the worker id.")]
+#[command(
+    after_help = "Without --store, --server or --pool, ids are reserved in a file of the user's state folder: \
+    unique over\nall commands of this user on this machine. Other machines are kept apart only by the worker id."
+)]
 pub(crate) struct Args {
     /// How many
     #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 1)]
@@ -110,7 +112,10 @@ fn from_state(
     let local = LocalSnowflake::new(file, layout, AHEAD_MAX);
     while left > 0 {
         let draw = || random_below(workers);
-        match local.reserve(worker, draw, SystemClock.now(), left.min(RESERVE_MAX)).map_err(refused)? {
+        match local
+            .reserve(worker, draw, SystemClock.now(), left.min(RESERVE_MAX))
+            .map_err(refused)?
+        {
             Reservation::Done(reserved) => {
                 sink.out.detail(|| format!("worker {}", reserved.worker));
                 for id in local.ids(reserved) {
@@ -139,14 +144,20 @@ fn user_file(layout: &Layout, worker: Option<u64>) -> Result<(StateFile, Option<
     let name = format!("snowflake-{}", layout.name());
     let worker = match worker {
         Some(worker) => worker,
-        None => StateFile::new(folder.join(format!("{name}-worker"))).update(|found| {
-            let kept = found.and_then(|f| f.payload.parse::<u64>().ok()).filter(|w| *w < layout.workers());
-            let worker = kept.unwrap_or_else(|| random_below(layout.workers()));
-            Ok::<_, LocalError>((kept.is_none().then(|| worker.to_string()), worker))
-        })
-        .map_err(refused)?,
+        None => StateFile::new(folder.join(format!("{name}-worker")))
+            .update(|found| {
+                let kept = found
+                    .and_then(|f| f.payload.parse::<u64>().ok())
+                    .filter(|w| *w < layout.workers());
+                let worker = kept.unwrap_or_else(|| random_below(layout.workers()));
+                Ok::<_, LocalError>((kept.is_none().then(|| worker.to_string()), worker))
+            })
+            .map_err(refused)?,
     };
-    Ok((StateFile::new(folder.join(format!("{name}-{worker}"))), Some(worker)))
+    Ok((
+        StateFile::new(folder.join(format!("{name}-{worker}"))),
+        Some(worker),
+    ))
 }
 
 /// Nothing is reserved: see the option's help.
@@ -184,7 +195,10 @@ fn from_server(client: &Client, pool: &Name, mut left: u64, sink: &mut Sink<'_>)
             .filter_map(|id| id.as_str()?.parse().ok())
             .collect();
         if ids.is_empty() || ids.len() as u64 > want {
-            return Err(Failure::cannot(format_args!("the server answered {} ids for {want}", ids.len())));
+            return Err(Failure::cannot(format_args!(
+                "the server answered {} ids for {want}",
+                ids.len()
+            )));
         }
         left -= ids.len() as u64;
         for id in ids {

@@ -48,7 +48,11 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
             Version::V4 => mintage::uuid4_many(ids),
             Version::V7 => mintage::uuid7_many(ids),
         }
-        let (before, after) = if form == UuidText::Raw { (&b""[..], &b""[..]) } else { out.id_frame() };
+        let (before, after) = if form == UuidText::Raw {
+            (&b""[..], &b""[..])
+        } else {
+            out.id_frame()
+        };
         let buffer = out.buffer();
         for id in ids.iter() {
             buffer.extend_from_slice(before);

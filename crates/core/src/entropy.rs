@@ -37,11 +37,9 @@ impl<E: Entropy + ?Sized> Entropy for &mut E {
 mod system {
     use core::cell::RefCell;
 
-    use aes::Aes128;
-    use ctr::cipher::{KeyIvInit, StreamCipher};
-
     use super::Entropy;
     use crate::fork::fork_generation;
+    use crate::keystream;
 
     /// The process's random source: the same bytes as [`fill_random`].
     ///
@@ -90,6 +88,46 @@ mod system {
         POOL.with_borrow_mut(Pool::take)
     }
 
+    /// Random bytes for one batch: keystream of its own key, written straight to where it is wanted.
+    ///
+    /// Lives no longer than one call, so no fork can split it: a child has no copy of the running call.
+    pub(crate) struct Batch {
+        key: [u8; KEY],
+        next_block: u64,
+    }
+
+    impl Batch {
+        pub(crate) fn new() -> Self {
+            Batch {
+                key: random_array(),
+                next_block: 0,
+            }
+        }
+
+        /// Overwrites `out`; fastest in multiples of 256 bytes.
+        pub(crate) fn fill(&mut self, out: &mut [u8]) {
+            keystream::write(&self.key, self.next_block, out);
+            self.next_block += out.len().div_ceil(16) as u64;
+        }
+
+        /// Overwrites `out` with stamped blocks; fastest in multiples of 16.
+        pub(crate) fn fill_stamped(&mut self, stamp: keystream::Stamp, out: &mut [[u8; 16]]) {
+            // What does not fill whole steps goes the portable way, so only the end may be odd.
+            let (whole, rest) = out.split_at_mut(out.len() / 16 * 16);
+            for part in [whole, rest] {
+                keystream::write_stamped(&self.key, self.next_block, stamp, part.as_flattened_mut());
+                self.next_block += part.len() as u64;
+            }
+        }
+    }
+
+    impl Drop for Batch {
+        fn drop(&mut self) {
+            // Through a black box, so that the last write of a dying value is not optimised away.
+            core::hint::black_box(&mut self.key).fill(0);
+        }
+    }
+
     /// Keystream made at a time: small enough to stay in the first-level cache, large enough to make the key
     /// schedule and the kernel's share disappear.
     const BUFFER: usize = 4096;
@@ -102,6 +140,8 @@ mod system {
         static POOL: RefCell<Pool> = const { RefCell::new(Pool::EMPTY) };
     }
 
+    /// Aligned so that the 16 bytes of an id never lie across two cache lines.
+    #[repr(align(64))]
     struct Pool {
         /// Keystream; `[..used]` is zero, the rest is unused.
         buffer: [u8; BUFFER],
@@ -171,7 +211,7 @@ mod system {
                 self.left = BUFFERS_PER_SEED;
             }
             // A key serves for one buffer, so the counter can always start at zero.
-            ctr::Ctr128BE::<Aes128>::new(&self.key.into(), &[0; 16].into()).write_keystream(&mut self.buffer);
+            keystream::write(&self.key, 0, &mut self.buffer);
             let (key, _) = self.buffer.split_at_mut(KEY);
             self.key.copy_from_slice(key);
             key.fill(0);
@@ -208,13 +248,14 @@ mod system {
 
         #[test]
         fn a_buffer_is_aes_128_ctr_under_the_previous_key() {
+            use aes::Aes128;
             use aes::cipher::{BlockCipherEncrypt, KeyInit};
             let mut pool = Pool::EMPTY;
             pool.refill();
             let key = pool.key;
             pool.refill();
             let block = |n: u128| {
-                let mut block = n.to_be_bytes().into();
+                let mut block = n.swap_bytes().to_be_bytes().into();
                 Aes128::new(&key.into()).encrypt_block(&mut block);
                 <[u8; 16]>::from(block)
             };
@@ -251,4 +292,4 @@ mod system {
 }
 
 #[cfg(feature = "std")]
-pub(crate) use system::random_array;
+pub(crate) use system::{Batch, random_array};

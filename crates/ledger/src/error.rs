@@ -27,6 +27,22 @@ pub enum LedgerError {
         /// The first field that differs, with both values.
         difference: String,
     },
+    /// The worker has no window in the pool.
+    #[error("pool {name} has no window of worker {worker}")]
+    NoWindow {
+        /// The pool's name.
+        name: Name,
+        /// The worker asked for.
+        worker: u64,
+    },
+    /// The window belongs to somebody else by now, or was written since: its former holder stops minting.
+    #[error("window {worker} of pool {name} is not yours any more")]
+    WindowLost {
+        /// The pool's name.
+        name: Name,
+        /// The worker.
+        worker: u64,
+    },
     /// The name does not fit the grammar.
     #[error(transparent)]
     Name(#[from] NameError),

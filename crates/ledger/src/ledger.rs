@@ -12,11 +12,11 @@ use crate::counters::Counters;
 use crate::error::LedgerError;
 use crate::instance;
 use crate::name::Name;
-use crate::pool::{self, Pool, PoolBody, PoolInfo};
+use crate::pool::{Pool, PoolInfo, PoolKind, PoolSpec};
 use crate::runtime::{Runtime, fresh_token};
 use crate::sequence::{Change, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome, State};
 use crate::settings::LedgerSettings;
-use crate::store::{Cas, Class, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, StoreErrorKind, Versioned};
+use crate::store::{Cas, Class, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Versioned};
 
 /// The pool that a fresh ledger has.
 pub const DEFAULT_POOL: &str = "default";
@@ -326,77 +326,95 @@ impl Ledger {
         if let Some(pool) = self.pool(name.as_str()) {
             return Ok(pool);
         }
-        let key = pool::key(name);
         let found = self
             .context
             .store
-            .get(&key)
+            .get(&PoolSpec::key(name))
             .await
             .map_err(LedgerError::from_store)?;
-        let body = match found {
-            Some(found) => found.value.body,
-            None if name.as_str() == DEFAULT_POOL => self.make_default_pool(&key).await?,
-            None => return Err(LedgerError::NoPool { name: name.clone() }),
-        };
-        let damaged = |why: String| {
-            let message = format!("the record of pool {name} makes no sense: {why}");
-            LedgerError::Stopped(StoreError::new(
-                StoreErrorKind::Corrupt,
-                crate::store::Outcome::NotDone,
-                message,
-            ))
-        };
-        let body: PoolBody = serde_json::from_str(&body).map_err(|e| damaged(e.to_string()))?;
-        let preset =
-            mintage::preset(&body.preset).ok_or_else(|| damaged(format!("no layout {:?}", body.preset)))?;
-        let layout = preset.layout();
-        if layout.fingerprint() != body.layout {
-            return Err(damaged(format!(
-                "its layout is {}, this program's is {}",
-                body.layout,
-                layout.fingerprint()
-            )));
+        match found {
+            Some(found) => Ok(self.keep_pool(name, PoolSpec::read(name, &found.value.body)?)),
+            None if name.as_str() == DEFAULT_POOL => {
+                let layout = mintage::preset(DEFAULT_LAYOUT)
+                    .expect("a row of PRESETS")
+                    .layout();
+                let spec = PoolSpec {
+                    kind: PoolKind::Snowflake(Arc::new(layout)),
+                    window: None,
+                };
+                self.make_pool(name, spec).await
+            }
+            None => Err(LedgerError::NoPool { name: name.clone() }),
         }
-        let mut pools = self.pools.write().expect("no panic while held");
-        let made = || {
-            Arc::new(Pool::new(
-                Arc::clone(&self.context),
-                name.clone(),
-                Arc::new(layout),
-            ))
-        };
-        Ok(Arc::clone(pools.entry(name.clone()).or_insert_with(made)))
     }
 
-    async fn make_default_pool(&self, key: &Key) -> Result<String, LedgerError> {
-        let layout = mintage::preset(DEFAULT_LAYOUT)
-            .expect("a row of PRESETS")
-            .layout();
-        let body = PoolBody {
-            kind: "snowflake".into(),
-            preset: DEFAULT_LAYOUT.into(),
-            layout: layout.fingerprint(),
+    /// Makes a pool. The same definition again is no error.
+    ///
+    /// # Errors
+    /// The name exists with another definition, or the store refuses.
+    pub async fn create_pool(&self, name: &Name, spec: PoolSpec) -> Result<Arc<Pool>, LedgerError> {
+        let made = self.make_pool(name, spec.clone()).await?;
+        // Every pool of UUIDs draws its own node.
+        let same = match (&spec.kind, made.kind()) {
+            (PoolKind::Uuid1 { .. }, PoolKind::Uuid1 { .. }) => true,
+            (asked, is) => asked.fingerprint() == is.fingerprint(),
         };
-        let value = body.value(fresh_token(&*self.context.runtime));
-        let made = value.body.clone();
+        if !same || spec.window.is_some_and(|window| window != made.info().window) {
+            return Err(LedgerError::Invalid(format!(
+                "pool {name} exists with another definition"
+            )));
+        }
+        Ok(made)
+    }
+
+    async fn make_pool(&self, name: &Name, spec: PoolSpec) -> Result<Arc<Pool>, LedgerError> {
+        let value = spec.write(fresh_token(&*self.context.runtime));
+        let key = PoolSpec::key(name);
         match self
             .context
             .store
-            .compare_and_set(key, None, value, Marks::NeverLower)
+            .compare_and_set(&key, None, value, Marks::NeverLower)
             .await
         {
-            Ok(Cas::Lost(Some(found))) => Ok(found.value.body),
-            Ok(_) => Ok(made),
+            Ok(Cas::Lost(Some(found))) => Ok(self.keep_pool(name, PoolSpec::read(name, &found.value.body)?)),
+            Ok(_) => Ok(self.keep_pool(name, spec)),
             Err(error) => Err(LedgerError::from_store(error)),
         }
     }
 
-    /// The pools this process has loaded, by name.
-    pub fn pools(&self) -> Vec<PoolInfo> {
-        let pools = self.pools.read().expect("no panic while held");
-        let mut infos: Vec<PoolInfo> = pools.values().map(|pool| pool.info()).collect();
-        infos.sort_by(|a, b| a.name.cmp(&b.name));
-        infos
+    fn keep_pool(&self, name: &Name, spec: PoolSpec) -> Arc<Pool> {
+        let mut pools = self.pools.write().expect("no panic while held");
+        let made = || Arc::new(Pool::new(Arc::clone(&self.context), name.clone(), spec));
+        Arc::clone(pools.entry(name.clone()).or_insert_with(made))
+    }
+
+    /// The pools after `after` in the order of their names, at most `limit`.
+    ///
+    /// # Errors
+    /// The store refuses.
+    pub async fn pools(&self, after: Option<&Name>, limit: u16) -> Result<Vec<PoolInfo>, LedgerError> {
+        let page = self
+            .page("pool/", after.map(PoolSpec::key).as_ref(), limit)
+            .await?;
+        let mut infos = Vec::with_capacity(page.len());
+        for (key, found) in page {
+            let name = Name::new(key.as_str().trim_start_matches("pool/"))?;
+            infos.push(
+                self.keep_pool(&name, PoolSpec::read(&name, &found.value.body)?)
+                    .info(),
+            );
+        }
+        Ok(infos)
+    }
+
+    /// What this process holds of the pools it uses; no I/O.
+    pub fn pools_held(&self) -> Vec<PoolInfo> {
+        self.pools
+            .read()
+            .expect("no panic while held")
+            .values()
+            .map(|pool| pool.info())
+            .collect()
     }
 
     // The whole.

@@ -8,6 +8,7 @@
 //! The holder issues from memory and never past what it reserved, so that a crash, pause, partition, restart or
 //! clock step can cost a gap, never a repeat. Time, sleep, threads and randomness come in through [`Runtime`].
 
+mod advance;
 mod clock;
 mod context;
 mod counters;
@@ -23,12 +24,13 @@ mod settings;
 pub mod state_file;
 mod store;
 
+pub use advance::advanced_mark;
 pub use clock::{AnchoredClock, ClockReport};
 pub use counters::{Counters, RESERVE_BUCKETS_US};
 pub use error::LedgerError;
 pub use ledger::{DEFAULT_POOL, Ledger, Readiness};
 pub use name::{NAME_MAX_BYTES, Name, NameError};
-pub use pool::{Pool, PoolInfo};
+pub use pool::{LentWindow, Pool, PoolInfo, PoolKind, PoolSpec, WindowInfo};
 pub use runtime::{BoxFuture, Runtime, SystemRuntime, fresh_token};
 pub use sequence::{Gap, MAX_GAP_LIMIT, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome};
 pub use settings::LedgerSettings;

@@ -93,3 +93,173 @@ fn closing_ends_the_keeper() {
         assert_eq!(pool.mint(&mut [0; 4]).await, Err(LedgerError::Closing));
     });
 }
+
+#[test]
+fn a_pool_of_uuid1_mints_over_several_ledgers() {
+    run(|runtime| async move {
+        let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
+            .await
+            .unwrap();
+        let mut seen = HashSet::new();
+        let mut ledgers = Vec::new();
+        for at in 0..5u8 {
+            let ledger = Ledger::open(store.clone(), LedgerSettings::default(), runtime.clone())
+                .await
+                .unwrap();
+            let spec = PoolSpec {
+                kind: PoolKind::uuid1([at; 8]),
+                window: None,
+            };
+            let pool = ledger.create_pool(&Name::new("v1").unwrap(), spec).await.unwrap();
+            let mut uuids = [mintage::Uuid::nil(); 500];
+            pool.mint_uuid1(&mut uuids).await.unwrap();
+            let node = uuids[0].as_fields().3[2..].to_vec();
+            assert_eq!(node[0] & 1, 1, "the multicast bit");
+            for uuid in uuids {
+                assert_eq!(
+                    (uuid.get_version_num(), uuid.as_fields().3[2..].to_vec()),
+                    (1, node.clone())
+                );
+                assert!(seen.insert(uuid), "{uuid} twice");
+            }
+            assert!(
+                pool.mint(&mut [0]).await.is_err(),
+                "snowflakes of a pool of UUIDs"
+            );
+            ledgers.push(ledger);
+        }
+    });
+}
+
+#[test]
+fn a_pools_definition_is_kept() {
+    run(|runtime| async move {
+        let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
+            .await
+            .unwrap();
+        let ledger = Ledger::open(store, LedgerSettings::default(), runtime)
+            .await
+            .unwrap();
+        let layout = |bits| {
+            let builder = mintage::Layout::builder("own")
+                .time("t", 40)
+                .worker("w", bits)
+                .sequence("s", 10);
+            PoolKind::Snowflake(Arc::new(builder.build().unwrap()))
+        };
+        let name = Name::new("own").unwrap();
+        let window = Some(std::time::Duration::from_secs(2));
+        ledger
+            .create_pool(
+                &name,
+                PoolSpec {
+                    kind: layout(4),
+                    window,
+                },
+            )
+            .await
+            .unwrap();
+        ledger
+            .create_pool(
+                &name,
+                PoolSpec {
+                    kind: layout(4),
+                    window,
+                },
+            )
+            .await
+            .unwrap();
+        let error = ledger
+            .create_pool(
+                &name,
+                PoolSpec {
+                    kind: layout(5),
+                    window,
+                },
+            )
+            .await
+            .unwrap_err();
+        assert_eq!(error.to_string(), "pool own exists with another definition");
+        let infos = ledger.pools(None, 10).await.unwrap();
+        assert_eq!(
+            (infos.len(), infos[0].workers, infos[0].window),
+            (1, 16, window.unwrap())
+        );
+    });
+}
+
+#[test]
+fn workers_run_out_in_words_and_never_at_the_incumbents_cost() {
+    run(|runtime| async move {
+        let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
+            .await
+            .unwrap();
+        let ledger = Ledger::open(store, LedgerSettings::default(), runtime)
+            .await
+            .unwrap();
+        let layout = mintage::Layout::builder("few")
+            .time("t", 41)
+            .worker("w", 2)
+            .sequence("s", 10);
+        let kind = PoolKind::Snowflake(Arc::new(layout.build().unwrap()));
+        let window = Some(std::time::Duration::from_secs(600));
+        let pool = ledger
+            .create_pool(&Name::new("few").unwrap(), PoolSpec { kind, window })
+            .await
+            .unwrap();
+        let mut lent = Vec::new();
+        for _ in 0..4 {
+            lent.push(pool.lend("me").await.unwrap());
+        }
+        // Windows of the young are short: the next may begin a little ahead of its time, then no more.
+        let fifth = pool.lend("me").await;
+        if let Ok(fifth) = fifth {
+            let before = lent.iter().find(|window| window.worker == fifth.worker).unwrap();
+            assert_eq!(fifth.from_tick, before.until_tick);
+        }
+        let mut refused = None;
+        for _ in 0..16 {
+            refused = pool.lend("me").await.err().or(refused);
+        }
+        let text = refused.unwrap().to_string();
+        assert!(
+            text.starts_with("no free worker in pool few: all 4 are held or parked, the next is free in"),
+            "{text}"
+        );
+    });
+}
+
+#[test]
+fn a_lent_window_is_renewed_by_its_version_only() {
+    run(|runtime| async move {
+        let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
+            .await
+            .unwrap();
+        let (_ledger, pool) = pool_on(&store, &runtime).await;
+        let lent = pool.lend("billing").await.unwrap();
+        let renewed = pool
+            .renew_lent(lent.worker, &lent.owner, lent.version)
+            .await
+            .unwrap();
+        assert_eq!((renewed.worker, renewed.from_tick), (lent.worker, lent.from_tick));
+        assert!(renewed.until_tick >= lent.until_tick && renewed.version == lent.version + 1);
+        let stale = pool.renew_lent(lent.worker, &lent.owner, lent.version).await;
+        assert!(matches!(stale, Err(LedgerError::WindowLost { .. })));
+        let stranger = pool.renew_lent(lent.worker, "somebody", renewed.version).await;
+        assert!(matches!(stranger, Err(LedgerError::WindowLost { .. })));
+        let living = pool.release(lent.worker).await.unwrap_err().to_string();
+        assert!(living.contains("it is free after that by itself"), "{living}");
+        pool.end_lent(lent.worker, &renewed.owner, renewed.version)
+            .await
+            .unwrap();
+        let ended = pool
+            .renew_lent(lent.worker, &renewed.owner, renewed.version + 1)
+            .await;
+        assert!(matches!(ended, Err(LedgerError::WindowLost { .. })));
+        let windows = pool.windows(0, 10).await.unwrap();
+        assert_eq!(
+            (windows.len(), windows[0].lasts, windows[0].name.as_str()),
+            (1, false, "billing")
+        );
+    });
+}

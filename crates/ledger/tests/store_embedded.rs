@@ -1,10 +1,16 @@
 //! The embedded store through its public doors.
 
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mintage_ledger::conformance::check_all;
-use mintage_ledger::{EmbeddedStore, Runtime, Store, StoreSettings, SystemRuntime};
+use mintage_ledger::embedded::{adopt, check, restore};
+use mintage_ledger::{
+    Cas, EmbeddedStore, Key, Marks, Outcome, Runtime, Store, StoreError, StoreErrorKind, StoreSettings,
+    SystemRuntime, Value, Version, embedded_folder, open_store,
+};
 
 fn runtime() -> Arc<dyn Runtime> {
     SystemRuntime::new(tokio::runtime::Handle::current())
@@ -25,4 +31,318 @@ async fn embedded_keeps_the_contract() {
         Box::pin(async move { open(&path).await as Arc<dyn Store> })
     })
     .await;
+}
+
+#[track_caller]
+fn check_refused(result: Result<Arc<EmbeddedStore>, StoreError>, kind: StoreErrorKind, says: &[&str]) {
+    let error = result.expect_err("it opens");
+    let all = format!("{error} / {}", error.hint.as_deref().unwrap_or_default());
+    assert_eq!((error.kind, error.outcome), (kind, Outcome::NotDone), "{all}");
+    for says in says {
+        assert!(all.contains(says), "{says:?} is not in: {all}");
+    }
+}
+
+async fn try_open(path: &Path) -> Result<Arc<EmbeddedStore>, StoreError> {
+    EmbeddedStore::open(path, &StoreSettings::default(), runtime()).await
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).expect("a new folder");
+    for entry in fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        fs::copy(entry.path(), to.join(entry.file_name())).expect("a copy");
+    }
+}
+
+async fn put(store: &dyn Store, name: &str, version: u64, mark: u64) -> Result<Cas, StoreError> {
+    let key = Key::new(name).expect("a valid key");
+    let expected = (version > 0).then_some(Version(version));
+    let new = Value {
+        mark,
+        token: 1,
+        body: "{}".into(),
+    };
+    store
+        .compare_and_set(&key, expected, new, Marks::NeverLower)
+        .await
+}
+
+async fn mark(store: &dyn Store, name: &str) -> u64 {
+    let key = Key::new(name).expect("a valid key");
+    store
+        .get(&key)
+        .await
+        .expect("a read")
+        .expect("it is there")
+        .value
+        .mark
+}
+
+#[tokio::test]
+async fn a_second_opener_is_refused_and_told_who_has_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = open(dir.path()).await;
+    let pid = format!("in use by process {}", std::process::id());
+    check_refused(
+        try_open(dir.path()).await,
+        StoreErrorKind::InUse,
+        &[&pid, "file:PATH"],
+    );
+    first.close().await.unwrap();
+    open(dir.path()).await.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_one_shot_command_waits_for_the_lock() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = open(dir.path()).await;
+    let waiting = StoreSettings {
+        lock_wait: Duration::from_secs(60),
+        ..StoreSettings::default()
+    };
+    let path = dir.path().to_path_buf();
+    let mut second = tokio::task::JoinSet::new();
+    second.spawn(async move { EmbeddedStore::open(path, &waiting, runtime()).await });
+    put(&*first, "k", 0, 7).await.unwrap();
+    first.close().await.unwrap();
+    let second = second.join_next().await.unwrap().unwrap().unwrap();
+    assert_eq!(mark(&*second, "k").await, 7);
+    let short = StoreSettings {
+        lock_wait: Duration::from_millis(20),
+        ..StoreSettings::default()
+    };
+    let refused = EmbeddedStore::open(dir.path(), &short, runtime()).await;
+    check_refused(refused, StoreErrorKind::InUse, &["in use by process"]);
+}
+
+#[tokio::test]
+async fn a_copied_folder_is_refused_until_it_is_adopted() {
+    let dir = tempfile::tempdir().unwrap();
+    let (original, copied) = (dir.path().join("original"), dir.path().join("copied"));
+    let store = open(&original).await;
+    put(&*store, "k", 0, 7).await.unwrap();
+    store.close().await.unwrap();
+    copy(&original, &copied);
+    for _ in 0..2 {
+        check_refused(
+            try_open(&copied).await,
+            StoreErrorKind::Foreign,
+            &[
+                "it is a copy",
+                "mint store adopt",
+                "mint store restore --advance N",
+            ],
+        );
+    }
+    let report = adopt(&copied, &StoreSettings::default(), runtime())
+        .await
+        .unwrap();
+    assert_eq!((report.registers, report.raised), (1, 0));
+    let store = open(&copied).await;
+    assert_eq!(mark(&*store, "k").await, 7);
+    store.close().await.unwrap();
+    open(&original).await.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_moved_folder_is_accepted() {
+    let dir = tempfile::tempdir().unwrap();
+    let (here, there) = (dir.path().join("here"), dir.path().join("there"));
+    let store = open(&here).await;
+    put(&*store, "k", 0, 7).await.unwrap();
+    store.close().await.unwrap();
+    fs::rename(&here, &there).unwrap();
+    let store = open(&there).await;
+    assert_eq!(mark(&*store, "k").await, 7);
+}
+
+#[tokio::test]
+async fn a_restored_copy_continues_above_what_was_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    let (original, backup) = (dir.path().join("original"), dir.path().join("backup"));
+    let store = open(&original).await;
+    put(&*store, "seq/a", 0, 7).await.unwrap();
+    put(&*store, "pool/p", 0, 0).await.unwrap();
+    put(&*store, "window/p/1", 0, 1000).await.unwrap();
+    store.close().await.unwrap();
+    copy(&original, &backup);
+    let advance = |key: &Key, value: &Value| match key.as_str().starts_with("seq/") {
+        true => value.mark + 500,
+        false => value.mark.max(5000),
+    };
+    let low = restore(&backup, |_, _| 1, &StoreSettings::default(), runtime())
+        .await
+        .unwrap_err();
+    assert_eq!(low.kind, StoreErrorKind::Invalid);
+    let report = restore(&backup, advance, &StoreSettings::default(), runtime())
+        .await
+        .unwrap();
+    assert_eq!((report.registers, report.raised), (3, 2));
+    let store = open(&backup).await;
+    assert_eq!(
+        (mark(&*store, "seq/a").await, mark(&*store, "window/p/1").await),
+        (507, 5000)
+    );
+    assert_eq!(mark(&*store, "pool/p").await, 0);
+    store.close().await.unwrap();
+    let found = check(&backup, &StoreSettings::default(), runtime())
+        .await
+        .unwrap();
+    assert_eq!((found.registers, found.findings), (3, vec![]));
+}
+
+#[tokio::test]
+async fn tools_refuse_a_place_without_a_store() {
+    let dir = tempfile::tempdir().unwrap();
+    let settings = StoreSettings::default();
+    for path in [dir.path().to_path_buf(), dir.path().join("nothing")] {
+        adopt(&path, &settings, runtime()).await.unwrap_err();
+        check(&path, &settings, runtime()).await.unwrap_err();
+        restore(&path, |_, v| v.mark, &settings, runtime())
+            .await
+            .unwrap_err();
+        assert!(!path.join("mint.db").exists());
+    }
+}
+
+#[tokio::test]
+async fn a_folder_with_parts_missing_is_never_a_fresh_start() {
+    for missing in ["mint.db", "witness", "folder.json"] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(dir.path()).await;
+        put(&*store, "k", 0, 7).await.unwrap();
+        store.close().await.unwrap();
+        fs::remove_file(dir.path().join(missing)).unwrap();
+        let says = format!("{missing} is missing while other parts of the store are there");
+        check_refused(try_open(dir.path()).await, StoreErrorKind::Corrupt, &[&says]);
+    }
+}
+
+#[tokio::test]
+async fn a_first_start_that_was_cut_off_is_made_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = dir.path().join("made");
+    open(&made).await.close().await.unwrap();
+    let names: Vec<_> = ["mint.db", "mint.db-wal", "witness", "folder.json", "heartbeat"].into();
+    // Whatever subset of files a crash left, whole or cut short, while CREATING is there.
+    for present in 0..1u32 << names.len() {
+        for cut in [false, true] {
+            let half = dir.path().join(format!("half{present}{cut}"));
+            fs::create_dir(&half).unwrap();
+            fs::write(half.join("CREATING"), "").unwrap();
+            for (n, name) in names.iter().enumerate().filter(|(n, _)| present >> n & 1 == 1) {
+                let mut bytes = fs::read(made.join(name)).unwrap();
+                bytes.truncate(if cut { bytes.len() * n / 7 } else { bytes.len() });
+                fs::write(half.join(name), bytes).unwrap();
+            }
+            let store = open(&half).await;
+            assert!(store.report().created);
+            assert!(!half.join("CREATING").exists());
+        }
+    }
+    // With a record in its witness it is no first start, whatever the marker says.
+    let store = open(&made).await;
+    put(&*store, "k", 0, 7).await.unwrap();
+    store.close().await.unwrap();
+    fs::write(made.join("CREATING"), "").unwrap();
+    check_refused(
+        try_open(&made).await,
+        StoreErrorKind::Corrupt,
+        &["its witness holds records"],
+    );
+}
+
+#[tokio::test]
+async fn foreign_and_newer_folders_are_refused_in_words() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+    for path in [&a, &b] {
+        open(path).await.close().await.unwrap();
+    }
+    let identity = fs::read_to_string(a.join("folder.json")).unwrap();
+    let with = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut json: serde_json::Value = serde_json::from_str(&identity).unwrap();
+        change(&mut json);
+        fs::write(a.join("folder.json"), json.to_string()).unwrap();
+    };
+    with(&|json| json["cluster_id"] = "00000000000000000000000000000001".into());
+    check_refused(
+        try_open(&a).await,
+        StoreErrorKind::Foreign,
+        &[
+            "belongs to cluster",
+            "folder.json to 00000000000000000000000000000001",
+            "different stores",
+        ],
+    );
+    with(&|json| json["schema"] = 2.into());
+    check_refused(
+        try_open(&a).await,
+        StoreErrorKind::Foreign,
+        &["folder.json has schema 2", "up to 1", "newer"],
+    );
+    fs::write(a.join("folder.json"), "{").unwrap();
+    check_refused(
+        try_open(&a).await,
+        StoreErrorKind::Corrupt,
+        &["folder.json is damaged"],
+    );
+    fs::write(a.join("folder.json"), &identity).unwrap();
+    let witness = fs::read(a.join("witness")).unwrap();
+    fs::copy(b.join("witness"), a.join("witness")).unwrap();
+    check_refused(
+        try_open(&a).await,
+        StoreErrorKind::Corrupt,
+        &["the witness belongs to cluster"],
+    );
+    fs::write(a.join("witness"), witness).unwrap();
+    let database = rusqlite::Connection::open(a.join("mint.db")).unwrap();
+    database.execute_batch("UPDATE meta SET schema = 7").unwrap();
+    drop(database);
+    check_refused(
+        try_open(&a).await,
+        StoreErrorKind::Foreign,
+        &["mint.db has schema 7", "start the newer `mint`"],
+    );
+}
+
+#[tokio::test]
+async fn places_that_cannot_be_a_folder_are_refused_in_words() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "x").unwrap();
+    check_refused(
+        try_open(&file).await,
+        StoreErrorKind::Invalid,
+        &["it is a file, not a folder"],
+    );
+    check_refused(
+        try_open(&file.join("below")).await,
+        StoreErrorKind::Invalid,
+        &["cannot be created"],
+    );
+    let error = try_open(Path::new("/proc/mint-data")).await.unwrap_err();
+    assert!(
+        error.message.contains("/proc/mint-data: cannot be created"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn urls_name_the_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a").join("b");
+    for url in [
+        format!("file:{}", path.display()),
+        format!("file://{}", path.display()),
+    ] {
+        let store = open_store(&url, &StoreSettings::default(), runtime())
+            .await
+            .unwrap();
+        assert_eq!((store.scheme(), store.exclusive()), ("file", true));
+        store.close().await.unwrap();
+    }
+    assert!(path.join("mint.db").exists());
+    assert_eq!(embedded_folder(""), Path::new("./mint-data"));
 }

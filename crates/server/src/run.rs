@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mintage_ledger::{Ledger, LedgerSettings, StoreSettings, SystemRuntime, open_store};
+use mintage_ledger::{Class, Ledger, LedgerSettings, StoreSettings, SystemRuntime, open_store};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{oneshot, watch};
 
@@ -63,6 +63,8 @@ pub struct Serving {
     pub threads: usize,
     /// The store's scheme: `file`, `memory`, …
     pub store: &'static str,
+    /// What the store may forget.
+    pub class: Class,
 }
 
 /// How many threads a configuration asks for.
@@ -150,6 +152,7 @@ pub async fn run(
             .max()
             .unwrap_or(0),
         store: ledger.store_scheme(),
+        class: ledger.store_class(),
     };
     let mut http = sockets.http.map(|l| l.sockets.into_iter());
     let mut resp = sockets.resp.map(|l| l.sockets.into_iter());

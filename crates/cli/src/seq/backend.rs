@@ -3,6 +3,7 @@
 
 use mintage::{Base, Run};
 use mintage_ledger::{Gap, LedgerError, Name, SequenceInfo, SequencePatch, SequenceSpec};
+use mintage_server::render::sequence;
 use serde_json::{Map, Value, json};
 
 use crate::connect::{Client, server_url};
@@ -94,7 +95,7 @@ impl Backend {
             Backend::Store(local) => {
                 let after = after.map(Name::new).transpose().map_err(Failure::cannot)?;
                 let page = local.run(async |ledger| ledger.list(after.as_ref(), PAGE).await)?;
-                Ok(page.iter().map(definition).collect())
+                Ok(page.iter().map(sequence).collect())
             }
         }
     }
@@ -108,7 +109,8 @@ impl Backend {
                 Ok(ids.filter_map(|id| id.as_str().map(String::from)).collect())
             }
             Backend::Store(local) => {
-                let run = local.run(async |ledger| ledger.sequence_or_create(name).await?.take(count).await)?;
+                let run =
+                    local.run(async |ledger| ledger.sequence_or_create(name).await?.take(count).await)?;
                 Ok(run.iter().map(|n| n.to_string()).collect())
             }
         }
@@ -117,12 +119,18 @@ impl Backend {
     /// `count` numbers as one run.
     pub(super) fn range(&self, name: &Name, count: u64) -> Result<Value, Failure> {
         match self {
-            Backend::Server(client) => {
-                client.call("POST", &format!("{}/next?count={count}&as=range", path(name)), None)
-            }
+            Backend::Server(client) => client.call(
+                "POST",
+                &format!("{}/next?count={count}&as=range", path(name)),
+                None,
+            ),
             Backend::Store(local) => {
                 let take = async |ledger: &mintage_ledger::Ledger| -> Result<Run, LedgerError> {
-                    ledger.sequence_or_create(name).await?.take_contiguous(count).await
+                    ledger
+                        .sequence_or_create(name)
+                        .await?
+                        .take_contiguous(count)
+                        .await
                 };
                 let run = local.run(take)?;
                 Ok(json!({
@@ -156,7 +164,9 @@ impl Backend {
                     Some(value) => value,
                     None => ledger.show(name).await?.def.start,
                 };
-                ledger.restart(name, Base { value, is_called }, allow_repeat).await
+                ledger
+                    .restart(name, Base { value, is_called }, allow_repeat)
+                    .await
             })),
         }
     }
@@ -196,23 +206,7 @@ fn document(wanted: &SequencePatch) -> Value {
 }
 
 fn info(found: Result<SequenceInfo, Failure>) -> Result<Value, Failure> {
-    found.map(|info| definition(&info))
-}
-
-/// A sequence as the HTTP interface shows it.
-fn definition(info: &SequenceInfo) -> Value {
-    json!({
-        "name": info.name.as_str(),
-        "start": info.def.start.to_string(),
-        "increment": info.def.increment.to_string(),
-        "min": info.def.min.to_string(),
-        "max": info.def.max.to_string(),
-        "cycle": info.def.cycle,
-        "gap": gap_word(info.gap),
-        "max_gap": info.max_gap,
-        "order": "node",
-        "last": info.last.map(|n| n.to_string()),
-    })
+    found.map(|info| sequence(&info))
 }
 
 fn gap_word(gap: Gap) -> &'static str {

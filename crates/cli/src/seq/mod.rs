@@ -143,23 +143,50 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         SeqCommand::Create { name, definition } => {
             show(&backend.create(&checked(name)?, &definition.patch(false))?, out)
         }
-        SeqCommand::Alter { name, definition, allow_repeat } => {
-            show(&backend.alter(&checked(name)?, &definition.patch(*allow_repeat))?, out)
-        }
+        SeqCommand::Alter {
+            name,
+            definition,
+            allow_repeat,
+        } => show(
+            &backend.alter(&checked(name)?, &definition.patch(*allow_repeat))?,
+            out,
+        ),
         SeqCommand::Drop { name } => {
             backend.drop_sequence(&checked(name)?)?;
-            if out.json { out.json_line(&json!({"dropped": name})) } else { Ok(()) }
+            if out.json {
+                out.json_line(&json!({"dropped": name}))
+            } else {
+                Ok(())
+            }
         }
         SeqCommand::List => list(&backend.list()?, out),
         SeqCommand::Show { name } => show(&backend.show(&checked(name)?)?, out),
-        SeqCommand::Next { name, count, range: true } => range(&backend.range(&checked(name)?, *count)?, out),
-        SeqCommand::Next { name, count, range: false } => next(&backend, &checked(name)?, *count, out),
-        SeqCommand::Set { name, value, not_called } => {
-            show(&backend.restart(&checked(name)?, Some(*value), !not_called, false)?, out)
-        }
-        SeqCommand::Restart { name, with, allow_repeat } => {
-            show(&backend.restart(&checked(name)?, *with, false, *allow_repeat)?, out)
-        }
+        SeqCommand::Next {
+            name,
+            count,
+            range: true,
+        } => range(&backend.range(&checked(name)?, *count)?, out),
+        SeqCommand::Next {
+            name,
+            count,
+            range: false,
+        } => next(&backend, &checked(name)?, *count, out),
+        SeqCommand::Set {
+            name,
+            value,
+            not_called,
+        } => show(
+            &backend.restart(&checked(name)?, Some(*value), !not_called, false)?,
+            out,
+        ),
+        SeqCommand::Restart {
+            name,
+            with,
+            allow_repeat,
+        } => show(
+            &backend.restart(&checked(name)?, *with, false, *allow_repeat)?,
+            out,
+        ),
     };
     // What was printed stands even if closing fails; the failure is still one.
     let closed = backend.close();
@@ -175,7 +202,11 @@ fn next(backend: &Backend, name: &Name, count: u64, out: &mut Out) -> Result<(),
             return Err(Failure::cannot(format_args!("no numbers came back for {name}")));
         }
         for id in ids {
-            if out.json { out.json_line(&json!({"id": id}))? } else { out.line(id)? }
+            if out.json {
+                out.json_line(&json!({"id": id}))?
+            } else {
+                out.line(id)?
+            }
         }
     }
     Ok(())
@@ -186,7 +217,12 @@ fn range(run: &Value, out: &mut Out) -> Result<(), Failure> {
         return out.json_line(run);
     }
     let text = |field: &str| run[field].as_str().unwrap_or_default().to_string();
-    out.line(format!("{} {} {}", text("first"), text("last"), text("increment")))
+    out.line(format!(
+        "{} {} {}",
+        text("first"),
+        text("last"),
+        text("increment")
+    ))
 }
 
 fn list(sequences: &[Value], out: &mut Out) -> Result<(), Failure> {
@@ -210,12 +246,26 @@ fn show(sequence: &Value, out: &mut Out) -> Result<(), Failure> {
     if out.json {
         return out.json_line(sequence);
     }
-    let Some(fields) = sequence.as_object() else { return Ok(()) };
+    let Some(fields) = sequence.as_object() else {
+        return Ok(());
+    };
     // The definition first, in the order of SQL; then whatever else there is.
-    const FIRST: [&str; 9] =
-        ["name", "start", "increment", "min", "max", "cycle", "gap", "max_gap", "last"];
+    const FIRST: [&str; 9] = [
+        "name",
+        "start",
+        "increment",
+        "min",
+        "max",
+        "cycle",
+        "gap",
+        "max_gap",
+        "last",
+    ];
     let known = FIRST.into_iter().filter(|field| fields.contains_key(*field));
-    let others = fields.keys().map(String::as_str).filter(|field| !FIRST.contains(field));
+    let others = fields
+        .keys()
+        .map(String::as_str)
+        .filter(|field| !FIRST.contains(field));
     let order: Vec<&str> = known.chain(others).collect();
     let width = order.iter().map(|field| field.len()).max().unwrap_or(0);
     for field in order {

@@ -44,7 +44,17 @@ pub fn uuid4() -> Uuid {
 /// ```
 #[cfg(feature = "std")]
 pub fn uuid4_many(out: &mut [Uuid]) {
-    V4Generator::new(crate::SystemEntropy).fill(out);
+    if out.len() < BATCH_PAYS_FROM {
+        out.fill_with(uuid4);
+        return;
+    }
+    crate::entropy::Batch::new().fill_stamped(
+        crate::keystream::Stamp {
+            keep: RANDOM,
+            set: FIXED,
+        },
+        crate::keystream::bytes_of(out),
+    );
 }
 
 /// Makes version 4 UUIDs from an entropy source of your choice.
@@ -94,11 +104,18 @@ impl<E: Entropy> Iterator for V4Generator<E> {
     }
 }
 
+/// From this many ids on, a key of its own costs less than going through the thread's buffer.
+#[cfg(feature = "std")]
+const BATCH_PAYS_FROM: usize = 64;
+
+/// The bits that are random, and the version and variant that the others hold.
+const RANDOM: u128 = !(0xf << 76 | 0b11 << 62);
+const FIXED: u128 = 4 << 76 | 0b10 << 62;
+
 /// Sets version and variant in 128 random bits.
 #[inline]
 fn v4_from(random: [u8; 16]) -> Uuid {
-    let bits = u128::from_be_bytes(random) & !(0xf << 76 | 0b11 << 62) | (4 << 76 | 0b10 << 62);
-    Uuid::from_u128(bits)
+    Uuid::from_u128(u128::from_be_bytes(random) & RANDOM | FIXED)
 }
 
 #[cfg(test)]

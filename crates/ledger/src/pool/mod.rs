@@ -2,35 +2,44 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `window` | the rules: lengths, choice, the stored record |
-//! | `keeper` | the one task per pool that acquires, renews and gives back |
+//! | `kind` | what a pool makes, and its stored record |
+//! | `window` | the rules of windows: lengths, choice, the stored record |
+//! | `lease` | windows against the store: acquire, renew, give back |
+//! | `lend` | windows for programs that mint by themselves |
+//! | `keeper` | the one task per pool that holds this process's own window |
 
 mod keeper;
+mod kind;
+mod lease;
+mod lend;
 mod window;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use mintage::{Clock, Layout, MintError, Snowflake, Timestamp};
-use serde::{Deserialize, Serialize};
+use mintage::{Clock, Layout, MintError, Snowflake, Timestamp, Uuid};
 use tokio::sync::Notify;
 
 use crate::context::Context;
 use crate::error::LedgerError;
 use crate::name::Name;
-use crate::store::{Key, Value};
-use window::Lengths;
+pub use kind::{PoolKind, PoolSpec};
+pub use lend::LentWindow;
+use window::{Lengths, WindowBody};
 
 /// A pool of workers over one layout; this process holds one window of it and mints from one shared generator
 /// (protocol W9). Thread-safe.
 #[derive(Debug)]
 pub struct Pool {
     name: Name,
-    layout: Arc<Layout>,
+    spec: PoolSpec,
+    /// The time and counter within one worker.
+    ticks: Arc<Layout>,
     context: Arc<Context>,
     lengths: Lengths,
-    generator: ArcSwapOption<Snowflake>,
+    seat: ArcSwapOption<Seat>,
     /// Why there is no generator, and how often the keeper has tried.
     status: Mutex<Status>,
     /// The keeper tried once more.
@@ -41,7 +50,13 @@ pub struct Pool {
     stop: AtomicBool,
     /// The keeper has ended.
     ended: Notify,
-    until: AtomicU64,
+}
+
+/// The window this process mints in.
+#[derive(Debug)]
+struct Seat {
+    worker: u64,
+    generator: Snowflake,
 }
 
 #[derive(Debug, Default)]
@@ -55,50 +70,59 @@ struct Status {
 pub struct PoolInfo {
     /// Its name.
     pub name: Name,
-    /// Its layout's name.
-    pub layout: String,
+    /// What it makes.
+    pub kind: PoolKind,
+    /// How many workers it has.
+    pub workers: u64,
+    /// How far ahead a window reaches at most.
+    pub window: Duration,
     /// The worker this process holds, if any.
     pub worker: Option<u64>,
     /// Until when this process may mint without asking the store again.
     pub until: Option<Timestamp>,
+    /// When the time field ends.
+    pub ends: Timestamp,
 }
 
-/// The stored body of a pool; it has no mark.
-#[derive(Serialize, Deserialize, PartialEq, Debug)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct PoolBody {
-    pub kind: String,
-    pub preset: String,
-    pub layout: String,
-}
-
-impl PoolBody {
-    pub(crate) fn value(&self, token: u128) -> Value {
-        let body = serde_json::to_string(self).expect("plain fields always serialise");
-        Value { mark: 0, token, body }
-    }
-}
-
-pub(crate) fn key(name: &Name) -> Key {
-    Key::new(format!("pool/{name}")).expect("names are within the key grammar")
+/// A window's record: who holds, or held, which worker until when.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WindowInfo {
+    /// The worker.
+    pub worker: u64,
+    /// The instance that holds it, hexadecimal.
+    pub owner: String,
+    /// What the owner calls itself.
+    pub name: String,
+    /// The first moment of this holder.
+    pub from: Timestamp,
+    /// The first moment that nobody has reserved.
+    pub until: Timestamp,
+    /// The holder's wall clock when it last wrote.
+    pub written: Timestamp,
+    /// Whether the window lasts still.
+    pub lasts: bool,
+    /// Whether it is this process's own.
+    pub ours: bool,
 }
 
 impl Pool {
-    pub(crate) fn new(context: Arc<Context>, name: Name, layout: Arc<Layout>) -> Pool {
-        let lengths = Lengths::new(&layout, context.settings.window, context.settings.max_ahead);
+    pub(crate) fn new(context: Arc<Context>, name: Name, spec: PoolSpec) -> Pool {
+        let ticks = spec.kind.ticks();
+        let window = spec.window.or(context.settings.window);
+        let lengths = Lengths::new(&ticks, spec.kind.workers(), window, context.settings.max_ahead);
         Pool {
             name,
-            layout,
+            spec,
+            ticks,
             context,
             lengths,
-            generator: ArcSwapOption::empty(),
+            seat: ArcSwapOption::empty(),
             status: Mutex::new(Status::default()),
             tried: Notify::new(),
             wanted: Notify::new(),
             started: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             ended: Notify::new(),
-            until: AtomicU64::new(0),
         }
     }
 
@@ -107,21 +131,45 @@ impl Pool {
         &self.name
     }
 
-    /// The layout of its ids.
-    pub fn layout(&self) -> &Layout {
-        &self.layout
+    /// What the pool makes.
+    pub fn kind(&self) -> &PoolKind {
+        &self.spec.kind
     }
 
-    /// Fills `out` from memory with strictly increasing ids; answers how many (at least 1), or why not. No
-    /// lock, no allocation, no I/O.
+    /// The layout of its ids; of a pool of UUIDs, how its timestamps are cut into ticks.
+    pub fn layout(&self) -> &Layout {
+        &self.ticks
+    }
+
+    /// Fills `out` from memory with strictly increasing numbers: ids of the pool's layout, or timestamps of UUID
+    /// version 1. Answers how many (at least 1), or why not. No lock, no allocation, no I/O.
     ///
     /// # Errors
     /// [`MintError::Closed`] when no window is held; otherwise what the generator says.
     pub fn try_mint(&self, out: &mut [u64]) -> Result<usize, MintError> {
-        match &*self.generator.load() {
-            Some(generator) => generator.mint_many(self.context.clock.now(), out),
+        match &*self.seat.load() {
+            Some(seat) => seat.generator.mint_many(self.context.clock.now(), out),
             None => Err(MintError::Closed),
         }
+    }
+
+    /// As [`Pool::try_mint`], as UUIDs of version 1; only for pools of that kind.
+    ///
+    /// # Errors
+    /// As [`Pool::try_mint`].
+    pub fn try_mint_uuid1(&self, out: &mut [Uuid]) -> Result<usize, MintError> {
+        let (Some(seat), PoolKind::Uuid1 { node }) = (&*self.seat.load(), &self.spec.kind) else {
+            return Err(MintError::Closed);
+        };
+        let mut timestamps = [0; UUIDS_PER_TAKE];
+        let room = out.len().min(UUIDS_PER_TAKE);
+        let minted = seat
+            .generator
+            .mint_many(self.context.clock.now(), &mut timestamps[..room])?;
+        for (uuid, timestamp) in out.iter_mut().zip(&timestamps[..minted]) {
+            *uuid = kind::uuid1(*timestamp, seat.worker, *node);
+        }
+        Ok(minted)
     }
 
     /// Fills all of `out`, waiting for a window, or for the clock where ids would run too far ahead of it.
@@ -129,14 +177,42 @@ impl Pool {
     /// # Errors
     /// No window can be had, or the layout's time field is full.
     pub async fn mint(self: &Arc<Self>, out: &mut [u64]) -> Result<(), LedgerError> {
+        if !matches!(self.spec.kind, PoolKind::Snowflake(_)) {
+            return Err(LedgerError::Invalid(format!(
+                "pool {} makes UUIDs of version 1, not snowflakes",
+                self.name
+            )));
+        }
+        self.fill(out, Pool::try_mint).await
+    }
+
+    /// Fills all of `out` with UUIDs of version 1, as [`Pool::mint`].
+    ///
+    /// # Errors
+    /// As [`Pool::mint`]; and the pool is of another kind.
+    pub async fn mint_uuid1(self: &Arc<Self>, out: &mut [Uuid]) -> Result<(), LedgerError> {
+        if !matches!(self.spec.kind, PoolKind::Uuid1 { .. }) {
+            return Err(LedgerError::Invalid(format!(
+                "pool {} makes snowflakes, not UUIDs of version 1",
+                self.name
+            )));
+        }
+        self.fill(out, Pool::try_mint_uuid1).await
+    }
+
+    async fn fill<T>(
+        self: &Arc<Self>,
+        out: &mut [T],
+        take: impl Fn(&Pool, &mut [T]) -> Result<usize, MintError>,
+    ) -> Result<(), LedgerError> {
         let mut done = 0;
         let mut waits = 0u32;
         while done < out.len() {
-            match self.try_mint(&mut out[done..]) {
+            match take(self, &mut out[done..]) {
                 Ok(minted) => done += minted,
                 Err(MintError::TooFarAhead { .. }) if waits < WAITS_MAX => {
                     waits += 1;
-                    self.context.runtime.sleep(self.layout.tick().max(WAIT_MIN)).await;
+                    self.context.runtime.sleep(self.ticks.tick().max(WAIT_MIN)).await;
                 }
                 Err(MintError::TooFarAhead { .. }) => {
                     return Err(LedgerError::Unavailable {
@@ -188,8 +264,8 @@ impl Pool {
 
     /// Drops what is held and takes another window (this instance was lost: protocol R4).
     pub(crate) fn drop_window(&self) {
-        if let Some(generator) = self.generator.swap(None) {
-            generator.close();
+        if let Some(seat) = self.seat.swap(None) {
+            seat.generator.close();
         }
         self.wanted.notify_one();
     }
@@ -214,18 +290,50 @@ impl Pool {
 
     /// What the pool is and what this process holds of it.
     pub fn info(&self) -> PoolInfo {
-        let generator = self.generator.load();
+        let seat = self.seat.load();
+        let ticks = u32::try_from(self.lengths.max).unwrap_or(u32::MAX);
         PoolInfo {
             name: self.name.clone(),
-            layout: self.layout.name().to_string(),
-            worker: generator.as_ref().map(|generator| generator.worker()),
-            until: generator
+            kind: self.spec.kind.clone(),
+            workers: self.spec.kind.workers(),
+            window: self.ticks.tick().saturating_mul(ticks),
+            worker: seat.as_ref().map(|seat| seat.worker),
+            until: seat
                 .as_ref()
-                .map(|generator| self.layout.time_of(generator.until_tick())),
+                .map(|seat| self.ticks.time_of(seat.generator.until_tick())),
+            ends: self.ticks.end(),
         }
+    }
+
+    /// The windows of the workers from `first` on, at most `limit`.
+    ///
+    /// # Errors
+    /// The store refuses.
+    pub async fn windows(&self, first: u64, limit: u16) -> Result<Vec<WindowInfo>, LedgerError> {
+        let now = self.context.clock.now();
+        let ours = format!("{:032x}", self.context.instance());
+        let mut infos = Vec::new();
+        for (worker, found) in self.page(first, limit).await? {
+            let body = WindowBody::read(&found)
+                .map_err(|e| LedgerError::Invalid(format!("window {worker} of pool {}: {e}", self.name)))?;
+            let until = self.ticks.time_of(found.value.mark);
+            infos.push(WindowInfo {
+                worker,
+                ours: body.owner == ours,
+                owner: body.owner,
+                name: body.name,
+                from: self.ticks.time_of(body.from),
+                until,
+                written: Timestamp::from_unix_millis(body.wall_ms),
+                lasts: until > now && !body.retired,
+            });
+        }
+        Ok(infos)
     }
 }
 
+/// How many UUIDs one take makes at most.
+const UUIDS_PER_TAKE: usize = 64;
 /// How often a mint waits for the clock before it gives up.
 const WAITS_MAX: u32 = 5_000;
 /// The shortest such wait.

@@ -29,12 +29,17 @@ pub(crate) struct Lengths {
 }
 
 impl Lengths {
-    pub(crate) fn new(layout: &Layout, window: Option<Duration>, max_ahead: Duration) -> Lengths {
+    pub(crate) fn new(
+        layout: &Layout,
+        workers: u64,
+        window: Option<Duration>,
+        max_ahead: Duration,
+    ) -> Lengths {
         let ticks = |d: Duration| {
             let ticks = d.as_nanos().div_ceil(layout.tick().as_nanos().max(1));
             u64::try_from(ticks).unwrap_or(u64::MAX)
         };
-        let by_workers = PER_WORKER.saturating_mul(u32::try_from(layout.workers()).unwrap_or(u32::MAX));
+        let by_workers = PER_WORKER.saturating_mul(u32::try_from(workers).unwrap_or(u32::MAX));
         let length = window.unwrap_or(by_workers.min(LENGTH_MAX));
         let max = ticks(length)
             .max(ticks(LENGTH_MIN.min(window.unwrap_or(LENGTH_MIN))))

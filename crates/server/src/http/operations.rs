@@ -152,7 +152,7 @@ fn describe_ledger(worker: &Rc<Worker>, out: &mut Exposition) {
         "How long a pool can mint without its store.",
     );
     let now = clock.now();
-    for pool in ledger.pools() {
+    for pool in ledger.pools_held() {
         if let Some(until) = pool.until {
             out.sample(
                 "mint_window_until_seconds",

@@ -290,9 +290,11 @@ pub(crate) fn from_ledger(error: LedgerError) -> ServiceError {
     match error {
         LedgerError::Name(_) => ServiceError::new(Code::InvalidName, message)
             .with_hint("a name is [A-Za-z0-9_] and up to 127 of [A-Za-z0-9._:-]"),
-        LedgerError::NotFound { .. } | LedgerError::NoPool { .. } => {
+        LedgerError::NotFound { .. } | LedgerError::NoPool { .. } | LedgerError::NoWindow { .. } => {
             ServiceError::new(Code::NotFound, message)
         }
+        LedgerError::WindowLost { .. } => ServiceError::new(Code::Conflict, message)
+            .with_hint("stop minting with it and take another window"),
         LedgerError::NoAutoCreate { .. } => {
             ServiceError::new(Code::NotFound, message).with_hint("create the sequence first")
         }

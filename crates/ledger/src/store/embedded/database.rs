@@ -127,6 +127,12 @@ impl Database {
         Database::check_meta(connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?)
     }
 
+    /// Opens a file whose own table of contents is damaged, to read what rows it has.
+    pub(super) fn open_unchecked(path: &Path, cluster: u128) -> Result<Database, OpenError> {
+        let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        Ok(Database { connection, cluster })
+    }
+
     fn check_meta(connection: Connection) -> Result<(Database, Meta), OpenError> {
         let schema: Option<i64> = connection
             .query_row("SELECT schema FROM meta WHERE id = 1", [], |row| row.get(0))
@@ -309,15 +315,6 @@ impl Database {
         let mut statement = self.connection.prepare("PRAGMA integrity_check(20)")?;
         let lines = statement.query_map([], |row| row.get(0))?;
         lines.filter(|line| line.as_deref() != Ok("ok")).collect()
-    }
-
-    /// A filled-up page count, for tests of full disks.
-    #[cfg(test)]
-    pub(super) fn limit_pages(&self, pages: u32) {
-        let set = format!("PRAGMA max_page_count = {pages}");
-        self.connection
-            .query_row(&set, [], |_| Ok(()))
-            .expect("a test's own pragma");
     }
 
     pub(super) fn close(self) -> rusqlite::Result<()> {

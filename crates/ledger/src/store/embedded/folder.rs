@@ -83,7 +83,7 @@ pub(super) enum Content {
 pub(super) struct Folder {
     path: PathBuf,
     /// Held open: closing it lets go of the lock.
-    _lock: File,
+    lock: File,
     heartbeat: Option<File>,
 }
 
@@ -122,7 +122,7 @@ impl Folder {
             .and_then(|()| writeln!(lock, "{}", std::process::id()));
         Ok(Some(Folder {
             path: path.to_path_buf(),
-            _lock: lock,
+            lock,
             heartbeat: None,
         }))
     }
@@ -220,9 +220,8 @@ impl Folder {
     }
 
     pub(super) fn read_identity(&self) -> Result<Identity, StoreError> {
-        let text =
-            fs::read_to_string(self.file(IDENTITY)).map_err(|e| self.fail("cannot read folder.json", &e))?;
-        let value: serde_json::Value = serde_json::from_str(&text)
+        let text = fs::read(self.file(IDENTITY)).map_err(|e| self.fail("cannot read folder.json", &e))?;
+        let value: serde_json::Value = serde_json::from_slice(&text)
             .map_err(|e| errors::damaged(&self.path, format!("folder.json is damaged: {e}")))?;
         match value.get("schema").and_then(serde_json::Value::as_i64) {
             Some(schema) if schema > SCHEMA => {
@@ -312,10 +311,14 @@ impl Folder {
         digits.parse().ok().map(Timestamp::from_unix_millis)
     }
 
-    /// Whether the path still leads to the file that `open` was opened as.
+    /// Whether the path still leads to the database that `open` was opened as, and to our lock: without
+    /// either another process could start here.
     pub(super) fn still_there(&self, open: &fs::Metadata) -> bool {
-        let same = |found: fs::Metadata| (found.dev(), found.ino()) == (open.dev(), open.ino());
-        fs::metadata(self.file(DATABASE)).is_ok_and(same)
+        let leads_to = |name: &str, open: &fs::Metadata| {
+            let same = |found: fs::Metadata| (found.dev(), found.ino()) == (open.dev(), open.ino());
+            fs::metadata(self.file(name)).is_ok_and(same)
+        };
+        leads_to(DATABASE, open) && self.lock.metadata().is_ok_and(|lock| leads_to(LOCK, &lock))
     }
 
     /// Refuses file systems whose locks and syncs reach no further than this host.

@@ -167,7 +167,7 @@ fn inode(folder: &Folder) -> Result<fs::Metadata, StoreError> {
 }
 
 /// Refuses a copy; a volume that moved keeps its inodes and is welcome.
-fn check_inode(folder: &Folder, before: &Identity) -> Result<(), StoreError> {
+pub(super) fn check_inode(folder: &Folder, before: &Identity) -> Result<(), StoreError> {
     let now = folder.inode()?;
     if now == before.database {
         return Ok(());

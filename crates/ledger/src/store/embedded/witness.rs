@@ -302,6 +302,42 @@ pub(super) fn read(
     })
 }
 
+/// Passes on every record that can be read at all, in order, and answers the header and how many slots hold
+/// something unreadable: for a repair.
+pub(super) fn salvage(
+    file: &File,
+    mut each: impl FnMut(&Record),
+) -> Result<(Header, u64), Result<String, io::Error>> {
+    let length = file.metadata().map_err(Err)?.len();
+    // A file that was cut short still has its first half.
+    let (header, _) = match read_header(file, length) {
+        Err(Ok(_)) if length >= HEADER_BYTES as u64 => (first_header(file)?, 0),
+        other => other?,
+    };
+    let mut unreadable = 0;
+    for slot in 0..header.slots {
+        let copies = [0u8, 1].map(|half| {
+            let mut bytes = [0; SLOT_BYTES];
+            match file.read_exact_at(&mut bytes, slot_offset(&header, half, slot)) {
+                Ok(()) => decode(&bytes, &header, half, slot),
+                Err(_) => Copy::Empty,
+            }
+        });
+        match copies {
+            [Copy::Good(record), _] | [_, Copy::Good(record)] => each(&record),
+            [Copy::Empty, Copy::Empty] => {}
+            _ => unreadable += 1,
+        }
+    }
+    Ok((header, unreadable))
+}
+
+fn first_header(file: &File) -> Result<Header, Result<String, io::Error>> {
+    let mut bytes = [0; HEADER_USED];
+    file.read_exact_at(&mut bytes, 0).map_err(Err)?;
+    decode_header(&bytes, 0).ok_or_else(|| Ok("both headers of the witness are damaged".into()))
+}
+
 /// Whether the file holds nothing but headers and empty slots, or not even that: nothing was ever
 /// acknowledged through it.
 pub(super) fn never_used(file: &File) -> io::Result<bool> {

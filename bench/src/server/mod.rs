@@ -1,0 +1,303 @@
+//! `mint serve` against stock servers, under stock clients.
+//!
+//! Redis protocol: redis-benchmark against a Redis without persistence and one with `appendfsync always`. HTTP:
+//! wrk against nginx answering a constant. All servers run at once and idle while another is measured; a round
+//! measures each in turn, in rotating order, and gives one ratio per pair. The table shows the median ratio, the
+//! worst and the best, and the servers' own CPU time per operation, which does not depend on how fast the client
+//! is.
+
+mod load;
+mod peers;
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::machine;
+use load::{Sample, wrk};
+use peers::{Peers, Target};
+
+const ROUNDS_DEFAULT: usize = 5;
+
+/// How many requests take a second or two, by pipeline depth.
+const PIPELINES: [(u32, u64); 3] = [(1, 150_000), (16, 1_500_000), (128, 4_000_000)];
+/// With one connection.
+const SINGLE: u64 = 30_000;
+
+/// One pair to compare: name, ours, peer, goal of the wall ratio by pipeline depth, most CPU by pipeline depth.
+struct Pair {
+    name: &'static str,
+    ours: usize,
+    peer: usize,
+    wall: [f64; 3],
+    cpu: Option<[f64; 3]>,
+}
+
+/// Indices into the targets of the Redis protocol.
+const VOLATILE: usize = 0;
+const ALWAYS: usize = 1;
+const DURABLE: usize = 2;
+const GAP_FREE: usize = 3;
+
+const PAIRS: [Pair; 3] = [
+    Pair {
+        name: "durable INCR / Redis without persistence",
+        ours: DURABLE,
+        peer: VOLATILE,
+        wall: [0.9, 1.5, 2.5],
+        cpu: Some([1.1, 0.6, 0.25]),
+    },
+    Pair {
+        name: "durable INCR / Redis appendfsync always",
+        ours: DURABLE,
+        peer: ALWAYS,
+        wall: [1.5, 3.0, 6.0],
+        cpu: None,
+    },
+    Pair {
+        name: "gap-free INCR / Redis appendfsync always",
+        ours: GAP_FREE,
+        peer: ALWAYS,
+        wall: [1.1, 2.5, 6.0],
+        cpu: None,
+    },
+];
+
+/// Runs everything and prints Markdown tables. Arguments: `--rounds N`, `--short` (a tenth of the requests),
+/// and the words `redis`, `single`, `http` to run only some.
+pub fn run(arguments: &[String]) {
+    let value = |flag: &str| {
+        let at = arguments.iter().position(|a| a == flag)?;
+        arguments.get(at + 1)?.parse::<usize>().ok()
+    };
+    let rounds = value("--rounds").unwrap_or(ROUNDS_DEFAULT);
+    let divisor = if arguments.iter().any(|a| a == "--short") {
+        10
+    } else {
+        1
+    };
+    let words: Vec<&str> = ["redis", "single", "http"]
+        .into_iter()
+        .filter(|word| arguments.iter().any(|a| a == word))
+        .collect();
+    let wanted = |word: &str| words.is_empty() || words.contains(&word);
+
+    let folder = Folder::new();
+    let peers = Peers::start(&folder.0);
+    println!("{}; {rounds} rounds; {}.\n", machine::line(), peers.versions());
+    println!(
+        "Idle: mint serve holds {} KiB of memory.\n",
+        peers.mint_memory_kib()
+    );
+    let steal = Steal::now();
+    if wanted("redis") {
+        pipelined(&peers, rounds, divisor);
+    }
+    if wanted("single") {
+        single(&peers, rounds, divisor);
+    }
+    if wanted("http") {
+        http(&peers, rounds, divisor);
+    }
+    println!(
+        "Taken by the hypervisor meanwhile: {:.1} % of the processors' time.",
+        steal.percent()
+    );
+}
+
+fn pipelined(peers: &Peers, rounds: usize, divisor: u64) {
+    println!("50 connections, `redis-benchmark -c 50 -P P INCR`; CPU is the server's, per command.\n");
+    println!(
+        "| pair | P | ours, k/s | peer, k/s | ratio (worst, best) | goal | CPU ours, µs | CPU peer, µs | CPU ratio | goal |"
+    );
+    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    let targets = peers.redis_targets();
+    let mut all = Vec::new();
+    for (pipeline, requests) in PIPELINES {
+        let samples = interleaved(rounds, targets.len(), |at| {
+            // A peer that waits for the disk gets fewer requests, so that it takes as long.
+            let slow = if at == ALWAYS || at == GAP_FREE { 3 } else { 1 };
+            load::redis_benchmark(&targets[at], 50, pipeline, requests / slow / divisor)
+        });
+        all.push(samples);
+    }
+    for pair in &PAIRS {
+        for (at, (pipeline, _)) in PIPELINES.iter().enumerate() {
+            let (ours, peer) = (&all[at][pair.ours], &all[at][pair.peer]);
+            let wall = ratios(ours, peer, |ours, peer| ours.per_second / peer.per_second);
+            let cpu = ratios(ours, peer, |ours, peer| ours.cpu_us / peer.cpu_us);
+            let cpu_goal = pair.cpu.map_or(String::new(), |goal| format!("≤ {}x", goal[at]));
+            println!(
+                "| {} | {pipeline} | {:.0} | {:.0} | {} | ≥ {}x | {:.3} | {:.3} | {:.2}x | {cpu_goal} |",
+                pair.name,
+                median_of(ours, |s| s.per_second) / 1000.0,
+                median_of(peer, |s| s.per_second) / 1000.0,
+                shown(&wall),
+                pair.wall[at],
+                median_of(ours, |s| s.cpu_us),
+                median_of(peer, |s| s.cpu_us),
+                middle(&cpu),
+            );
+        }
+    }
+    println!();
+}
+
+fn single(peers: &Peers, rounds: usize, divisor: u64) {
+    println!(
+        "One connection, no pipeline: latency, and its ratio to Redis without persistence (goal: at most 1).\n"
+    );
+    println!("| server | p50, ms | ratio (best, worst) | p99, ms | ratio (best, worst) | k/s |");
+    println!("| --- | ---: | ---: | ---: | ---: | ---: |");
+    let targets = peers.redis_targets();
+    let samples = interleaved(rounds, targets.len(), |at| {
+        let slow = if at == ALWAYS || at == GAP_FREE { 5 } else { 1 };
+        load::redis_benchmark(&targets[at], 1, 1, SINGLE / slow / divisor)
+    });
+    for (at, target) in targets.iter().enumerate() {
+        let (ours, peer) = (&samples[at], &samples[VOLATILE]);
+        println!(
+            "| {} | {:.3} | {} | {:.3} | {} | {:.1} |",
+            target.name,
+            median_of(ours, |s| s.p50_ms),
+            shown(&ratios(ours, peer, |ours, peer| ours.p50_ms / peer.p50_ms)),
+            median_of(ours, |s| s.p99_ms),
+            shown(&ratios(ours, peer, |ours, peer| ours.p99_ms / peer.p99_ms)),
+            median_of(ours, |s| s.per_second) / 1000.0,
+        );
+    }
+    println!();
+}
+
+fn http(peers: &Peers, rounds: usize, divisor: u64) {
+    println!(
+        "`wrk -t1 -c64`, keep-alive, POST: `/v1/sequences/orders/next` against nginx answering a constant.\n"
+    );
+    println!("| server | k/s | ratio (worst, best) | goal | CPU, µs | CPU ratio | p50, ms | p99, ms |");
+    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    let targets = peers.http_targets();
+    let seconds = (4 / divisor).max(1);
+    let samples = interleaved(rounds, targets.len(), |at| wrk(&targets[at], seconds));
+    let (nginx, mint) = (&samples[0], &samples[1]);
+    for (at, target) in targets.iter().enumerate() {
+        let ours = &samples[at];
+        let goal = if at == 1 { "≥ 0.9x" } else { "" };
+        println!(
+            "| {} | {:.1} | {} | {goal} | {:.2} | {:.2}x | {:.2} | {:.2} |",
+            target.name,
+            median_of(ours, |s| s.per_second) / 1000.0,
+            shown(&ratios(ours, nginx, |ours, peer| ours.per_second / peer.per_second)),
+            median_of(ours, |s| s.cpu_us),
+            middle(&ratios(ours, nginx, |ours, peer| ours.cpu_us / peer.cpu_us)),
+            median_of(ours, |s| s.p50_ms),
+            median_of(ours, |s| s.p99_ms),
+        );
+    }
+    assert_eq!(mint.len(), rounds);
+    println!();
+}
+
+/// Samples by target, then by round; each round begins with another target.
+fn interleaved(rounds: usize, targets: usize, measure: impl Fn(usize) -> Sample) -> Vec<Vec<Sample>> {
+    let mut samples = vec![Vec::new(); targets];
+    for round in 0..rounds {
+        for turn in 0..targets {
+            let at = (round + turn) % targets;
+            samples[at].push(measure(at));
+        }
+    }
+    samples
+}
+
+/// One ratio per round, in rising order.
+fn ratios(ours: &[Sample], peer: &[Sample], ratio: impl Fn(&Sample, &Sample) -> f64) -> Vec<f64> {
+    let mut all: Vec<f64> = ours
+        .iter()
+        .zip(peer)
+        .map(|(ours, peer)| ratio(ours, peer))
+        .collect();
+    all.sort_by(f64::total_cmp);
+    all
+}
+
+fn median_of(samples: &[Sample], value: impl Fn(&Sample) -> f64) -> f64 {
+    let mut all: Vec<f64> = samples.iter().map(value).collect();
+    all.sort_by(f64::total_cmp);
+    middle(&all)
+}
+
+fn middle(sorted: &[f64]) -> f64 {
+    sorted[sorted.len() / 2]
+}
+
+fn shown(sorted: &[f64]) -> String {
+    format!(
+        "{:.2}x ({:.2}, {:.2})",
+        middle(sorted),
+        sorted[0],
+        sorted[sorted.len() - 1]
+    )
+}
+
+/// A folder of this run, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Folder {
+        let path = std::env::temp_dir().join(format!("mintage-bench-{}", std::process::id()));
+        fs::create_dir_all(&path).expect("a temporary folder can be made");
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+/// Time that the hypervisor gave to others, from /proc/stat.
+struct Steal {
+    stolen: u64,
+    total: u64,
+}
+
+impl Steal {
+    fn now() -> Steal {
+        let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+        let first = text.lines().next().unwrap_or_default();
+        let ticks: Vec<u64> = first
+            .split_whitespace()
+            .skip(1)
+            .filter_map(|n| n.parse().ok())
+            .collect();
+        // user nice system idle iowait irq softirq steal
+        Steal {
+            stolen: ticks.get(7).copied().unwrap_or(0),
+            total: ticks.iter().take(8).sum(),
+        }
+    }
+
+    fn percent(&self) -> f64 {
+        let now = Steal::now();
+        100.0 * (now.stolen - self.stolen) as f64 / (now.total - self.total).max(1) as f64
+    }
+}
+
+/// Something to measure.
+impl Target {
+    /// CPU time of all its threads so far, in microseconds.
+    fn cpu_us(&self) -> f64 {
+        let of = |pid: &u32| -> f64 {
+            let tasks = fs::read_dir(format!("/proc/{pid}/task"))
+                .into_iter()
+                .flatten()
+                .flatten();
+            let spent = tasks.filter_map(|task| {
+                let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
+                text.split_whitespace().next()?.parse::<f64>().ok()
+            });
+            spent.sum()
+        };
+        self.pids.iter().map(of).sum::<f64>() / 1000.0
+    }
+}

@@ -1,0 +1,270 @@
+//! Private servers on free ports, ended with the run.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Something to measure: where it is and what to ask it.
+pub(super) struct Target {
+    pub(super) name: &'static str,
+    pub(super) port: u16,
+    /// The key of INCR, or the path of POST.
+    pub(super) key: &'static str,
+    /// The processes whose CPU time counts.
+    pub(super) pids: Vec<u32>,
+    /// What wrk runs.
+    pub(super) script: PathBuf,
+}
+
+/// All servers of a run.
+pub(super) struct Peers {
+    volatile: Process,
+    always: Process,
+    nginx: Process,
+    mint: Process,
+    http_port: u16,
+    script: PathBuf,
+}
+
+/// A server and its port.
+struct Process {
+    child: Child,
+    port: u16,
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // nginx ends its worker when it is asked, not when it is killed.
+        let pid = self.child.id().to_string();
+        let asked = Command::new("sh")
+            .args(["-c", &format!("kill -TERM {pid}")])
+            .status();
+        if !asked.is_ok_and(|status| status.success()) {
+            self.child.kill().ok();
+        }
+        self.child.wait().ok();
+    }
+}
+
+/// A server that has not accepted by then will not.
+const START_MAX: Duration = Duration::from_secs(10);
+
+impl Peers {
+    pub(super) fn start(folder: &Path) -> Peers {
+        let script = folder.join("post.lua");
+        fs::write(&script, "wrk.method = \"POST\"\n").expect("the folder is ours");
+        let (mint, http_port) = mint(&folder.join("mint"));
+        let peers = Peers {
+            volatile: redis(&folder.join("volatile"), &["--appendonly", "no"]),
+            always: redis(
+                &folder.join("always"),
+                &["--appendonly", "yes", "--appendfsync", "always"],
+            ),
+            nginx: nginx(&folder.join("nginx")),
+            mint,
+            http_port,
+            script,
+        };
+        peers.make_gap_free();
+        peers
+    }
+
+    /// In the order that the caller's indices name.
+    pub(super) fn redis_targets(&self) -> [Target; 4] {
+        let target = |name, process: &Process, key| Target {
+            name,
+            port: process.port,
+            key,
+            pids: vec![process.child.id()],
+            script: PathBuf::new(),
+        };
+        [
+            target("Redis without persistence", &self.volatile, "counter"),
+            target("Redis appendfsync always", &self.always, "counter"),
+            target("mint, durable", &self.mint, "counter"),
+            target("mint, gap-free", &self.mint, "gapfree"),
+        ]
+    }
+
+    pub(super) fn http_targets(&self) -> [Target; 2] {
+        let master = self.nginx.child.id();
+        let children =
+            fs::read_to_string(format!("/proc/{master}/task/{master}/children")).unwrap_or_default();
+        let workers: Vec<u32> = children
+            .split_whitespace()
+            .filter_map(|pid| pid.parse().ok())
+            .collect();
+        [
+            Target {
+                name: "nginx, `return 200`",
+                port: self.nginx.port,
+                key: "/",
+                pids: [vec![master], workers].concat(),
+                script: self.script.clone(),
+            },
+            Target {
+                name: "mint, durable",
+                port: self.http_port,
+                key: "/v1/sequences/orders/next",
+                pids: vec![self.mint.child.id()],
+                script: self.script.clone(),
+            },
+        ]
+    }
+
+    pub(super) fn versions(&self) -> String {
+        let first = |program: &str, flag: &str| {
+            let out = Command::new(program).arg(flag).output().ok();
+            let text = out.map(|o| [o.stdout, o.stderr].concat()).unwrap_or_default();
+            let line = String::from_utf8_lossy(&text)
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_string();
+            line.split(" sha=").next().unwrap_or_default().trim().to_string()
+        };
+        [
+            first("redis-server", "--version"),
+            first("nginx", "-v"),
+            first("wrk", "-v")
+                .split(" [")
+                .next()
+                .unwrap_or_default()
+                .to_string(),
+        ]
+        .join(", ")
+    }
+
+    pub(super) fn mint_memory_kib(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.mint.child.id())).unwrap_or_default();
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .unwrap_or_default();
+        line.split_whitespace()
+            .next()
+            .and_then(|n| n.parse().ok())
+            .unwrap_or(0)
+    }
+
+    fn make_gap_free(&self) {
+        let body = r#"{"gap":"none"}"#;
+        let request = format!(
+            "PUT /v1/sequences/gapfree HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let mut answer = String::new();
+        let mut stream = TcpStream::connect(("127.0.0.1", self.http_port)).expect("mint accepts");
+        stream.write_all(request.as_bytes()).expect("mint reads");
+        stream.read_to_string(&mut answer).expect("mint answers");
+        assert!(
+            answer.starts_with("HTTP/1.1 2"),
+            "cannot create a gap-free sequence: {answer}"
+        );
+    }
+}
+
+fn redis(folder: &Path, persistence: &[&str]) -> Process {
+    fs::create_dir_all(folder).expect("the folder is ours");
+    let mut command = Command::new("redis-server");
+    let port = free_port();
+    command.args([
+        "--port",
+        &port.to_string(),
+        "--bind",
+        "127.0.0.1",
+        "--save",
+        "",
+        "--daemonize",
+        "no",
+        "--dir",
+    ]);
+    command.arg(folder).args(persistence);
+    started(command, port)
+}
+
+fn nginx(folder: &Path) -> Process {
+    fs::create_dir_all(folder).expect("the folder is ours");
+    let port = free_port();
+    let at = folder.display();
+    let configuration = format!(
+        "worker_processes 1;\ndaemon off;\npid {at}/pid;\nerror_log {at}/error.log;\nevents {{ worker_connections 1024; }}\n\
+         http {{\n  access_log off;\n  keepalive_requests 1000000000;\n  client_body_temp_path {at}/body;\n  \
+         proxy_temp_path {at}/proxy;\n  fastcgi_temp_path {at}/fastcgi;\n  uwsgi_temp_path {at}/uwsgi;\n  \
+         scgi_temp_path {at}/scgi;\n  server {{\n    listen 127.0.0.1:{port};\n    \
+         location / {{ default_type application/json; return 200 '{{\"ids\":[\"12345\"]}}'; }}\n  }}\n}}\n"
+    );
+    let file = folder.join("nginx.conf");
+    fs::write(&file, configuration).expect("the folder is ours");
+    let mut command = Command::new("nginx");
+    command.arg("-c").arg(file);
+    started(command, port)
+}
+
+/// The server under test, and its HTTP port; its port is that of the Redis protocol.
+fn mint(folder: &Path) -> (Process, u16) {
+    fs::create_dir_all(folder).expect("the folder is ours");
+    let binary = std::env::var_os("MINT_BIN").unwrap_or_else(|| "mint".into());
+    let mut command = Command::new(binary);
+    command.args([
+        "serve",
+        "--http",
+        "127.0.0.1:0",
+        "--resp",
+        "127.0.0.1:0",
+        "--json",
+    ]);
+    command
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit());
+    let mut child = command.spawn().expect("mint can be started");
+    let mut line = String::new();
+    let stdout = child.stdout.take().expect("was piped");
+    BufReader::new(stdout)
+        .read_line(&mut line)
+        .expect("a pipe can be read");
+    let port = |face: &str| -> u16 {
+        let at = line
+            .find(&format!("\"{face}\":\""))
+            .unwrap_or_else(|| panic!("mint serve said {line:?}"));
+        let address = line[at..].split('"').nth(3).unwrap_or_default();
+        address
+            .rsplit(':')
+            .next()
+            .and_then(|p| p.parse().ok())
+            .expect("an address ends in a port")
+    };
+    let (http, resp) = (port("http"), port("resp"));
+    (Process { child, port: resp }, http)
+}
+
+fn started(mut command: Command, port: u16) -> Process {
+    let quiet = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::inherit());
+    let child = quiet
+        .spawn()
+        .unwrap_or_else(|e| panic!("{:?}: {e}", command.get_program()));
+    let began = Instant::now();
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(
+            began.elapsed() < START_MAX,
+            "{:?} does not accept on {port}",
+            command.get_program()
+        );
+        std::thread::yield_now();
+    }
+    Process { child, port }
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+    listener.local_addr().expect("it is bound").port()
+}

@@ -1,0 +1,152 @@
+//! `mint serve`: the server, with nothing to set up.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use mintage_ledger::Class;
+use mintage_server::config::Override;
+use mintage_server::{Serving, serve};
+use serde_json::{Value, json};
+
+use crate::args::Color;
+use crate::config::{load, validated};
+use crate::errors::Failure;
+use crate::logging;
+use crate::out::Out;
+
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Every other setting: mint config init. Without any, the store is the folder ./mint-data."
+)]
+pub(crate) struct Args {
+    /// Where reservations are kept: file:PATH or memory: [default: file:./mint-data]
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
+    /// Address of the HTTP interface, or off [default: 127.0.0.1:7600]
+    #[arg(long, value_name = "ADDR")]
+    http: Option<String>,
+    /// Address of the Redis protocol, or off [default: 127.0.0.1:7601]
+    #[arg(long, value_name = "ADDR")]
+    resp: Option<String>,
+    /// Configuration file; without it ./mint.toml, if there is one
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Serving threads [default: one per core]
+    #[arg(long, value_name = "N")]
+    threads: Option<String>,
+    /// How to write logs: text or json [default: text]
+    #[arg(long, value_name = "FORMAT")]
+    log: Option<String>,
+    /// Listen on other than loopback addresses without tokens
+    #[arg(long)]
+    insecure: bool,
+    /// Say whether it could start; open and touch nothing
+    #[arg(long)]
+    check: bool,
+}
+
+impl Args {
+    fn overrides(&self) -> Vec<Override> {
+        let given = [
+            ("store.url", "--store", self.store.as_deref()),
+            ("server.http.listen", "--http", self.http.as_deref()),
+            ("server.resp.listen", "--resp", self.resp.as_deref()),
+            ("server.threads", "--threads", self.threads.as_deref()),
+            ("log.format", "--log", self.log.as_deref()),
+            ("insecure", "--insecure", self.insecure.then_some("true")),
+        ];
+        let row = |(path, flag, value): (&str, &str, Option<&str>)| {
+            Some(Override {
+                path: path.into(),
+                value: value?.into(),
+                flag: flag.into(),
+            })
+        };
+        given.into_iter().filter_map(row).collect()
+    }
+}
+
+pub(crate) fn run(args: &Args, color: Color, out: &mut Out) -> Result<(), Failure> {
+    let loaded = load(args.config.as_deref(), args.overrides())?;
+    let warnings = validated(&loaded)?;
+    if args.check {
+        for warning in &warnings {
+            out.note(format!("warning: {warning}"));
+        }
+        return if out.json {
+            out.json_line(&json!({"valid": true, "warnings": warnings}))
+        } else {
+            out.line("the server could start with this configuration")
+        };
+    }
+    let config = loaded.config;
+    logging::start(config.log_format, config.log_level, color);
+    for warning in &warnings {
+        tracing::warn!("{warning}");
+    }
+    let store = config.store_url.redacted();
+    let mut printed = Ok(());
+    serve(config, |serving| printed = announce(serving, &store, out))
+        .map_err(|error| Failure::cannot(&error).with_hint_if(error.hint))?;
+    // Somebody who reads only the first line and leaves does not end the server.
+    match printed {
+        Err(Failure::BrokenPipe) => Ok(()),
+        other => other,
+    }
+}
+
+/// Says where it serves, with a command to try for each face.
+fn announce(serving: &Serving, store: &str, out: &mut Out) -> Result<(), Failure> {
+    let (letter, meaning) = class(serving.class);
+    if out.json {
+        let shown = |address: Option<SocketAddr>| address.map_or(Value::Null, |a| a.to_string().into());
+        out.json_line(&json!({
+            "http": shown(serving.http),
+            "resp": shown(serving.resp),
+            "store": store,
+            "class": letter,
+            "threads": serving.threads,
+            "version": env!("CARGO_PKG_VERSION"),
+        }))?;
+        return out.flush();
+    }
+    out.line(concat!("mint ", env!("CARGO_PKG_VERSION"), " serves"))?;
+    if let Some(address) = serving.http {
+        out.line(format!(
+            "  http   {address:<21}  curl -X POST http://{}/v1/sequences/orders/next",
+            reachable(address)
+        ))?;
+    }
+    if let Some(address) = serving.resp {
+        let host = match reachable(address).ip() {
+            ip if ip.is_loopback() && ip.is_ipv4() => String::new(),
+            ip => format!("-h {ip} "),
+        };
+        out.line(format!(
+            "  redis  {address:<21}  redis-cli {host}-p {} INCR orders",
+            address.port()
+        ))?;
+    }
+    out.line(format!("  store  {store:<21}  class {letter}: {meaning}"))?;
+    out.flush()
+}
+
+/// An address that a client on this machine can use.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(match address {
+            SocketAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
+            SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    address
+}
+
+/// What a store may forget, as a letter and in words.
+fn class(class: Class) -> (&'static str, &'static str) {
+    match class {
+        Class::Survives => ("S", "survives the loss of a machine"),
+        Class::Durable => ("D", "durable, a single copy"),
+        Class::Lossy => ("L", "may lose what it confirmed"),
+    }
+}

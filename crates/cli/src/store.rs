@@ -1,0 +1,183 @@
+//! `mint store`: the folder of the embedded store, while no process has it open.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Subcommand;
+use mintage::{Clock, SystemClock};
+use mintage_ledger::embedded::{self, CheckReport, RepairReport, ToolReport};
+use mintage_ledger::{Runtime, StoreError, StoreSettings, SystemRuntime, advanced_mark, embedded_folder};
+use mintage_server::config::Override;
+use serde_json::json;
+
+use crate::config::load;
+use crate::errors::Failure;
+use crate::local::{LOCK_WAIT, block_on, store_refused};
+use crate::out::Out;
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: StoreCommand,
+    /// The store [default: that of the configuration, else file:./mint-data]
+    #[arg(long, value_name = "URL", global = true)]
+    store: Option<String>,
+    /// Configuration file; without it ./mint.toml, if there is one
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+}
+
+#[derive(Subcommand, Debug)]
+enum StoreCommand {
+    /// Declare a copied folder to be the store from now on; the original must never run again
+    Adopt,
+    /// Make a restored backup or snapshot safe to use, and adopt it
+    Restore {
+        /// Numbers to skip in each sequence: more than were given out since the backup was made
+        #[arg(long, value_name = "N")]
+        advance: u64,
+    },
+    /// Verify everything and change nothing; exit code 1 if a start would be refused
+    Check,
+    /// Make a damaged folder usable again without lowering any mark
+    Repair,
+}
+
+/// How far ahead a window may have been reserved where the configuration does not say.
+const WINDOW_MAX: Duration = Duration::from_secs(600);
+
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
+    let given = args.store.as_ref().map(|url| Override {
+        path: "store.url".into(),
+        value: url.clone(),
+        flag: "--store".into(),
+    });
+    let config = load(args.config.as_deref(), given.into_iter().collect())?.config;
+    let Some(("file", path)) = config.store_url.0.split_once(':') else {
+        return Err(Failure::usage(format_args!(
+            "store {} has no folder",
+            config.store_url.redacted()
+        ))
+        .with_hint("name one with --store file:PATH"));
+    };
+    let folder = embedded_folder(path);
+    let settings = StoreSettings {
+        lock_wait: LOCK_WAIT,
+        ..StoreSettings::default()
+    };
+    match args.command {
+        StoreCommand::Adopt => {
+            let done = with_runtime(async |runtime| embedded::adopt(folder, &settings, runtime).await)?;
+            moved(folder, "adopted", &done, out)
+        }
+        StoreCommand::Restore { advance } => {
+            let window = config.window.0.unwrap_or(WINDOW_MAX);
+            let now = SystemClock.now();
+            let raise = |key: &_, value: &_| advanced_mark(key, value, advance, now, window);
+            let done =
+                with_runtime(async |runtime| embedded::restore(folder, raise, &settings, runtime).await)?;
+            moved(folder, "restored", &done, out)
+        }
+        StoreCommand::Check => {
+            let found = with_runtime(async |runtime| embedded::check(folder, &settings, runtime).await)?;
+            checked(folder, &found, out)
+        }
+        StoreCommand::Repair => {
+            let done = with_runtime(async |runtime| embedded::repair(folder, &settings, runtime).await)?;
+            repaired(folder, &done, out)
+        }
+    }
+}
+
+fn with_runtime<T>(work: impl AsyncFnOnce(Arc<dyn Runtime>) -> Result<T, StoreError>) -> Result<T, Failure> {
+    block_on(async {
+        let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
+        work(runtime).await.map_err(store_refused)
+    })
+}
+
+fn moved(folder: &Path, what: &str, report: &ToolReport, out: &mut Out) -> Result<(), Failure> {
+    if out.json {
+        return out.json_line(&json!({
+            "folder": folder.display().to_string(),
+            "done": what,
+            "registers": report.registers,
+            "raised": report.raised,
+            "warnings": report.opened.warnings,
+        }));
+    }
+    for warning in &report.opened.warnings {
+        out.note(format!("warning: {warning}"));
+    }
+    out.line(format!(
+        "{what} {}: {} registers, {} marks raised",
+        folder.display(),
+        report.registers,
+        report.raised
+    ))
+}
+
+fn checked(folder: &Path, report: &CheckReport, out: &mut Out) -> Result<(), Failure> {
+    let sound = report.findings.is_empty();
+    if out.json {
+        out.json_line(&json!({
+            "folder": folder.display().to_string(),
+            "sound": sound,
+            "registers": report.registers,
+            "findings": report.findings,
+            "notes": report.notes,
+        }))?;
+    } else {
+        for finding in &report.findings {
+            out.line(format!("damaged: {finding}"))?;
+        }
+        for note in &report.notes {
+            out.line(format!("note: {note}"))?;
+        }
+        let verdict = if sound {
+            "sound"
+        } else {
+            "a start would be refused"
+        };
+        out.line(format!(
+            "{}: {} registers, {verdict}",
+            folder.display(),
+            report.registers
+        ))?;
+    }
+    if sound {
+        return Ok(());
+    }
+    out.flush()?;
+    Err(Failure::Negative)
+}
+
+fn repaired(folder: &Path, report: &RepairReport, out: &mut Out) -> Result<(), Failure> {
+    if out.json {
+        return out.json_line(&json!({
+            "folder": folder.display().to_string(),
+            "sound": report.sound,
+            "repaired": report.repaired,
+            "rebuilt": report.rebuilt,
+            "warnings": report.warnings,
+        }));
+    }
+    for line in &report.repaired {
+        out.line(format!("repaired: {line}"))?;
+    }
+    for warning in &report.warnings {
+        out.line(format!("warning: {warning}"))?;
+    }
+    out.line(format!(
+        "{}: {} registers were sound, {} repaired{}",
+        folder.display(),
+        report.sound,
+        report.repaired.len(),
+        if report.rebuilt {
+            ", mint.db made again"
+        } else {
+            ""
+        }
+    ))
+}

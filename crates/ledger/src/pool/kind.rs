@@ -1,0 +1,285 @@
+//! What a pool makes, and its stored record.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mintage::{Layout, LayoutError, Role, Timestamp, Uuid};
+use serde::{Deserialize, Serialize};
+
+use crate::error::LedgerError;
+use crate::name::Name;
+use crate::store::{Key, Outcome, StoreError, StoreErrorKind, Value};
+
+/// What a pool makes.
+#[derive(Clone, PartialEq, Debug)]
+pub enum PoolKind {
+    /// Ids of a layout; the pool's workers are the layout's.
+    Snowflake(Arc<Layout>),
+    /// UUID version 1 (and 6): one node for the pool, and its 16,384 clock sequences are the workers.
+    Uuid1 {
+        /// The node, 48 bits.
+        node: u64,
+    },
+}
+
+/// A pool as asked for.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PoolSpec {
+    /// What it makes.
+    pub kind: PoolKind,
+    /// How far ahead its windows reach; absent: by the layout (protocol W3).
+    pub window: Option<Duration>,
+}
+
+/// The time of UUID version 1 as a layout: 200 ns ticks of 2 ids each, so that an id of it is the 60-bit
+/// timestamp in units of 100 ns since 1582-10-15 (RFC 9562 section 5.1).
+fn uuid1_ticks() -> Layout {
+    Layout::builder("uuid1")
+        .epoch(Timestamp::from_unix_nanos(-12_219_292_800_000_000_000))
+        .tick(Duration::from_nanos(200))
+        .time("time", 59)
+        .sequence("half", 1)
+        .build()
+        .expect("60 bits with one time and one sequence field")
+}
+
+/// How many clock sequences there are (RFC 9562 section 5.1: 14 bits).
+const CLOCK_SEQUENCES: u64 = 1 << 14;
+
+impl PoolKind {
+    /// A pool of UUID version 1 with a random node: 47 random bits and the multicast bit, which no network
+    /// card has (RFC 9562 section 6.10).
+    pub fn uuid1(random: [u8; 8]) -> PoolKind {
+        PoolKind::Uuid1 {
+            node: u64::from_be_bytes(random) >> 16 | 1 << 40,
+        }
+    }
+
+    /// The word that names the kind: `snowflake` or `uuid1`.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            PoolKind::Snowflake(_) => "snowflake",
+            PoolKind::Uuid1 { .. } => "uuid1",
+        }
+    }
+
+    /// The layout of time and counter within one worker.
+    pub(crate) fn ticks(&self) -> Arc<Layout> {
+        match self {
+            PoolKind::Snowflake(layout) => Arc::clone(layout),
+            PoolKind::Uuid1 { .. } => Arc::new(uuid1_ticks()),
+        }
+    }
+
+    pub(crate) fn workers(&self) -> u64 {
+        match self {
+            PoolKind::Snowflake(layout) => layout.workers(),
+            PoolKind::Uuid1 { .. } => CLOCK_SEQUENCES,
+        }
+    }
+
+    /// Everything that decides which ids collide (protocol W8).
+    pub(crate) fn fingerprint(&self) -> String {
+        match self {
+            PoolKind::Snowflake(layout) => layout.fingerprint(),
+            PoolKind::Uuid1 { node } => format!("uuid1/{node:012x}"),
+        }
+    }
+
+    /// The worker as the generator's layout has it.
+    pub(crate) fn generator_worker(&self, worker: u64) -> u64 {
+        match self {
+            PoolKind::Snowflake(_) => worker,
+            PoolKind::Uuid1 { .. } => 0,
+        }
+    }
+}
+
+/// The UUID of version 1 with this timestamp (100 ns since 1582-10-15), clock sequence and node.
+pub(crate) fn uuid1(timestamp: u64, clock_seq: u64, node: u64) -> Uuid {
+    let time_low = timestamp as u32;
+    let time_mid = (timestamp >> 32) as u16;
+    let time_high = (timestamp >> 48) as u16 & 0x0fff | 0x1000;
+    let mut last = [0; 8];
+    last.copy_from_slice(&(node & 0xffff_ffff_ffff).to_be_bytes());
+    let [high, low] = (clock_seq as u16 & 0x3fff | 0x8000).to_be_bytes();
+    (last[0], last[1]) = (high, low);
+    Uuid::from_fields(time_low, time_mid, time_high, &last)
+}
+
+/// The stored body of a pool; it has no mark.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    layout: Option<LayoutBody>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    node: Option<String>,
+    /// Of everything that decides which ids collide.
+    fingerprint: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    window_ms: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LayoutBody {
+    name: String,
+    tick_ns: u64,
+    /// As text: it may pass 2^53.
+    epoch_unix_ns: String,
+    /// Highest first.
+    fields: Vec<FieldBody>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FieldBody {
+    name: String,
+    bits: u32,
+    role: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    value: Option<u64>,
+}
+
+impl LayoutBody {
+    fn of(layout: &Layout) -> LayoutBody {
+        let field = |field: &mintage::Field| {
+            let (role, value) = match field.role {
+                Role::Time => ("time", None),
+                Role::Worker => ("worker", None),
+                Role::Constant(value) => ("constant", Some(value)),
+                _ => ("sequence", None),
+            };
+            FieldBody {
+                name: field.name.to_string(),
+                bits: field.bits,
+                role: role.into(),
+                value,
+            }
+        };
+        LayoutBody {
+            name: layout.name().to_string(),
+            tick_ns: u64::try_from(layout.tick().as_nanos()).unwrap_or(u64::MAX),
+            epoch_unix_ns: layout.epoch().unix_nanos().to_string(),
+            fields: layout.fields().iter().map(field).collect(),
+        }
+    }
+
+    fn layout(self) -> Result<Layout, String> {
+        let epoch = self
+            .epoch_unix_ns
+            .parse()
+            .map_err(|_| "its epoch is not a number".to_string())?;
+        let mut builder = Layout::builder(self.name)
+            .epoch(Timestamp::from_unix_nanos(epoch))
+            .tick(Duration::from_nanos(self.tick_ns));
+        for field in self.fields {
+            let role = match (field.role.as_str(), field.value) {
+                ("time", None) => Role::Time,
+                ("worker", None) => Role::Worker,
+                ("sequence", None) => Role::Sequence,
+                ("constant", Some(value)) => Role::Constant(value),
+                (other, _) => return Err(format!("field {:?} has role {other:?}", field.name)),
+            };
+            builder = builder.field(field.name, field.bits, role);
+        }
+        builder.build().map_err(|error: LayoutError| error.to_string())
+    }
+}
+
+impl PoolSpec {
+    pub(crate) fn key(name: &Name) -> Key {
+        Key::new(format!("pool/{name}")).expect("names are within the key grammar")
+    }
+
+    pub(crate) fn write(&self, token: u128) -> Value {
+        let (layout, node) = match &self.kind {
+            PoolKind::Snowflake(layout) => (Some(LayoutBody::of(layout)), None),
+            PoolKind::Uuid1 { node } => (None, Some(format!("{node:012x}"))),
+        };
+        let body = Body {
+            kind: self.kind.as_str().into(),
+            layout,
+            node,
+            fingerprint: self.kind.fingerprint(),
+            window_ms: self
+                .window
+                .map(|window| u64::try_from(window.as_millis()).unwrap_or(u64::MAX)),
+        };
+        let body = serde_json::to_string(&body).expect("plain fields always serialise");
+        Value { mark: 0, token, body }
+    }
+
+    pub(crate) fn read(name: &Name, body: &str) -> Result<PoolSpec, LedgerError> {
+        let damaged = |why: String| {
+            let message = format!("the record of pool {name} makes no sense: {why}");
+            LedgerError::Stopped(StoreError::new(
+                StoreErrorKind::Corrupt,
+                Outcome::NotDone,
+                message,
+            ))
+        };
+        let body: Body = serde_json::from_str(body).map_err(|error| damaged(error.to_string()))?;
+        let kind = match (body.kind.as_str(), body.layout, body.node) {
+            ("snowflake", Some(layout), None) => {
+                PoolKind::Snowflake(Arc::new(layout.layout().map_err(damaged)?))
+            }
+            ("uuid1", None, Some(node)) => {
+                let node = u64::from_str_radix(&node, 16).map_err(|_| damaged(format!("node {node:?}")))?;
+                PoolKind::Uuid1 { node }
+            }
+            (kind, _, _) => return Err(damaged(format!("kind {kind:?}, or a part of it is missing"))),
+        };
+        if kind.fingerprint() != body.fingerprint {
+            return Err(damaged(format!(
+                "its fingerprint is {}, its fields say {}",
+                body.fingerprint,
+                kind.fingerprint()
+            )));
+        }
+        Ok(PoolSpec {
+            kind,
+            window: body.window_ms.map(Duration::from_millis),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pools_record_reads_back() {
+        let twitter = mintage::preset("twitter").unwrap().layout();
+        for kind in [PoolKind::Snowflake(Arc::new(twitter)), PoolKind::uuid1([0xff; 8])] {
+            for window in [None, Some(Duration::from_secs(2))] {
+                let spec = PoolSpec {
+                    kind: kind.clone(),
+                    window,
+                };
+                let name = Name::new("eu").unwrap();
+                assert_eq!(PoolSpec::read(&name, &spec.write(1).body), Ok(spec));
+            }
+        }
+    }
+
+    #[test]
+    fn a_record_whose_layout_was_edited_is_refused() {
+        let twitter = mintage::preset("twitter").unwrap().layout();
+        let spec = PoolSpec {
+            kind: PoolKind::Snowflake(Arc::new(twitter)),
+            window: None,
+        };
+        let body = spec.write(1).body.replace("ns\":\"12888", "ns\":\"12889");
+        assert!(PoolSpec::read(&Name::new("eu").unwrap(), &body).is_err());
+    }
+
+    #[test]
+    fn uuid1_puts_its_bits_where_rfc_9562_says() {
+        // Appendix A.1.
+        let uuid = uuid1(0x1ec_9414_c232_ab00, 0x33c8, 0x9f6b_decd_d846);
+        assert_eq!(uuid.to_string(), "c232ab00-9414-11ec-b3c8-9f6bdecdd846");
+    }
+}

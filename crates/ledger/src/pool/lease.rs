@@ -1,0 +1,465 @@
+//! Windows against the store: acquire (protocol W1, W2, W6), renew (W5), give back (W7). Callers never choose
+//! where a window begins or ends.
+
+use std::time::Duration;
+
+use mintage::{Clock, Timestamp};
+
+use super::Pool;
+use super::window::{self, Survey, WindowBody};
+use crate::error::LedgerError;
+use crate::runtime::fresh_token;
+use crate::store::{Cas, Marks, Outcome, SCAN_LIMIT_MAX, StoreError, StoreErrorKind, Version, Versioned};
+
+/// Random workers that are tried when a page shows no free one.
+const RANDOM_TRIES: usize = 16;
+/// Renewals of unknown outcome that are remembered; one that is forgotten costs the window, nothing more.
+const ATTEMPTS_MAX: usize = 64;
+/// No clock is right that reads earlier than this: 2026-11-01, when this was written (protocol W6).
+const NOT_BEFORE: Timestamp = Timestamp::from_unix_millis(1_793_491_200_000);
+/// How far behind the newest stored wall clock a node's own may be.
+const BEHIND_MAX: Duration = Duration::from_secs(3600);
+
+/// A window that the store has acknowledged.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Lease {
+    pub worker: u64,
+    pub version: Version,
+    pub from: u64,
+    /// The acknowledged end.
+    pub until: u64,
+    /// Renewals of unknown outcome from this version: their tokens and ends.
+    attempts: Vec<(u128, u64)>,
+}
+
+/// An acquisition of unknown outcome.
+#[derive(Debug)]
+pub(crate) struct Unknown {
+    worker: u64,
+    token: u128,
+    from: u64,
+}
+
+/// Who holds a window.
+#[derive(Clone, Debug)]
+pub(crate) struct Owner {
+    /// The instance, hexadecimal.
+    pub id: String,
+    /// What it calls itself; for people.
+    pub name: String,
+    /// How long it has lived.
+    pub age: Duration,
+}
+
+impl Lease {
+    pub(super) fn new(worker: u64, from: u64, found: &Versioned) -> Lease {
+        Lease {
+            worker,
+            version: found.version,
+            from,
+            until: found.value.mark,
+            attempts: Vec::new(),
+        }
+    }
+
+    fn extended(&mut self, version: Version, until: u64) {
+        self.version = version;
+        self.until = until;
+        self.attempts.clear();
+    }
+}
+
+impl Pool {
+    /// Now in ticks, validated (protocol W6).
+    pub(super) fn now_tick(&self) -> Result<u64, LedgerError> {
+        let now = self.context.clock.now();
+        if now < NOT_BEFORE {
+            return Err(LedgerError::Unavailable {
+                message: format!(
+                    "the clock reads {} ms since 1970, before this program was built: set the clock",
+                    now.unix_millis()
+                ),
+                retry_after_s: 60,
+            });
+        }
+        self.ticks.tick_at(now).map_err(|_| LedgerError::TimeFieldFull {
+            name: self.name.clone(),
+        })
+    }
+
+    pub(super) fn end_at(&self, from: u64, age: Duration) -> u64 {
+        let age = age.as_nanos() / self.ticks.tick().as_nanos().max(1);
+        let length = self.lengths.at_age(u64::try_from(age).unwrap_or(u64::MAX));
+        // Exclusive: it may be one past the last tick.
+        from.saturating_add(length)
+            .min(self.ticks.ticks_max().saturating_add(1))
+    }
+
+    fn body(&self, owner: &Owner, from: u64) -> WindowBody {
+        WindowBody {
+            owner: owner.id.clone(),
+            name: owner.name.clone(),
+            from,
+            layout: self.spec.kind.fingerprint(),
+            wall_ms: self.context.runtime.wall().unix_millis(),
+            retired: false,
+        }
+    }
+
+    /// Takes a window of a free worker: one conditional write, and without a positive answer nothing was
+    /// acquired (protocol W1). An attempt of unknown outcome is left in `unknown` for the next call.
+    pub(crate) async fn acquire(
+        &self,
+        owner: &Owner,
+        unknown: &mut Option<Unknown>,
+    ) -> Result<Lease, LedgerError> {
+        if let Some(error) = self.context.store.stopped() {
+            return Err(LedgerError::Stopped(error));
+        }
+        let now = self.now_tick()?;
+        if let Some(attempt) = unknown.take() {
+            match self.record(attempt.worker).await {
+                // Ours if the record carries the token of our own attempt (protocol R1); else it is spent.
+                Ok(Some(found)) if found.value.token == attempt.token => {
+                    return Ok(Lease::new(attempt.worker, attempt.from, &found));
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    *unknown = Some(attempt);
+                    return Err(error);
+                }
+            }
+        }
+        let survey = self.survey(now).await?;
+        self.check_clock(&survey)?;
+        let mut absent = survey.absent;
+        self.shuffle(&mut absent);
+        for worker in absent {
+            if let Some(lease) = self.try_worker(owner, worker, None, now, unknown).await? {
+                return Ok(lease);
+            }
+        }
+        let workers = self.spec.kind.workers();
+        for _ in 0..RANDOM_TRIES.min(usize::try_from(workers).unwrap_or(usize::MAX)) {
+            let worker = self.random_below(workers);
+            let found = self.record(worker).await?;
+            if found.as_ref().is_none_or(|found| found.value.mark <= now)
+                && let Some(lease) = self.try_worker(owner, worker, found, now, unknown).await?
+            {
+                return Ok(lease);
+            }
+        }
+        let mut passed = survey.passed;
+        self.shuffle(&mut passed);
+        for (worker, found) in passed {
+            if let Some(lease) = self.try_worker(owner, worker, Some(found), now, unknown).await? {
+                return Ok(lease);
+            }
+        }
+        // None is free: run ahead a little, or say how long it takes.
+        let Some((worker, found)) = survey.soonest else {
+            return Err(self.no_worker(1));
+        };
+        let ahead = found.value.mark.saturating_sub(now);
+        if ahead <= self.lengths.max_ahead
+            && let Some(lease) = self.try_worker(owner, worker, Some(found), now, unknown).await?
+        {
+            return Ok(lease);
+        }
+        let wait_ns = u128::from(ahead) * self.ticks.tick().as_nanos();
+        Err(self.no_worker(
+            u64::try_from(wait_ns / 1_000_000_000)
+                .unwrap_or(u64::MAX)
+                .saturating_add(1),
+        ))
+    }
+
+    fn no_worker(&self, retry_after_s: u64) -> LedgerError {
+        LedgerError::Unavailable {
+            message: format!(
+                "no free worker in pool {}: all {} are held or parked, the next is free in {retry_after_s} s",
+                self.name,
+                self.spec.kind.workers()
+            ),
+            retry_after_s,
+        }
+    }
+
+    /// A clock far behind what others have stored takes no new worker (protocol W6).
+    fn check_clock(&self, survey: &Survey) -> Result<(), LedgerError> {
+        let Some(newest) = survey.newest_wall_ms else {
+            return Ok(());
+        };
+        let behind_ms = newest.saturating_sub(self.context.clock.now().unix_millis());
+        if i128::from(behind_ms) > BEHIND_MAX.as_millis() as i128 {
+            let message = format!(
+                "the clock is {} s behind the newest stored one: set the clock",
+                behind_ms / 1000
+            );
+            return Err(LedgerError::Unavailable {
+                message,
+                retry_after_s: 60,
+            });
+        }
+        Ok(())
+    }
+
+    pub(super) async fn record(&self, worker: u64) -> Result<Option<Versioned>, LedgerError> {
+        let key = window::key(self.name.as_str(), worker);
+        self.context
+            .store
+            .get(&key)
+            .await
+            .map_err(LedgerError::from_store)
+    }
+
+    /// Looks at one page of records, from a random worker where there are more than a page holds.
+    async fn survey(&self, now: u64) -> Result<Survey, LedgerError> {
+        let workers = self.spec.kind.workers();
+        let page = u64::from(SCAN_LIMIT_MAX);
+        let first = if workers > page {
+            self.random_below(workers - page)
+        } else {
+            0
+        };
+        let records = self.page(first, SCAN_LIMIT_MAX).await?;
+        let last = match records.last() {
+            Some((worker, _)) if records.len() == usize::from(SCAN_LIMIT_MAX) => *worker,
+            _ => workers - 1,
+        };
+        Ok(Survey::of(records, first, last, now))
+    }
+
+    /// The records of the workers from `first` on, at most `limit`.
+    pub(super) async fn page(&self, first: u64, limit: u16) -> Result<Vec<(u64, Versioned)>, LedgerError> {
+        let pool = self.name.as_str();
+        let after = first.checked_sub(1).map(|worker| window::key(pool, worker));
+        let prefix = window::prefix(pool);
+        let found = self.context.store.scan(&prefix, after.as_ref(), limit).await;
+        let found = found.map_err(LedgerError::from_store)?;
+        Ok(found
+            .into_iter()
+            .filter_map(|(key, found)| Some((window::worker_of(&key)?, found)))
+            .collect())
+    }
+
+    /// `None`: somebody else was quicker.
+    async fn try_worker(
+        &self,
+        owner: &Owner,
+        worker: u64,
+        found: Option<Versioned>,
+        now: u64,
+        unknown: &mut Option<Unknown>,
+    ) -> Result<Option<Lease>, LedgerError> {
+        let stored_until = match &found {
+            Some(found) => {
+                self.check_fingerprint(worker, found)?;
+                found.value.mark
+            }
+            None => 0,
+        };
+        // Protocol W2: the successor starts at the stored `until`.
+        let from = stored_until.max(now);
+        if from > self.ticks.ticks_max() {
+            return Err(LedgerError::TimeFieldFull {
+                name: self.name.clone(),
+            });
+        }
+        let token = fresh_token(&*self.context.runtime);
+        let value = self.body(owner, from).value(self.end_at(from, owner.age), token);
+        let expected = found.map(|found| found.version);
+        match self
+            .write(worker, expected, value.clone(), Marks::NeverLower)
+            .await
+        {
+            Ok(Cas::Done(version)) => Ok(Some(Lease::new(worker, from, &Versioned { value, version }))),
+            Ok(Cas::Lost(_)) => Ok(None),
+            Err(error) => {
+                if error.outcome == Outcome::Unknown {
+                    *unknown = Some(Unknown { worker, token, from });
+                }
+                Err(LedgerError::from_store(error))
+            }
+        }
+    }
+
+    /// Writes a passed or given-up window's record anew with the same end, so that its holder cannot renew it.
+    pub(super) async fn retire(
+        &self,
+        worker: u64,
+        found: &Versioned,
+        body: WindowBody,
+    ) -> Result<(), LedgerError> {
+        let value = WindowBody {
+            retired: true,
+            ..body
+        }
+        .value(found.value.mark, fresh_token(&*self.context.runtime));
+        match self
+            .write(worker, Some(found.version), value, Marks::NeverLower)
+            .await
+        {
+            Ok(Cas::Done(_)) => Ok(()),
+            Ok(Cas::Lost(_)) => Err(LedgerError::WindowLost {
+                name: self.name.clone(),
+                worker,
+            }),
+            Err(error) => Err(LedgerError::from_store(error)),
+        }
+    }
+
+    pub(super) async fn window_record(&self, worker: u64) -> Result<(Versioned, WindowBody), LedgerError> {
+        let Some(found) = self.record(worker).await? else {
+            return Err(LedgerError::NoWindow {
+                name: self.name.clone(),
+                worker,
+            });
+        };
+        let body = WindowBody::read(&found)
+            .map_err(|e| LedgerError::Invalid(format!("window {worker} of pool {}: {e}", self.name)))?;
+        Ok((found, body))
+    }
+
+    /// A counted conditional write of a window's record.
+    async fn write(
+        &self,
+        worker: u64,
+        expected: Option<Version>,
+        value: crate::store::Value,
+        marks: Marks,
+    ) -> Result<Cas, StoreError> {
+        let context = &self.context;
+        let begun = context.runtime.boottime();
+        let key = window::key(self.name.as_str(), worker);
+        let answer = context.store.compare_and_set(&key, expected, value, marks).await;
+        match &answer {
+            Ok(_) => context
+                .counters
+                .reserved(context.runtime.boottime().saturating_sub(begun)),
+            Err(_) => context.counters.failed(),
+        }
+        answer
+    }
+
+    /// Another layout's ids could equal ours (protocol W8).
+    fn check_fingerprint(&self, worker: u64, found: &Versioned) -> Result<(), LedgerError> {
+        let refuse = |why: String| {
+            let message = format!("window {worker} of pool {}: {why}", self.name);
+            LedgerError::Stopped(StoreError::new(
+                StoreErrorKind::Corrupt,
+                Outcome::NotDone,
+                message,
+            ))
+        };
+        let body = WindowBody::read(found).map_err(|e| refuse(format!("its record makes no sense: {e}")))?;
+        let ours = self.spec.kind.fingerprint();
+        if body.layout != ours {
+            return Err(refuse(format!(
+                "it was held with layout {}, this pool has {ours}",
+                body.layout
+            )));
+        }
+        Ok(())
+    }
+
+    /// Extends the window from the known version; `false`: it is lost (protocol W5).
+    pub(crate) async fn renew(&self, owner: &Owner, lease: &mut Lease) -> bool {
+        let Ok(now) = self.now_tick() else {
+            // The clock is of no use: mint on up to the acknowledged end.
+            return true;
+        };
+        let until = self.end_at(now, owner.age).max(lease.until);
+        let token = fresh_token(&*self.context.runtime);
+        let value = self.body(owner, lease.from).value(until, token);
+        let worker = lease.worker;
+        match self
+            .write(worker, Some(lease.version), value, Marks::NeverLower)
+            .await
+        {
+            Ok(Cas::Done(version)) => {
+                lease.extended(version, until);
+                true
+            }
+            Ok(Cas::Lost(Some(found))) => {
+                let landed = lease
+                    .attempts
+                    .iter()
+                    .find(|(token, _)| *token == found.value.token);
+                match landed.copied() {
+                    // An earlier renewal of ours had landed after all.
+                    Some((_, until)) => {
+                        lease.extended(found.version, until);
+                        true
+                    }
+                    None => {
+                        tracing::warn!(pool = %self.name, worker, "window lost to another holder");
+                        false
+                    }
+                }
+            }
+            Ok(Cas::Lost(None)) => {
+                tracing::error!(pool = %self.name, worker, "the window's record vanished");
+                false
+            }
+            Err(error) => {
+                tracing::warn!(pool = %self.name, worker, %error, "could not renew the window");
+                if error.outcome == Outcome::Unknown {
+                    // Used only once it is known to have landed; retried from the same version.
+                    lease.attempts.truncate(ATTEMPTS_MAX - 1);
+                    lease.attempts.insert(0, (token, until));
+                }
+                true
+            }
+        }
+    }
+
+    /// Lowers `until` to `unused_from`; only where nobody else can hold (protocol W7). The caller never uses the
+    /// window again, whatever comes of it.
+    pub(crate) async fn give_back(&self, owner: &Owner, lease: Lease, unused_from: u64) {
+        let unused_from = unused_from.max(lease.from);
+        if !self.context.store.exclusive() || !lease.attempts.is_empty() || unused_from >= lease.until {
+            return;
+        }
+        let value = self
+            .body(owner, lease.from)
+            .value(unused_from, fresh_token(&*self.context.runtime));
+        if let Err(error) = self
+            .write(lease.worker, Some(lease.version), value, Marks::GiveBack)
+            .await
+        {
+            tracing::warn!(pool = %self.name, %error, "could not give the window back");
+        }
+    }
+
+    /// Takes a passed window from its holder, so that it cannot renew: its record is written anew with the same
+    /// end. A window that lasts is refused: nobody but its holder ever shortens it.
+    ///
+    /// # Errors
+    /// The window lasts, or there is no record of this worker.
+    pub async fn release(&self, worker: u64) -> Result<(), LedgerError> {
+        let (found, body) = self.window_record(worker).await?;
+        let now = self.now_tick()?;
+        if found.value.mark > now {
+            let left = u128::from(found.value.mark - now) * self.ticks.tick().as_nanos() / 1_000_000_000 + 1;
+            return Err(LedgerError::Invalid(format!(
+                "worker {worker} of pool {} is held by {} for {left} s more: it is free after that by itself",
+                self.name, body.owner
+            )));
+        }
+        self.retire(worker, &found, body).await
+    }
+
+    fn random_below(&self, bound: u64) -> u64 {
+        let mut bytes = [0u8; 16];
+        self.context.runtime.fill_random(&mut bytes);
+        (u128::from_be_bytes(bytes) % u128::from(bound.max(1))) as u64
+    }
+
+    fn shuffle<T>(&self, items: &mut [T]) {
+        for at in (1..items.len()).rev() {
+            let other = self.random_below(at as u64 + 1) as usize;
+            items.swap(at, other);
+        }
+    }
+}
