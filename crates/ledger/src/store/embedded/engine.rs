@@ -298,7 +298,7 @@ impl Engine {
         }
         self.identity.clean = true;
         self.identity.heartbeat_ms = self.identity.heartbeat_ms.max(self.runtime.wall().unix_millis());
-        self.folder.write_identity(&self.identity)
+        self.folder.write_identity(&self.identity, true)
     }
 
     fn stopped(&self) -> bool {
