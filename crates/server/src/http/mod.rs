@@ -58,7 +58,7 @@ pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, worker: Rc<Worker
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder
         .half_close(true)
-        .pipeline_flush(true)
+        // (`pipeline_flush` would save writes, but loses answers that stand before a malformed request.)
         // Deadlines are the watch's: hyper's would set a timer for every request.
         .header_read_timeout(None)
         .max_headers(config.http_max_headers as usize)
