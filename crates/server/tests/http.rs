@@ -1,4 +1,5 @@
 //! HTTP, as curl and other clients speak it.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 
