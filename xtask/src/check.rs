@@ -14,7 +14,9 @@ pub(crate) fn run() -> Result<(), String> {
     step::run(&mut step::cargo(
         "clippy --manifest-path bench/Cargo.toml -- -D warnings",
     ))?;
-    step::run(&mut step::cargo("check --quiet -p mintage --no-default-features"))?;
+    step::run(&mut step::cargo(
+        "clippy --quiet -p mintage --no-default-features -- -D warnings",
+    ))?;
     step::run(step::cargo("doc --workspace --no-deps --quiet").env("RUSTDOCFLAGS", "-D warnings"))?;
     if step::answers("cargo-deny", &["--version"]) {
         step::run(&mut step::cargo("deny --all-features check"))?;
