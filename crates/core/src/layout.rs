@@ -509,8 +509,8 @@ impl LayoutBuilder {
     ///
     /// # Errors
     /// More than 64 bits in all; a field of no bits; not exactly one time and one sequence field; more than 32
-    /// worker or sequence bits; a constant too large for its field; a tick of zero or more than a day; an
-    /// empty or repeated field name.
+    /// worker or sequence bits; a constant too large for its field; a tick of zero or more than a day; a name that
+    /// is empty, repeated or contains one of `, ; : = @`.
     pub fn build(self) -> Result<Layout, LayoutError> {
         let invalid = |reason: String| LayoutError::Invalid {
             layout: self.name.clone().into(),
@@ -542,10 +542,14 @@ impl LayoutBuilder {
             shift -= field.bits;
             field.shift = shift;
         }
+        let unwritable = |name: &str| name.is_empty() || name.contains([',', ';', ':', '=', '@']);
+        if unwritable(&self.name) {
+            return Err(invalid("its name is empty or contains one of , ; : = @".into()));
+        }
         for (i, field) in fields.iter().enumerate() {
-            if field.name.is_empty() || fields[..i].iter().any(|other| other.name == field.name) {
+            if unwritable(&field.name) || fields[..i].iter().any(|other| other.name == field.name) {
                 return Err(invalid(alloc::format!(
-                    "field name {:?} is empty or used twice",
+                    "field name {:?} is empty, used twice or contains one of , ; : = @",
                     field.name
                 )));
             }
