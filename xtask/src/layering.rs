@@ -30,6 +30,7 @@ const UNSAFE_FILES: &[&str] = &[
     "crates/core/src/keystream.rs",
     "crates/core/src/system.rs",
     "crates/core/src/tsc.rs",
+    "crates/core/tests/fork.rs",
 ];
 
 /// Checks the direction of every dependency inside the workspace.

@@ -35,6 +35,7 @@ use crate::config::Config;
 use crate::error::{Code, ServiceError};
 use crate::metrics::Face;
 use crate::service::Worker;
+use crate::turn::after_the_others;
 use crate::watch::{Deadlines, Verdict, Waiting, Watched};
 use answer::Response;
 use io::Io;
@@ -68,6 +69,7 @@ pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, worker: Rc<Worker
         async move {
             watch.wait_for(Waiting::Nothing);
             let response = handle(&worker, request, local).await;
+            after_the_others().await;
             watch.wait_for(Waiting::Request);
             Ok::<_, Infallible>(response)
         }
