@@ -4,7 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 use core::time::Duration;
 
-use crate::layout_spec::{duration_of, duration_text};
+use crate::layout::spec::{duration_of, duration_text};
 
 /// What a generator does when its clock goes back.
 ///

@@ -17,7 +17,6 @@ mod inspect;
 #[cfg(feature = "std")]
 mod keystream;
 mod layout;
-mod layout_spec;
 mod presets;
 mod sequence;
 #[cfg(feature = "serde")]
