@@ -501,6 +501,19 @@ mod tests {
     }
 
     #[test]
+    fn the_process_holds_a_clock_that_goes_back() {
+        let now = crate::tsc::unix_millis();
+        let mut last = claim(now, 1);
+        for back in [0, 1, 1000, 3_600_000, now] {
+            for count in [1, 500] {
+                let place = claim(now - back, count);
+                assert!(place > last, "{back} ms back");
+                last = place + count - 1;
+            }
+        }
+    }
+
+    #[test]
     fn a_carried_batch_stays_in_order() {
         let mut ids = std::vec![Uuid::nil(); (1 << COUNTER_BITS) + 5];
         uuid7_many(&mut ids);
