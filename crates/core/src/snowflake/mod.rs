@@ -238,6 +238,21 @@ impl Snowflake {
         Ok(self.id_at(first))
     }
 
+    /// Ids at the system clock's time, without end; an item is an error where [`Self::mint_now`] gives one.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use mintage::{Snowflake, preset};
+    /// let layout = Arc::new(preset("twitter").expect("a preset").layout());
+    /// let ids: Vec<u64> = Snowflake::unguarded(layout, 7)?.ids_now().take(3).collect::<Result<_, _>>()?;
+    /// assert!(ids.is_sorted_by(|a, b| a < b));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "std")]
+    pub fn ids_now(&self) -> impl Iterator<Item = Result<u64, MintError>> + '_ {
+        core::iter::repeat_with(|| self.mint_now())
+    }
+
     /// [`Self::mint_many`] at the system clock's time.
     ///
     /// # Errors
