@@ -77,11 +77,12 @@ impl Worker {
     /// hold one.
     #[inline]
     pub(crate) fn borrow_input(&self, len: usize) -> Box<[u8]> {
-        self.inputs
-            .borrow_mut()
-            .pop()
-            .filter(|b| b.len() == len)
-            .unwrap_or_else(|| vec![0; len].into())
+        let mut inputs = self.inputs.borrow_mut();
+        // Each face has its own length; the last buffer usually fits.
+        match inputs.iter().rposition(|buffer| buffer.len() == len) {
+            Some(at) => inputs.swap_remove(at),
+            None => vec![0; len].into(),
+        }
     }
 
     /// Gives a buffer back.
