@@ -11,12 +11,15 @@ mod clock_policy;
 mod entropy;
 #[cfg(feature = "std")]
 mod fork;
+#[cfg(feature = "std")]
+mod host;
 mod inspect;
 #[cfg(feature = "std")]
 mod keystream;
 mod layout;
 mod presets;
 mod sequence;
+mod series;
 mod snowflake;
 #[cfg(feature = "std")]
 mod system;
@@ -33,10 +36,13 @@ pub use entropy::Entropy;
 pub use entropy::{SystemEntropy, fill_random};
 #[cfg(feature = "std")]
 pub use fork::fork_generation;
+#[cfg(feature = "std")]
+pub use host::{HostError, Interface, WorkerSource, host_name, interfaces};
 pub use inspect::{FieldValue, IdTime, Reading, inspect, inspect_layout};
 pub use layout::{Field, Layout, LayoutBuilder, LayoutError, Parts, Role, SequenceStart};
 pub use presets::{PRESETS, Preset, preset};
 pub use sequence::{Base, Run, RunIter, SequenceDef, SequenceError, SequenceOptions};
+pub use series::{Series, SeriesError, date_of, day_of_date, letters_of, number_of_letters};
 pub use snowflake::{MintError, Snowflake, Window};
 #[cfg(feature = "std")]
 pub use system::{SystemClock, boottime, clock_synchronised};

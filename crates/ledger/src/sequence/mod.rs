@@ -125,7 +125,19 @@ impl Sequence {
     /// have any), so [`Sequence::take`] must be asked. No lock, no allocation, no I/O.
     #[inline]
     pub fn try_take(self: &Arc<Self>, n: u64) -> Option<Run> {
-        match self.stock.take(n) {
+        self.taken(self.stock.take(n))
+    }
+
+    /// Takes exactly `n` numbers as one run from memory, if the current block has that many; nothing moves
+    /// otherwise (protocol S2). No lock, no allocation, no I/O.
+    #[inline]
+    pub fn try_take_contiguous(self: &Arc<Self>, n: u64) -> Option<Run> {
+        self.taken(self.stock.take_exactly(n))
+    }
+
+    #[inline]
+    fn taken(self: &Arc<Self>, taken: Taken) -> Option<Run> {
+        match taken {
             Taken::Run(run) => Some(run),
             Taken::RunLow(run) => {
                 self.ask_for_refill();
@@ -158,10 +170,10 @@ impl Sequence {
                 stock::TAKE_MAX
             )));
         }
-        if n == 1 {
-            return self.take(1).await;
+        match self.try_take_contiguous(n) {
+            Some(run) => Ok(run),
+            None => self.ask(n, true).await,
         }
-        self.ask(n, true).await
     }
 
     async fn ask(self: &Arc<Self>, n: u64, contiguous: bool) -> Result<Run, LedgerError> {
