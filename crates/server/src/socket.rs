@@ -80,8 +80,8 @@ impl Socket {
             if self.watch.verdict(cx).is_some() {
                 return Poll::Ready(Err(End::Server));
             }
-            let mut buffer = self.worker.borrow_input(self.input_max);
-            let mut window = ReadBuf::new(&mut buffer[rest..]);
+            let mut buffer = self.worker.borrow_input();
+            let mut window = ReadBuf::new(&mut buffer[rest..self.input_max]);
             let read = match Pin::new(&mut self.stream).poll_read(cx, &mut window) {
                 Poll::Ready(Ok(())) => window.filled().len(),
                 Poll::Ready(Err(_)) => 0,
