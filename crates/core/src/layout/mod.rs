@@ -17,7 +17,6 @@ use crate::time::Timestamp;
 
 /// What a field of a layout holds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
 pub enum Role {
     /// Ticks since the epoch. Exactly one field.
     Time,
@@ -37,7 +36,6 @@ pub enum Role {
 /// At a few ids a second, beginning at zero makes nearly all ids even, and a multiple of 4096: `id % n` then
 /// picks one shard. The other ways spread them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-#[non_exhaustive]
 pub enum SequenceStart {
     /// At 0.
     #[default]
