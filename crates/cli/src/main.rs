@@ -12,7 +12,9 @@ mod out;
 mod seq;
 mod serve;
 mod snowflake;
+mod snowflake_layout;
 mod store;
+mod time;
 mod token;
 mod uuid;
 
