@@ -76,6 +76,10 @@ pub(crate) enum Command {
     Inspect(crate::inspect::Args),
     /// Create, use and change sequences
     Seq(crate::seq::Args),
+    /// Show the known Snowflake layouts
+    Presets(crate::presets::Args),
+    /// Print a series of numbers, letters or dates, or the holes of a column
+    Series(crate::series::Args),
     /// Check and mend the folder of the embedded store
     Store(crate::store::Args),
     /// Show, check or begin a configuration

@@ -9,7 +9,9 @@ mod inspect;
 mod local;
 mod logging;
 mod out;
+mod presets;
 mod seq;
+mod series;
 mod serve;
 mod snowflake;
 mod snowflake_layout;
@@ -59,6 +61,8 @@ fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(),
         Some(Command::Snowflake(args)) => snowflake::run(&args, out),
         Some(Command::Inspect(args)) => inspect::run(&args, out),
         Some(Command::Seq(args)) => seq::run(&args, out),
+        Some(Command::Presets(args)) => presets::run(&args, out),
+        Some(Command::Series(args)) => series::run(&args, out),
         Some(Command::Store(args)) => store::run(&args, out),
         Some(Command::Config(args)) => config::run(&args, out),
         Some(Command::Token(args)) => token::run(&args, out),

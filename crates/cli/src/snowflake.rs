@@ -139,19 +139,21 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
 pub(crate) fn preset_layout(name: &str) -> Result<Layout, Failure> {
     match mintage::preset(name) {
         Some(preset) => Ok(preset.layout()),
-        None => {
-            let names: Vec<&str> = PRESETS.iter().map(|p| p.name).collect();
-            Err(Failure::usage(format_args!("there is no preset {name:?}"))
-                .with_hint(format_args!("there are: {}", names.join(", "))))
-        }
+        None => Err(no_such_preset(name)),
     }
+}
+
+pub(crate) fn no_such_preset(name: &str) -> Failure {
+    let names: Vec<&str> = PRESETS.iter().map(|p| p.name).collect();
+    Failure::usage(format_args!("there is no preset {name:?}"))
+        .with_hint(format_args!("there are: {}", names.join(", ")))
 }
 
 /// The worker id, and a word about where it comes from when that keeps nobody apart.
 fn resolve(source: WorkerSource, layout: &Layout, out: &Out) -> Result<u64, Failure> {
     let worker = source.resolve(layout, |_| true).map_err(|error| match error {
         HostError::Layout(error) => layout_refused(&error),
-        other => Failure::cannot(other).with_hint("give a number, or lease one: --pool NAME"),
+        other => Failure::cannot(other).with_hint("mint snowflake --pool NAME leases one from a server"),
     })?;
     let (from, shared_with) = match source {
         WorkerSource::Ip16 => (

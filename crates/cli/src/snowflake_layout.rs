@@ -94,7 +94,7 @@ pub(crate) fn layout_refused(error: &LayoutError) -> Failure {
             shown(*epoch)
         )),
         LayoutError::PastEnd { layout, time, end } => Failure::usage(format_args!(
-            "{} does not fit layout {layout}, whose time field ended at {}",
+            "{} does not fit layout {layout}, whose time field ends at {}",
             shown(*time),
             shown(*end)
         ))

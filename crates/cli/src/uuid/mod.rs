@@ -2,9 +2,11 @@
 
 mod names;
 mod node;
+mod state;
 mod timed;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
@@ -39,6 +41,10 @@ pub(crate) struct Args {
     /// v1, v6: 0 to 16383; v2: 0 to 63 [default: random]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=16383))]
     clock_seq: Option<u16>,
+    /// v1, v6, v7: strictly increasing over all processes that name this file, kills and clock steps
+    /// survived; holds node and clock sequence
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["at", "clock_seq", "precision"])]
+    state: Option<PathBuf>,
     /// v2: what the local id names [default: person]
     #[arg(long)]
     domain: Option<DomainArg>,
@@ -61,6 +67,7 @@ pub(crate) struct Args {
 
 const USAGE: &str = "mint uuid [v4|v7] [OPTIONS]
        mint uuid v1|v6|v7 --at TIME [--node NODE] [--clock-seq N]
+       mint uuid v1|v6|v7 --state FILE
        mint uuid v2 [--domain DOMAIN] [--local-id N]
        mint uuid v3|v5 --namespace NAMESPACE NAME...
        mint uuid v8 --custom HEX32
@@ -120,6 +127,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     }
     args.check_fit()?;
     let mut sink = Sink { form, out };
+    if let Some(file) = &args.state {
+        return state::run(args, file, &mut sink);
+    }
     match args.version {
         Version::V4 => sink.many(args.count.unwrap_or(1), |ids| {
             mintage::uuid4_many(ids);
@@ -134,10 +144,11 @@ impl Args {
     /// Refuses options that mean nothing for the version.
     fn check_fit(&self) -> Result<(), Failure> {
         use Version::{V1, V2, V3, V4, V5, V6, V7, V8};
-        let options: [(&str, bool, &[Version]); 10] = [
+        let options: [(&str, bool, &[Version]); 11] = [
             ("--at", self.at.is_some(), &[V1, V2, V6, V7]),
             ("--node", self.node.is_some(), &[V1, V2, V6]),
             ("--clock-seq", self.clock_seq.is_some(), &[V1, V2, V6]),
+            ("--state", self.state.is_some(), &[V1, V6, V7]),
             ("--domain", self.domain.is_some(), &[V2]),
             ("--local-id", self.local_id.is_some(), &[V2]),
             ("--namespace", self.namespace.is_some(), &[V3, V5, V8]),
