@@ -19,6 +19,8 @@ mod keystream;
 mod layout;
 mod presets;
 mod sequence;
+#[cfg(feature = "serde")]
+mod serde_impls;
 mod series;
 mod snowflake;
 #[cfg(feature = "std")]
@@ -30,7 +32,7 @@ mod tsc;
 mod uuid;
 
 pub use ::uuid::Uuid;
-pub use clock_policy::ClockPolicy;
+pub use clock_policy::{ClockPolicy, NotAClockPolicy};
 pub use entropy::Entropy;
 #[cfg(feature = "std")]
 pub use entropy::{SystemEntropy, fill_random};
@@ -54,6 +56,6 @@ pub use uuid::{
     uuid7_from, uuid8, uuid8_from,
 };
 #[cfg(feature = "std")]
-pub use uuid::{uuid1, uuid1_many, uuid4, uuid4_many, uuid6, uuid7, uuid7_at, uuid7_lead, uuid7_many};
+pub use uuid::{uuid1, uuid1_many, uuid2, uuid4, uuid4_many, uuid6, uuid7, uuid7_at, uuid7_lead, uuid7_many};
 #[cfg(feature = "names")]
 pub use uuid::{uuid3, uuid5, uuid8_sha256};
