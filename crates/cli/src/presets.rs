@@ -70,7 +70,10 @@ fn paragraph(row: &Preset, out: &mut Out) -> Result<(), Failure> {
         ("ends", shown(layout.end())),
         ("workers", layout.workers().to_string()),
         ("sequence", start(layout.sequence_start())),
-        ("clock", row.original_clock.to_string()),
+        (
+            "clock",
+            format!("{} in the original; hold here", row.original_clock),
+        ),
         ("source", row.source.to_string()),
     ] {
         out.line(format!("{name:<8}  {value}"))?;
@@ -103,8 +106,6 @@ fn start(start: SequenceStart) -> String {
         SequenceStart::At(first) => format!("at {first}"),
         SequenceStart::Random { below } => format!("random below {below}"),
         SequenceStart::Carry => "carry".into(),
-        // The enumeration may grow; a new way still has a name.
-        other => format!("{other:?}").to_lowercase(),
     }
 }
 
