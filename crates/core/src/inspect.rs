@@ -12,7 +12,7 @@ use crate::layout::{Layout, Role};
 use crate::presets::{PRESETS, Preset};
 use crate::text::SnowflakeText;
 use crate::time::Timestamp;
-use crate::uuid::{gregorian, v7};
+use crate::uuid::{GregorianTicks, Node, v1, v6, v7};
 
 /// One way to read an id. Plain data.
 #[derive(Clone, PartialEq, Debug)]
@@ -214,25 +214,34 @@ fn inspect_version(reading: &mut Reading, id: &Uuid, now: Timestamp) {
     let bits = |shift: u32, count: u32| (value >> shift) as u64 & crate::layout::ones(count);
     let number = |name: &'static str, value| (name.into(), FieldValue::Number(value));
     let big = |name: &'static str, value| (name.into(), FieldValue::Big(value));
-    let node = || ("node".into(), FieldValue::Text(mac_text(bits(0, 48))));
+    let node = || {
+        (
+            "node".into(),
+            FieldValue::Text(format!("{}", Node::from_bits(bits(0, 48)))),
+        )
+    };
     reading.fields = match version {
         1 | 6 => {
             let ticks = if version == 1 {
-                bits(64, 12) << 48 | bits(80, 16) << 32 | bits(96, 32)
+                v1::ticks_of(id)
             } else {
-                bits(80, 48) << 12 | bits(64, 12)
+                v6::ticks_of(id)
             };
             reading.time = Some(IdTime {
-                at: gregorian::time_of(ticks),
+                at: ticks.time(),
                 digits: 7,
             });
-            alloc::vec![big("ticks", ticks), number("clock_seq", bits(48, 14)), node()]
+            alloc::vec![
+                big("ticks", ticks.get()),
+                number("clock_seq", bits(48, 14)),
+                node()
+            ]
         }
         2 => {
             // The low 32 bits of the time give way to the local id: 2^32 ticks are 429 s.
-            let ticks = bits(64, 12) << 48 | bits(80, 16) << 32;
+            let ticks = GregorianTicks::from_bits(v1::ticks_of(id).get() >> 32 << 32);
             reading.time = Some(IdTime {
-                at: gregorian::time_of(ticks),
+                at: ticks.time(),
                 digits: 0,
             });
             alloc::vec![
@@ -278,12 +287,6 @@ fn inspect_version(reading: &mut Reading, id: &Uuid, now: Timestamp) {
             }
         }
     }
-}
-
-/// A node id as people write hardware addresses.
-fn mac_text(node: u64) -> String {
-    let [_, _, a, b, c, d, e, f] = node.to_be_bytes();
-    format!("{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}")
 }
 
 #[cfg(test)]
@@ -366,7 +369,12 @@ mod tests {
                 ("domain", Number(0)),
                 node,
             ],
-            Some((gregorian::time_of(0x1ec_9414_0000_0000).unix_nanos(), 0)),
+            Some((
+                GregorianTicks::from_bits(0x1ec_9414_0000_0000)
+                    .time()
+                    .unix_nanos(),
+                0,
+            )),
         );
     }
 

@@ -40,6 +40,12 @@ pub use snowflake::{MintError, Snowflake, Window};
 pub use system::{SystemClock, boottime, clock_synchronised};
 pub use text::{SnowflakeText, TextError, UuidText};
 pub use time::{Clock, FixedClock, Timestamp};
-pub use uuid::{V4Generator, V7Generator};
+pub use uuid::{
+    CLOCK_SEQ_MAX, Domain, GregorianTicks, NAMESPACES, Node, Precision, UuidError, V1Generator, V1State,
+    V4Generator, V7Generator, namespace, uuid1_from, uuid1_to_6, uuid2_from, uuid6_from, uuid6_to_1,
+    uuid7_from, uuid8, uuid8_from,
+};
 #[cfg(feature = "std")]
-pub use uuid::{uuid4, uuid4_many, uuid7, uuid7_lead, uuid7_many};
+pub use uuid::{uuid1, uuid1_many, uuid4, uuid4_many, uuid6, uuid7, uuid7_at, uuid7_lead, uuid7_many};
+#[cfg(feature = "names")]
+pub use uuid::{uuid3, uuid5, uuid8_sha256};

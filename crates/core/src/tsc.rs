@@ -26,7 +26,22 @@ pub(crate) fn unix_millis() -> u64 {
     }
 }
 
-/// The same, always from the system.
+/// Ticks of 100 ns since 1970-01-01T00:00:00Z by the system's wall clock; 0 before 1970.
+///
+/// Never ahead of it, and behind it by less than 10 µs besides what the clock itself was stepped meanwhile.
+#[inline]
+pub(crate) fn unix_ticks() -> u64 {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        counter::unix_ticks()
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    {
+        real_unix_nanos() / 100
+    }
+}
+
+/// [`unix_millis`], always from the system.
 #[cfg(any(test, not(all(target_arch = "x86_64", not(miri)))))]
 pub(crate) fn real_unix_millis() -> u64 {
     real_unix_nanos() / 1_000_000
@@ -49,16 +64,31 @@ mod counter {
     use super::real_unix_nanos;
 
     thread_local! {
-        static LAST: Cell<Reading> = const { Cell::new(Reading { millis: 0, taken: 0, valid_for: 0 }) };
+        static LAST: Cell<Reading> = const { Cell::new(Reading { millis: 0, nanos: 0, taken: 0, valid_for: 0, nanos_per_count: 0 }) };
     }
 
     #[derive(Clone, Copy)]
     struct Reading {
         millis: u64,
+        nanos: u64,
         /// The counter when the clock was read.
         taken: u64,
         /// For how many counts from there `millis` stays right.
         valid_for: u64,
+        /// Times 2^32, rounded down by 1 %.
+        nanos_per_count: u64,
+    }
+
+    #[inline]
+    pub(super) fn unix_ticks() -> u64 {
+        let now = counter();
+        let last = LAST.get();
+        let age = now.wrapping_sub(last.taken);
+        if age < last.valid_for {
+            return (last.nanos + ((age * last.nanos_per_count) >> 32)) / 100;
+        }
+        read_clock();
+        LAST.get().nanos / 100
     }
 
     #[inline]
@@ -87,11 +117,16 @@ mod counter {
         let millis = nanos / 1_000_000;
         let left = (1_000_000 - nanos % 1_000_000).min(LONGEST_NS);
         // Counts per 1024 ns; zero while unknown, so that the clock is read every time.
-        let valid_for = (left * rate()) >> 10;
+        let rate = rate();
+        let valid_for = (left * rate) >> 10;
+        // `rate` was rounded down by 1 %; 2 % more makes it too high, and what passes by it too little.
+        let nanos_per_count = (1024 << 32) / (rate + rate / 50 + 1);
         LAST.set(Reading {
             millis,
+            nanos,
             taken,
             valid_for,
+            nanos_per_count,
         });
         millis
     }
@@ -180,8 +215,10 @@ mod counter {
         fn a_counter_that_went_back_makes_the_clock_be_read() {
             LAST.set(Reading {
                 millis: 7,
+                nanos: 0,
                 taken: u64::MAX / 2,
                 valid_for: 1000,
+                nanos_per_count: 0,
             });
             assert!(unix_millis() > 1_760_000_000_000);
         }
@@ -190,14 +227,18 @@ mod counter {
         fn a_reading_serves_until_its_deadline_and_no_longer() {
             LAST.set(Reading {
                 millis: 7,
+                nanos: 0,
                 taken: counter(),
                 valid_for: 1 << 50,
+                nanos_per_count: 0,
             });
             assert_eq!(unix_millis(), 7);
             LAST.set(Reading {
                 millis: 7,
+                nanos: 0,
                 taken: counter(),
                 valid_for: 0,
+                nanos_per_count: 0,
             });
             assert!(unix_millis() > 7);
         }
@@ -207,6 +248,19 @@ mod counter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ticks_are_never_ahead_of_the_clock_and_hardly_behind() {
+        let (mut ahead, mut late) = (0, 0);
+        let rounds = 300_000;
+        for _ in 0..rounds {
+            let (before, ticks, after) = (real_unix_nanos(), unix_ticks(), real_unix_nanos());
+            ahead += u32::from(ticks > after / 100);
+            late += u32::from(ticks + 100 < before / 100);
+        }
+        assert!(ahead < rounds / 10, "{ahead} of {rounds} ahead");
+        assert!(late < rounds / 10, "{late} of {rounds} more than 10 µs late");
+    }
 
     #[test]
     fn the_counter_and_the_clock_tell_the_same_millisecond() {

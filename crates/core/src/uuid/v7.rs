@@ -25,6 +25,7 @@ use core::time::Duration;
 
 use ::uuid::Uuid;
 
+use super::UuidError;
 use crate::time::{Clock, Timestamp};
 use crate::{Entropy, MintError};
 
@@ -111,7 +112,7 @@ static LAST: OwnLine = OwnLine(AtomicU64::new(0));
 /// Cache lines of its own: what lies beside a word that every thread changes would be slow to read.
 #[cfg(feature = "std")]
 #[repr(align(128))]
-struct OwnLine(AtomicU64);
+pub(crate) struct OwnLine(pub(crate) AtomicU64);
 
 const COUNTER_BITS: u32 = 20;
 
@@ -158,6 +159,80 @@ fn v7_from(place: u64, random: u64) -> Uuid {
     Uuid::from_u64_pair(high, low)
 }
 
+/// A UUID of version 7 at a time of your choice, all else random. Touches no generator state.
+///
+/// Ids of one millisecond are unique by 74 random bits and in no order among themselves.
+///
+/// # Errors
+/// `time` lies before 1970 or past 10889-08-02T05:31:50.655999999Z.
+///
+/// # Panics
+/// As [`fill_random`](crate::fill_random).
+///
+/// ```
+/// use mintage::{Timestamp, uuid7_at};
+/// let id = uuid7_at(Timestamp::from_unix_millis(1_645_557_742_000))?;
+/// assert!(id.to_string().starts_with("017f22e2-79b0-7"));
+/// assert!(uuid7_at(Timestamp::from_unix_millis(-1)).is_err());
+/// # Ok::<(), mintage::UuidError>(())
+/// ```
+#[cfg(feature = "std")]
+pub fn uuid7_at(time: Timestamp) -> Result<Uuid, UuidError> {
+    uuid7_from(time, Precision::Millis, crate::entropy::random_array())
+}
+
+/// The UUID of version 7 of this time and these random bits; 74 of the 80 are used, or 62 with
+/// [`Precision::Submilli`]. Touches no generator state.
+///
+/// # Errors
+/// `time` lies before 1970 or past 10889-08-02T05:31:50.655999999Z.
+///
+/// ```
+/// use mintage::{Precision, Timestamp, uuid7_from};
+/// let random = [0x0c, 0xc3, 0x18, 0xc4, 0xdc, 0x0c, 0x0c, 0x07, 0x39, 0x8f];
+/// let id = uuid7_from(Timestamp::from_unix_millis(1_645_557_742_000), Precision::Millis, random)?;
+/// assert_eq!(id.to_string(), "017f22e2-79b0-7cc3-98c4-dc0c0c07398f"); // RFC 9562 appendix A.6
+/// # Ok::<(), mintage::UuidError>(())
+/// ```
+pub fn uuid7_from(time: Timestamp, precision: Precision, random: [u8; 10]) -> Result<Uuid, UuidError> {
+    let millis = match u64::try_from(time.unix_millis()) {
+        Ok(millis) if millis <= MILLIS_MAX => millis,
+        _ => {
+            let last = Timestamp::from_unix_nanos((i128::from(MILLIS_MAX) + 1) * 1_000_000 - 1);
+            return Err(UuidError::Time {
+                time,
+                first: Timestamp::UNIX_EPOCH,
+                last,
+            });
+        }
+    };
+    let [a, b, rest @ ..] = random;
+    let rand_a = match precision {
+        Precision::Millis => u64::from(u16::from_be_bytes([a, b]) & 0xfff),
+        Precision::Submilli => fraction_of(time),
+    };
+    let high = millis << 16 | rand_a;
+    Ok(super::stamp(
+        u128::from(high) << 64 | u128::from(u64::from_be_bytes(rest)),
+        7,
+    ))
+}
+
+/// How much of the time a version 7 UUID holds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Precision {
+    /// Whole milliseconds.
+    #[default]
+    Millis,
+    /// Milliseconds and, in rand_a, 12 bits of fraction: steps of 244 ns (RFC 9562 section 6.2, method 3).
+    Submilli,
+}
+
+/// The 4096ths of the millisecond that have passed at `time`.
+fn fraction_of(time: Timestamp) -> u64 {
+    (time.unix_nanos().rem_euclid(1_000_000) as u64 * 4096) / 1_000_000
+}
+
 /// Makes version 7 UUIDs from a clock and an entropy source of your choice; no state outside itself.
 ///
 /// Strictly increasing per generator, with a counter of 26 bits (25 of them seeded at random in every
@@ -179,6 +254,7 @@ pub struct V7Generator<C, E> {
     clock: C,
     entropy: E,
     max_ahead_ms: u64,
+    precision: Precision,
     /// `unix_ms << 26 | counter` of the next id, if its millisecond is still the last one.
     next: u128,
 }
@@ -190,6 +266,7 @@ impl<C: Clock, E: Entropy> V7Generator<C, E> {
             clock,
             entropy,
             max_ahead_ms: 10_000,
+            precision: Precision::Millis,
             next: 0,
         }
     }
@@ -207,6 +284,14 @@ impl<C: Clock, E: Entropy> V7Generator<C, E> {
         self
     }
 
+    /// Sets how much of the time the ids hold. With [`Precision::Submilli`] 12 of the counter's 26 bits hold
+    /// the fraction of the millisecond; order and uniqueness are the same.
+    #[must_use]
+    pub const fn precision(mut self, precision: Precision) -> Self {
+        self.precision = precision;
+        self
+    }
+
     /// The next UUID.
     ///
     /// # Errors
@@ -215,9 +300,9 @@ impl<C: Clock, E: Entropy> V7Generator<C, E> {
     /// ([`MintError::TooFarAhead`], in milliseconds).
     #[inline]
     pub fn next_id(&mut self) -> Result<Uuid, MintError> {
+        let place = self.place()?;
         let mut random = [0; 8];
         self.entropy.fill(&mut random);
-        let place = self.place(u64::from_be_bytes(random) & OWN_COUNTER_MAX)?;
         Ok(own_v7_from(place, u64::from_be_bytes(random)))
     }
 
@@ -236,15 +321,22 @@ impl<C: Clock, E: Entropy> V7Generator<C, E> {
         Ok(out.len())
     }
 
-    /// Takes one place; a new millisecond starts at the lower half of `seed`.
-    fn place(&mut self, seed: u64) -> Result<u128, MintError> {
-        let now = u64::try_from(self.clock.now().unix_millis()).map_err(|_| MintError::BeforeEpoch)?;
-        let first = u128::from(now) << OWN_COUNTER_BITS;
-        let place = if self.next < first {
-            first | u128::from(seed >> 1)
-        } else {
-            self.next
+    /// Takes one place; a new tick starts at random in the lower half of its counter.
+    fn place(&mut self) -> Result<u128, MintError> {
+        let time = self.clock.now();
+        let now = u64::try_from(time.unix_millis()).map_err(|_| MintError::BeforeEpoch)?;
+        let (fraction, seed_bits) = match self.precision {
+            Precision::Millis => (0, OWN_COUNTER_BITS - 1),
+            // The fraction takes the counter's upper 12 bits and leaves it 14.
+            Precision::Submilli => (fraction_of(time) << 14, 13),
         };
+        let mut place = self.next;
+        let first = u128::from(now) << OWN_COUNTER_BITS | u128::from(fraction);
+        if place < first {
+            let mut seed = [0; 4];
+            self.entropy.fill(&mut seed);
+            place = first | u128::from(u32::from_be_bytes(seed) >> (32 - seed_bits));
+        }
         let millis = (place >> OWN_COUNTER_BITS) as u64;
         if millis > MILLIS_MAX {
             return Err(MintError::TimeFieldFull);
@@ -427,6 +519,30 @@ mod tests {
         let mut out = [Uuid::nil(); 3];
         assert_eq!(strict.fill(&mut out), Ok(1));
         assert_eq!(strict.fill(&mut out), Err(MintError::TooFarAhead { ticks: 1 }));
+    }
+
+    #[test]
+    fn submilliseconds_are_the_rfcs_fraction_and_keep_the_order() {
+        // RFC 9562 section 6.2: 0.4567 ms in 12 bits is 0x74e.
+        let time = Timestamp::from_unix_nanos(7_456_700);
+        let id = uuid7_from(time, Precision::Submilli, [0; 10]).expect("in range");
+        assert_eq!(id.as_u128() >> 64, 7 << 16 | 7 << 12 | 0x74e);
+        let clock = FixedClock(time);
+        let generator = V7Generator::new(clock, SystemEntropy).precision(Precision::Submilli);
+        let ids: Vec<Uuid> = generator.take(100_000).collect();
+        assert!(ids.is_sorted_by(|a, b| a < b));
+        assert_eq!(ids[0].as_u128() >> 64, id.as_u128() >> 64);
+    }
+
+    #[test]
+    fn explicit_times_outside_the_field_are_refused() {
+        let at = |ms| uuid7_at(Timestamp::from_unix_millis(ms));
+        assert!(at(-1).is_err());
+        assert_eq!(
+            unix_millis_of(&at(MILLIS_MAX as i64).expect("the last millisecond")),
+            MILLIS_MAX
+        );
+        assert!(at(MILLIS_MAX as i64 + 1).is_err());
     }
 
     #[test]
