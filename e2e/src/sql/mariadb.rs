@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 use super::pack;
+use super::template::{copy, template};
 use crate::need;
 use crate::run::{self, Said};
 
@@ -35,15 +36,22 @@ impl Mariadb {
         if !need::needed("mariadb", there) {
             return None;
         }
-        let server = Mariadb::launch();
-        server.sql("", "CREATE DATABASE ids").ok();
-        server
-            .file("ids", &pack::folder("mariadb").join("mintage.sql"))
-            .ok();
-        Some(server)
+        let script = pack::folder("mariadb").join("mintage.sql");
+        let pack = fs::read_to_string(&script).expect("the script is in the tree");
+        let template = template("mariadb", &pack, |data| {
+            let mut server = Mariadb::launch(None);
+            server.sql("", "CREATE DATABASE ids").ok();
+            server.file("ids", &script).ok();
+            let mut stop = server.client("mariadb-admin");
+            stop.arg("shutdown");
+            run::with_input(stop, b"").ok();
+            server.child.wait().expect("was started");
+            copy(&server.folder.path().join("data"), data);
+        });
+        Some(Mariadb::launch(Some(&template)))
     }
 
-    fn launch() -> Mariadb {
+    fn launch(template: Option<&Path>) -> Mariadb {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let data = folder.path().join("data");
         let user = Command::new("id")
@@ -52,21 +60,17 @@ impl Mariadb {
             .expect("id is everywhere")
             .stdout;
         let user = format!("--user={}", String::from_utf8_lossy(&user).trim());
-        let mut install = Command::new("mariadb-install-db");
-        install.args([
-            "--no-defaults",
-            &user,
-            "--auth-root-authentication-method=normal",
-            "--skip-test-db",
-        ]);
-        install.arg(format!("--datadir={}", data.display()));
-        run::with_input(install, b"").ok();
+        match template {
+            Some(template) => copy(template, &data),
+            None => install(&user, &data),
+        }
         let child = Command::new("mariadbd")
             .args([
                 "--no-defaults",
                 &user,
                 "--skip-networking",
                 "--innodb-flush-log-at-trx-commit=0",
+                "--innodb-log-file-size=64M",
             ])
             .args([
                 "--innodb-buffer-pool-size=256M",
@@ -158,4 +162,18 @@ impl Drop for Mariadb {
         self.child.kill().ok();
         self.child.wait().ok();
     }
+}
+
+fn install(user: &str, data: &Path) {
+    let mut install = Command::new("mariadb-install-db");
+    install.args([
+        "--no-defaults",
+        user,
+        "--auth-root-authentication-method=normal",
+        "--skip-test-db",
+    ]);
+    install
+        .arg(format!("--datadir={}", data.display()))
+        .arg("--innodb-log-file-size=64M");
+    run::with_input(install, b"").ok();
 }

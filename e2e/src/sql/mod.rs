@@ -5,3 +5,4 @@ pub mod pack;
 pub mod page;
 pub mod postgres;
 pub mod samples;
+pub mod template;

@@ -38,12 +38,12 @@ pub fn generated() -> Vec<Generated> {
     let mut add = |path: PathBuf, text: String| files.push(Generated { path, text });
     let postgres = folder("postgres");
     let body = body("postgres");
-    let presets = with_presets(
-        &read(&postgres.join("src/70_presets.sql")),
-        &postgres_presets(),
-        &names(),
-    );
-    add(postgres.join("src/70_presets.sql"), presets);
+    for part in ["postgres/src/70_presets.sql", "mariadb/src/80_snowflake.sql"] {
+        let (engine, name) = part.split_once('/').expect("has one");
+        let path = folder(engine).join(name);
+        let text = regions(engine, read(&path));
+        add(path, text);
+    }
     add(
         postgres.join(format!("mintage--{VERSION}.sql")),
         extension_script(&format!("CREATE EXTENSION mintage VERSION '{VERSION}'"), &body),
@@ -68,16 +68,7 @@ fn body(engine: &str) -> String {
     let mut body = String::new();
     for part in parts {
         let text = read(&part);
-        let text = if text.contains("-- begin presets") {
-            let rows = if engine == "postgres" {
-                postgres_presets()
-            } else {
-                mariadb_presets()
-            };
-            with_presets(&text, &rows, &names())
-        } else {
-            text
-        };
+        let text = regions(engine, text);
         if !body.is_empty() {
             body.push('\n');
         }
@@ -110,13 +101,19 @@ pub fn plain_head(schema: &str) -> String {
     )
 }
 
-fn with_presets(part: &str, rows: &str, names: &str) -> String {
-    let part = between(part, "presets", rows);
-    if part.contains("-- begin names") {
-        between(&part, "names", names)
-    } else {
-        part
+/// Fills in what comes from the library's table of presets.
+fn regions(engine: &str, mut part: String) -> String {
+    let rows = match engine {
+        "postgres" => postgres_presets,
+        _ => mariadb_presets,
+    };
+    let regions: [(&str, fn() -> String); 2] = [("presets", rows), ("names", names)];
+    for (name, make) in regions {
+        if part.contains(&format!("-- begin {name}\n")) {
+            part = between(&part, name, &make());
+        }
     }
+    part
 }
 
 /// Replaces what lies between the line of `-- begin NAME` and the line of `-- end NAME`.

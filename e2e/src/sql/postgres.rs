@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 use super::pack;
+use super::template::{copy, template};
 use crate::need;
 use crate::run::{self, Said};
 
@@ -29,7 +30,7 @@ impl Postgres {
     /// When the programs are there but do not work, or when the pack cannot be installed.
     pub fn with_pack() -> Option<Postgres> {
         let bin = found()?;
-        let template = template(&bin);
+        let template = with_pack(&bin);
         Some(Postgres::launch(
             bin.clone(),
             bin.join("postgres"),
@@ -85,7 +86,7 @@ impl Postgres {
         let folder = open_folder();
         let data = folder.path().join("data");
         match template {
-            Some(template) => copy_owned(template, &data),
+            Some(template) => copy(template, &data),
             None => initdb(&bin, &data),
         }
         // The port may be taken by somebody else before the server has it: then try again.
@@ -238,38 +239,15 @@ impl Drop for Postgres {
     }
 }
 
-/// A data folder with the pack in database `postgres`, made once: a copy of it starts ten times as fast as initdb and
-/// the pack's installation.
-fn template(bin: &Path) -> PathBuf {
-    let exe = std::env::current_exe().expect("a test knows its own file");
-    let place = exe
-        .parent()
-        .expect("a file is in a folder")
-        .join("postgres-template");
-    fs::create_dir_all(&place).expect("the target folder is ours");
-    let lock = fs::File::create(place.join("lock")).expect("the target folder is ours");
-    lock.lock()
-        .expect("the target folder is on a file system with locks");
+/// A data folder with the pack in database `postgres`.
+fn with_pack(bin: &Path) -> PathBuf {
     let script = pack::folder("postgres").join("mintage.sql");
     let pack = fs::read_to_string(&script).expect("the script is in the tree");
-    let key = format!("{}\n{pack}", bin.display());
-    let (data, made_for) = (place.join("data"), place.join("made-for"));
-    if fs::read_to_string(&made_for).ok() != Some(key.clone()) {
-        fs::remove_file(&made_for).ok();
-        fs::remove_dir_all(&data).ok();
+    template("postgres", &format!("{}\n{pack}", bin.display()), |data| {
         let server = Postgres::launch(bin.into(), bin.join("postgres"), None);
         server.file("postgres", &script).ok();
-        let stopped = server.stop();
-        copy_owned(&stopped.path().join("data"), &data);
-        fs::write(&made_for, key).expect("the target folder is ours");
-    }
-    data
-}
-
-fn copy_owned(from: &Path, to: &Path) {
-    let mut copy = Command::new("cp");
-    copy.arg("-a").arg(from).arg(to);
-    run::with_input(copy, b"").ok();
+        copy(&server.stop().path().join("data"), data);
+    })
 }
 
 fn initdb(bin: &Path, data: &Path) {
