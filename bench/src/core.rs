@@ -204,7 +204,48 @@ fn uuid_rows() -> Vec<Row> {
         row("v7 in bulk", FAST, 60.0, many(mintage::uuid7_many), || {
             single(uuid::Uuid::now_v7)
         }),
+        row("v7, own generator", FAST, 3.0, own_v7, their_own_v7),
+        row(
+            "v1",
+            FAST,
+            2.0,
+            || single(|| mintage::uuid1().expect("in time")),
+            || single(|| uuid::Uuid::now_v1(&[1, 2, 3, 4, 5, 6])),
+        ),
+        row(
+            "v6",
+            FAST,
+            2.0,
+            || single(|| mintage::uuid6().expect("in time")),
+            || single(|| uuid::Uuid::now_v6(&[1, 2, 3, 4, 5, 6])),
+        ),
+        row(
+            "v5, name of 11 bytes",
+            FAST,
+            2.3,
+            || single(|| mintage::uuid5(&uuid::Uuid::NAMESPACE_DNS, black_box(NAME))),
+            || single(|| uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_DNS, black_box(NAME))),
+        ),
+        row(
+            "v3, name of 11 bytes",
+            FAST,
+            1.2,
+            || single(|| mintage::uuid3(&uuid::Uuid::NAMESPACE_DNS, black_box(NAME))),
+            || single(|| uuid::Uuid::new_v3(&uuid::Uuid::NAMESPACE_DNS, black_box(NAME))),
+        ),
     ]
+}
+
+const NAME: &[u8] = b"example.com";
+
+fn own_v7() -> Measured {
+    let mut generator = mintage::V7Generator::new(mintage::SystemClock, mintage::SystemEntropy);
+    single(|| generator.next_id().expect("the clock is right"))
+}
+
+fn their_own_v7() -> Measured {
+    let context = uuid::ContextV7::new();
+    single(|| uuid::Uuid::new_v7(uuid::Timestamp::now(&context)))
 }
 
 fn snowflake_rows() -> Vec<Row> {

@@ -3,7 +3,8 @@
 
 use std::fs;
 
-use mintage_e2e::{binary, console, need};
+use mintage_e2e::console::{self, Difference};
+use mintage_e2e::{binary, need};
 
 #[test]
 fn every_console_block_gives_what_it_shows() {
@@ -17,8 +18,28 @@ fn every_console_block_gives_what_it_shows() {
         .map(|entry| entry.unwrap().path());
     pages.extend(docs.filter(|path| path.extension().is_some_and(|e| e == "md")));
     pages.sort();
-    for page in pages {
-        let name = page.strip_prefix(root).unwrap().display().to_string();
-        console::run_page(&name, &fs::read_to_string(&page).unwrap());
+    let update = std::env::var_os("MINT_TEST_UPDATE").is_some();
+    let mut wrong = Vec::new();
+    for path in pages {
+        let name = path.strip_prefix(root).unwrap().display().to_string();
+        let page = fs::read_to_string(&path).unwrap();
+        let differences = console::run_page(&page);
+        if update && !differences.is_empty() {
+            fs::write(&path, console::corrected(&page, &differences)).unwrap();
+            need::say(&format!("{name}: {} outputs rewritten", differences.len()));
+            continue;
+        }
+        wrong.extend(differences.into_iter().map(|Difference { step, given }| {
+            let (shown, given) = (step.output.join("\n"), given.join("\n"));
+            format!(
+                "{name}:{}: $ {}\n--- shown\n{shown}\n--- given\n{given}",
+                step.line, step.command
+            )
+        }));
     }
+    assert!(
+        wrong.is_empty(),
+        "{}\nMINT_TEST_UPDATE=1 rewrites the pages",
+        wrong.join("\n\n")
+    );
 }

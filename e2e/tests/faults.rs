@@ -1,6 +1,7 @@
 //! What must not work, fails in one clear line with a hint, and loses nothing.
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -80,37 +81,35 @@ fn a_moved_folder_is_accepted() {
     assert_eq!(incr(&start.ready()), 4);
 }
 
-/// Every file of the store with one byte changed in the middle: refused, or nothing is repeated.
+/// Every file of the store with one byte changed in the middle: refused in words, or nothing is repeated.
 #[test]
 fn a_damaged_folder_never_repeats_a_number() {
-    let folder = used();
-    let store = folder.path().join("mint-data");
-    let files: Vec<_> = fs::read_dir(&store)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    assert!(!files.is_empty());
-    for file in files {
-        let good = fs::read(&file).unwrap();
-        if good.is_empty() {
+    let names = |folder: &Path| -> Vec<String> {
+        let entries = fs::read_dir(folder.join("mint-data")).unwrap();
+        entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
+    };
+    let mut refused = 0;
+    for name in names(used().path()) {
+        let folder = used();
+        let file = folder.path().join("mint-data").join(&name);
+        let mut bytes = fs::read(&file).unwrap();
+        // Behind what has been written a file may hold zeros that nobody reads.
+        let Some(last) = bytes.iter().rposition(|b| *b != 0) else {
             continue;
-        }
-        let mut bad = good.clone();
-        let middle = bad.len() / 2;
-        bad[middle] ^= 0xff;
-        fs::write(&file, &bad).unwrap();
+        };
+        bytes[last / 2] ^= 0xff;
+        fs::write(&file, &bytes).unwrap();
         match Start::in_folder(folder.path()).spawn().ready() {
-            Ok(server) => {
-                let next = server.redis().ask(&["INCR", "orders"]).unwrap();
-                assert!(next.int().is_none_or(|n| n > 3), "{}: {next:?}", file.display());
-                server.stop();
-                // It has written: begin the next one from a fresh store.
-                return;
+            Ok(server) => assert!(incr(&server) > 3, "{name}"),
+            Err(said) => {
+                said.fails(3, "", "");
+                refused += 1;
             }
-            Err(said) => said.fails(3, "", ""),
         }
-        fs::write(&file, &good).unwrap();
     }
+    assert!(refused > 0, "no damage was noticed");
 }
 
 #[test]
@@ -318,7 +317,8 @@ fn a_failed_sync_stops_allocation_for_good() {
     if !need::strace() {
         return;
     }
-    for nth in [12, 15, 20] {
+    let mut stopped_while_serving = 0;
+    for nth in 12..40 {
         let folder = tempfile::tempdir().unwrap();
         // -D: strace is the child, so that signals and the exit code are the server's.
         let inject = format!("inject=fdatasync,fsync:error=EIO:when={nth}");
@@ -339,24 +339,21 @@ fn a_failed_sync_stops_allocation_for_good() {
             // Opening needed that sync: it refused, which is right too.
             continue;
         };
+        stopped_while_serving += 1;
         let mut client = server.redis();
-        let mut last = std::collections::BTreeMap::new();
-        let mut stopped = None;
-        for round in 0..5000 {
+        let mut last = BTreeMap::new();
+        let stopped = (0..5000).find_map(|round| {
             let name = format!("name{}", round % 50);
             match client.ask(&["INCR", &name]).unwrap() {
-                Reply::Int(n) => assert!(last.insert(name, n).is_none_or(|before| n > before)),
-                other => {
-                    stopped = other.text();
-                    break;
+                Reply::Int(n) => {
+                    assert!(last.insert(name, n).is_none_or(|before| n > before));
+                    None
                 }
+                other => other.text(),
             }
-        }
+        });
         let stopped = stopped.unwrap_or_else(|| panic!("sync {nth} failed and nothing stopped"));
-        assert!(
-            stopped.contains("MISCONF") || stopped.contains("stopped"),
-            "{stopped}"
-        );
+        assert!(stopped.starts_with("MISCONF "), "{stopped}");
         // The disk is well again, and yet: a name that needs the store gets nothing.
         for fresh in 0..3 {
             let reply = client.ask(&["INCR", &format!("fresh{fresh}")]).unwrap();
@@ -371,4 +368,8 @@ fn a_failed_sync_stops_allocation_for_good() {
             assert!(next > before, "{name}: {next} after {before}");
         }
     }
+    need::say(&format!(
+        "failed syncs: {stopped_while_serving} places while serving"
+    ));
+    assert!(stopped_while_serving > 5);
 }

@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -59,10 +58,37 @@ const LOADS: [Load; 4] = [
 
 /// The server that clients should talk to now.
 struct Target {
-    address: Mutex<(u64, SocketAddr)>,
-    /// Replies received from it.
-    replies: AtomicU64,
-    done: AtomicBool,
+    now: Mutex<Now>,
+    /// Replies have come, another server has, or the end.
+    changed: Condvar,
+}
+
+#[derive(Clone, Copy)]
+struct Now {
+    generation: u64,
+    address: SocketAddr,
+    /// Replies received from this generation.
+    replies: u64,
+    /// Everybody stops: the work is done, or a client failed.
+    done: bool,
+    failed: bool,
+}
+
+impl Target {
+    fn change(&self, change: impl FnOnce(&mut Now)) -> Now {
+        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut now);
+        self.changed.notify_all();
+        *now
+    }
+
+    fn wait_until(&self, holds: impl Fn(&Now) -> bool) -> Now {
+        let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        *self
+            .changed
+            .wait_while(now, |now| !holds(now))
+            .unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Ids that one client received, by the generation of the server that gave them.
@@ -81,10 +107,16 @@ fn no_kill_repeats_an_id_or_loses_more_than_promised() {
     let made = server.http("PUT", "/v1/sequences/invoices", r#"{"gap":"none"}"#);
     assert!(made.status < 300, "{made:?}");
 
+    let begin = Now {
+        generation: 0,
+        address: server.resp,
+        replies: 0,
+        done: false,
+        failed: false,
+    };
     let target = Target {
-        address: Mutex::new((0, server.resp)),
-        replies: AtomicU64::new(0),
-        done: AtomicBool::new(false),
+        now: Mutex::new(begin),
+        changed: Condvar::new(),
     };
     let mut starts = Vec::new();
     let mut interrupted = 0;
@@ -101,10 +133,8 @@ fn no_kill_repeats_an_id_or_loses_more_than_promised() {
         for generation in 1..=kills {
             // Not a time but a number of replies: the moment differs, the load is always there.
             let enough = 100 + random.below(1500);
-            while target.replies.load(Ordering::Relaxed) < enough {
-                assert!(clients.iter().all(|(_, c)| !c.is_finished()), "a client failed");
-                thread::yield_now();
-            }
+            let seen = target.wait_until(|now| now.replies >= enough || now.failed);
+            assert!(!seen.failed, "a client failed");
             server.kill();
             // Now and then the next one is killed while it starts.
             while random.below(10) == 0 {
@@ -116,8 +146,14 @@ fn no_kill_repeats_an_id_or_loses_more_than_promised() {
                 interrupted += 1;
             }
             server = start.ready();
-            target.replies.store(0, Ordering::Relaxed);
-            *target.address.lock().unwrap() = (generation, server.resp);
+            target.change(|now| {
+                *now = Now {
+                    generation,
+                    address: server.resp,
+                    replies: 0,
+                    ..*now
+                }
+            });
             starts.push(first_reply(&server));
         }
         drop(finish);
@@ -152,36 +188,46 @@ fn no_kill_repeats_an_id_or_loses_more_than_promised() {
     );
 }
 
-/// Ends the clients' work.
+/// Ends everybody's work when it goes, however it goes.
 struct Finish<'a>(&'a Target);
 
 impl Drop for Finish<'_> {
     fn drop(&mut self) {
-        self.0.done.store(true, Ordering::Relaxed);
+        let failed = thread::panicking();
+        self.0
+            .change(|now| (now.done, now.failed) = (true, now.failed || failed));
     }
 }
 
 /// Asks until told to stop, following the server to its next address when it dies.
 fn client(load: &Load, target: &Target) -> Received {
+    let finish = Finish(target);
     let mut received = Vec::new();
     let request = encode(load.command).repeat(load.pipeline);
-    while !target.done.load(Ordering::Relaxed) {
-        let (generation, address) = *target.address.lock().unwrap();
-        // It may be gone already; the next one is on its way.
-        let Ok(mut connection) = Resp::connect(address) else {
-            thread::yield_now();
-            continue;
-        };
-        while !target.done.load(Ordering::Relaxed) {
-            let answered = exchange(&mut connection, &request, load.pipeline, |reply| {
-                take_ids(load.name, reply, generation, &mut received);
-                target.replies.fetch_add(1, Ordering::Relaxed);
-            });
-            if answered.is_err() {
-                break;
+    let mut now = target.wait_until(|_| true);
+    while !now.done {
+        if let Ok(mut connection) = Resp::connect(now.address) {
+            loop {
+                let mut replies = 0;
+                let answered = exchange(&mut connection, &request, load.pipeline, |reply| {
+                    take_ids(load.name, reply, now.generation, &mut received);
+                    replies += 1;
+                });
+                // Counted for the server that gave them, not for one that has come meanwhile.
+                let generation = now.generation;
+                let seen = target
+                    .change(|now| now.replies += if now.generation == generation { replies } else { 0 });
+                if answered.is_err() || seen.done {
+                    break;
+                }
             }
         }
+        // It died; the next one is on its way.
+        let generation = now.generation;
+        now = target.wait_until(|now| now.generation > generation || now.done);
     }
+    // Only a panic is the end for the others too.
+    std::mem::forget(finish);
     received
 }
 

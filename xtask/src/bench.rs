@@ -15,12 +15,11 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         let mut mint = None;
         if name == "server" {
             provision::debian(provision::BENCH_TOOLS);
-            step::run(&mut step::cargo(["build", "--release", "-p", "mintage-cli"]))?;
+            step::run(&mut step::cargo("build --release -p mintage-cli"))?;
             mint = Some(step::target_dir().join("release/mint"));
         }
-        let manifest = step::root().join("bench/Cargo.toml");
-        let mut command = step::cargo(["run", "--release", "--quiet", "--manifest-path"]);
-        command.arg(manifest).args(["--", name]).args(rest);
+        let mut command = step::cargo("run --release --quiet --manifest-path bench/Cargo.toml --");
+        command.arg(name).args(rest);
         if let Some(mint) = mint {
             command.env("MINT_BIN", mint);
         }

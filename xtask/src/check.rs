@@ -3,34 +3,23 @@
 use crate::{layering, step};
 
 pub(crate) fn run() -> Result<(), String> {
-    step::run(&mut step::cargo(["fmt", "--all", "--check"]))?;
-    let bench = step::root().join("bench/Cargo.toml");
-    if bench.is_file() {
-        step::run(step::cargo(["fmt", "--check", "--manifest-path"]).arg(&bench))?;
-    }
+    step::run(&mut step::cargo("fmt --all --check"))?;
+    step::run(&mut step::cargo("fmt --check --manifest-path bench/Cargo.toml"))?;
     eprintln!("+ dependencies point down only; unsafe stays in its fenced files");
     layering::dependencies()?;
     layering::unsafe_fences()?;
-    step::run(&mut step::cargo([
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "-D",
-        "warnings",
-    ]))?;
-    step::run(&mut step::cargo([
-        "check",
-        "--quiet",
-        "-p",
-        "mintage",
-        "--no-default-features",
-    ]))?;
-    step::run(
-        step::cargo(["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"),
-    )?;
+    step::run(&mut step::cargo(
+        "clippy --workspace --all-targets -- -D warnings",
+    ))?;
+    step::run(&mut step::cargo(
+        "clippy --manifest-path bench/Cargo.toml -- -D warnings",
+    ))?;
+    step::run(&mut step::cargo(
+        "clippy --quiet -p mintage --no-default-features -- -D warnings",
+    ))?;
+    step::run(step::cargo("doc --workspace --no-deps --quiet").env("RUSTDOCFLAGS", "-D warnings"))?;
     if step::answers("cargo-deny", &["--version"]) {
-        step::run(&mut step::cargo(["deny", "--all-features", "check"]))?;
+        step::run(&mut step::cargo("deny --all-features check"))?;
     } else {
         eprintln!("skipped: cargo-deny (cargo install cargo-deny)");
     }

@@ -18,10 +18,10 @@ pub(crate) fn target_dir() -> PathBuf {
     }
 }
 
-/// The cargo that runs us, in the workspace's root.
-pub(crate) fn cargo<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(args: I) -> Command {
+/// The cargo that runs us, in the workspace's root, with the words of `line` as arguments.
+pub(crate) fn cargo(line: &str) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(args).current_dir(root());
+    command.args(line.split_whitespace()).current_dir(root());
     command
 }
 

@@ -6,12 +6,7 @@ use crate::{provision, step};
 pub(crate) fn all() -> Result<(), String> {
     provision::debian(provision::TEST_TOOLS);
     // The end-to-end tests last: they take longest and mean least while a unit test fails.
-    step::run(&mut step::cargo([
-        "test",
-        "--workspace",
-        "--exclude",
-        "mintage-e2e",
-    ]))?;
+    step::run(&mut step::cargo("test --workspace --exclude mintage-e2e"))?;
     end_to_end(&[])?;
     eprintln!("test: passed");
     Ok(())
@@ -24,7 +19,7 @@ pub(crate) fn e2e(args: &[String]) -> Result<(), String> {
 }
 
 fn end_to_end(args: &[String]) -> Result<(), String> {
-    let mut command = step::cargo(["test", "-p", "mintage-e2e"]);
+    let mut command = step::cargo("test -p mintage-e2e");
     if !args.is_empty() {
         command.arg("--tests").arg("--").args(args);
     }

@@ -8,7 +8,8 @@ use clap::{Parser, Subcommand, ValueEnum};
     name = "mint",
     version,
     about,
-    max_term_width = 100,
+    term_width = 100,
+    args_override_self = true,
     disable_help_subcommand = true
 )]
 pub(crate) struct Cli {
@@ -20,6 +21,7 @@ pub(crate) struct Cli {
 
 /// What every command understands.
 #[derive(clap::Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "Everywhere")]
 pub(crate) struct Global {
     /// Print JSON: one value, or one per line
     #[arg(long, global = true, display_order = 1000)]
@@ -44,7 +46,8 @@ pub(crate) struct Global {
 /// When to use colour.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Color {
-    /// On a terminal, unless NO_COLOR is set
+    // Documented here and not for the parser, whose help would grow to pages.
+    // On a terminal, unless NO_COLOR is set.
     Auto,
     Always,
     Never,

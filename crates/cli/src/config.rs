@@ -107,3 +107,23 @@ pub(crate) fn validated(loaded: &Loaded) -> Result<Vec<String>, Failure> {
 fn refused(error: ConfigError) -> Failure {
     Failure::usage(&error).with_hint_if(error.hint)
 }
+
+#[cfg(test)]
+mod tests {
+    /// The page ends with the table that the code makes; `MINT_TEST_UPDATE=1` writes it.
+    #[test]
+    fn the_reference_page_is_what_the_code_says() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
+        let text = std::fs::read_to_string(page).unwrap();
+        let head = text.split("| setting |").next().unwrap();
+        let right = format!("{head}{}", mintage_server::config::reference());
+        if std::env::var_os("MINT_TEST_UPDATE").is_some() {
+            std::fs::write(page, right).unwrap();
+        } else {
+            assert!(
+                text == right,
+                "docs/configuration.md is out of date: MINT_TEST_UPDATE=1 rewrites it"
+            );
+        }
+    }
+}

@@ -6,6 +6,7 @@ use mintage_server::error::CODES;
 use serde_json::Value;
 
 use crate::errors::Failure;
+use crate::local::GOING_BACK;
 
 /// Where a server listens by default.
 pub(crate) const DEFAULT_SERVER: &str = "http://127.0.0.1:7600";
@@ -125,10 +126,11 @@ fn refused(problem: &Value) -> Failure {
         .into_iter()
         .find_map(Value::as_str)
         .unwrap_or(code);
-    let hint = match (problem["hint"].as_str(), code) {
-        (Some(hint), _) => Some(hint),
-        (None, "unauthenticated" | "wrong_token") => Some("set MINT_TOKEN to a token of this server"),
-        (None, _) => None,
+    let hint = match code {
+        // The server speaks of its own headers and fields; here they are a variable and an option.
+        "unauthenticated" | "wrong_token" => Some("set MINT_TOKEN to a token of this server"),
+        "only_forward" | "needs_allow_repeat" => Some(GOING_BACK),
+        _ => problem["hint"].as_str(),
     };
     Failure::Said {
         code: exit,

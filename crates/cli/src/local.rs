@@ -9,6 +9,10 @@ use mintage_ledger::{
 
 use crate::errors::Failure;
 
+/// What to do when a sequence does not go back.
+pub(crate) const GOING_BACK: &str =
+    "mint seq restart NAME --with N --allow-repeat goes back; numbers given out before then repeat";
+
 /// How long a command waits for another command to let go of the folder.
 pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(5);
 
@@ -73,7 +77,7 @@ pub(crate) fn refused(error: LedgerError) -> Failure {
         LedgerError::Store(error) | LedgerError::Stopped(error) => store_refused(error),
         LedgerError::Name(_) | LedgerError::Invalid(_) => Failure::usage(error),
         LedgerError::OnlyForward { .. } | LedgerError::NeedsAllowRepeat { .. } => {
-            Failure::cannot(error).with_hint("--allow-repeat goes back; numbers given out before then repeat")
+            Failure::cannot(error).with_hint(GOING_BACK)
         }
         other => Failure::cannot(other),
     }

@@ -18,15 +18,14 @@ mod uuid;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
 use args::{Cli, Color, Command};
 use errors::Failure;
 use out::Out;
 
-const EXAMPLES: &str = "\
-  mint uuid                          a UUID, version 7: sorts by time
+const EXAMPLES: &str = "  mint uuid                          a UUID, version 7: sorts by time
   mint snowflake -n 3                64-bit ids that parallel commands never repeat
   mint serve                         a durable id server for curl and Redis clients
   mint seq next orders               the next number, from the server
@@ -73,15 +72,11 @@ fn refused(error: &clap::Error) -> ExitCode {
     }
     let text = error.to_string();
     let (message, tip) = condense(&text);
-    let words: Vec<String> = std::env::args()
-        .skip(1)
-        .take_while(|a| !a.starts_with('-'))
-        .take(1)
-        .collect();
-    let help = format!(
-        "mint {}--help",
-        words.iter().fold(String::new(), |s, w| s + w + " ")
-    );
+    let known = |word: &String| Cli::command().find_subcommand(word).is_some();
+    let help = match std::env::args().nth(1).filter(known) {
+        Some(word) => format!("mint {word} --help says more"),
+        None => "mint --help lists everything".to_string(),
+    };
     Failure::usage(message)
         .with_hint(tip.unwrap_or(help))
         .report(color_wish())
@@ -134,7 +129,6 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        use clap::CommandFactory;
         Cli::command().debug_assert();
     }
 

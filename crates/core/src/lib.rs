@@ -7,15 +7,19 @@
 
 extern crate alloc;
 
+mod clock_policy;
 mod entropy;
 #[cfg(feature = "std")]
 mod fork;
+#[cfg(feature = "std")]
+mod host;
 mod inspect;
 #[cfg(feature = "std")]
 mod keystream;
 mod layout;
 mod presets;
 mod sequence;
+mod series;
 mod snowflake;
 #[cfg(feature = "std")]
 mod system;
@@ -26,15 +30,19 @@ mod tsc;
 mod uuid;
 
 pub use ::uuid::Uuid;
+pub use clock_policy::ClockPolicy;
 pub use entropy::Entropy;
 #[cfg(feature = "std")]
 pub use entropy::{SystemEntropy, fill_random};
 #[cfg(feature = "std")]
 pub use fork::fork_generation;
+#[cfg(feature = "std")]
+pub use host::{HostError, Interface, WorkerSource, host_name, interfaces};
 pub use inspect::{FieldValue, IdTime, Reading, inspect, inspect_layout};
-pub use layout::{Field, Layout, LayoutBuilder, LayoutError, Parts, Role};
+pub use layout::{Field, Layout, LayoutBuilder, LayoutError, Parts, Role, SequenceStart};
 pub use presets::{PRESETS, Preset, preset};
 pub use sequence::{Base, Run, RunIter, SequenceDef, SequenceError, SequenceOptions};
+pub use series::{Series, SeriesError, date_of, day_of_date, letters_of, number_of_letters};
 pub use snowflake::{MintError, Snowflake, Window};
 #[cfg(feature = "std")]
 pub use system::{SystemClock, boottime, clock_synchronised};

@@ -5,7 +5,8 @@ use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
-use crate::layout::{Layout, LayoutError, ones};
+use crate::clock_policy::ClockPolicy;
+use crate::layout::{Layout, LayoutError, SequenceStart, ones};
 #[cfg(feature = "std")]
 use crate::time::Clock as _;
 use crate::time::Timestamp;
@@ -39,12 +40,29 @@ pub struct Snowflake {
     sequence_shift: u32,
     #[cfg(feature = "std")]
     ticks: TickClock,
+    /// What goes beyond holding the clock and beginning at zero, if anything.
+    rules: Option<Rules>,
     /// The first tick that must not be minted in; only grows.
     until: AtomicU64,
     #[cfg(feature = "std")]
     made_in: u64,
     /// The place of the next id, or [`CLOSED`] and above.
     word: OwnLine,
+}
+
+/// How a generator differs from the plain one.
+struct Rules {
+    policy: ClockPolicy,
+    start: SequenceStart,
+    /// Ticks that a clock may have gone back to be waited for.
+    wait_ticks: u64,
+    /// The first tick of the window: following the clock back never leaves it.
+    from_tick: u64,
+    rollback_shift: u32,
+    /// The largest value of the rollback field, in the upper bits of the word; 0 without one.
+    rollbacks: u64,
+    /// The highest tick that any caller brought.
+    highest: AtomicU64,
 }
 
 /// A word on cache lines of its own, so that minting does not slow down reading what lies beside it.
@@ -95,6 +113,13 @@ pub enum MintError {
     Closed,
     /// The clock stands before the layout's epoch.
     BeforeEpoch,
+    /// The clock went back, and the generator's [`ClockPolicy`] does not mint then.
+    ClockBack {
+        /// By how many ticks.
+        ticks: u64,
+        /// Whether that is little enough that the policy says to wait and try again.
+        wait: bool,
+    },
     /// This process is a forked child of the one that made the generator.
     Forked,
 }
@@ -153,12 +178,42 @@ impl Snowflake {
             sequence_shift: layout.place(0, 1).trailing_zeros(),
             #[cfg(feature = "std")]
             ticks: TickClock::new(&layout),
+            rules: (layout.sequence_start() != SequenceStart::Zero)
+                .then(|| Rules::new(&layout, ClockPolicy::Hold, from_tick)),
             until: AtomicU64::new(until_tick),
             #[cfg(feature = "std")]
             made_in: crate::fork::fork_generation(),
             word: OwnLine(AtomicU64::new(from_tick << layout.sequence_bits())),
             layout,
         })
+    }
+
+    /// Sets what happens when the clock goes back; [`ClockPolicy::Hold`] if this is not called.
+    ///
+    /// # Errors
+    /// [`ClockPolicy::Bump`] on a layout without a rollback field.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use mintage::{ClockPolicy, MintError, Snowflake, preset};
+    /// let layout = Arc::new(preset("twitter").expect("a preset").layout());
+    /// let generator = Snowflake::unguarded(layout.clone(), 7)?.clock_policy(ClockPolicy::Error)?;
+    /// generator.mint(layout.time_of(1000))?;
+    /// let back = generator.mint(layout.time_of(990));
+    /// assert_eq!(back, Err(MintError::ClockBack { ticks: 10, wait: false }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn clock_policy(mut self, policy: ClockPolicy) -> Result<Self, LayoutError> {
+        if policy == ClockPolicy::Bump && self.layout.rollback_bits() == 0 {
+            return Err(LayoutError::Generator {
+                layout: self.layout.name().into(),
+                reason: "the clock policy `bump` needs a rollback field, and the layout has none".into(),
+            });
+        }
+        let from_tick = self.word.0.get_mut().div_ceil(1 << self.sequence_bits);
+        let plain = policy == ClockPolicy::Hold && self.layout.sequence_start() == SequenceStart::Zero;
+        self.rules = (!plain).then(|| Rules::new(&self.layout, policy, from_tick));
+        Ok(self)
     }
 
     /// A generator without a reservation: nothing but you keeps its ids unique.
@@ -271,9 +326,16 @@ impl Snowflake {
         if word >= CLOSED {
             return until;
         }
-        let bits = self.layout.sequence_bits();
+        if self
+            .rules
+            .as_ref()
+            .is_some_and(|rules| word >> rules.bump_shift() != 0)
+        {
+            // It followed the clock back: what was minted before lies higher than the word says.
+            return until;
+        }
         // Refused takes may have pushed the word past the window; nothing was minted there.
-        word.div_ceil(1 << bits).min(until)
+        word.div_ceil(1 << self.sequence_bits).min(until)
     }
 
     /// The worker id.
@@ -314,23 +376,34 @@ impl Snowflake {
     }
 
     fn fill(&self, tick: u64, out: &mut [u64]) -> Result<usize, MintError> {
-        if out.is_empty() {
-            return Ok(0);
+        let mut filled = 0;
+        // Once as a rule. Again where a tick's start cuts the run short, and to meet the end of the window.
+        while filled < out.len() {
+            let want = ((out.len() - filled) as u64).min(BATCH_MAX);
+            match self.reserve(tick, want) {
+                Ok((place, count)) => {
+                    self.write_ids(place, &mut out[filled..filled + count as usize]);
+                    filled += count as usize;
+                }
+                Err(error) if filled == 0 => return Err(error),
+                Err(_) => break,
+            }
         }
-        let (mut place, count) = self.reserve(tick, (out.len() as u64).min(BATCH_MAX))?;
-        let mut rest = &mut out[..count as usize];
+        Ok(filled)
+    }
+
+    fn write_ids(&self, mut place: u64, mut out: &mut [u64]) {
         // Tick by tick: within one, ids differ by a constant.
-        while !rest.is_empty() {
+        while !out.is_empty() {
             let in_tick = (1 << self.sequence_bits) - (place & ones(self.sequence_bits));
-            let (now, later) = rest.split_at_mut(rest.len().min(in_tick as usize));
+            let (now, later) = out.split_at_mut(out.len().min(in_tick as usize));
             let first = self.id_at(place);
             for (i, id) in (0u64..).zip(now.iter_mut()) {
                 *id = first + (i << self.sequence_shift);
             }
             place += now.len() as u64;
-            rest = later;
+            out = later;
         }
-        Ok(count as usize)
     }
 
     /// Takes up to `want` places at `tick`; returns the first and how many.
@@ -341,6 +414,9 @@ impl Snowflake {
         #[cfg(feature = "std")]
         if crate::fork::fork_generation() != self.made_in {
             return Err(MintError::Forked);
+        }
+        if let Some(rules) = &self.rules {
+            return self.reserve_by(rules, tick, want);
         }
         let until = self.until.load(Ordering::Relaxed);
         // The first tick that is out of reach, and its place. `until` never exceeds 2^62 >> bits, so this
@@ -362,6 +438,58 @@ impl Snowflake {
             return Err(self.refusal(first, tick, until));
         }
         Ok((first, want.min(limit - first)))
+    }
+
+    /// The same for generators with rules, by compare-and-swap: look, decide, swap or look again.
+    fn reserve_by(&self, rules: &Rules, tick: u64, want: u64) -> Result<(u64, u64), MintError> {
+        let bits = self.sequence_bits;
+        let bump_shift = rules.bump_shift();
+        let highest = rules.highest.fetch_max(tick, Ordering::Relaxed);
+        let back = highest.saturating_sub(tick);
+        if back > 0 && matches!(rules.policy, ClockPolicy::Wait { .. } | ClockPolicy::Error) {
+            return Err(MintError::ClockBack {
+                ticks: back,
+                wait: back <= rules.wait_ticks,
+            });
+        }
+        let mut seen = self.word.0.load(Ordering::Relaxed);
+        loop {
+            let until = self.until.load(Ordering::Relaxed);
+            let reach = tick.saturating_add(self.max_ahead).saturating_add(1).min(until);
+            let limit = reach << bits;
+            if seen >= CLOSED {
+                return Err(MintError::Closed);
+            }
+            let (mut bump, mut place) = (seen >> bump_shift, seen & ones(bump_shift));
+            if place >= limit && back > self.max_ahead && bump < rules.rollbacks {
+                // Followed, under the next value of the rollback field.
+                bump += 1;
+                place = tick.max(rules.from_tick).min(until) << bits;
+            }
+            let first = rules.place_from(place, tick.min(until), bits);
+            if first >= limit {
+                return Err(self.refusal(first, tick, until));
+            }
+            let mut count = want.min(limit - first);
+            if matches!(rules.start, SequenceStart::At(_)) {
+                // The next tick begins elsewhere than right after this one.
+                count = count.min((1 << bits) - (first & ones(bits)));
+            }
+            let next = bump << bump_shift | (first + count);
+            match self
+                .word
+                .0
+                .compare_exchange_weak(seen, next, Ordering::AcqRel, Ordering::Relaxed)
+            {
+                Ok(_) => {
+                    if bump != seen >> bump_shift {
+                        rules.highest.store(tick, Ordering::Relaxed);
+                    }
+                    return Ok((bump << bump_shift | first, count));
+                }
+                Err(other) => seen = other,
+            }
+        }
     }
 
     #[cold]
@@ -386,8 +514,66 @@ impl Snowflake {
     #[inline]
     fn id_at(&self, place: u64) -> u64 {
         let sequence = place & ones(self.sequence_bits);
-        (place >> self.sequence_bits) << self.time_shift | sequence << self.sequence_shift | self.fixed
+        let (bump, place) = match &self.rules {
+            Some(rules) => {
+                let shift = rules.bump_shift();
+                ((place >> shift) << rules.rollback_shift, place & ones(shift))
+            }
+            None => (0, place),
+        };
+        (place >> self.sequence_bits) << self.time_shift | sequence << self.sequence_shift | self.fixed | bump
     }
+}
+
+impl Rules {
+    fn new(layout: &Layout, policy: ClockPolicy, from_tick: u64) -> Self {
+        let wait_ticks = match policy {
+            ClockPolicy::Wait { max } => (max.as_nanos() / layout.tick().as_nanos()) as u64,
+            _ => 0,
+        };
+        Rules {
+            policy,
+            start: layout.sequence_start(),
+            wait_ticks,
+            from_tick,
+            rollback_shift: layout.rollback_shift(),
+            rollbacks: if policy == ClockPolicy::Bump {
+                ones(layout.rollback_bits())
+            } else {
+                0
+            },
+            highest: AtomicU64::new(0),
+        }
+    }
+
+    /// Where the rollback value lies in the word: above every place.
+    fn bump_shift(&self) -> u32 {
+        WORD_BITS - (64 - self.rollbacks.leading_zeros())
+    }
+
+    /// The next place at or after `place`, which is the next free one, when the clock shows `tick`.
+    fn place_from(&self, place: u64, tick: u64, bits: u32) -> u64 {
+        let begin = tick << bits;
+        let new_tick = place < begin;
+        match self.start {
+            SequenceStart::Zero => place.max(begin),
+            SequenceStart::At(first) => {
+                let place = place.max(begin);
+                // Also where a full tick carried into the next.
+                place.max(place >> bits << bits | first)
+            }
+            SequenceStart::Random { below } if new_tick && below > 0 => begin | (mix(tick) % below),
+            SequenceStart::Carry if new_tick => begin | place & ones(bits - 1),
+            SequenceStart::Random { .. } | SequenceStart::Carry => place,
+        }
+    }
+}
+
+/// A well-mixed number from `n` (the finisher of SplitMix64); for spreading, not for secrets.
+fn mix(n: u64) -> u64 {
+    let n = (n ^ n >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let n = (n ^ n >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    n ^ n >> 31
 }
 
 impl fmt::Debug for Snowflake {
@@ -415,6 +601,18 @@ impl fmt::Display for MintError {
             Self::TimeFieldFull => f.write_str("the layout's time field is full; move to another layout"),
             Self::Closed => f.write_str("the generator is closed"),
             Self::BeforeEpoch => f.write_str("the clock stands before the layout's epoch; set the clock"),
+            Self::ClockBack { ticks, wait: true } => {
+                write!(
+                    f,
+                    "the clock went back by {ticks} ticks; wait that long and try again"
+                )
+            }
+            Self::ClockBack { ticks, wait: false } => {
+                write!(
+                    f,
+                    "the clock went back by {ticks} ticks, more than the clock policy bears; set it right"
+                )
+            }
             Self::Forked => {
                 f.write_str("this process is a fork of the one that made the generator; make a new one here")
             }
@@ -429,9 +627,12 @@ impl core::error::Error for MintError {}
 /// One past the largest tick, and never so late that a place would need more than 62 bits: only layouts whose
 /// time and sequence take 63 or 64 bits are cut short, and those have room for centuries.
 fn end_tick(layout: &Layout) -> u64 {
-    let room = 1 << (62 - layout.sequence_bits());
+    let room = 1 << (WORD_BITS - layout.rollback_bits() - layout.sequence_bits());
     (layout.ticks_max()).saturating_add(1).min(room)
 }
+
+/// Bits of the word that hold place and rollback value.
+const WORD_BITS: u32 = 62;
 
 /// A word at or above this means closed. Places stay below 2^62, and adds to a closed word stay below 2^64.
 const CLOSED: u64 = 1 << 63;
@@ -577,6 +778,152 @@ mod tests {
             .expect("an id");
         assert_eq!(id, 1_700_000_000_000 << 18);
         assert!(Snowflake::unguarded(layout, 1).is_err());
+    }
+
+    fn layout_starting(start: SequenceStart) -> Arc<Layout> {
+        let builder = Layout::builder("x")
+            .time("t", 41)
+            .worker("w", 10)
+            .sequence("s", 12);
+        Arc::new(builder.sequence_start(start).build().expect("a sound layout"))
+    }
+
+    fn sequences(start: SequenceStart, ticks: impl Iterator<Item = u64>) -> Vec<u64> {
+        let layout = layout_starting(start);
+        let g = Snowflake::unguarded(layout.clone(), 0).expect("worker 0 fits");
+        let ids: Vec<u64> = ticks
+            .map(|tick| g.mint(layout.time_of(tick)).expect("an id"))
+            .collect();
+        assert!(ids.is_sorted_by(|a, b| a < b));
+        ids.iter()
+            .map(|id| layout.unpack(*id).expect("an id of the layout").sequence)
+            .collect()
+    }
+
+    #[test]
+    fn a_carried_sequence_stays_even_under_any_modulo_up_to_64() {
+        let rounds = 64 * 630;
+        let sequences = sequences(SequenceStart::Carry, (1..=rounds).map(|i| i * 3));
+        assert_eq!(sequences[..3], [0, 1, 2]);
+        for modulo in 2..=64 {
+            let mut hits = std::vec![0u64; modulo as usize];
+            for sequence in &sequences {
+                hits[(sequence % modulo) as usize] += 1;
+            }
+            let (least, most) = (hits.iter().min().expect("hits"), hits.iter().max().expect("hits"));
+            assert!(
+                most - least <= rounds / 2048 + 1,
+                "modulo {modulo}: {least} to {most}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_carried_sequence_always_leaves_half_of_a_tick() {
+        let layout = layout_starting(SequenceStart::Carry);
+        let g = Snowflake::unguarded(layout.clone(), 0).expect("worker 0 fits");
+        let mut out = [0; 2048];
+        for tick in 1..50 {
+            g.mint_many(layout.time_of(tick), &mut out[..2000]).expect("ids");
+            let last = layout.unpack(out[1999]).expect("an id of the layout");
+            assert_eq!(last.tick, tick);
+        }
+    }
+
+    #[test]
+    fn a_random_start_stays_below_its_bound_and_spreads() {
+        let sequences = sequences(SequenceStart::Random { below: 100 }, 1..1000);
+        let mut seen = [false; 100];
+        for sequence in sequences {
+            seen[sequence as usize] = true;
+        }
+        assert!(seen.iter().filter(|hit| **hit).count() > 95);
+    }
+
+    #[test]
+    fn a_start_at_5_never_uses_0_to_4_even_after_a_full_tick() {
+        let layout = layout_starting(SequenceStart::At(5));
+        let g = Snowflake::unguarded(layout.clone(), 0).expect("worker 0 fits");
+        let mut out = [0; 10_000];
+        assert_eq!(g.mint_many(layout.time_of(7), &mut out), Ok(10_000));
+        assert!(out.is_sorted_by(|a, b| a < b));
+        let parts: Vec<_> = out.iter().map(|id| layout.unpack(*id).expect("an id")).collect();
+        assert!(parts.iter().all(|parts| parts.sequence >= 5));
+        assert_eq!((parts[4091].tick, parts[4091].sequence), (8, 5));
+    }
+
+    #[test]
+    fn waiting_is_said_up_to_the_bound_and_an_error_beyond_it() {
+        let layout = twitter();
+        let wait = ClockPolicy::Wait {
+            max: Duration::from_millis(5),
+        };
+        let g = Snowflake::unguarded(layout.clone(), 0)
+            .and_then(|g| g.clock_policy(wait))
+            .expect("sound");
+        g.mint(layout.time_of(1000)).expect("an id");
+        let at = |tick| g.mint(layout.time_of(tick));
+        assert_eq!(at(995), Err(MintError::ClockBack { ticks: 5, wait: true }));
+        assert_eq!(
+            at(994),
+            Err(MintError::ClockBack {
+                ticks: 6,
+                wait: false
+            })
+        );
+        assert!(at(1000).is_ok());
+    }
+
+    #[test]
+    fn bumping_follows_a_clock_that_went_far_back_and_never_repeats() {
+        let layout = Arc::new(crate::preset("rollback2").expect("a preset").layout());
+        let window = Window {
+            worker: 9,
+            from_tick: 1000,
+            until_tick: 1 << 40,
+        };
+        let g = Snowflake::new(layout.clone(), window, 100).and_then(|g| g.clock_policy(ClockPolicy::Bump));
+        let g = g.expect("sound");
+        let rollback = |id: u64| layout.fields()[1].of(id);
+        let mut seen = std::collections::HashSet::new();
+        let mut mint = |tick| {
+            let id = g.mint(layout.time_of(tick))?;
+            assert!(seen.insert(id), "{id} repeats");
+            Ok((layout.unpack(id).expect("an id").tick, rollback(id)))
+        };
+        assert_eq!(mint(500_000), Ok((500_000, 0)));
+        assert_eq!(mint(499_950), Ok((500_000, 0)), "held within max_ahead");
+        assert_eq!(mint(400_000), Ok((400_000, 1)), "followed beyond it");
+        assert_eq!(mint(400_001), Ok((400_001, 1)));
+        assert_eq!(
+            mint(500),
+            Err(MintError::TooFarAhead { ticks: 400 }),
+            "not below the window"
+        );
+        assert_eq!(mint(300_000), Ok((300_000, 2)));
+        assert_eq!(mint(200_000), Ok((200_000, 3)));
+        assert_eq!(
+            mint(100_000),
+            Err(MintError::TooFarAhead { ticks: 99_900 }),
+            "used up: held"
+        );
+        assert_eq!(mint(500_000), Ok((500_000, 3)));
+        assert_eq!(
+            g.close(),
+            1 << 40,
+            "what was minted before the step back lies higher than the last id"
+        );
+    }
+
+    #[test]
+    fn bumping_needs_a_field() {
+        let error = Snowflake::unguarded(twitter(), 0).and_then(|g| g.clock_policy(ClockPolicy::Bump));
+        assert!(
+            error
+                .expect_err("twitter has none")
+                .to_string()
+                .contains("rollback field")
+        );
     }
 
     #[test]

@@ -25,6 +25,13 @@ impl Clock for SystemClock {
             Err(before) => Timestamp::UNIX_EPOCH.saturating_sub(before.duration()),
         }
     }
+
+    /// The true millisecond: never more than 0.5 ms older than what the clock shows, and only right after it
+    /// was stepped. 0 before 1970.
+    #[inline]
+    fn unix_millis(&self) -> i64 {
+        crate::tsc::unix_millis() as i64
+    }
 }
 
 /// How long the machine has been up, time asleep included; it never goes backwards.

@@ -36,6 +36,11 @@ impl Timestamp {
 
     /// Whole milliseconds since 1970-01-01T00:00:00Z, rounded down; saturates at the ends of `i64`.
     pub const fn unix_millis(self) -> i64 {
+        // 292 years around 1970 fit 64 bits, where a division costs a fraction.
+        let near = self.0 as i64;
+        if near as i128 == self.0 {
+            return near.div_euclid(1_000_000);
+        }
         let ms = self.0.div_euclid(1_000_000);
         if ms > i64::MAX as i128 {
             i64::MAX
@@ -67,11 +72,22 @@ impl Timestamp {
 pub trait Clock {
     /// The time now.
     fn now(&self) -> Timestamp;
+
+    /// The time now in whole milliseconds since 1970, rounded down; what most ids need.
+    ///
+    /// A clock that can tell this faster than [`Clock::now`] overrides it.
+    fn unix_millis(&self) -> i64 {
+        self.now().unix_millis()
+    }
 }
 
 impl<C: Clock + ?Sized> Clock for &C {
     fn now(&self) -> Timestamp {
         (**self).now()
+    }
+
+    fn unix_millis(&self) -> i64 {
+        (**self).unix_millis()
     }
 }
 

@@ -103,7 +103,7 @@ impl Ledger {
             let page = self.page("seq/", after.as_ref(), SCAN_LIMIT_MAX).await?;
             count += page
                 .iter()
-                .filter(|(_, found)| !found.value.body.contains("\"dropped\":true"))
+                .filter(|(_, found)| !State::is_tombstone(found))
                 .count() as u64;
             match page.last() {
                 Some((key, _)) if page.len() == usize::from(SCAN_LIMIT_MAX) => after = Some(key.clone()),

@@ -200,7 +200,8 @@ impl LocalSnowflake {
         let last = tick
             .saturating_add(self.ahead_ticks())
             .min(self.layout.ticks_max());
-        (last + 1) << self.layout.sequence_bits()
+        // Layouts that fill 64 bits end exactly where u64 does.
+        u64::try_from((u128::from(last) + 1) << self.layout.sequence_bits()).unwrap_or(u64::MAX)
     }
 
     fn ahead_ticks(&self) -> u64 {

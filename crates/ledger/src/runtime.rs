@@ -27,6 +27,12 @@ pub trait Runtime: Debug + Send + Sync + 'static {
     /// Runs `task` in the background until it completes.
     fn spawn(&self, task: BoxFuture<'static, ()>);
 
+    /// Runs a short task in the background, on the caller's own thread where that runs tasks: it saves two
+    /// wake-ups of another thread. The task may be dropped before it completes, when that thread's tasks end.
+    fn spawn_near(&self, task: BoxFuture<'static, ()>) {
+        self.spawn(task);
+    }
+
     /// Runs `work` on a thread of its own, named `name`; for calls that block, such as a sync to disk.
     ///
     /// # Errors
@@ -90,6 +96,13 @@ impl Runtime for SystemRuntime {
 
     fn spawn(&self, task: BoxFuture<'static, ()>) {
         self.handle.spawn(task);
+    }
+
+    fn spawn_near(&self, task: BoxFuture<'static, ()>) {
+        match tokio::runtime::Handle::try_current() {
+            Ok(here) => here.spawn(task),
+            Err(_) => self.handle.spawn(task),
+        };
     }
 
     fn spawn_thread(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> std::io::Result<()> {

@@ -55,6 +55,23 @@ impl Future for OnMachine {
     }
 }
 
+/// Is dropped after so many polls, as a task whose thread ends.
+struct CutShort {
+    polls: u32,
+    task: BoxFuture<'static, ()>,
+}
+
+impl Future for CutShort {
+    type Output = ();
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        match self.polls.checked_sub(1) {
+            Some(left) => self.polls = left,
+            None => return Poll::Ready(()),
+        }
+        self.task.as_mut().poll(cx)
+    }
+}
+
 impl Runtime for Machine {
     fn wall(&self) -> Timestamp {
         Timestamp::from_unix_nanos(self.wall_offset_ns + i128::from(self.boot_ns.load(Ordering::Relaxed)))
@@ -72,6 +89,17 @@ impl Runtime for Machine {
             on: self.on.clone(),
             task,
         });
+    }
+    fn spawn_near(&self, task: BoxFuture<'static, ()>) {
+        let mut byte = [0];
+        self.fill_random(&mut byte);
+        match byte[0] {
+            polls @ 0..20 => self.spawn(Box::pin(CutShort {
+                polls: u32::from(polls % 4),
+                task,
+            })),
+            _ => self.spawn(task),
+        }
     }
     fn spawn_thread(&self, _: &str, work: Box<dyn FnOnce() + Send>) -> std::io::Result<()> {
         std::thread::Builder::new().spawn(work).map(drop)
@@ -194,7 +222,7 @@ async fn step(node: &Node, dice: &mut Dice, seen: &mut Seen) {
     };
     match result {
         Ok(()) => {}
-        Err(LedgerError::Unavailable { .. }) => seen.refused += 1,
+        Err(LedgerError::Unavailable { .. } | LedgerError::Closing) => seen.refused += 1,
         Err(error) => panic!("{name}: {error}"),
     }
     // Time passes, so that back-offs end.
@@ -212,7 +240,14 @@ async fn one_run(seed: u64, seen: &mut Seen) {
     let inner = open_store("memory:", &StoreSettings::default(), quiet.clone())
         .await
         .unwrap();
-    let store = FaultyStore::new(inner.clone(), quiet, FaultPlan::rough(seed));
+    let store = FaultyStore::new(
+        inner.clone(),
+        quiet,
+        FaultPlan {
+            max_delay: Duration::from_millis(seed % 3),
+            ..FaultPlan::rough(seed)
+        },
+    );
     let mut nodes: Vec<Node> = Vec::new();
     for _ in 0..80 {
         if nodes.len() < 3 && dice.below(4) == 0 || nodes.is_empty() {

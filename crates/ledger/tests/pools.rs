@@ -148,7 +148,8 @@ fn a_pools_definition_is_kept() {
             PoolKind::Snowflake(Arc::new(builder.build().unwrap()))
         };
         let name = Name::new("own").unwrap();
-        let window = Some(std::time::Duration::from_secs(2));
+        let two_seconds = std::time::Duration::from_secs(2);
+        let window = Some(two_seconds);
         ledger
             .create_pool(
                 &name,
@@ -183,7 +184,7 @@ fn a_pools_definition_is_kept() {
         let infos = ledger.pools(None, 10).await.unwrap();
         assert_eq!(
             (infos.len(), infos[0].workers, infos[0].window),
-            (1, 16, window.unwrap())
+            (1, 16, two_seconds)
         );
     });
 }

@@ -1,4 +1,5 @@
-//! kill -9 in a loop: whatever a child was told is durable must be there afterwards.
+//! kill -9 in a loop, and a fault at one system call after the other: whatever a child was told is durable
+//! must be there afterwards.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -8,10 +9,13 @@ use std::sync::Arc;
 
 use mintage_ledger::embedded::check;
 use mintage_ledger::{
-    Cas, Claim, EmbeddedStore, Key, Marks, Store, StoreSettings, SystemRuntime, Value, Version,
+    Cas, Claim, EmbeddedStore, Key, Marks, Outcome, Store, StoreErrorKind, StoreSettings, SystemRuntime,
+    Value, Version,
 };
 
 const FOLDER: &str = "MINT_KILL_TEST_FOLDER";
+/// How often the child writes each key before it stops cleanly; for ever if unset.
+const LIMIT: &str = "MINT_KILL_TEST_LIMIT";
 const KEYS: u64 = 8;
 
 async fn open(path: &Path) -> Arc<EmbeddedStore> {
@@ -26,19 +30,24 @@ async fn open(path: &Path) -> Arc<EmbeddedStore> {
 #[ignore = "run by the other test, as its child"]
 async fn child() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
+    let limit = std::env::var(LIMIT)
+        .ok()
+        .and_then(|limit| limit.parse().ok())
+        .unwrap_or(u64::MAX);
     let store = open(Path::new(&folder)).await;
     let mut writers = tokio::task::JoinSet::new();
     for n in 0..KEYS {
-        writers.spawn(write_forever(store.clone(), n));
+        writers.spawn(write_on(store.clone(), n, limit));
     }
     writers.join_all().await;
+    let _ = store.close().await;
 }
 
-async fn write_forever(store: Arc<EmbeddedStore>, n: u64) {
+async fn write_on(store: Arc<EmbeddedStore>, n: u64, limit: u64) {
     let key = Key::new(format!("k{n}")).expect("a valid key");
-    let found = store.get(&key).await.expect("a read");
+    let Ok(found) = store.get(&key).await else { return };
     let mut version = found.map_or(0, |found| found.version.0);
-    loop {
+    for _ in 0..limit {
         let token = u128::from(version) + 1;
         // Even keys mostly claim; odd keys mostly write, so that both kinds meet in one batch.
         let answer = if version > 0 && version % 5 != 0 && n & 1 == 0 {
@@ -65,8 +74,16 @@ async fn write_forever(store: Arc<EmbeddedStore>, n: u64) {
                 )
                 .await
         };
-        assert!(matches!(answer, Ok(Cas::Done(_))), "{answer:?}");
-        version += 1;
+        match answer {
+            Ok(Cas::Done(_)) => version += 1,
+            // It may pass, and then the same write is tried again.
+            Err(error) if error.kind == StoreErrorKind::Unavailable => {
+                assert_eq!(error.outcome, Outcome::NotDone, "{error}");
+                continue;
+            }
+            Err(error) if error.kind == StoreErrorKind::Stopped => return,
+            other => panic!("{other:?}"),
+        }
         let line = format!("ack {n} {version}\n");
         if std::io::stdout().write_all(line.as_bytes()).is_err() {
             return;
@@ -135,6 +152,103 @@ async fn nothing_acknowledged_is_lost_by_kill_9() {
         store.close().await.unwrap();
     }
     println!("{rounds} kills, {lines} acknowledged writes, none lost");
+}
+
+/// Every kind of call that changes a disk, failing or killing at its n-th use in the store's thread, from the
+/// first start on.
+#[tokio::test]
+async fn a_fault_at_any_system_call_loses_nothing() {
+    if !Command::new("strace")
+        .arg("-V")
+        .stdout(Stdio::null())
+        .status()
+        .is_ok_and(|s| s.success())
+    {
+        assert!(
+            !std::env::var("MINT_TEST_REQUIRE")
+                .unwrap_or_default()
+                .contains("strace"),
+            "strace is missing"
+        );
+        eprintln!("skipped: strace");
+        return;
+    }
+    let calls: &[(&str, u32)] = &[
+        ("pwrite64", 44),
+        ("fsync,fdatasync", 24),
+        ("write", 6),
+        ("rename", 2),
+        ("ftruncate", 3),
+        ("unlink,unlinkat", 3),
+        ("openat", 24),
+    ];
+    let (mut points, mut writes) = (0, 0);
+    for (call, last) in calls {
+        for (n, fault) in
+            (1..=*last).flat_map(|n| ["error=EIO", "error=ENOSPC", "signal=KILL"].map(|f| (n, f)))
+        {
+            // Of the long rows every third point, which still meets every kind of fault at every kind of step.
+            if *last > 10 && !(n + fault.len() as u32).is_multiple_of(3) {
+                continue;
+            }
+            writes += fault_at(call, n, fault).await;
+            points += 1;
+        }
+    }
+    println!("{points} faults, {writes} acknowledged writes, none lost");
+}
+
+async fn fault_at(call: &str, n: u32, fault: &str) -> u64 {
+    let dir = tempfile::tempdir().expect("a folder");
+    let folder = dir.path().join("data");
+    let output = Command::new("strace")
+        .args(["-f", "-qq", "-o", "/dev/null", "-e"])
+        .arg(format!("trace={call}"))
+        .arg("-e")
+        .arg(format!("inject={call}:{fault}:when={n}"))
+        .args((0..9).flat_map(|file| ["-P".to_string(), path_of(&folder, file)]))
+        .arg(std::env::current_exe().expect("this program"))
+        .args(["--exact", "child", "--ignored", "--nocapture"])
+        .env(FOLDER, &folder)
+        .env(LIMIT, "4")
+        .output()
+        .expect("strace runs");
+    let mut acknowledged = BTreeMap::new();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let seen = text
+        .split_inclusive('\n')
+        .map(|line| note(line, &mut acknowledged))
+        .sum();
+    let store = open(&folder).await;
+    for (n_key, version) in &acknowledged {
+        let key = Key::new(format!("k{n_key}")).expect("a valid key");
+        let found = store.get(&key).await.expect("a read").expect("it was answered");
+        assert!(
+            found.version.0 >= *version,
+            "{call} {n} {fault}: k{n_key} fell from {version} to {found:?}"
+        );
+        assert_eq!(found.value.mark, found.version.0, "{call} {n} {fault}: k{n_key}");
+    }
+    store.close().await.expect("a clean stop");
+    seen
+}
+
+/// The files whose calls are counted: other threads and libraries shall not shift the numbers.
+fn path_of(folder: &Path, file: usize) -> String {
+    let names = [
+        "mint.db",
+        "mint.db-wal",
+        "witness",
+        "witness.new",
+        "folder.json",
+        "folder.json.new",
+        "heartbeat",
+        "CREATING",
+    ];
+    match names.get(file) {
+        Some(name) => folder.join(name).display().to_string(),
+        None => folder.display().to_string(),
+    }
 }
 
 fn note(line: &str, acknowledged: &mut BTreeMap<u64, u64>) -> u64 {

@@ -21,6 +21,7 @@ pub mod render;
 pub mod resp;
 mod run;
 pub mod service;
+mod turn;
 pub mod watch;
 
 pub use run::{RunError, Serving, Stop, open_ledger, run, serve, threads};

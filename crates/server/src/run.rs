@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use mintage_ledger::{Class, Ledger, LedgerSettings, StoreSettings, SystemRuntime, open_store};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{oneshot, watch};
 
 use crate::config::Config;
@@ -68,10 +69,13 @@ pub struct Serving {
 }
 
 /// How many threads a configuration asks for.
+///
+/// Measured on two cores with the clients on the same machine: one thread answers as many requests as two, for
+/// four fifths of the CPU time, since each wake-up finds more of them.
 pub fn threads(config: &Config) -> usize {
     match config.threads.0 {
         Some(threads) => threads as usize,
-        None => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
+        None => std::thread::available_parallelism().map_or(1, |cores| cores.get().saturating_sub(1).max(1)),
     }
 }
 
@@ -91,9 +95,12 @@ pub fn serve(config: Config, ready: impl FnOnce(&Serving)) -> Result<(), RunErro
         .build()
         .map_err(|e| RunError::new(format!("cannot start the runtime: {e}"), None))?;
     runtime.block_on(async {
+        // Before anything is announced: a signal that follows the readiness line at once stops gently too.
+        let signals =
+            Signals::listen().map_err(|e| RunError::new(format!("cannot listen for signals: {e}"), None))?;
         let ledger = open_ledger(&config).await?;
         let (stop, stopped) = watch::channel(Stop::Not);
-        tokio::spawn(stop_on_signals(stop));
+        tokio::spawn(signals.stop(stop));
         run(config, ledger, sockets, stopped, ready).await
     })
 }
@@ -192,25 +199,34 @@ pub async fn run(
     }
 }
 
-/// SIGTERM or SIGINT stops gently, a second one at once.
-async fn stop_on_signals(stop: watch::Sender<Stop>) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut terminate), Ok(mut interrupt)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        tracing::error!("cannot listen for signals");
-        return std::future::pending().await;
-    };
-    for next in [Stop::Gently, Stop::Now] {
-        let signal = tokio::select! {
-            _ = terminate.recv() => "SIGTERM",
-            _ = interrupt.recv() => "SIGINT",
-        };
-        tracing::info!(signal, ?next, "stopping");
-        // Nobody listens once everything has ended.
-        let _ = stop.send(next);
+/// The signals that end a server.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    /// From here on they no longer end the process by themselves.
+    fn listen() -> std::io::Result<Signals> {
+        Ok(Signals {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
     }
-    std::future::pending().await
+
+    /// The first one stops gently, a second one at once.
+    async fn stop(mut self, stop: watch::Sender<Stop>) {
+        for next in [Stop::Gently, Stop::Now] {
+            let signal = tokio::select! {
+                _ = self.terminate.recv() => "SIGTERM",
+                _ = self.interrupt.recv() => "SIGINT",
+            };
+            tracing::info!(signal, ?next, "stopping");
+            // Nobody listens once everything has ended.
+            let _ = stop.send(next);
+        }
+        std::future::pending().await
+    }
 }
 
 /// What one serving thread begins with.

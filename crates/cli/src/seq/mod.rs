@@ -27,12 +27,14 @@ pub(crate) struct Args {
 enum SeqCommand {
     /// Create a sequence; creating it again with the same definition changes nothing
     Create {
+        /// The sequence
         name: String,
         #[command(flatten)]
         definition: Definition,
     },
     /// Change a definition
     Alter {
+        /// The sequence
         name: String,
         #[command(flatten)]
         definition: Definition,
@@ -41,13 +43,20 @@ enum SeqCommand {
         allow_repeat: bool,
     },
     /// Remove a sequence; the same name created again continues above its numbers
-    Drop { name: String },
+    Drop {
+        /// The sequence
+        name: String,
+    },
     /// List all sequences
     List,
     /// Show a definition and where it stands
-    Show { name: String },
+    Show {
+        /// The sequence
+        name: String,
+    },
     /// Take the next numbers
     Next {
+        /// The sequence
         name: String,
         /// How many
         #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 1)]
@@ -58,7 +67,9 @@ enum SeqCommand {
     },
     /// Move forward: VALUE was the last number, the next one follows it
     Set {
+        /// The sequence
         name: String,
+        /// The number
         #[arg(allow_negative_numbers = true)]
         value: i64,
         /// VALUE itself is the next number
@@ -67,6 +78,7 @@ enum SeqCommand {
     },
     /// Begin again at the start, or at another number
     Restart {
+        /// The sequence
         name: String,
         /// The next number, instead of the definition's start
         #[arg(long, value_name = "N", allow_negative_numbers = true)]

@@ -78,12 +78,25 @@ pub fn uuid7_many(out: &mut [Uuid]) {
     }
     let mut batch = crate::entropy::Batch::new();
     let mut random = [0; 256 * 8];
-    for piece in out.chunks_mut(256) {
+    let mut rest = out;
+    // Up to 256 ids that differ in the lowest 8 counter bits, and so in one half, only.
+    while !rest.is_empty() {
+        let same_high = 256 - (place & 0xff) as usize;
+        let (piece, later) = rest.split_at_mut(same_high.min(rest.len()));
         batch.fill(&mut random);
-        for (id, random) in piece.iter_mut().zip(random.as_chunks().0) {
-            *id = v7_from(place, u64::from_be_bytes(*random));
-            place += 1;
+        let high = high_of(place).to_be_bytes();
+        let (mut next, step) = (0b10 << 62 | (place & 0xff) << 54, 1 << 54);
+        for (id, random) in crate::keystream::bytes_of(piece)
+            .iter_mut()
+            .zip(random.as_chunks().0)
+        {
+            let low = (next | u64::from_be_bytes(*random) & RANDOM).to_be_bytes();
+            id[..8].copy_from_slice(&high);
+            id[8..].copy_from_slice(&low);
+            next += step;
         }
+        place += piece.len() as u64;
+        rest = later;
     }
 }
 
@@ -114,6 +127,7 @@ static LAST: OwnLine = OwnLine(AtomicU64::new(0));
 #[repr(align(128))]
 pub(crate) struct OwnLine(pub(crate) AtomicU64);
 
+#[cfg(feature = "std")]
 const COUNTER_BITS: u32 = 20;
 
 /// Takes `count` places in the process's order and returns the first.
@@ -153,11 +167,22 @@ fn claim_in_new_millisecond(now: u64, count: u64) -> u64 {
 #[cfg(feature = "std")]
 #[inline]
 fn v7_from(place: u64, random: u64) -> Uuid {
-    let high = (place >> COUNTER_BITS) << 16 | 7 << 12 | place >> 8 & 0xfff;
-    // A mask, not a shift: the random bytes then need not be turned around and back.
-    let low = 0b10 << 62 | (place & 0xff) << 54 | random & u64::MAX >> 10;
-    Uuid::from_u64_pair(high, low)
+    Uuid::from_u64_pair(
+        high_of(place),
+        0b10 << 62 | (place & 0xff) << 54 | random & RANDOM,
+    )
 }
+
+/// Millisecond, version and the upper 12 bits of the counter.
+#[cfg(feature = "std")]
+#[inline]
+fn high_of(place: u64) -> u64 {
+    (place >> COUNTER_BITS) << 16 | 7 << 12 | place >> 8 & 0xfff
+}
+
+/// The 54 random bits. A mask, not a shift: the bytes then need not be turned around and back.
+#[cfg(feature = "std")]
+const RANDOM: u64 = u64::MAX >> 10;
 
 /// A UUID of version 7 at a time of your choice, all else random. Touches no generator state.
 ///
@@ -323,13 +348,15 @@ impl<C: Clock, E: Entropy> V7Generator<C, E> {
 
     /// Takes one place; a new tick starts at random in the lower half of its counter.
     fn place(&mut self) -> Result<u128, MintError> {
-        let time = self.clock.now();
-        let now = u64::try_from(time.unix_millis()).map_err(|_| MintError::BeforeEpoch)?;
-        let (fraction, seed_bits) = match self.precision {
-            Precision::Millis => (0, OWN_COUNTER_BITS - 1),
+        let (millis, fraction, seed_bits) = match self.precision {
+            Precision::Millis => (self.clock.unix_millis(), 0, OWN_COUNTER_BITS - 1),
             // The fraction takes the counter's upper 12 bits and leaves it 14.
-            Precision::Submilli => (fraction_of(time) << 14, 13),
+            Precision::Submilli => {
+                let time = self.clock.now();
+                (time.unix_millis(), fraction_of(time) << 14, 13)
+            }
         };
+        let now = u64::try_from(millis).map_err(|_| MintError::BeforeEpoch)?;
         let mut place = self.next;
         let first = u128::from(now) << OWN_COUNTER_BITS | u128::from(fraction);
         if place < first {

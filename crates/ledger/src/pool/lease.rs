@@ -9,6 +9,7 @@ use super::Pool;
 use super::window::{self, Survey, WindowBody};
 use crate::error::LedgerError;
 use crate::runtime::fresh_token;
+use crate::store::embedded::TOMBSTONE_BODY;
 use crate::store::{Cas, Marks, Outcome, SCAN_LIMIT_MAX, StoreError, StoreErrorKind, Version, Versioned};
 
 /// Random workers that are tried when a page shows no free one.
@@ -352,6 +353,10 @@ impl Pool {
                 message,
             ))
         };
+        if found.value.body == TOMBSTONE_BODY {
+            // A repair saved the mark alone, which is what a successor needs.
+            return Ok(());
+        }
         let body = WindowBody::read(found).map_err(|e| refuse(format!("its record makes no sense: {e}")))?;
         let ours = self.spec.kind.fingerprint();
         if body.layout != ours {

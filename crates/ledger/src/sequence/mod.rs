@@ -58,6 +58,46 @@ struct Queue {
     idle: Option<Held>,
 }
 
+/// The worker while it works. Dropped half-way, it leaves the sequence to the next worker.
+struct Work {
+    sequence: Arc<Sequence>,
+    held: Option<Held>,
+}
+
+impl Work {
+    async fn run(mut self) {
+        loop {
+            let jobs = {
+                let mut queue = self.sequence.queue.lock().expect("no panic while held");
+                if queue.jobs.is_empty() {
+                    queue.idle = self.held.take();
+                    return;
+                }
+                std::mem::take(&mut queue.jobs)
+            };
+            let held = self.held.as_mut().expect("put back only at the end");
+            Worker {
+                sequence: &self.sequence,
+                held,
+            }
+            .serve(jobs)
+            .await;
+        }
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        if let Some(mut held) = self.held.take() {
+            held.interrupted();
+            let mut queue = self.sequence.queue.lock().expect("no panic while held");
+            queue.idle = Some(held);
+            // Those who wait hear that nothing comes.
+            queue.jobs.clear();
+        }
+    }
+}
+
 impl Sequence {
     pub(crate) fn new(context: Arc<Context>, name: Name, key: Key, state: State) -> Sequence {
         let exists = state.version.is_some() && !state.dropped;
@@ -85,7 +125,19 @@ impl Sequence {
     /// have any), so [`Sequence::take`] must be asked. No lock, no allocation, no I/O.
     #[inline]
     pub fn try_take(self: &Arc<Self>, n: u64) -> Option<Run> {
-        match self.stock.take(n) {
+        self.taken(self.stock.take(n))
+    }
+
+    /// Takes exactly `n` numbers as one run from memory, if the current block has that many; nothing moves
+    /// otherwise (protocol S2). No lock, no allocation, no I/O.
+    #[inline]
+    pub fn try_take_contiguous(self: &Arc<Self>, n: u64) -> Option<Run> {
+        self.taken(self.stock.take_exactly(n))
+    }
+
+    #[inline]
+    fn taken(self: &Arc<Self>, taken: Taken) -> Option<Run> {
+        match taken {
             Taken::Run(run) => Some(run),
             Taken::RunLow(run) => {
                 self.ask_for_refill();
@@ -118,10 +170,10 @@ impl Sequence {
                 stock::TAKE_MAX
             )));
         }
-        if n == 1 {
-            return self.take(1).await;
+        match self.try_take_contiguous(n) {
+            Some(run) => Ok(run),
+            None => self.ask(n, true).await,
         }
-        self.ask(n, true).await
     }
 
     async fn ask(self: &Arc<Self>, n: u64, contiguous: bool) -> Result<Run, LedgerError> {
@@ -205,27 +257,11 @@ impl Sequence {
         queue.jobs.push_back(job);
         if let Some(held) = queue.idle.take() {
             drop(queue);
-            let sequence = Arc::clone(self);
-            self.context.runtime.spawn(Box::pin(sequence.work(held)));
-        }
-    }
-
-    async fn work(self: Arc<Self>, mut held: Held) {
-        loop {
-            let jobs = {
-                let mut queue = self.queue.lock().expect("no panic while held");
-                if queue.jobs.is_empty() {
-                    queue.idle = Some(held);
-                    return;
-                }
-                std::mem::take(&mut queue.jobs)
+            let work = Work {
+                sequence: Arc::clone(self),
+                held: Some(held),
             };
-            Worker {
-                sequence: &self,
-                held: &mut held,
-            }
-            .serve(jobs)
-            .await;
+            self.context.runtime.spawn_near(Box::pin(work.run()));
         }
     }
 

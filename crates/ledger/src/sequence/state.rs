@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::spec::{Gap, MAX_GAP_LIMIT, SequenceInfo, SequencePatch, SequenceSpec};
 use crate::error::LedgerError;
 use crate::name::Name;
+use crate::store::embedded::TOMBSTONE_BODY;
 use crate::store::{Outcome, StoreError, StoreErrorKind, Value, Version, Versioned};
 
 /// A sequence's record, as last read or written.
@@ -127,6 +128,9 @@ impl State {
                 .with_hint("was it edited by hand, or written by a newer version?"),
             )
         };
+        if found.value.body == TOMBSTONE_BODY {
+            return Ok(State::of_unknown_definition(found));
+        }
         let body: Body = serde_json::from_str(&found.value.body).map_err(|e| damaged(e.to_string()))?;
         let options = mintage::SequenceOptions {
             start: Some(body.start),
@@ -161,6 +165,34 @@ impl State {
             past: body.past,
             version: Some(found.version),
         })
+    }
+
+    /// Whether a stored record is a tombstone; for counting, without reading it whole.
+    pub(crate) fn is_tombstone(found: &Versioned) -> bool {
+        found.value.body == TOMBSTONE_BODY || found.value.body.contains("\"dropped\":true")
+    }
+
+    /// A record of which a repair saved the mark alone: a tombstone. With the definition gone, the numbers are
+    /// taken to be those of the default one, `1..=mark`.
+    fn of_unknown_definition(found: &Versioned) -> State {
+        let def = SequenceDef::new(mintage::SequenceOptions::default()).expect("the defaults are valid");
+        let mark = i64::try_from(found.value.mark).unwrap_or(i64::MAX);
+        State {
+            def,
+            gap: Gap::Bounded,
+            max_gap: 0,
+            base: Base {
+                value: mark,
+                is_called: true,
+            },
+            base_ordinal: found.value.mark,
+            ordinal: found.value.mark,
+            generation: 1,
+            incarnation: 1,
+            dropped: true,
+            past: (mark > 0).then_some((1, mark)),
+            version: Some(found.version),
+        }
     }
 
     /// The record to store.

@@ -158,6 +158,30 @@ impl Stock {
         }
     }
 
+    /// Takes exactly `n` numbers from the current block if it has that many left; nothing moves otherwise
+    /// (protocol S2). A take that loses a race after its check gives up what it had added: a gap.
+    pub(crate) fn take_exactly(&self, n: u64) -> Taken {
+        let block = self.current.load();
+        let limit = block.limit.load(Ordering::Acquire);
+        let before = block.used.load(Ordering::Acquire);
+        if n > TAKE_MAX || limit.saturating_sub(before) < n {
+            return Taken::Empty;
+        }
+        let at = block.used.fetch_add(n, Ordering::AcqRel);
+        if limit.saturating_sub(at) < n {
+            return Taken::Empty;
+        }
+        let run = Run {
+            first: block.value(at),
+            step: block.step,
+            count: n,
+        };
+        match limit - at - n <= block.low_water.load(Ordering::Relaxed) {
+            true => Taken::RunLow(run),
+            false => Taken::Run(run),
+        }
+    }
+
     /// Puts the next spare range in the place of an exhausted block. Whether there is anything to take now.
     fn advance(&self) -> bool {
         let mut spare = self.spare.lock().expect("no panic while held");
@@ -382,6 +406,25 @@ mod tests {
         assert_eq!(stock.take(1), Taken::Empty);
         assert_eq!(stock.last_issued(), Some(12));
         assert_eq!(stock.close(), []);
+    }
+
+    #[test]
+    fn an_exact_take_moves_nothing_unless_it_fits() {
+        let stock = Stock::empty(None);
+        stock.append(range(0, 5), 0);
+        assert_eq!(taken(&stock, 1).map(|run| run.first), Some(1));
+        for n in [5, 6, u64::MAX] {
+            assert_eq!(stock.take_exactly(n), Taken::Empty);
+        }
+        assert_eq!(
+            stock.take_exactly(4),
+            Taken::RunLow(Run {
+                first: 2,
+                step: 1,
+                count: 4
+            })
+        );
+        assert_eq!(stock.take_exactly(1), Taken::Empty);
     }
 
     #[test]

@@ -105,6 +105,14 @@ impl Held {
     }
 }
 
+impl Held {
+    /// The worker was dropped half-way: what the store holds must be read before the next write, and what was
+    /// out of the stock is lost.
+    pub(crate) fn interrupted(&mut self) {
+        self.stale = true;
+    }
+}
+
 type Answers = Vec<(Run, oneshot::Sender<Result<Run, LedgerError>>)>;
 type Takes = VecDeque<(u64, bool, oneshot::Sender<Result<Run, LedgerError>>)>;
 

@@ -13,6 +13,14 @@ use crate::runtime::{Runtime, fresh_token};
 /// two runs may issue the same numbers.
 ///
 /// Nobody else can write to it, so it answers [`Store::exclusive`] with true.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// use mintage_ledger::{Key, MemoryStore, Store};
+/// let store = MemoryStore::with_cluster_id(1);
+/// assert_eq!(store.get(&Key::new("seq/orders")?).await?, None);
+/// # Ok::<(), mintage_ledger::StoreError>(()) }).unwrap();
+/// ```
 pub struct MemoryStore {
     registers: Mutex<BTreeMap<Key, Versioned>>,
     cluster_id: u128,

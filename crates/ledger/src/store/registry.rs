@@ -49,6 +49,21 @@ pub static STORES: &[StoreKind] = &[
 
 /// Opens the store at `url`, such as `memory:` or `file:./mint-data`.
 ///
+/// ```
+/// # let rt = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+/// # rt.block_on(async {
+/// use mintage_ledger::{StoreSettings, SystemRuntime, open_store};
+/// let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
+/// let store = open_store("memory:", &StoreSettings::default(), runtime.clone()).await.unwrap();
+/// assert_eq!(store.scheme(), "memory");
+/// let error = open_store("mongodb://host", &StoreSettings::default(), runtime).await.unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     r#"no store has the scheme "mongodb": known are memory:, file:./mint-data"#
+/// );
+/// # });
+/// ```
+///
 /// # Errors
 /// [`StoreErrorKind::Invalid`] for a URL that names no store, listing those that exist; otherwise what the
 /// store itself refuses.
@@ -86,6 +101,12 @@ fn open_embedded(rest: &str, settings: &StoreSettings, runtime: Arc<dyn Runtime>
 }
 
 /// The folder that `file:PATH` names: `file:///PATH` is taken too, and `file:` is the default folder.
+///
+/// ```
+/// use mintage_ledger::embedded_folder;
+/// assert_eq!(embedded_folder("///var/lib/mint").to_str(), Some("/var/lib/mint"));
+/// assert_eq!(embedded_folder("").to_str(), Some("./mint-data"));
+/// ```
 pub fn embedded_folder(path: &str) -> &Path {
     let path = path
         .strip_prefix("//")

@@ -120,7 +120,7 @@ settings! {
     "pools.max_ahead" max_ahead: Duration = "5s" in 10 ..= 60_000;
     /// How long a forward step of the clock must stand before it is followed.
     "clock.confirm" clock_confirm: Duration = "60s" in 1000 ..= 3_600_000;
-    /// Serving threads, each with its own listeners; `auto` is one per core.
+    /// Serving threads, each with its own listeners; `auto` is one per core but one, which stays free for the store and the kernel.
     "server.threads" threads: Auto<u64> = "auto" in 1 ..= 256;
     /// How long a stop waits for requests that were read.
     "server.shutdown_timeout" shutdown_timeout: Duration = "10s" in 0 ..= 600_000;

@@ -67,4 +67,4 @@ impl Write for Io {
 }
 
 /// How much is read at a time. Heads of requests are smaller.
-const READ_BYTES: usize = 4096;
+const READ_BYTES: usize = 1024;

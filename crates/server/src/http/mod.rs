@@ -35,6 +35,7 @@ use crate::config::Config;
 use crate::error::{Code, ServiceError};
 use crate::metrics::Face;
 use crate::service::Worker;
+use crate::turn::after_the_others;
 use crate::watch::{Deadlines, Verdict, Waiting, Watched};
 use answer::Response;
 use io::Io;
@@ -58,7 +59,7 @@ pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, worker: Rc<Worker
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder
         .half_close(true)
-        .pipeline_flush(true)
+        // (`pipeline_flush` would save writes, but loses answers that stand before a malformed request.)
         // Deadlines are the watch's: hyper's would set a timer for every request.
         .header_read_timeout(None)
         .max_headers(config.http_max_headers as usize)
@@ -68,6 +69,7 @@ pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, worker: Rc<Worker
         async move {
             watch.wait_for(Waiting::Nothing);
             let response = handle(&worker, request, local).await;
+            after_the_others().await;
             watch.wait_for(Waiting::Request);
             Ok::<_, Infallible>(response)
         }

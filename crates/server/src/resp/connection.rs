@@ -9,7 +9,7 @@ use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::Poll;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -21,6 +21,7 @@ use crate::config::Config;
 use crate::error::Code;
 use crate::metrics::Face;
 use crate::service::Worker;
+use crate::turn::after_the_others;
 use crate::watch::{Deadlines, Verdict, Waiting, Watched};
 
 /// Why a connection ended.
@@ -120,7 +121,7 @@ impl Connection {
             };
             // All connections that are ready read first, then all write: a client with many connections is
             // woken once, not once for each.
-            yield_once().await;
+            after_the_others().await;
             if let Err(end) = self.flush().await {
                 return end;
             }
@@ -287,20 +288,6 @@ enum Next {
 fn run_length(bytes: &[u8], len: usize) -> u64 {
     let (first, rest) = bytes.split_at(len);
     1 + rest.chunks_exact(len).take_while(|next| *next == first).count() as u64
-}
-
-/// Lets every other task that is ready run first.
-async fn yield_once() {
-    let mut yielded = false;
-    poll_fn(|cx: &mut Context<'_>| {
-        if std::mem::replace(&mut yielded, true) {
-            return Poll::Ready(());
-        }
-        // To the end of this thread's queue, without a detour through the I/O driver.
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }
 
 /// How much of what a client still sends is read before its connection is closed.

@@ -3,13 +3,14 @@
 //! | file | what |
 //! | --- | --- |
 //! | `frame` | requests, read in place |
-//! | `reply` | answers |
+//! | `reply`, `digits` | answers |
 //! | `connection` | the loop: read, execute all, write once |
 //! | `commands` | the table of commands and what they do |
 //! | `glob` | patterns of KEYS, SCAN and CONFIG GET |
 
 mod commands;
 pub(crate) mod connection;
+mod digits;
 pub mod frame;
 pub mod glob;
 pub(crate) mod reply;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::error::{Code, ServiceError};
 use crate::metrics::ThreadCounters;
+use crate::resp::digits;
 
 /// Writes answers behind each other; one buffer per round of requests, sent with one write.
 #[derive(Debug)]
@@ -59,9 +60,7 @@ impl Reply {
     /// One `:n` after the other.
     #[inline]
     pub(crate) fn integers(&mut self, run: mintage::Run) {
-        for n in run.iter() {
-            self.integer(n);
-        }
+        digits::write(&mut self.out, run);
     }
 
     /// `+text`.

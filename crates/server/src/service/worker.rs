@@ -133,6 +133,15 @@ impl Worker {
         Some(run)
     }
 
+    /// Takes one run of exactly `n` numbers of a sequence that this thread knows, if memory has it. No lock, no
+    /// allocation, no wait.
+    #[inline]
+    pub fn try_take_contiguous(&self, name: &[u8], n: u64) -> Option<Run> {
+        let run = self.names.borrow_mut().find(name)?.try_take_contiguous(n)?;
+        self.counters.ids(IdKind::Sequence, run.count);
+        Some(run)
+    }
+
     /// Takes exactly `n` numbers, handing them to `each` run by run; makes the sequence if needed.
     ///
     /// # Errors

@@ -83,7 +83,7 @@ pub(super) enum Content {
 pub(super) struct Folder {
     path: PathBuf,
     /// Held open: closing it lets go of the lock.
-    _lock: File,
+    lock: File,
     heartbeat: Option<File>,
 }
 
@@ -122,7 +122,7 @@ impl Folder {
             .and_then(|()| writeln!(lock, "{}", std::process::id()));
         Ok(Some(Folder {
             path: path.to_path_buf(),
-            _lock: lock,
+            lock,
             heartbeat: None,
         }))
     }
@@ -170,20 +170,17 @@ impl Folder {
         }
     }
 
-    /// Marks the first start as begun.
+    /// Marks the first start as begun. Not synced: were the mark lost and later names kept, the next start
+    /// would refuse a folder in which nothing was acknowledged, and file systems keep that order anyway.
     pub(super) fn begin_creation(&self) -> Result<(), StoreError> {
-        let made = File::create(self.file(CREATING))
-            .and_then(|file| file.sync_all())
-            .and_then(|()| self.sync());
-        made.map_err(|e| self.fail("cannot create files", &e))
+        File::create(self.file(CREATING))
+            .map(drop)
+            .map_err(|e| self.fail("cannot create files", &e))
     }
 
-    /// Marks the first start as finished; only then may anything be acknowledged.
+    /// Marks the first start as finished; only after this sync of all names may anything be acknowledged.
     pub(super) fn end_creation(&self) -> Result<(), StoreError> {
-        let done = self
-            .sync()
-            .and_then(|()| fs::remove_file(self.file(CREATING)))
-            .and_then(|()| self.sync());
+        let done = fs::remove_file(self.file(CREATING)).and_then(|()| self.sync());
         done.map_err(|e| self.fail("cannot finish its creation", &e))
     }
 
@@ -233,8 +230,9 @@ impl Folder {
             .map_err(|e| errors::damaged(&self.path, format!("folder.json is damaged: {e}")))
     }
 
-    /// Replaces `folder.json` as a whole and makes it durable.
-    pub(super) fn write_identity(&self, identity: &Identity) -> Result<(), StoreError> {
+    /// Replaces `folder.json` as a whole. Its content is synced; its name too if `now`. A start does not need
+    /// that: what a power cut brings back is the last stop, and what it takes is what a start would mend.
+    pub(super) fn write_identity(&self, identity: &Identity, now: bool) -> Result<(), StoreError> {
         let text =
             serde_json::to_string_pretty(identity).expect("plain strings and numbers always serialise");
         let write = || -> io::Result<()> {
@@ -244,7 +242,7 @@ impl Folder {
             file.write_all(b"\n")?;
             file.sync_all()?;
             fs::rename(&beside, self.file(IDENTITY))?;
-            self.sync()
+            if now { self.sync() } else { Ok(()) }
         };
         write().map_err(|e| self.fail("cannot write folder.json", &e))
     }
@@ -311,10 +309,14 @@ impl Folder {
         digits.parse().ok().map(Timestamp::from_unix_millis)
     }
 
-    /// Whether the path still leads to the file that `open` was opened as.
+    /// Whether the path still leads to the database that `open` was opened as, and to our lock: without
+    /// either another process could start here.
     pub(super) fn still_there(&self, open: &fs::Metadata) -> bool {
-        let same = |found: fs::Metadata| (found.dev(), found.ino()) == (open.dev(), open.ino());
-        fs::metadata(self.file(DATABASE)).is_ok_and(same)
+        let leads_to = |name: &str, open: &fs::Metadata| {
+            let same = |found: fs::Metadata| (found.dev(), found.ino()) == (open.dev(), open.ino());
+            fs::metadata(self.file(name)).is_ok_and(same)
+        };
+        leads_to(DATABASE, open) && self.lock.metadata().is_ok_and(|lock| leads_to(LOCK, &lock))
     }
 
     /// Refuses file systems whose locks and syncs reach no further than this host.

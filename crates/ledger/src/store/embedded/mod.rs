@@ -9,6 +9,8 @@
 //! **Not guarded against:** a snapshot of the whole disk that is restored (the heartbeat makes a start warn),
 //! and a folder that runs on elsewhere after it was adopted here.
 
+mod batch;
+mod commit;
 mod database;
 mod engine;
 mod errors;
@@ -47,6 +49,25 @@ pub use tools::{CheckReport, ToolReport, adopt, check, restore};
 pub const DEFAULT_FOLDER: &str = "./mint-data";
 
 /// The embedded store. Thread-safe; exclusive: its folder is locked while it is open.
+///
+/// ```
+/// # let rt = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let folder = dir.path().join("mint-data");
+/// # rt.block_on(async {
+/// use mintage_ledger::{Cas, EmbeddedStore, Key, Marks, Store, StoreSettings, SystemRuntime, Value, Version};
+///
+/// let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
+/// let store = EmbeddedStore::open(&folder, &StoreSettings::default(), runtime.clone()).await?;
+/// let key = Key::new("seq/orders")?;
+/// let new = Value { mark: 1000, token: 1, body: "{}".into() };
+/// assert_eq!(store.compare_and_set(&key, None, new, Marks::NeverLower).await?, Cas::Done(Version(1)));
+/// store.close().await?;
+///
+/// let store = EmbeddedStore::open(&folder, &StoreSettings::default(), runtime).await?;
+/// assert_eq!(store.get(&key).await?.map(|found| found.value.mark), Some(1000));
+/// # Ok::<(), mintage_ledger::StoreError>(()) }).unwrap();
+/// ```
 pub struct EmbeddedStore {
     queue: mpsc::Sender<Message>,
     shared: Arc<Shared>,

@@ -67,7 +67,7 @@ fn create(
         .map_err(|e| errors::system(folder.path(), "cannot write the witness", &e))?;
     let wall = runtime.wall();
     let identity = folder.identity_now(meta.cluster, wall)?;
-    folder.write_identity(&identity)?;
+    folder.write_identity(&identity, false)?;
     folder
         .beat(wall)
         .map_err(|e| errors::system(folder.path(), "cannot write its heartbeat", &e))?;
@@ -137,7 +137,7 @@ fn load(
         history,
         ..folder.identity_now(meta.cluster, report.last_wall.map_or(wall, |last| wall.max(last)))?
     };
-    folder.write_identity(&identity)?;
+    folder.write_identity(&identity, false)?;
     folder
         .beat(wall)
         .map_err(|e| errors::system(folder.path(), "cannot write its heartbeat", &e))?;

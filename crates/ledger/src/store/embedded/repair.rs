@@ -380,5 +380,5 @@ fn write_identity(
     identity
         .history
         .push(format!("repaired at {} ms after 1970", wall.unix_millis()));
-    folder.write_identity(&identity)
+    folder.write_identity(&identity, true)
 }

@@ -647,22 +647,33 @@ async fn random_work_agrees_with_a_model_through_crashes() {
 }
 
 #[tokio::test]
-async fn a_database_that_moves_away_stops_the_store() {
-    let dir = quick_dir();
-    let store = open(dir.path()).await;
-    put(&store, "k", 0, 1).await.unwrap();
-    tick_now(&store).await;
-    assert!(store.stopped().is_none());
-    fs::rename(dir.path().join("mint.db"), dir.path().join("elsewhere")).unwrap();
-    fs::copy(dir.path().join("elsewhere"), dir.path().join("mint.db")).unwrap();
-    tick_now(&store).await;
-    let error = put(&store, "k", 1, 2).await.unwrap_err();
-    check_error(
-        &error,
-        StoreErrorKind::Stopped,
-        Outcome::NotDone,
-        &["moved, removed or replaced"],
-    );
+async fn a_folder_that_changes_under_the_process_stops_the_store() {
+    type Change = fn(&Path);
+    let changes: [Change; 3] = [
+        |p| {
+            fs::rename(p.join("mint.db"), p.join("elsewhere")).unwrap();
+            fs::copy(p.join("elsewhere"), p.join("mint.db")).unwrap();
+        },
+        |p| fs::remove_file(p.join("LOCK")).unwrap(),
+        |p| fs::remove_dir_all(p).unwrap(),
+    ];
+    for change in changes {
+        let dir = quick_dir();
+        let path = dir.path().join("data");
+        let store = open(&path).await;
+        put(&store, "k", 0, 1).await.unwrap();
+        tick_now(&store).await;
+        assert!(store.stopped().is_none());
+        change(&path);
+        tick_now(&store).await;
+        let error = put(&store, "k", 1, 2).await.unwrap_err();
+        check_error(
+            &error,
+            StoreErrorKind::Stopped,
+            Outcome::NotDone,
+            &["moved, removed or replaced"],
+        );
+    }
 }
 
 #[tokio::test]
@@ -919,4 +930,129 @@ async fn full_disk(mount: &Path) -> Result<(), String> {
         .await
         .map_err(|e| format!("after space came back: {e}"))?;
     store.close().await.map_err(|e| e.to_string())
+}
+
+/// All columns of one row (or of meta), to be put back later: a page write that the disk lost.
+fn keep_rows(path: &Path, table: &str, filter: &str) -> String {
+    let database = rusqlite::Connection::open(path.join("mint.db")).unwrap();
+    let columns = match table {
+        "meta" => {
+            "id || ',' || schema || ',' || quote(cluster_id) || ',' || commit_no || ',' || witness_generation"
+        }
+        _ => {
+            "quote(key) || ',' || mark || ',' || version || ',' || quote(token) || ',' || quote(body) || ',' || commit_no"
+        }
+    };
+    let select = format!(
+        "SELECT 'INSERT OR REPLACE INTO {table} VALUES (' || {columns} || ',' || checksum || ');' FROM {table} {filter}"
+    );
+    database.query_row(&select, [], |row| row.get(0)).unwrap()
+}
+
+fn put_rows(path: &Path, statement: &str) {
+    rusqlite::Connection::open(path.join("mint.db"))
+        .unwrap()
+        .execute_batch(statement)
+        .unwrap();
+}
+
+/// A lost page write leaves an old row whose checksum is right: only the witness knows better.
+#[tokio::test]
+async fn an_old_row_with_a_right_checksum_is_refused() {
+    let dir = quick_dir();
+    let store = open(dir.path()).await;
+    put(&store, "k", 0, 10).await.unwrap();
+    put(&store, "other", 0, 1).await.unwrap();
+    let (row, meta) = (
+        keep_rows(dir.path(), "registers", "WHERE key = 'k'"),
+        keep_rows(dir.path(), "meta", ""),
+    );
+    claim(&store, "k", 1, 5).await.unwrap();
+    let witness_with_claim = copy(dir.path(), &dir.path().join("claimed")).join("witness");
+    // The claim is applied by this commit, which the witness copied above has not seen.
+    put(&store, "other", 1, 2).await.unwrap();
+    let newest = copy(dir.path(), &dir.path().join("newest"));
+    drop(store);
+
+    let stale_row = copy(&newest, &dir.path().join("stale-row"));
+    put_rows(&stale_row, &row);
+    let says = [
+        "register \"k\"",
+        "behind its witness: version 1 mark 10 in the database, version 2 mark 15",
+    ];
+    check_error(
+        &open_with(&stale_row, tuning()).await.unwrap_err(),
+        StoreErrorKind::Corrupt,
+        Outcome::NotDone,
+        &says,
+    );
+
+    let stale_meta = copy(&newest, &dir.path().join("stale-meta"));
+    put_rows(&stale_meta, &meta);
+    let error = open_with(&stale_meta, tuning()).await.unwrap_err();
+    check_error(
+        &error,
+        StoreErrorKind::Corrupt,
+        Outcome::NotDone,
+        &["the database is behind its witness: it is at commit"],
+    );
+
+    let unapplied = copy(&newest, &dir.path().join("unapplied"));
+    put_rows(&unapplied, &row);
+    fs::copy(&witness_with_claim, unapplied.join("witness")).unwrap();
+    let error = open_with(&unapplied, tuning()).await.unwrap_err();
+    check_error(&error, StoreErrorKind::Corrupt, Outcome::NotDone, &says);
+
+    // The same witness with the row that the last commit wrote is an ordinary crash.
+    let crashed = copy(&newest, &dir.path().join("crashed"));
+    fs::copy(&witness_with_claim, crashed.join("witness")).unwrap();
+    let store = open(&crashed).await;
+    assert_eq!(
+        (store.report().unwitnessed, everything(&store).await["k"]),
+        (2, (2, 15))
+    );
+}
+
+/// What a torn append left behind must not come to life when its slots are used again.
+#[tokio::test]
+async fn the_rest_of_a_torn_append_stays_dead() {
+    let dir = quick_dir();
+    let store = open(dir.path()).await;
+    put(&store, "a", 0, 10).await.unwrap();
+    put(&store, "b", 0, 10).await.unwrap();
+    store.close().await.unwrap();
+    let path = dir.path().join("witness");
+    let file = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
+    let testimony = recover::read_witness(&file).unwrap();
+    let (header, next, commit) = (testimony.scan.header, testimony.scan.next, testimony.commit);
+    let torn = |name: &str| {
+        let stamp = database::Stamp {
+            mark: 500,
+            version: 2,
+            token: 1,
+            commit,
+        };
+        witness::Record {
+            kind: witness::Kind::Claim,
+            ..engine::row_record(key_hash(&key(name)), &stamp)
+        }
+    };
+    witness::Witness::resume(Box::new(file), header, next)
+        .append(&mut [torn("a"), torn("b")])
+        .unwrap();
+    // The power went before the first of both reached the disk.
+    let mut bytes = fs::read(&path).unwrap();
+    let half = bytes.len() / 2;
+    for start in [0, half] {
+        let at = start + 4096 + next as usize * 64;
+        bytes[at..at + 64].fill(0);
+    }
+    fs::write(&path, bytes).unwrap();
+    let store = open(dir.path()).await;
+    claim(&store, "a", 1, 1).await.unwrap();
+    let crashed = open(&copy(dir.path(), &dir.path().join("crashed"))).await;
+    assert_eq!(
+        everything(&crashed).await,
+        BTreeMap::from([("a".into(), (2, 11)), ("b".into(), (1, 10))])
+    );
 }

@@ -47,6 +47,10 @@ pub(super) fn incrby(call: &mut Call<'_>) -> Flow {
     if n == 1 {
         return incr(call);
     }
+    if let Some(run) = call.worker.try_take_contiguous(call.args.at(1), n) {
+        call.reply.integer(run.last());
+        return Flow::Done;
+    }
     let name = call.owned(1);
     call.later(move |worker, mut reply| async move {
         match worker.take_contiguous(&name, n).await {

@@ -1,0 +1,96 @@
+//! No id and no random byte is seen on both sides of a fork.
+//!
+//! One test in a process of its own: forking a process whose other threads hold locks is asking for trouble.
+#![cfg(target_os = "linux")]
+#![allow(unsafe_code, clippy::unwrap_used)] // a failed call is a failed test
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::FromRawFd;
+use std::sync::Arc;
+
+use mintage::*;
+
+/// How many forks; 100,000 take minutes: `MINT_TEST_FORKS=100000 cargo test -p mintage --test fork`.
+fn forks() -> u32 {
+    std::env::var("MINT_TEST_FORKS")
+        .ok()
+        .map_or(500, |text| text.parse().unwrap())
+}
+
+/// The bytes that `child` writes in a forked child.
+fn in_child(child: impl FnOnce(&mut File)) -> Vec<u8> {
+    let mut ends = [0; 2];
+    // SAFETY: plain C calls on descriptors made here, each owned by one File; the child leaves by _exit.
+    unsafe {
+        assert_eq!(libc::pipe(ends.as_mut_ptr()), 0);
+        match libc::fork() {
+            0 => {
+                child(&mut File::from_raw_fd(ends[1]));
+                libc::_exit(0);
+            }
+            pid => {
+                assert!(pid > 0, "fork failed");
+                libc::close(ends[1]);
+                let mut answer = Vec::new();
+                File::from_raw_fd(ends[0]).read_to_end(&mut answer).unwrap();
+                libc::waitpid(pid, std::ptr::null_mut(), 0);
+                answer
+            }
+        }
+    }
+}
+
+/// Ids of every kind that a process can make without being told anything: 16 bytes each.
+fn some_of_each() -> Vec<u8> {
+    let mut batch = [Uuid::nil(); 70];
+    let mut ids = vec![uuid4(), uuid7(), uuid6().unwrap(), uuid1().unwrap()];
+    uuid4_many(&mut batch[..3]);
+    ids.extend_from_slice(&batch[..3]);
+    uuid4_many(&mut batch);
+    ids.extend_from_slice(&batch);
+    uuid7_many(&mut batch);
+    ids.extend_from_slice(&batch);
+    let mut bytes: Vec<u8> = ids.iter().flat_map(|id| id.into_bytes()).collect();
+    let mut random = [0; 32];
+    fill_random(&mut random);
+    bytes.extend_from_slice(&random);
+    bytes
+}
+
+#[test]
+fn nothing_repeats_across_forks() {
+    let layout = Arc::new(preset("twitter").unwrap().layout());
+    let snowflakes = Snowflake::unguarded(layout, 1).unwrap();
+    snowflakes.mint_now().unwrap();
+    let mut seen: HashSet<[u8; 16]> = HashSet::new();
+    let mut keep = |bytes: &[u8]| {
+        for id in bytes.as_chunks::<16>().0 {
+            assert!(seen.insert(*id), "{id:02x?} was made twice");
+        }
+        // Compared with the last hundreds of processes: enough to find a shared buffer or generator.
+        // (A large set also makes every fork slow: its pages are copied.)
+        if seen.len() > 50_000 {
+            seen.clear();
+        }
+    };
+    keep(&some_of_each());
+    for _ in 0..forks() {
+        let child = in_child(|out| {
+            let mut answer = some_of_each();
+            // A generator from before the fork must refuse: its parent goes on with the same ids.
+            let refused = snowflakes.mint_now() == Err(MintError::Forked);
+            answer.push(u8::from(refused));
+            out.write_all(&answer).unwrap();
+        });
+        let (refused, ids) = child.split_last().expect("the child answered");
+        assert_eq!(
+            *refused, 1,
+            "a generator from before the fork minted in the child"
+        );
+        keep(ids);
+        keep(&some_of_each());
+    }
+    assert!(snowflakes.mint_now().is_ok(), "the parent's generator goes on");
+}

@@ -1,0 +1,278 @@
+//! A whole server in this process, over the memory store, on ports of its own.
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use mintage_server::auth::{Right, Token, TokenDigest};
+use mintage_server::config::{Config, Listen, StoreUrl};
+use mintage_server::{RunError, Serving, Stop, listen, open_ledger, run};
+use tokio::sync::watch;
+
+/// A running server; stops at once when dropped.
+pub struct Server {
+    pub serving: Serving,
+    stop: watch::Sender<Stop>,
+    thread: Option<JoinHandle<Result<(), RunError>>>,
+}
+
+impl Server {
+    /// With the default configuration.
+    pub fn start() -> Server {
+        Server::with(|_| {})
+    }
+
+    /// With a changed configuration.
+    pub fn with(change: impl FnOnce(&mut Config)) -> Server {
+        let any_port = Listen(Some("127.0.0.1:0".parse().unwrap()));
+        let mut config = Config {
+            http_listen: any_port,
+            resp_listen: any_port,
+            store_url: StoreUrl("memory:".into()),
+            ..Config::default()
+        };
+        change(&mut config);
+        config.validate().expect("a valid configuration");
+        let sockets = listen::bind(&config, 2).unwrap();
+        let (stop, stopped) = watch::channel(Stop::Not);
+        let (tell, told) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
+            runtime.block_on(async {
+                let ledger = open_ledger(&config).await?;
+                run(Arc::new(config), ledger, sockets, stopped, |serving| {
+                    tell.send(serving.clone()).unwrap()
+                })
+                .await
+            })
+        });
+        let serving = told.recv().expect("the server starts");
+        Server {
+            serving,
+            stop,
+            thread: Some(thread),
+        }
+    }
+
+    /// Says how to stop.
+    pub fn stop(&self, how: Stop) {
+        self.stop.send(how).unwrap();
+    }
+
+    /// Waits until it has ended.
+    pub fn end(mut self) -> Result<(), RunError> {
+        self.thread.take().unwrap().join().expect("no panic")
+    }
+
+    /// A connection to the Redis protocol.
+    pub fn resp(&self) -> Client {
+        Client::connect(self.serving.resp.unwrap())
+    }
+
+    /// A connection to HTTP.
+    pub fn http(&self) -> Client {
+        Client::connect(self.serving.http.unwrap())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            let _ = self.stop.send(Stop::Now);
+            let ended = thread.join();
+            if !std::thread::panicking() {
+                let _ = ended.expect("no panic");
+            }
+        }
+    }
+}
+
+/// A token that may do this.
+pub fn token(name: &str, secret: &str, may: &[Right]) -> Token {
+    Token {
+        name: name.into(),
+        digest: TokenDigest::of(secret.as_bytes()),
+        may: may.to_vec(),
+    }
+}
+
+/// One connection, byte by byte.
+pub struct Client {
+    stream: TcpStream,
+}
+
+impl Client {
+    pub fn connect(address: SocketAddr) -> Client {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        // A server that hangs fails the test instead of hanging it.
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_write_timeout(Some(Duration::from_secs(20))).unwrap();
+        Client { stream }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.stream.local_addr().unwrap()
+    }
+
+    pub fn send(&mut self, bytes: impl AsRef<[u8]>) -> &mut Self {
+        self.stream.write_all(bytes.as_ref()).unwrap();
+        self
+    }
+
+    /// As [`Client::send`], where the server may have closed already.
+    pub fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+        self.stream.write_all(bytes.as_ref()).is_ok()
+    }
+
+    pub fn finish_sending(&mut self) -> &mut Self {
+        self.stream.shutdown(Shutdown::Write).unwrap();
+        self
+    }
+
+    /// Reads so many bytes.
+    pub fn read(&mut self, len: usize) -> Vec<u8> {
+        let mut bytes = vec![0; len];
+        let mut got = 0;
+        while got < len {
+            match self.stream.read(&mut bytes[got..]) {
+                Ok(0) => break,
+                Ok(read) => got += read,
+                Err(error) => panic!("{error} after {:?}", String::from_utf8_lossy(&bytes[..got])),
+            }
+        }
+        bytes.truncate(got);
+        bytes
+    }
+
+    /// Reads until the server closes; a reset counts as closed.
+    pub fn read_to_end(&mut self) -> String {
+        let mut bytes = Vec::new();
+        let mut chunk = [0; 65_536];
+        loop {
+            match self.stream.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(read) => bytes.extend_from_slice(&chunk[..read]),
+                Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => break,
+                Err(error) => panic!("{error} after {:?}", String::from_utf8_lossy(&bytes)),
+            }
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Whether the server closes within this time. What it sends meanwhile is passed over.
+    pub fn is_closed_after(&mut self, time: Duration) -> bool {
+        self.stream.set_read_timeout(Some(time)).unwrap();
+        let closed = match self.stream.read(&mut [0; 4096]) {
+            Ok(read) => read == 0,
+            Err(error) => error.kind() != std::io::ErrorKind::WouldBlock,
+        };
+        self.stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
+        closed
+    }
+
+    /// Reads exactly this.
+    #[track_caller]
+    pub fn expect(&mut self, wire: &str) -> &mut Self {
+        let got = self.read(wire.len());
+        assert_eq!(String::from_utf8_lossy(&got), wire);
+        self
+    }
+
+    /// Reads exactly this, and then the end.
+    #[track_caller]
+    pub fn expect_end(&mut self, wire: &str) {
+        assert_eq!(self.read_to_end(), wire);
+    }
+
+    /// Reads one line, without its end.
+    pub fn line(&mut self) -> String {
+        let mut line = Vec::new();
+        while !line.ends_with(b"\n") {
+            let byte = self.read(1);
+            assert!(
+                !byte.is_empty(),
+                "closed after {:?}",
+                String::from_utf8_lossy(&line)
+            );
+            line.extend(byte);
+        }
+        String::from_utf8_lossy(&line).trim_end().to_string()
+    }
+
+    /// Reads one HTTP answer.
+    pub fn answer(&mut self) -> Answer {
+        let status = self.line();
+        let mut headers = Vec::new();
+        loop {
+            let line = self.line();
+            if line.is_empty() {
+                break;
+            }
+            let (name, value) = line.split_once(": ").expect("a header");
+            headers.push((name.to_ascii_lowercase(), value.to_string()));
+        }
+        let mut answer = Answer {
+            status: status.split(' ').nth(1).unwrap().parse().unwrap(),
+            headers,
+            body: vec![],
+        };
+        let length = answer
+            .header("content-length")
+            .map_or(0, |text| text.parse().unwrap());
+        answer.body = self.read(length);
+        answer
+    }
+
+    /// Sends a request without a body and reads its answer.
+    pub fn ask(&mut self, method: &str, target: &str) -> Answer {
+        self.ask_with(method, target, &[], "")
+    }
+
+    /// Sends a request and reads its answer.
+    pub fn ask_with(&mut self, method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let mut request = format!("{method} {target} HTTP/1.1\r\nhost: localhost\r\n");
+        for (name, value) in headers {
+            request.push_str(&format!("{name}: {value}\r\n"));
+        }
+        if !body.is_empty() {
+            request.push_str(&format!("content-length: {}\r\n", body.len()));
+        }
+        self.send(format!("{request}\r\n{body}"));
+        self.answer()
+    }
+}
+
+/// One HTTP answer.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers
+            .iter()
+            .find(|(n, _)| n == name)
+            .map(|(_, value)| value.as_str())
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|e| panic!("{e}: {}", self.text()))
+    }
+}

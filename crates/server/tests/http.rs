@@ -1,0 +1,704 @@
+//! HTTP, as curl and other clients speak it.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::time::Duration;
+
+use common::{Answer, Server, token};
+use mintage_server::Stop;
+use mintage_server::auth::Right;
+use mintage_server::config::{Bytes, Off};
+use serde_json::json;
+
+/// Asks each and compares status and JSON; `null` in an expected object stands for "absent".
+#[track_caller]
+fn check(server: &Server, exchanges: &[(&str, &str, &str, u16, serde_json::Value)]) {
+    let mut client = server.http();
+    for (method, target, body, status, expected) in exchanges {
+        let answer = client.ask_with(method, target, &[], body);
+        assert_eq!(answer.status, *status, "{method} {target}: {}", answer.text());
+        if expected.is_null() {
+            assert_eq!(answer.text(), "", "{method} {target}");
+            continue;
+        }
+        let got = answer.json();
+        for (field, value) in expected.as_object().unwrap() {
+            assert_eq!(got[field], *value, "{method} {target}: {field} of {got}");
+        }
+    }
+}
+
+#[track_caller]
+fn check_problem(answer: &Answer, status: u16, code: &str) {
+    assert_eq!(
+        (answer.status, answer.json()["code"].as_str()),
+        (status, Some(code)),
+        "{}",
+        answer.text()
+    );
+    assert_eq!(answer.header("content-type"), Some("application/problem+json"));
+    assert_eq!(answer.json()["status"], status);
+    for field in ["type", "title", "detail"] {
+        assert!(answer.json()[field].is_string(), "{}", answer.text());
+    }
+}
+
+#[test]
+fn numbers_are_taken_one_or_many_at_a_time() {
+    let server = Server::start();
+    check(
+        &server,
+        &[
+            (
+                "POST",
+                "/v1/sequences/orders/next",
+                "",
+                200,
+                json!({"ids": ["1"]}),
+            ),
+            (
+                "POST",
+                "/v1/sequences/orders/next?count=3",
+                "",
+                200,
+                json!({"ids": ["2", "3", "4"]}),
+            ),
+            (
+                "POST",
+                "/v1/sequences/orders/next?count=3&as=ids",
+                "",
+                200,
+                json!({"ids": ["5", "6", "7"]}),
+            ),
+            (
+                "POST",
+                "/v1/sequences/orders/next?count=100&as=range",
+                "",
+                200,
+                json!({"first": "8", "last": "107", "increment": "1"}),
+            ),
+            ("POST", "/v1/sequences/a%3Ab/next", "", 200, json!({"ids": ["1"]})),
+            (
+                "POST",
+                "/v1/sequences/orders/next?as=range",
+                "{}",
+                200,
+                json!({"first": "108", "last": "108"}),
+            ),
+        ],
+    );
+}
+
+#[test]
+fn allocations_are_never_cached_and_never_sniffed() {
+    let server = Server::start();
+    let mut client = server.http();
+    for target in ["/v1/sequences/s/next", "/v1/ids/uuid", "/v1/snowflakes/default"] {
+        let answer = client.ask("POST", target);
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        let refused = client.ask("GET", target);
+        check_problem(&refused, 405, "method_not_allowed");
+        assert_eq!(refused.header("allow"), Some("POST"));
+        assert_eq!(refused.header("cache-control"), Some("no-store"));
+        assert!(refused.json()["hint"].as_str().unwrap().contains("POST"));
+    }
+}
+
+#[test]
+fn ids_come_in_the_form_that_is_accepted() {
+    let server = Server::start();
+    let mut client = server.http();
+    let mut ask = |target: &str, accept: &str| client.ask_with("POST", target, &[("accept", accept)], "");
+    let text = ask("/v1/sequences/s/next?count=3", "text/plain");
+    assert_eq!(
+        (text.text().as_str(), text.header("content-type")),
+        ("1\n2\n3\n", Some("text/plain; charset=utf-8"))
+    );
+    let packed = ask("/v1/sequences/s/next?count=2", "application/octet-stream");
+    assert_eq!(packed.body, [4u64.to_be_bytes(), 5u64.to_be_bytes()].concat());
+    assert_eq!(
+        ask("/v1/ids/uuid4?count=5", "application/octet-stream")
+            .body
+            .len(),
+        80
+    );
+    assert_eq!(
+        ask("/v1/ids/snowflake?count=5", "application/octet-stream")
+            .body
+            .len(),
+        40
+    );
+    assert_eq!(
+        ask("/v1/snowflakes/default?count=5", "text/plain")
+            .text()
+            .lines()
+            .count(),
+        5
+    );
+    check_problem(&ask("/v1/sequences/s/next", "image/png"), 406, "not_acceptable");
+    check_problem(
+        &ask("/v1/sequences/s/next?as=range", "text/plain"),
+        406,
+        "not_acceptable",
+    );
+    // A refused request takes nothing.
+    assert_eq!(ask("/v1/sequences/s/next", "text/plain").text(), "6\n");
+}
+
+#[test]
+fn ids_of_every_format_are_distinct_and_ordered() {
+    let server = Server::start();
+    let mut client = server.http();
+    for (target, ordered) in [
+        ("/v1/ids/uuid", true),
+        ("/v1/ids/uuid7", true),
+        ("/v1/ids/uuid4", false),
+        ("/v1/ids/snowflake", true),
+        ("/v1/snowflakes/default", true),
+    ] {
+        let answer = client.ask("POST", &format!("{target}?count=1000")).json();
+        let ids: Vec<&str> = answer["ids"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|id| id.as_str().unwrap())
+            .collect();
+        let distinct: std::collections::HashSet<_> = ids.iter().collect();
+        assert_eq!((ids.len(), distinct.len()), (1000, 1000), "{target}");
+        assert!(!ordered || ids.is_sorted(), "{target}");
+    }
+    check_problem(&client.ask("POST", "/v1/ids/uuid9"), 404, "unknown_format");
+    check_problem(&client.ask("POST", "/v1/snowflakes/none"), 404, "not_found");
+}
+
+#[test]
+fn counts_out_of_range_are_refused_and_take_nothing() {
+    let server = Server::start();
+    let mut client = server.http();
+    for target in ["/v1/sequences/s/next", "/v1/ids/uuid", "/v1/ids/snowflake"] {
+        for count in [
+            "0",
+            "10001",
+            "9223372036854775808",
+            "18446744073709551616",
+            "-1",
+            "x",
+            "",
+            "1.0",
+            "+ 1",
+        ] {
+            let answer = client.ask("POST", &format!("{target}?count={}", count.replace(' ', "%20")));
+            check_problem(&answer, 400, "invalid_count");
+            assert!(answer.json()["detail"].as_str().unwrap().contains("1 to 10000"));
+        }
+    }
+    assert_eq!(
+        client.ask("POST", "/v1/sequences/s/next").json(),
+        json!({"ids": ["1"]})
+    );
+    assert_eq!(
+        client.ask("POST", "/v1/sequences/s/next?count=10000").json()["ids"]
+            .as_array()
+            .unwrap()
+            .len(),
+        10_000
+    );
+}
+
+#[test]
+fn requests_that_make_no_sense_are_problems_with_stable_codes() {
+    let server = Server::start();
+    let mut client = server.http();
+    for (method, target, body, status, code) in [
+        ("POST", "/v1/sequences/a%20b/next", "", 400, "invalid_name"),
+        ("POST", "/v1/sequences/-a/next", "", 400, "invalid_name"),
+        ("POST", "/v1/sequences//next", "", 400, "invalid_name"),
+        ("POST", "/v1/sequences/a%0d%0ab/next", "", 400, "invalid_name"),
+        ("POST", "/v1/sequences/%ff/next", "", 400, "invalid_name"),
+        ("POST", "/v1/sequences/%f/next", "", 404, "unknown_route"),
+        (
+            "POST",
+            "/v1/sequences/a/next?cuont=5",
+            "",
+            400,
+            "invalid_argument",
+        ),
+        (
+            "POST",
+            "/v1/sequences/a/next?count=5&count=6",
+            "",
+            400,
+            "invalid_argument",
+        ),
+        (
+            "POST",
+            "/v1/sequences/a/next?as=list",
+            "",
+            400,
+            "invalid_argument",
+        ),
+        ("GET", "/", "", 404, "unknown_route"),
+        ("GET", "/v2/sequences", "", 404, "unknown_route"),
+        ("POST", "/v1/sequences/a/nxt", "", 404, "unknown_route"),
+        ("BREW", "/v1/sequences/a", "", 405, "method_not_allowed"),
+        ("POST", "/v1/sequences", "", 405, "method_not_allowed"),
+        ("POST", "/livez", "", 405, "method_not_allowed"),
+        ("GET", "/v1/sequences/nothing", "", 404, "not_found"),
+        ("DELETE", "/v1/sequences/nothing", "", 404, "not_found"),
+        ("PATCH", "/v1/sequences/nothing", "{}", 404, "not_found"),
+        (
+            "POST",
+            "/v1/sequences/nothing/restart",
+            r#"{"value": 1}"#,
+            404,
+            "not_found",
+        ),
+        ("POST", "/v1/sequences/nothing/restart", "{}", 400, "invalid_body"),
+        ("PUT", "/v1/sequences/a", r#"{"strat": 1}"#, 400, "invalid_body"),
+        ("PUT", "/v1/sequences/a", "[1]", 400, "invalid_body"),
+        (
+            "PUT",
+            "/v1/sequences/a",
+            r#"{"increment": 0}"#,
+            400,
+            "invalid_argument",
+        ),
+        (
+            "PUT",
+            "/v1/sequences/a",
+            r#"{"min": 5, "max": 4}"#,
+            400,
+            "invalid_argument",
+        ),
+        (
+            "PUT",
+            "/v1/sequences/a",
+            r#"{"start": 5, "max": 4}"#,
+            400,
+            "invalid_argument",
+        ),
+        (
+            "PUT",
+            "/v1/sequences/a",
+            r#"{"gap": "maybe"}"#,
+            400,
+            "invalid_body",
+        ),
+        (
+            "PUT",
+            "/v1/sequences/a",
+            r#"{"order": "cluster"}"#,
+            400,
+            "invalid_body",
+        ),
+        (
+            "PUT",
+            "/v1/sequences/a",
+            r#"{"allow_repeat": true}"#,
+            400,
+            "invalid_body",
+        ),
+        ("PUT", "/v1/sequences/a?x=1", "{}", 400, "invalid_argument"),
+        ("GET", "/v1/sequences?limit=0", "", 400, "invalid_count"),
+        ("GET", "/v1/sequences?limit=1001", "", 400, "invalid_count"),
+        ("GET", "/v1/sequences?after=a%20b", "", 400, "invalid_name"),
+    ] {
+        let answer = client.ask_with(method, target, &[], body);
+        assert_eq!(
+            answer.status,
+            status,
+            "{method} {target} {body}: {}",
+            answer.text()
+        );
+        check_problem(&answer, status, code);
+    }
+    assert_eq!(
+        client.ask("GET", "/v1/sequences").json(),
+        json!({"sequences": [], "next": null})
+    );
+}
+
+#[test]
+fn a_definition_is_made_shown_changed_and_dropped() {
+    let server = Server::start();
+    let definition = json!({
+        "name": "s", "start": "100", "increment": "-5", "min": "0", "max": "100",
+        "cycle": false, "gap": "none", "max_gap": 100_000, "order": "node", "last": null
+    });
+    let put = r#"{"start": "100", "increment": -5, "min": 0, "max": 100, "gap": "none", "order": "node"}"#;
+    check(
+        &server,
+        &[
+            ("PUT", "/v1/sequences/s", put, 201, definition.clone()),
+            ("PUT", "/v1/sequences/s", put, 200, definition),
+            ("PUT", "/v1/sequences/s", "", 409, json!({"code": "exists"})),
+            (
+                "POST",
+                "/v1/sequences/s/next?count=2",
+                "",
+                200,
+                json!({"ids": ["100", "95"]}),
+            ),
+            ("GET", "/v1/sequences/s", "", 200, json!({"last": "95"})),
+            (
+                "PATCH",
+                "/v1/sequences/s",
+                r#"{"min": 90}"#,
+                200,
+                json!({"min": "90", "last": "95"}),
+            ),
+            (
+                "POST",
+                "/v1/sequences/s/next?count=2",
+                "",
+                409,
+                json!({"code": "exhausted"}),
+            ),
+            (
+                "PATCH",
+                "/v1/sequences/s",
+                r#"{"increment": 5}"#,
+                409,
+                json!({"code": "needs_allow_repeat"}),
+            ),
+            (
+                "POST",
+                "/v1/sequences/s/restart",
+                r#"{"value": 100}"#,
+                409,
+                json!({"code": "needs_allow_repeat"}),
+            ),
+            (
+                "POST",
+                "/v1/sequences/s/restart",
+                r#"{"value": "100", "is_called": false, "allow_repeat": true}"#,
+                200,
+                json!({"name": "s"}),
+            ),
+            ("POST", "/v1/sequences/s/next", "", 200, json!({"ids": ["100"]})),
+            ("DELETE", "/v1/sequences/s", "", 204, serde_json::Value::Null),
+            ("GET", "/v1/sequences/s", "", 404, json!({"code": "not_found"})),
+        ],
+    );
+}
+
+#[test]
+fn numbers_of_a_cycling_sequence_say_that_they_repeat() {
+    let server = Server::start();
+    let mut client = server.http();
+    let made = client.ask_with("PUT", "/v1/sequences/c", &[], r#"{"max": 3, "cycle": true}"#);
+    assert_eq!(made.status, 201, "{}", made.text());
+    let answer = client.ask("POST", "/v1/sequences/c/next?count=5");
+    assert_eq!(
+        answer.json(),
+        json!({"ids": ["1", "2", "3", "1", "2"], "cycle": true})
+    );
+    assert_eq!(answer.header("mint-cycle"), Some("true"));
+    let text = client.ask_with("POST", "/v1/sequences/c/next", &[("accept", "text/plain")], "");
+    assert_eq!(
+        (text.text().as_str(), text.header("mint-cycle")),
+        ("3\n", Some("true"))
+    );
+    assert_eq!(
+        client
+            .ask("POST", "/v1/sequences/plain/next")
+            .header("mint-cycle"),
+        None
+    );
+}
+
+#[test]
+fn sequences_are_listed_page_by_page() {
+    let server = Server::start();
+    let mut client = server.http();
+    for name in ["a", "b", "c"] {
+        client.ask("POST", &format!("/v1/sequences/{name}/next"));
+    }
+    let names = |answer: &Answer| -> Vec<String> {
+        let listed = answer.json();
+        listed["sequences"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|s| s["name"].as_str().unwrap().to_string())
+            .collect()
+    };
+    let first = client.ask("GET", "/v1/sequences?limit=2");
+    assert_eq!(
+        (names(&first), first.json()["next"].clone()),
+        (vec!["a".into(), "b".into()], json!("b"))
+    );
+    let second = client.ask("GET", "/v1/sequences?limit=2&after=b");
+    assert_eq!(
+        (names(&second), second.json()["next"].clone()),
+        (vec!["c".to_string()], json!(null))
+    );
+}
+
+#[test]
+fn ids_are_explained() {
+    let server = Server::start();
+    let answer = server
+        .http()
+        .ask("GET", "/v1/inspect/017f22e2-79b0-7cc3-98c4-dc0c0c07398f")
+        .json();
+    assert_eq!(answer["readings"][0]["format"], "uuid");
+    assert_eq!(answer["readings"][0]["version"], 7);
+    assert_eq!(answer["readings"][0]["time"], "2022-02-22T19:22:22.000Z");
+    assert_eq!(
+        server.http().ask("GET", "/v1/inspect/no%20id").json(),
+        json!({"input": "no id", "readings": []})
+    );
+}
+
+#[test]
+fn operators_learn_how_the_server_is() {
+    let server = Server::start();
+    let mut client = server.http();
+    assert_eq!(client.ask("GET", "/livez").json(), json!({"live": true}));
+    assert_eq!(
+        client.ask("GET", "/readyz").json(),
+        json!({"ready": true, "reasons": []})
+    );
+    client.ask("POST", "/v1/sequences/s/next?count=5");
+    client.ask("POST", "/v1/ids/uuid4?count=7");
+    client.ask("GET", "/nope");
+    let metrics = client.ask("GET", "/metrics");
+    assert!(
+        metrics
+            .header("content-type")
+            .unwrap()
+            .starts_with("text/plain; version=0.0.4")
+    );
+    let text = metrics.text();
+    for sample in [
+        "mint_ids_total{kind=\"sequence\"} 5",
+        "mint_ids_total{kind=\"uuid4\"} 7",
+        "mint_refused_total{code=\"unknown_route\"} 1",
+        "mint_connections{face=\"http\"} 1",
+        "mint_requests_total{face=\"http\"} 6",
+        "mint_store_up 1",
+        "mint_sequences 1",
+        "mint_reserve_seconds_bucket{le=\"+Inf\"} ",
+        "mint_clock_steps_total 0",
+        "mint_gap_ids_total 0",
+        "mint_store_class{class=\"L\"} 1",
+        "mint_build_info{version=",
+    ] {
+        assert!(text.contains(sample), "{text} lacks {sample}");
+    }
+    // Every sample belongs to a described metric, and every line is one or the other.
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let name = line.split(['{', ' ']).next().unwrap();
+        let family = ["_bucket", "_sum", "_count"]
+            .iter()
+            .fold(name, |n, suffix| n.strip_suffix(suffix).unwrap_or(n));
+        assert!(text.contains(&format!("# TYPE {family} ")), "{line}");
+        assert!(line.rsplit_once(' ').unwrap().1.parse::<f64>().is_ok(), "{line}");
+    }
+}
+
+#[test]
+fn head_is_get_without_a_body() {
+    let server = Server::start();
+    let mut client = server.http();
+    client.send("HEAD /livez HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    assert!(client.line().starts_with("HTTP/1.1 200"));
+    while !client.line().is_empty() {}
+    assert_eq!(client.ask("GET", "/livez").status, 200);
+}
+
+#[test]
+fn requests_can_be_pipelined_and_half_closed() {
+    let server = Server::start();
+    let mut client = server.http();
+    let request = "POST /v1/sequences/s/next HTTP/1.1\r\nhost: localhost\r\naccept: text/plain\r\n\r\n";
+    client.send(request.repeat(50)).finish_sending();
+    for n in 1..=50 {
+        assert_eq!(client.answer().text(), format!("{n}\n"));
+    }
+    client.expect_end("");
+}
+
+#[test]
+fn tokens_are_needed_where_they_are_configured() {
+    let server = Server::with(|config| {
+        config.tokens = vec![
+            token("web", "allocate-secret", &[Right::Allocate]),
+            token("ops", "admin-secret", &[Right::Allocate, Right::Admin]),
+        ];
+    });
+    let mut client = server.http();
+    let mut ask = |method: &str, target: &str, token: Option<&str>| match token {
+        None => client.ask(method, target),
+        Some(token) => client.ask_with(
+            method,
+            target,
+            &[("authorization", &format!("Bearer {token}"))],
+            "",
+        ),
+    };
+    for (method, target) in [
+        ("POST", "/v1/sequences/s/next"),
+        ("GET", "/metrics"),
+        ("GET", "/nope"),
+        ("PUT", "/v1/sequences/s"),
+    ] {
+        let answer = ask(method, target, None);
+        check_problem(&answer, 401, "unauthenticated");
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer realm=\"mint\""));
+        check_problem(&ask(method, target, Some("guess")), 401, "wrong_token");
+    }
+    assert_eq!(ask("GET", "/livez", None).status, 200);
+    assert_eq!(ask("GET", "/readyz", None).status, 200);
+    assert_eq!(
+        ask("POST", "/v1/sequences/s/next", Some("allocate-secret")).status,
+        200
+    );
+    for (method, target) in [
+        ("PUT", "/v1/sequences/s"),
+        ("PATCH", "/v1/sequences/s"),
+        ("DELETE", "/v1/sequences/s"),
+        ("POST", "/v1/sequences/s/restart"),
+    ] {
+        check_problem(&ask(method, target, Some("allocate-secret")), 403, "forbidden");
+    }
+    assert_eq!(ask("DELETE", "/v1/sequences/s", Some("admin-secret")).status, 204);
+    let answer = server
+        .http()
+        .ask_with("GET", "/metrics", &[("authorization", "Basic x")], "");
+    check_problem(&answer, 401, "unauthenticated");
+}
+
+#[test]
+fn web_pages_of_others_are_no_clients() {
+    let server = Server::with(|config| config.http_hosts = vec!["ids.internal".into()]);
+    let ask = |host: &str, extra: &str| {
+        let mut client = server.http();
+        client.send(format!(
+            "POST /v1/sequences/s/next HTTP/1.1\r\nhost: {host}\r\n{extra}\r\n"
+        ));
+        client.answer()
+    };
+    assert_eq!(ask("127.0.0.1:7600", "").status, 200);
+    assert_eq!(ask("ids.internal", "").status, 200);
+    check_problem(&ask("evil.example", ""), 421, "wrong_host");
+    check_problem(
+        &ask("localhost", "origin: http://evil.example\r\n"),
+        403,
+        "cross_origin",
+    );
+    assert_eq!(ask("localhost", "origin: http://localhost\r\n").status, 200);
+    let mut client = server.http();
+    client.send("POST /v1/sequences/s/next HTTP/1.1\r\n\r\n");
+    check_problem(&client.answer(), 400, "protocol_error");
+}
+
+#[test]
+fn bodies_and_heads_that_are_too_large_are_refused() {
+    let server = Server::with(|config| {
+        config.http_max_body = Bytes(256);
+        config.http_max_headers = 10;
+    });
+    let body = format!("{{\"start\": {}1}}", " ".repeat(300));
+    let answer = server.http().ask_with("PUT", "/v1/sequences/s", &[], &body);
+    check_problem(&answer, 413, "body_too_large");
+    let mut client = server.http();
+    client.send("PUT /v1/sequences/s HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n");
+    client.send(format!("12c\r\n{}\r\n0\r\n\r\n", " ".repeat(300)));
+    check_problem(&client.answer(), 413, "body_too_large");
+    let mut client = server.http();
+    client.send(format!(
+        "GET /livez HTTP/1.1\r\nhost: localhost\r\n{}\r\n",
+        "a: b\r\n".repeat(10)
+    ));
+    assert_eq!(client.answer().status, 431);
+    let mut client = server.http();
+    client.try_send(format!(
+        "GET /livez HTTP/1.1\r\nhost: localhost\r\na: {}\r\n\r\n",
+        "b".repeat(40_000)
+    ));
+    assert_eq!(client.answer().status, 431);
+    let metrics = server.http().ask("GET", "/metrics").text();
+    assert!(
+        metrics.contains("mint_refused_total{code=\"header_too_large\"} 2"),
+        "{metrics}"
+    );
+    assert!(
+        metrics.contains("mint_refused_total{code=\"body_too_large\"} 2"),
+        "{metrics}"
+    );
+}
+
+#[test]
+fn bytes_that_are_no_request_end_the_connection() {
+    let server = Server::start();
+    for bytes in [
+        "nonsense\r\n\r\n",
+        "GET /livez HTTP/9.9\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nhost: localhost\r\n folded: x\r\n\r\n",
+        "POST /v1/sequences/s/next HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+        "POST /v1/sequences/s/next HTTP/1.1\r\nhost: localhost\r\ncontent-length: x\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nho st: localhost\r\n\r\n",
+    ] {
+        let mut client = server.http();
+        client.send(bytes);
+        let got = client.read_to_end();
+        assert!(
+            got.is_empty() || got.starts_with("HTTP/1.1 400"),
+            "{bytes:?}: {got}"
+        );
+    }
+    // Where the length could be read in two ways, nothing is read after it.
+    let mut client = server.http();
+    client.send("POST /v1/sequences/s/next HTTP/1.1\r\nhost: localhost\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    let got = client.read_to_end();
+    assert_eq!(got.matches("HTTP/1.1 ").count(), 1, "{got}");
+    assert_eq!(server.http().ask("GET", "/livez").status, 200);
+}
+
+#[test]
+fn connections_that_wait_too_long_are_closed() {
+    let short = Duration::from_millis(250);
+    let server = Server::with(|config| {
+        config.http_request_timeout = short;
+        config.http_idle_timeout = Off(Some(short));
+    });
+    server.http().expect_end("");
+    let mut half = server.http();
+    half.send("GET /livez HTTP/1.1\r\nhost: local");
+    half.expect_end("");
+    let mut dribble = server.http();
+    dribble.send("GET /livez HTTP/1.1\r\n");
+    while !dribble.is_closed_after(Duration::from_millis(20)) {
+        dribble.try_send("a: b\r\n");
+    }
+    let mut idle = server.http();
+    assert_eq!(idle.ask("GET", "/livez").status, 200);
+    idle.expect_end("");
+    let mut body = server.http();
+    body.send("PUT /v1/sequences/s HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\n{");
+    check_problem(&body.answer(), 408, "request_timeout");
+    body.expect_end("");
+}
+
+#[test]
+fn connections_beyond_the_limit_are_told_so() {
+    let server = Server::with(|config| config.max_connections = 1);
+    let mut first = server.http();
+    assert_eq!(first.ask("GET", "/livez").status, 200);
+    let got = server.http().read_to_end();
+    assert!(got.starts_with("HTTP/1.1 503"), "{got}");
+}
+
+#[test]
+fn a_gentle_stop_lets_idle_connections_go() {
+    let server = Server::start();
+    let mut idle = server.http();
+    assert_eq!(idle.ask("GET", "/livez").status, 200);
+    server.stop(Stop::Gently);
+    idle.expect_end("");
+    assert_eq!(server.end(), Ok(()));
+}
