@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Stdio;
 
-use mintage::Uuid;
+use mintage::{Clock, PRESETS, SequenceStart, SystemClock, Uuid};
 use mintage_e2e::run;
 use mintage_e2e::sql::pack;
 use mintage_e2e::sql::postgres::Postgres;
@@ -405,6 +405,48 @@ fn snowflakes_of_many_sessions_differ_and_rise_in_each() {
         ),
         ["120000\t120000\tt", "t"]
     );
+}
+
+#[test]
+fn every_preset_mints_and_begins_its_ticks_where_the_library_does() {
+    let Some(server) = Postgres::with_pack() else {
+        return;
+    };
+    for preset in PRESETS {
+        let (name, layout) = (preset.name, preset.layout());
+        let ended = layout.time_of(layout.ticks_max()) < SystemClock.now();
+        let sequence = format!("{}_ids", name.replace('-', "_"));
+        server.lines(&format!("CREATE SEQUENCE {sequence};"));
+        if ended {
+            server.refuses(
+                &format!("SELECT snowflake('{name}', 0, '{sequence}')"),
+                "22008",
+                "does not fit",
+            );
+            continue;
+        }
+        let lines = server.lines(&format!(
+            "CREATE TABLE made_{sequence} (n serial, id bigint);
+             INSERT INTO made_{sequence} (id) SELECT snowflake('{name}', 0, '{sequence}') FROM generate_series(1, 300);
+             INSERT INTO made_{sequence} (id) SELECT snowflakes('{name}', 0, '{sequence}', 100);
+             SELECT count(*), count(DISTINCT id), min(snowflake_sequence('{name}', id)),
+                    bool_and(abs(extract(epoch FROM snowflake_timestamp('{name}', id) - clock_timestamp())) < 60) FROM made_{sequence};
+             SELECT count(*) FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before FROM made_{sequence}) AS o WHERE before >= id;"
+        ));
+        let fields: Vec<&str> = lines[0].split('\t').collect();
+        assert_eq!(
+            (fields[0], fields[1], fields[3], lines[1].as_str()),
+            ("400", "400", "t", "0"),
+            "{name}"
+        );
+        if let SequenceStart::At(first) = layout.sequence_start() {
+            assert!(fields[2].parse::<u64>().expect("a number") >= first, "{name}");
+        }
+    }
+    let lines = server.lines(
+        "SELECT instagram_id(5, 'instagram_ids') > (SELECT max(id) FROM made_instagram_ids), snowflake_worker('instagram', instagram_id(5, 'instagram_ids'));",
+    );
+    assert_eq!(lines, ["t\t5"]);
 }
 
 #[test]

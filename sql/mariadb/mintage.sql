@@ -913,7 +913,24 @@ CREATE FUNCTION mintage__preset(preset VARCHAR(64) CHARACTER SET ascii) RETURNS 
 DETERMINISTIC NO SQL SQL SECURITY INVOKER
 RETURN CASE preset
   -- begin presets
-    WHEN 'twitter' THEN '{"epoch_us":1288834974657000,"tick_us":1000,"bits":63,"time_bits":41,"time_shift":22,"worker_bits":10,"worker_shift":12,"sequence_bits":12,"sequence_shift":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_ms",41,22],["datacenter",5,17],["worker",5,12],["sequence",12,0]]}'
+    WHEN 'twitter' THEN '{"epoch_us":1288834974657000,"tick_us":1000,"bits":63,"time_bits":41,"time_shift":22,"worker_bits":10,"worker_shift":12,"sequence_bits":12,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_ms",41,22],["datacenter",5,17],["worker",5,12],["sequence",12,0]]}'
+    WHEN 'discord' THEN '{"epoch_us":1420070400000000,"tick_us":1000,"bits":64,"time_bits":42,"time_shift":22,"worker_bits":10,"worker_shift":12,"sequence_bits":12,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_ms",42,22],["worker",5,17],["process",5,12],["sequence",12,0]]}'
+    WHEN 'bwmarrin' THEN '{"epoch_us":1288834974657000,"tick_us":1000,"bits":63,"time_bits":41,"time_shift":22,"worker_bits":10,"worker_shift":12,"sequence_bits":12,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_ms",41,22],["node",10,12],["step",12,0]]}'
+    WHEN 'leaf' THEN '{"epoch_us":1288834974657000,"tick_us":1000,"bits":63,"time_bits":41,"time_shift":22,"worker_bits":10,"worker_shift":12,"sequence_bits":12,"sequence_shift":0,"sequence_first":0,"sequence_spread":100,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_ms",41,22],["worker",10,12],["sequence",12,0]]}'
+    WHEN 'instagram' THEN '{"epoch_us":1314220021721000,"tick_us":1000,"bits":64,"time_bits":41,"time_shift":23,"worker_bits":13,"worker_shift":10,"sequence_bits":10,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":1,"constant_mask":0,"constant_value":0,"fields":[["timestamp_ms",41,23],["shard",13,10],["sequence",10,0]]}'
+    WHEN 'mastodon' THEN '{"epoch_us":0,"tick_us":1000,"bits":64,"time_bits":48,"time_shift":16,"worker_bits":0,"worker_shift":0,"sequence_bits":16,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":1,"constant_mask":0,"constant_value":0,"fields":[["timestamp_ms",48,16],["sequence",16,0]]}'
+    WHEN 'sonyflake' THEN '{"epoch_us":1409529600000000,"tick_us":10000,"bits":63,"time_bits":39,"time_shift":24,"worker_bits":16,"worker_shift":0,"sequence_bits":8,"sequence_shift":16,"sequence_first":0,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_10ms",39,24],["sequence",8,16],["machine",16,0]]}'
+    WHEN 'sonyflake2' THEN '{"epoch_us":1735689600000000,"tick_us":10000,"bits":63,"time_bits":39,"time_shift":24,"worker_bits":16,"worker_shift":0,"sequence_bits":8,"sequence_shift":16,"sequence_first":0,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_10ms",39,24],["sequence",8,16],["machine",16,0]]}'
+    WHEN 'hazelcast' THEN '{"epoch_us":1514764800000000,"tick_us":1000,"bits":63,"time_bits":41,"time_shift":22,"worker_bits":16,"worker_shift":0,"sequence_bits":6,"sequence_shift":16,"sequence_first":0,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_ms",41,22],["sequence",6,16],["node",16,0]]}'
+    WHEN 'cosid' THEN '{"epoch_us":1577203200000000,"tick_us":1000,"bits":63,"time_bits":41,"time_shift":22,"worker_bits":10,"worker_shift":12,"sequence_bits":12,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":1,"constant_mask":0,"constant_value":0,"fields":[["timestamp_ms",41,22],["machine",10,12],["sequence",12,0]]}'
+    WHEN 'cosid-s' THEN '{"epoch_us":1577203200000000,"tick_us":1000000,"bits":63,"time_bits":31,"time_shift":32,"worker_bits":10,"worker_shift":22,"sequence_bits":22,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":1,"constant_mask":0,"constant_value":0,"fields":[["timestamp_s",31,32],["machine",10,22],["sequence",22,0]]}'
+    WHEN 'cosid-53' THEN '{"epoch_us":1577203200000000,"tick_us":1000,"bits":53,"time_bits":41,"time_shift":12,"worker_bits":3,"worker_shift":9,"sequence_bits":9,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":1,"constant_mask":0,"constant_value":0,"fields":[["timestamp_ms",41,12],["machine",3,9],["sequence",9,0]]}'
+    WHEN 'cosid-s-53' THEN '{"epoch_us":1577203200000000,"tick_us":1000000,"bits":53,"time_bits":31,"time_shift":22,"worker_bits":3,"worker_shift":19,"sequence_bits":19,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":1,"constant_mask":0,"constant_value":0,"fields":[["timestamp_s",31,22],["machine",3,19],["sequence",19,0]]}'
+    WHEN 'yitter' THEN '{"epoch_us":1582136402000000,"tick_us":1000,"bits":53,"time_bits":41,"time_shift":12,"worker_bits":6,"worker_shift":6,"sequence_bits":6,"sequence_shift":0,"sequence_first":5,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_ms",41,12],["worker",6,6],["sequence",6,0]]}'
+    WHEN 'baidu' THEN '{"epoch_us":1463673600000000,"tick_us":1000000,"bits":63,"time_bits":28,"time_shift":35,"worker_bits":22,"worker_shift":13,"sequence_bits":13,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["delta_s",28,35],["worker",22,13],["sequence",13,0]]}'
+    WHEN 'gosnowflake' THEN '{"epoch_us":1474802888000000,"tick_us":1000,"bits":63,"time_bits":41,"time_shift":22,"worker_bits":10,"worker_shift":12,"sequence_bits":12,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_ms",41,22],["worker",10,12],["sequence",12,0]]}'
+    WHEN 'tso' THEN '{"epoch_us":0,"tick_us":1000,"bits":64,"time_bits":46,"time_shift":18,"worker_bits":0,"worker_shift":0,"sequence_bits":18,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["physical_ms",46,18],["logical",18,0]]}'
+    WHEN 'rollback2' THEN '{"epoch_us":1577836800000000,"tick_us":1000,"bits":63,"time_bits":41,"time_shift":22,"worker_bits":8,"worker_shift":12,"sequence_bits":12,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_ms",41,22],["rollback",2,20],["worker",8,12],["sequence",12,0]]}'
   -- end presets
     END //
 
@@ -923,7 +940,7 @@ CREATE FUNCTION mintage_snowflake_presets() RETURNS TEXT CHARACTER SET ascii
 DETERMINISTIC NO SQL SQL SECURITY INVOKER
 RETURN JSON_ARRAY(
   -- begin names
-    'twitter'
+    'twitter', 'discord', 'bwmarrin', 'leaf', 'instagram', 'mastodon', 'sonyflake', 'sonyflake2', 'hazelcast', 'cosid', 'cosid-s', 'cosid-53', 'cosid-s-53', 'yitter', 'baidu', 'gosnowflake', 'tso', 'rollback2'
   -- end names
   ) //
 
@@ -1118,7 +1135,7 @@ BEGIN
 END //
 
 DROP FUNCTION IF EXISTS mintage__read_snowflake //
-CREATE FUNCTION mintage__read_snowflake(preset VARCHAR(64) CHARACTER SET ascii, id BIGINT, now_ts DATETIME(6)) RETURNS LONGTEXT CHARACTER SET utf8mb4
+CREATE FUNCTION mintage__read_snowflake(preset VARCHAR(64) CHARACTER SET ascii, place INT, id BIGINT, now_ts DATETIME(6)) RETURNS LONGTEXT CHARACTER SET utf8mb4
 DETERMINISTIC NO SQL SQL SECURITY INVOKER
 BEGIN
   DECLARE l TEXT CHARACTER SET ascii DEFAULT mintage__layout(preset);
@@ -1132,7 +1149,7 @@ BEGIN
     RETURN NULL;
   END IF;
   SET reading = JSON_OBJECT('format', 'snowflake', 'preset', preset,
-    'confidence', IF(future, 0.05, IF(early, 0.2, 0.6)),
+    'confidence', IF(future, 0.05, IF(early, 0.2, 0.6)) * (1 - place / 50),
     'why', IF(future, 'its time lies in the future', IF(early, 'its time lies within a month of the layout''s epoch, as any small number',
                                                                 'its time lies between the layout''s epoch and now')));
   RETURN JSON_INSERT(IF(ts IS NULL, reading, mintage__with_time(reading, ts,
@@ -1165,6 +1182,7 @@ BEGIN
   DECLARE pass INT DEFAULT 0;
   DECLARE at INT DEFAULT 0;
   DECLARE number DECIMAL(65, 0);
+  DECLARE confidence DOUBLE;
   IF id IS NULL OR now_ts IS NULL THEN
     RETURN NULL;
   END IF;
@@ -1175,13 +1193,14 @@ BEGIN
   ELSEIF plain REGEXP '^(0|[1-9][0-9]{0,19})$' THEN
     SET number = plain;
     IF number < 18446744073709551616 THEN
-      -- The likeliest first: one pass for each confidence there is.
+      -- The likeliest first: one pass for each class of confidence; within one, the presets' own order.
       WHILE pass < 3 DO
         SET at = 0;
         WHILE at < JSON_LENGTH(names) DO
-          SET reading = mintage__read_snowflake(JSON_UNQUOTE(JSON_EXTRACT(names, CONCAT('$[', at, ']'))),
+          SET reading = mintage__read_snowflake(JSON_UNQUOTE(JSON_EXTRACT(names, CONCAT('$[', at, ']'))), at,
             IF(number > 9223372036854775807, number - 18446744073709551616, number), now_ts);
-          IF CAST(JSON_EXTRACT(reading, '$.confidence') AS DECIMAL(4, 2)) = CASE pass WHEN 0 THEN 0.6 WHEN 1 THEN 0.2 ELSE 0.05 END THEN
+          SET confidence = JSON_EXTRACT(reading, '$.confidence');
+          IF reading IS NOT NULL AND pass = IF(confidence > 0.3, 0, IF(confidence > 0.1, 1, 2)) THEN
             SET readings = JSON_ARRAY_APPEND(readings, '$', JSON_EXTRACT(reading, '$'));
           END IF;
           SET at = at + 1;
@@ -1229,19 +1248,29 @@ BEGIN
   DECLARE l TEXT CHARACTER SET ascii;
   DECLARE bits INT;
   DECLARE tick BIGINT;
+  DECLARE begin_at BIGINT;
+  DECLARE first BIGINT;
+  DECLARE carry BIGINT;
   DECLARE given BIGINT;
   IF preset IS NULL OR worker IS NULL THEN
     RETURN NULL;
   END IF;
   SET l = mintage__layout(preset);
   SET bits = mintage__part(l, 'sequence_bits');
+  SET first = mintage__part(l, 'sequence_first');
+  SET carry = mintage__part(l, 'sequence_carry');
   SET tick = mintage__tick(l, mintage__now());
   IF mintage__snowflake(preset, tick, worker, 0) IS NOT NULL THEN
     -- The worker and the time fit: only now is there a row to make.
-    UPDATE mintage_snowflake_state AS s SET s.word = LAST_INSERT_ID(GREATEST(s.word + 1, tick << bits))
+    -- A tick begins where the preset says: at a fixed number, spread by a hash of the tick, or where the last one ended,
+    -- going round at half of the field.
+    SET begin_at = (tick << bits) + mintage__part(l, 'sequence_first') + ((tick * 40503) >> 4) % mintage__part(l, 'sequence_spread');
+    UPDATE mintage_snowflake_state AS s
+    SET s.word = LAST_INSERT_ID(IF((s.word + 1) >> bits < tick, begin_at + carry * ((s.word + 1) & ((1 << (bits - 1)) - 1)),
+                                   s.word + 1 + IF((s.word + 1) & ((1 << bits) - 1) < first, first, 0)))
     WHERE s.preset = preset AND s.worker = worker;
     IF ROW_COUNT() = 0 THEN
-      INSERT INTO mintage_snowflake_state VALUES (preset, worker, LAST_INSERT_ID(tick << bits));
+      INSERT INTO mintage_snowflake_state VALUES (preset, worker, LAST_INSERT_ID(begin_at));
     END IF;
   END IF;
   SET given = LAST_INSERT_ID();

@@ -784,10 +784,12 @@ $$ SELECT CASE WHEN from_ts < to_ts THEN mintage.ulid_min(from_ts) END,
 
 -- Snowflake presets: written from the library's table; a test keeps the two equal -----------------------------------
 
-CREATE OR REPLACE FUNCTION mintage.snowflake_preset(preset text,
+-- Dropped first: its columns may change from version to version.
+DROP FUNCTION IF EXISTS mintage._preset(text);
+CREATE FUNCTION mintage._preset(preset text,
   OUT epoch_us bigint, OUT tick_us bigint, OUT bits integer, OUT time_bits integer, OUT time_shift integer,
   OUT worker_bits integer, OUT worker_shift integer, OUT sequence_bits integer, OUT sequence_shift integer,
-  OUT constant_mask bigint, OUT constant_value bigint,
+  OUT sequence_first bigint, OUT sequence_spread bigint, OUT sequence_carry bigint, OUT constant_mask bigint, OUT constant_value bigint,
   OUT field_names text[], OUT field_bits integer[], OUT field_shifts integer[])
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 BEGIN
@@ -796,8 +798,93 @@ BEGIN
   WHEN 'twitter' THEN
     epoch_us := 1288834974657000; tick_us := 1000; bits := 63;
     time_bits := 41; time_shift := 22; worker_bits := 10; worker_shift := 12; sequence_bits := 12; sequence_shift := 0;
-    constant_mask := 0; constant_value := 0;
+    sequence_first := 0; sequence_spread := 1; sequence_carry := 0; constant_mask := 0; constant_value := 0;
     field_names := '{timestamp_ms,datacenter,worker,sequence}'; field_bits := '{41,5,5,12}'; field_shifts := '{22,17,12,0}';
+  WHEN 'discord' THEN
+    epoch_us := 1420070400000000; tick_us := 1000; bits := 64;
+    time_bits := 42; time_shift := 22; worker_bits := 10; worker_shift := 12; sequence_bits := 12; sequence_shift := 0;
+    sequence_first := 0; sequence_spread := 1; sequence_carry := 0; constant_mask := 0; constant_value := 0;
+    field_names := '{timestamp_ms,worker,process,sequence}'; field_bits := '{42,5,5,12}'; field_shifts := '{22,17,12,0}';
+  WHEN 'bwmarrin' THEN
+    epoch_us := 1288834974657000; tick_us := 1000; bits := 63;
+    time_bits := 41; time_shift := 22; worker_bits := 10; worker_shift := 12; sequence_bits := 12; sequence_shift := 0;
+    sequence_first := 0; sequence_spread := 1; sequence_carry := 0; constant_mask := 0; constant_value := 0;
+    field_names := '{timestamp_ms,node,step}'; field_bits := '{41,10,12}'; field_shifts := '{22,12,0}';
+  WHEN 'leaf' THEN
+    epoch_us := 1288834974657000; tick_us := 1000; bits := 63;
+    time_bits := 41; time_shift := 22; worker_bits := 10; worker_shift := 12; sequence_bits := 12; sequence_shift := 0;
+    sequence_first := 0; sequence_spread := 100; sequence_carry := 0; constant_mask := 0; constant_value := 0;
+    field_names := '{timestamp_ms,worker,sequence}'; field_bits := '{41,10,12}'; field_shifts := '{22,12,0}';
+  WHEN 'instagram' THEN
+    epoch_us := 1314220021721000; tick_us := 1000; bits := 64;
+    time_bits := 41; time_shift := 23; worker_bits := 13; worker_shift := 10; sequence_bits := 10; sequence_shift := 0;
+    sequence_first := 0; sequence_spread := 1; sequence_carry := 1; constant_mask := 0; constant_value := 0;
+    field_names := '{timestamp_ms,shard,sequence}'; field_bits := '{41,13,10}'; field_shifts := '{23,10,0}';
+  WHEN 'mastodon' THEN
+    epoch_us := 0; tick_us := 1000; bits := 64;
+    time_bits := 48; time_shift := 16; worker_bits := 0; worker_shift := 0; sequence_bits := 16; sequence_shift := 0;
+    sequence_first := 0; sequence_spread := 1; sequence_carry := 1; constant_mask := 0; constant_value := 0;
+    field_names := '{timestamp_ms,sequence}'; field_bits := '{48,16}'; field_shifts := '{16,0}';
+  WHEN 'sonyflake' THEN
+    epoch_us := 1409529600000000; tick_us := 10000; bits := 63;
+    time_bits := 39; time_shift := 24; worker_bits := 16; worker_shift := 0; sequence_bits := 8; sequence_shift := 16;
+    sequence_first := 0; sequence_spread := 1; sequence_carry := 0; constant_mask := 0; constant_value := 0;
+    field_names := '{timestamp_10ms,sequence,machine}'; field_bits := '{39,8,16}'; field_shifts := '{24,16,0}';
+  WHEN 'sonyflake2' THEN
+    epoch_us := 1735689600000000; tick_us := 10000; bits := 63;
+    time_bits := 39; time_shift := 24; worker_bits := 16; worker_shift := 0; sequence_bits := 8; sequence_shift := 16;
+    sequence_first := 0; sequence_spread := 1; sequence_carry := 0; constant_mask := 0; constant_value := 0;
+    field_names := '{timestamp_10ms,sequence,machine}'; field_bits := '{39,8,16}'; field_shifts := '{24,16,0}';
+  WHEN 'hazelcast' THEN
+    epoch_us := 1514764800000000; tick_us := 1000; bits := 63;
+    time_bits := 41; time_shift := 22; worker_bits := 16; worker_shift := 0; sequence_bits := 6; sequence_shift := 16;
+    sequence_first := 0; sequence_spread := 1; sequence_carry := 0; constant_mask := 0; constant_value := 0;
+    field_names := '{timestamp_ms,sequence,node}'; field_bits := '{41,6,16}'; field_shifts := '{22,16,0}';
+  WHEN 'cosid' THEN
+    epoch_us := 1577203200000000; tick_us := 1000; bits := 63;
+    time_bits := 41; time_shift := 22; worker_bits := 10; worker_shift := 12; sequence_bits := 12; sequence_shift := 0;
+    sequence_first := 0; sequence_spread := 1; sequence_carry := 1; constant_mask := 0; constant_value := 0;
+    field_names := '{timestamp_ms,machine,sequence}'; field_bits := '{41,10,12}'; field_shifts := '{22,12,0}';
+  WHEN 'cosid-s' THEN
+    epoch_us := 1577203200000000; tick_us := 1000000; bits := 63;
+    time_bits := 31; time_shift := 32; worker_bits := 10; worker_shift := 22; sequence_bits := 22; sequence_shift := 0;
+    sequence_first := 0; sequence_spread := 1; sequence_carry := 1; constant_mask := 0; constant_value := 0;
+    field_names := '{timestamp_s,machine,sequence}'; field_bits := '{31,10,22}'; field_shifts := '{32,22,0}';
+  WHEN 'cosid-53' THEN
+    epoch_us := 1577203200000000; tick_us := 1000; bits := 53;
+    time_bits := 41; time_shift := 12; worker_bits := 3; worker_shift := 9; sequence_bits := 9; sequence_shift := 0;
+    sequence_first := 0; sequence_spread := 1; sequence_carry := 1; constant_mask := 0; constant_value := 0;
+    field_names := '{timestamp_ms,machine,sequence}'; field_bits := '{41,3,9}'; field_shifts := '{12,9,0}';
+  WHEN 'cosid-s-53' THEN
+    epoch_us := 1577203200000000; tick_us := 1000000; bits := 53;
+    time_bits := 31; time_shift := 22; worker_bits := 3; worker_shift := 19; sequence_bits := 19; sequence_shift := 0;
+    sequence_first := 0; sequence_spread := 1; sequence_carry := 1; constant_mask := 0; constant_value := 0;
+    field_names := '{timestamp_s,machine,sequence}'; field_bits := '{31,3,19}'; field_shifts := '{22,19,0}';
+  WHEN 'yitter' THEN
+    epoch_us := 1582136402000000; tick_us := 1000; bits := 53;
+    time_bits := 41; time_shift := 12; worker_bits := 6; worker_shift := 6; sequence_bits := 6; sequence_shift := 0;
+    sequence_first := 5; sequence_spread := 1; sequence_carry := 0; constant_mask := 0; constant_value := 0;
+    field_names := '{timestamp_ms,worker,sequence}'; field_bits := '{41,6,6}'; field_shifts := '{12,6,0}';
+  WHEN 'baidu' THEN
+    epoch_us := 1463673600000000; tick_us := 1000000; bits := 63;
+    time_bits := 28; time_shift := 35; worker_bits := 22; worker_shift := 13; sequence_bits := 13; sequence_shift := 0;
+    sequence_first := 0; sequence_spread := 1; sequence_carry := 0; constant_mask := 0; constant_value := 0;
+    field_names := '{delta_s,worker,sequence}'; field_bits := '{28,22,13}'; field_shifts := '{35,13,0}';
+  WHEN 'gosnowflake' THEN
+    epoch_us := 1474802888000000; tick_us := 1000; bits := 63;
+    time_bits := 41; time_shift := 22; worker_bits := 10; worker_shift := 12; sequence_bits := 12; sequence_shift := 0;
+    sequence_first := 0; sequence_spread := 1; sequence_carry := 0; constant_mask := 0; constant_value := 0;
+    field_names := '{timestamp_ms,worker,sequence}'; field_bits := '{41,10,12}'; field_shifts := '{22,12,0}';
+  WHEN 'tso' THEN
+    epoch_us := 0; tick_us := 1000; bits := 64;
+    time_bits := 46; time_shift := 18; worker_bits := 0; worker_shift := 0; sequence_bits := 18; sequence_shift := 0;
+    sequence_first := 0; sequence_spread := 1; sequence_carry := 0; constant_mask := 0; constant_value := 0;
+    field_names := '{physical_ms,logical}'; field_bits := '{46,18}'; field_shifts := '{18,0}';
+  WHEN 'rollback2' THEN
+    epoch_us := 1577836800000000; tick_us := 1000; bits := 63;
+    time_bits := 41; time_shift := 22; worker_bits := 8; worker_shift := 12; sequence_bits := 12; sequence_shift := 0;
+    sequence_first := 0; sequence_spread := 1; sequence_carry := 0; constant_mask := 0; constant_value := 0;
+    field_names := '{timestamp_ms,rollback,worker,sequence}'; field_bits := '{41,2,8,12}'; field_shifts := '{22,20,12,0}';
   -- end presets
   ELSE
     RAISE EXCEPTION 'no snowflake preset is called "%"', preset USING ERRCODE = 'invalid_parameter_value',
@@ -809,7 +896,7 @@ CREATE OR REPLACE FUNCTION mintage.snowflake_presets() RETURNS SETOF text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 10 AS $$
   SELECT unnest(ARRAY[
   -- begin names
-    'twitter'
+    'twitter', 'discord', 'bwmarrin', 'leaf', 'instagram', 'mastodon', 'sonyflake', 'sonyflake2', 'hazelcast', 'cosid', 'cosid-s', 'cosid-53', 'cosid-s-53', 'yitter', 'baidu', 'gosnowflake', 'tso', 'rollback2'
   -- end names
   ]) $$;
 
@@ -819,7 +906,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 10 AS $$
 CREATE OR REPLACE FUNCTION mintage._snowflake_tick(preset text, ts timestamptz) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
-  l record := mintage.snowflake_preset(preset);
+  l record := mintage._preset(preset);
   us bigint := mintage._us(ts);
   last_tick bigint := (1::bigint << LEAST(l.time_bits, 63 - l.time_shift)) - 1;
 BEGIN
@@ -837,7 +924,7 @@ END $$;
 CREATE OR REPLACE FUNCTION mintage.form_snowflake(preset text, ts timestamptz, worker bigint, sequence bigint) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
-  l record := mintage.snowflake_preset(preset);
+  l record := mintage._preset(preset);
 BEGIN
   IF worker < 0 OR worker >> l.worker_bits <> 0 THEN
     RAISE EXCEPTION 'worker % does not fit preset %: % bits, 0 to %', worker, preset, l.worker_bits,
@@ -880,11 +967,17 @@ BEGIN
   word := given;
   IF word >> l.sequence_bits < tick THEN
     PERFORM mintage._check_sequence(sequence);
-    word := tick << l.sequence_bits;
+    -- A tick begins where the preset says: at a fixed number, spread by a hash of the tick, or where the last one ended,
+    -- going round at half of the field.
+    word := (tick << l.sequence_bits) + l.sequence_first + ((tick * 40503) >> 4) % l.sequence_spread
+            + l.sequence_carry * (given & ((1::bigint << (l.sequence_bits - 1)) - 1));
+  ELSE
+    word := word + GREATEST(0, l.sequence_first - (word & ((1::bigint << l.sequence_bits) - 1)));
   END IF;
   IF count > 1 OR word > given THEN
     -- Other sessions may hold numbers of theirs if the sequence has a cache: begin above them.
     word := GREATEST(word, pg_sequence_last_value(sequence) + 1);
+    word := word + GREATEST(0, l.sequence_first - (word & ((1::bigint << l.sequence_bits) - 1)));
   END IF;
   IF ((word + count - 1) >> l.sequence_bits) - tick > 5000000 / l.tick_us THEN
     RAISE EXCEPTION 'sequence % is more than 5 s ahead of the clock', sequence
@@ -907,7 +1000,7 @@ END $$;
 CREATE OR REPLACE FUNCTION mintage.snowflake(preset text, worker bigint, sequence regclass) RETURNS bigint
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE AS $$
 DECLARE
-  l record := mintage.snowflake_preset(preset);
+  l record := mintage._preset(preset);
   word bigint;
 BEGIN
   IF worker < 0 OR worker >> l.worker_bits <> 0 THEN
@@ -923,7 +1016,7 @@ END $$;
 CREATE OR REPLACE FUNCTION mintage.snowflakes(preset text, worker bigint, sequence regclass, count integer) RETURNS SETOF bigint
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE AS $$
 DECLARE
-  l record := mintage.snowflake_preset(preset);
+  l record := mintage._preset(preset);
   word bigint;
 BEGIN
   IF worker < 0 OR worker >> l.worker_bits <> 0 THEN
@@ -933,6 +1026,11 @@ BEGIN
     RAISE EXCEPTION 'cannot make % ids at once: 0 to %, what the preset allows in 5 s', count,
       5000000 / l.tick_us << l.sequence_bits USING ERRCODE = 'numeric_value_out_of_range';
   ELSIF count = 0 THEN
+    RETURN;
+  END IF;
+  IF l.sequence_first > 0 THEN
+    -- Some numbers of every tick are not for us: no run of words is free of them.
+    RETURN QUERY SELECT mintage.snowflake(preset, worker, sequence) FROM generate_series(1, count);
     RETURN;
   END IF;
   word := mintage._snowflake_take(sequence, l, count);
@@ -959,7 +1057,7 @@ $$ BEGIN RETURN l.epoch_us + ((id >> l.time_shift) & ((1::bigint << l.time_bits)
 CREATE OR REPLACE FUNCTION mintage.snowflake_timestamp(preset text, id bigint) RETURNS timestamptz
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
-  l record := mintage.snowflake_preset(preset);
+  l record := mintage._preset(preset);
 BEGIN
   RETURN CASE WHEN mintage._is_snowflake(l, id)
               THEN mintage._at((mintage._snowflake_us(l, id) + 12219292800000000)::bigint) END;
@@ -980,7 +1078,7 @@ END $$;
 CREATE OR REPLACE FUNCTION mintage.snowflake_worker(preset text, id bigint) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
-  l record := mintage.snowflake_preset(preset);
+  l record := mintage._preset(preset);
 BEGIN
   RETURN CASE WHEN mintage._is_snowflake(l, id) THEN (id >> l.worker_shift) & ((1::bigint << l.worker_bits) - 1) END;
 END $$;
@@ -988,7 +1086,7 @@ END $$;
 CREATE OR REPLACE FUNCTION mintage.snowflake_sequence(preset text, id bigint) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
-  l record := mintage.snowflake_preset(preset);
+  l record := mintage._preset(preset);
 BEGIN
   RETURN CASE WHEN mintage._is_snowflake(l, id) THEN (id >> l.sequence_shift) & ((1::bigint << l.sequence_bits) - 1) END;
 END $$;
@@ -1001,7 +1099,7 @@ $$ SELECT mintage.form_snowflake(preset, ts, 0, 0) $$;
 CREATE OR REPLACE FUNCTION mintage.snowflake_max(preset text, ts timestamptz) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
-  l record := mintage.snowflake_preset(preset);
+  l record := mintage._preset(preset);
 BEGIN
   RETURN mintage.form_snowflake(preset, ts, (1::bigint << l.worker_bits) - 1, (1::bigint << l.sequence_bits) - 1);
 END $$;
@@ -1027,7 +1125,7 @@ DECLARE
   utc timestamp := ts AT TIME ZONE 'UTC';
   fraction text := to_char(utc, 'US') || ticks::text || '00';
 BEGIN
-  RETURN lpad(extract(year FROM utc)::text, 4, '0') || to_char(utc, '-MM-DD"T"HH24:MI:SS')
+  RETURN CASE WHEN utc >= '10000-01-01' THEN '+' ELSE '' END || lpad(extract(year FROM utc)::text, CASE WHEN utc >= '10000-01-01' THEN 5 ELSE 4 END, '0') || to_char(utc, '-MM-DD"T"HH24:MI:SS')
          || CASE WHEN digits > 0 THEN '.' || left(fraction, digits) ELSE '' END || 'Z';
 END $$;
 
@@ -1105,7 +1203,7 @@ END $$;
 CREATE OR REPLACE FUNCTION mintage.snowflake_fields(preset text, id bigint) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
-  l record := mintage.snowflake_preset(preset);
+  l record := mintage._preset(preset);
   answer jsonb := '{}';
   value bigint;
 BEGIN
@@ -1120,10 +1218,10 @@ BEGIN
   RETURN answer;
 END $$;
 
-CREATE OR REPLACE FUNCTION mintage._read_snowflake(preset text, id bigint, now_ts timestamptz) RETURNS jsonb
+CREATE OR REPLACE FUNCTION mintage._read_snowflake(preset text, place bigint, id bigint, now_ts timestamptz) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
-  l record := mintage.snowflake_preset(preset);
+  l record := mintage._preset(preset);
   fields jsonb := mintage.snowflake_fields(preset, id);
   us numeric;
   future boolean;
@@ -1136,7 +1234,8 @@ BEGIN
   future := us > mintage._us(now_ts)::numeric + 946684800000000 + 86400000000;
   early := us - l.epoch_us < 2592000000000;
   RETURN jsonb_build_object('format', 'snowflake', 'preset', preset, 'fields', fields,
-      'confidence', CASE WHEN future THEN 0.05 WHEN early THEN 0.2 ELSE 0.6 END,
+      -- Where the time says nothing, the better known preset comes first.
+      'confidence', trim_scale(CASE WHEN future THEN 0.05 WHEN early THEN 0.2 ELSE 0.6 END * (1 - place / 50.0)),
       'why', CASE WHEN future THEN 'its time lies in the future'
                   WHEN early THEN 'its time lies within a month of the layout''s epoch, as any small number'
                   ELSE 'its time lies between the layout''s epoch and now' END)
@@ -1170,6 +1269,7 @@ DECLARE
   readings jsonb[] := '{}';
   number numeric;
   preset text;
+  place bigint;
 BEGIN
   IF trimmed ~* ('^([0-9a-f]{32}|' || hyphenated || '|urn:uuid:' || hyphenated || '|\{' || hyphenated || '\})$') THEN
     readings := readings || mintage._read_uuid(right(btrim(trimmed, '{}'), CASE length(trimmed) WHEN 32 THEN 32 ELSE 36 END)::uuid,
@@ -1180,8 +1280,8 @@ BEGIN
   IF trimmed ~ '^(0|[1-9][0-9]{0,19})$' THEN
     number := trimmed::numeric;
     IF number < 18446744073709551616 THEN
-      FOR preset IN SELECT mintage.snowflake_presets() LOOP
-        readings := readings || mintage._read_snowflake(preset, mintage._signed(number), now_ts);
+      FOR preset, place IN SELECT p, at - 1 FROM mintage.snowflake_presets() WITH ORDINALITY AS t (p, at) LOOP
+        readings := readings || mintage._read_snowflake(preset, place, mintage._signed(number), now_ts);
       END LOOP;
     END IF;
   END IF;

@@ -76,6 +76,8 @@ pub(crate) enum Command {
     Inspect(crate::inspect::Args),
     /// Create, use and change sequences
     Seq(crate::seq::Args),
+    /// Print the functions that make the same ids inside PostgreSQL or MariaDB
+    Sql(crate::sql::Args),
     /// Check and mend the folder of the embedded store
     Store(crate::store::Args),
     /// Show, check or begin a configuration

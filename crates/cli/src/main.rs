@@ -12,6 +12,7 @@ mod out;
 mod seq;
 mod serve;
 mod snowflake;
+mod sql;
 mod store;
 mod token;
 mod uuid;
@@ -57,6 +58,7 @@ fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(),
         Some(Command::Snowflake(args)) => snowflake::run(&args, out),
         Some(Command::Inspect(args)) => inspect::run(&args, out),
         Some(Command::Seq(args)) => seq::run(&args, out),
+        Some(Command::Sql(args)) => sql::run(&args, out),
         Some(Command::Store(args)) => store::run(&args, out),
         Some(Command::Config(args)) => config::run(&args, out),
         Some(Command::Token(args)) => token::run(&args, out),

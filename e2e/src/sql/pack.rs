@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mintage::{Field, PRESETS, Role};
+use mintage::{Field, PRESETS, Role, SequenceStart};
 
 /// The version of both packs.
 pub const VERSION: &str = "1.1";
@@ -167,6 +167,12 @@ fn preset_numbers() -> Vec<(&'static str, Vec<(&'static str, String)>)> {
                 value |= constant << field.shift;
             }
         }
+        let (first, spread, carry) = match layout.sequence_start() {
+            SequenceStart::At(first) => (first, 1, 0),
+            SequenceStart::Random { below } => (0, below, 0),
+            SequenceStart::Carry => (0, 1, 1),
+            _ => (0, 1, 0),
+        };
         assert_eq!(
             layout.tick().as_nanos() % 1000,
             0,
@@ -187,6 +193,9 @@ fn preset_numbers() -> Vec<(&'static str, Vec<(&'static str, String)>)> {
             ("worker_shift", worker_shift.to_string()),
             ("sequence_bits", sequence_bits.to_string()),
             ("sequence_shift", sequence_shift.to_string()),
+            ("sequence_first", first.to_string()),
+            ("sequence_spread", spread.to_string()),
+            ("sequence_carry", carry.to_string()),
             ("constant_mask", mask.to_string()),
             ("constant_value", value.to_string()),
             ("field_names", join(&|f| f.name.to_string())),
@@ -208,7 +217,7 @@ fn postgres_presets() -> String {
             } else {
                 value.clone()
             };
-            text.push_str(if matches!(at, 0 | 3 | 9 | 11) {
+            text.push_str(if matches!(at, 0 | 3 | 9 | 14) {
                 "\n    "
             } else {
                 " "

@@ -87,7 +87,7 @@ BEGIN
 END //
 
 DROP FUNCTION IF EXISTS mintage__read_snowflake //
-CREATE FUNCTION mintage__read_snowflake(preset VARCHAR(64) CHARACTER SET ascii, id BIGINT, now_ts DATETIME(6)) RETURNS LONGTEXT CHARACTER SET utf8mb4
+CREATE FUNCTION mintage__read_snowflake(preset VARCHAR(64) CHARACTER SET ascii, place INT, id BIGINT, now_ts DATETIME(6)) RETURNS LONGTEXT CHARACTER SET utf8mb4
 DETERMINISTIC NO SQL SQL SECURITY INVOKER
 BEGIN
   DECLARE l TEXT CHARACTER SET ascii DEFAULT mintage__layout(preset);
@@ -101,7 +101,7 @@ BEGIN
     RETURN NULL;
   END IF;
   SET reading = JSON_OBJECT('format', 'snowflake', 'preset', preset,
-    'confidence', IF(future, 0.05, IF(early, 0.2, 0.6)),
+    'confidence', IF(future, 0.05, IF(early, 0.2, 0.6)) * (1 - place / 50),
     'why', IF(future, 'its time lies in the future', IF(early, 'its time lies within a month of the layout''s epoch, as any small number',
                                                                 'its time lies between the layout''s epoch and now')));
   RETURN JSON_INSERT(IF(ts IS NULL, reading, mintage__with_time(reading, ts,
@@ -134,6 +134,7 @@ BEGIN
   DECLARE pass INT DEFAULT 0;
   DECLARE at INT DEFAULT 0;
   DECLARE number DECIMAL(65, 0);
+  DECLARE confidence DOUBLE;
   IF id IS NULL OR now_ts IS NULL THEN
     RETURN NULL;
   END IF;
@@ -144,13 +145,14 @@ BEGIN
   ELSEIF plain REGEXP '^(0|[1-9][0-9]{0,19})$' THEN
     SET number = plain;
     IF number < 18446744073709551616 THEN
-      -- The likeliest first: one pass for each confidence there is.
+      -- The likeliest first: one pass for each class of confidence; within one, the presets' own order.
       WHILE pass < 3 DO
         SET at = 0;
         WHILE at < JSON_LENGTH(names) DO
-          SET reading = mintage__read_snowflake(JSON_UNQUOTE(JSON_EXTRACT(names, CONCAT('$[', at, ']'))),
+          SET reading = mintage__read_snowflake(JSON_UNQUOTE(JSON_EXTRACT(names, CONCAT('$[', at, ']'))), at,
             IF(number > 9223372036854775807, number - 18446744073709551616, number), now_ts);
-          IF CAST(JSON_EXTRACT(reading, '$.confidence') AS DECIMAL(4, 2)) = CASE pass WHEN 0 THEN 0.6 WHEN 1 THEN 0.2 ELSE 0.05 END THEN
+          SET confidence = JSON_EXTRACT(reading, '$.confidence');
+          IF reading IS NOT NULL AND pass = IF(confidence > 0.3, 0, IF(confidence > 0.1, 1, 2)) THEN
             SET readings = JSON_ARRAY_APPEND(readings, '$', JSON_EXTRACT(reading, '$'));
           END IF;
           SET at = at + 1;

@@ -21,19 +21,29 @@ BEGIN
   DECLARE l TEXT CHARACTER SET ascii;
   DECLARE bits INT;
   DECLARE tick BIGINT;
+  DECLARE begin_at BIGINT;
+  DECLARE first BIGINT;
+  DECLARE carry BIGINT;
   DECLARE given BIGINT;
   IF preset IS NULL OR worker IS NULL THEN
     RETURN NULL;
   END IF;
   SET l = mintage__layout(preset);
   SET bits = mintage__part(l, 'sequence_bits');
+  SET first = mintage__part(l, 'sequence_first');
+  SET carry = mintage__part(l, 'sequence_carry');
   SET tick = mintage__tick(l, mintage__now());
   IF mintage__snowflake(preset, tick, worker, 0) IS NOT NULL THEN
     -- The worker and the time fit: only now is there a row to make.
-    UPDATE mintage_snowflake_state AS s SET s.word = LAST_INSERT_ID(GREATEST(s.word + 1, tick << bits))
+    -- A tick begins where the preset says: at a fixed number, spread by a hash of the tick, or where the last one ended,
+    -- going round at half of the field.
+    SET begin_at = (tick << bits) + mintage__part(l, 'sequence_first') + ((tick * 40503) >> 4) % mintage__part(l, 'sequence_spread');
+    UPDATE mintage_snowflake_state AS s
+    SET s.word = LAST_INSERT_ID(IF((s.word + 1) >> bits < tick, begin_at + carry * ((s.word + 1) & ((1 << (bits - 1)) - 1)),
+                                   s.word + 1 + IF((s.word + 1) & ((1 << bits) - 1) < first, first, 0)))
     WHERE s.preset = preset AND s.worker = worker;
     IF ROW_COUNT() = 0 THEN
-      INSERT INTO mintage_snowflake_state VALUES (preset, worker, LAST_INSERT_ID(tick << bits));
+      INSERT INTO mintage_snowflake_state VALUES (preset, worker, LAST_INSERT_ID(begin_at));
     END IF;
   END IF;
   SET given = LAST_INSERT_ID();

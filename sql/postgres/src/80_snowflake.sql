@@ -4,7 +4,7 @@
 CREATE OR REPLACE FUNCTION @extschema@._snowflake_tick(preset text, ts timestamptz) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
-  l record := @extschema@.snowflake_preset(preset);
+  l record := @extschema@._preset(preset);
   us bigint := @extschema@._us(ts);
   last_tick bigint := (1::bigint << LEAST(l.time_bits, 63 - l.time_shift)) - 1;
 BEGIN
@@ -22,7 +22,7 @@ END $$;
 CREATE OR REPLACE FUNCTION @extschema@.form_snowflake(preset text, ts timestamptz, worker bigint, sequence bigint) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
-  l record := @extschema@.snowflake_preset(preset);
+  l record := @extschema@._preset(preset);
 BEGIN
   IF worker < 0 OR worker >> l.worker_bits <> 0 THEN
     RAISE EXCEPTION 'worker % does not fit preset %: % bits, 0 to %', worker, preset, l.worker_bits,
@@ -65,11 +65,17 @@ BEGIN
   word := given;
   IF word >> l.sequence_bits < tick THEN
     PERFORM @extschema@._check_sequence(sequence);
-    word := tick << l.sequence_bits;
+    -- A tick begins where the preset says: at a fixed number, spread by a hash of the tick, or where the last one ended,
+    -- going round at half of the field.
+    word := (tick << l.sequence_bits) + l.sequence_first + ((tick * 40503) >> 4) % l.sequence_spread
+            + l.sequence_carry * (given & ((1::bigint << (l.sequence_bits - 1)) - 1));
+  ELSE
+    word := word + GREATEST(0, l.sequence_first - (word & ((1::bigint << l.sequence_bits) - 1)));
   END IF;
   IF count > 1 OR word > given THEN
     -- Other sessions may hold numbers of theirs if the sequence has a cache: begin above them.
     word := GREATEST(word, pg_sequence_last_value(sequence) + 1);
+    word := word + GREATEST(0, l.sequence_first - (word & ((1::bigint << l.sequence_bits) - 1)));
   END IF;
   IF ((word + count - 1) >> l.sequence_bits) - tick > 5000000 / l.tick_us THEN
     RAISE EXCEPTION 'sequence % is more than 5 s ahead of the clock', sequence
@@ -92,7 +98,7 @@ END $$;
 CREATE OR REPLACE FUNCTION @extschema@.snowflake(preset text, worker bigint, sequence regclass) RETURNS bigint
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE AS $$
 DECLARE
-  l record := @extschema@.snowflake_preset(preset);
+  l record := @extschema@._preset(preset);
   word bigint;
 BEGIN
   IF worker < 0 OR worker >> l.worker_bits <> 0 THEN
@@ -108,7 +114,7 @@ END $$;
 CREATE OR REPLACE FUNCTION @extschema@.snowflakes(preset text, worker bigint, sequence regclass, count integer) RETURNS SETOF bigint
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE AS $$
 DECLARE
-  l record := @extschema@.snowflake_preset(preset);
+  l record := @extschema@._preset(preset);
   word bigint;
 BEGIN
   IF worker < 0 OR worker >> l.worker_bits <> 0 THEN
@@ -118,6 +124,11 @@ BEGIN
     RAISE EXCEPTION 'cannot make % ids at once: 0 to %, what the preset allows in 5 s', count,
       5000000 / l.tick_us << l.sequence_bits USING ERRCODE = 'numeric_value_out_of_range';
   ELSIF count = 0 THEN
+    RETURN;
+  END IF;
+  IF l.sequence_first > 0 THEN
+    -- Some numbers of every tick are not for us: no run of words is free of them.
+    RETURN QUERY SELECT @extschema@.snowflake(preset, worker, sequence) FROM generate_series(1, count);
     RETURN;
   END IF;
   word := @extschema@._snowflake_take(sequence, l, count);
@@ -144,7 +155,7 @@ $$ BEGIN RETURN l.epoch_us + ((id >> l.time_shift) & ((1::bigint << l.time_bits)
 CREATE OR REPLACE FUNCTION @extschema@.snowflake_timestamp(preset text, id bigint) RETURNS timestamptz
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
-  l record := @extschema@.snowflake_preset(preset);
+  l record := @extschema@._preset(preset);
 BEGIN
   RETURN CASE WHEN @extschema@._is_snowflake(l, id)
               THEN @extschema@._at((@extschema@._snowflake_us(l, id) + 12219292800000000)::bigint) END;
@@ -165,7 +176,7 @@ END $$;
 CREATE OR REPLACE FUNCTION @extschema@.snowflake_worker(preset text, id bigint) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
-  l record := @extschema@.snowflake_preset(preset);
+  l record := @extschema@._preset(preset);
 BEGIN
   RETURN CASE WHEN @extschema@._is_snowflake(l, id) THEN (id >> l.worker_shift) & ((1::bigint << l.worker_bits) - 1) END;
 END $$;
@@ -173,7 +184,7 @@ END $$;
 CREATE OR REPLACE FUNCTION @extschema@.snowflake_sequence(preset text, id bigint) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
-  l record := @extschema@.snowflake_preset(preset);
+  l record := @extschema@._preset(preset);
 BEGIN
   RETURN CASE WHEN @extschema@._is_snowflake(l, id) THEN (id >> l.sequence_shift) & ((1::bigint << l.sequence_bits) - 1) END;
 END $$;
@@ -186,7 +197,7 @@ $$ SELECT @extschema@.form_snowflake(preset, ts, 0, 0) $$;
 CREATE OR REPLACE FUNCTION @extschema@.snowflake_max(preset text, ts timestamptz) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
-  l record := @extschema@.snowflake_preset(preset);
+  l record := @extschema@._preset(preset);
 BEGIN
   RETURN @extschema@.form_snowflake(preset, ts, (1::bigint << l.worker_bits) - 1, (1::bigint << l.sequence_bits) - 1);
 END $$;

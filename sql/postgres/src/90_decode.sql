@@ -7,7 +7,7 @@ DECLARE
   utc timestamp := ts AT TIME ZONE 'UTC';
   fraction text := to_char(utc, 'US') || ticks::text || '00';
 BEGIN
-  RETURN lpad(extract(year FROM utc)::text, 4, '0') || to_char(utc, '-MM-DD"T"HH24:MI:SS')
+  RETURN CASE WHEN utc >= '10000-01-01' THEN '+' ELSE '' END || lpad(extract(year FROM utc)::text, CASE WHEN utc >= '10000-01-01' THEN 5 ELSE 4 END, '0') || to_char(utc, '-MM-DD"T"HH24:MI:SS')
          || CASE WHEN digits > 0 THEN '.' || left(fraction, digits) ELSE '' END || 'Z';
 END $$;
 
@@ -85,7 +85,7 @@ END $$;
 CREATE OR REPLACE FUNCTION @extschema@.snowflake_fields(preset text, id bigint) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
-  l record := @extschema@.snowflake_preset(preset);
+  l record := @extschema@._preset(preset);
   answer jsonb := '{}';
   value bigint;
 BEGIN
@@ -100,10 +100,10 @@ BEGIN
   RETURN answer;
 END $$;
 
-CREATE OR REPLACE FUNCTION @extschema@._read_snowflake(preset text, id bigint, now_ts timestamptz) RETURNS jsonb
+CREATE OR REPLACE FUNCTION @extschema@._read_snowflake(preset text, place bigint, id bigint, now_ts timestamptz) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
-  l record := @extschema@.snowflake_preset(preset);
+  l record := @extschema@._preset(preset);
   fields jsonb := @extschema@.snowflake_fields(preset, id);
   us numeric;
   future boolean;
@@ -116,7 +116,8 @@ BEGIN
   future := us > @extschema@._us(now_ts)::numeric + 946684800000000 + 86400000000;
   early := us - l.epoch_us < 2592000000000;
   RETURN jsonb_build_object('format', 'snowflake', 'preset', preset, 'fields', fields,
-      'confidence', CASE WHEN future THEN 0.05 WHEN early THEN 0.2 ELSE 0.6 END,
+      -- Where the time says nothing, the better known preset comes first.
+      'confidence', trim_scale(CASE WHEN future THEN 0.05 WHEN early THEN 0.2 ELSE 0.6 END * (1 - place / 50.0)),
       'why', CASE WHEN future THEN 'its time lies in the future'
                   WHEN early THEN 'its time lies within a month of the layout''s epoch, as any small number'
                   ELSE 'its time lies between the layout''s epoch and now' END)
@@ -150,6 +151,7 @@ DECLARE
   readings jsonb[] := '{}';
   number numeric;
   preset text;
+  place bigint;
 BEGIN
   IF trimmed ~* ('^([0-9a-f]{32}|' || hyphenated || '|urn:uuid:' || hyphenated || '|\{' || hyphenated || '\})$') THEN
     readings := readings || @extschema@._read_uuid(right(btrim(trimmed, '{}'), CASE length(trimmed) WHEN 32 THEN 32 ELSE 36 END)::uuid,
@@ -160,8 +162,8 @@ BEGIN
   IF trimmed ~ '^(0|[1-9][0-9]{0,19})$' THEN
     number := trimmed::numeric;
     IF number < 18446744073709551616 THEN
-      FOR preset IN SELECT @extschema@.snowflake_presets() LOOP
-        readings := readings || @extschema@._read_snowflake(preset, @extschema@._signed(number), now_ts);
+      FOR preset, place IN SELECT p, at - 1 FROM @extschema@.snowflake_presets() WITH ORDINALITY AS t (p, at) LOOP
+        readings := readings || @extschema@._read_snowflake(preset, place, @extschema@._signed(number), now_ts);
       END LOOP;
     END IF;
   END IF;
