@@ -446,6 +446,8 @@ mod tests {
     use std::collections::HashSet;
     use std::vec::Vec;
 
+    use proptest::prelude::*;
+
     use super::*;
     use crate::{FixedClock, SystemEntropy};
 
@@ -556,6 +558,46 @@ mod tests {
         assert_eq!(generator.next_id(), Err(MintError::TooFarAhead { ticks: 7 }));
         clock.0.set(10_000_001);
         assert!(generator.next_id().expect("an id") > last);
+    }
+
+    /// A clock that tells any time at all, a new one every time.
+    struct Any(Cell<usize>, Vec<i128>);
+
+    impl Clock for Any {
+        fn now(&self) -> Timestamp {
+            let i = self.0.replace(self.0.get() + 1);
+            Timestamp::from_unix_nanos(self.1[i % self.1.len()])
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_clock_gives_increasing_ids_or_errors(
+            times in prop::collection::vec(prop_oneof![any::<i128>(), 0i128..20_000_000_000], 1..40),
+            ahead in 0u64..30, submilli: bool, batch in 1usize..20,
+        ) {
+            let precision = if submilli { Precision::Submilli } else { Precision::Millis };
+            let steps = times.len();
+            let clock = Any(Cell::new(0), times);
+            let mut generator = V7Generator::new(&clock, SystemEntropy).precision(precision);
+            generator = generator.max_ahead(Duration::from_millis(ahead));
+            let mut last = Uuid::nil();
+            let mut out = [Uuid::nil(); 20];
+            for step in 0..steps {
+                let now = clock.1[clock.0.get() % clock.1.len()].div_euclid(1_000_000);
+                let made = if step % 2 == 0 {
+                    generator.next_id().map(|id| { out[0] = id; 1 })
+                } else {
+                    generator.fill(&mut out[..batch])
+                };
+                for id in &out[..made.unwrap_or(0)] {
+                    prop_assert!(*id > last && id.get_version_num() == 7);
+                    prop_assert!(i128::from(unix_millis_of(id)) <= now + i128::from(ahead));
+                    prop_assert!(i128::from(unix_millis_of(id)) >= now);
+                    last = *id;
+                }
+            }
+        }
     }
 
     #[test]
