@@ -128,7 +128,7 @@ fn same(want: &[String], got: &[String]) -> bool {
 }
 
 /// Whether a line has the form of another in which `…` stands for anything.
-fn matches(want: &str, got: &str) -> bool {
+pub(crate) fn matches(want: &str, got: &str) -> bool {
     let mut parts = want.split('…');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = got.strip_prefix(first) else {

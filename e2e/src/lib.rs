@@ -12,6 +12,7 @@ pub mod redis;
 pub mod resp;
 pub mod run;
 pub mod server;
+pub mod sql;
 
 /// The README's Rust examples, run as doc tests.
 #[doc = include_str!("../../README.md")]

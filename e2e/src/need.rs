@@ -62,7 +62,11 @@ fn starts(program: &str, probe: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-fn needed(name: &str, there: bool) -> bool {
+/// Whether it is `there`; else says so, or fails where `MINT_TEST_REQUIRE` names it.
+///
+/// # Panics
+/// When it is absent and required.
+pub fn needed(name: &str, there: bool) -> bool {
     if !there {
         let required = std::env::var("MINT_TEST_REQUIRE").unwrap_or_default();
         assert!(

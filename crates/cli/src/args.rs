@@ -84,6 +84,8 @@ pub(crate) enum Command {
     Presets(crate::presets::Args),
     /// Print a series of numbers, letters or dates, or the holes of a column
     Series(crate::series::Args),
+    /// Print the functions that make the same ids inside PostgreSQL or MariaDB
+    Sql(crate::sql::Args),
     /// Check and mend the folder of the embedded store
     Store(crate::store::Args),
     /// Show, check or begin a configuration

@@ -19,6 +19,7 @@ mod series;
 mod serve;
 mod snowflake;
 mod snowflake_layout;
+mod sql;
 mod store;
 mod time;
 mod token;
@@ -69,6 +70,7 @@ fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(),
         Some(Command::Pool(args)) => pool::run(&args, out),
         Some(Command::Presets(args)) => presets::run(&args, out),
         Some(Command::Series(args)) => series::run(&args, out),
+        Some(Command::Sql(args)) => sql::run(&args, out),
         Some(Command::Store(args)) => store::run(&args, out),
         Some(Command::Config(args)) => config::run(&args, out),
         Some(Command::Token(args)) => token::run(&args, out),

@@ -49,7 +49,8 @@ fn reading(reading: &Reading) -> Value {
     put("preset", json!(reading.preset));
     put("version", json!(reading.version));
     put("variant", json!(reading.variant));
-    put("confidence", json!(reading.confidence));
+    // Two digits say all that a ranking can claim.
+    put("confidence", json!((reading.confidence * 100.0).round() / 100.0));
     put("why", json!(reading.why));
     if let Some(time) = reading.time {
         put("time", json!(rfc3339(time)));

@@ -22,7 +22,7 @@ pub enum MintError {
     Closed,
     /// The clock stands before the layout's epoch.
     BeforeEpoch,
-    /// The clock went back, and the generator's [`ClockPolicy`] does not mint then.
+    /// The clock went back, and the generator's [`ClockPolicy`](crate::ClockPolicy) does not mint then.
     ClockBack {
         /// By how many ticks.
         ticks: u64,

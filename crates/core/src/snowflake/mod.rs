@@ -238,6 +238,21 @@ impl Snowflake {
         Ok(self.id_at(first))
     }
 
+    /// Ids at the system clock's time, without end; an item is an error where [`Self::mint_now`] gives one.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use mintage::{Snowflake, preset};
+    /// let layout = Arc::new(preset("twitter").expect("a preset").layout());
+    /// let ids: Vec<u64> = Snowflake::unguarded(layout, 7)?.ids_now().take(3).collect::<Result<_, _>>()?;
+    /// assert!(ids.is_sorted_by(|a, b| a < b));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "std")]
+    pub fn ids_now(&self) -> impl Iterator<Item = Result<u64, MintError>> + '_ {
+        core::iter::repeat_with(|| self.mint_now())
+    }
+
     /// [`Self::mint_many`] at the system clock's time.
     ///
     /// # Errors
@@ -469,6 +484,8 @@ mod tests {
     use std::string::ToString;
     use std::vec::Vec;
 
+    use proptest::prelude::*;
+
     use super::*;
 
     fn twitter() -> Arc<Layout> {
@@ -696,6 +713,21 @@ mod tests {
     }
 
     #[test]
+    fn a_reading_far_ahead_that_was_refused_is_forgotten() {
+        let window = Window {
+            worker: 1,
+            from_tick: 0,
+            until_tick: 100,
+        };
+        let g = Snowflake::new(twitter(), window, 2).and_then(|g| g.clock_policy(ClockPolicy::Error));
+        let g = g.expect("sound");
+        let at = |tick| g.mint(g.layout().time_of(tick));
+        assert!(at(10).is_ok());
+        assert_eq!(at(1 << 40), Err(MintError::WindowEnd { until_tick: 100 }));
+        assert!(at(11).is_ok());
+    }
+
+    #[test]
     fn bumping_follows_a_clock_that_went_far_back_and_never_repeats() {
         let layout = Arc::new(crate::preset("rollback2").expect("a preset").layout());
         let window = Window {
@@ -745,6 +777,96 @@ mod tests {
                 .to_string()
                 .contains("rollback field")
         );
+    }
+
+    /// What a caller may do to a generator.
+    #[derive(Clone, Debug)]
+    enum Step {
+        /// Mint this many at this tick.
+        Mint(u64, usize),
+        /// Mint at any time at all.
+        MintAt(i128),
+        Extend(u64),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            8 => (0u64..300, 1usize..70).prop_map(|(tick, n)| Step::Mint(tick, n)),
+            1 => any::<i128>().prop_map(Step::MintAt),
+            1 => (0u64..400).prop_map(Step::Extend),
+        ]
+    }
+
+    fn start() -> impl Strategy<Value = SequenceStart> {
+        prop_oneof![
+            Just(SequenceStart::Zero),
+            (0u64..16).prop_map(SequenceStart::At),
+            (0u64..16).prop_map(|below| SequenceStart::Random { below }),
+            Just(SequenceStart::Carry),
+        ]
+    }
+
+    fn policy() -> impl Strategy<Value = ClockPolicy> {
+        let wait = ClockPolicy::Wait {
+            max: Duration::from_millis(3),
+        };
+        prop_oneof![
+            Just(ClockPolicy::Hold),
+            Just(wait),
+            Just(ClockPolicy::Error),
+            Just(ClockPolicy::Bump)
+        ]
+    }
+
+    proptest! {
+        /// Whatever clock, start and policy: no id twice, none outside the window, none too far ahead.
+        #[test]
+        fn every_generator_keeps_its_promises(
+            start in start(), policy in policy(), from in 0u64..50, length in 1u64..200, ahead in 2u64..30,
+            steps in prop::collection::vec(step(), 1..60),
+        ) {
+            let builder = Layout::builder("x").time("t", 20).field("r", 2, crate::Role::Rollback);
+            let layout = builder.worker("w", 3).sequence("s", 4).sequence_start(start).build();
+            let layout = Arc::new(layout.expect("a sound layout"));
+            let window = Window { worker: 5, from_tick: from, until_tick: from + length };
+            let g = Snowflake::new(layout.clone(), window, ahead).and_then(|g| g.clock_policy(policy));
+            let g = g.expect("sound settings");
+            let mut seen = std::collections::HashSet::new();
+            let mut last = 0;
+            let mut until = from + length;
+            let mut highest = 0;
+            for step in steps {
+                let (now, n) = match step {
+                    Step::Mint(tick, n) => (layout.time_of(tick), n),
+                    Step::MintAt(nanos) => (Timestamp::from_unix_nanos(nanos), 3),
+                    Step::Extend(to) => {
+                        g.extend(to);
+                        until = until.max(to);
+                        continue;
+                    }
+                };
+                let mut out = std::vec![0; n];
+                let Ok(made) = g.mint_many(now, &mut out) else { continue };
+                prop_assert!(made >= 1);
+                let tick = layout.tick_at(now).expect("it minted");
+                for id in &out[..made] {
+                    let parts = layout.unpack(*id).expect("an id of the layout");
+                    prop_assert!(seen.insert(*id), "{id} twice");
+                    prop_assert_eq!(parts.worker, 5);
+                    prop_assert!((from..until).contains(&parts.tick), "{} outside the window", parts.tick);
+                    prop_assert!(parts.tick <= tick + ahead, "{} too far ahead of {tick}", parts.tick);
+                    if policy != ClockPolicy::Bump {
+                        prop_assert!(*id > last || seen.len() == 1);
+                    }
+                    last = *id;
+                    highest = highest.max(parts.tick);
+                }
+            }
+            let closed_at = g.close();
+            prop_assert!(closed_at > highest || seen.is_empty());
+            prop_assert!(closed_at <= until);
+            prop_assert_eq!(g.mint(layout.time_of(from)), Err(MintError::Closed));
+        }
     }
 
     #[test]

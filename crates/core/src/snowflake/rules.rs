@@ -17,7 +17,7 @@ pub(super) struct Rules {
     pub(super) rollback_shift: u32,
     /// The largest value of the rollback field, in the upper bits of the word; 0 without one.
     pub(super) rollbacks: u64,
-    /// The highest tick that any caller brought.
+    /// The highest tick of the clock that anything was minted at (since the clock was last followed back).
     pub(super) highest: AtomicU64,
 }
 
@@ -26,7 +26,11 @@ impl Snowflake {
     pub(super) fn reserve_by(&self, rules: &Rules, tick: u64, want: u64) -> Result<(u64, u64), MintError> {
         let bits = self.sequence_bits;
         let bump_shift = rules.bump_shift();
-        let highest = rules.highest.fetch_max(tick, Ordering::Relaxed);
+        let mut seen = self.word.0.load(Ordering::Relaxed);
+        if seen >= CLOSED {
+            return Err(MintError::Closed);
+        }
+        let highest = rules.highest.load(Ordering::Relaxed);
         let back = highest.saturating_sub(tick);
         if back > 0 && matches!(rules.policy, ClockPolicy::Wait { .. } | ClockPolicy::Error) {
             return Err(MintError::ClockBack {
@@ -34,7 +38,6 @@ impl Snowflake {
                 wait: back <= rules.wait_ticks,
             });
         }
-        let mut seen = self.word.0.load(Ordering::Relaxed);
         loop {
             let until = self.until.load(Ordering::Relaxed);
             let reach = tick.saturating_add(self.max_ahead).saturating_add(1).min(until);
@@ -64,7 +67,9 @@ impl Snowflake {
                 .compare_exchange_weak(seen, next, Ordering::AcqRel, Ordering::Relaxed)
             {
                 Ok(_) => {
-                    if bump != seen >> bump_shift {
+                    if bump == seen >> bump_shift {
+                        rules.highest.fetch_max(tick, Ordering::Relaxed);
+                    } else {
                         rules.highest.store(tick, Ordering::Relaxed);
                     }
                     return Ok((bump << bump_shift | first, count));
@@ -112,7 +117,7 @@ impl Rules {
                 // Also where a full tick carried into the next.
                 place.max(place >> bits << bits | first)
             }
-            SequenceStart::Random { below } if new_tick && below > 0 => begin | (mix(tick) % below),
+            SequenceStart::Random { below } if new_tick => begin | (mix(tick) % below.max(1)),
             SequenceStart::Carry if new_tick => begin | place & ones(bits - 1),
             SequenceStart::Random { .. } | SequenceStart::Carry => place,
         }

@@ -1,0 +1,130 @@
+//! `mint sql`: the function packs for databases.
+
+use serde_json::json;
+
+use crate::errors::Failure;
+use crate::out::Out;
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// For which database: PostgreSQL 13 and later, or MariaDB 10.6 and later and MySQL 8
+    engine: Engine,
+    /// Schema (PostgreSQL: mintage) or database (MariaDB: the current one) to put the functions in; made if absent
+    #[arg(long, value_name = "NAME")]
+    schema: Option<String>,
+}
+
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum Engine {
+    Postgres,
+    Mariadb,
+}
+
+/// The extension's script, which leaves the schema open.
+const POSTGRES: &str = include_str!("../../../sql/postgres/mintage--1.1.sql");
+/// The same functions in a script that one `psql -f` installs in schema `mintage`.
+const POSTGRES_PLAIN: &str = include_str!("../../../sql/postgres/mintage.sql");
+const MARIADB: &str = include_str!("../../../sql/mariadb/mintage.sql");
+
+/// The name a schema has where none is asked for.
+const SCHEMA: &str = "mintage";
+
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
+    let script = match args.engine {
+        Engine::Postgres => postgres(args.schema.as_deref().unwrap_or(SCHEMA))?,
+        Engine::Mariadb => mariadb(args.schema.as_deref())?,
+    };
+    if out.json {
+        return out.json_line(&json!({"sql": script}));
+    }
+    out.line(script.trim_end())
+}
+
+fn postgres(schema: &str) -> Result<String, Failure> {
+    check(schema, 63)?;
+    if schema == SCHEMA {
+        return Ok(POSTGRES_PLAIN.into());
+    }
+    let quoted = format!("\"{schema}\"");
+    let body = POSTGRES
+        .split_once("\\quit\n")
+        .expect("an extension's script begins so")
+        .1;
+    let head = POSTGRES_PLAIN
+        .split_once("\n\n")
+        .expect("the plain script has a head")
+        .0
+        .replace("in schema mintage", &format!("in schema {schema}"))
+        .replace("SCHEMA mintage", &format!("SCHEMA {quoted}"))
+        .replace("IF NOT EXISTS mintage", &format!("IF NOT EXISTS {quoted}"));
+    Ok(format!(
+        "{head}\n{}\nCOMMIT;\n",
+        body.replace("@extschema@", &quoted)
+    ))
+}
+
+fn mariadb(database: Option<&str>) -> Result<String, Failure> {
+    let Some(database) = database else {
+        return Ok(MARIADB.into());
+    };
+    check(database, 64)?;
+    Ok(format!(
+        "CREATE DATABASE IF NOT EXISTS `{database}`;\nUSE `{database}`;\n{MARIADB}"
+    ))
+}
+
+/// Takes names that need no thought about quoting inside function bodies.
+fn check(name: &str, longest: usize) -> Result<(), Failure> {
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    if begins && plain && name.len() <= longest && !name.starts_with("pg_") {
+        return Ok(());
+    }
+    Err(
+        Failure::usage(format!("'{}' cannot be the schema's name", name.escape_default())).with_hint(
+            format!("letters, digits and _, beginning with a letter or _, at most {longest}, not pg_…"),
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_schema_is_the_same_pack_elsewhere() {
+        let plain = postgres(SCHEMA).unwrap();
+        let other = postgres("ids").unwrap();
+        assert_eq!(
+            other
+                .replace("\"ids\"", "mintage")
+                .replace("in schema ids", "in schema mintage"),
+            plain
+        );
+        assert!(!other.contains("@extschema@") && !other.contains("mintage._"));
+        assert!(mariadb(Some("ids")).unwrap().ends_with(MARIADB));
+    }
+
+    #[test]
+    fn names_that_would_need_quoting_are_refused() {
+        for name in [
+            "",
+            "1a",
+            "a-b",
+            "a b",
+            "a\"b",
+            "a'b",
+            "a;b",
+            "ä",
+            "pg_ids",
+            &"a".repeat(64),
+            "$a",
+        ] {
+            assert!(postgres(name).is_err(), "{name}");
+        }
+        for name in ["a", "_", "Ids2", &"a".repeat(63)] {
+            assert!(postgres(name).is_ok(), "{name}");
+        }
+        assert!(mariadb(Some("a`b")).is_err());
+    }
+}

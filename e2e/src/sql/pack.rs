@@ -1,0 +1,262 @@
+//! Puts the SQL packs together from their parts, the only source of every script that is shipped.
+//!
+//! The parts write `@extschema@` for the schema, as PostgreSQL's extension scripts do. The Snowflake presets come
+//! from the library's own table.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use mintage::{Field, PRESETS, Role, SequenceStart};
+
+/// The version of both packs.
+pub const VERSION: &str = "1.1";
+
+/// The first version of the PostgreSQL extension, which `ALTER EXTENSION … UPDATE` starts from.
+pub const FIRST_VERSION: &str = "1.0";
+
+/// The folder of one pack, `postgres` or `mariadb`.
+pub fn folder(engine: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../sql").join(engine)
+}
+
+/// A generated file of the tree: where it is and what it must hold.
+#[derive(Debug)]
+pub struct Generated {
+    /// Its place.
+    pub path: PathBuf,
+    /// Its content.
+    pub text: String,
+}
+
+/// Every generated file of both packs.
+///
+/// # Panics
+/// When a part cannot be read.
+pub fn generated() -> Vec<Generated> {
+    let mut files = Vec::new();
+    let mut add = |path: PathBuf, text: String| files.push(Generated { path, text });
+    let postgres = folder("postgres");
+    let body = body("postgres");
+    for part in ["postgres/src/70_presets.sql", "mariadb/src/80_snowflake.sql"] {
+        let (engine, name) = part.split_once('/').expect("has one");
+        let path = folder(engine).join(name);
+        let text = regions(engine, read(&path));
+        add(path, text);
+    }
+    add(
+        postgres.join(format!("mintage--{VERSION}.sql")),
+        extension_script(&format!("CREATE EXTENSION mintage VERSION '{VERSION}'"), &body),
+    );
+    add(
+        postgres.join(format!("mintage--{FIRST_VERSION}--{VERSION}.sql")),
+        extension_script(&format!("ALTER EXTENSION mintage UPDATE TO '{VERSION}'"), &body),
+    );
+    add(postgres.join("mintage.sql"), plain(&body));
+    let mariadb = folder("mariadb");
+    add(mariadb.join("mintage.sql"), self::body("mariadb"));
+    files
+}
+
+/// The parts of a pack in order of their names.
+fn body(engine: &str) -> String {
+    let mut parts: Vec<PathBuf> = fs::read_dir(folder(engine).join("src"))
+        .expect("the parts are in the tree")
+        .map(|entry| entry.expect("the folder can be read").path())
+        .collect();
+    parts.sort();
+    let mut body = String::new();
+    for part in parts {
+        let text = read(&part);
+        let text = regions(engine, text);
+        if !body.is_empty() {
+            body.push('\n');
+        }
+        body.push_str(&text);
+    }
+    body.replace("@version@", VERSION)
+}
+
+fn extension_script(command: &str, body: &str) -> String {
+    format!(
+        "-- Generated from src/; see docs/sql.md.\n\\echo Use \"{command}\" to load this file. \\quit\n\n{body}"
+    )
+}
+
+/// The script that one `psql -f` installs: all or nothing, and again to upgrade.
+fn plain(body: &str) -> String {
+    let body = body.replace("@extschema@", "mintage");
+    format!("{}{body}\nCOMMIT;\n", plain_head("mintage"))
+}
+
+/// What comes before the functions in the plain script; the command prints the same.
+pub fn plain_head(schema: &str) -> String {
+    format!(
+        "-- Mintage's functions for PostgreSQL 13 and later, version {VERSION}, in schema {schema}.\n\
+         -- Install or upgrade: psql -f mintage.sql. Remove: DROP SCHEMA {schema} CASCADE. Manual: docs/sql.md.\n\
+         BEGIN;\n\
+         SET LOCAL client_min_messages = warning;\n\
+         SET LOCAL search_path = pg_catalog;\n\
+         CREATE SCHEMA IF NOT EXISTS {schema};\n\n"
+    )
+}
+
+/// Fills in what comes from the library's table of presets.
+fn regions(engine: &str, mut part: String) -> String {
+    let rows = match engine {
+        "postgres" => postgres_presets,
+        _ => mariadb_presets,
+    };
+    let regions: [(&str, fn() -> String); 2] = [("presets", rows), ("names", names)];
+    for (name, make) in regions {
+        if part.contains(&format!("-- begin {name}\n")) {
+            part = between(&part, name, &make());
+        }
+    }
+    part
+}
+
+/// Replaces what lies between the line of `-- begin NAME` and the line of `-- end NAME`.
+fn between(part: &str, name: &str, new: &str) -> String {
+    let begin = format!("-- begin {name}\n");
+    let (head, rest) = part.split_once(&begin).expect("the part has the begin line");
+    let end = format!("-- end {name}\n");
+    let at = rest.find(&end).expect("the part has the end line");
+    let line = rest[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    format!("{head}{begin}{new}{}", &rest[line..])
+}
+
+fn names() -> String {
+    let names: Vec<String> = PRESETS
+        .iter()
+        .map(|preset| format!("'{}'", preset.name))
+        .collect();
+    format!("    {}\n", names.join(", "))
+}
+
+/// One field group of a layout: width and shift of all fields of a role together, which must lie side by side.
+fn group(fields: &[Field], is: impl Fn(Role) -> bool) -> (u32, u32) {
+    let fields: Vec<&Field> = fields.iter().filter(|field| is(field.role)).collect();
+    let bits: u32 = fields.iter().map(|field| field.bits).sum();
+    let Some(last) = fields.last() else {
+        return (0, 0);
+    };
+    for pair in fields.windows(2) {
+        assert_eq!(
+            pair[0].shift,
+            pair[1].shift + pair[1].bits,
+            "fields of one role lie side by side"
+        );
+    }
+    (bits, last.shift)
+}
+
+/// The numbers of every preset, in the words of both packs.
+fn preset_numbers() -> Vec<(&'static str, Vec<(&'static str, String)>)> {
+    let mut rows = Vec::new();
+    for preset in PRESETS {
+        let layout = preset.layout();
+        let fields = layout.fields();
+        let (time_bits, time_shift) = group(fields, |role| role == Role::Time);
+        let (worker_bits, worker_shift) = group(fields, |role| role == Role::Worker);
+        let (sequence_bits, sequence_shift) = group(fields, |role| role == Role::Sequence);
+        let (mut mask, mut value) = (0, 0);
+        for field in fields {
+            if let Role::Constant(constant) = field.role {
+                mask |= field.max() << field.shift;
+                value |= constant << field.shift;
+            }
+        }
+        let (first, spread, carry) = match layout.sequence_start() {
+            SequenceStart::At(first) => (first, 1, 0),
+            SequenceStart::Random { below } => (0, below, 0),
+            SequenceStart::Carry => (0, 1, 1),
+            _ => (0, 1, 0),
+        };
+        assert_eq!(
+            layout.tick().as_nanos() % 1000,
+            0,
+            "the packs count ticks of whole microseconds"
+        );
+        let shown: Vec<&Field> = fields
+            .iter()
+            .filter(|field| !matches!(field.role, Role::Constant(_)))
+            .collect();
+        let join = |of: &dyn Fn(&Field) -> String| shown.iter().map(|f| of(f)).collect::<Vec<_>>().join(",");
+        let row = vec![
+            ("epoch_us", (layout.epoch().unix_nanos() / 1000).to_string()),
+            ("tick_us", layout.tick().as_micros().to_string()),
+            ("bits", layout.bits().to_string()),
+            ("time_bits", time_bits.to_string()),
+            ("time_shift", time_shift.to_string()),
+            ("worker_bits", worker_bits.to_string()),
+            ("worker_shift", worker_shift.to_string()),
+            ("sequence_bits", sequence_bits.to_string()),
+            ("sequence_shift", sequence_shift.to_string()),
+            ("sequence_first", first.to_string()),
+            ("sequence_spread", spread.to_string()),
+            ("sequence_carry", carry.to_string()),
+            ("constant_mask", mask.to_string()),
+            ("constant_value", value.to_string()),
+            ("field_names", join(&|f| f.name.to_string())),
+            ("field_bits", join(&|f| f.bits.to_string())),
+            ("field_shifts", join(&|f| f.shift.to_string())),
+        ];
+        rows.push((preset.name, row));
+    }
+    rows
+}
+
+fn postgres_presets() -> String {
+    let mut text = String::new();
+    for (name, row) in preset_numbers() {
+        let _ = write!(text, "  WHEN '{name}' THEN");
+        for (at, (key, value)) in row.iter().enumerate() {
+            let value = if key.starts_with("field") {
+                format!("'{{{value}}}'")
+            } else {
+                value.clone()
+            };
+            text.push_str(if matches!(at, 0 | 3 | 9 | 14) {
+                "\n    "
+            } else {
+                " "
+            });
+            let _ = write!(text, "{key} := {value};");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn mariadb_presets() -> String {
+    let mut text = String::new();
+    for (name, row) in preset_numbers() {
+        let value = |key: &str| {
+            let found = row.iter().find(|(name, _)| *name == key);
+            found.expect("every row has every key").1.clone()
+        };
+        let fields: Vec<String> = value("field_names")
+            .split(',')
+            .zip(value("field_bits").split(','))
+            .zip(value("field_shifts").split(','))
+            .map(|((name, bits), shift)| format!("[\"{name}\",{bits},{shift}]"))
+            .collect();
+        let numbers: Vec<String> = row
+            .iter()
+            .filter(|(key, _)| !key.starts_with("field"))
+            .map(|(key, value)| format!("\"{key}\":{value}"))
+            .collect();
+        let _ = writeln!(
+            text,
+            "    WHEN '{name}' THEN '{{{},\"fields\":[{}]}}'",
+            numbers.join(","),
+            fields.join(",")
+        );
+    }
+    text
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}

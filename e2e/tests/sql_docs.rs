@@ -1,0 +1,135 @@
+//! docs/sql.md: its examples run as they stand, and it lists every function.
+
+use mintage_e2e::binary;
+use mintage_e2e::run;
+use mintage_e2e::sql::mariadb::Mariadb;
+use mintage_e2e::sql::page::{self, MARIADB_PROMPT, POSTGRES_PROMPT};
+use mintage_e2e::sql::postgres::Postgres;
+
+const PAGE: &str = include_str!("../../docs/sql.md");
+
+#[test]
+fn the_postgresql_examples_run_verbatim() {
+    let Some(server) = Postgres::start() else { return };
+    // Installed as the page says: what the command prints, piped into psql.
+    let pack = run::mint(server.folder(), ["sql", "postgres"]).ok();
+    server.psql("postgres", "CREATE DATABASE ids;").ok();
+    server.psql("ids", &pack).ok();
+    server
+        .psql("ids", "ALTER DATABASE ids SET search_path = public, mintage;")
+        .ok();
+    let examples = page::examples(PAGE, "postgres", POSTGRES_PROMPT);
+    assert!(examples.len() > 15);
+    for example in examples {
+        let mut psql = server.client("psql");
+        psql.args([
+            "-X",
+            "-d",
+            "ids",
+            "-v",
+            "SHOW_CONTEXT=never",
+            "-c",
+            &example.statement,
+        ]);
+        let said = run::with_input(psql, b"");
+        page::check("docs/sql.md", &example, &format!("{}{}", said.out, said.err));
+    }
+}
+
+#[test]
+fn the_mariadb_examples_run_verbatim() {
+    let Some(server) = Mariadb::with_pack() else {
+        return;
+    };
+    let examples = page::examples(PAGE, "mariadb", MARIADB_PROMPT);
+    assert!(examples.len() > 4);
+    for example in examples {
+        let mut client = server.client("mariadb");
+        client.args(["-t", "-D", "ids", "-e", &example.statement]);
+        let said = run::with_input(client, b"");
+        page::check("docs/sql.md", &example, &format!("{}{}", said.out, said.err));
+    }
+}
+
+#[test]
+fn every_function_stands_in_the_page_with_its_volatility() {
+    let Some(server) = Postgres::with_pack() else {
+        return;
+    };
+    let rows = server.lines(
+        "SELECT '| `' || proname || '(' || replace(pg_get_function_identity_arguments(p.oid), 'timestamp with time zone', 'timestamptz') || ')` | `'
+           || replace(pg_get_function_result(p.oid), 'timestamp with time zone', 'timestamptz') || '` | '
+           || CASE provolatile WHEN 'i' THEN 'immutable' WHEN 's' THEN 'stable' ELSE 'volatile' END
+           || CASE proparallel WHEN 'u' THEN ' †' ELSE '' END || ' | '
+         FROM pg_proc p WHERE pronamespace = 'mintage'::regnamespace AND proname NOT LIKE '\\_%' AND proname NOT LIKE '%\\_strict';
+         SELECT '(' || replace(proname, '_strict', '') FROM pg_proc p WHERE pronamespace = 'mintage'::regnamespace AND proname LIKE '%\\_strict';",
+    );
+    for row in &rows {
+        if let Some(twin) = row.strip_prefix('(') {
+            let listed = format!("| `{twin}(");
+            let line = PAGE.lines().find(|line| line.starts_with(&listed));
+            assert!(line.is_some_and(|line| line.ends_with(" * |")), "{twin}");
+        } else {
+            assert!(PAGE.contains(row), "docs/sql.md has no row {row}");
+        }
+    }
+    let listed = PAGE
+        .lines()
+        .filter(|line| line.starts_with("| `") && line.contains("le | ") | line.contains("le † | "));
+    assert_eq!(
+        listed.count(),
+        rows.iter().filter(|row| row.starts_with('|')).count()
+    );
+}
+
+#[test]
+fn every_mariadb_function_stands_in_the_page() {
+    let Some(server) = Mariadb::with_pack() else {
+        return;
+    };
+    let rows = server.lines(
+        "SELECT CONCAT('`', r.routine_name, '(', COALESCE(GROUP_CONCAT(p.parameter_name ORDER BY p.ordinal_position SEPARATOR ', '), ''), ')`', IF(r.is_deterministic = 'NO', '~', ''))
+         FROM information_schema.routines AS r LEFT JOIN information_schema.parameters AS p ON p.specific_schema = r.routine_schema AND p.specific_name = r.routine_name AND p.ordinal_position > 0
+         WHERE r.routine_schema = 'ids' AND r.routine_type = 'FUNCTION' AND r.routine_name NOT LIKE 'mintage\\_\\_%' AND r.routine_name NOT LIKE '%\\_strict' GROUP BY r.routine_name;",
+    );
+    assert!(rows.len() > 80);
+    for row in rows {
+        assert!(PAGE.contains(&row), "docs/sql.md has no {row}");
+    }
+}
+
+#[test]
+fn mint_prints_the_packs_for_any_schema() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let shipped =
+        |name: &str| std::fs::read_to_string(binary::root().join("sql").join(name)).expect("is in the tree");
+    let print = |args: &[&str]| run::mint(folder.path(), args);
+    assert_eq!(print(&["sql", "postgres"]).ok(), shipped("postgres/mintage.sql"));
+    assert_eq!(print(&["sql", "mariadb"]).ok(), shipped("mariadb/mintage.sql"));
+    print(&["sql", "postgres", "--schema", "a-b"]).fails(
+        2,
+        "'a-b' cannot be the schema's name",
+        "letters, digits and _",
+    );
+    if let Some(server) = Postgres::start() {
+        let pack = print(&["sql", "postgres", "--schema", "Order"]).ok();
+        server.psql("postgres", &pack).ok();
+        let said = server.psql(
+            "postgres",
+            "SELECT \"Order\".uuid_v1_timestamp(\"Order\".form_uuid_v1('2022-02-22 19:22:22Z', 1, '9f:6b:de:ce:d8:46')), \"Order\".uuid_v5(\"Order\".ns_dns(), 'www.example.com'),
+                    to_regnamespace('mintage') IS NULL;",
+        );
+        assert_eq!(
+            said.ok(),
+            "2022-02-22 19:22:22+00\t2ed6657d-e927-568b-95e1-2665a8aea6a2\tt\n"
+        );
+    }
+    if let Some(server) = Mariadb::with_pack() {
+        let pack = print(&["sql", "mariadb", "--schema", "other"]).ok();
+        server.sql("", &pack).ok();
+        assert_eq!(
+            server.sql("other", "SELECT mintage_pack_version();").ok(),
+            "1.1\n"
+        );
+    }
+}
