@@ -129,7 +129,7 @@ fn document(row: &Preset) -> Value {
         "workers": layout.workers(),
         "sequence_start": start(layout.sequence_start()),
         "original_clock": row.original_clock.to_string(),
-        "fingerprint": layout.fingerprint(),
+        "spec": layout.spec(),
     })
 }
 

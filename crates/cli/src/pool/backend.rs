@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use mintage::{Layout, Role, Timestamp};
+use mintage::Timestamp;
 use mintage_ledger::{LedgerError, Name, PoolInfo, PoolKind, PoolSpec, WindowInfo};
 use serde_json::{Map, Value, json};
 
@@ -130,7 +130,7 @@ fn definition(spec: &PoolSpec) -> Value {
     let mut definition = Map::new();
     definition.insert("kind".into(), spec.kind.as_str().into());
     if let PoolKind::Snowflake(layout) = &spec.kind {
-        definition.insert("layout".into(), layout_document(layout));
+        definition.insert("layout".into(), layout.spec().into());
     }
     if let Some(window) = spec.window {
         definition.insert("window_ms".into(), millis(window).into());
@@ -144,7 +144,7 @@ fn document(info: &PoolInfo) -> Value {
         "name": info.name.as_str(),
         "kind": info.kind.as_str(),
         "layout": match &info.kind {
-            PoolKind::Snowflake(layout) => layout_document(layout),
+            PoolKind::Snowflake(layout) => Value::String(layout.spec()),
             PoolKind::Uuid1 { .. } => Value::Null,
         },
         "workers": info.workers,
@@ -169,46 +169,6 @@ fn window(info: &WindowInfo) -> Value {
         "lasts": info.lasts,
         "ours": info.ours,
     })
-}
-
-fn layout_document(layout: &Layout) -> Value {
-    let fields = layout.fields().iter().map(|field| {
-        let mut shown = json!({"name": field.name, "bits": field.bits, "role": role(field.role)});
-        if let Role::Constant(value) = field.role {
-            shown["value"] = value.to_string().into();
-        }
-        shown
-    });
-    json!({
-        "name": layout.name(),
-        "fields": fields.collect::<Vec<Value>>(),
-        "tick_ns": u64::try_from(layout.tick().as_nanos()).unwrap_or(u64::MAX).to_string(),
-        "epoch_unix_ns": layout.epoch().unix_nanos().to_string(),
-    })
-}
-
-fn role(role: Role) -> &'static str {
-    match role {
-        Role::Time => "time",
-        Role::Worker => "worker",
-        Role::Sequence => "sequence",
-        Role::Rollback => "rollback",
-        _ => "constant",
-    }
-}
-
-/// A layout as a person reads it: its preset, or its fields.
-pub(super) fn layout_words(layout: &Map<String, Value>) -> String {
-    let name = layout.get("name").and_then(Value::as_str).unwrap_or_default();
-    if mintage::preset(name).is_some() {
-        return name.to_string();
-    }
-    let fields = layout.get("fields").and_then(Value::as_array);
-    let words = fields.into_iter().flatten().map(|field| {
-        let name = field["name"].as_str().unwrap_or_default();
-        format!("{name}:{}", field["bits"])
-    });
-    words.collect::<Vec<String>>().join(" ")
 }
 
 fn millis(length: Duration) -> u64 {

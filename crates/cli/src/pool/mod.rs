@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::errors::Failure;
 use crate::out::Out;
 use crate::snowflake::preset_layout;
-use crate::snowflake_layout::{SYNTAX, parse_layout};
+use crate::snowflake_layout::{SYNTAX, layout_words, parse_layout};
 use backend::Backend;
 
 #[derive(clap::Args, Debug)]
@@ -195,8 +195,10 @@ fn plain(value: &Value) -> String {
         Value::Null => "-".into(),
         Value::Bool(true) => "yes".into(),
         Value::Bool(false) => "no".into(),
+        Value::String(text) if text.contains(";tick=") => text
+            .parse()
+            .map_or_else(|_| text.clone(), |layout| layout_words(&layout)),
         Value::String(text) => text.chars().filter(|c| !c.is_control()).collect(),
-        Value::Object(layout) if layout.contains_key("fields") => backend::layout_words(layout),
         other => other.to_string(),
     }
 }
