@@ -100,7 +100,6 @@ fn no_kill_repeats_an_id_or_loses_more_than_promised() {
         .ok()
         .and_then(|k| k.parse().ok())
         .unwrap_or(KILLS_MIN);
-    let mut random = Random::announced("kill loop");
     let folder = tempfile::tempdir().unwrap();
     let start = Start::in_folder(folder.path());
     let server = start.ready();
@@ -118,8 +117,6 @@ fn no_kill_repeats_an_id_or_loses_more_than_promised() {
         now: Mutex::new(begin),
         changed: Condvar::new(),
     };
-    let mut starts = Vec::new();
-    let mut interrupted = 0;
     let (server, received): (Server, Vec<(usize, Received)>) = thread::scope(|scope| {
         let clients: Vec<_> = LOADS
             .iter()
@@ -127,35 +124,9 @@ fn no_kill_repeats_an_id_or_loses_more_than_promised() {
             .flat_map(|(at, load)| std::iter::repeat_n((at, load), load.clients))
             .map(|(at, load)| (at, scope.spawn(|| client(load, &target))))
             .collect();
-        let mut server = server;
         // Whatever fails below, the clients must end, or the scope would wait for them.
         let finish = Finish(&target);
-        for generation in 1..=kills {
-            // Not a time but a number of replies: the moment differs, the load is always there.
-            let enough = 100 + random.below(1500);
-            let seen = target.wait_until(|now| now.replies >= enough || now.failed);
-            assert!(!seen.failed, "a client failed");
-            server.kill();
-            // Now and then the next one is killed while it starts.
-            while random.below(10) == 0 {
-                let starting = start.spawn();
-                for _ in 0..random.below(1000) {
-                    thread::yield_now();
-                }
-                starting.kill();
-                interrupted += 1;
-            }
-            server = start.ready();
-            target.change(|now| {
-                *now = Now {
-                    generation,
-                    address: server.resp,
-                    replies: 0,
-                    ..*now
-                }
-            });
-            starts.push(first_reply(&server));
-        }
+        let server = kill_again_and_again(&start, server, &target, kills);
         drop(finish);
         let received = clients
             .into_iter()
@@ -163,13 +134,6 @@ fn no_kill_repeats_an_id_or_loses_more_than_promised() {
             .collect();
         (server, received)
     });
-    starts.sort();
-    say(&format!(
-        "kill loop: {kills} kills under load, {interrupted} while starting; exec to first good reply: \
-         median {:?}, worst {:?}",
-        starts[starts.len() / 2],
-        starts[starts.len() - 1]
-    ));
     for (at, load) in LOADS.iter().enumerate() {
         let ids: Vec<&(u64, String)> = received
             .iter()
@@ -186,6 +150,46 @@ fn no_kill_repeats_an_id_or_loses_more_than_promised() {
         kills >= KILLS_MIN,
         "{kills} kills are too few, at least {KILLS_MIN}"
     );
+}
+
+/// Kills the server after a random number of replies and starts the next one, `kills` times; gives the last.
+fn kill_again_and_again(start: &Start, mut server: Server, target: &Target, kills: u64) -> Server {
+    let mut random = Random::announced("kill loop");
+    let (mut starts, mut interrupted) = (Vec::new(), 0);
+    for generation in 1..=kills {
+        // Not a time but a number of replies: the moment differs, the load is always there.
+        let enough = 100 + random.below(1500);
+        let seen = target.wait_until(|now| now.replies >= enough || now.failed);
+        assert!(!seen.failed, "a client failed");
+        server.kill();
+        // Now and then the next one is killed while it starts.
+        while random.below(10) == 0 {
+            let starting = start.spawn();
+            for _ in 0..random.below(1000) {
+                thread::yield_now();
+            }
+            starting.kill();
+            interrupted += 1;
+        }
+        server = start.ready();
+        target.change(|now| {
+            *now = Now {
+                generation,
+                address: server.resp,
+                replies: 0,
+                ..*now
+            }
+        });
+        starts.push(first_reply(&server));
+    }
+    starts.sort();
+    say(&format!(
+        "kill loop: {kills} kills under load, {interrupted} while starting; exec to first good reply: \
+         median {:?}, worst {:?}",
+        starts[starts.len() / 2],
+        starts[starts.len() - 1]
+    ));
+    server
 }
 
 /// Ends everybody's work when it goes, however it goes.

@@ -31,6 +31,7 @@ const UNSAFE_FILES: &[&str] = &[
     "crates/core/src/system.rs",
     "crates/core/src/tsc.rs",
     "crates/core/tests/fork.rs",
+    "crates/ledger/src/local_uuid/word.rs",
 ];
 
 /// Checks the direction of every dependency inside the workspace.

@@ -15,8 +15,9 @@ cargo xtask COMMAND
   check            formatting, lints, docs, dependency direction, unsafe fences, licences
   test             installs what the tests need where it can, then runs every test
   e2e [FILTER]     only the end-to-end tests (the built binary, stock clients)
-  bench [core|server] [ARGS]
-                   side by side with peers, ratios in one run; both when none is named
+  bench [core|server] [--save] [ARGS]
+                   side by side with peers, ratios in one run; --save puts the tables
+                   into docs/performance.md
 
 Environment
   MINT_TEST_REQUIRE=redis,redis-py,curl,strace,root

@@ -76,6 +76,14 @@ pub(crate) enum Command {
     Inspect(crate::inspect::Args),
     /// Create, use and change sequences
     Seq(crate::seq::Args),
+    /// Show every kind of id, or which one to use
+    Formats(crate::formats::Args),
+    /// Create and watch pools of workers, from which servers and programs take Snowflake ids
+    Pool(crate::pool::Args),
+    /// Show the known Snowflake layouts
+    Presets(crate::presets::Args),
+    /// Print a series of numbers, letters or dates, or the holes of a column
+    Series(crate::series::Args),
     /// Print the functions that make the same ids inside PostgreSQL or MariaDB
     Sql(crate::sql::Args),
     /// Check and mend the folder of the embedded store
@@ -84,4 +92,8 @@ pub(crate) enum Command {
     Config(crate::config::Args),
     /// Make access tokens for the server
     Token(crate::token::Args),
+    /// Print what a shell needs to complete the command line
+    Completions(crate::completions::Args),
+    /// Print the manual page
+    Man(crate::man::Args),
 }

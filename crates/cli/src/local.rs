@@ -14,7 +14,7 @@ pub(crate) const GOING_BACK: &str =
     "mint seq restart NAME --with N --allow-repeat goes back; numbers given out before then repeat";
 
 /// How long a command waits for another command to let go of the folder.
-pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(5);
+pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(2);
 
 /// A ledger opened by this process, and the runtime it lives on.
 pub(crate) struct Local {

@@ -2,18 +2,26 @@
 //! 1 a negative answer, 2 wrong usage, 3 could not do it.
 
 mod args;
+mod completions;
 mod config;
 mod connect;
 mod errors;
+mod formats;
 mod inspect;
 mod local;
 mod logging;
+mod man;
 mod out;
+mod pool;
+mod presets;
 mod seq;
+mod series;
 mod serve;
 mod snowflake;
+mod snowflake_layout;
 mod sql;
 mod store;
+mod time;
 mod token;
 mod uuid;
 
@@ -58,10 +66,16 @@ fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(),
         Some(Command::Snowflake(args)) => snowflake::run(&args, out),
         Some(Command::Inspect(args)) => inspect::run(&args, out),
         Some(Command::Seq(args)) => seq::run(&args, out),
+        Some(Command::Formats(args)) => formats::run(&args, out),
+        Some(Command::Pool(args)) => pool::run(&args, out),
+        Some(Command::Presets(args)) => presets::run(&args, out),
+        Some(Command::Series(args)) => series::run(&args, out),
         Some(Command::Sql(args)) => sql::run(&args, out),
         Some(Command::Store(args)) => store::run(&args, out),
         Some(Command::Config(args)) => config::run(&args, out),
         Some(Command::Token(args)) => token::run(&args, out),
+        Some(Command::Completions(args)) => completions::run(&args, out),
+        Some(Command::Man(args)) => man::run(&args, out),
     }
 }
 

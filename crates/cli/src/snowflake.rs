@@ -8,7 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
-use mintage::{Clock, Layout, MintError, PRESETS, Snowflake, SnowflakeText, SystemClock};
+use mintage::{
+    Clock, HostError, Layout, MintError, PRESETS, Snowflake, SnowflakeText, SystemClock, Timestamp,
+    WorkerSource,
+};
 use mintage_ledger::Name;
 use mintage_ledger::local_snowflake::{LocalError, LocalSnowflake, Reservation};
 use mintage_ledger::state_file::{StateFile, user_state_folder};
@@ -17,12 +20,11 @@ use crate::connect::{Client, server_url};
 use crate::errors::Failure;
 use crate::local::Local;
 use crate::out::Out;
+use crate::snowflake_layout::{SYNTAX, layout_refused, parse_layout, state_name};
+use crate::time::shown;
 
 #[derive(clap::Args, Debug)]
-#[command(
-    after_help = "Without --store, --server or --pool, ids are reserved in a file of the user's state folder: \
-    unique over\nall commands of this user on this machine. Other machines are kept apart only by the worker id."
-)]
+#[command(after_help = after_help())]
 pub(crate) struct Args {
     /// How many
     #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 1)]
@@ -30,12 +32,24 @@ pub(crate) struct Args {
     /// How to write them
     #[arg(long, default_value = "dec", value_parser = formats())]
     format: String,
-    /// The layout
-    #[arg(long, value_name = "NAME", default_value = "twitter", conflicts_with_all = ["server", "store", "pool"])]
+    /// A known layout, see mint presets
+    #[arg(long, value_name = "NAME", default_value = "twitter", conflicts_with_all = ["layout", "server", "store", "pool"])]
     preset: String,
-    /// The worker id; without it the state folder keeps one, drawn at random
-    #[arg(long, value_name = "N", conflicts_with_all = ["server", "store", "pool"])]
-    worker: Option<u64>,
+    /// A layout of your own, see below
+    #[arg(long, value_name = "LAYOUT", value_parser = parse_layout, conflicts_with_all = ["server", "store", "pool"])]
+    layout: Option<Layout>,
+    /// The worker id: a number, ip16 (low half of the private IPv4 address) or ordinal (number at the end
+    /// of the host name); without it the state folder keeps one, drawn at random
+    #[arg(long, value_name = "N|ip16|ordinal", value_parser = worker, conflicts_with_all = ["server", "store", "pool"])]
+    worker: Option<WorkerSource>,
+    /// Made at this time; reserves nothing, so it may repeat what its worker made then (needs --worker)
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = crate::time::parse,
+        conflicts_with_all = ["state", "unguarded", "server", "store", "pool"]
+    )]
+    at: Option<Timestamp>,
     /// Reserve in this file instead
     #[arg(long, value_name = "FILE", conflicts_with_all = ["server", "store", "pool", "unguarded"])]
     state: Option<PathBuf>,
@@ -51,6 +65,21 @@ pub(crate) struct Args {
     /// The pool; alone it means the server of MINT_SERVER
     #[arg(long, value_name = "NAME")]
     pool: Option<String>,
+}
+
+fn after_help() -> String {
+    format!(
+        "Without --store, --server or --pool, ids are reserved in a file of the user's state folder: \
+         unique over all commands of this user on this machine. Other machines are kept apart only by the \
+         worker id.\n\n{SYNTAX}\n\n{}",
+        crate::time::FORMS
+    )
+}
+
+/// `--worker`
+fn worker(text: &str) -> Result<WorkerSource, String> {
+    text.parse()
+        .map_err(|_| "a worker is a number, ip16 or ordinal".to_string())
 }
 
 /// The text forms.
@@ -78,22 +107,103 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         let client = Client::new(&server_url(args.server.as_deref()))?;
         return from_server(&client, &pool, args.count, &mut sink);
     }
-    let layout = layout(&args.preset)?;
-    match args.worker {
+    let layout = match &args.layout {
+        Some(layout) => layout.clone(),
+        None => preset_layout(&args.preset)?,
+    };
+    let worker = match args.worker {
+        Some(source) => Some(resolve(source, &layout, sink.out)?),
+        None => None,
+    };
+    if let Some(at) = args.at {
+        return at_time(layout, worker, at, args.count, &mut sink);
+    }
+    let left = layout
+        .check_at(SystemClock.now())
+        .map_err(|e| layout_refused(&e))?;
+    if let Some(left) = left {
+        let days = left.as_secs() / 86_400;
+        let end = shown(layout.end());
+        sink.out.note(format!(
+            "note: layout {} ends in {days} days, at {end}",
+            layout.name()
+        ));
+    }
+    match worker {
         Some(worker) if args.unguarded => unguarded(layout, worker, args.count, &mut sink),
         worker => from_state(args.state.clone(), layout, worker, args.count, &mut sink),
     }
 }
 
-fn layout(name: &str) -> Result<Layout, Failure> {
+/// The layout of a preset.
+pub(crate) fn preset_layout(name: &str) -> Result<Layout, Failure> {
     match mintage::preset(name) {
         Some(preset) => Ok(preset.layout()),
-        None => {
-            let names: Vec<&str> = PRESETS.iter().map(|p| p.name).collect();
-            Err(Failure::usage(format_args!("there is no preset {name:?}"))
-                .with_hint(format_args!("there are: {}", names.join(", "))))
-        }
+        None => Err(no_such_preset(name)),
     }
+}
+
+pub(crate) fn no_such_preset(name: &str) -> Failure {
+    let names: Vec<&str> = PRESETS.iter().map(|p| p.name).collect();
+    Failure::usage(format_args!("there is no preset {name:?}"))
+        .with_hint(format_args!("there are: {}", names.join(", ")))
+}
+
+/// The worker id, and a word about where it comes from when that keeps nobody apart.
+fn resolve(source: WorkerSource, layout: &Layout, out: &Out) -> Result<u64, Failure> {
+    let worker = source.resolve(layout, |_| true).map_err(|error| match error {
+        HostError::Layout(error) => layout_refused(&error),
+        other => Failure::cannot(other).with_hint("mint snowflake --pool NAME leases one from a server"),
+    })?;
+    let (from, shared_with) = match source {
+        WorkerSource::Ip16 => (
+            "the private IPv4 address",
+            "other networks, and who gets the address next, have it too",
+        ),
+        WorkerSource::Ordinal => (
+            "the host name",
+            "another deployment with the same names has it too",
+        ),
+        _ => return Ok(worker),
+    };
+    out.note(format!(
+        "note: worker {worker} comes from {from}: {shared_with}; a pool leases one that nobody else has: --pool NAME"
+    ));
+    Ok(worker)
+}
+
+/// Ids of a time that was asked for. What one tick cannot hold goes into the next ones.
+fn at_time(
+    layout: Layout,
+    worker: Option<u64>,
+    at: Timestamp,
+    count: u64,
+    sink: &mut Sink<'_>,
+) -> Result<(), Failure> {
+    layout.tick_at(at).map_err(|e| layout_refused(&e))?;
+    let worker = match worker {
+        Some(worker) => worker,
+        None if layout.workers() == 1 => 0,
+        None => {
+            return Err(Failure::usage("an id of a given time needs a --worker")
+                .with_hint("one that mints nothing else, so that its ids repeat no other"));
+        }
+    };
+    let generator = Snowflake::unguarded(Arc::new(layout), worker).map_err(|e| layout_refused(&e))?;
+    let mut batch = [0; 1024];
+    let mut left = count;
+    while left > 0 {
+        let want = usize::try_from(left).unwrap_or(batch.len()).min(batch.len());
+        let got = generator.mint_many(at, &mut batch[..want]).map_err(|_| {
+            Failure::usage(format_args!(
+                "{count} ids do not fit: from {} on they would reach 5 s past it",
+                shown(at)
+            ))
+        })?;
+        batch[..got].iter().try_for_each(|id| sink.put(*id))?;
+        left -= got as u64;
+    }
+    Ok(())
 }
 
 /// Reserved in a state file.
@@ -141,7 +251,7 @@ fn user_file(layout: &Layout, worker: Option<u64>) -> Result<(StateFile, Option<
         Failure::cannot("there is no state folder: neither XDG_STATE_HOME nor HOME names an absolute path")
             .with_hint("name a file with --state FILE")
     })?;
-    let name = format!("snowflake-{}", layout.name());
+    let name = format!("snowflake-{}", state_name(layout));
     let worker = match worker {
         Some(worker) => worker,
         None => StateFile::new(folder.join(format!("{name}-worker")))
@@ -243,7 +353,8 @@ fn random_below(end: u64) -> u64 {
 
 fn refused(error: LocalError) -> Failure {
     let failure = match &error {
-        LocalError::Layout(_) | LocalError::Other { .. } => Failure::usage(&error),
+        LocalError::Layout(layout) => layout_refused(layout),
+        LocalError::Other { .. } => Failure::usage(&error),
         LocalError::File(_) => Failure::cannot(&error),
     };
     failure.with_hint_if(error.hint())

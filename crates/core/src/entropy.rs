@@ -177,18 +177,25 @@ mod system {
             out
         }
 
-        fn fill(&mut self, mut out: &mut [u8]) {
-            while !out.is_empty() {
-                if self.used == BUFFER || self.generation != fork_generation() {
+        #[inline]
+        fn fill(&mut self, out: &mut [u8]) {
+            if self.generation != fork_generation() || out.len() > BUFFER - self.used {
+                return self.fill_in_parts(out);
+            }
+            // Inlined, so that a caller's fixed length becomes a few moves.
+            let fresh = &mut self.buffer[self.used..self.used + out.len()];
+            out.copy_from_slice(fresh);
+            fresh.fill(0);
+            self.used += out.len();
+        }
+
+        #[cold]
+        fn fill_in_parts(&mut self, out: &mut [u8]) {
+            for part in out.chunks_mut(BUFFER - KEY) {
+                if self.generation != fork_generation() || part.len() > BUFFER - self.used {
                     self.refill();
                 }
-                let n = out.len().min(BUFFER - self.used);
-                let (now, later) = out.split_at_mut(n);
-                let fresh = &mut self.buffer[self.used..self.used + n];
-                now.copy_from_slice(fresh);
-                fresh.fill(0);
-                self.used += n;
-                out = later;
+                self.fill(part);
             }
         }
 

@@ -3,6 +3,44 @@
 //! No I/O, no thread, no wait: waiting is a returned value. Time comes in through a [`Clock`], randomness
 //! through an [`Entropy`]; with the `std` feature (the default) both have a system implementation, and the
 //! one-line generators use them.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use mintage::{Snowflake, preset, uuid4, uuid7, uuid7_many};
+//!
+//! // Random, and time-ordered: strictly increasing over all threads, and never repeated by a forked child.
+//! let (random, ordered) = (uuid4(), uuid7());
+//! assert_eq!((random.get_version_num(), ordered.get_version_num()), (4, 7));
+//!
+//! // Batches go into your own memory, many times faster per id.
+//! let mut ids = [mintage::Uuid::nil(); 1000];
+//! uuid7_many(&mut ids);
+//! assert!(ids[0] > ordered);
+//!
+//! // A Snowflake of any layout. Who else has worker 7? Only a reservation (crate `mintage-ledger`, or a
+//! // server) keeps that unique; without one it is called what it is.
+//! let layout = Arc::new(preset("twitter").expect("a preset").layout());
+//! let snowflakes = Snowflake::unguarded(layout, 7)?;
+//! assert!(snowflakes.mint_now()? < snowflakes.mint_now()?);
+//!
+//! // What is this id?
+//! let now = mintage::Timestamp::from_unix_millis(1_800_000_000_000);
+//! let reading = &mintage::inspect("017f22e2-79b0-7cc3-98c4-dc0c0c07398f", now)[0];
+//! assert_eq!(reading.version, Some(7));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Two doors to every kind: a function that uses the process's clock and random source ([`uuid7`]), and a
+//! generator that takes its own ([`V7Generator`]). Constructors of given fields or times ([`uuid1_from`],
+//! [`uuid7_from`]) touch no generator.
+//!
+//! | feature | default | gives |
+//! | --- | --- | --- |
+//! | `std` | yes | system clock, random source with its fork guard, one-line generators, host names and interfaces |
+//! | `names` | yes | versions 3 and 5, version 8 by SHA-256, node fingerprints |
+//! | `serde` | no | `Serialize` and `Deserialize` for the plain data types |
+//!
+//! Without `std` it needs `alloc` only.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;
@@ -19,6 +57,8 @@ mod keystream;
 mod layout;
 mod presets;
 mod sequence;
+#[cfg(feature = "serde")]
+mod serde_impls;
 mod series;
 mod snowflake;
 #[cfg(feature = "std")]
@@ -30,7 +70,7 @@ mod tsc;
 mod uuid;
 
 pub use ::uuid::Uuid;
-pub use clock_policy::ClockPolicy;
+pub use clock_policy::{ClockPolicy, NotAClockPolicy};
 pub use entropy::Entropy;
 #[cfg(feature = "std")]
 pub use entropy::{SystemEntropy, fill_random};
@@ -54,6 +94,6 @@ pub use uuid::{
     uuid7_from, uuid8, uuid8_from,
 };
 #[cfg(feature = "std")]
-pub use uuid::{uuid1, uuid1_many, uuid4, uuid4_many, uuid6, uuid7, uuid7_at, uuid7_lead, uuid7_many};
+pub use uuid::{uuid1, uuid1_many, uuid2, uuid4, uuid4_many, uuid6, uuid7, uuid7_at, uuid7_lead, uuid7_many};
 #[cfg(feature = "names")]
 pub use uuid::{uuid3, uuid5, uuid8_sha256};

@@ -16,6 +16,8 @@ mod error;
 mod instance;
 mod ledger;
 pub mod local_snowflake;
+#[cfg(target_os = "linux")]
+pub mod local_uuid;
 mod name;
 mod pool;
 mod runtime;

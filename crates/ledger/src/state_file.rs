@@ -147,6 +147,23 @@ impl StateFile {
         Ok(answer)
     }
 
+    /// Renames a damaged file out of the way (to the same name with `.damaged` behind it), so that the next update
+    /// begins anew. For registers whose loss is no danger. A file that is whole by now stays.
+    ///
+    /// # Errors
+    /// The file cannot be locked, read or renamed.
+    pub fn set_aside(&self) -> Result<(), StateFileError> {
+        let mut file = self.open_locked()?;
+        let mut bytes = Vec::with_capacity(FILE_BYTES);
+        file.read_to_end(&mut bytes).map_err(|e| self.io("read", e))?;
+        if matches!(self.newest(&bytes), Err(StateFileError::Damaged { .. })) {
+            let mut aside = self.path.clone().into_os_string();
+            aside.push(".damaged");
+            fs::rename(&self.path, aside).map_err(|e| self.io("rename", e))?;
+        }
+        Ok(())
+    }
+
     /// Opens and locks the file that the path leads to, making it where there is none.
     fn open_locked(&self) -> Result<File, StateFileError> {
         loop {

@@ -27,7 +27,6 @@ async fn open(path: &Path) -> Arc<EmbeddedStore> {
 
 /// The child: writes to every key at once, each time one more, and says what was acknowledged.
 #[tokio::test]
-#[ignore = "run by the other test, as its child"]
 async fn child() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
     let limit = std::env::var(LIMIT)
@@ -103,7 +102,7 @@ async fn nothing_acknowledged_is_lost_by_kill_9() {
     let mut lines = 0u64;
     for round in 0..rounds {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "child", "--ignored", "--nocapture"])
+            .args(["--exact", "child", "--nocapture"])
             .env(FOLDER, &folder)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -208,7 +207,7 @@ async fn fault_at(call: &str, n: u32, fault: &str) -> u64 {
         .arg(format!("inject={call}:{fault}:when={n}"))
         .args((0..9).flat_map(|file| ["-P".to_string(), path_of(&folder, file)]))
         .arg(std::env::current_exe().expect("this program"))
-        .args(["--exact", "child", "--ignored", "--nocapture"])
+        .args(["--exact", "child", "--nocapture"])
         .env(FOLDER, &folder)
         .env(LIMIT, "4")
         .output()

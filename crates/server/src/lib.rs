@@ -21,6 +21,7 @@ pub mod render;
 pub mod resp;
 mod run;
 pub mod service;
+mod socket;
 mod turn;
 pub mod watch;
 

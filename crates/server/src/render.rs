@@ -2,7 +2,7 @@
 //!
 //! Integers that may pass 2^53 are strings: JavaScript would silently round them.
 
-use mintage::{FieldValue, IdTime, Reading, Timestamp};
+use mintage::{FieldValue, IdTime, Reading};
 use mintage_ledger::{Gap, SequenceInfo};
 use serde_json::{Map, Value, json};
 
@@ -49,7 +49,8 @@ fn reading(reading: &Reading) -> Value {
     put("preset", json!(reading.preset));
     put("version", json!(reading.version));
     put("variant", json!(reading.variant));
-    put("confidence", json!(reading.confidence));
+    // Two digits say all that a ranking can claim.
+    put("confidence", json!((reading.confidence * 100.0).round() / 100.0));
     put("why", json!(reading.why));
     if let Some(time) = reading.time {
         put("time", json!(rfc3339(time)));
@@ -83,7 +84,7 @@ fn field(value: &FieldValue) -> Value {
 /// ```
 pub fn rfc3339(time: IdTime) -> String {
     let IdTime { at, digits } = time;
-    let (year, month, day) = civil(at);
+    let (year, month, day) = civil(at.unix_nanos().div_euclid(NANOS_PER_DAY));
     let nanos_of_day = at.unix_nanos().rem_euclid(NANOS_PER_DAY);
     let second = nanos_of_day / 1_000_000_000;
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
@@ -103,10 +104,11 @@ pub fn rfc3339(time: IdTime) -> String {
     text
 }
 
-/// Year, month and day of the proleptic Gregorian calendar (Howard Hinnant, `civil_from_days`).
-fn civil(at: Timestamp) -> (i128, i128, i128) {
+/// Year, month and day of a day after 1970-01-01, in the proleptic Gregorian calendar (Howard Hinnant,
+/// `civil_from_days`).
+pub(crate) fn civil(day: i128) -> (i128, i128, i128) {
     // Days since 0000-03-01, so that leap days end their year.
-    let days = at.unix_nanos().div_euclid(NANOS_PER_DAY) + 719_468;
+    let days = day + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
@@ -125,6 +127,8 @@ const NANOS_PER_DAY: i128 = 86_400_000_000_000;
 
 #[cfg(test)]
 mod tests {
+    use mintage::Timestamp;
+
     use super::*;
 
     #[test]

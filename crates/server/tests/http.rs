@@ -500,6 +500,56 @@ fn operators_learn_how_the_server_is() {
     }
 }
 
+/// Short requests are framed by us, others by hyper: nobody may be able to tell which it was.
+#[test]
+fn both_ways_of_framing_answer_alike() {
+    let server = Server::start();
+    let (mut ours, mut hypers) = (server.http(), server.http());
+    // A body moves a connection to hyper for good.
+    assert_eq!(
+        hypers.ask_with("PUT", "/v1/sequences/other", &[], "{}").status,
+        201
+    );
+    for (method, target) in [
+        ("POST", "/v1/sequences/NAME/next"),
+        ("POST", "/v1/sequences/NAME/next?count=20"),
+        ("POST", "/v1/sequences/NAME/next?as=range&count=2"),
+        ("POST", "/v1/sequences/NAME/next?count=0"),
+        ("POST", "/v1/sequences/a%20b/next"),
+        ("GET", "/v1/sequences/NAME/next"),
+        ("GET", "/v1/sequences/NAME"),
+        ("GET", "/v1/sequences/nothing"),
+        ("DELETE", "/v1/sequences/NAME"),
+        ("GET", "/v1/inspect/017f22e2-79b0-7cc3-98c4-dc0c0c07398f"),
+        ("GET", "/livez"),
+        ("GET", "/readyz"),
+        ("GET", "/nope?x=1"),
+    ] {
+        for accept in ["*/*", "text/plain", "application/octet-stream", "image/png"] {
+            let mut answers = [(&mut ours, "ours"), (&mut hypers, "theirs")].map(|(client, name)| {
+                let answer =
+                    client.ask_with(method, &target.replace("NAME", name), &[("accept", accept)], "");
+                let mut headers: Vec<_> = answer
+                    .headers
+                    .into_iter()
+                    .filter(|(name, _)| name != "date")
+                    .collect();
+                headers.sort();
+                (
+                    answer.status,
+                    headers,
+                    String::from_utf8_lossy(&answer.body).replace(name, "NAME"),
+                )
+            });
+            // Names of different length make bodies of different length.
+            for (_, headers, _) in &mut answers {
+                headers.retain(|(name, _)| name != "content-length" || !target.contains("NAME"));
+            }
+            assert_eq!(answers[0], answers[1], "{method} {target} {accept}");
+        }
+    }
+}
+
 #[test]
 fn head_is_get_without_a_body() {
     let server = Server::start();

@@ -24,6 +24,8 @@ pub use timed::{V1Generator, V1State};
 #[cfg(feature = "std")]
 pub use timed::{uuid1, uuid1_many, uuid6};
 pub use v1::{CLOCK_SEQ_MAX, uuid1_from};
+#[cfg(feature = "std")]
+pub use v2::uuid2;
 pub use v2::{Domain, uuid2_from};
 pub use v4::V4Generator;
 #[cfg(feature = "std")]

@@ -118,7 +118,14 @@ pub fn uuid7_lead() -> Duration {
     Duration::from_millis(last.saturating_sub(crate::tsc::unix_millis()))
 }
 
-/// The place of the next id of the process: `unix_ms << 20 | counter`. Lasts until the year 2527.
+/// The last millisecond that the process's generator follows, in the year 2527. A clock beyond it is held
+/// there, with room for 2^40 ids: a wrong clock must not make the word wrap.
+#[cfg(feature = "std")]
+const LAST_MILLIS: u64 = (1 << (64 - COUNTER_BITS)) - (1 << 20);
+#[cfg(feature = "std")]
+const _: () = assert!((LAST_MILLIS << COUNTER_BITS).checked_add((1 << 40) - 1).is_some());
+
+/// The place of the next id of the process: `unix_ms << 20 | counter`.
 #[cfg(feature = "std")]
 static LAST: OwnLine = OwnLine(AtomicU64::new(0));
 
@@ -134,7 +141,7 @@ const COUNTER_BITS: u32 = 20;
 #[cfg(feature = "std")]
 #[inline]
 fn claim(unix_millis: u64, count: u64) -> u64 {
-    let now = unix_millis << COUNTER_BITS;
+    let now = unix_millis.min(LAST_MILLIS) << COUNTER_BITS;
     // Relaxed suffices: everybody changes this one word by read-modify-write, which has one order that agrees
     // with what threads otherwise know of each other.
     if LAST.0.load(Ordering::Relaxed) < now {
@@ -498,6 +505,19 @@ mod tests {
         assert_eq!(places.len(), total);
         all.sort_unstable();
         assert!(all.iter().all(|id| id.get_version_num() == 7));
+    }
+
+    #[test]
+    fn the_process_holds_a_clock_that_goes_back() {
+        let now = crate::tsc::unix_millis();
+        let mut last = claim(now, 1);
+        for back in [0, 1, 1000, 3_600_000, now] {
+            for count in [1, 500] {
+                let place = claim(now - back, count);
+                assert!(place > last, "{back} ms back");
+                last = place + count - 1;
+            }
+        }
     }
 
     #[test]

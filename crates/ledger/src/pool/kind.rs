@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mintage::{Layout, LayoutError, Role, Timestamp, Uuid};
+use mintage::{Layout, LayoutError, Role, SequenceStart, Timestamp, Uuid};
 use serde::{Deserialize, Serialize};
 
 use crate::error::LedgerError;
@@ -129,8 +129,42 @@ struct LayoutBody {
     tick_ns: u64,
     /// As text: it may pass 2^53.
     epoch_unix_ns: String,
+    /// Where the sequence of a new tick begins: `zero`, `at:N`, `random:BELOW` or `carry`.
+    #[serde(default = "zero", skip_serializing_if = "is_zero")]
+    start: String,
     /// Highest first.
     fields: Vec<FieldBody>,
+}
+
+fn zero() -> String {
+    "zero".into()
+}
+
+fn is_zero(start: &str) -> bool {
+    start == "zero"
+}
+
+fn start_word(start: SequenceStart) -> String {
+    match start {
+        SequenceStart::Zero => zero(),
+        SequenceStart::At(first) => format!("at:{first}"),
+        SequenceStart::Random { below } => format!("random:{below}"),
+        SequenceStart::Carry => "carry".into(),
+    }
+}
+
+fn start_of(word: &str) -> Result<SequenceStart, String> {
+    let (kind, number) = match word.split_once(':') {
+        Some((kind, number)) => (kind, number.parse().ok()),
+        None => (word, None),
+    };
+    match (kind, number) {
+        ("zero", None) => Ok(SequenceStart::Zero),
+        ("at", Some(first)) => Ok(SequenceStart::At(first)),
+        ("random", Some(below)) => Ok(SequenceStart::Random { below }),
+        ("carry", None) => Ok(SequenceStart::Carry),
+        _ => Err(format!("its sequence starts at {word:?}")),
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -149,8 +183,9 @@ impl LayoutBody {
             let (role, value) = match field.role {
                 Role::Time => ("time", None),
                 Role::Worker => ("worker", None),
+                Role::Sequence => ("sequence", None),
+                Role::Rollback => ("rollback", None),
                 Role::Constant(value) => ("constant", Some(value)),
-                _ => ("sequence", None),
             };
             FieldBody {
                 name: field.name.to_string(),
@@ -163,6 +198,7 @@ impl LayoutBody {
             name: layout.name().to_string(),
             tick_ns: u64::try_from(layout.tick().as_nanos()).unwrap_or(u64::MAX),
             epoch_unix_ns: layout.epoch().unix_nanos().to_string(),
+            start: start_word(layout.sequence_start()),
             fields: layout.fields().iter().map(field).collect(),
         }
     }
@@ -174,12 +210,14 @@ impl LayoutBody {
             .map_err(|_| "its epoch is not a number".to_string())?;
         let mut builder = Layout::builder(self.name)
             .epoch(Timestamp::from_unix_nanos(epoch))
-            .tick(Duration::from_nanos(self.tick_ns));
+            .tick(Duration::from_nanos(self.tick_ns))
+            .sequence_start(start_of(&self.start)?);
         for field in self.fields {
             let role = match (field.role.as_str(), field.value) {
                 ("time", None) => Role::Time,
                 ("worker", None) => Role::Worker,
                 ("sequence", None) => Role::Sequence,
+                ("rollback", None) => Role::Rollback,
                 ("constant", Some(value)) => Role::Constant(value),
                 (other, _) => return Err(format!("field {:?} has role {other:?}", field.name)),
             };
@@ -252,8 +290,10 @@ mod tests {
 
     #[test]
     fn a_pools_record_reads_back() {
-        let twitter = mintage::preset("twitter").unwrap().layout();
-        for kind in [PoolKind::Snowflake(Arc::new(twitter)), PoolKind::uuid1([0xff; 8])] {
+        let presets = mintage::PRESETS
+            .iter()
+            .map(|preset| PoolKind::Snowflake(Arc::new(preset.layout())));
+        for kind in presets.chain([PoolKind::uuid1([0xff; 8])]) {
             for window in [None, Some(Duration::from_secs(2))] {
                 let spec = PoolSpec {
                     kind: kind.clone(),

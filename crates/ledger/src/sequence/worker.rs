@@ -389,7 +389,21 @@ impl Worker<'_> {
             let mut next = self.held.state.clone();
             next.ordinal += range.run.count;
             let token = fresh_token(&*context.runtime);
-            match self.write(&next, token, range.run.count).await {
+            // Remembered before it is sent: if this worker is dropped while it waits, the next one can still
+            // find out what became of it.
+            self.held.attempts.push(Attempt {
+                token,
+                next: next.clone(),
+                range,
+            });
+            self.held.stale = true;
+            let answer = self.write(&next, token, range.run.count).await;
+            let unknown = matches!(&answer, Err(error) if error.outcome == Outcome::Unknown);
+            if !unknown {
+                self.held.attempts.pop();
+                self.held.stale = false;
+            }
+            match answer {
                 Ok(Cas::Done(version)) => {
                     next.version = Some(version);
                     self.stored(next);
@@ -407,10 +421,8 @@ impl Worker<'_> {
                 }
                 Err(error) => {
                     context.counters.failed();
-                    if error.outcome == Outcome::Unknown {
+                    if unknown {
                         // Spent unless its token is found later (protocol R1, S3).
-                        self.held.attempts.push(Attempt { token, next, range });
-                        self.held.stale = true;
                         self.held.not_before = context.runtime.boottime() + self.held.backoff;
                         self.held.backoff = (self.held.backoff * 2).min(BACKOFF_MAX);
                     }
@@ -669,10 +681,28 @@ impl Worker<'_> {
 
     /// Gives the unused topmost numbers back, guarded by the version of our last claim (protocol S4).
     async fn give_back(&mut self) {
-        let ranges = self.take_back();
+        let mut ranges = self.take_back();
         let context = &self.sequence.context;
+        if !context.store.exclusive() {
+            return;
+        }
+        if self.held.stale {
+            // A worker was dropped half-way; what it claimed is unused too, if it landed.
+            match context
+                .store
+                .get(&self.sequence.key)
+                .await
+                .map_err(LedgerError::from_store)
+            {
+                Ok(found) => match self.reconcile(found) {
+                    Ok(landed) => ranges.extend(landed),
+                    Err(_) => return,
+                },
+                Err(_) => return,
+            }
+        }
         let issued = self.issued(&ranges);
-        if !context.store.exclusive() || self.held.stale || issued == self.held.state.ordinal {
+        if !self.is_stored() || issued == self.held.state.ordinal {
             return;
         }
         let mut next = self.held.state.clone();

@@ -1,84 +1,160 @@
 //! Answers and problem documents (RFC 9457).
 
+use std::borrow::Cow;
+
 use http_body_util::Full;
 use hyper::StatusCode;
 use hyper::body::Bytes;
-use hyper::header::{self, HeaderValue};
+use hyper::header::{self, HeaderName, HeaderValue};
 use serde_json::json;
 
-use super::request::{Head, Media};
+use super::head::{Head, Media};
 use super::route::Route;
 use crate::error::{Code, ServiceError};
 
-/// An answer with its body in memory.
-pub(super) type Response = hyper::Response<Full<Bytes>>;
-
-/// An answer of a media type.
-pub(super) fn of(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response {
-    let mut response = Response::new(Full::new(body.into()));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
-    // What this server says changes with every request: nobody may keep it.
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(
-        header::X_CONTENT_TYPE_OPTIONS,
-        HeaderValue::from_static("nosniff"),
-    );
-    response
+/// An answer, not yet bound to a way of sending it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Response {
+    pub(super) status: StatusCode,
+    /// Empty: there is no body.
+    media_type: &'static str,
+    /// Besides those that every answer has. Names in lower case; values are text of ours.
+    headers: Vec<(&'static str, Cow<'static, str>)>,
+    body: Vec<u8>,
 }
 
-/// Ids that were just given out.
-pub(super) fn ids(media: Media, body: Vec<u8>) -> Response {
-    of(StatusCode::OK, media.as_str(), body)
-}
+/// What every answer has: what this server says changes with every request, so nobody may keep it.
+const ALWAYS: [(&str, &str); 2] = [
+    ("cache-control", "no-store"),
+    ("x-content-type-options", "nosniff"),
+];
 
-/// A JSON document.
-pub(super) fn json(status: StatusCode, value: &serde_json::Value) -> Response {
-    let mut text = value.to_string();
-    text.push('\n');
-    of(status, Media::Json.as_str(), text)
-}
-
-/// A refusal.
-pub(super) fn problem(head: &Head<'_>, error: &ServiceError) -> Response {
-    let row = error.code.row();
-    let mut document = json!({
-        "type": format!("urn:mint:error:{}", row.name),
-        "title": row.title,
-        "status": row.http_status,
-        "code": row.name,
-        "detail": error.message,
-    });
-    if let Some(hint) = &error.hint {
-        document["hint"] = json!(hint);
-    }
-    if let Some(seconds) = error.retry_after_s {
-        document["retry_after"] = json!(seconds);
-    }
-    let status = StatusCode::from_u16(row.http_status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = of(status, "application/problem+json", format!("{document}\n"));
-    let headers = response.headers_mut();
-    if let Some(seconds) = error.retry_after_s {
-        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-    }
-    match error.code {
-        Code::Unauthenticated | Code::WrongToken => {
-            headers.insert(
-                header::WWW_AUTHENTICATE,
-                HeaderValue::from_static("Bearer realm=\"mint\""),
-            );
+impl Response {
+    /// An answer of a media type.
+    pub(super) fn new(status: StatusCode, media_type: &'static str, body: impl Into<Vec<u8>>) -> Self {
+        Response {
+            status,
+            media_type,
+            headers: Vec::new(),
+            body: body.into(),
         }
-        Code::MethodNotAllowed => {
-            if let Some(allowed) = Route::allow_header(head.path()) {
-                headers.insert(header::ALLOW, HeaderValue::from_static(allowed));
+    }
+
+    /// An answer without a body.
+    pub(super) fn empty(status: StatusCode) -> Self {
+        Response::new(status, "", "")
+    }
+
+    /// Ids that were just given out.
+    pub(super) fn ids(media: Media, body: Vec<u8>) -> Self {
+        Response::new(StatusCode::OK, media.as_str(), body)
+    }
+
+    /// A JSON document.
+    pub(super) fn json(status: StatusCode, value: &serde_json::Value) -> Self {
+        let mut text = value.to_string();
+        text.push('\n');
+        Response::new(status, Media::Json.as_str(), text)
+    }
+
+    /// A refusal.
+    pub(super) fn problem(head: &Head<'_>, error: &ServiceError) -> Self {
+        let row = error.code.row();
+        let mut document = json!({
+            "type": format!("urn:mint:error:{}", row.name),
+            "title": row.title,
+            "status": row.http_status,
+            "code": row.name,
+            "detail": error.message,
+        });
+        if let Some(hint) = &error.hint {
+            document["hint"] = json!(hint);
+        }
+        if let Some(seconds) = error.retry_after_s {
+            document["retry_after"] = json!(seconds);
+        }
+        let status = StatusCode::from_u16(row.http_status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = Response::new(status, "application/problem+json", format!("{document}\n"));
+        if let Some(seconds) = error.retry_after_s {
+            response.add("retry-after", seconds.to_string());
+        }
+        match error.code {
+            Code::Unauthenticated | Code::WrongToken => {
+                response.add("www-authenticate", "Bearer realm=\"mint\"");
+            }
+            Code::MethodNotAllowed => {
+                if let Some(allowed) = Route::allow_header(head.path) {
+                    response.add("allow", allowed);
+                }
+            }
+            // What follows on the connection may be the rest of what was refused.
+            Code::Protocol | Code::BodyTooLarge | Code::RequestTimeout => response.close(),
+            _ => {}
+        }
+        response
+    }
+
+    /// Adds a header.
+    pub(super) fn add(&mut self, name: &'static str, value: impl Into<Cow<'static, str>>) {
+        self.headers.push((name, value.into()));
+    }
+
+    /// Says that the connection ends with this answer.
+    pub(super) fn close(&mut self) {
+        if !self.closes() {
+            self.add("connection", "close");
+        }
+    }
+
+    /// Whether the connection ends with this answer.
+    pub(super) fn closes(&self) -> bool {
+        self.headers.iter().any(|(name, _)| *name == "connection")
+    }
+
+    /// For hyper to send.
+    pub(super) fn for_hyper(self) -> hyper::Response<Full<Bytes>> {
+        let mut response = hyper::Response::new(Full::new(Bytes::from(self.body)));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        if !self.media_type.is_empty() {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.media_type));
+        }
+        for (name, value) in ALWAYS {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        for (name, value) in self.headers {
+            if let Ok(value) = HeaderValue::from_str(&value) {
+                headers.insert(HeaderName::from_static(name), value);
             }
         }
-        // What follows on the connection may be the rest of what was refused.
-        Code::Protocol | Code::BodyTooLarge | Code::RequestTimeout => {
-            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-        }
-        _ => {}
+        response
     }
-    response
+
+    /// As bytes. `date` is the value of `Date`.
+    pub(super) fn write(&self, date: &str, out: &mut Vec<u8>) {
+        let mut put = |text: &str| out.extend_from_slice(text.as_bytes());
+        put("HTTP/1.1 ");
+        put(self.status.as_str());
+        put(" ");
+        put(self.status.canonical_reason().unwrap_or_default());
+        if !self.media_type.is_empty() {
+            put("\r\ncontent-type: ");
+            put(self.media_type);
+        }
+        let always = ALWAYS.iter().map(|(name, value)| (*name, *value));
+        for (name, value) in always.chain(self.headers.iter().map(|(name, value)| (*name, &**value))) {
+            put("\r\n");
+            put(name);
+            put(": ");
+            put(value);
+        }
+        if self.status != StatusCode::NO_CONTENT {
+            put("\r\ncontent-length: ");
+            put(itoa::Buffer::new().format(self.body.len()));
+        }
+        put("\r\ndate: ");
+        put(date);
+        put("\r\n\r\n");
+        out.extend_from_slice(&self.body);
+    }
 }

@@ -6,8 +6,9 @@ use hyper::StatusCode;
 use mintage::Uuid;
 use mintage_ledger::DEFAULT_POOL;
 
-use super::answer::{self, Response};
-use super::request::{Head, Media, Query};
+use super::answer::Response;
+use super::head::{Head, Media};
+use super::request::Query;
 use crate::formats::{Make, format};
 use crate::render;
 use crate::service::{Answer, Worker};
@@ -26,7 +27,7 @@ pub(super) async fn of_format(
             let media = head.media()?;
             let mut ids = vec![Uuid::nil(); query.count(worker)? as usize];
             worker.mint_uuids(make, &mut ids);
-            Ok(answer::ids(media, write_uuids(media, &ids)))
+            Ok(Response::ids(media, write_uuids(media, &ids)))
         }
     }
 }
@@ -45,14 +46,17 @@ pub(super) async fn of_pool(
     if minted < ids.len() {
         worker.mint(pool, &mut ids[minted..]).await?;
     }
-    Ok(answer::ids(media, write_numbers(media, &ids)))
+    Ok(Response::ids(media, write_numbers(media, &ids)))
 }
 
 /// `GET /v1/inspect/{id}`
 pub(super) fn inspect(worker: &Rc<Worker>, id: &[u8]) -> Answer<Response> {
     let text = String::from_utf8_lossy(id);
     let readings = worker.service().inspect(&text);
-    Ok(answer::json(StatusCode::OK, &render::readings(&text, &readings)))
+    Ok(Response::json(
+        StatusCode::OK,
+        &render::readings(&text, &readings),
+    ))
 }
 
 fn write_uuids(media: Media, ids: &[Uuid]) -> Vec<u8> {

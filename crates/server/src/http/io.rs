@@ -16,11 +16,17 @@ use crate::watch::{Waiting, Watch};
 pub(super) struct Io {
     stream: TcpStream,
     watch: Rc<Watch>,
+    /// What was read before hyper came.
+    unused: Vec<u8>,
 }
 
 impl Io {
-    pub(super) fn new(stream: TcpStream, watch: Rc<Watch>) -> Self {
-        Io { stream, watch }
+    pub(super) fn new(stream: TcpStream, watch: Rc<Watch>, unused: Vec<u8>) -> Self {
+        Io {
+            stream,
+            watch,
+            unused,
+        }
     }
 }
 
@@ -30,6 +36,12 @@ impl Read for Io {
         cx: &mut Context<'_>,
         mut cursor: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
+        if !self.unused.is_empty() {
+            let len = self.unused.len().min(cursor.remaining());
+            cursor.put_slice(&self.unused[..len]);
+            self.unused.drain(..len);
+            return Poll::Ready(Ok(()));
+        }
         // A safe buffer of our own: hyper's may be uninitialised memory, which only unsafe code can fill in place.
         let mut buffer = [0; READ_BYTES];
         let room = cursor.remaining().min(READ_BYTES);

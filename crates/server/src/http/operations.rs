@@ -8,14 +8,14 @@ use mintage::Clock;
 use mintage_ledger::{Class, RESERVE_BUCKETS_US};
 use serde_json::json;
 
-use super::answer::{self, Response};
+use super::answer::Response;
 use crate::error::CODES;
 use crate::metrics::{Exposition, Face, IdKind};
 use crate::service::Worker;
 
 /// `GET /livez`: the process answers.
 pub(super) fn livez() -> Response {
-    answer::json(StatusCode::OK, &json!({ "live": true }))
+    Response::json(StatusCode::OK, &json!({ "live": true }))
 }
 
 /// `GET /readyz`: ids can be given out, or why not.
@@ -26,7 +26,7 @@ pub(super) fn readyz(worker: &Rc<Worker>) -> Response {
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     };
-    answer::json(status, &json!({ "ready": ready.ready, "reasons": ready.reasons }))
+    Response::json(status, &json!({ "ready": ready.ready, "reasons": ready.reasons }))
 }
 
 /// `GET /metrics`
@@ -34,7 +34,7 @@ pub(super) fn metrics(worker: &Rc<Worker>) -> Response {
     let mut out = Exposition::default();
     count_requests(worker, &mut out);
     describe_ledger(worker, &mut out);
-    answer::of(
+    Response::new(
         StatusCode::OK,
         "text/plain; version=0.0.4; charset=utf-8",
         out.finish(),

@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use hyper::Method;
-
 use crate::error::{Code, ServiceError};
 
 /// Where a path leads.
@@ -79,23 +77,21 @@ impl<'p> Route<'p> {
     }
 
     /// Whether a method fits.
-    pub(super) fn allows(&self, method: &Method) -> bool {
-        self.methods()
-            .split(", ")
-            .any(|allowed| allowed == method.as_str())
+    pub(super) fn allows(&self, method: &str) -> bool {
+        self.methods().split(", ").any(|allowed| allowed == method)
     }
 
     /// Whether this needs the right to administer.
-    pub(super) fn needs_admin(&self, method: &Method) -> bool {
+    pub(super) fn needs_admin(&self, method: &str) -> bool {
         match self {
             Route::Restart { .. } => true,
-            Route::Sequence { .. } => !matches!(*method, Method::GET | Method::HEAD),
+            Route::Sequence { .. } => !matches!(method, "GET" | "HEAD"),
             _ => false,
         }
     }
 
     /// The refusal of another method.
-    pub(super) fn refuse_method(&self, method: &Method) -> ServiceError {
+    pub(super) fn refuse_method(&self, method: &str) -> ServiceError {
         let allowed = self.methods();
         let error = ServiceError::new(
             Code::MethodNotAllowed,

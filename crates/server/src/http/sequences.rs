@@ -4,15 +4,15 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use hyper::StatusCode;
-use hyper::header::{HeaderName, HeaderValue};
 use mintage::{Base, Run, SequenceOptions};
 use mintage_ledger::{Gap, SequencePatch, SequenceSpec};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use serde_json::json;
 
-use super::answer::{self, Response};
-use super::request::{Head, Media, Query};
+use super::answer::Response;
+use super::head::{Head, Media};
+use super::request::Query;
 use crate::error::{Code, ServiceError};
 use crate::render;
 use crate::service::{Answer, Worker};
@@ -55,7 +55,7 @@ async fn next_ids(worker: &Rc<Worker>, media: Media, count: u64, name: &[u8]) ->
         worker.take(name, left, |run| list.push_run(run)).await?;
     }
     let cycling = worker.is_cycling(name);
-    Ok(marked(answer::ids(media, list.finish(cycling)), cycling))
+    Ok(marked(Response::ids(media, list.finish(cycling)), cycling))
 }
 
 async fn next_range(worker: &Rc<Worker>, media: Media, count: u64, name: &[u8]) -> Answer<Response> {
@@ -75,15 +75,13 @@ async fn next_range(worker: &Rc<Worker>, media: Media, count: u64, name: &[u8]) 
     if cycling {
         document["cycle"] = json!(true);
     }
-    Ok(marked(answer::json(StatusCode::OK, &document), cycling))
+    Ok(marked(Response::json(StatusCode::OK, &document), cycling))
 }
 
 /// Numbers of a cycling sequence repeat by definition: every answer says so.
 fn marked(mut response: Response, cycling: bool) -> Response {
     if cycling {
-        response
-            .headers_mut()
-            .insert(CYCLE_HEADER, HeaderValue::from_static("true"));
+        response.add(CYCLE_HEADER, "true");
     }
     response
 }
@@ -113,7 +111,7 @@ pub(super) async fn list(worker: &Rc<Worker>, query: &Query<'_>) -> Answer<Respo
         .filter(|_| found.len() == usize::from(limit))
         .map(|info| info.name.to_string());
     let sequences: Vec<_> = found.iter().map(render::sequence).collect();
-    Ok(answer::json(
+    Ok(Response::json(
         StatusCode::OK,
         &json!({ "sequences": sequences, "next": next }),
     ))
@@ -123,7 +121,7 @@ pub(super) async fn list(worker: &Rc<Worker>, query: &Query<'_>) -> Answer<Respo
 pub(super) async fn show(worker: &Rc<Worker>, name: &[u8]) -> Answer<Response> {
     let name = worker.service().name(name)?;
     let info = worker.service().show(&name).await?;
-    Ok(answer::json(StatusCode::OK, &render::sequence(&info)))
+    Ok(Response::json(StatusCode::OK, &render::sequence(&info)))
 }
 
 /// `PUT /v1/sequences/{name}`
@@ -143,7 +141,7 @@ pub(super) async fn create(worker: &Rc<Worker>, name: &[u8], body: &[u8]) -> Ans
     };
     let (info, made) = worker.service().create(&name, &spec).await?;
     let status = if made { StatusCode::CREATED } else { StatusCode::OK };
-    Ok(answer::json(status, &render::sequence(&info)))
+    Ok(Response::json(status, &render::sequence(&info)))
 }
 
 /// `PATCH /v1/sequences/{name}`
@@ -157,7 +155,7 @@ pub(super) async fn alter(worker: &Rc<Worker>, name: &[u8], body: &[u8]) -> Answ
         allow_repeat: definition.allow_repeat.unwrap_or(false),
     };
     let info = worker.service().alter(&name, &patch).await?;
-    Ok(answer::json(StatusCode::OK, &render::sequence(&info)))
+    Ok(Response::json(StatusCode::OK, &render::sequence(&info)))
 }
 
 /// `DELETE /v1/sequences/{name}`
@@ -166,9 +164,7 @@ pub(super) async fn drop_sequence(worker: &Rc<Worker>, name: &[u8]) -> Answer<Re
     if !worker.service().drop_sequence(&name).await? {
         return Err(ServiceError::new(Code::NotFound, format!("no sequence {name}")));
     }
-    let mut response = answer::of(StatusCode::NO_CONTENT, Media::Json.as_str(), "");
-    response.headers_mut().remove(hyper::header::CONTENT_TYPE);
-    Ok(response)
+    Ok(Response::empty(StatusCode::NO_CONTENT))
 }
 
 /// `POST /v1/sequences/{name}/restart`
@@ -183,7 +179,7 @@ pub(super) async fn restart(worker: &Rc<Worker>, name: &[u8], body: &[u8]) -> An
         .service()
         .restart(&name, to, restart.allow_repeat.unwrap_or(false))
         .await?;
-    Ok(answer::json(StatusCode::OK, &render::sequence(&info)))
+    Ok(Response::json(StatusCode::OK, &render::sequence(&info)))
 }
 
 /// A definition, or a change of one. `cache` is SQL's word for `max_gap`.
@@ -354,7 +350,7 @@ const TAIL: &[u8] = b"]}\n";
 const TAIL_CYCLE: &[u8] = b"],\"cycle\":true}\n";
 
 /// Stands on every answer with numbers of a cycling sequence, in whatever form.
-const CYCLE_HEADER: HeaderName = HeaderName::from_static("mint-cycle");
+const CYCLE_HEADER: &str = "mint-cycle";
 
 /// Sequences per page, unless asked for another number.
 const LIST_DEFAULT: u16 = 100;

@@ -73,15 +73,14 @@ impl Worker {
         id
     }
 
-    /// A buffer to read into, of `len` bytes. Connections share them: only those that are just being served
-    /// hold one.
+    /// A buffer to read into, large enough for a request of either face. Connections share them: only those
+    /// that are just being served hold one.
     #[inline]
-    pub(crate) fn borrow_input(&self, len: usize) -> Box<[u8]> {
-        self.inputs
-            .borrow_mut()
-            .pop()
-            .filter(|b| b.len() == len)
-            .unwrap_or_else(|| vec![0; len].into())
+    pub(crate) fn borrow_input(&self) -> Box<[u8]> {
+        self.inputs.borrow_mut().pop().unwrap_or_else(|| {
+            let config = self.config();
+            vec![0; config.resp_max_request.0.max(config.http_max_header.0)].into()
+        })
     }
 
     /// Gives a buffer back.

@@ -1,9 +1,15 @@
 //! One shared generator over any layout, its whole state in one atomic word.
 
+mod error;
+mod rules;
+
 use alloc::sync::Arc;
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
+
+pub use error::MintError;
+use rules::Rules;
 
 use crate::clock_policy::ClockPolicy;
 use crate::layout::{Layout, LayoutError, SequenceStart, ones};
@@ -50,21 +56,6 @@ pub struct Snowflake {
     word: OwnLine,
 }
 
-/// How a generator differs from the plain one.
-struct Rules {
-    policy: ClockPolicy,
-    start: SequenceStart,
-    /// Ticks that a clock may have gone back to be waited for.
-    wait_ticks: u64,
-    /// The first tick of the window: following the clock back never leaves it.
-    from_tick: u64,
-    rollback_shift: u32,
-    /// The largest value of the rollback field, in the upper bits of the word; 0 without one.
-    rollbacks: u64,
-    /// The highest tick that any caller brought.
-    highest: AtomicU64,
-}
-
 /// A word on cache lines of its own, so that minting does not slow down reading what lies beside it.
 #[repr(align(128))]
 struct OwnLine(AtomicU64);
@@ -91,37 +82,6 @@ impl TickClock {
             _ => TickClock::Nanos,
         }
     }
-}
-
-/// Why no id was minted. Nothing was issued; what to do is in the text.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum MintError {
-    /// The reserved window is used up; it must be renewed first.
-    WindowEnd {
-        /// The first tick outside the window.
-        until_tick: u64,
-    },
-    /// The next id would lie further ahead of the clock than allowed.
-    TooFarAhead {
-        /// How many ticks to wait.
-        ticks: u64,
-    },
-    /// The layout's time field has run out; ids of this layout are over.
-    TimeFieldFull,
-    /// The generator has been closed.
-    Closed,
-    /// The clock stands before the layout's epoch.
-    BeforeEpoch,
-    /// The clock went back, and the generator's [`ClockPolicy`] does not mint then.
-    ClockBack {
-        /// By how many ticks.
-        ticks: u64,
-        /// Whether that is little enough that the policy says to wait and try again.
-        wait: bool,
-    },
-    /// This process is a forked child of the one that made the generator.
-    Forked,
 }
 
 impl Snowflake {
@@ -276,6 +236,21 @@ impl Snowflake {
     pub fn mint_now(&self) -> Result<u64, MintError> {
         let (first, _) = self.reserve(self.tick_now()?, 1)?;
         Ok(self.id_at(first))
+    }
+
+    /// Ids at the system clock's time, without end; an item is an error where [`Self::mint_now`] gives one.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use mintage::{Snowflake, preset};
+    /// let layout = Arc::new(preset("twitter").expect("a preset").layout());
+    /// let ids: Vec<u64> = Snowflake::unguarded(layout, 7)?.ids_now().take(3).collect::<Result<_, _>>()?;
+    /// assert!(ids.is_sorted_by(|a, b| a < b));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "std")]
+    pub fn ids_now(&self) -> impl Iterator<Item = Result<u64, MintError>> + '_ {
+        core::iter::repeat_with(|| self.mint_now())
     }
 
     /// [`Self::mint_many`] at the system clock's time.
@@ -440,58 +415,6 @@ impl Snowflake {
         Ok((first, want.min(limit - first)))
     }
 
-    /// The same for generators with rules, by compare-and-swap: look, decide, swap or look again.
-    fn reserve_by(&self, rules: &Rules, tick: u64, want: u64) -> Result<(u64, u64), MintError> {
-        let bits = self.sequence_bits;
-        let bump_shift = rules.bump_shift();
-        let highest = rules.highest.fetch_max(tick, Ordering::Relaxed);
-        let back = highest.saturating_sub(tick);
-        if back > 0 && matches!(rules.policy, ClockPolicy::Wait { .. } | ClockPolicy::Error) {
-            return Err(MintError::ClockBack {
-                ticks: back,
-                wait: back <= rules.wait_ticks,
-            });
-        }
-        let mut seen = self.word.0.load(Ordering::Relaxed);
-        loop {
-            let until = self.until.load(Ordering::Relaxed);
-            let reach = tick.saturating_add(self.max_ahead).saturating_add(1).min(until);
-            let limit = reach << bits;
-            if seen >= CLOSED {
-                return Err(MintError::Closed);
-            }
-            let (mut bump, mut place) = (seen >> bump_shift, seen & ones(bump_shift));
-            if place >= limit && back > self.max_ahead && bump < rules.rollbacks {
-                // Followed, under the next value of the rollback field.
-                bump += 1;
-                place = tick.max(rules.from_tick).min(until) << bits;
-            }
-            let first = rules.place_from(place, tick.min(until), bits);
-            if first >= limit {
-                return Err(self.refusal(first, tick, until));
-            }
-            let mut count = want.min(limit - first);
-            if matches!(rules.start, SequenceStart::At(_)) {
-                // The next tick begins elsewhere than right after this one.
-                count = count.min((1 << bits) - (first & ones(bits)));
-            }
-            let next = bump << bump_shift | (first + count);
-            match self
-                .word
-                .0
-                .compare_exchange_weak(seen, next, Ordering::AcqRel, Ordering::Relaxed)
-            {
-                Ok(_) => {
-                    if bump != seen >> bump_shift {
-                        rules.highest.store(tick, Ordering::Relaxed);
-                    }
-                    return Ok((bump << bump_shift | first, count));
-                }
-                Err(other) => seen = other,
-            }
-        }
-    }
-
     #[cold]
     fn refusal(&self, word: u64, tick: u64, until: u64) -> MintError {
         let bits = self.sequence_bits;
@@ -525,57 +448,6 @@ impl Snowflake {
     }
 }
 
-impl Rules {
-    fn new(layout: &Layout, policy: ClockPolicy, from_tick: u64) -> Self {
-        let wait_ticks = match policy {
-            ClockPolicy::Wait { max } => (max.as_nanos() / layout.tick().as_nanos()) as u64,
-            _ => 0,
-        };
-        Rules {
-            policy,
-            start: layout.sequence_start(),
-            wait_ticks,
-            from_tick,
-            rollback_shift: layout.rollback_shift(),
-            rollbacks: if policy == ClockPolicy::Bump {
-                ones(layout.rollback_bits())
-            } else {
-                0
-            },
-            highest: AtomicU64::new(0),
-        }
-    }
-
-    /// Where the rollback value lies in the word: above every place.
-    fn bump_shift(&self) -> u32 {
-        WORD_BITS - (64 - self.rollbacks.leading_zeros())
-    }
-
-    /// The next place at or after `place`, which is the next free one, when the clock shows `tick`.
-    fn place_from(&self, place: u64, tick: u64, bits: u32) -> u64 {
-        let begin = tick << bits;
-        let new_tick = place < begin;
-        match self.start {
-            SequenceStart::Zero => place.max(begin),
-            SequenceStart::At(first) => {
-                let place = place.max(begin);
-                // Also where a full tick carried into the next.
-                place.max(place >> bits << bits | first)
-            }
-            SequenceStart::Random { below } if new_tick && below > 0 => begin | (mix(tick) % below),
-            SequenceStart::Carry if new_tick => begin | place & ones(bits - 1),
-            SequenceStart::Random { .. } | SequenceStart::Carry => place,
-        }
-    }
-}
-
-/// A well-mixed number from `n` (the finisher of SplitMix64); for spreading, not for secrets.
-fn mix(n: u64) -> u64 {
-    let n = (n ^ n >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let n = (n ^ n >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    n ^ n >> 31
-}
-
 impl fmt::Debug for Snowflake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Snowflake")
@@ -585,42 +457,6 @@ impl fmt::Debug for Snowflake {
             .finish_non_exhaustive()
     }
 }
-
-impl fmt::Display for MintError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::WindowEnd { until_tick } => {
-                write!(
-                    f,
-                    "the reserved window ends at tick {until_tick}; it must be renewed first"
-                )
-            }
-            Self::TooFarAhead { ticks } => {
-                write!(f, "minting runs too far ahead of the clock; wait {ticks} ticks")
-            }
-            Self::TimeFieldFull => f.write_str("the layout's time field is full; move to another layout"),
-            Self::Closed => f.write_str("the generator is closed"),
-            Self::BeforeEpoch => f.write_str("the clock stands before the layout's epoch; set the clock"),
-            Self::ClockBack { ticks, wait: true } => {
-                write!(
-                    f,
-                    "the clock went back by {ticks} ticks; wait that long and try again"
-                )
-            }
-            Self::ClockBack { ticks, wait: false } => {
-                write!(
-                    f,
-                    "the clock went back by {ticks} ticks, more than the clock policy bears; set it right"
-                )
-            }
-            Self::Forked => {
-                f.write_str("this process is a fork of the one that made the generator; make a new one here")
-            }
-        }
-    }
-}
-
-impl core::error::Error for MintError {}
 
 /// The first tick no generator of `layout` mints in.
 ///
@@ -647,6 +483,8 @@ const UNGUARDED_AHEAD: Duration = Duration::from_secs(5);
 mod tests {
     use std::string::ToString;
     use std::vec::Vec;
+
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -875,6 +713,21 @@ mod tests {
     }
 
     #[test]
+    fn a_reading_far_ahead_that_was_refused_is_forgotten() {
+        let window = Window {
+            worker: 1,
+            from_tick: 0,
+            until_tick: 100,
+        };
+        let g = Snowflake::new(twitter(), window, 2).and_then(|g| g.clock_policy(ClockPolicy::Error));
+        let g = g.expect("sound");
+        let at = |tick| g.mint(g.layout().time_of(tick));
+        assert!(at(10).is_ok());
+        assert_eq!(at(1 << 40), Err(MintError::WindowEnd { until_tick: 100 }));
+        assert!(at(11).is_ok());
+    }
+
+    #[test]
     fn bumping_follows_a_clock_that_went_far_back_and_never_repeats() {
         let layout = Arc::new(crate::preset("rollback2").expect("a preset").layout());
         let window = Window {
@@ -924,6 +777,96 @@ mod tests {
                 .to_string()
                 .contains("rollback field")
         );
+    }
+
+    /// What a caller may do to a generator.
+    #[derive(Clone, Debug)]
+    enum Step {
+        /// Mint this many at this tick.
+        Mint(u64, usize),
+        /// Mint at any time at all.
+        MintAt(i128),
+        Extend(u64),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            8 => (0u64..300, 1usize..70).prop_map(|(tick, n)| Step::Mint(tick, n)),
+            1 => any::<i128>().prop_map(Step::MintAt),
+            1 => (0u64..400).prop_map(Step::Extend),
+        ]
+    }
+
+    fn start() -> impl Strategy<Value = SequenceStart> {
+        prop_oneof![
+            Just(SequenceStart::Zero),
+            (0u64..16).prop_map(SequenceStart::At),
+            (0u64..16).prop_map(|below| SequenceStart::Random { below }),
+            Just(SequenceStart::Carry),
+        ]
+    }
+
+    fn policy() -> impl Strategy<Value = ClockPolicy> {
+        let wait = ClockPolicy::Wait {
+            max: Duration::from_millis(3),
+        };
+        prop_oneof![
+            Just(ClockPolicy::Hold),
+            Just(wait),
+            Just(ClockPolicy::Error),
+            Just(ClockPolicy::Bump)
+        ]
+    }
+
+    proptest! {
+        /// Whatever clock, start and policy: no id twice, none outside the window, none too far ahead.
+        #[test]
+        fn every_generator_keeps_its_promises(
+            start in start(), policy in policy(), from in 0u64..50, length in 1u64..200, ahead in 2u64..30,
+            steps in prop::collection::vec(step(), 1..60),
+        ) {
+            let builder = Layout::builder("x").time("t", 20).field("r", 2, crate::Role::Rollback);
+            let layout = builder.worker("w", 3).sequence("s", 4).sequence_start(start).build();
+            let layout = Arc::new(layout.expect("a sound layout"));
+            let window = Window { worker: 5, from_tick: from, until_tick: from + length };
+            let g = Snowflake::new(layout.clone(), window, ahead).and_then(|g| g.clock_policy(policy));
+            let g = g.expect("sound settings");
+            let mut seen = std::collections::HashSet::new();
+            let mut last = 0;
+            let mut until = from + length;
+            let mut highest = 0;
+            for step in steps {
+                let (now, n) = match step {
+                    Step::Mint(tick, n) => (layout.time_of(tick), n),
+                    Step::MintAt(nanos) => (Timestamp::from_unix_nanos(nanos), 3),
+                    Step::Extend(to) => {
+                        g.extend(to);
+                        until = until.max(to);
+                        continue;
+                    }
+                };
+                let mut out = std::vec![0; n];
+                let Ok(made) = g.mint_many(now, &mut out) else { continue };
+                prop_assert!(made >= 1);
+                let tick = layout.tick_at(now).expect("it minted");
+                for id in &out[..made] {
+                    let parts = layout.unpack(*id).expect("an id of the layout");
+                    prop_assert!(seen.insert(*id), "{id} twice");
+                    prop_assert_eq!(parts.worker, 5);
+                    prop_assert!((from..until).contains(&parts.tick), "{} outside the window", parts.tick);
+                    prop_assert!(parts.tick <= tick + ahead, "{} too far ahead of {tick}", parts.tick);
+                    if policy != ClockPolicy::Bump {
+                        prop_assert!(*id > last || seen.len() == 1);
+                    }
+                    last = *id;
+                    highest = highest.max(parts.tick);
+                }
+            }
+            let closed_at = g.close();
+            prop_assert!(closed_at > highest || seen.is_empty());
+            prop_assert!(closed_at <= until);
+            prop_assert_eq!(g.mint(layout.time_of(from)), Err(MintError::Closed));
+        }
     }
 
     #[test]

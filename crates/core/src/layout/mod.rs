@@ -1,17 +1,22 @@
 //! Layouts as data: how a 64-bit id is cut into fields, what a tick is, where time begins.
 
+mod builder;
+mod error;
+pub(crate) mod spec;
+
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 use core::fmt::Write as _;
 use core::time::Duration;
+
+pub use builder::LayoutBuilder;
+pub use error::LayoutError;
 
 use crate::time::Timestamp;
 
 /// What a field of a layout holds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
 pub enum Role {
     /// Ticks since the epoch. Exactly one field.
     Time,
@@ -31,7 +36,6 @@ pub enum Role {
 /// At a few ids a second, beginning at zero makes nearly all ids even, and a multiple of 4096: `id % n` then
 /// picks one shard. The other ways spread them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-#[non_exhaustive]
 pub enum SequenceStart {
     /// At 0.
     #[default]
@@ -124,83 +128,10 @@ struct Slot {
     shift: u32,
 }
 
-/// Puts a [`Layout`] together, highest field first.
-#[derive(Clone, Debug)]
-#[must_use = "a builder does nothing until `build`"]
-pub struct LayoutBuilder {
-    name: Cow<'static, str>,
-    fields: Vec<Field>,
-    tick: Duration,
-    epoch: Timestamp,
-    start: SequenceStart,
-}
-
-/// Why a layout was refused, or why numbers do not fit one.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum LayoutError {
-    /// The layout itself is not sound; the text says which rule it breaks.
-    Invalid {
-        /// The layout's name.
-        layout: String,
-        /// What is wrong.
-        reason: String,
-    },
-    /// A worker id, sequence number or tick is larger than its field.
-    TooLarge {
-        /// The layout's name.
-        layout: String,
-        /// Which: `worker id`, `sequence` or `tick`.
-        what: &'static str,
-        /// The value asked for.
-        value: u64,
-        /// The width of its field.
-        bits: u32,
-    },
-    /// A time lies before the layout's epoch.
-    BeforeEpoch {
-        /// The layout's name.
-        layout: String,
-        /// The time asked for.
-        time: Timestamp,
-        /// The epoch.
-        epoch: Timestamp,
-    },
-    /// A time lies past the last tick that fits the time field.
-    PastEnd {
-        /// The layout's name.
-        layout: String,
-        /// The time asked for.
-        time: Timestamp,
-        /// The first time that does not fit.
-        end: Timestamp,
-    },
-    /// Bits outside the fields are set, or a constant field holds something else: not an id of this layout.
-    NotOfLayout {
-        /// The layout's name.
-        layout: String,
-        /// The number.
-        id: u64,
-    },
-    /// A window or a setting of a generator is not usable.
-    Generator {
-        /// The layout's name.
-        layout: String,
-        /// What is wrong.
-        reason: String,
-    },
-}
-
 impl Layout {
     /// Starts a layout: tick 1 ms, epoch 1970-01-01T00:00:00Z, no fields yet.
     pub fn builder(name: impl Into<Cow<'static, str>>) -> LayoutBuilder {
-        LayoutBuilder {
-            name: name.into(),
-            fields: Vec::new(),
-            tick: Duration::from_millis(1),
-            epoch: Timestamp::UNIX_EPOCH,
-            start: SequenceStart::Zero,
-        }
+        LayoutBuilder::new(name.into())
     }
 
     /// The layout's name.
@@ -460,210 +391,6 @@ impl Layout {
     }
 }
 
-impl LayoutBuilder {
-    /// Sets the unit of the time field: a whole number of nanoseconds, at least 1.
-    pub fn tick(mut self, tick: Duration) -> Self {
-        self.tick = tick;
-        self
-    }
-
-    /// Sets the time of tick 0.
-    pub fn epoch(mut self, epoch: Timestamp) -> Self {
-        self.epoch = epoch;
-        self
-    }
-
-    /// Sets where the sequence of a new tick begins.
-    pub fn sequence_start(mut self, start: SequenceStart) -> Self {
-        self.start = start;
-        self
-    }
-
-    /// Adds the time field below the fields so far.
-    pub fn time(self, name: impl Into<Cow<'static, str>>, bits: u32) -> Self {
-        self.field(name, bits, Role::Time)
-    }
-
-    /// Adds a worker field below the fields so far.
-    pub fn worker(self, name: impl Into<Cow<'static, str>>, bits: u32) -> Self {
-        self.field(name, bits, Role::Worker)
-    }
-
-    /// Adds the sequence field below the fields so far.
-    pub fn sequence(self, name: impl Into<Cow<'static, str>>, bits: u32) -> Self {
-        self.field(name, bits, Role::Sequence)
-    }
-
-    /// Adds a field below the fields so far.
-    pub fn field(mut self, name: impl Into<Cow<'static, str>>, bits: u32, role: Role) -> Self {
-        self.fields.push(Field {
-            name: name.into(),
-            bits,
-            shift: 0,
-            role,
-        });
-        self
-    }
-
-    /// Checks everything and makes the layout.
-    ///
-    /// # Errors
-    /// More than 64 bits in all; a field of no bits; not exactly one time and one sequence field; more than 32
-    /// worker or sequence bits; a constant too large for its field; a tick of zero or more than a day; an
-    /// empty or repeated field name.
-    pub fn build(self) -> Result<Layout, LayoutError> {
-        let invalid = |reason: String| LayoutError::Invalid {
-            layout: self.name.clone().into(),
-            reason,
-        };
-        let tick_ns = u64::try_from(self.tick.as_nanos()).unwrap_or(u64::MAX);
-        if tick_ns == 0 || tick_ns > TICK_MAX_NS {
-            return Err(invalid(alloc::format!(
-                "a tick of {:?}, allowed are 1 ns to 1 day",
-                self.tick
-            )));
-        }
-        let bits: u64 = self.fields.iter().map(|field| u64::from(field.bits)).sum();
-        if bits > 64 {
-            return Err(invalid(alloc::format!(
-                "its fields take {bits} bits, an id has 64"
-            )));
-        }
-        let mut fields = self.fields.clone();
-        let mut shift = bits as u32;
-        for field in &mut fields {
-            if field.bits == 0 || field.bits > 63 {
-                return Err(invalid(alloc::format!(
-                    "field {:?} has {} bits, allowed are 1 to 63",
-                    field.name,
-                    field.bits
-                )));
-            }
-            shift -= field.bits;
-            field.shift = shift;
-        }
-        for (i, field) in fields.iter().enumerate() {
-            if field.name.is_empty() || fields[..i].iter().any(|other| other.name == field.name) {
-                return Err(invalid(alloc::format!(
-                    "field name {:?} is empty or used twice",
-                    field.name
-                )));
-            }
-        }
-        let the_one = |role: Role, what: &str| {
-            let mut found = fields.iter().filter(|field| field.role == role);
-            match (found.next(), found.next()) {
-                (Some(field), None) => Ok(Slot {
-                    bits: field.bits,
-                    shift: field.shift,
-                }),
-                (None, _) => Err(invalid(alloc::format!("it has no {what} field"))),
-                _ => Err(invalid(alloc::format!("it has more than one {what} field"))),
-            }
-        };
-        let time = the_one(Role::Time, "time")?;
-        let sequence = the_one(Role::Sequence, "sequence")?;
-        let worker_bits = fields
-            .iter()
-            .filter(|f| f.role == Role::Worker)
-            .map(|f| f.bits)
-            .sum();
-        for (what, bits) in [("worker", worker_bits), ("sequence", sequence.bits)] {
-            if bits > 32 {
-                return Err(invalid(alloc::format!(
-                    "{bits} {what} bits, at most 32 are allowed"
-                )));
-            }
-        }
-        let mut rollbacks = fields.iter().filter(|field| field.role == Role::Rollback);
-        let rollback = rollbacks.next().map(|field| Slot {
-            bits: field.bits,
-            shift: field.shift,
-        });
-        if rollbacks.next().is_some() || rollback.is_some_and(|slot| slot.bits > 8) {
-            return Err(invalid(
-                "more than one rollback field, or one of more than 8 bits".into(),
-            ));
-        }
-        let (start_below, largest) = match self.start {
-            SequenceStart::Zero | SequenceStart::Carry => (0, 0),
-            SequenceStart::At(first) => (first, ones(sequence.bits)),
-            SequenceStart::Random { below } => (below, ones(sequence.bits)),
-        };
-        if start_below > largest {
-            return Err(invalid(alloc::format!(
-                "its sequence of {} bits cannot begin at {start_below}",
-                sequence.bits
-            )));
-        }
-        let mut constants = 0;
-        for field in &fields {
-            if let Role::Constant(value) = field.role {
-                if value > field.max() {
-                    return Err(invalid(alloc::format!(
-                        "constant {value} does not fit field {:?}: {} bits, largest is {}",
-                        field.name,
-                        field.bits,
-                        field.max()
-                    )));
-                }
-                constants |= value << field.shift;
-            }
-        }
-        Ok(Layout {
-            name: self.name,
-            fields,
-            tick_ns,
-            epoch: self.epoch,
-            bits: bits as u32,
-            time,
-            sequence,
-            worker_bits,
-            constants,
-            rollback,
-            start: self.start,
-        })
-    }
-}
-
-impl fmt::Display for LayoutError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Invalid { layout, reason } => write!(f, "layout {layout:?} is not usable: {reason}"),
-            Self::TooLarge {
-                layout,
-                what,
-                value,
-                bits,
-            } => {
-                let max = ones(*bits);
-                write!(
-                    f,
-                    "{what} {value} does not fit layout {layout:?}: {bits} bits, largest is {max}"
-                )
-            }
-            Self::BeforeEpoch { layout, time, epoch } => write!(
-                f,
-                "time {} ns lies before the epoch of layout {layout:?}, {} ns",
-                time.unix_nanos(),
-                epoch.unix_nanos()
-            ),
-            Self::PastEnd { layout, time, end } => write!(
-                f,
-                "time {} ns does not fit layout {layout:?}, whose time field ends at {} ns",
-                time.unix_nanos(),
-                end.unix_nanos()
-            ),
-            Self::NotOfLayout { layout, id } => write!(f, "{id} is not an id of layout {layout:?}"),
-            Self::Generator { layout, reason } => {
-                write!(f, "cannot make a generator of layout {layout:?}: {reason}")
-            }
-        }
-    }
-}
-
-impl core::error::Error for LayoutError {}
-
 /// The largest number of `bits` bits (0 to 64).
 pub(crate) const fn ones(bits: u32) -> u64 {
     if bits == 0 { 0 } else { u64::MAX >> (64 - bits) }
@@ -671,9 +398,6 @@ pub(crate) const fn ones(bits: u32) -> u64 {
 
 /// How long before its end a layout warns: time to move to another.
 const WARN_BEFORE_END: Duration = Duration::from_secs(5 * 365 * 86_400);
-
-/// One day: no known layout has a tick longer than a second.
-const TICK_MAX_NS: u64 = 86_400_000_000_000;
 
 #[cfg(test)]
 mod tests {

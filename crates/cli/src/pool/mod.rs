@@ -1,0 +1,202 @@
+//! `mint pool`: pools of workers and the windows that are held of them, of a running server or of a store that
+//! no server has open.
+
+mod backend;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Subcommand, ValueEnum};
+use mintage::Layout;
+use mintage_ledger::{Name, PoolKind, PoolSpec};
+use serde_json::{Value, json};
+
+use crate::errors::Failure;
+use crate::out::Out;
+use crate::snowflake::preset_layout;
+use crate::snowflake_layout::{SYNTAX, parse_layout};
+use backend::Backend;
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: PoolCommand,
+    /// The server to ask [default: MINT_SERVER, else http://127.0.0.1:7600]; its token is read from MINT_TOKEN
+    #[arg(long, value_name = "URL", global = true)]
+    server: Option<String>,
+    /// Use this store instead, which no server may have open
+    #[arg(long, value_name = "URL", global = true, conflicts_with = "server")]
+    store: Option<String>,
+}
+
+#[derive(Subcommand, Debug)]
+enum PoolCommand {
+    /// Create a pool; creating it again with the same definition changes nothing
+    #[command(after_help = SYNTAX)]
+    Create {
+        /// The pool
+        name: String,
+        /// A known layout, see mint presets [default: twitter]
+        #[arg(long, value_name = "NAME", conflicts_with = "layout")]
+        preset: Option<String>,
+        /// A layout of your own, see below
+        #[arg(long, value_name = "LAYOUT", value_parser = parse_layout)]
+        layout: Option<Layout>,
+        /// What it makes
+        #[arg(long, default_value = "snowflake")]
+        kind: Kind,
+        /// How far ahead a holder may mint without asking the store again, such as 10m
+        #[arg(long, value_name = "LENGTH", value_parser = crate::time::parse_duration)]
+        window: Option<Duration>,
+    },
+    /// List all pools
+    List,
+    /// Show a pool, and who holds which of its workers until when
+    Show {
+        /// The pool
+        name: String,
+    },
+    /// Take a passed window from a holder that is gone; one that lasts is refused
+    Release {
+        /// The pool
+        name: String,
+        /// The worker
+        worker: u64,
+    },
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Snowflake,
+    Uuid1,
+}
+
+/// What is left to do once the pools are at hand.
+type Work = Box<dyn FnOnce(&Backend, &mut Out) -> Result<(), Failure>>;
+
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
+    let checked = |name: &str| Name::new(name).map_err(Failure::usage);
+    let work: Work = match &args.command {
+        PoolCommand::Create {
+            name,
+            preset,
+            layout,
+            kind,
+            window,
+        } => {
+            let name = checked(name)?;
+            let spec = PoolSpec {
+                kind: pool_kind(*kind, preset.as_deref(), layout.as_ref())?,
+                window: *window,
+            };
+            Box::new(move |backend, out| fields(&backend.create(&name, &spec)?, out))
+        }
+        PoolCommand::List => Box::new(|backend, out| list(&backend.list()?, out)),
+        PoolCommand::Show { name } => {
+            let name = checked(name)?;
+            Box::new(move |backend, out| show(&backend.show(&name)?, out))
+        }
+        PoolCommand::Release { name, worker } => {
+            let (name, worker) = (checked(name)?, *worker);
+            Box::new(move |backend, out| {
+                backend.release(&name, worker)?;
+                match out.json {
+                    true => out.json_line(&json!({"released": worker.to_string(), "pool": name.as_str()})),
+                    false => Ok(()),
+                }
+            })
+        }
+    };
+    let backend = Backend::open(args.server.as_deref(), args.store.as_deref())?;
+    let done = work(&backend, out);
+    // What was printed stands even if closing fails; the failure is still one.
+    let closed = backend.close();
+    done.and(closed)
+}
+
+fn pool_kind(kind: Kind, preset: Option<&str>, layout: Option<&Layout>) -> Result<PoolKind, Failure> {
+    match (kind, preset, layout) {
+        (Kind::Uuid1, None, None) => {
+            let mut random = [0; 8];
+            mintage::fill_random(&mut random);
+            Ok(PoolKind::uuid1(random))
+        }
+        (Kind::Uuid1, _, _) => Err(Failure::usage("a pool of kind uuid1 has no layout of its own")),
+        (Kind::Snowflake, _, Some(layout)) => Ok(PoolKind::Snowflake(Arc::new(layout.clone()))),
+        (Kind::Snowflake, preset, None) => {
+            preset_layout(preset.unwrap_or("twitter")).map(|layout| PoolKind::Snowflake(Arc::new(layout)))
+        }
+    }
+}
+
+fn list(pools: &[Value], out: &mut Out) -> Result<(), Failure> {
+    if out.json {
+        return pools.iter().try_for_each(|pool| out.json_line(pool));
+    }
+    table(
+        pools,
+        &["name", "kind", "layout", "workers", "window", "ends"],
+        out,
+    )
+}
+
+fn show(pool: &Value, out: &mut Out) -> Result<(), Failure> {
+    if out.json {
+        return out.json_line(pool);
+    }
+    fields(pool, out)?;
+    match pool["windows"].as_array().map(Vec::as_slice) {
+        None | Some([]) => Ok(()),
+        Some(windows) => {
+            out.line("")?;
+            table(
+                windows,
+                &["worker", "name", "from", "until", "lasts", "owner"],
+                out,
+            )
+        }
+    }
+}
+
+/// One pool, a field a line.
+fn fields(pool: &Value, out: &mut Out) -> Result<(), Failure> {
+    if out.json {
+        return out.json_line(pool);
+    }
+    for field in ["name", "kind", "layout", "workers", "window", "ends"] {
+        out.line(format!("{field:<7}  {}", plain(&pool[field])))?;
+    }
+    Ok(())
+}
+
+fn table(rows: &[Value], columns: &[&str], out: &mut Out) -> Result<(), Failure> {
+    let header: Vec<String> = columns.iter().map(|column| column.to_string()).collect();
+    let rows: Vec<Vec<String>> = std::iter::once(header)
+        .chain(
+            rows.iter()
+                .map(|row| columns.iter().map(|column| plain(&row[*column])).collect()),
+        )
+        .collect();
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    for row in &rows {
+        let line: Vec<String> = row
+            .iter()
+            .enumerate()
+            .map(|(at, cell)| format!("{cell:<0$}", width(at)))
+            .collect();
+        out.line(line.join("  ").trim_end())?;
+    }
+    Ok(())
+}
+
+/// A JSON value as a person writes it.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => "-".into(),
+        Value::Bool(true) => "yes".into(),
+        Value::Bool(false) => "no".into(),
+        Value::String(text) => text.chars().filter(|c| !c.is_control()).collect(),
+        Value::Object(layout) if layout.contains_key("fields") => backend::layout_words(layout),
+        other => other.to_string(),
+    }
+}

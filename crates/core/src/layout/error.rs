@@ -1,0 +1,101 @@
+//! Why a layout was refused, or why numbers do not fit one.
+
+use alloc::string::String;
+use core::fmt;
+
+use super::ones;
+use crate::time::Timestamp;
+
+/// Why a layout was refused, or why numbers do not fit one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum LayoutError {
+    /// The layout itself is not sound; the text says which rule it breaks.
+    Invalid {
+        /// The layout's name.
+        layout: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A worker id, sequence number or tick is larger than its field.
+    TooLarge {
+        /// The layout's name.
+        layout: String,
+        /// Which: `worker id`, `sequence` or `tick`.
+        what: &'static str,
+        /// The value asked for.
+        value: u64,
+        /// The width of its field.
+        bits: u32,
+    },
+    /// A time lies before the layout's epoch.
+    BeforeEpoch {
+        /// The layout's name.
+        layout: String,
+        /// The time asked for.
+        time: Timestamp,
+        /// The epoch.
+        epoch: Timestamp,
+    },
+    /// A time lies past the last tick that fits the time field.
+    PastEnd {
+        /// The layout's name.
+        layout: String,
+        /// The time asked for.
+        time: Timestamp,
+        /// The first time that does not fit.
+        end: Timestamp,
+    },
+    /// Bits outside the fields are set, or a constant field holds something else: not an id of this layout.
+    NotOfLayout {
+        /// The layout's name.
+        layout: String,
+        /// The number.
+        id: u64,
+    },
+    /// A window or a setting of a generator is not usable.
+    Generator {
+        /// The layout's name.
+        layout: String,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl fmt::Display for LayoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid { layout, reason } => write!(f, "layout {layout:?} is not usable: {reason}"),
+            Self::TooLarge {
+                layout,
+                what,
+                value,
+                bits,
+            } => {
+                let max = ones(*bits);
+                write!(
+                    f,
+                    "{what} {value} does not fit layout {layout:?}: {bits} bits, largest is {max}"
+                )
+            }
+            Self::BeforeEpoch { layout, time, epoch } => write!(
+                f,
+                "time {} ns lies before the epoch of layout {layout:?}, {} ns",
+                time.unix_nanos(),
+                epoch.unix_nanos()
+            ),
+            Self::PastEnd { layout, time, end } => write!(
+                f,
+                "time {} ns does not fit layout {layout:?}, whose time field ends at {} ns",
+                time.unix_nanos(),
+                end.unix_nanos()
+            ),
+            Self::NotOfLayout { layout, id } => write!(f, "{id} is not an id of layout {layout:?}"),
+            Self::Generator { layout, reason } => {
+                write!(f, "cannot make a generator of layout {layout:?}: {reason}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for LayoutError {}

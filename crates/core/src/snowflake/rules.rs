@@ -1,0 +1,132 @@
+//! Generators that do more than hold their clock and begin a tick at zero.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use super::{CLOSED, MintError, Snowflake, WORD_BITS};
+use crate::clock_policy::ClockPolicy;
+use crate::layout::{Layout, SequenceStart, ones};
+
+/// How a generator differs from the plain one.
+pub(super) struct Rules {
+    pub(super) policy: ClockPolicy,
+    pub(super) start: SequenceStart,
+    /// Ticks that a clock may have gone back to be waited for.
+    pub(super) wait_ticks: u64,
+    /// The first tick of the window: following the clock back never leaves it.
+    pub(super) from_tick: u64,
+    pub(super) rollback_shift: u32,
+    /// The largest value of the rollback field, in the upper bits of the word; 0 without one.
+    pub(super) rollbacks: u64,
+    /// The highest tick of the clock that anything was minted at (since the clock was last followed back).
+    pub(super) highest: AtomicU64,
+}
+
+impl Snowflake {
+    /// The same for generators with rules, by compare-and-swap: look, decide, swap or look again.
+    pub(super) fn reserve_by(&self, rules: &Rules, tick: u64, want: u64) -> Result<(u64, u64), MintError> {
+        let bits = self.sequence_bits;
+        let bump_shift = rules.bump_shift();
+        let mut seen = self.word.0.load(Ordering::Relaxed);
+        if seen >= CLOSED {
+            return Err(MintError::Closed);
+        }
+        let highest = rules.highest.load(Ordering::Relaxed);
+        let back = highest.saturating_sub(tick);
+        if back > 0 && matches!(rules.policy, ClockPolicy::Wait { .. } | ClockPolicy::Error) {
+            return Err(MintError::ClockBack {
+                ticks: back,
+                wait: back <= rules.wait_ticks,
+            });
+        }
+        loop {
+            let until = self.until.load(Ordering::Relaxed);
+            let reach = tick.saturating_add(self.max_ahead).saturating_add(1).min(until);
+            let limit = reach << bits;
+            if seen >= CLOSED {
+                return Err(MintError::Closed);
+            }
+            let (mut bump, mut place) = (seen >> bump_shift, seen & ones(bump_shift));
+            if place >= limit && back > self.max_ahead && bump < rules.rollbacks {
+                // Followed, under the next value of the rollback field.
+                bump += 1;
+                place = tick.max(rules.from_tick).min(until) << bits;
+            }
+            let first = rules.place_from(place, tick.min(until), bits);
+            if first >= limit {
+                return Err(self.refusal(first, tick, until));
+            }
+            let mut count = want.min(limit - first);
+            if matches!(rules.start, SequenceStart::At(_)) {
+                // The next tick begins elsewhere than right after this one.
+                count = count.min((1 << bits) - (first & ones(bits)));
+            }
+            let next = bump << bump_shift | (first + count);
+            match self
+                .word
+                .0
+                .compare_exchange_weak(seen, next, Ordering::AcqRel, Ordering::Relaxed)
+            {
+                Ok(_) => {
+                    if bump == seen >> bump_shift {
+                        rules.highest.fetch_max(tick, Ordering::Relaxed);
+                    } else {
+                        rules.highest.store(tick, Ordering::Relaxed);
+                    }
+                    return Ok((bump << bump_shift | first, count));
+                }
+                Err(other) => seen = other,
+            }
+        }
+    }
+}
+
+impl Rules {
+    pub(super) fn new(layout: &Layout, policy: ClockPolicy, from_tick: u64) -> Self {
+        let wait_ticks = match policy {
+            ClockPolicy::Wait { max } => (max.as_nanos() / layout.tick().as_nanos()) as u64,
+            _ => 0,
+        };
+        Rules {
+            policy,
+            start: layout.sequence_start(),
+            wait_ticks,
+            from_tick,
+            rollback_shift: layout.rollback_shift(),
+            rollbacks: if policy == ClockPolicy::Bump {
+                ones(layout.rollback_bits())
+            } else {
+                0
+            },
+            highest: AtomicU64::new(0),
+        }
+    }
+
+    /// Where the rollback value lies in the word: above every place.
+    pub(super) fn bump_shift(&self) -> u32 {
+        WORD_BITS - (64 - self.rollbacks.leading_zeros())
+    }
+
+    /// The next place at or after `place`, which is the next free one, when the clock shows `tick`.
+    fn place_from(&self, place: u64, tick: u64, bits: u32) -> u64 {
+        let begin = tick << bits;
+        let new_tick = place < begin;
+        match self.start {
+            SequenceStart::Zero => place.max(begin),
+            SequenceStart::At(first) => {
+                let place = place.max(begin);
+                // Also where a full tick carried into the next.
+                place.max(place >> bits << bits | first)
+            }
+            SequenceStart::Random { below } if new_tick => begin | (mix(tick) % below.max(1)),
+            SequenceStart::Carry if new_tick => begin | place & ones(bits - 1),
+            SequenceStart::Random { .. } | SequenceStart::Carry => place,
+        }
+    }
+}
+
+/// A well-mixed number from `n` (the finisher of SplitMix64); for spreading, not for secrets.
+fn mix(n: u64) -> u64 {
+    let n = (n ^ n >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let n = (n ^ n >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    n ^ n >> 31
+}

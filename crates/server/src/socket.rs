@@ -1,0 +1,150 @@
+//! A connection's socket, with its deadlines and buffers: what both faces read from and write to.
+//!
+//! Requests are executed straight from the thread's read buffer. Only what is left of an unfinished request is
+//! copied, so an idle connection holds no buffer at all.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::Poll;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+use crate::service::Worker;
+use crate::watch::{Verdict, Waiting, Watched};
+
+/// Why a connection ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    /// The client is done, or gone.
+    Client,
+    /// We are.
+    Server,
+}
+
+/// A connected socket.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    stream: TcpStream,
+    watch: Watched,
+    worker: Rc<Worker>,
+    /// The beginning of a request whose rest has not arrived.
+    unfinished: Vec<u8>,
+    input_max: usize,
+}
+
+impl Socket {
+    /// A socket whose requests take at most `input_max` bytes.
+    pub(crate) fn new(stream: TcpStream, watch: Watched, worker: Rc<Worker>, input_max: usize) -> Self {
+        Socket {
+            stream,
+            watch,
+            worker,
+            unfinished: Vec::new(),
+            input_max,
+        }
+    }
+
+    /// The deadlines.
+    pub(crate) fn watch(&self) -> &Watched {
+        &self.watch
+    }
+
+    /// Whether a request of this length, still unfinished, will never fit.
+    pub(crate) fn is_full(&self, len: usize) -> bool {
+        len >= self.input_max
+    }
+
+    /// Keeps the beginning of a request until its rest arrives.
+    pub(crate) fn keep(&mut self, unfinished: &[u8]) {
+        self.unfinished.extend_from_slice(unfinished);
+    }
+
+    /// The stream with what was read from it and not used, for another reader.
+    pub(crate) fn into_parts(self) -> (TcpStream, Watched, Vec<u8>) {
+        (self.stream, self.watch, self.unfinished)
+    }
+
+    /// Waits for bytes: the unfinished request and what arrived behind it, in one buffer that goes back to the
+    /// worker afterwards.
+    pub(crate) async fn fill(&mut self) -> Result<(Box<[u8]>, usize), End> {
+        let rest = self.unfinished.len();
+        match (rest, self.watch.waiting()) {
+            (0, Waiting::FirstByte) => {}
+            (0, _) => self.watch.wait_for(Waiting::Request),
+            // Bytes that come in without completing the request do not move its deadline.
+            _ => self.watch.wait_for(Waiting::Rest),
+        }
+        poll_fn(|cx| {
+            if self.watch.verdict(cx).is_some() {
+                return Poll::Ready(Err(End::Server));
+            }
+            let mut buffer = self.worker.borrow_input();
+            let mut window = ReadBuf::new(&mut buffer[rest..self.input_max]);
+            let read = match Pin::new(&mut self.stream).poll_read(cx, &mut window) {
+                Poll::Ready(Ok(())) => window.filled().len(),
+                Poll::Ready(Err(_)) => 0,
+                Poll::Pending => {
+                    self.worker.return_input(buffer);
+                    return Poll::Pending;
+                }
+            };
+            if read == 0 {
+                self.worker.return_input(buffer);
+                return Poll::Ready(Err(End::Client));
+            }
+            buffer[..rest].copy_from_slice(&self.unfinished);
+            self.unfinished.clear();
+            Poll::Ready(Ok((buffer, rest + read)))
+        })
+        .await
+    }
+
+    /// Sends everything in `out` and empties it, waiting for the client where it does not keep up.
+    pub(crate) async fn flush(&mut self, out: &mut Vec<u8>) -> Result<(), End> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        let mut sent = 0;
+        let outcome = poll_fn(|cx| {
+            while sent < out.len() {
+                match Pin::new(&mut self.stream).poll_write(cx, &out[sent..]) {
+                    Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(Err(End::Client)),
+                    Poll::Ready(Ok(written)) => sent += written,
+                    Poll::Pending => {
+                        // The deadline is for all of it: a client that reads a byte now and then is slow too.
+                        self.watch.wait_for(Waiting::Writing);
+                        // A stop lets answers out; lateness and a stop at once do not.
+                        return match self.watch.verdict(cx) {
+                            Some(Verdict::Late(_) | Verdict::Now) => Poll::Ready(Err(End::Client)),
+                            Some(Verdict::Stopping) | None => Poll::Pending,
+                        };
+                    }
+                }
+            }
+            Poll::Ready(Ok(()))
+        })
+        .await;
+        self.watch.wait_for(Waiting::Nothing);
+        out.clear();
+        outcome
+    }
+
+    /// Says goodbye so that the client sees the last answer even if it is still sending.
+    pub(crate) async fn close(&mut self) {
+        let _ = poll_fn(|cx| Pin::new(&mut self.stream).poll_shutdown(cx)).await;
+        // Closing with unread bytes would reset the connection and may take the answer with it.
+        let mut left = LINGER_BYTES_MAX;
+        let mut buffer = [0; 1024];
+        while left > 0 {
+            match self.stream.try_read(&mut buffer) {
+                Ok(read) if read > 0 => left = left.saturating_sub(read),
+                _ => break,
+            }
+        }
+    }
+}
+
+/// How much of what a client still sends is read before its connection is closed.
+const LINGER_BYTES_MAX: usize = 64 * 1024;
