@@ -107,7 +107,8 @@ fn regions(engine: &str, mut part: String) -> String {
         "postgres" => postgres_presets,
         _ => mariadb_presets,
     };
-    let regions: [(&str, fn() -> String); 2] = [("presets", rows), ("names", names)];
+    type Region = (&'static str, fn() -> String);
+    let regions: [Region; 2] = [("presets", rows), ("names", names)];
     for (name, make) in regions {
         if part.contains(&format!("-- begin {name}\n")) {
             part = between(&part, name, &make());
