@@ -778,7 +778,7 @@ fn other_versions_are_null_to_the_tolerant_readers() {
          SELECT array_agg(uuid_version(id)) FROM unnest(ARRAY[uuid_v1(), uuid_v3(ns_dns(), ''), uuid_v4(), uuid_v5(ns_dns(), ''), uuid_v6(),
                                                                uuid_v7(), uuid_v8(0, 0, 0), uuid_v7_shift('-1 day'), form_uuid_v1_keyed(now(), 'k')]) AS id;",
     );
-    assert_eq!(lines[0], vec!["t"; 18].join("\t"));
+    assert_eq!(lines[0], ["t"; 18].join("\t"));
     assert_eq!(
         lines[1..],
         ["ncs\trfc9562\tmicrosoft\tfuture", "{1,3,4,5,6,7,8,7,1}"]

@@ -47,7 +47,7 @@ fn main() {
     let rows: u64 = std::env::args().nth(1).map_or(1_000_000, |n| n.parse().expect("a number of rows"));
     let tables = [("PostgreSQL", postgres(rows)), ("MariaDB", mariadb(rows))];
     let note = format!(
-        "{} rows in one statement into an empty table whose only column is the key; index size afterwards (MariaDB: the clustered table). {}, {}. Servers without sync, one run each.",
+        "{} rows in one statement into an empty table whose only column is the key; index size afterwards (MariaDB: the clustered table). {}, {}. Servers without sync, one run each, on a machine that others used too.",
         grouped(rows),
         machine(),
         today()
