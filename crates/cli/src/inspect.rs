@@ -11,7 +11,7 @@ use crate::out::Out;
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Ids; - reads them from standard input, one a line, and answers each with one line
-    #[arg(required = true, value_name = "ID|-", allow_hyphen_values = true)]
+    #[arg(required = true, value_name = "ID|-", allow_negative_numbers = true)]
     ids: Vec<String>,
 }
 

@@ -1,0 +1,442 @@
+//! The command's side of the core: every UUID version, times, layouts, series, pools.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::Path;
+use std::process::Stdio;
+use std::thread;
+
+use mintage_e2e::run::{self, Said};
+use serde_json::Value;
+
+fn home() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// Runs a command line without quotes in it.
+fn mint(folder: &Path, line: &str) -> Said {
+    run::mint(folder, line.split_whitespace())
+}
+
+/// What `mint inspect` finds first.
+fn inspect(folder: &Path, id: &str) -> Value {
+    let seen = run::mint(folder, ["inspect", "--json", id.trim()]).ok();
+    let mut seen: Value = serde_json::from_str(&seen).unwrap();
+    seen["readings"][0].take()
+}
+
+#[track_caller]
+fn check(line: &str, expected: &str) {
+    let home = home();
+    assert_eq!(mint(home.path(), line).ok().trim_end(), expected, "{line}");
+}
+
+#[test]
+fn the_rfcs_vectors_come_out() {
+    for (line, id) in [
+        (
+            "uuid v1 --at 2022-02-22T14:22:22-05:00 --node 9F6BDECED846 --clock-seq 13256",
+            "c232ab00-9414-11ec-b3c8-9f6bdeced846",
+        ),
+        (
+            "uuid v6 --at @1645557742 --node 9f-6b-de-ce-d8-46 --clock-seq 13256",
+            "1ec9414c-232a-6b00-b3c8-9f6bdeced846",
+        ),
+        (
+            "uuid v3 --namespace dns www.example.com",
+            "5df41881-3aed-3515-88a7-2f4a814cf09e",
+        ),
+        (
+            "uuid v5 --namespace dns www.example.com",
+            "2ed6657d-e927-568b-95e1-2665a8aea6a2",
+        ),
+        (
+            "uuid v5 --namespace 6ba7b810-9dad-11d1-80b4-00c04fd430c8 www.example.com",
+            "2ed6657d-e927-568b-95e1-2665a8aea6a2",
+        ),
+        (
+            "uuid v8 --sha256 --namespace dns www.example.com",
+            "5c146b14-3c52-8afd-938a-375d0df1fbf6",
+        ),
+        (
+            "uuid v8 --custom 2489E9AD2EE22E000EC932D5F69181C0",
+            "2489e9ad-2ee2-8e00-8ec9-32d5f69181c0",
+        ),
+        (
+            "uuid v2 --at 2022-02-22T19:22:22Z --node 9f:6b:de:ce:d8:46 --clock-seq 51 --local-id 1000",
+            "000003e8-9414-21ec-b300-9f6bdeced846",
+        ),
+        // RFC 4122's errata: its appendix B prints another.
+        (
+            "uuid v3 --namespace dns www.widgets.com",
+            "3d813cbb-47fb-32ba-91df-831e1593ac29",
+        ),
+    ] {
+        check(line, id);
+    }
+}
+
+#[test]
+fn a_time_and_a_node_come_back_exactly_at_both_ends_of_the_range() {
+    let home = home();
+    for version in ["v1", "v6"] {
+        for time in [
+            "1582-10-15T00:00:00.0000000Z",
+            "1582-10-15T00:00:00.0000001Z",
+            "1969-12-31T23:59:59.9999999Z",
+            "1970-01-01T00:00:00.0000000Z",
+            "2022-02-22T19:22:22.1234567Z",
+            "2038-01-19T03:14:08.0000009Z",
+            "2262-04-11T23:47:16.8547758Z",
+            "5236-03-31T21:21:00.6846975Z",
+        ] {
+            let id = run::mint(
+                home.path(),
+                ["uuid", version, "--at", time, "--node", "02:00:5e:10:00:ff"],
+            )
+            .ok();
+            let seen = inspect(home.path(), &id);
+            assert_eq!(seen["time"], time, "{id}");
+            assert_eq!(seen["fields"]["node"], "02:00:5e:10:00:ff");
+        }
+    }
+    for time in ["1970-01-01T00:00:00.000Z", "+10889-08-02T05:31:50.655Z"] {
+        let id = run::mint(home.path(), ["uuid", "v7", "--at", time]).ok();
+        assert_eq!(inspect(home.path(), &id)["time"], time, "{id}");
+    }
+}
+
+#[test]
+fn times_out_of_range_are_refused_with_the_true_ends() {
+    let home = home();
+    for (line, says) in [
+        (
+            "v1 --at 1582-10-14T23:59:59.9999999Z",
+            "before 1582-10-15T00:00:00Z",
+        ),
+        (
+            "v6 --at 5236-03-31T21:21:00.6846976Z",
+            "past 5236-03-31T21:21:00.6846975Z",
+        ),
+        ("v2 --at 9999-01-01", "past 5236-03-31T21:21:00.6846975Z"),
+        ("v7 --at 1969-12-31T23:59:59.999Z", "before 1970-01-01T00:00:00Z"),
+        (
+            "v7 --at +10889-08-02T05:31:50.656Z",
+            "past +10889-08-02T05:31:50.655Z",
+        ),
+        ("v1 -n 2 --at 5236-03-31T21:21:00.6846975Z", "2 ids from 5236"),
+    ] {
+        mint(home.path(), &format!("uuid {line}")).fails(2, says, "");
+    }
+}
+
+#[test]
+fn ids_of_one_time_are_distinct_and_in_order() {
+    let home = home();
+    for (line, sorts) in [
+        ("uuid v1 -n 5000 --at 2022-02-22T19:22:22Z", false),
+        ("uuid v6 -n 5000 --at 2022-02-22T19:22:22Z", true),
+        ("uuid v7 -n 5000 --at 2022-02-22T19:22:22Z", true),
+        (
+            "uuid v7 -n 5000 --at 2022-02-22T19:22:22Z --precision submilli",
+            true,
+        ),
+        ("uuid v7 -n 5000 --precision submilli", true),
+        ("uuid v1 -n 5000", false),
+        ("uuid v6 -n 5000", true),
+        ("uuid v6 -n 5000 --node 9f:6b:de:ce:d8:46", true),
+        ("uuid v2 -n 64", false),
+        ("snowflake -n 5000 --worker 7 --at 2022-02-22T19:22:22Z", true),
+    ] {
+        let out = mint(home.path(), line).ok();
+        let ids: Vec<&str> = out.lines().collect();
+        let distinct: BTreeSet<&str> = ids.iter().copied().collect();
+        assert_eq!(distinct.len(), ids.len(), "{line}");
+        assert!(!sorts || ids.is_sorted(), "{line}");
+    }
+}
+
+#[test]
+fn options_that_mean_nothing_for_a_version_are_refused() {
+    let home = home();
+    for (line, error, hint) in [
+        ("v4 --at now", "--at means nothing for v4", "v1, v2, v6, v7"),
+        ("v7 --node random", "--node means nothing for v7", ""),
+        ("v4 name", "takes no name", "v5"),
+        ("v5 --namespace dns", "needs a name", "for example"),
+        ("v5 name", "needs a --namespace", "for example"),
+        ("v5 --namespace dns -n 3 name", "--count means nothing for v5", ""),
+        ("v8", "nothing was given", "--custom"),
+        ("v8 --custom 12", "2 hexadecimal digits where 32 are needed", ""),
+        ("v2 -n 65", "65 ids do not fit", ""),
+        ("v2 --clock-seq 64", "largest is 63", ""),
+        ("v2 --domain org", "needs a --local-id", ""),
+        ("v1 --clock-seq 16384", "16383", ""),
+        ("v1 --node eth0", "a node is random", ""),
+        ("v1 --at tomorrow", "is not a time", ""),
+        ("v1 --at 2022-02-22T19:22:22", "in which zone", ""),
+        ("v1 --state s --at now", "cannot be used with", ""),
+    ] {
+        mint(home.path(), &format!("uuid {line}")).fails(2, error, hint);
+    }
+    mint(home.path(), "uuid v1 --node hardware:nosuch0").fails(3, "nosuch0", "");
+}
+
+#[test]
+fn names_are_read_from_standard_input_octet_for_octet() {
+    let said = run::with_input(
+        run::command(["uuid", "v5", "--namespace", "dns", "-"]),
+        b"www.example.com\n\n\xff\r\nlast",
+    );
+    let out = said.ok();
+    let ids: Vec<&str> = out.lines().collect();
+    assert_eq!(ids.len(), 4);
+    assert_eq!(ids[0], "2ed6657d-e927-568b-95e1-2665a8aea6a2");
+    let last = run::with_input(run::command(["uuid", "v5", "--namespace", "dns", "last"]), b"").ok();
+    assert_eq!(ids[3], last.trim());
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), 4);
+}
+
+#[test]
+fn processes_that_share_a_state_never_repeat_and_keep_one_order() {
+    let home = home();
+    for version in ["v1", "v6", "v7"] {
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let home = home.path().to_path_buf();
+                thread::spawn(move || {
+                    (0..25)
+                        .map(|_| mint(&home, &format!("uuid {version} --state shared -n 40")).ok())
+                        .collect::<String>()
+                })
+            })
+            .collect();
+        let outs: Vec<String> = threads.into_iter().map(|t| t.join().unwrap()).collect();
+        let all: BTreeSet<&str> = outs.iter().flat_map(|out| out.lines()).collect();
+        assert_eq!(all.len(), 4000, "{version}");
+        // Each process saw its own ids rise, and what comes later rises above them all.
+        if version != "v1" {
+            assert!(outs.iter().all(|out| out.lines().is_sorted()));
+            let later = mint(home.path(), &format!("uuid {version} --state shared")).ok();
+            assert!(all.iter().all(|id| *id < later.trim()), "{version}");
+        }
+    }
+    let said = mint(home.path(), "uuid v1 --state shared --node 9f:6b:de:ce:d8:46");
+    assert!(said.err.contains("another node"), "{said:?}");
+    let quiet = mint(home.path(), "uuid v1 --state shared --node 9f:6b:de:ce:d8:47 -q");
+    assert_eq!((quiet.code, quiet.err.as_str()), (0, ""));
+}
+
+#[test]
+fn a_layout_of_ones_own_is_minted_and_checked() {
+    let home = home();
+    let twitter = "time=41,worker:dc=5,worker=5,sequence=12,epoch=1288834974657";
+    let at = "--worker 378 --at 2022-06-28T16:07:40.105Z";
+    let own = mint(home.path(), &format!("snowflake --layout {twitter} {at}")).ok();
+    assert_eq!(own.trim(), "1541815603606036480");
+    assert_eq!(mint(home.path(), &format!("snowflake {at}")).ok(), own);
+    let hex = mint(home.path(), &format!("snowflake {at} --format hex")).ok();
+    assert_eq!(hex.trim(), "1565a11f6217a000");
+    // What makes the same ids shares one state: both go on above the other.
+    let a = mint(home.path(), "snowflake --worker 3").ok();
+    let b = mint(home.path(), &format!("snowflake --worker 3 --layout {twitter}")).ok();
+    assert!(a.trim().parse::<u64>().unwrap() < b.trim().parse::<u64>().unwrap());
+    for (line, error) in [
+        ("--layout time=41", "no sequence field"),
+        ("--layout time=60,sequence=12", "72 bits"),
+        ("--layout clock=41,sequence=12", "ROLE"),
+        (
+            "--layout time=41,sequence=12 --preset leaf",
+            "cannot be used with",
+        ),
+        ("--worker nine", "a number, ip16 or ordinal"),
+        ("--at now", "needs a --worker"),
+        (
+            "--worker 1 --at 2001-01-01",
+            "before 2010-11-04T01:42:54.657Z, the epoch",
+        ),
+        ("--worker 1 --at 2100-01-01", "ends at 2080-07-10T17:30:30.209Z"),
+        ("--preset baidu", "ends at 2024-11-20T13:24:16Z"),
+    ] {
+        mint(home.path(), &format!("snowflake {line}")).fails(2, error, "");
+    }
+}
+
+#[test]
+fn ids_of_a_given_time_leave_no_state() {
+    let home = home();
+    mint(home.path(), "snowflake --worker 1 --at now").ok();
+    mint(home.path(), "uuid v1 --at now").ok();
+    mint(home.path(), "uuid v7 --at now-1h").ok();
+    assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn presets_are_a_table_and_json() {
+    let home = home();
+    let json = mint(home.path(), "presets --json").ok();
+    let rows: Vec<Value> = json
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let table = mint(home.path(), "presets").ok();
+    assert_eq!(table.lines().count(), rows.len() + 1);
+    for row in &rows {
+        let name = row["name"].as_str().unwrap();
+        assert!(table.contains(name));
+        assert!(
+            mint(home.path(), &format!("presets {name}"))
+                .ok()
+                .contains(row["source"].as_str().unwrap())
+        );
+        // What is printed can be given back.
+        let spec = row["spec"].as_str().unwrap();
+        let line = |which: &str| {
+            let mut words = vec!["snowflake", "--worker", "0", "--at", "2024-06-01", which];
+            words.push(if which == "--preset" { name } else { spec });
+            run::mint(home.path(), words)
+        };
+        if !matches!(name, "sonyflake2") {
+            assert_eq!(line("--preset").ok(), line("--layout").ok(), "{name}");
+        }
+    }
+    mint(home.path(), "presets twiter").fails(2, "twiter", "twitter");
+}
+
+#[test]
+fn series_are_mariadbs() {
+    for (name, numbers) in [
+        ("seq_1_to_15_step_3", "1 4 7 10 13"),
+        ("seq_15_to_1_step_3", "13 10 7 4 1"),
+        ("seq_16_to_1_step_4", "13 9 5 1"),
+        ("seq_5_to_5_step_9", "5"),
+        ("seq_1_to_15_step_12345", "1"),
+        ("seq_15_to_1_step_12345", "15"),
+        ("seq_01_to_05", "1 2 3 4 5"),
+        (
+            "seq_18446744073709551614_to_99999999999999999999",
+            "18446744073709551614 18446744073709551615",
+        ),
+        ("-2 2", "-2 -1 0 1 2"),
+        ("15 1 --step 3", "13 10 7 4 1"),
+        ("Y AB", "Y Z AA AB"),
+        ("25 28 --as letter", "Y Z AA AB"),
+        ("Y AB --as number", "25 26 27 28"),
+        ("2024-03-01 2024-02-28", "2024-03-01 2024-02-29 2024-02-28"),
+    ] {
+        check(&format!("series {name}"), &numbers.replace(' ', "\n"));
+    }
+    let home = home();
+    for (line, error) in [
+        ("seq_1_to_5_step_0", "step of at least 1"),
+        ("1 5 --step 0", "step of at least 1"),
+        ("seq_1", "seq_FROM_to_TO"),
+        ("seq_-1_to_5", "seq_FROM_to_TO"),
+        ("1 18446744073709551616", "a number of 64 bits"),
+        ("A 5", "not bounds of one such series"),
+        ("2024-02-30 2024-03-01", "the day must exist"),
+        ("0 3 --as letter", "1 is A"),
+    ] {
+        mint(home.path(), &format!("series {line}")).fails(2, error, "");
+    }
+}
+
+#[test]
+fn the_holes_of_a_column_are_found() {
+    let home = home();
+    std::fs::write(home.path().join("column"), "5\n1\n\n 2 \n99\n").unwrap();
+    assert_eq!(mint(home.path(), "series 1 6 --missing column").ok(), "3\n4\n6\n");
+    assert_eq!(mint(home.path(), "series 6 1 --missing column").ok(), "6\n4\n3\n");
+    mint(home.path(), "series A F --missing column").fails(3, "line 1 of column is not letters", "");
+    mint(home.path(), "series 1 6 --missing nosuch").fails(3, "nosuch", "");
+}
+
+/// The first output of a command whose reader then leaves, which must end it quietly.
+#[track_caller]
+fn check_begins(folder: &Path, line: &str, expected: &str) {
+    let mut child = run::command(line.split(' '))
+        .current_dir(folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut begin = vec![0; expected.len()];
+    child.stdout.take().unwrap().read_exact(&mut begin).unwrap();
+    assert_eq!(String::from_utf8(begin).unwrap(), expected, "{line}");
+    let said: Said = child.wait_with_output().unwrap().into();
+    assert_eq!((said.code, said.err.as_str()), (0, ""), "{line}");
+}
+
+#[test]
+fn a_reader_that_leaves_ends_a_series_quietly() {
+    let home = home();
+    std::fs::write(home.path().join("column"), "2\n3\n").unwrap();
+    check_begins(home.path(), "series 1 9000000000000000000", "1\n2\n3\n4\n");
+    // Too long for a bit each.
+    check_begins(
+        home.path(),
+        "series 1 9000000000000000000 --missing column",
+        "1\n4\n5\n",
+    );
+}
+
+#[test]
+fn pools_of_a_store_are_created_used_and_released() {
+    let home = home();
+    let pool = |line: &str| mint(home.path(), &format!("pool {line} --store file:./ids"));
+    let layout = "time=41,worker=10,sequence=12,epoch=2020-01-01";
+    let made = pool(&format!("create eu --layout {layout} --window 10m")).ok();
+    assert!(made.contains("time:41 worker:10 sequence:12"), "{made}");
+    assert_eq!(
+        pool(&format!("create eu --layout {layout} --window 10m")).ok(),
+        made
+    );
+    assert_ne!(pool("create eu --preset twitter").code, 0);
+    pool("create old --kind uuid1").ok();
+    pool("create old --kind uuid1 --preset leaf").fails(2, "no layout", "");
+    for preset in ["yitter", "rollback2", "leaf"] {
+        let made = pool(&format!("create {preset} --preset {preset}")).ok();
+        assert!(pool("list").ok().contains(preset), "{made}");
+    }
+    let id = mint(home.path(), "snowflake --pool eu --store file:./ids").ok();
+    let id: u64 = id.trim().parse().unwrap();
+    let shown: Value = serde_json::from_str(&pool("show eu --json").ok()).unwrap();
+    let worker = shown["windows"][0]["worker"].as_u64().unwrap();
+    assert_eq!(id >> 12 & 1023, worker);
+    assert_eq!(shown["windows"].as_array().unwrap().len(), 1);
+    pool("show nosuch").fails(3, "nosuch", "");
+    pool("release eu 5000").fails(3, "5000", "");
+    let released = pool(&format!("release eu {worker}"));
+    assert_eq!(released.code, 0, "{released:?}");
+}
+
+#[test]
+fn formats_say_what_each_is() {
+    let home = home();
+    let rows = mint(home.path(), "formats --json").ok();
+    for row in rows.lines() {
+        let row: Value = serde_json::from_str(row).unwrap();
+        let one = mint(home.path(), &format!("formats {}", row["name"].as_str().unwrap())).ok();
+        assert!(one.contains(row["command"].as_str().unwrap()));
+    }
+    mint(home.path(), "formats uuidd").fails(2, "uuidd", "uuid7");
+}
+
+#[test]
+fn shells_and_manual_know_every_command() {
+    let home = home();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = mint(home.path(), &format!("completions {shell}")).ok();
+        for word in ["snowflake", "series", "clock-seq", "missing"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+    assert!(mint(home.path(), "man").ok().contains(".TH mint 1"));
+    assert!(
+        mint(home.path(), "man seq create")
+            .ok()
+            .contains(".TH mint-seq-create 1")
+    );
+    mint(home.path(), "man nosuch").fails(2, "nosuch", "uuid");
+}
