@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// v1, v2, v6, v7: made at this time; touches no state, further ids take the next places
     #[arg(long, value_name = "TIME", value_parser = crate::time::parse)]
     at: Option<Timestamp>,
-    /// v1, v2, v6: random, hardware[:INTERFACE], ip, fingerprint, or six octets as 9f:6b:de:ce:d8:46
+    /// v1, v2, v6: random, hardware, hardware:INTERFACE, ip, fingerprint, or six octets as 9f:6b:de:ce:d8:46
     /// [default: random; v6: random in every id]
     #[arg(long, value_name = "NODE")]
     node: Option<NodeSource>,
