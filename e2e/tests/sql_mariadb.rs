@@ -550,7 +550,7 @@ fn null_and_other_versions_answer_null() {
     assert_eq!(
         lines,
         [
-            vec!["NULL"; 12].join("\t"),
+            ["NULL"; 12].join("\t"),
             "ncs\trfc9562\tmicrosoft\tfuture".into(),
             "1\t3\t4\t5\t6\t7\t8".into()
         ]

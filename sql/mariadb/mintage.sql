@@ -529,11 +529,18 @@ CREATE FUNCTION mintage_uuid_v7_submilli(ts DATETIME(6)) RETURNS CHAR(36) CHARAC
 NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER
 RETURN mintage__pair(mintage__v7_hi(mintage__unix_us('a uuid of version 7', ts)), mintage__random_lo()) //
 
--- Now, to the microsecond.
+-- Now, to the microsecond. Written out, since every call of a stored function costs some microseconds.
 DROP FUNCTION IF EXISTS mintage_uuid_v7 //
 CREATE FUNCTION mintage_uuid_v7() RETURNS CHAR(36) CHARACTER SET ascii
 NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER
-RETURN mintage_uuid_v7_submilli(mintage__now()) //
+BEGIN
+  DECLARE us BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6))
+                            + TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6));
+  DECLARE ms CHAR(12) CHARACTER SET ascii DEFAULT LPAD(HEX(us DIV 1000), 12, '0');
+  DECLARE random CHAR(16) CHARACTER SET ascii DEFAULT HEX(mintage__random(8));
+  RETURN LOWER(CONCAT(LEFT(ms, 8), '-', RIGHT(ms, 4), '-7', LPAD(HEX((us % 1000) * 4096 DIV 1000), 3, '0'), '-',
+                      SUBSTR('89AB', 1 + (CONV(LEFT(random, 1), 16, 10) & 3), 1), SUBSTR(random, 2, 3), '-', RIGHT(random, 12)));
+END //
 
 -- Now, moved by so many seconds.
 DROP FUNCTION IF EXISTS mintage_uuid_v7_shift //
@@ -1108,7 +1115,7 @@ BEGIN
   IF version IS NOT NULL THEN
     SET reading = JSON_INSERT(reading, '$.version', version);
   END IF;
-  RETURN JSON_INSERT(reading, '$.confidence', confidence, '$.why', why, '$.fields', JSON_EXTRACT(fields, '$'));
+  RETURN JSON_INSERT(reading, '$.confidence', ROUND(confidence, 2), '$.why', why, '$.fields', JSON_EXTRACT(fields, '$'));
 END //
 
 -- A snowflake's fields by the preset's own names, as JSON; NULL if the id is not of it.
@@ -1149,7 +1156,7 @@ BEGIN
     RETURN NULL;
   END IF;
   SET reading = JSON_OBJECT('format', 'snowflake', 'preset', preset,
-    'confidence', IF(future, 0.05, IF(early, 0.2, 0.6)) * (1 - place / 50),
+    'confidence', ROUND(IF(future, 0.05, IF(early, 0.2, 0.6)) * (1 - place / 50), 2),
     'why', IF(future, 'its time lies in the future', IF(early, 'its time lies within a month of the layout''s epoch, as any small number',
                                                                 'its time lies between the layout''s epoch and now')));
   RETURN JSON_INSERT(IF(ts IS NULL, reading, mintage__with_time(reading, ts,
@@ -1241,43 +1248,44 @@ CREATE TABLE IF NOT EXISTS mintage_snowflake_state (
   PRIMARY KEY (preset, worker)
 ) /*!80000 ENGINE=MyISAM */ /*M!100600 ENGINE=Aria TRANSACTIONAL=1 */ //
 
+-- Its numbers are read once and straight from the JSON: every call of a stored function costs some microseconds.
 DROP FUNCTION IF EXISTS mintage_snowflake //
 CREATE FUNCTION mintage_snowflake(preset VARCHAR(64) CHARACTER SET ascii, worker BIGINT) RETURNS BIGINT
 NOT DETERMINISTIC MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
   DECLARE l TEXT CHARACTER SET ascii;
-  DECLARE bits INT;
-  DECLARE tick BIGINT;
-  DECLARE begin_at BIGINT;
-  DECLARE first BIGINT;
-  DECLARE carry BIGINT;
-  DECLARE given BIGINT;
+  DECLARE bits, tick_us, first, carry, tick, begin_at, given BIGINT;
   IF preset IS NULL OR worker IS NULL THEN
     RETURN NULL;
   END IF;
   SET l = mintage__layout(preset);
-  SET bits = mintage__part(l, 'sequence_bits');
-  SET first = mintage__part(l, 'sequence_first');
-  SET carry = mintage__part(l, 'sequence_carry');
-  SET tick = mintage__tick(l, mintage__now());
-  IF mintage__snowflake(preset, tick, worker, 0) IS NOT NULL THEN
-    -- The worker and the time fit: only now is there a row to make.
-    -- A tick begins where the preset says: at a fixed number, spread by a hash of the tick, or where the last one ended,
-    -- going round at half of the field.
-    SET begin_at = (tick << bits) + mintage__part(l, 'sequence_first') + ((tick * 40503) >> 4) % mintage__part(l, 'sequence_spread');
-    UPDATE mintage_snowflake_state AS s
-    SET s.word = LAST_INSERT_ID(IF((s.word + 1) >> bits < tick, begin_at + carry * ((s.word + 1) & ((1 << (bits - 1)) - 1)),
-                                   s.word + 1 + IF((s.word + 1) & ((1 << bits) - 1) < first, first, 0)))
-    WHERE s.preset = preset AND s.worker = worker;
-    IF ROW_COUNT() = 0 THEN
-      INSERT INTO mintage_snowflake_state VALUES (preset, worker, LAST_INSERT_ID(begin_at));
-    END IF;
+  SET bits = JSON_EXTRACT(l, '$.sequence_bits');
+  SET tick_us = JSON_EXTRACT(l, '$.tick_us');
+  SET first = JSON_EXTRACT(l, '$.sequence_first');
+  SET carry = JSON_EXTRACT(l, '$.sequence_carry');
+  SET tick = (TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6))
+              + TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) - JSON_EXTRACT(l, '$.epoch_us')) DIV tick_us;
+  IF worker < 0 OR worker >> JSON_EXTRACT(l, '$.worker_bits') <> 0
+     OR tick < 0 OR tick >> LEAST(JSON_EXTRACT(l, '$.time_bits'), 63 - JSON_EXTRACT(l, '$.time_shift')) <> 0 THEN
+    -- Refuses in words, and before there is a row.
+    RETURN mintage__snowflake(preset, tick, worker, 0);
+  END IF;
+  -- A tick begins where the preset says: at a fixed number, spread by a hash of the tick, or where the last one ended,
+  -- going round at half of the field.
+  SET begin_at = (tick << bits) + first + ((tick * 40503) >> 4) % JSON_EXTRACT(l, '$.sequence_spread');
+  UPDATE mintage_snowflake_state AS s
+  SET s.word = LAST_INSERT_ID(IF((s.word + 1) >> bits < tick, begin_at + carry * ((s.word + 1) & ((1 << (bits - 1)) - 1)),
+                                 s.word + 1 + IF((s.word + 1) & ((1 << bits) - 1) < first, first, 0)))
+  WHERE s.preset = preset AND s.worker = worker;
+  IF ROW_COUNT() = 0 THEN
+    INSERT INTO mintage_snowflake_state VALUES (preset, worker, LAST_INSERT_ID(begin_at));
   END IF;
   SET given = LAST_INSERT_ID();
-  IF CAST(given >> bits AS SIGNED) - tick > 5000000 DIV mintage__part(l, 'tick_us') THEN
+  IF CAST(given >> bits AS SIGNED) - tick > 5000000 DIV tick_us THEN
     SIGNAL SQLSTATE '55000' SET MESSAGE_TEXT = 'the last id is more than 5 s ahead of the clock: wait until it has caught up';
   END IF;
-  RETURN mintage__snowflake(preset, given >> bits, worker, given & ((1 << bits) - 1));
+  RETURN CAST(((given >> bits) << JSON_EXTRACT(l, '$.time_shift')) | (worker << JSON_EXTRACT(l, '$.worker_shift'))
+              | ((given & ((1 << bits) - 1)) << JSON_EXTRACT(l, '$.sequence_shift')) | JSON_EXTRACT(l, '$.constant_value') AS SIGNED);
 END //
 
 DROP FUNCTION IF EXISTS mintage_instagram_id //

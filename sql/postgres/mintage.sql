@@ -694,8 +694,23 @@ $$ SELECT mintage._uuid_number(text, '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef
 
 -- 26 digits of Crockford's base32: the ULID with the same bits. Reading takes either case.
 CREATE OR REPLACE FUNCTION mintage.uuid_to_base32(id uuid) RETURNS text
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
-$$ SELECT mintage._uuid_digits(id, '0123456789ABCDEFGHJKMNPQRSTVWXYZ', 26) $$;
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+  hi bigint := mintage._hi(id);
+  lo bigint := mintage._lo(id);
+  d CONSTANT text := '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+BEGIN
+  -- Five bits a digit need no division: a tenth of the time of the other alphabets.
+  RETURN substr(d, (((hi >> 61) & 7) + 1)::integer, 1) || substr(d, (((hi >> 56) & 31) + 1)::integer, 1) || substr(d, (((hi >> 51) & 31) + 1)::integer, 1)
+         || substr(d, (((hi >> 46) & 31) + 1)::integer, 1) || substr(d, (((hi >> 41) & 31) + 1)::integer, 1) || substr(d, (((hi >> 36) & 31) + 1)::integer, 1)
+         || substr(d, (((hi >> 31) & 31) + 1)::integer, 1) || substr(d, (((hi >> 26) & 31) + 1)::integer, 1) || substr(d, (((hi >> 21) & 31) + 1)::integer, 1)
+         || substr(d, (((hi >> 16) & 31) + 1)::integer, 1) || substr(d, (((hi >> 11) & 31) + 1)::integer, 1) || substr(d, (((hi >> 6) & 31) + 1)::integer, 1)
+         || substr(d, (((hi >> 1) & 31) + 1)::integer, 1) || substr(d, (((hi & 1) << 4) + ((lo >> 60) & 15) + 1)::integer, 1) || substr(d, (((lo >> 55) & 31) + 1)::integer, 1)
+         || substr(d, (((lo >> 50) & 31) + 1)::integer, 1) || substr(d, (((lo >> 45) & 31) + 1)::integer, 1) || substr(d, (((lo >> 40) & 31) + 1)::integer, 1)
+         || substr(d, (((lo >> 35) & 31) + 1)::integer, 1) || substr(d, (((lo >> 30) & 31) + 1)::integer, 1) || substr(d, (((lo >> 25) & 31) + 1)::integer, 1)
+         || substr(d, (((lo >> 20) & 31) + 1)::integer, 1) || substr(d, (((lo >> 15) & 31) + 1)::integer, 1) || substr(d, (((lo >> 10) & 31) + 1)::integer, 1)
+         || substr(d, (((lo >> 5) & 31) + 1)::integer, 1) || substr(d, (((lo >> 0) & 31) + 1)::integer, 1);
+END $$;
 
 CREATE OR REPLACE FUNCTION mintage.uuid_from_base32(text text) RETURNS uuid
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
@@ -1196,7 +1211,7 @@ BEGIN
   IF version IS NOT NULL THEN
     answer := answer || jsonb_build_object('version', version);
   END IF;
-  RETURN answer || jsonb_build_object('confidence', trim_scale(confidence), 'why', why, 'fields', fields);
+  RETURN answer || jsonb_build_object('confidence', trim_scale(round(confidence, 2)), 'why', why, 'fields', fields);
 END $$;
 
 -- A snowflake's fields by the preset's own names; NULL if the id is not of it.
@@ -1235,7 +1250,7 @@ BEGIN
   early := us - l.epoch_us < 2592000000000;
   RETURN jsonb_build_object('format', 'snowflake', 'preset', preset, 'fields', fields,
       -- Where the time says nothing, the better known preset comes first.
-      'confidence', trim_scale(CASE WHEN future THEN 0.05 WHEN early THEN 0.2 ELSE 0.6 END * (1 - place / 50.0)),
+      'confidence', trim_scale(round(CASE WHEN future THEN 0.05 WHEN early THEN 0.2 ELSE 0.6 END * (1 - place / 50.0), 2)),
       'why', CASE WHEN future THEN 'its time lies in the future'
                   WHEN early THEN 'its time lies within a month of the layout''s epoch, as any small number'
                   ELSE 'its time lies between the layout''s epoch and now' END)

@@ -18,6 +18,14 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
     ("curl", &["--version"], "curl"),
     ("strace", &["--version"], "strace"),
     ("python3", &["-m", "ensurepip", "--version"], "python3-venv"),
+    (
+        "/usr/lib/postgresql/15/bin/postgres",
+        &["--version"],
+        "postgresql-15",
+    ),
+    ("psql", &["--version"], "postgresql-client-15"),
+    ("mariadbd", &["--version"], "mariadb-server"),
+    ("mariadb", &["--version"], "mariadb-client"),
 ];
 
 /// What the server benchmark uses besides.

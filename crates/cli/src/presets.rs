@@ -1,12 +1,11 @@
 //! `mint presets`: the known Snowflake layouts.
 
-use mintage::{Preset, Role, SequenceStart, preset};
-use serde_json::{Value, json};
+use mintage::{Preset, preset};
 
 use crate::errors::Failure;
 use crate::out::Out;
 use crate::snowflake::no_such_preset;
-use crate::time::shown;
+use mintage_server::render::{self, shown};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -20,11 +19,11 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         None => None,
     };
     match one {
-        Some(row) if out.json => out.json_line(&document(row)),
+        Some(row) if out.json => out.json_line(&render::preset(row)),
         Some(row) => paragraph(row, out),
         None if out.json => mintage::PRESETS
             .iter()
-            .try_for_each(|row| out.json_line(&document(row))),
+            .try_for_each(|row| out.json_line(&render::preset(row))),
         None => table(out),
     }
 }
@@ -69,7 +68,7 @@ fn paragraph(row: &Preset, out: &mut Out) -> Result<(), Failure> {
         ("epoch", shown(layout.epoch())),
         ("ends", shown(layout.end())),
         ("workers", layout.workers().to_string()),
-        ("sequence", start(layout.sequence_start())),
+        ("sequence", render::sequence_start(layout.sequence_start())),
         (
             "clock",
             format!("{} in the original; hold here", row.original_clock),
@@ -98,47 +97,4 @@ fn length(tick: std::time::Duration) -> String {
 
 fn day(at: mintage::Timestamp) -> String {
     shown(at).split('T').next().unwrap_or_default().to_string()
-}
-
-fn start(start: SequenceStart) -> String {
-    match start {
-        SequenceStart::Zero => "zero".into(),
-        SequenceStart::At(first) => format!("at {first}"),
-        SequenceStart::Random { below } => format!("random below {below}"),
-        SequenceStart::Carry => "carry".into(),
-    }
-}
-
-/// A preset as JSON.
-fn document(row: &Preset) -> Value {
-    let layout = row.layout();
-    let fields: Vec<Value> = layout
-        .fields()
-        .iter()
-        .map(|field| json!({"name": field.name, "bits": field.bits, "shift": field.shift, "role": role(field.role)}))
-        .collect();
-    json!({
-        "name": row.name,
-        "note": row.note,
-        "source": row.source,
-        "bits": layout.bits(),
-        "fields": fields,
-        "tick_ns": u64::try_from(layout.tick().as_nanos()).unwrap_or(u64::MAX).to_string(),
-        "epoch": shown(layout.epoch()),
-        "ends": shown(layout.end()),
-        "workers": layout.workers(),
-        "sequence_start": start(layout.sequence_start()),
-        "original_clock": row.original_clock.to_string(),
-        "spec": layout.spec(),
-    })
-}
-
-fn role(role: Role) -> &'static str {
-    match role {
-        Role::Time => "time",
-        Role::Worker => "worker",
-        Role::Sequence => "sequence",
-        Role::Rollback => "rollback",
-        _ => "constant",
-    }
 }

@@ -21,7 +21,7 @@ use crate::errors::Failure;
 use crate::local::Local;
 use crate::out::Out;
 use crate::snowflake_layout::{SYNTAX, layout_refused, parse_layout, state_name};
-use crate::time::shown;
+use mintage_server::render::shown;
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = after_help())]

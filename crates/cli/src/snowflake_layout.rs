@@ -3,7 +3,8 @@
 use mintage::{Layout, LayoutError};
 
 use crate::errors::Failure;
-use crate::time::{parse, shown};
+use crate::time::parse;
+use mintage_server::render::shown;
 
 /// The syntax, for `--help`.
 pub(crate) const SYNTAX: &str = "\

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use mintage::{Clock, IdTime, SystemClock, Timestamp};
-use mintage_server::render::rfc3339;
+use mintage::{Clock, SystemClock, Timestamp};
 
 /// What an option that takes a time says about itself.
 pub(crate) const FORMS: &str = "Times: 2022-02-22T19:22:22.1234567Z or with +01:00, 2022-02-22 (UTC midnight), now, \
@@ -28,16 +27,6 @@ fn parse_at(text: &str, now: impl FnOnce() -> Timestamp) -> Result<Timestamp, St
         });
     }
     date_time(text)
-}
-
-/// A time in UTC with every digit that matters.
-pub(crate) fn shown(at: Timestamp) -> String {
-    let nanos = at.unix_nanos().rem_euclid(1_000_000_000);
-    let digits = [(1_000_000_000, 0), (1_000_000, 3), (1000, 6), (100, 7)]
-        .into_iter()
-        .find(|(unit, _)| nanos % unit == 0)
-        .map_or(9, |(_, digits)| digits);
-    rfc3339(IdTime { at, digits })
 }
 
 /// A length of time such as `10ms`, `1h30m`.
@@ -248,6 +237,8 @@ const DAY: i128 = 86_400 * SECOND;
 
 #[cfg(test)]
 mod tests {
+    use mintage_server::render::shown;
+
     use super::*;
 
     #[track_caller]

@@ -112,11 +112,15 @@ mod system {
 
         /// Overwrites `out` with stamped blocks; fastest in multiples of 16.
         pub(crate) fn fill_stamped(&mut self, stamp: keystream::Stamp, out: &mut [[u8; 16]]) {
-            // What does not fill whole steps goes the portable way, so only the end may be odd.
             let (whole, rest) = out.split_at_mut(out.len() / 16 * 16);
-            for part in [whole, rest] {
-                keystream::write_stamped(&self.key, self.next_block, stamp, part.as_flattened_mut());
-                self.next_block += part.len() as u64;
+            keystream::write_stamped(&self.key, self.next_block, stamp, whole.as_flattened_mut());
+            self.next_block += whole.len() as u64;
+            if !rest.is_empty() {
+                // A whole step costs less than a short one, which goes the portable way.
+                let mut step = [[0; 16]; 16];
+                keystream::write_stamped(&self.key, self.next_block, stamp, step.as_flattened_mut());
+                self.next_block += 16;
+                rest.copy_from_slice(&step[..rest.len()]);
             }
         }
     }

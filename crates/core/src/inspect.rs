@@ -9,7 +9,7 @@ use core::time::Duration;
 use ::uuid::Uuid;
 
 use crate::layout::{Layout, Role};
-use crate::presets::{PRESETS, Preset};
+use crate::presets::PRESETS;
 use crate::text::SnowflakeText;
 use crate::time::Timestamp;
 use crate::uuid::{GregorianTicks, Node, v1, v6, v7};
@@ -75,11 +75,7 @@ pub fn inspect(text: &str, now: Timestamp) -> Vec<Reading> {
         readings.push(inspect_uuid(&id, text.len() != 32, now));
     }
     if let Ok(id) = SnowflakeText::Dec.read(text.as_bytes()) {
-        readings.extend(
-            (0..)
-                .zip(PRESETS)
-                .filter_map(|(row, preset)| inspect_preset(id, row, preset, now)),
-        );
+        inspect_presets(id, now, &mut readings);
     }
     readings.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
     readings
@@ -136,13 +132,27 @@ pub fn inspect_layout(id: u64, layout: &Layout, now: Timestamp) -> Option<Readin
     })
 }
 
-fn inspect_preset(id: u64, row: u32, preset: &'static Preset, now: Timestamp) -> Option<Reading> {
-    let mut reading = inspect_layout(id, &preset.layout(), now)?;
-    reading.preset = Some(preset.name.into());
-    // Where the time says nothing, the better known layout comes first.
-    reading.confidence *= 1.0 - f64::from(row) / 50.0;
-    Some(reading)
+/// Reads `id` by every preset.
+fn inspect_presets(id: u64, now: Timestamp, readings: &mut Vec<Reading>) {
+    for (row, preset) in (0u32..).zip(PRESETS) {
+        #[cfg(feature = "std")]
+        let layout = &BUILT[row as usize];
+        #[cfg(not(feature = "std"))]
+        let layout = &preset.layout();
+        let Some(mut reading) = inspect_layout(id, layout, now) else {
+            continue;
+        };
+        reading.preset = Some(preset.name.into());
+        // Where the time says nothing, the better known layout comes first.
+        reading.confidence *= 1.0 - f64::from(row) / 50.0;
+        readings.push(reading);
+    }
 }
+
+/// The layouts of [`PRESETS`], built once: building them costs more than reading an id.
+#[cfg(feature = "std")]
+static BUILT: std::sync::LazyLock<Vec<Layout>> =
+    std::sync::LazyLock::new(|| PRESETS.iter().map(crate::Preset::layout).collect());
 
 /// How many decimal digits of a second a tick tells: 3 for 1 ms, 2 for 10 ms, 0 for 1 s.
 fn digits_of(tick: Duration) -> u8 {

@@ -28,7 +28,8 @@ pub(crate) fn unix_millis() -> u64 {
 
 /// Ticks of 100 ns since 1970-01-01T00:00:00Z by the system's wall clock; 0 before 1970.
 ///
-/// Never ahead of it, and behind it by less than 10 µs besides what the clock itself was stepped meanwhile.
+/// Never ahead of it, and behind it by less than 10 µs, but for what the clock was stepped or the thread was
+/// interrupted while it last read the clock, at most 0.5 ms.
 #[inline]
 pub(crate) fn unix_ticks() -> u64 {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -64,13 +65,15 @@ mod counter {
     use super::real_unix_nanos;
 
     thread_local! {
-        static LAST: Cell<Reading> = const { Cell::new(Reading { millis: 0, nanos: 0, taken: 0, valid_for: 0, nanos_per_count: 0 }) };
+        static LAST: Cell<Reading> = const { Cell::new(Reading { millis: 0, nanos: 0, told: 0, taken: 0, valid_for: 0, nanos_per_count: 0 }) };
     }
 
     #[derive(Clone, Copy)]
     struct Reading {
         millis: u64,
         nanos: u64,
+        /// The counter after the clock was read: time that passed in between makes ticks late, never early.
+        told: u64,
         /// The counter when the clock was read.
         taken: u64,
         /// For how many counts from there `millis` stays right.
@@ -83,8 +86,8 @@ mod counter {
     pub(super) fn unix_ticks() -> u64 {
         let now = counter();
         let last = LAST.get();
-        let age = now.wrapping_sub(last.taken);
-        if age < last.valid_for {
+        if now.wrapping_sub(last.taken) < last.valid_for {
+            let age = now.saturating_sub(last.told);
             return (last.nanos + ((age * last.nanos_per_count) >> 32)) / 100;
         }
         read_clock();
@@ -114,6 +117,7 @@ mod counter {
         // The counter first: time that passes between the two readings makes the deadline early, never late.
         let taken = counter();
         let nanos = real_unix_nanos();
+        let told = counter();
         let millis = nanos / 1_000_000;
         let left = (1_000_000 - nanos % 1_000_000).min(LONGEST_NS);
         // Counts per 1024 ns; zero while unknown, so that the clock is read every time.
@@ -124,6 +128,7 @@ mod counter {
         LAST.set(Reading {
             millis,
             nanos,
+            told,
             taken,
             valid_for,
             nanos_per_count,
@@ -216,6 +221,7 @@ mod counter {
             LAST.set(Reading {
                 millis: 7,
                 nanos: 0,
+                told: 0,
                 taken: u64::MAX / 2,
                 valid_for: 1000,
                 nanos_per_count: 0,
@@ -228,6 +234,7 @@ mod counter {
             LAST.set(Reading {
                 millis: 7,
                 nanos: 0,
+                told: 0,
                 taken: counter(),
                 valid_for: 1 << 50,
                 nanos_per_count: 0,
@@ -236,6 +243,7 @@ mod counter {
             LAST.set(Reading {
                 millis: 7,
                 nanos: 0,
+                told: 0,
                 taken: counter(),
                 valid_for: 0,
                 nanos_per_count: 0,

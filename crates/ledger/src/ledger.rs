@@ -20,6 +20,8 @@ use crate::store::{Cas, Class, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Ve
 
 /// The pool that a fresh ledger has.
 pub const DEFAULT_POOL: &str = "default";
+/// The pool of UUIDs of version 1 that a fresh ledger has.
+pub const UUID1_POOL: &str = "uuid1";
 /// The layout of [`DEFAULT_POOL`].
 const DEFAULT_LAYOUT: &str = "twitter";
 
@@ -318,7 +320,7 @@ impl Ledger {
         self.pools.read().expect("no panic while held").get(name).cloned()
     }
 
-    /// Loads a pool; the one called `default` is made on first use, with layout `twitter`.
+    /// Loads a pool. The ones called `default` (layout `twitter`) and `uuid1` are made on first use.
     ///
     /// # Errors
     /// [`LedgerError::NoPool`], or the store refuses.
@@ -343,6 +345,18 @@ impl Ledger {
                     window: None,
                 };
                 self.make_pool(name, spec).await
+            }
+            None if name.as_str() == UUID1_POOL => {
+                let mut random = [0; 8];
+                self.context.runtime.fill_random(&mut random);
+                self.make_pool(
+                    name,
+                    PoolSpec {
+                        kind: PoolKind::uuid1(random),
+                        window: None,
+                    },
+                )
+                .await
             }
             None => Err(LedgerError::NoPool { name: name.clone() }),
         }

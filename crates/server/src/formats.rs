@@ -7,6 +7,10 @@ use crate::metrics::IdKind;
 /// How the ids of a format are made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Make {
+    /// UUID version 1 of the pool `uuid1`, whose node and clock sequences are leased.
+    Uuid1,
+    /// The same with its time in sorting order: version 6.
+    Uuid6,
     /// UUID version 4: 122 random bits.
     Uuid4,
     /// UUID version 7: the time in milliseconds, then random bits; strictly increasing within the process.
@@ -19,6 +23,8 @@ impl Make {
     /// What its ids are counted by.
     pub fn kind(self) -> IdKind {
         match self {
+            Make::Uuid1 => IdKind::Uuid1,
+            Make::Uuid6 => IdKind::Uuid6,
             Make::Uuid4 => IdKind::Uuid4,
             Make::Uuid7 => IdKind::Uuid7,
             Make::Snowflake => IdKind::Snowflake,
@@ -31,6 +37,8 @@ impl Make {
 pub struct FormatRow {
     /// Its name in every face.
     pub name: &'static str,
+    /// What it is, in a few words.
+    pub is: &'static str,
     /// How its ids are made.
     pub make: Make,
 }
@@ -39,18 +47,32 @@ pub struct FormatRow {
 pub static FORMATS: &[FormatRow] = &[
     FormatRow {
         name: "uuid",
+        is: "UUID version 7",
         make: Make::Uuid7,
     },
     FormatRow {
+        name: "uuid1",
+        is: "100 ns time, leased clock sequence and node",
+        make: Make::Uuid1,
+    },
+    FormatRow {
         name: "uuid4",
+        is: "122 random bits",
         make: Make::Uuid4,
     },
     FormatRow {
+        name: "uuid6",
+        is: "version 1 with its time in sorting order",
+        make: Make::Uuid6,
+    },
+    FormatRow {
         name: "uuid7",
+        is: "time in milliseconds, then counted and random bits",
         make: Make::Uuid7,
     },
     FormatRow {
         name: "snowflake",
+        is: "64 bits of pool default: time, worker, sequence",
         make: Make::Snowflake,
     },
 ];

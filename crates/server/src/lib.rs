@@ -25,4 +25,4 @@ mod socket;
 mod turn;
 pub mod watch;
 
-pub use run::{RunError, Serving, Stop, open_ledger, run, serve, threads};
+pub use run::{RunError, Serving, Stop, ledger_settings, open_ledger, run, serve, threads};

@@ -13,6 +13,10 @@ pub enum IdKind {
     Sequence,
     /// Ids of pools.
     Snowflake,
+    /// UUID version 1.
+    Uuid1,
+    /// UUID version 6.
+    Uuid6,
     /// UUID version 4.
     Uuid4,
     /// UUID version 7.
@@ -21,13 +25,22 @@ pub enum IdKind {
 
 impl IdKind {
     /// Every kind, in order.
-    pub const ALL: [IdKind; 4] = [IdKind::Sequence, IdKind::Snowflake, IdKind::Uuid4, IdKind::Uuid7];
+    pub const ALL: [IdKind; 6] = [
+        IdKind::Sequence,
+        IdKind::Snowflake,
+        IdKind::Uuid1,
+        IdKind::Uuid6,
+        IdKind::Uuid4,
+        IdKind::Uuid7,
+    ];
 
     /// The kind's label.
     pub fn as_str(self) -> &'static str {
         match self {
             IdKind::Sequence => "sequence",
             IdKind::Snowflake => "snowflake",
+            IdKind::Uuid1 => "uuid1",
+            IdKind::Uuid6 => "uuid6",
             IdKind::Uuid4 => "uuid4",
             IdKind::Uuid7 => "uuid7",
         }

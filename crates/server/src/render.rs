@@ -2,8 +2,10 @@
 //!
 //! Integers that may pass 2^53 are strings: JavaScript would silently round them.
 
-use mintage::{FieldValue, IdTime, Reading};
-use mintage_ledger::{Gap, SequenceInfo};
+use std::time::Duration;
+
+use mintage::{FieldValue, IdTime, Preset, Reading, Role, SequenceStart, Timestamp};
+use mintage_ledger::{Gap, LentWindow, PoolInfo, PoolKind, SequenceInfo, WindowInfo};
 use serde_json::{Map, Value, json};
 
 /// A sequence's definition and where it stands.
@@ -23,6 +25,116 @@ pub fn sequence(info: &SequenceInfo) -> Value {
         "order": "node",
         "last": info.last.map(|last| last.to_string()),
     })
+}
+
+/// What a pool is and what this process holds of it.
+pub fn pool(info: &PoolInfo) -> Value {
+    json!({
+        "name": info.name.as_str(),
+        "kind": info.kind.as_str(),
+        "layout": layout_of(&info.kind),
+        "workers": info.workers,
+        "window": format!("{:?}", info.window),
+        "window_ms": millis(info.window),
+        "ends": shown(info.ends),
+        "worker": info.worker,
+        "until": info.until.map(shown),
+    })
+}
+
+/// Who holds, or held, a worker until when.
+pub fn window(info: &WindowInfo) -> Value {
+    let ms = |at: Timestamp| shown(Timestamp::from_unix_millis(at.unix_millis()));
+    json!({
+        "worker": info.worker,
+        "owner": info.owner,
+        "name": info.name,
+        "from": ms(info.from),
+        "until": ms(info.until),
+        "written": ms(info.written),
+        "lasts": info.lasts,
+        "ours": info.ours,
+    })
+}
+
+/// A window for a program that mints by itself: it may use the ticks from `from_tick` to before `until_tick`.
+pub fn lent_window(lent: &LentWindow, kind: &PoolKind) -> Value {
+    json!({
+        "worker": lent.worker,
+        "owner": lent.owner,
+        "version": lent.version.to_string(),
+        "from_tick": lent.from_tick.to_string(),
+        "until_tick": lent.until_tick.to_string(),
+        "from": shown(lent.from),
+        "until": shown(lent.until),
+        "kind": kind.as_str(),
+        "layout": layout_of(kind),
+    })
+}
+
+fn layout_of(kind: &PoolKind) -> Value {
+    match kind {
+        PoolKind::Snowflake(layout) => Value::String(layout.spec()),
+        PoolKind::Uuid1 { .. } => Value::Null,
+    }
+}
+
+fn millis(length: Duration) -> u64 {
+    u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A known layout.
+pub fn preset(row: &Preset) -> Value {
+    let layout = row.layout();
+    let fields: Vec<Value> = layout
+        .fields()
+        .iter()
+        .map(|field| json!({"name": field.name, "bits": field.bits, "shift": field.shift, "role": role(field.role)}))
+        .collect();
+    json!({
+        "name": row.name,
+        "note": row.note,
+        "source": row.source,
+        "bits": layout.bits(),
+        "fields": fields,
+        "tick_ns": u64::try_from(layout.tick().as_nanos()).unwrap_or(u64::MAX).to_string(),
+        "epoch": shown(layout.epoch()),
+        "ends": shown(layout.end()),
+        "workers": layout.workers(),
+        "sequence_start": sequence_start(layout.sequence_start()),
+        "original_clock": row.original_clock.to_string(),
+        "spec": layout.spec(),
+    })
+}
+
+fn role(role: Role) -> &'static str {
+    match role {
+        Role::Time => "time",
+        Role::Worker => "worker",
+        Role::Sequence => "sequence",
+        Role::Rollback => "rollback",
+        Role::Constant(_) => "constant",
+    }
+}
+
+/// Where the sequence of a new tick begins, in words.
+pub fn sequence_start(start: SequenceStart) -> String {
+    match start {
+        SequenceStart::Zero => "zero".into(),
+        SequenceStart::At(first) => format!("at {first}"),
+        SequenceStart::Random { below } => format!("random below {below}"),
+        SequenceStart::Carry => "carry".into(),
+    }
+}
+
+/// A time in UTC with every digit that matters.
+pub fn shown(at: Timestamp) -> String {
+    let nanos = at.unix_nanos().rem_euclid(1_000_000_000);
+    let digits = [(1_000_000_000, 0), (1_000_000, 3), (1000, 6), (100, 7)]
+        .into_iter()
+        .find(|(unit, _)| nanos % unit == 0)
+        .map_or(9, |(_, digits)| digits);
+    rfc3339(IdTime { at, digits })
 }
 
 /// What an id is: the input and its readings, the likeliest first.

@@ -119,7 +119,17 @@ pub async fn open_ledger(config: &Config) -> Result<Arc<Ledger>, RunError> {
                 e.hint,
             )
         })?;
-    let settings = LedgerSettings {
+    Ledger::open(store, ledger_settings(config), runtime)
+        .await
+        .map_err(|e| {
+            let error = crate::service::from_ledger(e);
+            RunError::new(error.message, error.hint.map(String::from))
+        })
+}
+
+/// What a configuration tells the ledger.
+pub fn ledger_settings(config: &Config) -> LedgerSettings {
+    LedgerSettings {
         auto_create: config.auto_create,
         max_sequences: config.max_sequences,
         max_gap: config.max_gap,
@@ -127,11 +137,7 @@ pub async fn open_ledger(config: &Config) -> Result<Arc<Ledger>, RunError> {
         max_ahead: config.max_ahead,
         clock_confirm: config.clock_confirm,
         ..LedgerSettings::default()
-    };
-    Ledger::open(store, settings, runtime).await.map_err(|e| {
-        let error = crate::service::from_ledger(e);
-        RunError::new(error.message, error.hint.map(String::from))
-    })
+    }
 }
 
 /// Serves over an open ledger and bound sockets until `stop` says so, then closes the ledger.

@@ -103,6 +103,39 @@ fn a_dropped_name_goes_on_above_its_mark() {
 }
 
 #[test]
+fn sequences_of_every_definition_count_through_incr() {
+    let server = Server::start();
+    for (name, definition) in [
+        ("gapless", r#"{"gap": "none"}"#),
+        ("down", r#"{"increment": -3, "max": 1000}"#),
+        ("cycle", r#"{"max": 3, "cycle": true}"#),
+    ] {
+        let made = server
+            .http()
+            .ask_with("PUT", &format!("/v1/sequences/{name}"), &[], definition);
+        assert_eq!(made.status, 201, "{}", made.text());
+    }
+    let run = |name: &str, expected: &dyn Fn(i64) -> i64| {
+        let mut client = server.resp();
+        client
+            .send(format!("INCR {name}\r\n").repeat(300))
+            .finish_sending();
+        let wire: String = (0..300).map(|i| format!(":{}\r\n", expected(i))).collect();
+        client.expect_end(&wire);
+    };
+    run("gapless", &|i| i + 1);
+    run("down", &|i| 1000 - 3 * i);
+    run("cycle", &|i| i % 3 + 1);
+    check(
+        &mut server.resp(),
+        &[
+            ("INCRBY gapless 10", ":310\r\n"),
+            ("GET gapless", "$3\r\n310\r\n"),
+        ],
+    );
+}
+
+#[test]
 fn at_the_bound_redis_words_are_used_and_nothing_moves() {
     let server = Server::start();
     check(

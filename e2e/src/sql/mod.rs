@@ -6,3 +6,4 @@ pub mod page;
 pub mod postgres;
 pub mod samples;
 pub mod template;
+pub mod vectors;

@@ -107,10 +107,9 @@ fn regions(engine: &str, mut part: String) -> String {
         "postgres" => postgres_presets,
         _ => mariadb_presets,
     };
-    let regions: [(&str, fn() -> String); 2] = [("presets", rows), ("names", names)];
-    for (name, make) in regions {
+    for (name, lines) in [("presets", rows()), ("names", names())] {
         if part.contains(&format!("-- begin {name}\n")) {
-            part = between(&part, name, &make());
+            part = between(&part, name, &lines);
         }
     }
     part

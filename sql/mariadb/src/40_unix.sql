@@ -23,11 +23,18 @@ CREATE FUNCTION mintage_uuid_v7_submilli(ts DATETIME(6)) RETURNS CHAR(36) CHARAC
 NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER
 RETURN mintage__pair(mintage__v7_hi(mintage__unix_us('a uuid of version 7', ts)), mintage__random_lo()) //
 
--- Now, to the microsecond.
+-- Now, to the microsecond. Written out, since every call of a stored function costs some microseconds.
 DROP FUNCTION IF EXISTS mintage_uuid_v7 //
 CREATE FUNCTION mintage_uuid_v7() RETURNS CHAR(36) CHARACTER SET ascii
 NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER
-RETURN mintage_uuid_v7_submilli(mintage__now()) //
+BEGIN
+  DECLARE us BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6))
+                            + TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6));
+  DECLARE ms CHAR(12) CHARACTER SET ascii DEFAULT LPAD(HEX(us DIV 1000), 12, '0');
+  DECLARE random CHAR(16) CHARACTER SET ascii DEFAULT HEX(mintage__random(8));
+  RETURN LOWER(CONCAT(LEFT(ms, 8), '-', RIGHT(ms, 4), '-7', LPAD(HEX((us % 1000) * 4096 DIV 1000), 3, '0'), '-',
+                      SUBSTR('89AB', 1 + (CONV(LEFT(random, 1), 16, 10) & 3), 1), SUBSTR(random, 2, 3), '-', RIGHT(random, 12)));
+END //
 
 -- Now, moved by so many seconds.
 DROP FUNCTION IF EXISTS mintage_uuid_v7_shift //

@@ -60,7 +60,7 @@ BEGIN
   IF version IS NOT NULL THEN
     SET reading = JSON_INSERT(reading, '$.version', version);
   END IF;
-  RETURN JSON_INSERT(reading, '$.confidence', confidence, '$.why', why, '$.fields', JSON_EXTRACT(fields, '$'));
+  RETURN JSON_INSERT(reading, '$.confidence', ROUND(confidence, 2), '$.why', why, '$.fields', JSON_EXTRACT(fields, '$'));
 END //
 
 -- A snowflake's fields by the preset's own names, as JSON; NULL if the id is not of it.
@@ -101,7 +101,7 @@ BEGIN
     RETURN NULL;
   END IF;
   SET reading = JSON_OBJECT('format', 'snowflake', 'preset', preset,
-    'confidence', IF(future, 0.05, IF(early, 0.2, 0.6)) * (1 - place / 50),
+    'confidence', ROUND(IF(future, 0.05, IF(early, 0.2, 0.6)) * (1 - place / 50), 2),
     'why', IF(future, 'its time lies in the future', IF(early, 'its time lies within a month of the layout''s epoch, as any small number',
                                                                 'its time lies between the layout''s epoch and now')));
   RETURN JSON_INSERT(IF(ts IS NULL, reading, mintage__with_time(reading, ts,

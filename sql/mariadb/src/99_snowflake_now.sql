@@ -14,43 +14,44 @@ CREATE TABLE IF NOT EXISTS mintage_snowflake_state (
   PRIMARY KEY (preset, worker)
 ) /*!80000 ENGINE=MyISAM */ /*M!100600 ENGINE=Aria TRANSACTIONAL=1 */ //
 
+-- Its numbers are read once and straight from the JSON: every call of a stored function costs some microseconds.
 DROP FUNCTION IF EXISTS mintage_snowflake //
 CREATE FUNCTION mintage_snowflake(preset VARCHAR(64) CHARACTER SET ascii, worker BIGINT) RETURNS BIGINT
 NOT DETERMINISTIC MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
   DECLARE l TEXT CHARACTER SET ascii;
-  DECLARE bits INT;
-  DECLARE tick BIGINT;
-  DECLARE begin_at BIGINT;
-  DECLARE first BIGINT;
-  DECLARE carry BIGINT;
-  DECLARE given BIGINT;
+  DECLARE bits, tick_us, first, carry, tick, begin_at, given BIGINT;
   IF preset IS NULL OR worker IS NULL THEN
     RETURN NULL;
   END IF;
   SET l = mintage__layout(preset);
-  SET bits = mintage__part(l, 'sequence_bits');
-  SET first = mintage__part(l, 'sequence_first');
-  SET carry = mintage__part(l, 'sequence_carry');
-  SET tick = mintage__tick(l, mintage__now());
-  IF mintage__snowflake(preset, tick, worker, 0) IS NOT NULL THEN
-    -- The worker and the time fit: only now is there a row to make.
-    -- A tick begins where the preset says: at a fixed number, spread by a hash of the tick, or where the last one ended,
-    -- going round at half of the field.
-    SET begin_at = (tick << bits) + mintage__part(l, 'sequence_first') + ((tick * 40503) >> 4) % mintage__part(l, 'sequence_spread');
-    UPDATE mintage_snowflake_state AS s
-    SET s.word = LAST_INSERT_ID(IF((s.word + 1) >> bits < tick, begin_at + carry * ((s.word + 1) & ((1 << (bits - 1)) - 1)),
-                                   s.word + 1 + IF((s.word + 1) & ((1 << bits) - 1) < first, first, 0)))
-    WHERE s.preset = preset AND s.worker = worker;
-    IF ROW_COUNT() = 0 THEN
-      INSERT INTO mintage_snowflake_state VALUES (preset, worker, LAST_INSERT_ID(begin_at));
-    END IF;
+  SET bits = JSON_EXTRACT(l, '$.sequence_bits');
+  SET tick_us = JSON_EXTRACT(l, '$.tick_us');
+  SET first = JSON_EXTRACT(l, '$.sequence_first');
+  SET carry = JSON_EXTRACT(l, '$.sequence_carry');
+  SET tick = (TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6))
+              + TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) - JSON_EXTRACT(l, '$.epoch_us')) DIV tick_us;
+  IF worker < 0 OR worker >> JSON_EXTRACT(l, '$.worker_bits') <> 0
+     OR tick < 0 OR tick >> LEAST(JSON_EXTRACT(l, '$.time_bits'), 63 - JSON_EXTRACT(l, '$.time_shift')) <> 0 THEN
+    -- Refuses in words, and before there is a row.
+    RETURN mintage__snowflake(preset, tick, worker, 0);
+  END IF;
+  -- A tick begins where the preset says: at a fixed number, spread by a hash of the tick, or where the last one ended,
+  -- going round at half of the field.
+  SET begin_at = (tick << bits) + first + ((tick * 40503) >> 4) % JSON_EXTRACT(l, '$.sequence_spread');
+  UPDATE mintage_snowflake_state AS s
+  SET s.word = LAST_INSERT_ID(IF((s.word + 1) >> bits < tick, begin_at + carry * ((s.word + 1) & ((1 << (bits - 1)) - 1)),
+                                 s.word + 1 + IF((s.word + 1) & ((1 << bits) - 1) < first, first, 0)))
+  WHERE s.preset = preset AND s.worker = worker;
+  IF ROW_COUNT() = 0 THEN
+    INSERT INTO mintage_snowflake_state VALUES (preset, worker, LAST_INSERT_ID(begin_at));
   END IF;
   SET given = LAST_INSERT_ID();
-  IF CAST(given >> bits AS SIGNED) - tick > 5000000 DIV mintage__part(l, 'tick_us') THEN
+  IF CAST(given >> bits AS SIGNED) - tick > 5000000 DIV tick_us THEN
     SIGNAL SQLSTATE '55000' SET MESSAGE_TEXT = 'the last id is more than 5 s ahead of the clock: wait until it has caught up';
   END IF;
-  RETURN mintage__snowflake(preset, given >> bits, worker, given & ((1 << bits) - 1));
+  RETURN CAST(((given >> bits) << JSON_EXTRACT(l, '$.time_shift')) | (worker << JSON_EXTRACT(l, '$.worker_shift'))
+              | ((given & ((1 << bits) - 1)) << JSON_EXTRACT(l, '$.sequence_shift')) | JSON_EXTRACT(l, '$.constant_value') AS SIGNED);
 END //
 
 DROP FUNCTION IF EXISTS mintage_instagram_id //

@@ -78,7 +78,7 @@ BEGIN
   IF version IS NOT NULL THEN
     answer := answer || jsonb_build_object('version', version);
   END IF;
-  RETURN answer || jsonb_build_object('confidence', trim_scale(confidence), 'why', why, 'fields', fields);
+  RETURN answer || jsonb_build_object('confidence', trim_scale(round(confidence, 2)), 'why', why, 'fields', fields);
 END $$;
 
 -- A snowflake's fields by the preset's own names; NULL if the id is not of it.
@@ -117,7 +117,7 @@ BEGIN
   early := us - l.epoch_us < 2592000000000;
   RETURN jsonb_build_object('format', 'snowflake', 'preset', preset, 'fields', fields,
       -- Where the time says nothing, the better known preset comes first.
-      'confidence', trim_scale(CASE WHEN future THEN 0.05 WHEN early THEN 0.2 ELSE 0.6 END * (1 - place / 50.0)),
+      'confidence', trim_scale(round(CASE WHEN future THEN 0.05 WHEN early THEN 0.2 ELSE 0.6 END * (1 - place / 50.0), 2)),
       'why', CASE WHEN future THEN 'its time lies in the future'
                   WHEN early THEN 'its time lies within a month of the layout''s epoch, as any small number'
                   ELSE 'its time lies between the layout''s epoch and now' END)

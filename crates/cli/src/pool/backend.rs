@@ -3,14 +3,13 @@
 
 use std::time::Duration;
 
-use mintage::Timestamp;
-use mintage_ledger::{LedgerError, Name, PoolInfo, PoolKind, PoolSpec, WindowInfo};
-use serde_json::{Map, Value, json};
+use mintage_ledger::{LedgerError, Name, PoolKind, PoolSpec, WindowInfo};
+use serde_json::{Map, Value};
 
 use crate::connect::{Client, server_url};
 use crate::errors::Failure;
 use crate::local::{Local, refused};
-use crate::time::shown;
+use mintage_server::render;
 
 /// Where the pools are.
 pub(super) enum Backend {
@@ -42,7 +41,7 @@ impl Backend {
             Backend::Server(client) => client.call("PUT", &path(name), Some(&definition(spec))),
             Backend::Store(local) => {
                 let pool = local.run(async |ledger| ledger.create_pool(name, spec.clone()).await)?;
-                Ok(document(&pool.info()))
+                Ok(render::pool(&pool.info()))
             }
         }
     }
@@ -74,7 +73,7 @@ impl Backend {
             Backend::Store(local) => {
                 let after = after.map(Name::new).transpose().map_err(Failure::cannot)?;
                 let page = local.run(async |ledger| ledger.pools(after.as_ref(), PAGE).await)?;
-                Ok(page.iter().map(document).collect())
+                Ok(page.iter().map(render::pool).collect())
             }
         }
     }
@@ -82,7 +81,7 @@ impl Backend {
     /// A pool and all its windows.
     pub(super) fn show(&self, name: &Name) -> Result<Value, Failure> {
         match self {
-            Backend::Server(client) => client.call("GET", &path(name), None),
+            Backend::Server(client) => show_all(client, name),
             Backend::Store(local) => {
                 let pool = local.run(async |ledger| ledger.pool_or_default(name).await)?;
                 let mut windows: Vec<WindowInfo> = Vec::new();
@@ -95,8 +94,8 @@ impl Backend {
                         break;
                     }
                 }
-                let mut shown = document(&pool.info());
-                shown["windows"] = windows.iter().map(window).collect();
+                let mut shown = render::pool(&pool.info());
+                shown["windows"] = windows.iter().map(render::window).collect();
                 Ok(shown)
             }
         }
@@ -120,6 +119,25 @@ impl Backend {
     }
 }
 
+/// A pool of a server and all its windows, page by page.
+fn show_all(client: &Client, name: &Name) -> Result<Value, Failure> {
+    let page = |from: &Value| client.call("GET", &format!("{}?limit={PAGE}&from={from}", path(name)), None);
+    let mut shown = page(&Value::from(0))?;
+    let mut next = shown["next_from"].take();
+    while next.is_number() {
+        let mut more = page(&next)?;
+        if let (Some(all), Some(windows)) = (shown["windows"].as_array_mut(), more["windows"].as_array_mut())
+        {
+            all.append(windows);
+        }
+        next = more["next_from"].take();
+    }
+    if let Some(fields) = shown.as_object_mut() {
+        fields.remove("next_from");
+    }
+    Ok(shown)
+}
+
 fn path(name: &Name) -> String {
     // The grammar of names holds nothing that a path must escape.
     format!("/v1/pools/{name}")
@@ -136,39 +154,6 @@ fn definition(spec: &PoolSpec) -> Value {
         definition.insert("window_ms".into(), millis(window).into());
     }
     definition.into()
-}
-
-/// What a pool is and what this process holds of it.
-fn document(info: &PoolInfo) -> Value {
-    json!({
-        "name": info.name.as_str(),
-        "kind": info.kind.as_str(),
-        "layout": match &info.kind {
-            PoolKind::Snowflake(layout) => Value::String(layout.spec()),
-            PoolKind::Uuid1 { .. } => Value::Null,
-        },
-        "workers": info.workers,
-        "window": format!("{:?}", info.window),
-        "window_ms": millis(info.window),
-        "ends": shown(info.ends),
-        "worker": info.worker,
-        "until": info.until.map(shown),
-    })
-}
-
-/// Who holds, or held, a worker until when.
-fn window(info: &WindowInfo) -> Value {
-    let ms = |at: Timestamp| shown(Timestamp::from_unix_millis(at.unix_millis()));
-    json!({
-        "worker": info.worker,
-        "owner": info.owner,
-        "name": info.name,
-        "from": ms(info.from),
-        "until": ms(info.until),
-        "written": ms(info.written),
-        "lasts": info.lasts,
-        "ours": info.ours,
-    })
 }
 
 fn millis(length: Duration) -> u64 {

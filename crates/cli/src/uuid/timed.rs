@@ -10,7 +10,7 @@ use mintage::{
 
 use super::{Args, DomainArg, PrecisionArg, Sink, Version};
 use crate::errors::Failure;
-use crate::time::shown;
+use mintage_server::render::shown;
 
 pub(super) fn run(args: &Args, sink: &mut Sink<'_>) -> Result<(), Failure> {
     match (args.version, args.at) {

@@ -21,11 +21,35 @@ pub(super) fn write_fixed(value: u128, alphabet: &[u8], width: usize, out: &mut 
 /// Appends `value` without leading zeros; zero is one digit.
 pub(super) fn write(value: u64, alphabet: &[u8], out: &mut Vec<u8>) {
     let mut buffer = [0; 64];
-    let used = digits(u128::from(value), alphabet, &mut buffer).max(1);
-    if value == 0 {
-        buffer[63] = alphabet[0];
+    let used = match alphabet.len() {
+        2 => digits_of::<2>(value, alphabet, &mut buffer),
+        10 => digits_of::<10>(value, alphabet, &mut buffer),
+        16 => digits_of::<16>(value, alphabet, &mut buffer),
+        32 => digits_of::<32>(value, alphabet, &mut buffer),
+        36 => digits_of::<36>(value, alphabet, &mut buffer),
+        58 => digits_of::<58>(value, alphabet, &mut buffer),
+        62 => digits_of::<62>(value, alphabet, &mut buffer),
+        _ => digits(u128::from(value), alphabet, &mut buffer),
+    };
+    if used == 0 {
+        out.push(alphabet[0]);
+    } else {
+        out.extend_from_slice(&buffer[64 - used..]);
     }
-    out.extend_from_slice(&buffer[64 - used..]);
+}
+
+/// [`digits`] of 64 bits with the base known when compiling, so that dividing is a multiplication.
+fn digits_of<const BASE: usize>(mut value: u64, alphabet: &[u8], out: &mut [u8; 64]) -> usize {
+    let Some(alphabet) = alphabet.first_chunk::<BASE>() else {
+        return 0;
+    };
+    let mut at = out.len();
+    while value != 0 {
+        at -= 1;
+        out[at] = alphabet[(value % BASE as u64) as usize];
+        value /= BASE as u64;
+    }
+    out.len() - at
 }
 
 /// Writes the digits of `value` at the end of `out` and returns how many there are.

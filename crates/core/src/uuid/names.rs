@@ -6,7 +6,7 @@
 
 use ::uuid::Uuid;
 
-#[cfg(feature = "std")]
+#[cfg(feature = "names")]
 use super::stamp;
 
 /// The namespaces of RFC 9562 section 6.6, by name.

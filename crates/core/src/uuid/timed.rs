@@ -316,6 +316,8 @@ mod tests {
     use core::cell::Cell;
     use std::collections::HashSet;
 
+    use proptest::prelude::*;
+
     use super::*;
     use crate::{SystemEntropy, Timestamp};
 
@@ -377,6 +379,37 @@ mod tests {
         }
         clock.0.set(0);
         assert!(matches!(generator.next_v1(), Err(MintError::TooFarAhead { .. })));
+    }
+
+    /// A clock that tells any time at all.
+    struct Any(Cell<i128>);
+
+    impl Clock for &Any {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_unix_nanos(self.0.get())
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_clock_gives_new_ids_or_errors(
+            times in prop::collection::vec(prop_oneof![any::<i128>(), 0i128..60_000_000_000], 1..60),
+            ahead in 0u64..20, clock_seq in 0..=CLOCK_SEQ_MAX,
+        ) {
+            let clock = Any(Cell::new(0));
+            let mut generator = V1Generator::new(&clock, clock_seq, NODE).expect("in range");
+            generator = generator.max_ahead(Duration::from_secs(ahead));
+            let mut seen = HashSet::new();
+            for time in times {
+                clock.0.set(time);
+                let Ok(id) = generator.next_v1() else { continue };
+                prop_assert!(seen.insert(id), "{id} twice");
+                let made_at = v1::ticks_of(&id).time();
+                prop_assert!(made_at.since(Timestamp::from_unix_nanos(time)) <= Duration::from_secs(ahead));
+                let kept = generator.state().expect("an id was made");
+                prop_assert_eq!(kept.last, v1::ticks_of(&id));
+            }
+        }
     }
 
     #[test]

@@ -83,7 +83,8 @@ pub fn uuid7_many(out: &mut [Uuid]) {
     while !rest.is_empty() {
         let same_high = 256 - (place & 0xff) as usize;
         let (piece, later) = rest.split_at_mut(same_high.min(rest.len()));
-        batch.fill(&mut random);
+        // Whole steps of the keystream, no more than needed.
+        batch.fill(&mut random[..(piece.len() * 8).next_multiple_of(256)]);
         let high = high_of(place).to_be_bytes();
         let (mut next, step) = (0b10 << 62 | (place & 0xff) << 54, 1 << 54);
         for (id, random) in crate::keystream::bytes_of(piece)
@@ -332,29 +333,37 @@ impl<C: Clock, E: Entropy> V7Generator<C, E> {
     /// ([`MintError::TooFarAhead`], in milliseconds).
     #[inline]
     pub fn next_id(&mut self) -> Result<Uuid, MintError> {
-        let place = self.place()?;
+        let (place, _) = self.places(1)?;
         let mut random = [0; 8];
         self.entropy.fill(&mut random);
         Ok(own_v7_from(place, u64::from_be_bytes(random)))
     }
 
-    /// Fills the front of `out` and returns how many ids it holds: all, or fewer where `max_ahead` ends.
+    /// Fills the front of `out`, with one clock reading, and returns how many ids it holds: all, or fewer where
+    /// `max_ahead` ends.
     ///
     /// # Errors
     /// As [`Self::next_id`], if not even one id can be made.
     pub fn fill(&mut self, out: &mut [Uuid]) -> Result<usize, MintError> {
-        for (made, id) in out.iter_mut().enumerate() {
-            match self.next_id() {
-                Ok(next) => *id = next,
-                Err(error) if made == 0 => return Err(error),
-                Err(_) => return Ok(made),
+        if out.is_empty() {
+            return Ok(0);
+        }
+        let (mut place, made) = self.places(out.len())?;
+        let mut random = [0; 64 * 8];
+        for piece in out[..made].chunks_mut(64) {
+            let random = &mut random[..piece.len() * 8];
+            self.entropy.fill(random);
+            for (id, random) in piece.iter_mut().zip(random.as_chunks().0) {
+                *id = own_v7_from(place, u64::from_be_bytes(*random));
+                place += 1;
             }
         }
-        Ok(out.len())
+        Ok(made)
     }
 
-    /// Takes one place; a new tick starts at random in the lower half of its counter.
-    fn place(&mut self) -> Result<u128, MintError> {
+    /// Takes up to `want` places and returns the first and how many; a new tick starts at random in the lower
+    /// half of its counter.
+    fn places(&mut self, want: usize) -> Result<(u128, usize), MintError> {
         let (millis, fraction, seed_bits) = match self.precision {
             Precision::Millis => (self.clock.unix_millis(), 0, OWN_COUNTER_BITS - 1),
             // The fraction takes the counter's upper 12 bits and leaves it 14.
@@ -375,14 +384,16 @@ impl<C: Clock, E: Entropy> V7Generator<C, E> {
         if millis > MILLIS_MAX {
             return Err(MintError::TimeFieldFull);
         }
-        let lead = millis - now.min(millis);
-        if lead > self.max_ahead_ms {
+        let reach = now.saturating_add(self.max_ahead_ms).min(MILLIS_MAX);
+        if millis > reach {
             return Err(MintError::TooFarAhead {
-                ticks: lead - self.max_ahead_ms,
+                ticks: millis - reach,
             });
         }
-        self.next = place + 1;
-        Ok(place)
+        let left = ((u128::from(reach) + 1) << OWN_COUNTER_BITS) - place;
+        let made = usize::try_from(left).map_or(want, |left| left.min(want));
+        self.next = place + made as u128;
+        Ok((place, made))
     }
 }
 
@@ -434,6 +445,8 @@ mod tests {
     use core::cell::Cell;
     use std::collections::HashSet;
     use std::vec::Vec;
+
+    use proptest::prelude::*;
 
     use super::*;
     use crate::{FixedClock, SystemEntropy};
@@ -545,6 +558,46 @@ mod tests {
         assert_eq!(generator.next_id(), Err(MintError::TooFarAhead { ticks: 7 }));
         clock.0.set(10_000_001);
         assert!(generator.next_id().expect("an id") > last);
+    }
+
+    /// A clock that tells any time at all, a new one every time.
+    struct Any(Cell<usize>, Vec<i128>);
+
+    impl Clock for Any {
+        fn now(&self) -> Timestamp {
+            let i = self.0.replace(self.0.get() + 1);
+            Timestamp::from_unix_nanos(self.1[i % self.1.len()])
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_clock_gives_increasing_ids_or_errors(
+            times in prop::collection::vec(prop_oneof![any::<i128>(), 0i128..20_000_000_000], 1..40),
+            ahead in 0u64..30, submilli: bool, batch in 1usize..20,
+        ) {
+            let precision = if submilli { Precision::Submilli } else { Precision::Millis };
+            let steps = times.len();
+            let clock = Any(Cell::new(0), times);
+            let mut generator = V7Generator::new(&clock, SystemEntropy).precision(precision);
+            generator = generator.max_ahead(Duration::from_millis(ahead));
+            let mut last = Uuid::nil();
+            let mut out = [Uuid::nil(); 20];
+            for step in 0..steps {
+                let now = clock.1[clock.0.get() % clock.1.len()].div_euclid(1_000_000);
+                let made = if step % 2 == 0 {
+                    generator.next_id().map(|id| { out[0] = id; 1 })
+                } else {
+                    generator.fill(&mut out[..batch])
+                };
+                for id in &out[..made.unwrap_or(0)] {
+                    prop_assert!(*id > last && id.get_version_num() == 7);
+                    prop_assert!(i128::from(unix_millis_of(id)) <= now + i128::from(ahead));
+                    prop_assert!(i128::from(unix_millis_of(id)) >= now);
+                    last = *id;
+                }
+            }
+        }
     }
 
     #[test]

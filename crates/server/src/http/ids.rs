@@ -26,7 +26,7 @@ pub(super) async fn of_format(
             query.only(&["count"])?;
             let media = head.media()?;
             let mut ids = vec![Uuid::nil(); query.count(worker)? as usize];
-            worker.mint_uuids(make, &mut ids);
+            worker.mint_timed(make, &mut ids).await?;
             Ok(Response::ids(media, write_uuids(media, &ids)))
         }
     }

@@ -17,6 +17,7 @@ mod ids;
 mod io;
 mod operations;
 mod plain;
+mod pools;
 mod request;
 mod route;
 mod sequences;
@@ -115,6 +116,32 @@ async fn answer_to(
         (Route::Restart { name }, _) => {
             query.only(&[])?;
             sequences::restart(worker, name, &request::read_body(worker, body).await?).await
+        }
+        (Route::Pools, _) => pools::list(worker, &query).await,
+        (Route::Pool { name }, "PUT") => {
+            query.only(&[])?;
+            pools::create(worker, name, &request::read_body(worker, body).await?).await
+        }
+        (Route::Pool { name }, _) => pools::show(worker, &query, name).await,
+        (Route::Windows { name }, _) => {
+            query.only(&[])?;
+            pools::lend(worker, name, &request::read_body(worker, body).await?).await
+        }
+        (Route::Window { name, worker: id }, "PATCH") => {
+            query.only(&[])?;
+            pools::renew(worker, name, id, &request::read_body(worker, body).await?).await
+        }
+        (Route::Window { name, worker: id }, _) => {
+            query.only(&[])?;
+            pools::end(worker, name, id, &request::read_body(worker, body).await?).await
+        }
+        (Route::Presets, _) => {
+            query.only(&[])?;
+            Ok(pools::presets())
+        }
+        (Route::Formats, _) => {
+            query.only(&[])?;
+            Ok(pools::formats())
         }
         (Route::Inspect { id }, _) => {
             query.only(&[])?;

@@ -19,6 +19,21 @@ pub(super) enum Route<'p> {
     Ids { format: Cow<'p, [u8]> },
     /// `/v1/snowflakes/{pool}`
     Snowflakes { pool: Cow<'p, [u8]> },
+    /// `/v1/pools`
+    Pools,
+    /// `/v1/pools/{name}`
+    Pool { name: Cow<'p, [u8]> },
+    /// `/v1/pools/{name}/windows`
+    Windows { name: Cow<'p, [u8]> },
+    /// `/v1/pools/{name}/windows/{worker}`
+    Window {
+        name: Cow<'p, [u8]>,
+        worker: Cow<'p, [u8]>,
+    },
+    /// `/v1/presets`
+    Presets,
+    /// `/v1/formats`
+    Formats,
     /// `/v1/inspect/{id}`
     Inspect { id: Cow<'p, [u8]> },
     /// `/livez`
@@ -36,8 +51,18 @@ impl<'p> Route<'p> {
         let mut segments = path.strip_prefix('/')?.split('/');
         let first = segments.next()?;
         let rest = [segments.next(), segments.next(), segments.next()];
+        let fifth = segments.next();
         if segments.next().is_some() {
             return None;
+        }
+        if let Some(worker) = fifth {
+            return match (first, rest) {
+                ("v1", [Some("pools"), Some(name), Some("windows")]) => Some(Route::Window {
+                    name: decode(name)?,
+                    worker: decode(worker)?,
+                }),
+                _ => None,
+            };
         }
         Some(match (first, rest) {
             ("v1", [Some("sequences"), None, None]) => Route::Sequences,
@@ -50,6 +75,11 @@ impl<'p> Route<'p> {
                 format: decode(format)?,
             },
             ("v1", [Some("snowflakes"), Some(pool), None]) => Route::Snowflakes { pool: decode(pool)? },
+            ("v1", [Some("pools"), None, None]) => Route::Pools,
+            ("v1", [Some("pools"), Some(name), None]) => Route::Pool { name: decode(name)? },
+            ("v1", [Some("pools"), Some(name), Some("windows")]) => Route::Windows { name: decode(name)? },
+            ("v1", [Some("presets"), None, None]) => Route::Presets,
+            ("v1", [Some("formats"), None, None]) => Route::Formats,
             ("v1", [Some("inspect"), Some(id), None]) => Route::Inspect { id: decode(id)? },
             ("livez", [None, None, None]) => Route::Livez,
             ("readyz", [None, None, None]) => Route::Readyz,
@@ -62,7 +92,7 @@ impl<'p> Route<'p> {
     fn allocates(&self) -> bool {
         matches!(
             self,
-            Route::Next { .. } | Route::Ids { .. } | Route::Snowflakes { .. }
+            Route::Next { .. } | Route::Ids { .. } | Route::Snowflakes { .. } | Route::Windows { .. }
         )
     }
 
@@ -72,6 +102,8 @@ impl<'p> Route<'p> {
             _ if self.allocates() => "POST",
             Route::Restart { .. } => "POST",
             Route::Sequence { .. } => "GET, HEAD, PUT, PATCH, DELETE",
+            Route::Pool { .. } => "GET, HEAD, PUT",
+            Route::Window { .. } => "PATCH, DELETE",
             _ => "GET, HEAD",
         }
     }
@@ -85,7 +117,8 @@ impl<'p> Route<'p> {
     pub(super) fn needs_admin(&self, method: &str) -> bool {
         match self {
             Route::Restart { .. } => true,
-            Route::Sequence { .. } => !matches!(method, "GET" | "HEAD"),
+            Route::Sequence { .. } | Route::Pool { .. } => !matches!(method, "GET" | "HEAD"),
+            Route::Window { .. } => method == "DELETE",
             _ => false,
         }
     }
@@ -131,13 +164,19 @@ pub(super) fn unknown(path: &str) -> ServiceError {
 }
 
 /// Every route, as people write it.
-const TEMPLATES: [&str; 10] = [
+const TEMPLATES: [&str; 16] = [
     "/v1/sequences",
     "/v1/sequences/{name}",
     "/v1/sequences/{name}/next",
     "/v1/sequences/{name}/restart",
     "/v1/ids/{format}",
     "/v1/snowflakes/{pool}",
+    "/v1/pools",
+    "/v1/pools/{name}",
+    "/v1/pools/{name}/windows",
+    "/v1/pools/{name}/windows/{worker}",
+    "/v1/presets",
+    "/v1/formats",
     "/v1/inspect/{id}",
     "/livez",
     "/readyz",
@@ -196,6 +235,15 @@ mod tests {
                     pool: name("default"),
                 }),
             ),
+            ("/v1/pools/eu/windows", Some(Route::Windows { name: name("eu") })),
+            (
+                "/v1/pools/eu/windows/7",
+                Some(Route::Window {
+                    name: name("eu"),
+                    worker: name("7"),
+                }),
+            ),
+            ("/v1/pools/eu/nope/7", None),
             ("/v1/inspect/1", Some(Route::Inspect { id: name("1") })),
             ("/livez", Some(Route::Livez)),
             ("/v1/sequences/a/next/", None),

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use mintage::{Run, Uuid};
-use mintage_ledger::{Name, Pool, Sequence};
+use mintage_ledger::{Name, Pool, Sequence, UUID1_POOL};
 
 use super::names::Names;
 use super::{Answer, Service, from_ledger};
@@ -215,14 +215,41 @@ impl Worker {
         Ok(self.service.find(&name).await?.is_some())
     }
 
-    /// Fills `out` with UUIDs. Never waits.
-    pub fn mint_uuids(&self, make: Make, out: &mut [Uuid]) {
+    /// Fills `out` with UUIDs from memory; `false`: they must be waited for ([`Worker::mint_timed`]).
+    pub fn mint_uuids(&self, make: Make, out: &mut [Uuid]) -> bool {
         match make {
             Make::Uuid4 => mintage::uuid4_many(out),
             Make::Uuid7 => mintage::uuid7_many(out),
-            Make::Snowflake => unreachable!("snowflakes are numbers, not UUIDs"),
+            Make::Uuid1 | Make::Uuid6 | Make::Snowflake => return false,
         }
         self.counters.ids(make.kind(), out.len() as u64);
+        true
+    }
+
+    /// Fills `out` with UUIDs of any version that is made here.
+    ///
+    /// # Errors
+    /// [`Code::Unavailable`] with the seconds to wait: no window, or more than 10 million of versions 1 and 6 a
+    /// second.
+    pub async fn mint_timed(&self, make: Make, out: &mut [Uuid]) -> Answer<()> {
+        if self.mint_uuids(make, out) {
+            return Ok(());
+        }
+        let name = self.service.name(UUID1_POOL.as_bytes())?;
+        let pool = self
+            .service
+            .ledger
+            .pool_or_default(&name)
+            .await
+            .map_err(from_ledger)?;
+        pool.mint_uuid1(out).await.map_err(from_ledger)?;
+        if make == Make::Uuid6 {
+            for id in out.iter_mut() {
+                *id = mintage::uuid1_to_6(id).expect("made as version 1 just now");
+            }
+        }
+        self.counters.ids(make.kind(), out.len() as u64);
+        Ok(())
     }
 
     /// Fills the beginning of `out` with ids of the pool this thread asked last; how many, 0 if it must wait.

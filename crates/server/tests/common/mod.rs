@@ -8,9 +8,12 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use mintage_ledger::{
+    FaultPlan, FaultyStore, Ledger, Runtime, Store, StoreSettings, SystemRuntime, open_store,
+};
 use mintage_server::auth::{Right, Token, TokenDigest};
-use mintage_server::config::{Config, Listen, StoreUrl};
-use mintage_server::{RunError, Serving, Stop, listen, open_ledger, run};
+use mintage_server::config::{Config, Listen};
+use mintage_server::{RunError, Serving, Stop, ledger_settings, listen, run};
 use tokio::sync::watch;
 
 /// A running server; stops at once when dropped.
@@ -28,11 +31,29 @@ impl Server {
 
     /// With a changed configuration.
     pub fn with(change: impl FnOnce(&mut Config)) -> Server {
+        Server::over(change, |store, _| store)
+    }
+
+    /// Over a store that can be made to fail.
+    pub fn faulty() -> (Server, Arc<FaultyStore>) {
+        let (tell, told) = mpsc::channel();
+        let wrap = move |store, runtime| {
+            let faulty = FaultyStore::new(store, runtime, FaultPlan::NONE);
+            tell.send(faulty.clone()).unwrap();
+            faulty as Arc<dyn Store>
+        };
+        let server = Server::over(|_| {}, wrap);
+        (server, told.recv().unwrap())
+    }
+
+    fn over(
+        change: impl FnOnce(&mut Config),
+        wrap: impl FnOnce(Arc<dyn Store>, Arc<dyn Runtime>) -> Arc<dyn Store> + Send + 'static,
+    ) -> Server {
         let any_port = Listen(Some("127.0.0.1:0".parse().unwrap()));
         let mut config = Config {
             http_listen: any_port,
             resp_listen: any_port,
-            store_url: StoreUrl("memory:".into()),
             ..Config::default()
         };
         change(&mut config);
@@ -41,12 +62,19 @@ impl Server {
         let (stop, stopped) = watch::channel(Stop::Not);
         let (tell, told) = mpsc::channel();
         let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
+            let tokio = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()
                 .unwrap();
-            runtime.block_on(async {
-                let ledger = open_ledger(&config).await?;
+            tokio.block_on(async {
+                let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
+                let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
+                    .await
+                    .unwrap();
+                let store = wrap(store, runtime.clone());
+                let ledger = Ledger::open(store, ledger_settings(&config), runtime)
+                    .await
+                    .unwrap();
                 run(Arc::new(config), ledger, sockets, stopped, |serving| {
                     tell.send(serving.clone()).unwrap()
                 })

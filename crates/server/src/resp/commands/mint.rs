@@ -56,6 +56,7 @@ pub(super) fn id(call: &mut Call<'_>) -> Flow {
     };
     match row.make {
         Make::Snowflake => mint(call, DEFAULT_POOL.as_bytes()),
+        make @ (Make::Uuid1 | Make::Uuid6) => timed_uuids(call, make),
         make => uuids(call, make),
     }
 }
@@ -100,6 +101,32 @@ fn uuids(call: &mut Call<'_>, make: Make) -> Flow {
         left -= ids.len();
     }
     Flow::Done
+}
+
+/// Versions 1 and 6 may have to wait for their pool's window.
+fn timed_uuids(call: &mut Call<'_>, make: Make) -> Flow {
+    let Some(count) = count_option(call, 2) else {
+        return Flow::Done;
+    };
+    call.later(move |worker, mut reply| async move {
+        let mut ids = vec![Uuid::nil(); count.unwrap_or(1) as usize];
+        match worker.mint_timed(make, &mut ids).await {
+            Ok(()) => {
+                if count.is_some() {
+                    reply.array(ids.len());
+                }
+                for id in &ids {
+                    reply.bulk(
+                        id.hyphenated()
+                            .encode_lower(&mut Uuid::encode_buffer())
+                            .as_bytes(),
+                    );
+                }
+            }
+            Err(error) => reply.refuse(&error),
+        }
+        reply
+    })
 }
 
 fn mint(call: &mut Call<'_>, pool: &[u8]) -> Flow {

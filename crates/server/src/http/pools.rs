@@ -1,0 +1,263 @@
+//! `/v1/pools…`, `/v1/presets`, `/v1/formats`
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::StatusCode;
+use mintage::Layout;
+use mintage_ledger::{Name, Pool, PoolKind, PoolSpec};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use super::answer::Response;
+use super::request::Query;
+use crate::error::{Code, ServiceError};
+use crate::formats::FORMATS;
+use crate::render;
+use crate::service::{Answer, Worker, from_ledger};
+
+/// `GET /v1/pools?after=NAME&limit=N`
+pub(super) async fn list(worker: &Rc<Worker>, query: &Query<'_>) -> Answer<Response> {
+    query.only(&["after", "limit"])?;
+    let after = query
+        .get("after")?
+        .map(|name| worker.service().name(&name))
+        .transpose()?;
+    let limit = limit(query)?;
+    let found = worker
+        .service()
+        .ledger()
+        .pools(after.as_ref(), limit)
+        .await
+        .map_err(from_ledger)?;
+    let next = found
+        .last()
+        .filter(|_| found.len() == usize::from(limit))
+        .map(|info| info.name.to_string());
+    let pools: Vec<_> = found.iter().map(render::pool).collect();
+    Ok(Response::json(
+        StatusCode::OK,
+        &json!({ "pools": pools, "next": next }),
+    ))
+}
+
+/// `GET /v1/pools/{name}?from=WORKER&limit=N`: the pool and its windows.
+pub(super) async fn show(worker: &Rc<Worker>, query: &Query<'_>, name: &[u8]) -> Answer<Response> {
+    query.only(&["from", "limit"])?;
+    let from = match query.number("from")? {
+        None => 0,
+        Some(from) => from.ok_or_else(|| invalid("from must be the number of a worker"))?,
+    };
+    let limit = limit(query)?;
+    let pool = find(worker, name).await?;
+    let windows = pool.windows(from, limit).await.map_err(from_ledger)?;
+    let mut document = render::pool(&pool.info());
+    let full = windows.len() == usize::from(limit);
+    document["next_from"] = json!(windows.last().filter(|_| full).map(|window| window.worker + 1));
+    document["windows"] = windows.iter().map(render::window).collect();
+    Ok(Response::json(StatusCode::OK, &document))
+}
+
+/// `PUT /v1/pools/{name}`
+pub(super) async fn create(worker: &Rc<Worker>, name: &[u8], body: &[u8]) -> Answer<Response> {
+    let name = worker.service().name(name)?;
+    let definition: Definition = parse(body)?;
+    let pool = worker
+        .service()
+        .ledger()
+        .create_pool(&name, definition.spec()?)
+        .await
+        .map_err(from_ledger)?;
+    Ok(Response::json(StatusCode::CREATED, &render::pool(&pool.info())))
+}
+
+/// `POST /v1/pools/{name}/windows`: lends a window to a program that mints by itself.
+pub(super) async fn lend(worker: &Rc<Worker>, name: &[u8], body: &[u8]) -> Answer<Response> {
+    let borrower: Borrower = parse(body)?;
+    let called = borrower.name.unwrap_or_default();
+    if called.len() > BORROWER_MAX_BYTES {
+        return Err(invalid(format!(
+            "a name of {} bytes, largest is {BORROWER_MAX_BYTES}",
+            called.len()
+        )));
+    }
+    let pool = find(worker, name).await?;
+    let lent = pool.lend(&called).await.map_err(from_ledger)?;
+    Ok(Response::json(
+        StatusCode::CREATED,
+        &render::lent_window(&lent, pool.kind()),
+    ))
+}
+
+/// `PATCH /v1/pools/{name}/windows/{worker}`: renews a lent window.
+pub(super) async fn renew(worker: &Rc<Worker>, name: &[u8], id: &[u8], body: &[u8]) -> Answer<Response> {
+    let held: Held = parse(body)?;
+    let pool = find(worker, name).await?;
+    let (owner, version) = held.both()?;
+    let lent = pool
+        .renew_lent(worker_id(id)?, &owner, version)
+        .await
+        .map_err(from_ledger)?;
+    Ok(Response::json(
+        StatusCode::OK,
+        &render::lent_window(&lent, pool.kind()),
+    ))
+}
+
+/// `DELETE /v1/pools/{name}/windows/{worker}`: with owner and version, the borrower is done with it; without,
+/// an operator takes a passed window from its holder.
+pub(super) async fn end(worker: &Rc<Worker>, name: &[u8], id: &[u8], body: &[u8]) -> Answer<Response> {
+    let held: Held = parse(body)?;
+    let id = worker_id(id)?;
+    let pool = find(worker, name).await?;
+    match (&held.owner, &held.version) {
+        (None, None) => pool.release(id).await.map_err(|error| match error {
+            // The request makes sense; the window's state stands against it.
+            mintage_ledger::LedgerError::Invalid(why) => ServiceError::new(Code::Conflict, why),
+            other => from_ledger(other),
+        })?,
+        _ => {
+            let (owner, version) = held.both()?;
+            pool.end_lent(id, &owner, version).await.map_err(from_ledger)?;
+        }
+    }
+    Ok(Response::empty(StatusCode::NO_CONTENT))
+}
+
+/// `GET /v1/presets`
+pub(super) fn presets() -> Response {
+    let rows: Vec<_> = mintage::PRESETS.iter().map(render::preset).collect();
+    Response::json(StatusCode::OK, &json!({ "presets": rows }))
+}
+
+/// `GET /v1/formats`
+pub(super) fn formats() -> Response {
+    let rows: Vec<_> = FORMATS
+        .iter()
+        .map(|row| json!({ "name": row.name, "is": row.is }))
+        .collect();
+    Response::json(StatusCode::OK, &json!({ "formats": rows }))
+}
+
+async fn find(worker: &Rc<Worker>, name: &[u8]) -> Answer<Arc<Pool>> {
+    let name: Name = worker.service().name(name)?;
+    worker
+        .service()
+        .ledger()
+        .pool_or_default(&name)
+        .await
+        .map_err(from_ledger)
+}
+
+fn limit(query: &Query<'_>) -> Answer<u16> {
+    let Some(limit) = query.number("limit")? else {
+        return Ok(LIST_DEFAULT);
+    };
+    limit
+        .and_then(|limit| u16::try_from(limit).ok())
+        .filter(|limit| (1..=LIST_MAX).contains(limit))
+        .ok_or_else(|| {
+            let message = format!("limit must be a whole number from 1 to {LIST_MAX}");
+            ServiceError::new(Code::InvalidCount, message)
+        })
+}
+
+fn worker_id(text: &[u8]) -> Answer<u64> {
+    std::str::from_utf8(text)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .ok_or_else(|| invalid("a worker is a whole number"))
+}
+
+/// A pool's definition: a layout as `mint presets --json` prints it under `spec`, or a preset's name.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Definition {
+    kind: Option<String>,
+    layout: Option<String>,
+    preset: Option<String>,
+    window_ms: Option<u64>,
+}
+
+impl Definition {
+    fn spec(self) -> Answer<PoolSpec> {
+        let window = self.window_ms.map(Duration::from_millis);
+        if window.is_some_and(|window| !(WINDOW_MIN..=WINDOW_MAX).contains(&window)) {
+            return Err(invalid(format!(
+                "window_ms must be within {WINDOW_MIN:?} and {WINDOW_MAX:?}"
+            )));
+        }
+        let kind = match (
+            self.kind.as_deref().unwrap_or("snowflake"),
+            self.layout,
+            self.preset,
+        ) {
+            ("snowflake", Some(_), Some(_)) => return Err(invalid("layout and preset exclude one another")),
+            ("snowflake", Some(text), None) => {
+                let layout: Layout = text.parse().map_err(|error| invalid(format!("{error}")))?;
+                PoolKind::Snowflake(Arc::new(layout))
+            }
+            ("snowflake", None, preset) => {
+                let name = preset.unwrap_or_else(|| "twitter".into());
+                let row = mintage::preset(&name).ok_or_else(|| invalid(format!("no preset {name:?}")))?;
+                PoolKind::Snowflake(Arc::new(row.layout()))
+            }
+            ("uuid1", None, None) => {
+                let mut random = [0; 8];
+                mintage::fill_random(&mut random);
+                PoolKind::uuid1(random)
+            }
+            ("uuid1", ..) => return Err(invalid("a pool of kind uuid1 takes no layout")),
+            (other, ..) => return Err(invalid(format!("kind {other:?} is neither snowflake nor uuid1"))),
+        };
+        Ok(PoolSpec { kind, window })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Borrower {
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Held {
+    owner: Option<String>,
+    /// As text, as it was given; a number is accepted.
+    version: Option<serde_json::Value>,
+}
+
+impl Held {
+    fn both(self) -> Answer<(String, u64)> {
+        let version = match self.version {
+            Some(serde_json::Value::String(text)) => text.parse().ok(),
+            Some(serde_json::Value::Number(number)) => number.as_u64(),
+            _ => None,
+        };
+        match (self.owner, version) {
+            (Some(owner), Some(version)) => Ok((owner, version)),
+            _ => Err(invalid("owner and version are needed, as the window was given")),
+        }
+    }
+}
+
+/// Reads a body; none at all is an empty document.
+fn parse<T: DeserializeOwned>(body: &[u8]) -> Answer<T> {
+    let body = if body.trim_ascii().is_empty() { b"{}" } else { body };
+    serde_json::from_slice(body)
+        .map_err(|error| invalid(format!("the body is not the JSON document asked for: {error}")))
+}
+
+fn invalid(message: impl Into<String>) -> ServiceError {
+    ServiceError::new(Code::InvalidBody, message.into())
+}
+
+const LIST_DEFAULT: u16 = 100;
+const LIST_MAX: u16 = 1000;
+/// What a borrower may call itself.
+const BORROWER_MAX_BYTES: usize = 128;
+const WINDOW_MIN: Duration = Duration::from_secs(1);
+const WINDOW_MAX: Duration = Duration::from_secs(24 * 3600);

@@ -1,0 +1,94 @@
+//! What clients see while the store fails, and when it is back.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::Server;
+
+#[test]
+fn while_the_store_is_down_new_names_are_told_when_to_retry_and_known_ones_go_on() {
+    let (server, store) = Server::faulty();
+    let (mut resp, mut http) = (server.resp(), server.http());
+    // Enough asks in a row to have numbers in stock.
+    resp.send("INCR known\r\n".repeat(100));
+    let mut last = 0;
+    for _ in 0..100 {
+        last = resp.line()[1..].parse::<i64>().unwrap();
+    }
+    store.fail_all(true);
+
+    resp.send("INCR new\r\nPING\r\n");
+    let line = resp.line();
+    assert!(
+        line.starts_with("-TRYAGAIN mint: ") && line.contains(", retry in 1 s"),
+        "{line}"
+    );
+    resp.expect("+PONG\r\n");
+
+    let answer = http.ask("POST", "/v1/sequences/new/next");
+    assert_eq!(
+        (answer.status, answer.header("retry-after")),
+        (503, Some("1")),
+        "{}",
+        answer.text()
+    );
+    assert_eq!(
+        (&answer.json()["code"], &answer.json()["retry_after"]),
+        (&"unavailable".into(), &1.into())
+    );
+    for target in ["/v1/sequences/new", "/v1/sequences"] {
+        assert_eq!(http.ask("GET", target).status, 503, "{target}");
+    }
+    assert_eq!(http.ask_with("PUT", "/v1/sequences/new", &[], "{}").status, 503);
+    for request in [
+        "GET new",
+        "EXISTS new",
+        "TYPE new",
+        "MGET known new",
+        "KEYS *",
+        "SCAN 0",
+        "SET new 5",
+        "DEL new",
+        "MINT.SHOW new",
+    ] {
+        let line = resp.send(format!("{request}\r\n")).line();
+        assert!(line.starts_with("-TRYAGAIN mint: "), "{request}: {line}");
+    }
+    assert_eq!(http.ask("GET", "/livez").status, 200);
+    assert_eq!(http.ask("POST", "/v1/ids/uuid").status, 200);
+
+    store.fail_all(false);
+    // Every claim of unknown outcome is spent; what comes is new.
+    loop {
+        let line = resp.send("INCR known\r\n").line();
+        if let Some(number) = line.strip_prefix(':') {
+            assert!(number.parse::<i64>().unwrap() > last);
+            break;
+        }
+    }
+    assert!(
+        http.ask("GET", "/metrics")
+            .text()
+            .contains("mint_refused_total{code=\"unavailable\"} ")
+    );
+}
+
+#[test]
+fn a_pipeline_that_loses_its_store_gets_an_answer_for_every_request() {
+    let (server, store) = Server::faulty();
+    let mut client = server.resp();
+    client.send("INCR k\r\n").expect(":1\r\n");
+    store.fail_all(true);
+    client.send("INCR k\r\n".repeat(500)).send("PING\r\n");
+    let (mut numbers, mut refused) = (Vec::new(), 0);
+    loop {
+        let line = client.line();
+        match line.strip_prefix(':') {
+            Some(number) => numbers.push(number.parse::<i64>().unwrap()),
+            None if line == "+PONG" => break,
+            None => refused += 1,
+        }
+    }
+    assert_eq!(numbers.len() + refused, 500);
+    assert!(refused > 0 && numbers.is_sorted() && numbers.iter().all(|n| *n > 1));
+}
