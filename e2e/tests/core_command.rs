@@ -8,6 +8,7 @@ use std::process::Stdio;
 use std::thread;
 
 use mintage_e2e::run::{self, Said};
+use mintage_e2e::server::Start;
 use serde_json::Value;
 
 fn home() -> tempfile::TempDir {
@@ -409,6 +410,28 @@ fn pools_of_a_store_are_created_used_and_released() {
     pool("release eu 5000").fails(3, "5000", "");
     let released = pool(&format!("release eu {worker}"));
     assert_eq!(released.code, 0, "{released:?}");
+}
+
+#[test]
+fn pools_of_a_server_are_those_of_its_store() {
+    let home = home();
+    let server = Start::in_folder(home.path()).ready();
+    let pool = |line: &str| mint(home.path(), &format!("pool {line} --server {}", server.url()));
+    let made = pool("create eu --layout time=41,worker=10,sequence=12,epoch=2020-01-01 --window 10m").ok();
+    assert!(made.contains("time:41 worker:10 sequence:12"), "{made}");
+    assert!(pool("list").ok().contains("eu"));
+    let id = mint(
+        home.path(),
+        &format!("snowflake --pool eu --server {}", server.url()),
+    )
+    .ok();
+    let shown: Value = serde_json::from_str(&pool("show eu --json").ok()).unwrap();
+    let worker = shown["windows"][0]["worker"].as_u64().unwrap();
+    assert_eq!(id.trim().parse::<u64>().unwrap() >> 12 & 1023, worker);
+    assert_eq!(shown["windows"][0]["lasts"], true);
+    // Its holder lives, and keeps it while its window lasts.
+    pool(&format!("release eu {worker}")).fails(3, "held by", "");
+    pool("show nosuch").fails(3, "nosuch", "");
 }
 
 #[test]

@@ -81,7 +81,7 @@ impl Backend {
     /// A pool and all its windows.
     pub(super) fn show(&self, name: &Name) -> Result<Value, Failure> {
         match self {
-            Backend::Server(client) => client.call("GET", &path(name), None),
+            Backend::Server(client) => show_all(client, name),
             Backend::Store(local) => {
                 let pool = local.run(async |ledger| ledger.pool_or_default(name).await)?;
                 let mut windows: Vec<WindowInfo> = Vec::new();
@@ -117,6 +117,25 @@ impl Backend {
             }
         }
     }
+}
+
+/// A pool of a server and all its windows, page by page.
+fn show_all(client: &Client, name: &Name) -> Result<Value, Failure> {
+    let page = |from: &Value| client.call("GET", &format!("{}?limit={PAGE}&from={from}", path(name)), None);
+    let mut shown = page(&Value::from(0))?;
+    let mut next = shown["next_from"].take();
+    while next.is_number() {
+        let mut more = page(&next)?;
+        if let (Some(all), Some(windows)) = (shown["windows"].as_array_mut(), more["windows"].as_array_mut())
+        {
+            all.append(windows);
+        }
+        next = more["next_from"].take();
+    }
+    if let Some(fields) = shown.as_object_mut() {
+        fields.remove("next_from");
+    }
+    Ok(shown)
 }
 
 fn path(name: &Name) -> String {
