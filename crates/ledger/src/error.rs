@@ -27,6 +27,12 @@ pub enum LedgerError {
         /// The first field that differs, with both values.
         difference: String,
     },
+    /// The pool exists with another definition.
+    #[error("pool {name} exists with another definition")]
+    PoolExists {
+        /// The name asked for.
+        name: Name,
+    },
     /// The worker has no window in the pool.
     #[error("pool {name} has no window of worker {worker}")]
     NoWindow {

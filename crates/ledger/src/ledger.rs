@@ -373,10 +373,12 @@ impl Ledger {
             (PoolKind::Uuid1 { .. }, PoolKind::Uuid1 { .. }) => true,
             (asked, is) => asked.fingerprint() == is.fingerprint(),
         };
-        if !same || spec.window.is_some_and(|window| window != made.info().window) {
-            return Err(LedgerError::Invalid(format!(
-                "pool {name} exists with another definition"
-            )));
+        if !same
+            || spec
+                .window
+                .is_some_and(|window| Some(window) != made.asked_window())
+        {
+            return Err(LedgerError::PoolExists { name: name.clone() });
         }
         Ok(made)
     }

@@ -187,6 +187,24 @@ impl Layout {
         }
     }
 
+    /// The first place (`tick << sequence_bits | sequence`) at which a generator that has used all before `free`
+    /// goes on when the clock shows `tick`, by this layout's [`SequenceStart`]; and how many places from there on
+    /// it may use in a row. For those who keep the place themselves; [`Snowflake`](crate::Snowflake) does it alone.
+    ///
+    /// `tick` and `free` must lie within the layout's time field.
+    ///
+    /// ```
+    /// let yitter = mintage::preset("yitter").expect("a preset").layout(); // a tick begins at 5
+    /// let bits = yitter.sequence_bits();
+    /// assert_eq!(yitter.next_place(0, 7), (7 << bits | 5, (1 << bits) - 5));
+    /// assert_eq!(yitter.next_place(7 << bits | 9, 7), (7 << bits | 9, (1 << bits) - 9));
+    /// ```
+    pub fn next_place(&self, free: u64, tick: u64) -> (u64, u64) {
+        let (start, bits) = (self.sequence_start(), self.sequence_bits());
+        let place = crate::snowflake::place_from(start, free, tick, bits);
+        (place, crate::snowflake::places_in_a_row(start, place, bits))
+    }
+
     /// Where the sequence of a new tick begins.
     pub const fn sequence_start(&self) -> SequenceStart {
         self.start

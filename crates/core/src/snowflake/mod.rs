@@ -10,6 +10,7 @@ use core::time::Duration;
 
 pub use error::MintError;
 use rules::Rules;
+pub(crate) use rules::{place_from, places_in_a_row};
 
 use crate::clock_policy::ClockPolicy;
 use crate::layout::{Layout, LayoutError, SequenceStart, ones};

@@ -51,15 +51,13 @@ impl Snowflake {
                 bump += 1;
                 place = tick.max(rules.from_tick).min(until) << bits;
             }
-            let first = rules.place_from(place, tick.min(until), bits);
+            let first = place_from(rules.start, place, tick.min(until), bits);
             if first >= limit {
                 return Err(self.refusal(first, tick, until));
             }
-            let mut count = want.min(limit - first);
-            if matches!(rules.start, SequenceStart::At(_)) {
-                // The next tick begins elsewhere than right after this one.
-                count = count.min((1 << bits) - (first & ones(bits)));
-            }
+            let count = want
+                .min(limit - first)
+                .min(places_in_a_row(rules.start, first, bits));
             let next = bump << bump_shift | (first + count);
             match self
                 .word
@@ -105,22 +103,30 @@ impl Rules {
     pub(super) fn bump_shift(&self) -> u32 {
         WORD_BITS - (64 - self.rollbacks.leading_zeros())
     }
+}
 
-    /// The next place at or after `place`, which is the next free one, when the clock shows `tick`.
-    fn place_from(&self, place: u64, tick: u64, bits: u32) -> u64 {
-        let begin = tick << bits;
-        let new_tick = place < begin;
-        match self.start {
-            SequenceStart::Zero => place.max(begin),
-            SequenceStart::At(first) => {
-                let place = place.max(begin);
-                // Also where a full tick carried into the next.
-                place.max(place >> bits << bits | first)
-            }
-            SequenceStart::Random { below } if new_tick => begin | (mix(tick) % below.max(1)),
-            SequenceStart::Carry if new_tick => begin | place & ones(bits - 1),
-            SequenceStart::Random { .. } | SequenceStart::Carry => place,
+/// The next place at or after `place`, which is the next free one, when the clock shows `tick`.
+pub(crate) fn place_from(start: SequenceStart, place: u64, tick: u64, bits: u32) -> u64 {
+    let begin = tick << bits;
+    let new_tick = place < begin;
+    match start {
+        SequenceStart::Zero => place.max(begin),
+        SequenceStart::At(first) => {
+            let place = place.max(begin);
+            // Also where a full tick carried into the next.
+            place.max(place >> bits << bits | first)
         }
+        SequenceStart::Random { below } if new_tick => begin | (mix(tick) % below.max(1)),
+        SequenceStart::Carry if new_tick => begin | place & ones(bits - 1),
+        SequenceStart::Random { .. } | SequenceStart::Carry => place,
+    }
+}
+
+/// How many places follow each other from `place` on before a tick begins elsewhere than right after the last.
+pub(crate) fn places_in_a_row(start: SequenceStart, place: u64, bits: u32) -> u64 {
+    match start {
+        SequenceStart::At(_) => (1 << bits) - (place & ones(bits)),
+        _ => u64::MAX,
     }
 }
 

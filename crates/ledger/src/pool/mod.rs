@@ -136,6 +136,11 @@ impl Pool {
         &self.spec.kind
     }
 
+    /// The window its definition asks for, if it does.
+    pub(crate) fn asked_window(&self) -> Option<Duration> {
+        self.spec.window
+    }
+
     /// The layout of its ids; of a pool of UUIDs, how its timestamps are cut into ticks.
     pub fn layout(&self) -> &Layout {
         &self.ticks

@@ -298,8 +298,10 @@ pub(crate) fn from_ledger(error: LedgerError) -> ServiceError {
         LedgerError::NoAutoCreate { .. } => {
             ServiceError::new(Code::NotFound, message).with_hint("create the sequence first")
         }
-        LedgerError::Exists { .. } => ServiceError::new(Code::Exists, message)
-            .with_hint("change the definition instead, or take another name"),
+        LedgerError::Exists { .. } | LedgerError::PoolExists { .. } => {
+            ServiceError::new(Code::Exists, message)
+                .with_hint("change the definition instead, or take another name")
+        }
         LedgerError::Invalid(_) => ServiceError::new(Code::InvalidArgument, message),
         LedgerError::Exhausted { .. }
         | LedgerError::RunTooLong { .. }
