@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mintage::{Layout, LayoutError, Role, SequenceStart, Timestamp, Uuid};
+use mintage::{GregorianTicks, Layout, LayoutError, Node, Role, SequenceStart, Timestamp, Uuid, uuid1_from};
 use serde::{Deserialize, Serialize};
 
 use crate::error::LedgerError;
@@ -97,14 +97,10 @@ impl PoolKind {
 
 /// The UUID of version 1 with this timestamp (100 ns since 1582-10-15), clock sequence and node.
 pub(crate) fn uuid1(timestamp: u64, clock_seq: u64, node: u64) -> Uuid {
-    let time_low = timestamp as u32;
-    let time_mid = (timestamp >> 32) as u16;
-    let time_high = (timestamp >> 48) as u16 & 0x0fff | 0x1000;
-    let mut last = [0; 8];
-    last.copy_from_slice(&(node & 0xffff_ffff_ffff).to_be_bytes());
-    let [high, low] = (clock_seq as u16 & 0x3fff | 0x8000).to_be_bytes();
-    (last[0], last[1]) = (high, low);
-    Uuid::from_fields(time_low, time_mid, time_high, &last)
+    let [_, _, octets @ ..] = node.to_be_bytes();
+    let ticks = GregorianTicks::new(timestamp).expect("an id of the layout has 60 bits");
+    let clock_seq = u16::try_from(clock_seq).expect("a worker is below 2^14");
+    uuid1_from(ticks, clock_seq, Node::from_octets(octets)).expect("a worker is below 2^14")
 }
 
 /// The stored body of a pool; it has no mark.
