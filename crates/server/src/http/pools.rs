@@ -8,11 +8,10 @@ use hyper::StatusCode;
 use mintage::Layout;
 use mintage_ledger::{Name, Pool, PoolKind, PoolSpec};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::answer::Response;
-use super::request::Query;
+use super::request::{Query, invalid, parse};
 use crate::error::{Code, ServiceError};
 use crate::formats::FORMATS;
 use crate::render;
@@ -25,7 +24,7 @@ pub(super) async fn list(worker: &Rc<Worker>, query: &Query<'_>) -> Answer<Respo
         .get("after")?
         .map(|name| worker.service().name(&name))
         .transpose()?;
-    let limit = limit(query)?;
+    let limit = query.limit()?;
     let found = worker
         .service()
         .ledger()
@@ -50,7 +49,7 @@ pub(super) async fn show(worker: &Rc<Worker>, query: &Query<'_>, name: &[u8]) ->
         None => 0,
         Some(from) => from.ok_or_else(|| invalid("from must be the number of a worker"))?,
     };
-    let limit = limit(query)?;
+    let limit = query.limit()?;
     let pool = find(worker, name).await?;
     let windows = pool.windows(from, limit).await.map_err(from_ledger)?;
     let mut document = render::pool(&pool.info());
@@ -151,19 +150,6 @@ async fn find(worker: &Rc<Worker>, name: &[u8]) -> Answer<Arc<Pool>> {
         .map_err(from_ledger)
 }
 
-fn limit(query: &Query<'_>) -> Answer<u16> {
-    let Some(limit) = query.number("limit")? else {
-        return Ok(LIST_DEFAULT);
-    };
-    limit
-        .and_then(|limit| u16::try_from(limit).ok())
-        .filter(|limit| (1..=LIST_MAX).contains(limit))
-        .ok_or_else(|| {
-            let message = format!("limit must be a whole number from 1 to {LIST_MAX}");
-            ServiceError::new(Code::InvalidCount, message)
-        })
-}
-
 fn worker_id(text: &[u8]) -> Answer<u64> {
     std::str::from_utf8(text)
         .ok()
@@ -244,19 +230,6 @@ impl Held {
     }
 }
 
-/// Reads a body; none at all is an empty document.
-fn parse<T: DeserializeOwned>(body: &[u8]) -> Answer<T> {
-    let body = if body.trim_ascii().is_empty() { b"{}" } else { body };
-    serde_json::from_slice(body)
-        .map_err(|error| invalid(format!("the body is not the JSON document asked for: {error}")))
-}
-
-fn invalid(message: impl Into<String>) -> ServiceError {
-    ServiceError::new(Code::InvalidBody, message.into())
-}
-
-const LIST_DEFAULT: u16 = 100;
-const LIST_MAX: u16 = 1000;
 /// What a borrower may call itself.
 const BORROWER_MAX_BYTES: usize = 128;
 const WINDOW_MIN: Duration = Duration::from_secs(1);

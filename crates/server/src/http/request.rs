@@ -74,6 +74,20 @@ impl<'q> Query<'q> {
         Ok(self.get(wanted)?.map(parse))
     }
 
+    /// How many entries a page of a list has at most.
+    pub(super) fn limit(&self) -> Answer<u16> {
+        let Some(limit) = self.number("limit")? else {
+            return Ok(LIST_DEFAULT);
+        };
+        limit
+            .and_then(|limit| u16::try_from(limit).ok())
+            .filter(|limit| (1..=LIST_MAX).contains(limit))
+            .ok_or_else(|| {
+                let message = format!("limit must be a whole number from 1 to {LIST_MAX}");
+                ServiceError::new(Code::InvalidCount, message)
+            })
+    }
+
     /// `count`, 1 where it is absent.
     ///
     /// # Errors
@@ -108,6 +122,27 @@ pub(super) async fn read_body(worker: &Rc<Worker>, body: Option<Incoming>) -> An
         )),
     }
 }
+
+/// Reads a body; none at all is an empty document.
+pub(super) fn parse<'b, T: serde::Deserialize<'b>>(body: &'b [u8]) -> Answer<T> {
+    let body = if body.trim_ascii().is_empty() { b"{}" } else { body };
+    serde_json::from_slice(body).map_err(|error| {
+        ServiceError::new(
+            Code::InvalidBody,
+            format!("the body is not the JSON document asked for: {error}"),
+        )
+    })
+}
+
+/// The refusal of a body's content.
+pub(super) fn invalid(message: impl Into<Cow<'static, str>>) -> ServiceError {
+    ServiceError::new(Code::InvalidBody, message)
+}
+
+/// A page of a list, unless asked otherwise.
+const LIST_DEFAULT: u16 = 100;
+/// The largest page of a list.
+const LIST_MAX: u16 = 1000;
 
 #[cfg(test)]
 mod tests {

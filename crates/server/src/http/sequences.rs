@@ -1,6 +1,5 @@
 //! `/v1/sequences…`
 
-use std::borrow::Cow;
 use std::rc::Rc;
 
 use hyper::StatusCode;
@@ -12,7 +11,7 @@ use serde_json::json;
 
 use super::answer::Response;
 use super::head::{Head, Media};
-use super::request::Query;
+use super::request::{Query, invalid, parse};
 use crate::error::{Code, ServiceError};
 use crate::render;
 use crate::service::{Answer, Worker};
@@ -93,18 +92,7 @@ pub(super) async fn list(worker: &Rc<Worker>, query: &Query<'_>) -> Answer<Respo
         .get("after")?
         .map(|name| worker.service().name(&name))
         .transpose()?;
-    let limit = match query.number("limit")? {
-        None => LIST_DEFAULT,
-        Some(limit) => limit
-            .and_then(|limit| u16::try_from(limit).ok())
-            .filter(|limit| (1..=LIST_MAX).contains(limit))
-            .ok_or_else(|| {
-                ServiceError::new(
-                    Code::InvalidCount,
-                    format!("limit must be a whole number from 1 to {LIST_MAX}"),
-                )
-            })?,
-    };
+    let limit = query.limit()?;
     let found = worker.service().list(after.as_ref(), limit).await?;
     let next = found
         .last()
@@ -283,21 +271,6 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
-/// Reads a body; none at all is an empty document.
-fn parse<'b, T: Deserialize<'b>>(body: &'b [u8]) -> Answer<T> {
-    let body = if body.trim_ascii().is_empty() { b"{}" } else { body };
-    serde_json::from_slice(body).map_err(|error| {
-        ServiceError::new(
-            Code::InvalidBody,
-            format!("the body is not the JSON document asked for: {error}"),
-        )
-    })
-}
-
-fn invalid(message: impl Into<Cow<'static, str>>) -> ServiceError {
-    ServiceError::new(Code::InvalidBody, message)
-}
-
 /// Collects numbers in the form that the client accepts.
 struct IdList {
     media: Media,
@@ -351,11 +324,6 @@ const TAIL_CYCLE: &[u8] = b"],\"cycle\":true}\n";
 
 /// Stands on every answer with numbers of a cycling sequence, in whatever form.
 const CYCLE_HEADER: &str = "mint-cycle";
-
-/// Sequences per page, unless asked for another number.
-const LIST_DEFAULT: u16 = 100;
-/// The most sequences per page.
-const LIST_MAX: u16 = 1000;
 
 #[cfg(test)]
 mod tests {
