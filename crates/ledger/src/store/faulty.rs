@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::rules::wrote;
 use super::{
-    Cas, Claim, Class, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult, Value, Version,
-    Versioned,
+    Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
+    Value, Version, Versioned,
 };
 use crate::runtime::{BoxFuture, Runtime};
 
@@ -224,6 +224,14 @@ impl Store for FaultyStore {
         self.inner.class()
     }
 
+    fn durability(&self) -> Durability {
+        self.inner.durability()
+    }
+
+    fn wall(&self) -> StoreResult<'_, Option<mintage::Timestamp>> {
+        self.inner.wall()
+    }
+
     fn cluster_id(&self) -> u128 {
         self.inner.cluster_id()
     }
@@ -264,8 +272,8 @@ impl Store for FaultyStore {
         self.inner.exclusive()
     }
 
-    fn last_wall(&self) -> Option<mintage::Timestamp> {
-        self.inner.last_wall()
+    fn newest_wall(&self) -> Option<mintage::Timestamp> {
+        self.inner.newest_wall()
     }
 
     fn stopped(&self) -> Option<StoreError> {

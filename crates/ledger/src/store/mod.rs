@@ -31,7 +31,7 @@ pub use embedded::EmbeddedStore;
 #[cfg(any(test, feature = "testing"))]
 pub use faulty::{FaultCounts, FaultPlan, FaultyStore};
 pub use memory::MemoryStore;
-pub use registry::{STORES, StoreKind, StoreSettings, embedded_folder, open_store};
+pub use registry::{Initialised, STORES, StoreKind, StoreSettings, embedded_folder, init_store, open_store};
 
 /// The largest body a register may have.
 pub const BODY_MAX_BYTES: usize = 16 * 1024;
@@ -214,6 +214,17 @@ pub enum Class {
     Lossy,
 }
 
+/// A store's class and what decides it, for people.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Durability {
+    /// What it may forget.
+    pub class: Class,
+    /// What was found: the server's settings that decide it.
+    pub why: String,
+    /// The exact setting to change, if the class is [`Class::Lossy`].
+    pub fix: Option<String>,
+}
+
 /// The answer of a store call.
 pub type StoreResult<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
@@ -224,6 +235,20 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     /// What the store may forget, as probed at opening.
     fn class(&self) -> Class;
+
+    /// The class with its reasons, as of the last probe: at opening, on every new connection, every minute.
+    fn durability(&self) -> Durability {
+        Durability {
+            class: self.class(),
+            why: String::new(),
+            fix: None,
+        }
+    }
+
+    /// The store's own clock, where it has one: the second source of a validated time (protocol W6).
+    fn wall(&self) -> StoreResult<'_, Option<Timestamp>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
 
     /// The identity of the whole: differs between any two fresh stores.
     fn cluster_id(&self) -> u128;
@@ -293,12 +318,6 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         false
     }
 
-    /// The latest wall-clock time that an earlier process recorded here, if the store keeps one: a clock
-    /// that shows less has stepped back across the restart.
-    fn last_wall(&self) -> Option<Timestamp> {
-        None
-    }
-
     /// Why this process must not mint any more, once a sync has failed or a mark went back (protocol E3).
     fn stopped(&self) -> Option<StoreError> {
         None
@@ -306,7 +325,7 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     /// The newest wall-clock time the store remembers from before this opening, if it keeps one: a clock that
     /// reads less has gone back (protocol C1).
-    fn newest_wall(&self) -> Option<mintage::Timestamp> {
+    fn newest_wall(&self) -> Option<Timestamp> {
         None
     }
 

@@ -8,13 +8,34 @@ use super::{EmbeddedStore, MemoryStore, Outcome, Store, StoreError, StoreErrorKi
 use crate::runtime::{BoxFuture, Runtime};
 
 /// What opening a store may be told.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct StoreSettings {
     /// How long to wait for another process to let go of the embedded folder; zero refuses at once.
     /// One-shot commands wait, servers do not.
     pub lock_wait: Duration,
     /// Whether the embedded folder may lie on a network file system, whose locks and syncs may not hold.
     pub allow_network_fs: bool,
+    /// Shared stores: the cluster id that must be found; any, if `None`.
+    pub expect_cluster: Option<u128>,
+    /// Shared stores: whether one that may forget acknowledged writes ([`super::Class::Lossy`]) is taken.
+    pub allow_lossy: bool,
+    /// Shared stores: how long one request may take before its outcome counts as unknown.
+    pub request_timeout: Duration,
+    /// Shared stores: how long making a connection may take, TLS and credentials included.
+    pub connect_timeout: Duration,
+}
+
+impl Default for StoreSettings {
+    fn default() -> Self {
+        StoreSettings {
+            lock_wait: Duration::ZERO,
+            allow_network_fs: false,
+            expect_cluster: None,
+            allow_lossy: false,
+            request_timeout: Duration::from_secs(2),
+            connect_timeout: Duration::from_secs(2),
+        }
+    }
 }
 
 /// One kind of store: a row of [`STORES`].
@@ -27,8 +48,20 @@ pub struct StoreKind {
     /// What it is for, in a few words.
     pub summary: &'static str,
     open: fn(&str, &StoreSettings, Arc<dyn Runtime>) -> Opening,
+    /// Makes schema and cluster id; `None` for stores that make themselves at their first opening.
+    init: Option<fn(&str, &StoreSettings, Arc<dyn Runtime>) -> Initialising>,
 }
 
+/// What [`init_store`] came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Initialised {
+    /// The store's cluster id.
+    pub cluster_id: u128,
+    /// Whether this call made it; otherwise it was there.
+    pub created: bool,
+}
+
+type Initialising = BoxFuture<'static, Result<Initialised, StoreError>>;
 type Opening = BoxFuture<'static, Result<Arc<dyn Store>, StoreError>>;
 
 /// Every store that this build can open.
@@ -38,12 +71,14 @@ pub static STORES: &[StoreKind] = &[
         example: "memory:",
         summary: "in this process, gone with it: tests and throw-away runs",
         open: open_memory,
+        init: None,
     },
     StoreKind {
         scheme: "file",
         example: "file:./mint-data",
         summary: "a folder on a local disk: durable, one process at a time, no set-up",
         open: open_embedded,
+        init: None,
     },
 ];
 
@@ -72,9 +107,35 @@ pub async fn open_store(
     settings: &StoreSettings,
     runtime: Arc<dyn Runtime>,
 ) -> Result<Arc<dyn Store>, StoreError> {
+    let (kind, rest) = kind_of(url)?;
+    (kind.open)(rest, settings, runtime).await
+}
+
+/// Makes the schema and the cluster id of the shared store at `url`; does nothing to one that has them.
+///
+/// # Errors
+/// [`StoreErrorKind::Invalid`] for a URL that names no store or one that needs no such step; otherwise what
+/// the store itself refuses.
+pub async fn init_store(
+    url: &str,
+    settings: &StoreSettings,
+    runtime: Arc<dyn Runtime>,
+) -> Result<Initialised, StoreError> {
+    let (kind, rest) = kind_of(url)?;
+    match kind.init {
+        Some(init) => init(rest, settings, runtime).await,
+        None => Err(invalid(format!(
+            "store {}: needs no initialising, it is made at its first opening",
+            kind.scheme
+        ))),
+    }
+}
+
+/// The row of `STORES` that a URL names, and the URL after its scheme and colon.
+fn kind_of(url: &str) -> Result<(&'static StoreKind, &str), StoreError> {
     let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
     match STORES.iter().find(|kind| kind.scheme == scheme) {
-        Some(kind) => (kind.open)(rest, settings, runtime).await,
+        Some(kind) => Ok((kind, rest)),
         None => {
             // Only the scheme is shown: the rest of a URL may hold a password.
             let known: Vec<_> = STORES.iter().map(|kind| kind.example).collect();
