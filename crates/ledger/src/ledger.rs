@@ -340,23 +340,13 @@ impl Ledger {
                 let layout = mintage::preset(DEFAULT_LAYOUT)
                     .expect("a row of PRESETS")
                     .layout();
-                let spec = PoolSpec {
-                    kind: PoolKind::Snowflake(Arc::new(layout)),
-                    window: None,
-                };
-                self.make_pool(name, spec).await
+                self.make_pool(name, PoolKind::Snowflake(Arc::new(layout)).into())
+                    .await
             }
             None if name.as_str() == UUID1_POOL => {
                 let mut random = [0; 8];
                 self.context.runtime.fill_random(&mut random);
-                self.make_pool(
-                    name,
-                    PoolSpec {
-                        kind: PoolKind::uuid1(random),
-                        window: None,
-                    },
-                )
-                .await
+                self.make_pool(name, PoolKind::uuid1(random).into()).await
             }
             None => Err(LedgerError::NoPool { name: name.clone() }),
         }
@@ -365,8 +355,13 @@ impl Ledger {
     /// Makes a pool. The same definition again is no error.
     ///
     /// # Errors
-    /// The name exists with another definition, or the store refuses.
+    /// The name exists with another definition, its layout cannot follow its clock policy, or the store refuses.
     pub async fn create_pool(&self, name: &Name, spec: PoolSpec) -> Result<Arc<Pool>, LedgerError> {
+        if let (Some(policy), PoolKind::Snowflake(layout)) = (spec.clock_policy, &spec.kind) {
+            layout
+                .check_policy(policy)
+                .map_err(|error| LedgerError::Invalid(error.to_string()))?;
+        }
         let made = self.make_pool(name, spec.clone()).await?;
         // Every pool of UUIDs draws its own node.
         let same = match (&spec.kind, made.kind()) {
@@ -377,6 +372,9 @@ impl Ledger {
             || spec
                 .window
                 .is_some_and(|window| Some(window) != made.asked_window())
+            || spec
+                .clock_policy
+                .is_some_and(|policy| policy != made.clock_policy())
         {
             return Err(LedgerError::PoolExists { name: name.clone() });
         }

@@ -165,12 +165,7 @@ impl Snowflake {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn clock_policy(mut self, policy: ClockPolicy) -> Result<Self, LayoutError> {
-        if policy == ClockPolicy::Bump && self.layout.rollback_bits() == 0 {
-            return Err(LayoutError::Generator {
-                layout: self.layout.name().into(),
-                reason: "the clock policy `bump` needs a rollback field, and the layout has none".into(),
-            });
-        }
+        self.layout.check_policy(policy)?;
         let from_tick = self.word.0.get_mut().div_ceil(1 << self.sequence_bits);
         let plain = policy == ClockPolicy::Hold && self.layout.sequence_start() == SequenceStart::Zero;
         self.rules = (!plain).then(|| Rules::new(&self.layout, policy, from_tick));

@@ -13,6 +13,8 @@ pub(crate) use load::edit_distance;
 pub use load::{ConfigError, Loaded, Origin, Override, Sources, load};
 pub use value::{Auto, Bytes, Listen, LogFormat, LogLevel, Off, Setting, StoreUrl};
 
+use mintage::ClockPolicy;
+
 use crate::auth::Token;
 
 /// A setting's value on its way in.
@@ -118,6 +120,8 @@ settings! {
     "pools.window" window: Auto<Duration> = "auto" in 1000 ..= 86_400_000;
     /// How far ids may run ahead of the clock.
     "pools.max_ahead" max_ahead: Duration = "5s" in 10 ..= 60_000;
+    /// What pools without a policy of their own do when the clock goes back: `hold`, `wait(5ms)`, `error`, or `bump` where the layout has a rollback field.
+    "clock.policy" clock_policy: ClockPolicy = "hold";
     /// How long a forward step of the clock must stand before it is followed.
     "clock.confirm" clock_confirm: Duration = "60s" in 1000 ..= 3_600_000;
     /// Serving threads, each with its own listeners; `auto` is one per core but one, which stays free for the store and the kernel.

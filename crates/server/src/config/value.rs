@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use mintage::{ClockPolicy, NotAClockPolicy};
 use serde::Deserialize;
 
 use crate::auth::{Right, Token, TokenDigest};
@@ -332,6 +333,18 @@ impl Setting for StoreUrl {
 
     fn show(&self) -> String {
         quoted(&self.redacted())
+    }
+}
+
+impl Setting for ClockPolicy {
+    const KIND: &'static str = "clock policy";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|error: NotAClockPolicy| error.to_string())
+    }
+
+    fn show(&self) -> String {
+        quoted(&self.to_string())
     }
 }
 
