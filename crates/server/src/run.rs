@@ -185,7 +185,6 @@ pub fn ledger_settings(config: &Config) -> LedgerSettings {
         clock_policy: config.clock_policy,
         clock_confirm: config.clock_confirm,
         instance_name: node_name(config),
-        ..LedgerSettings::default()
     }
 }
 
