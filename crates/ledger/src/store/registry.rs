@@ -19,6 +19,10 @@ pub struct StoreSettings {
     pub expect_cluster: Option<u128>,
     /// Shared stores: whether one that may forget acknowledged writes ([`super::Class::Lossy`]) is taken.
     pub allow_lossy: bool,
+    /// Shared stores: whether another copy of the data than the one that was last written (a promoted replica, a
+    /// restored or moved database) is accepted though it may lack acknowledged writes. For tools that then raise
+    /// every mark.
+    pub accept_copy: bool,
     /// Shared stores: how long one request may take before its outcome counts as unknown.
     pub request_timeout: Duration,
     /// Shared stores: how long making a connection may take, TLS and credentials included.
@@ -32,6 +36,7 @@ impl Default for StoreSettings {
             allow_network_fs: false,
             expect_cluster: None,
             allow_lossy: false,
+            accept_copy: false,
             request_timeout: Duration::from_secs(2),
             connect_timeout: Duration::from_secs(2),
         }
@@ -79,6 +84,30 @@ pub static STORES: &[StoreKind] = &[
         summary: "a folder on a local disk: durable, one process at a time, no set-up",
         open: open_embedded,
         init: None,
+    },
+    #[cfg(feature = "postgres")]
+    StoreKind {
+        scheme: "postgres",
+        example: "postgres://mint@localhost/ids",
+        summary: "PostgreSQL: several servers at a time share its registers",
+        open: |rest, settings, runtime| {
+            Box::pin(super::postgres::open(rest.to_string(), settings.clone(), runtime))
+        },
+        init: Some(|rest, settings, runtime| {
+            Box::pin(super::postgres::init(rest.to_string(), settings.clone(), runtime))
+        }),
+    },
+    #[cfg(feature = "mysql")]
+    StoreKind {
+        scheme: "mysql",
+        example: "mysql://mint@localhost/ids",
+        summary: "MariaDB or MySQL: several servers at a time share its registers",
+        open: |rest, settings, runtime| {
+            Box::pin(super::mysql::open(rest.to_string(), settings.clone(), runtime))
+        },
+        init: Some(|rest, settings, runtime| {
+            Box::pin(super::mysql::init(rest.to_string(), settings.clone(), runtime))
+        }),
     },
 ];
 
