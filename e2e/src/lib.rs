@@ -14,6 +14,7 @@ pub mod resp;
 pub mod run;
 pub mod server;
 pub mod sql;
+pub mod store_suite;
 
 /// The README's Rust examples, run as doc tests.
 #[doc = include_str!("../../README.md")]
