@@ -7,6 +7,7 @@ pub mod binary;
 pub mod console;
 pub mod http;
 pub mod need;
+pub mod proxy;
 pub mod random;
 pub mod redis;
 pub mod resp;

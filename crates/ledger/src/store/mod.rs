@@ -20,6 +20,7 @@ mod faulty;
 mod memory;
 #[cfg(feature = "mysql")]
 mod mysql;
+mod pin;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod registry;
@@ -37,6 +38,7 @@ pub use embedded::EmbeddedStore;
 #[cfg(any(test, feature = "testing"))]
 pub use faulty::{FaultCounts, FaultPlan, FaultyStore};
 pub use memory::MemoryStore;
+pub use pin::{Pins, open_pinned};
 pub use registry::{Initialised, STORES, StoreKind, StoreSettings, embedded_folder, init_store, open_store};
 
 /// The largest body a register may have.

@@ -282,7 +282,8 @@ fn judge(settings: &HashMap<String, String>, other_engines: &[&str]) -> Probe {
     Probe {
         durability: Durability { class, why, fix },
         copy: if galera { "galera".to_string() } else { copy },
-        started_s: value("now").parse::<i64>().unwrap_or_default() - value("uptime").parse::<i64>().unwrap_or_default(),
+        started_s: value("now").parse::<i64>().unwrap_or_default()
+            - value("uptime").parse::<i64>().unwrap_or_default(),
         unwritable,
     }
 }

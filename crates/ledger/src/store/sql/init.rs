@@ -64,7 +64,9 @@ async fn make<D: Dialect>(
                 let made = session.script(D::TEXTS.schema).await;
                 match made.map_err(|error| Fault::new(dialect, &error)) {
                     // Two that make tables at a time may trip over each other: look again.
-                    Err(fault) if !matches!(fault.sort, Sort::Duplicate | Sort::Again) => return Err(failed(fault)),
+                    Err(fault) if !matches!(fault.sort, Sort::Duplicate | Sort::Again) => {
+                        return Err(failed(fault));
+                    }
                     _ => {}
                 }
             }
