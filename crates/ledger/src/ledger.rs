@@ -16,7 +16,7 @@ use crate::pool::{Pool, PoolInfo, PoolKind, PoolSpec};
 use crate::runtime::{Runtime, fresh_token};
 use crate::sequence::{Change, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome, State};
 use crate::settings::LedgerSettings;
-use crate::store::{Cas, Class, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Versioned};
+use crate::store::{Cas, Class, Durability, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Versioned};
 
 /// The pool that a fresh ledger has.
 pub const DEFAULT_POOL: &str = "default";
@@ -349,23 +349,13 @@ impl Ledger {
                 let layout = mintage::preset(DEFAULT_LAYOUT)
                     .expect("a row of PRESETS")
                     .layout();
-                let spec = PoolSpec {
-                    kind: PoolKind::Snowflake(Arc::new(layout)),
-                    window: None,
-                };
-                self.make_pool(name, spec).await
+                self.make_pool(name, PoolKind::Snowflake(Arc::new(layout)).into())
+                    .await
             }
             None if name.as_str() == UUID1_POOL => {
                 let mut random = [0; 8];
                 self.context.runtime.fill_random(&mut random);
-                self.make_pool(
-                    name,
-                    PoolSpec {
-                        kind: PoolKind::uuid1(random),
-                        window: None,
-                    },
-                )
-                .await
+                self.make_pool(name, PoolKind::uuid1(random).into()).await
             }
             None => Err(LedgerError::NoPool { name: name.clone() }),
         }
@@ -374,8 +364,13 @@ impl Ledger {
     /// Makes a pool. The same definition again is no error.
     ///
     /// # Errors
-    /// The name exists with another definition, or the store refuses.
+    /// The name exists with another definition, its layout cannot follow its clock policy, or the store refuses.
     pub async fn create_pool(&self, name: &Name, spec: PoolSpec) -> Result<Arc<Pool>, LedgerError> {
+        if let (Some(policy), PoolKind::Snowflake(layout)) = (spec.clock_policy, &spec.kind) {
+            layout
+                .check_policy(policy)
+                .map_err(|error| LedgerError::Invalid(error.to_string()))?;
+        }
         let made = self.make_pool(name, spec.clone()).await?;
         // Every pool of UUIDs draws its own node.
         let same = match (&spec.kind, made.kind()) {
@@ -386,6 +381,9 @@ impl Ledger {
             || spec
                 .window
                 .is_some_and(|window| Some(window) != made.asked_window())
+            || spec
+                .clock_policy
+                .is_some_and(|policy| policy != made.clock_policy())
         {
             return Err(LedgerError::PoolExists { name: name.clone() });
         }
@@ -480,6 +478,11 @@ impl Ledger {
     /// What the store may forget.
     pub fn store_class(&self) -> Class {
         self.context.store.class()
+    }
+
+    /// What the store may forget, and why, as of its last probe.
+    pub fn store_durability(&self) -> Durability {
+        self.context.store.durability()
     }
 
     /// The store's scheme: `memory`, `file`, …
