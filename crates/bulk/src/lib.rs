@@ -16,12 +16,13 @@ mod sort;
 mod time;
 
 pub use audit::{
-    AuditOptions, Fault, FileSeen, FormatSeen, LayoutRead, NumberGap, Numbers, Order, ReadAs, Repeat, Repeats, Report,
-    Sequences, Shards, Step, Times, Unreadable, Verdict, Worker, Workers, audit, html, span_words,
+    AuditOptions, Fault, FileSeen, FormatSeen, LayoutRead, NumberGap, Numbers, Order, ReadAs, Repeat,
+    Repeats, Report, Sequences, Shards, Step, Times, Unreadable, Verdict, Worker, Workers, audit, html,
+    span_words,
 };
 pub use backfill::{
-    BackfillFormat, BackfillOptions, DryRun, Filled, IdPlace, SchemeOptions, Target, Trouble, Unparsable, backfill,
-    dry_run,
+    BackfillFormat, BackfillOptions, DryRun, Filled, IdPlace, SchemeOptions, Target, Trouble, Unparsable,
+    backfill, dry_run,
 };
 pub use error::{Error, Kind};
 pub use input::{Compression, Meter, Source};
