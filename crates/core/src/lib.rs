@@ -49,6 +49,7 @@ mod clock_policy;
 mod entropy;
 #[cfg(feature = "std")]
 mod fork;
+mod format;
 #[cfg(feature = "std")]
 mod host;
 mod inspect;
@@ -76,6 +77,16 @@ pub use entropy::Entropy;
 pub use entropy::{SystemEntropy, fill_random};
 #[cfg(feature = "std")]
 pub use fork::fork_generation;
+pub use format::{
+    Alphabet, Details, FORMATS, Format, FormatError, GenOption, GenOptions, Generate, Id, Ksuid,
+    KsuidGenerator, ObjectId, ObjectIdGenerator, Tid, TidGenerator, TimeShape, Tsid, TsidGenerator, TypeId,
+    TypePrefix, Ulid, UlidGenerator, UlidStep, Xid, XidGenerator, format,
+};
+#[cfg(feature = "std")]
+pub use format::{
+    ids_until_repeat, ksuid, ksuid_many, objectid, objectid_many, tid, tid_many, tsid, ulid, ulid_many, xid,
+    xid_many,
+};
 #[cfg(feature = "std")]
 pub use host::{HostError, Interface, WorkerSource, host_name, interfaces};
 pub use inspect::{FieldValue, IdTime, Reading, inspect, inspect_layout};
