@@ -447,9 +447,16 @@ fn ids_are_explained() {
     assert_eq!(answer["readings"][0]["format"], "uuid");
     assert_eq!(answer["readings"][0]["version"], 7);
     assert_eq!(answer["readings"][0]["time"], "2022-02-22T19:22:22.000Z");
+    let answer = server.http().ask("GET", "/v1/inspect/no%20id").json();
     assert_eq!(
-        server.http().ask("GET", "/v1/inspect/no%20id").json(),
-        json!({"input": "no id", "readings": []})
+        (&answer["input"], &answer["readings"]),
+        (&json!("no id"), &json!([]))
+    );
+    let tried = answer["tried"].as_array().unwrap();
+    assert!(
+        tried
+            .iter()
+            .any(|t| t["format"] == "ulid" && t["why"] == "5 characters, this form has 26")
     );
 }
 
