@@ -47,8 +47,16 @@ struct Owner {
 #[derive(Clone, Debug)]
 enum Effect {
     None,
-    Numbers { sequence: usize, run: Run },
-    Window { pool: usize, worker: u64, from: u64, until: u64 },
+    Numbers {
+        sequence: usize,
+        run: Run,
+    },
+    Window {
+        pool: usize,
+        worker: u64,
+        from: u64,
+        until: u64,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -117,7 +125,12 @@ pub(crate) struct Check {
 type Verdict = Result<(), String>;
 
 impl Check {
-    pub(crate) fn new(layouts: Vec<Layout>, max_ahead: Duration, exclusive: bool, exposure: Duration) -> Check {
+    pub(crate) fn new(
+        layouts: Vec<Layout>,
+        max_ahead: Duration,
+        exclusive: bool,
+        exposure: Duration,
+    ) -> Check {
         Check {
             processes: Vec::new(),
             reserved: vec![Lines::default(); SEQUENCES.len()],
@@ -192,12 +205,17 @@ impl Check {
             }
             let told = process.numbers[sequence].count();
             let unused = told.saturating_sub(process.issued[sequence]);
-            let bound = self.max_gap[sequence] * (1 + process.losses) + process.excused[sequence] + asked[sequence];
+            let bound =
+                self.max_gap[sequence] * (1 + process.losses) + process.excused[sequence] + asked[sequence];
             if unused > bound {
                 return Err(format!(
                     "process ended with {unused} numbers of {} unused; at most {bound} may be (max_gap {}, losses {}, \
                      learned late {}, asked for {})",
-                    row.name, self.max_gap[sequence], process.losses, process.excused[sequence], asked[sequence]
+                    row.name,
+                    self.max_gap[sequence],
+                    process.losses,
+                    process.excused[sequence],
+                    asked[sequence]
                 ));
             }
         }
@@ -227,9 +245,18 @@ impl Check {
         };
         let version = before.map_or(0, |v| v.version.0);
         if after.version.0 != version + 1 {
-            return Err(format!("{key} went from version {version} to {}: rule R3", after.version.0));
+            return Err(format!(
+                "{key} went from version {version} to {}: rule R3",
+                after.version.0
+            ));
         }
-        let gives_back = matches!(ask, Ask::Set { marks: Marks::GiveBack, .. });
+        let gives_back = matches!(
+            ask,
+            Ask::Set {
+                marks: Marks::GiveBack,
+                ..
+            }
+        );
         if after.value.mark < mark(before) && !(gives_back && self.exclusive) {
             return Err(format!(
                 "the mark of {key} went back from {} to {}",
@@ -244,7 +271,8 @@ impl Check {
             return Err(format!("{key} was written twice with one token: rule R1"));
         }
         let effect = self.effect(author, key, before, after)?;
-        self.writes.insert((key.clone(), after.version.0), Write { author, effect });
+        self.writes
+            .insert((key.clone(), after.version.0), Write { author, effect });
         if key.as_str().starts_with("instance/") {
             let process = &mut self.processes[author];
             if process.instance.as_ref() != Some(key) {
@@ -272,9 +300,13 @@ impl Check {
             return Ok(Effect::None);
         };
         let body: Json = serde_json::from_str(&after.value.body).map_err(|e| format!("{key}: {e}"))?;
-        let from = body["from"].as_u64().ok_or_else(|| format!("{key} has no `from`"))?;
+        let from = body["from"]
+            .as_u64()
+            .ok_or_else(|| format!("{key} has no `from`"))?;
         let until = after.value.mark;
-        let old: Json = before.map_or(Json::Null, |b| serde_json::from_str(&b.value.body).unwrap_or(Json::Null));
+        let old: Json = before.map_or(Json::Null, |b| {
+            serde_json::from_str(&b.value.body).unwrap_or(Json::Null)
+        });
         let stored_until = before.map_or(0, |b| b.value.mark);
         let same_holder = old["owner"] == body["owner"] && old["from"] == body["from"];
         if !same_holder && from < stored_until {
@@ -288,7 +320,10 @@ impl Check {
             let places = self.places.entry((pool, worker)).or_default();
             let minted = places.overlaps(i128::from(until) << bits, i128::from(stored_until) << bits);
             if let Some((place, _, _)) = minted.first() {
-                return Err(format!("{key}: tick {} was minted in and given back: rule W7", place >> bits));
+                return Err(format!(
+                    "{key}: tick {} was minted in and given back: rule W7",
+                    place >> bits
+                ));
             }
             for process in &mut self.processes {
                 if let Some(held) = process.windows.get_mut(&(pool, worker)) {
@@ -358,7 +393,9 @@ impl Check {
     pub(crate) fn told(&mut self, process: usize, ask: &Ask, told: &Told) {
         let ours = |found: &Versioned| found.version.0;
         match (ask, told) {
-            (Ask::Set { key, .. }, Told::Wrote(Cas::Done(version))) => self.learned(process, key, version.0, false),
+            (Ask::Set { key, .. }, Told::Wrote(Cas::Done(version))) => {
+                self.learned(process, key, version.0, false)
+            }
             (Ask::Claim(claim), Told::Wrote(Cas::Done(version))) => {
                 self.learned(process, &claim.key, version.0, false);
             }
@@ -410,7 +447,9 @@ impl Check {
 
     fn owner(&self, process: usize, began_ns: u64) -> Owner {
         let Process {
-            cloned_at_ns, troubled, ..
+            cloned_at_ns,
+            troubled,
+            ..
         } = &self.processes[process];
         let exposed = cloned_at_ns
             .is_some_and(|at| *troubled || began_ns <= at.saturating_add(self.exposure.as_nanos() as u64));
@@ -466,7 +505,9 @@ impl Check {
 
     fn note_exposure(&mut self, exposed: bool, process: usize, began_ns: u64) {
         let Process {
-            cloned_at_ns, troubled, ..
+            cloned_at_ns,
+            troubled,
+            ..
         } = &self.processes[process];
         if let (true, false, Some(at)) = (exposed, *troubled, *cloned_at_ns) {
             self.longest_exposure_ns = self.longest_exposure_ns.max(began_ns.saturating_sub(at));
@@ -476,7 +517,10 @@ impl Check {
     /// Ids of a pool become visible. `true_wall_ns` is the wall time at world time 0.
     pub(crate) fn minted(&mut self, seen: &Minted, true_wall_ns: i128) -> Verdict {
         let Minted {
-            process, pool, places, ..
+            process,
+            pool,
+            places,
+            ..
         } = seen;
         let (process, pool) = (*process, *pool);
         let name = POOLS[pool];
@@ -502,9 +546,15 @@ impl Check {
             return Err(format!("{name}: an answer without ids"));
         };
         if seen.at_once {
-            let known = self.processes[process].last_place.entry((pool, first.0)).or_insert(0);
+            let known = self.processes[process]
+                .last_place
+                .entry((pool, first.0))
+                .or_insert(0);
             if first.1 < *known {
-                return Err(format!("{name}: worker {} went back within process {process}", first.0));
+                return Err(format!(
+                    "{name}: worker {} went back within process {process}",
+                    first.0
+                ));
             }
             if last.0 == first.0 {
                 *known = last.1 + 1;
@@ -530,7 +580,10 @@ impl Check {
             }
             self.clone_repeats += (high - low) as u64;
         }
-        self.places.entry((pool, worker)).or_default().add(from, to, owner);
+        self.places
+            .entry((pool, worker))
+            .or_default()
+            .add(from, to, owner);
         let held = self.processes[owner.process].windows.get(&(pool, worker));
         let (from_tick, to_tick) = (from >> bits, ((to - 1) >> bits) + 1);
         if !held.is_some_and(|held| held.covers(from_tick, to_tick)) {
@@ -595,7 +648,11 @@ impl Check {
                 }
             }
         }
-        for (sequence, row) in SEQUENCES.iter().enumerate().filter(|(_, row)| row.rules == Rules::GapFree) {
+        for (sequence, row) in SEQUENCES
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| row.rules == Rules::GapFree)
+        {
             for (hole, author) in self.reserved[sequence].without(&self.issued[sequence]) {
                 if !self.processes[author].broken {
                     return Err(format!(

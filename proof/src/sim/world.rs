@@ -41,19 +41,41 @@ pub struct Tally {
 #[derive(Clone, Debug)]
 enum Event {
     /// A request reaches the store.
-    Arrive { from: Sender, id: u64, ask: Ask, reply: Reply, second: bool },
+    Arrive {
+        from: Sender,
+        id: u64,
+        ask: Ask,
+        reply: Reply,
+        second: bool,
+    },
     /// An answer reaches its asker.
-    Answer { to: Sender, id: u64, ask: Ask, told: Told },
+    Answer {
+        to: Sender,
+        id: u64,
+        ask: Ask,
+        told: Told,
+    },
     Users,
     Nemesis,
-    Start { node: usize },
-    Resume { node: usize },
-    Thaw { node: usize },
+    Start {
+        node: usize,
+    },
+    Resume {
+        node: usize,
+    },
+    Thaw {
+        node: usize,
+    },
     StoreUp,
     Backup,
-    Restore { registers: usize },
+    Restore {
+        registers: usize,
+    },
     /// A process that was told to close is killed, if it still closes.
-    KillClosing { node: usize, process: usize },
+    KillClosing {
+        node: usize,
+        process: usize,
+    },
 }
 
 /// A node and the process on it that sent something.
@@ -191,7 +213,9 @@ impl World {
         for _ in 0..nodes {
             world.add_node(settings.clone());
         }
-        world.note(1, &[seed], || format!("seed {seed}, {nodes} nodes, exclusive: {exclusive}"));
+        world.note(1, &[seed], || {
+            format!("seed {seed}, {nodes} nodes, exclusive: {exclusive}")
+        });
         world
     }
 
@@ -199,7 +223,11 @@ impl World {
         let boot_ns = self.dice.below(1_000_000 * SECOND_NS);
         let error = self.dice.below(SECOND_NS) as i128 - i128::from(SECOND_NS / 2);
         let node = self.nodes.len();
-        let drift = if self.plan.has(Fault::Drifting) { self.dice.below(1_000) as i64 - 500 } else { 0 };
+        let drift = if self.plan.has(Fault::Drifting) {
+            self.dice.below(1_000) as i64 - 500
+        } else {
+            0
+        };
         if drift != 0 {
             self.tally.faults.note(Fault::Drifting);
         }
@@ -235,7 +263,9 @@ impl World {
         self.tally.longest_exposure_ns = self.check.longest_exposure_ns;
         if let Err(why) = &outcome {
             let at = self.now_ns;
-            self.note(99, &[], || format!("VIOLATION at {at} ns (hash {hash:016x}): {why}"));
+            self.note(99, &[], || {
+                format!("VIOLATION at {at} ns (hash {hash:016x}): {why}")
+            });
         }
         outcome.map(|()| self.tally)
     }
@@ -288,7 +318,10 @@ impl World {
                 self.tally.faults.note(Fault::CrashReady);
                 return self.kill(node, "between an answer and its use");
             }
-            let ready = self.nodes[node].process.as_ref().map_or(0, |p| p.inner.machine.ready());
+            let ready = self.nodes[node]
+                .process
+                .as_ref()
+                .map_or(0, |p| p.inner.machine.ready());
             let at = self.dice.index(ready);
             self.feed(node, Input::Poll(at));
             return self.collect(node);
@@ -375,7 +408,9 @@ impl World {
             open: false,
             closing: false,
         });
-        self.note(2, &[node as u64, number as u64], || format!("node {node}: process {number} starts"));
+        self.note(2, &[node as u64, number as u64], || {
+            format!("node {node}: process {number} starts")
+        });
         self.ask(node, Op::Open(settings));
     }
 
@@ -453,7 +488,9 @@ impl World {
     fn delay(&mut self) -> u64 {
         if self.plan.has(Fault::Slow) && self.dice.chance(self.plan.request_rate) {
             self.tally.faults.note(Fault::Slow);
-            let long = self.dice.length(Duration::from_millis(500), Duration::from_secs(5));
+            let long = self
+                .dice
+                .length(Duration::from_millis(500), Duration::from_secs(5));
             return long.as_nanos() as u64;
         }
         let base = self.plan.base_delay.as_nanos() as u64;
@@ -483,10 +520,27 @@ impl World {
             // Refused at once; or held by the network until it is whole again; or lost.
             let healed = self.down_until_ns.max(self.nodes[from.node].cut_off_until_ns) - self.now_ns;
             match self.dice.below(4) {
-                0 | 1 => self.at(back, Event::Answer { to: from, id, ask, told: fail(false, "unreachable") }),
+                0 | 1 => self.at(
+                    back,
+                    Event::Answer {
+                        to: from,
+                        id,
+                        ask,
+                        told: fail(false, "unreachable"),
+                    },
+                ),
                 2 => {
                     let reply = Reply::After(back);
-                    self.at(healed + there, Event::Arrive { from, id, ask, reply, second: false });
+                    self.at(
+                        healed + there,
+                        Event::Arrive {
+                            from,
+                            id,
+                            ask,
+                            reply,
+                            second: false,
+                        },
+                    );
                 }
                 _ => {}
             }
@@ -494,11 +548,27 @@ impl World {
         }
         if self.befalls(Fault::Refused) {
             self.happened(Fault::Refused, from);
-            return self.at(back, Event::Answer { to: from, id, ask, told: fail(false, "refused") });
+            return self.at(
+                back,
+                Event::Answer {
+                    to: from,
+                    id,
+                    ask,
+                    told: fail(false, "refused"),
+                },
+            );
         }
         if self.befalls(Fault::UnknownNotDone) {
             self.happened(Fault::UnknownNotDone, from);
-            return self.at(back, Event::Answer { to: from, id, ask, told: fail(write, "connection lost") });
+            return self.at(
+                back,
+                Event::Answer {
+                    to: from,
+                    id,
+                    ask,
+                    told: fail(write, "connection lost"),
+                },
+            );
         }
         if self.befalls(Fault::RequestLost) {
             return self.happened(Fault::RequestLost, from);
@@ -531,10 +601,37 @@ impl World {
                 self.happened(Fault::Overtaken, from);
             }
             let again = ask.clone();
-            self.at(there, Event::Arrive { from, id, ask, reply: first, second: false });
-            return self.at(there + gap, Event::Arrive { from, id, ask: again, reply: second, second: true });
+            self.at(
+                there,
+                Event::Arrive {
+                    from,
+                    id,
+                    ask,
+                    reply: first,
+                    second: false,
+                },
+            );
+            return self.at(
+                there + gap,
+                Event::Arrive {
+                    from,
+                    id,
+                    ask: again,
+                    reply: second,
+                    second: true,
+                },
+            );
         }
-        self.at(there, Event::Arrive { from, id, ask, reply, second: false });
+        self.at(
+            there,
+            Event::Arrive {
+                from,
+                id,
+                ask,
+                reply,
+                second: false,
+            },
+        );
     }
 
     fn happened(&mut self, fault: Fault, to: Sender) {
@@ -554,7 +651,11 @@ impl World {
         let waits = alive && self.process(from).is_some_and(|p| p.inner.waits(id));
         self.note(6, &[from.process as u64, id, told_number(&told)], || {
             let late = if waits { "" } else { " (nobody waits)" };
-            format!("store: {id} of process {}{late}: {}", from.process, show_told(&told))
+            format!(
+                "store: {id} of process {}{late}: {}",
+                from.process,
+                show_told(&told)
+            )
         });
         if let Some(change) = change {
             if !waits && !second {
@@ -574,10 +675,26 @@ impl World {
             )?;
         }
         match reply {
-            Reply::After(back) => self.at(back, Event::Answer { to: from, id, ask, told }),
+            Reply::After(back) => self.at(
+                back,
+                Event::Answer {
+                    to: from,
+                    id,
+                    ask,
+                    told,
+                },
+            ),
             Reply::Unknown(back) => {
                 let told = Told::Failed(failed(ask.name(), ask.is_write(), "connection lost"));
-                self.at(back, Event::Answer { to: from, id, ask, told });
+                self.at(
+                    back,
+                    Event::Answer {
+                        to: from,
+                        id,
+                        ask,
+                        told,
+                    },
+                );
             }
             Reply::Lost => {}
         }
@@ -607,7 +724,9 @@ impl World {
 
     fn hand_over(&mut self, to: Sender, id: u64, ask: &Ask, told: Told) {
         let told_too = told.clone();
-        self.note(7, &[to.process as u64, id], || format!("process {} is answered {id}", to.process));
+        self.note(7, &[to.process as u64, id], || {
+            format!("process {} is answered {id}", to.process)
+        });
         if self.feed(to.node, Input::Answer(id, told)) {
             self.check.told(to.process, ask, &told_too);
         } else {
@@ -627,7 +746,9 @@ impl World {
         };
         let number = self.next_op;
         self.next_op += 1;
-        self.note(8, &[number, node as u64], || format!("process {}: op {number} {op:?}", sender.process));
+        self.note(8, &[number, node as u64], || {
+            format!("process {}: op {number} {op:?}", sender.process)
+        });
         let under_way = UnderWay {
             op: op.clone(),
             began_ns: self.now_ns,
@@ -642,11 +763,16 @@ impl World {
         if self.healing {
             return;
         }
-        let gap = self.dice.length(Duration::from_micros(50), Duration::from_secs(2));
+        let gap = self
+            .dice
+            .length(Duration::from_micros(50), Duration::from_secs(2));
         self.at(gap.as_nanos() as u64, Event::Users);
         for _ in 0..1 + self.dice.below(4) {
             let node = self.dice.index(self.nodes.len());
-            let open = self.nodes[node].process.as_ref().is_some_and(|p| p.open && !p.closing);
+            let open = self.nodes[node]
+                .process
+                .as_ref()
+                .is_some_and(|p| p.open && !p.closing);
             if !open || self.nodes[node].pause.is_some() {
                 continue;
             }
@@ -757,9 +883,8 @@ impl World {
                 });
             }
             (Came::Ids(ids), Op::Mint { pool, .. } | Op::TryMint { pool, .. }) => {
-                let clock_error = |at_ns: u64, clock: Timestamp| {
-                    TRUE_WALL_NS + i128::from(at_ns) - clock.unix_nanos()
-                };
+                let clock_error =
+                    |at_ns: u64, clock: Timestamp| TRUE_WALL_NS + i128::from(at_ns) - clock.unix_nanos();
                 let minted = Minted {
                     process,
                     pool,
@@ -775,7 +900,9 @@ impl World {
                 return self.check.minted(&minted, TRUE_WALL_NS);
             }
             (Came::Lent(window), Op::Lend { pool } | Op::RenewLent { pool, .. }) => {
-                self.nodes[node].lent.retain(|(_, known)| known.owner != window.owner);
+                self.nodes[node]
+                    .lent
+                    .retain(|(_, known)| known.owner != window.owner);
                 self.nodes[node].lent.push((pool, window));
             }
             (Came::Done, Op::Create { sequence }) => self.made[sequence] = true,
@@ -799,7 +926,14 @@ impl World {
         let expected = match &error {
             E::Unavailable { .. } | E::Closing => true,
             E::OnlyForward { .. } | E::NeedsAllowRepeat { .. } | E::NotFound { .. } => {
-                matches!(op, Op::Set { .. } | Op::Alter { .. } | Op::Drop { .. } | Op::Restart { .. } | Op::Look { .. })
+                matches!(
+                    op,
+                    Op::Set { .. }
+                        | Op::Alter { .. }
+                        | Op::Drop { .. }
+                        | Op::Restart { .. }
+                        | Op::Look { .. }
+                )
             }
             E::Exhausted { .. } | E::RunTooLong { .. } => {
                 matches!(op, Op::Take { sequence, .. } if matches!(SEQUENCES[sequence].name, "tight" | "ring"))
@@ -821,7 +955,9 @@ impl World {
         }
         if let Op::RenewLent { window, .. } | Op::EndLent { window, .. } = op {
             // The borrower stops.
-            self.nodes[sender.node].lent.retain(|(_, known)| known.owner != window.owner);
+            self.nodes[sender.node]
+                .lent
+                .retain(|(_, known)| known.owner != window.owner);
         }
         Ok(())
     }
@@ -840,10 +976,14 @@ impl World {
         }
         let node = self.dice.index(self.nodes.len());
         if fault == Fault::StoreDown {
-            let length = self.dice.length(Duration::from_millis(10), Duration::from_secs(15));
+            let length = self
+                .dice
+                .length(Duration::from_millis(10), Duration::from_secs(15));
             self.down_until_ns = self.now_ns + length.as_nanos() as u64;
             self.tally.faults.note(fault);
-            self.note(10, &[self.down_until_ns], || format!("the store is down for {length:?}"));
+            self.note(10, &[self.down_until_ns], || {
+                format!("the store is down for {length:?}")
+            });
             self.at(length.as_nanos() as u64, Event::StoreUp);
             for node in &self.nodes {
                 if let Some(process) = &node.process {
@@ -856,13 +996,27 @@ impl World {
             return Ok(());
         };
         let number = process.number;
-        let (paused, closing, copy) = (self.nodes[node].pause.is_some(), process.closing, self.nodes[node].copy);
+        let (paused, closing, copy) = (
+            self.nodes[node].pause.is_some(),
+            process.closing,
+            self.nodes[node].copy,
+        );
         match fault {
             Fault::Partition => {
-                let length = self.dice.length(Duration::from_millis(10), Duration::from_secs(20));
+                let length = self
+                    .dice
+                    .length(Duration::from_millis(10), Duration::from_secs(20));
                 self.nodes[node].cut_off_until_ns = self.now_ns + length.as_nanos() as u64;
-                self.happened(fault, Sender { node, process: number });
-                self.note(11, &[node as u64], || format!("node {node} is cut off for {length:?}"));
+                self.happened(
+                    fault,
+                    Sender {
+                        node,
+                        process: number,
+                    },
+                );
+                self.note(11, &[node as u64], || {
+                    format!("node {node} is cut off for {length:?}")
+                });
             }
             Fault::Crash if !copy => {
                 self.tally.faults.note(fault);
@@ -889,7 +1043,9 @@ impl World {
             Fault::Cloned if !self.cloned && process.inner.copyable() && process.open && !paused => {
                 self.clone_process(node);
             }
-            Fault::Stepped | Fault::SteppedFar | Fault::Jumped | Fault::Frozen => self.disturb_clock(node, fault),
+            Fault::Stepped | Fault::SteppedFar | Fault::Jumped | Fault::Frozen => {
+                self.disturb_clock(node, fault)
+            }
             Fault::Released => {
                 let pool = *self.dice.pick(&self.pools_in_use.clone());
                 if subject::pool_spec(pool, None).is_none() || self.pools_made[pool] {
@@ -912,7 +1068,8 @@ impl World {
         self.ask(node, Op::Close);
         // A close that hangs is killed in the end, as a supervisor does.
         let patience = if and_kill {
-            self.dice.length(Duration::from_micros(100), Duration::from_millis(500))
+            self.dice
+                .length(Duration::from_micros(100), Duration::from_millis(500))
         } else {
             Duration::from_secs(60)
         };
@@ -932,16 +1089,28 @@ impl World {
         }
         let id = *self.dice.pick(&near);
         let asked = self.asked(number);
-        self.happened(Fault::Cut, Sender { node, process: number });
+        self.happened(
+            Fault::Cut,
+            Sender {
+                node,
+                process: number,
+            },
+        );
         self.check.cut(number, &asked);
         self.feed(node, Input::Cut(id));
         self.collect(node)
     }
 
     fn pause(&mut self, node: usize, stands: bool) {
-        let length = self.dice.length(Duration::from_millis(50), Duration::from_secs(30));
-        self.tally.faults.note(if stands { Fault::Stood } else { Fault::Paused });
-        self.note(12, &[node as u64], || format!("node {node} stops for {length:?}, clocks too: {stands}"));
+        let length = self
+            .dice
+            .length(Duration::from_millis(50), Duration::from_secs(30));
+        self.tally
+            .faults
+            .note(if stands { Fault::Stood } else { Fault::Paused });
+        self.note(12, &[node as u64], || {
+            format!("node {node} stops for {length:?}, clocks too: {stands}")
+        });
         self.nodes[node].pause = Some(Pause {
             since_ns: self.now_ns,
             stands,
@@ -998,14 +1167,21 @@ impl World {
         let back = self.dice.chance(500);
         let by = match fault {
             Fault::Frozen => {
-                let length = self.dice.length(Duration::from_millis(100), Duration::from_secs(60));
+                let length = self
+                    .dice
+                    .length(Duration::from_millis(100), Duration::from_secs(60));
                 self.tally.faults.note(fault);
                 self.change_clock(node, ClockChange::Freeze);
                 return self.at(length.as_nanos() as u64, Event::Thaw { node });
             }
             Fault::Stepped => self.dice.length(Duration::from_millis(1), Duration::from_secs(5)),
-            Fault::SteppedFar => self.dice.length(Duration::from_secs(5), Duration::from_secs(3_600)),
-            _ => self.dice.length(Duration::from_secs(86_400), Duration::from_secs(10 * 365 * 86_400)),
+            Fault::SteppedFar => self
+                .dice
+                .length(Duration::from_secs(5), Duration::from_secs(3_600)),
+            _ => self.dice.length(
+                Duration::from_secs(86_400),
+                Duration::from_secs(10 * 365 * 86_400),
+            ),
         };
         self.tally.faults.note(fault);
         let by = by.as_nanos() as i128;
@@ -1026,7 +1202,9 @@ impl World {
         let copy = self.check.copy(number, self.now_ns);
         self.cloned = true;
         self.tally.faults.note(Fault::Cloned);
-        self.note(15, &[node as u64], || format!("node {node}: process {copy} is a copy of process {number}"));
+        self.note(15, &[node as u64], || {
+            format!("node {node}: process {copy} is a copy of process {number}")
+        });
         if self.dice.chance(500) {
             inner.machine.reseed(self.dice.next());
         } else {
@@ -1055,7 +1233,10 @@ impl World {
         });
         // The copy goes on with the same requests; what it answers counts as issued.
         let same: Vec<_> = self.under_way.range((number, 0)..=(number, u64::MAX)).collect();
-        let same: Vec<_> = same.into_iter().map(|((_, n), op)| ((copy, *n), op.clone())).collect();
+        let same: Vec<_> = same
+            .into_iter()
+            .map(|((_, n), op)| ((copy, *n), op.clone()))
+            .collect();
         self.under_way.extend(same);
     }
 
@@ -1067,10 +1248,14 @@ impl World {
         if !marked {
             return self.at(SECOND_NS, Event::Backup);
         }
-        self.note(16, &[all.len() as u64], || format!("a backup of {} registers", all.len()));
+        self.note(16, &[all.len() as u64], || {
+            format!("a backup of {} registers", all.len())
+        });
         self.backup.push(all);
         let registers = self.backup.len() - 1;
-        let after = self.dice.length(Duration::from_millis(100), Duration::from_secs(60));
+        let after = self
+            .dice
+            .length(Duration::from_millis(100), Duration::from_secs(60));
         self.at(after.as_nanos() as u64, Event::Restore { registers });
     }
 
@@ -1079,7 +1264,10 @@ impl World {
     fn restore(&mut self, backup: usize) -> Step {
         let known = |key: &mintage_ledger::Key| self.backup[backup].iter().any(|(k, _)| k == key);
         let since = self.server.dump();
-        if since.iter().any(|(key, found)| found.value.mark > 0 && !known(key)) {
+        if since
+            .iter()
+            .any(|(key, found)| found.value.mark > 0 && !known(key))
+        {
             // A backup that does not know a name cannot protect it; the page says so.
             return Ok(());
         }
@@ -1087,9 +1275,13 @@ impl World {
             self.kill(node, "for the store is lost")?;
         }
         self.nodes.retain(|node| !node.copy);
-        self.events.retain(|_, event| !matches!(event, Event::Arrive { .. } | Event::Answer { .. }));
+        self.events
+            .retain(|_, event| !matches!(event, Event::Arrive { .. } | Event::Answer { .. }));
         let mark = |key: &mintage_ledger::Key| {
-            since.iter().find(|(k, _)| k == key).map_or(0, |(_, found)| found.value.mark)
+            since
+                .iter()
+                .find(|(k, _)| k == key)
+                .map_or(0, |(_, found)| found.value.mark)
         };
         let numbers = self.backup[backup]
             .iter()
@@ -1113,7 +1305,9 @@ impl World {
             found.version.0 += 1;
             found.value.token = u128::from(self.dice.next()) + 1;
         }
-        self.note(17, &[numbers], || format!("restored, every mark raised by {numbers}"));
+        self.note(17, &[numbers], || {
+            format!("restored, every mark raised by {numbers}")
+        });
         self.tally.faults.note(Fault::Restored);
         self.server.load(registers);
         self.check.restored();
@@ -1121,7 +1315,9 @@ impl World {
     }
 
     fn raised(&self, key: &mintage_ledger::Key, mark: u64, until: Timestamp) -> u64 {
-        let pool = subject::POOLS.iter().position(|name| key.as_str().starts_with(&format!("window/{name}/")));
+        let pool = subject::POOLS
+            .iter()
+            .position(|name| key.as_str().starts_with(&format!("window/{name}/")));
         let tick = pool.and_then(|pool| self.check.layouts[pool].tick_at(until).ok());
         mark.max(tick.map_or(mark, |tick| tick + 1))
     }
@@ -1134,7 +1330,8 @@ impl World {
         self.healing = true;
         self.plan.heal();
         self.down_until_ns = 0;
-        self.events.retain(|_, event| !matches!(event, Event::Backup | Event::Restore { .. }));
+        self.events
+            .retain(|_, event| !matches!(event, Event::Backup | Event::Restore { .. }));
         for node in 0..self.nodes.len() {
             self.nodes[node].cut_off_until_ns = 0;
             self.resume(node);
@@ -1159,7 +1356,10 @@ impl World {
                 let Some(number) = running.filter(|p| p.open && !p.closing).map(|p| p.number) else {
                     continue;
                 };
-                let waits = self.under_way.range((number, 0)..=(number, u64::MAX)).any(|(_, op)| op.goal);
+                let waits = self
+                    .under_way
+                    .range((number, 0)..=(number, u64::MAX))
+                    .any(|(_, op)| op.goal);
                 if waits || self.now_ns < next_ask[node] {
                     continue;
                 }
@@ -1170,7 +1370,10 @@ impl World {
             }
             self.step()?;
             if self.now_ns > deadline_ns {
-                return Err(format!("not served within four minutes of untroubled work: {:?}", self.goals));
+                return Err(format!(
+                    "not served within four minutes of untroubled work: {:?}",
+                    self.goals
+                ));
             }
         }
         Ok(())
@@ -1182,11 +1385,17 @@ impl World {
         for (sequence, row) in SEQUENCES.iter().enumerate() {
             // Bounds may be used up.
             if row.name != "tight" && (row.spec().is_none() || self.made[sequence]) {
-                goals.push(Op::Take { sequence, n: 1, contiguous: false });
+                goals.push(Op::Take {
+                    sequence,
+                    n: 1,
+                    contiguous: false,
+                });
             }
         }
         // Windows reserved by a clock that was far ahead park their workers for as long.
-        let far = [Fault::SteppedFar, Fault::Jumped].iter().any(|fault| self.tally.faults.of(*fault) > 0);
+        let far = [Fault::SteppedFar, Fault::Jumped]
+            .iter()
+            .any(|fault| self.tally.faults.of(*fault) > 0);
         for pool in self.pools_in_use.iter().copied().filter(|_| !far) {
             if subject::pool_spec(pool, None).is_none() || self.pools_made[pool] {
                 goals.push(Op::Mint { pool, n: 3 });
@@ -1202,7 +1411,9 @@ impl World {
             self.step()?;
             if self.now_ns > deadline_ns {
                 let left: Vec<_> = self.under_way.values().map(|op| &op.op).collect();
-                return Err(format!("not answered within two minutes of untroubled work: {left:?}"));
+                return Err(format!(
+                    "not answered within two minutes of untroubled work: {left:?}"
+                ));
             }
         }
         self.check.finish()?;
@@ -1221,7 +1432,9 @@ impl World {
     /// Makes what happens part of the hash, and of the trace if there is one.
     fn note(&mut self, kind: u64, numbers: &[u64], text: impl FnOnce() -> String) {
         for number in [kind, self.now_ns].iter().chain(numbers) {
-            self.tally.hash = (self.tally.hash ^ number).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);
+            self.tally.hash = (self.tally.hash ^ number)
+                .wrapping_mul(0x0000_0100_0000_01b3)
+                .rotate_left(23);
         }
         if self.trace {
             let (s, us) = (self.now_ns / SECOND_NS, self.now_ns % SECOND_NS / 1_000);
@@ -1236,13 +1449,24 @@ impl World {
 fn show(ask: &Ask) -> String {
     match ask {
         Ask::Get(key) => format!("get {key}"),
-        Ask::Set { key, expected, value, marks } => {
+        Ask::Set {
+            key,
+            expected,
+            value,
+            marks,
+        } => {
             let at = expected.map_or("absent".into(), |v| format!("version {}", v.0));
-            format!("set {key} at {at} to mark {} {} ({marks:?})", value.mark, value.body)
+            format!(
+                "set {key} at {at} to mark {} {} ({marks:?})",
+                value.mark, value.body
+            )
         }
         Ask::Scan { prefix, .. } => format!("scan {prefix}"),
         Ask::Remove { key, expected } => format!("remove {key} at version {}", expected.0),
-        Ask::Claim(claim) => format!("claim {} of {} at version {}", claim.add, claim.key, claim.expected.0),
+        Ask::Claim(claim) => format!(
+            "claim {} of {} at version {}",
+            claim.add, claim.key, claim.expected.0
+        ),
         Ask::Wall => "time".into(),
     }
 }
@@ -1264,7 +1488,9 @@ fn show_told(told: &Told) -> String {
 fn told_number(told: &Told) -> u64 {
     use mintage_ledger::Cas;
     match told {
-        Told::Read(found) | Told::Wrote(Cas::Lost(found)) => found.as_ref().map_or(1, |f| f.version.0 << 8 | 2),
+        Told::Read(found) | Told::Wrote(Cas::Lost(found)) => {
+            found.as_ref().map_or(1, |f| f.version.0 << 8 | 2)
+        }
         Told::Wrote(Cas::Done(version)) => version.0 << 8 | 3,
         Told::Page(page) => (page.len() as u64) << 8 | 4,
         Told::Wall(_) => 5,
@@ -1276,7 +1502,10 @@ fn show_came(came: &Came) -> String {
     match came {
         Came::Numbers(run) => format!("{} numbers from {} by {}", run.count, run.first, run.step),
         Came::Ids(ids) => format!("{} ids from {:?}", ids.places.len(), ids.places.first()),
-        Came::Lent(window) => format!("worker {} {}..{}", window.worker, window.from_tick, window.until_tick),
+        Came::Lent(window) => format!(
+            "worker {} {}..{}",
+            window.worker, window.from_tick, window.until_tick
+        ),
         Came::Refused(error) => format!("a refusal: {error}"),
         other => format!("{other:?}"),
     }
@@ -1286,7 +1515,10 @@ fn came_number(came: &Came) -> u64 {
     match came {
         Came::Numbers(run) => (run.first as u64).wrapping_mul(31).wrapping_add(run.count),
         Came::Ids(ids) => ids.places.iter().fold(7, |hash, place| {
-            hash.wrapping_mul(31).wrapping_add(place.0).wrapping_mul(31).wrapping_add(place.1)
+            hash.wrapping_mul(31)
+                .wrapping_add(place.0)
+                .wrapping_mul(31)
+                .wrapping_add(place.1)
         }),
         Came::Lent(window) => window.until_tick,
         Came::Opened => 1,

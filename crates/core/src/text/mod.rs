@@ -1,5 +1,13 @@
 //! Text forms of ids.
 
+<<<<<<< HEAD
+=======
+mod bits;
+pub(crate) mod hex;
+#[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
+mod hex_x86;
+mod ncname;
+>>>>>>> txt
 pub(crate) mod radix;
 mod snowflake;
 mod uuid;
@@ -7,7 +15,7 @@ mod uuid;
 use core::fmt;
 
 pub use self::snowflake::SnowflakeText;
-pub use self::uuid::UuidText;
+pub use self::uuid::{UuidText, parse_uuid, parse_uuid_lenient, uuid_text};
 
 /// Why a text is not an id of the form asked for, and where.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,6 +76,20 @@ impl TextError {
             Self::Empty | Self::Length { .. } | Self::Lengths { .. } | Self::TooLarge => None,
         }
     }
+<<<<<<< HEAD
+=======
+
+    /// The same, in a text that has `by` more characters in front.
+    pub(crate) fn moved(mut self, by: usize) -> Self {
+        match &mut self {
+            Self::Character { position } | Self::NotCanonical { position } | Self::Rule { position, .. } => {
+                *position += by;
+            }
+            Self::Empty | Self::Length { .. } | Self::Lengths { .. } | Self::TooLarge => {}
+        }
+        self
+    }
+>>>>>>> txt
 }
 
 impl fmt::Display for TextError {
