@@ -12,13 +12,19 @@
 //! **Outcomes:** every error says whether the write certainly did not happen or may have
 //! ([`Outcome`]). `Unknown` is decided next to the driver call, never from message text.
 
+#[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
+mod address;
 #[cfg(any(test, feature = "testing"))]
 pub mod conformance;
 pub mod embedded;
 #[cfg(any(test, feature = "testing"))]
 mod faulty;
+#[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
+mod link;
 mod memory;
 mod pin;
+#[cfg(feature = "redis")]
+mod redis;
 mod registry;
 mod rules;
 
@@ -28,6 +34,8 @@ use mintage::Timestamp;
 
 use crate::runtime::BoxFuture;
 
+#[cfg(feature = "redis")]
+pub use self::redis::RedisStore;
 pub use embedded::EmbeddedStore;
 #[cfg(any(test, feature = "testing"))]
 pub use faulty::{FaultCounts, FaultPlan, FaultyStore};
