@@ -1,13 +1,10 @@
 //! Text forms of ids.
 
-<<<<<<< HEAD
-=======
 mod bits;
 pub(crate) mod hex;
 #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
 mod hex_x86;
 mod ncname;
->>>>>>> txt
 pub(crate) mod radix;
 mod snowflake;
 mod uuid;
@@ -76,8 +73,6 @@ impl TextError {
             Self::Empty | Self::Length { .. } | Self::Lengths { .. } | Self::TooLarge => None,
         }
     }
-<<<<<<< HEAD
-=======
 
     /// The same, in a text that has `by` more characters in front.
     pub(crate) fn moved(mut self, by: usize) -> Self {
@@ -89,7 +84,6 @@ impl TextError {
         }
         self
     }
->>>>>>> txt
 }
 
 impl fmt::Display for TextError {

@@ -22,9 +22,9 @@ pub use names::{NAMESPACES, namespace};
 #[cfg(feature = "names")]
 pub use names::{uuid3, uuid5, uuid8_sha256};
 pub use node::Node;
+pub use order::UuidOrder;
 #[cfg(feature = "std")]
 pub(crate) use timed::claim_ticks;
-pub use order::UuidOrder;
 pub use timed::{V1Generator, V1State};
 #[cfg(feature = "std")]
 pub use timed::{uuid1, uuid1_many, uuid6};
