@@ -16,7 +16,7 @@ use crate::pool::{Pool, PoolInfo, PoolKind, PoolSpec};
 use crate::runtime::{Runtime, fresh_token};
 use crate::sequence::{Change, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome, State};
 use crate::settings::LedgerSettings;
-use crate::store::{Cas, Class, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Versioned};
+use crate::store::{Cas, Class, Durability, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Versioned};
 
 /// The pool that a fresh ledger has.
 pub const DEFAULT_POOL: &str = "default";
@@ -476,6 +476,11 @@ impl Ledger {
     /// What the store may forget.
     pub fn store_class(&self) -> Class {
         self.context.store.class()
+    }
+
+    /// What the store may forget, and why, as of its last probe.
+    pub fn store_durability(&self) -> Durability {
+        self.context.store.durability()
     }
 
     /// The store's scheme: `memory`, `file`, …

@@ -18,6 +18,7 @@ pub mod embedded;
 #[cfg(any(test, feature = "testing"))]
 mod faulty;
 mod memory;
+mod pin;
 mod registry;
 mod rules;
 
@@ -31,6 +32,7 @@ pub use embedded::EmbeddedStore;
 #[cfg(any(test, feature = "testing"))]
 pub use faulty::{FaultCounts, FaultPlan, FaultyStore};
 pub use memory::MemoryStore;
+pub use pin::{Pins, open_pinned};
 pub use registry::{Initialised, STORES, StoreKind, StoreSettings, embedded_folder, init_store, open_store};
 
 /// The largest body a register may have.
@@ -248,6 +250,13 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// The store's own clock, where it has one: the second source of a validated time (protocol W6).
     fn wall(&self) -> StoreResult<'_, Option<Timestamp>> {
         Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// Which copy of the store answers, as of the last connection: another text means that the server was
+    /// started anew, promoted or replaced, so that one of class L may have lost what it acknowledged. `None`:
+    /// the store does not say.
+    fn incarnation(&self) -> Option<String> {
+        None
     }
 
     /// The identity of the whole: differs between any two fresh stores.
