@@ -253,7 +253,7 @@ impl Ulid {
     /// `place` is `unix_ms << 20 | counter`.
     #[cfg(feature = "std")]
     #[inline]
-    fn at_place(place: u64, random: u64) -> Self {
+    pub(super) fn at_place(place: u64, random: u64) -> Self {
         // A mask, not a shift: the random bytes need not be turned around.
         let low = (place & 0xf) << 60 | random & ones(60);
         Ulid((u128::from(place >> 4) << 64 | u128::from(low)).to_be_bytes())
