@@ -131,6 +131,10 @@ impl Start {
             ])
             .args(&self.args)
             .current_dir(&self.folder)
+            // What it remembers of shared stores ends with the test.
+            .env("HOME", &self.folder)
+            .env_remove("XDG_STATE_HOME")
+            .env_remove("STATE_DIRECTORY")
             .stdin(Stdio::null());
         command
     }

@@ -86,6 +86,8 @@ pub(crate) enum Command {
     Series(crate::series::Args),
     /// Print the functions that make the same ids inside PostgreSQL or MariaDB
     Sql(crate::sql::Args),
+    /// Make a shared store ready for use: its schema and its cluster id
+    Init(crate::init::Args),
     /// Check and mend the folder of the embedded store
     Store(crate::store::Args),
     /// Show, check or begin a configuration

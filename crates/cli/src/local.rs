@@ -4,9 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mintage_ledger::{
-    Ledger, LedgerError, LedgerSettings, StoreError, StoreErrorKind, StoreSettings, SystemRuntime, open_store,
+    Ledger, LedgerError, LedgerSettings, Runtime, Store, StoreError, StoreErrorKind, StoreSettings,
+    SystemRuntime, open_pinned,
 };
+use mintage_server::config::{Config, Override};
+use mintage_server::{state_folder, store_settings};
 
+use crate::config::load;
 use crate::errors::Failure;
 
 /// What to do when a sequence does not go back.
@@ -23,18 +27,18 @@ pub(crate) struct Local {
 }
 
 impl Local {
-    /// Opens the ledger at a store's URL.
+    /// Opens the ledger at a store's URL, with what the configuration says of stores.
     pub(crate) fn open(url: &str) -> Result<Local, Failure> {
+        let given = Override {
+            path: "store.url".into(),
+            value: url.into(),
+            flag: "--store".into(),
+        };
+        let config = load(None, vec![given])?.config;
         let runtime = runtime()?;
         let ledger = runtime.block_on(async {
             let system = SystemRuntime::new(tokio::runtime::Handle::current());
-            let settings = StoreSettings {
-                lock_wait: LOCK_WAIT,
-                ..StoreSettings::default()
-            };
-            let store = open_store(url, &settings, system.clone())
-                .await
-                .map_err(store_refused)?;
+            let store = open_configured(&config, system.clone()).await?;
             let instance_name = format!("mint {}", std::process::id());
             let settings = LedgerSettings {
                 instance_name,
@@ -59,6 +63,21 @@ impl Local {
     }
 }
 
+/// Opens the store that a configuration names, waiting a little for another command to let go of it.
+pub(crate) async fn open_configured(
+    config: &Config,
+    runtime: Arc<dyn Runtime>,
+) -> Result<Arc<dyn Store>, Failure> {
+    let settings = StoreSettings {
+        lock_wait: LOCK_WAIT,
+        ..store_settings(config)
+    };
+    let folder = state_folder(config);
+    open_pinned(&config.store_url.0, &settings, folder.as_deref(), runtime)
+        .await
+        .map_err(store_refused)
+}
+
 /// Runs one piece of work on a runtime of its own.
 pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     runtime()?.block_on(work)
@@ -66,7 +85,7 @@ pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Res
 
 fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_current_thread()
-        .enable_time()
+        .enable_all()
         .build()
         .map_err(|e| Failure::cannot(format_args!("cannot start the runtime: {e}")))
 }

@@ -7,6 +7,7 @@ mod config;
 mod connect;
 mod errors;
 mod formats;
+mod init;
 mod inspect;
 mod local;
 mod logging;
@@ -71,6 +72,7 @@ fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(),
         Some(Command::Presets(args)) => presets::run(&args, out),
         Some(Command::Series(args)) => series::run(&args, out),
         Some(Command::Sql(args)) => sql::run(&args, out),
+        Some(Command::Init(args)) => init::run(&args, out),
         Some(Command::Store(args)) => store::run(&args, out),
         Some(Command::Config(args)) => config::run(&args, out),
         Some(Command::Token(args)) => token::run(&args, out),

@@ -19,7 +19,7 @@ use crate::out::Out;
     after_help = "Every other setting: mint config init. Without any, the store is the folder ./mint-data."
 )]
 pub(crate) struct Args {
-    /// Where reservations are kept: file:PATH or memory: [default: file:./mint-data]
+    /// Where reservations are kept: file:PATH, postgres://…, mysql://…, redis://…, etcd://…, zookeeper://… or memory: [default: file:./mint-data]
     #[arg(long, value_name = "URL")]
     store: Option<String>,
     /// Address of the HTTP interface, or off [default: 127.0.0.1:7600]
@@ -97,7 +97,8 @@ pub(crate) fn run(args: &Args, color: Color, out: &mut Out) -> Result<(), Failur
 
 /// Says where it serves, with a command to try for each face.
 fn announce(serving: &Serving, store: &str, out: &mut Out) -> Result<(), Failure> {
-    let (letter, meaning) = class(serving.class);
+    let (letter, meaning) = class(serving.durability.class);
+    let why = &serving.durability.why;
     if out.json {
         let shown = |address: Option<SocketAddr>| address.map_or(Value::Null, |a| a.to_string().into());
         out.json_line(&json!({
@@ -105,6 +106,7 @@ fn announce(serving: &Serving, store: &str, out: &mut Out) -> Result<(), Failure
             "resp": shown(serving.resp),
             "store": store,
             "class": letter,
+            "class_why": why,
             "threads": serving.threads,
             "version": env!("CARGO_PKG_VERSION"),
         }))?;
@@ -127,7 +129,11 @@ fn announce(serving: &Serving, store: &str, out: &mut Out) -> Result<(), Failure
             address.port()
         ))?;
     }
-    out.line(format!("  store  {store:<21}  class {letter}: {meaning}"))?;
+    let why = match why.as_str() {
+        "" => String::new(),
+        why => format!(" ({why})"),
+    };
+    out.line(format!("  store  {store:<21}  class {letter}: {meaning}{why}"))?;
     out.flush()
 }
 
@@ -143,7 +149,7 @@ fn reachable(mut address: SocketAddr) -> SocketAddr {
 }
 
 /// What a store may forget, as a letter and in words.
-fn class(class: Class) -> (&'static str, &'static str) {
+pub(crate) fn class(class: Class) -> (&'static str, &'static str) {
     match class {
         Class::Survives => ("S", "survives the loss of a machine"),
         Class::Durable => ("D", "durable, a single copy"),

@@ -46,6 +46,7 @@
 
 extern crate alloc;
 
+mod atomic;
 mod clock_policy;
 mod entropy;
 #[cfg(feature = "std")]
@@ -101,12 +102,12 @@ pub use series::{Series, SeriesError, date_of, day_of_date, letters_of, number_o
 pub use snowflake::{MintError, Snowflake, Window};
 #[cfg(feature = "std")]
 pub use system::{SystemClock, boottime, clock_synchronised};
-pub use text::{SnowflakeText, TextError, UuidText};
+pub use text::{SnowflakeText, TextError, UuidText, parse_uuid, parse_uuid_lenient, uuid_text};
 pub use time::{Clock, FixedClock, Timestamp};
 pub use uuid::{
-    CLOCK_SEQ_MAX, Domain, GregorianTicks, NAMESPACES, Node, Precision, UuidError, V1Generator, V1State,
-    V4Generator, V7Generator, namespace, uuid1_from, uuid1_to_6, uuid2_from, uuid6_from, uuid6_to_1,
-    uuid7_from, uuid8, uuid8_from,
+    CLOCK_SEQ_MAX, Domain, GregorianTicks, NAMESPACES, Node, Precision, UuidError, UuidOrder, V1Generator,
+    V1State, V4Generator, V7Generator, namespace, uuid1_from, uuid1_to_6, uuid2_from, uuid6_from, uuid6_to_1,
+    uuid7_from, uuid7_of_ulid, uuid8, uuid8_from,
 };
 #[cfg(feature = "std")]
 pub use uuid::{uuid1, uuid1_many, uuid2, uuid4, uuid4_many, uuid6, uuid7, uuid7_at, uuid7_lead, uuid7_many};

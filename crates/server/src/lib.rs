@@ -25,4 +25,6 @@ mod socket;
 mod turn;
 pub mod watch;
 
-pub use run::{RunError, Serving, Stop, ledger_settings, open_ledger, run, serve, threads};
+pub use run::{
+    RunError, Serving, Stop, ledger_settings, open_ledger, run, serve, state_folder, store_settings, threads,
+};

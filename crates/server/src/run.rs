@@ -6,11 +6,13 @@
 //! ```
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mintage_ledger::{Class, Ledger, LedgerSettings, StoreSettings, SystemRuntime, open_store};
+use mintage_ledger::state_file::user_state_folder;
+use mintage_ledger::{Durability, Ledger, LedgerSettings, StoreSettings, SystemRuntime, open_pinned};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{oneshot, watch};
@@ -64,8 +66,8 @@ pub struct Serving {
     pub threads: usize,
     /// The store's scheme: `file`, `memory`, …
     pub store: &'static str,
-    /// What the store may forget.
-    pub class: Class,
+    /// What the store may forget, and why.
+    pub durability: Durability,
 }
 
 /// How many threads a configuration asks for.
@@ -111,20 +113,65 @@ pub fn serve(config: Config, ready: impl FnOnce(&Serving)) -> Result<(), RunErro
 /// What the store says, with its hint.
 pub async fn open_ledger(config: &Config) -> Result<Arc<Ledger>, RunError> {
     let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
-    let store = open_store(&config.store_url.0, &StoreSettings::default(), runtime.clone())
-        .await
-        .map_err(|e| {
-            RunError::new(
-                format!("cannot open store {}: {}", config.store_url.redacted(), e.message),
-                e.hint,
-            )
-        })?;
+    let url = &config.store_url;
+    let folder = state_folder(config);
+    let store = open_pinned(
+        &url.0,
+        &store_settings(config),
+        folder.as_deref(),
+        runtime.clone(),
+    )
+    .await
+    .map_err(|e| {
+        RunError::new(
+            format!("cannot open store {}: {}", url.redacted(), e.message),
+            e.hint,
+        )
+    })?;
     Ledger::open(store, ledger_settings(config), runtime)
         .await
         .map_err(|e| {
             let error = crate::service::from_ledger(e);
             RunError::new(error.message, error.hint.map(String::from))
         })
+}
+
+/// What a configuration tells the store.
+pub fn store_settings(config: &Config) -> StoreSettings {
+    StoreSettings {
+        expect_cluster: config.cluster_id.0.map(|id| id.0),
+        allow_lossy: config.allow_lossy,
+        request_timeout: config.request_timeout,
+        connect_timeout: config.connect_timeout,
+        ..StoreSettings::default()
+    }
+}
+
+/// Where this machine remembers what shared stores were, if there is such a place.
+pub fn state_folder(config: &Config) -> Option<PathBuf> {
+    if let Some(folder) = &config.state_folder.0 {
+        return Some(folder.0.clone());
+    }
+    let variable = |name| std::env::var_os(name).map(PathBuf::from);
+    // systemd names one folder, or several with colons between.
+    if let Some(folders) = variable("STATE_DIRECTORY") {
+        let first = folders.to_string_lossy().split(':').next().map(PathBuf::from);
+        return first.filter(|folder| folder.is_absolute());
+    }
+    user_state_folder(variable("XDG_STATE_HOME").as_deref(), variable("HOME").as_deref())
+}
+
+/// What this process calls itself towards others of its cluster.
+fn node_name(config: &Config) -> String {
+    match &config.server_name.0 {
+        Some(name) => name.0.clone(),
+        // A machine without a name has its process ids still.
+        None => format!(
+            "{}:{}",
+            mintage::host_name().unwrap_or_default(),
+            std::process::id()
+        ),
+    }
 }
 
 /// What a configuration tells the ledger.
@@ -135,8 +182,9 @@ pub fn ledger_settings(config: &Config) -> LedgerSettings {
         max_gap: config.max_gap,
         window: config.window.0,
         max_ahead: config.max_ahead,
+        clock_policy: config.clock_policy,
         clock_confirm: config.clock_confirm,
-        ..LedgerSettings::default()
+        instance_name: node_name(config),
     }
 }
 
@@ -165,7 +213,7 @@ pub async fn run(
             .max()
             .unwrap_or(0),
         store: ledger.store_scheme(),
-        class: ledger.store_class(),
+        durability: ledger.store_durability(),
     };
     let mut http = sockets.http.map(|l| l.sockets.into_iter());
     let mut resp = sockets.resp.map(|l| l.sockets.into_iter());

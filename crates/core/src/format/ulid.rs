@@ -151,8 +151,8 @@ impl Ulid {
     /// let id: mintage::Ulid = "01ARZ3NDEKTSV4RRFFQ69G5FAV".parse().expect("a ulid");
     /// assert_eq!(id.to_uuid7().to_string(), "01563e3a-b5d3-7676-8c61-efb99302bd5b");
     /// ```
-    pub const fn to_uuid7(self) -> Uuid {
-        crate::uuid::stamp(u128::from_be_bytes(self.0), 7)
+    pub fn to_uuid7(self) -> Uuid {
+        crate::uuid7_of_ulid(&self.to_uuid())
     }
 
     /// The ULID of the same 128 bits.

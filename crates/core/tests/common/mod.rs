@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// A line of a vectors file, with where it stands and where it comes from.
 pub(crate) struct Line {
     pub(crate) place: String,
-    columns: Vec<String>,
+    pub(crate) columns: Vec<String>,
 }
 
 impl Line {

@@ -232,6 +232,10 @@ impl Store for FaultyStore {
         self.inner.wall()
     }
 
+    fn incarnation(&self) -> Option<String> {
+        self.inner.incarnation()
+    }
+
     fn cluster_id(&self) -> u128 {
         self.inner.cluster_id()
     }

@@ -6,20 +6,33 @@
 //! the version, never the body.
 //!
 //! **What is invalid to ask:** a mark above `i64::MAX` (databases hold signed numbers), a body above
-//! [`BODY_MAX_BYTES`], removing a register that carries a mark (protocol R2), lowering a mark without saying
+//! [`BODY_MAX_BYTES`] or with a NUL character (JSON has none, and databases refuse it in text), removing a register that carries a mark (protocol R2), lowering a mark without saying
 //! [`Marks::GiveBack`]. Stores answer these with [`StoreErrorKind::Invalid`].
 //!
 //! **Outcomes:** every error says whether the write certainly did not happen or may have
 //! ([`Outcome`]). `Unknown` is decided next to the driver call, never from message text.
 
+#[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
+mod address;
 #[cfg(any(test, feature = "testing"))]
 pub mod conformance;
 pub mod embedded;
 #[cfg(any(test, feature = "testing"))]
 mod faulty;
+#[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
+mod link;
 mod memory;
+#[cfg(feature = "mysql")]
+mod mysql;
+mod pin;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(feature = "redis")]
+mod redis;
 mod registry;
 mod rules;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod sql;
 
 use std::fmt;
 
@@ -27,10 +40,13 @@ use mintage::Timestamp;
 
 use crate::runtime::BoxFuture;
 
+#[cfg(feature = "redis")]
+pub use self::redis::RedisStore;
 pub use embedded::EmbeddedStore;
 #[cfg(any(test, feature = "testing"))]
 pub use faulty::{FaultCounts, FaultPlan, FaultyStore};
 pub use memory::MemoryStore;
+pub use pin::{Pins, open_pinned};
 pub use registry::{Initialised, STORES, StoreKind, StoreSettings, embedded_folder, init_store, open_store};
 
 /// The largest body a register may have.
@@ -91,7 +107,7 @@ pub struct Value {
     pub mark: u64,
     /// The attempt that wrote this (protocol R1); never 0 for a mark's register.
     pub token: u128,
-    /// A JSON document.
+    /// A JSON document, thus without NUL characters.
     pub body: String,
 }
 
@@ -248,6 +264,13 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// The store's own clock, where it has one: the second source of a validated time (protocol W6).
     fn wall(&self) -> StoreResult<'_, Option<Timestamp>> {
         Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// Which copy of the store answers, as of the last connection: another text means that the server was
+    /// started anew, promoted or replaced, so that one of class L may have lost what it acknowledged. `None`:
+    /// the store does not say.
+    fn incarnation(&self) -> Option<String> {
+        None
     }
 
     /// The identity of the whole: differs between any two fresh stores.

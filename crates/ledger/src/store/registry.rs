@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{EmbeddedStore, MemoryStore, Outcome, Store, StoreError, StoreErrorKind};
+use super::{Class, EmbeddedStore, MemoryStore, Outcome, Store, StoreError, StoreErrorKind};
 use crate::runtime::{BoxFuture, Runtime};
 
 /// What opening a store may be told.
@@ -15,10 +15,15 @@ pub struct StoreSettings {
     pub lock_wait: Duration,
     /// Whether the embedded folder may lie on a network file system, whose locks and syncs may not hold.
     pub allow_network_fs: bool,
-    /// Shared stores: the cluster id that must be found; any, if `None`.
+    /// Shared stores: the cluster id that must be found; any, if `None`. For [`init_store`]: the one to make, a
+    /// random one if `None`.
     pub expect_cluster: Option<u128>,
     /// Shared stores: whether one that may forget acknowledged writes ([`super::Class::Lossy`]) is taken.
     pub allow_lossy: bool,
+    /// Shared stores: whether another copy of the data than the one that was last written (a promoted replica, a
+    /// restored or moved database) is accepted though it may lack acknowledged writes. For tools that then raise
+    /// every mark.
+    pub accept_copy: bool,
     /// Shared stores: how long one request may take before its outcome counts as unknown.
     pub request_timeout: Duration,
     /// Shared stores: how long making a connection may take, TLS and credentials included.
@@ -32,6 +37,7 @@ impl Default for StoreSettings {
             allow_network_fs: false,
             expect_cluster: None,
             allow_lossy: false,
+            accept_copy: false,
             request_timeout: Duration::from_secs(2),
             connect_timeout: Duration::from_secs(2),
         }
@@ -49,7 +55,33 @@ pub struct StoreKind {
     pub summary: &'static str,
     open: fn(&str, &StoreSettings, Arc<dyn Runtime>) -> Opening,
     /// Makes schema and cluster id; `None` for stores that make themselves at their first opening.
-    init: Option<fn(&str, &StoreSettings, Arc<dyn Runtime>) -> Initialising>,
+    init: Option<Init>,
+}
+
+impl StoreKind {
+    /// Whether several processes may use it at a time: those that [`init_store`] makes.
+    pub fn is_shared(&self) -> bool {
+        self.init.is_some()
+    }
+
+    /// The row that a URL names, and the URL after its scheme and colon.
+    ///
+    /// # Errors
+    /// [`StoreErrorKind::Invalid`] for a scheme that no row has, listing those that exist.
+    pub fn of(url: &str) -> Result<(&'static StoreKind, &str), StoreError> {
+        let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
+        match STORES.iter().find(|kind| kind.scheme == scheme) {
+            Some(kind) => Ok((kind, rest)),
+            None => {
+                // Only the scheme is shown: the rest of a URL may hold a password.
+                let known: Vec<_> = STORES.iter().map(|kind| kind.example).collect();
+                Err(invalid(format!(
+                    "no store has the scheme {scheme:?}: known are {}",
+                    known.join(", ")
+                )))
+            }
+        }
+    }
 }
 
 /// What [`init_store`] came to.
@@ -61,6 +93,7 @@ pub struct Initialised {
     pub created: bool,
 }
 
+type Init = fn(&str, &StoreSettings, Arc<dyn Runtime>) -> Initialising;
 type Initialising = BoxFuture<'static, Result<Initialised, StoreError>>;
 type Opening = BoxFuture<'static, Result<Arc<dyn Store>, StoreError>>;
 
@@ -80,6 +113,54 @@ pub static STORES: &[StoreKind] = &[
         open: open_embedded,
         init: None,
     },
+    #[cfg(feature = "postgres")]
+    StoreKind {
+        scheme: "postgres",
+        example: "postgres://mint@localhost/ids",
+        summary: "PostgreSQL: several servers at a time share its registers",
+        open: |rest, settings, runtime| {
+            Box::pin(super::postgres::open(rest.to_string(), settings.clone(), runtime))
+        },
+        init: Some(|rest, settings, runtime| {
+            Box::pin(super::postgres::init(rest.to_string(), settings.clone(), runtime))
+        }),
+    },
+    #[cfg(feature = "mysql")]
+    StoreKind {
+        scheme: "mysql",
+        example: "mysql://mint@localhost/ids",
+        summary: "MariaDB or MySQL: several servers at a time share its registers",
+        open: |rest, settings, runtime| {
+            Box::pin(super::mysql::open(rest.to_string(), settings.clone(), runtime))
+        },
+        init: Some(|rest, settings, runtime| {
+            Box::pin(super::mysql::init(rest.to_string(), settings.clone(), runtime))
+        }),
+    },
+    #[cfg(feature = "redis")]
+    StoreKind {
+        scheme: "redis",
+        example: "redis://host/0",
+        summary: "Redis or Valkey, where it syncs every write",
+        open: |rest, settings, runtime| open_redis("redis", rest, settings, runtime),
+        init: Some(|rest, settings, runtime| init_redis("redis", rest, settings, runtime)),
+    },
+    #[cfg(feature = "redis")]
+    StoreKind {
+        scheme: "rediss",
+        example: "rediss://host/0",
+        summary: "the same over TLS",
+        open: |rest, settings, runtime| open_redis("rediss", rest, settings, runtime),
+        init: Some(|rest, settings, runtime| init_redis("rediss", rest, settings, runtime)),
+    },
+    #[cfg(feature = "redis")]
+    StoreKind {
+        scheme: "redis+unix",
+        example: "redis+unix:///run/redis.sock?db=0",
+        summary: "the same over a socket of this machine",
+        open: |rest, settings, runtime| open_redis("redis+unix", rest, settings, runtime),
+        init: Some(|rest, settings, runtime| init_redis("redis+unix", rest, settings, runtime)),
+    },
 ];
 
 /// Opens the store at `url`, such as `memory:` or `file:./mint-data`.
@@ -92,10 +173,8 @@ pub static STORES: &[StoreKind] = &[
 /// let store = open_store("memory:", &StoreSettings::default(), runtime.clone()).await.unwrap();
 /// assert_eq!(store.scheme(), "memory");
 /// let error = open_store("mongodb://host", &StoreSettings::default(), runtime).await.unwrap_err();
-/// assert_eq!(
-///     error.to_string(),
-///     r#"no store has the scheme "mongodb": known are memory:, file:./mint-data"#
-/// );
+/// let why = r#"no store has the scheme "mongodb": known are memory:, file:./mint-data"#;
+/// assert!(error.to_string().starts_with(why), "{error}");
 /// # });
 /// ```
 ///
@@ -107,8 +186,12 @@ pub async fn open_store(
     settings: &StoreSettings,
     runtime: Arc<dyn Runtime>,
 ) -> Result<Arc<dyn Store>, StoreError> {
-    let (kind, rest) = kind_of(url)?;
-    (kind.open)(rest, settings, runtime).await
+    let (kind, rest) = StoreKind::of(url)?;
+    let store = (kind.open)(rest, settings, runtime).await?;
+    if kind.is_shared() {
+        admit(&*store, settings)?;
+    }
+    Ok(store)
 }
 
 /// Makes the schema and the cluster id of the shared store at `url`; does nothing to one that has them.
@@ -121,7 +204,7 @@ pub async fn init_store(
     settings: &StoreSettings,
     runtime: Arc<dyn Runtime>,
 ) -> Result<Initialised, StoreError> {
-    let (kind, rest) = kind_of(url)?;
+    let (kind, rest) = StoreKind::of(url)?;
     match kind.init {
         Some(init) => init(rest, settings, runtime).await,
         None => Err(invalid(format!(
@@ -131,20 +214,35 @@ pub async fn init_store(
     }
 }
 
-/// The row of `STORES` that a URL names, and the URL after its scheme and colon.
-fn kind_of(url: &str) -> Result<(&'static StoreKind, &str), StoreError> {
-    let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
-    match STORES.iter().find(|kind| kind.scheme == scheme) {
-        Some(kind) => Ok((kind, rest)),
-        None => {
-            // Only the scheme is shown: the rest of a URL may hold a password.
-            let known: Vec<_> = STORES.iter().map(|kind| kind.example).collect();
-            Err(invalid(format!(
-                "no store has the scheme {scheme:?}: known are {}",
-                known.join(", ")
-            )))
-        }
+/// Refuses a shared store that may forget what it acknowledged, unless that was allowed. The one place that
+/// does; what is kept when it was allowed is in `guard`.
+fn admit(store: &dyn Store, settings: &StoreSettings) -> Result<(), StoreError> {
+    let found = store.durability();
+    if found.class != Class::Lossy || settings.allow_lossy {
+        return Ok(());
     }
+    Err(lossy(store.scheme(), &found))
+}
+
+/// The refusal of a store of class L, with the setting to change.
+pub(super) fn lossy(scheme: &str, found: &super::Durability) -> StoreError {
+    let why = if found.why.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", found.why)
+    };
+    let fix = found
+        .fix
+        .as_deref()
+        .unwrap_or("use a store that keeps what it acknowledges");
+    StoreError::new(
+        StoreErrorKind::Denied,
+        Outcome::NotDone,
+        format!("the {scheme} store may lose what it has acknowledged, class L{why}"),
+    )
+    .with_hint(format!(
+        "{fix}; or set store.allow_lossy = true and read in docs/operate.md what that costs"
+    ))
 }
 
 fn open_memory(rest: &str, _: &StoreSettings, runtime: Arc<dyn Runtime>) -> Opening {
@@ -159,6 +257,30 @@ fn open_embedded(rest: &str, settings: &StoreSettings, runtime: Arc<dyn Runtime>
     let folder = embedded_folder(rest).to_path_buf();
     let settings = settings.clone();
     Box::pin(async move { Ok(EmbeddedStore::open(folder, &settings, runtime).await? as Arc<dyn Store>) })
+}
+
+#[cfg(feature = "redis")]
+fn open_redis(
+    scheme: &'static str,
+    rest: &str,
+    settings: &StoreSettings,
+    runtime: Arc<dyn Runtime>,
+) -> Opening {
+    let (rest, settings) = (rest.to_string(), settings.clone());
+    Box::pin(async move {
+        Ok(super::RedisStore::open(scheme, &rest, &settings, runtime).await? as Arc<dyn Store>)
+    })
+}
+
+#[cfg(feature = "redis")]
+fn init_redis(
+    scheme: &'static str,
+    rest: &str,
+    settings: &StoreSettings,
+    runtime: Arc<dyn Runtime>,
+) -> Initialising {
+    let (rest, settings) = (rest.to_string(), settings.clone());
+    Box::pin(async move { super::RedisStore::init(scheme, &rest, &settings, runtime).await })
 }
 
 /// The folder that `file:PATH` names: `file:///PATH` is taken too, and `file:` is the default folder.
@@ -182,4 +304,42 @@ pub fn embedded_folder(path: &str) -> &Path {
 
 fn invalid(message: String) -> StoreError {
     StoreError::new(StoreErrorKind::Invalid, Outcome::NotDone, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_may_forget_is_refused_with_the_setting_to_change() {
+        let store = MemoryStore::with_cluster_id(1);
+        let refused = admit(&*store, &StoreSettings::default()).unwrap_err();
+        assert_eq!(refused.kind, StoreErrorKind::Denied);
+        assert!(
+            refused.hint.unwrap().contains("store.allow_lossy = true"),
+            "{}",
+            refused.message
+        );
+        let found = super::super::Durability {
+            class: Class::Lossy,
+            why: "appendfsync is everysec".into(),
+            fix: Some("CONFIG SET appendfsync always".into()),
+        };
+        let refused = lossy("redis", &found);
+        assert_eq!(
+            refused.message,
+            "the redis store may lose what it has acknowledged, class L (appendfsync is everysec)"
+        );
+        assert!(
+            refused
+                .hint
+                .unwrap()
+                .starts_with("CONFIG SET appendfsync always; or ")
+        );
+        let allowed = StoreSettings {
+            allow_lossy: true,
+            ..StoreSettings::default()
+        };
+        assert!(admit(&*store, &allowed).is_ok());
+    }
 }

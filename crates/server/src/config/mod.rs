@@ -11,7 +11,11 @@ use std::time::Duration;
 
 pub(crate) use load::edit_distance;
 pub use load::{ConfigError, Loaded, Origin, Override, Sources, load};
-pub use value::{Auto, Bytes, Listen, LogFormat, LogLevel, Off, Setting, StoreUrl};
+pub use value::{
+    Auto, Bytes, ClusterId, Listen, LocalPath, LogFormat, LogLevel, NodeName, Off, Setting, StoreUrl,
+};
+
+use mintage::ClockPolicy;
 
 use crate::auth::Token;
 
@@ -106,8 +110,18 @@ macro_rules! settings {
 settings! {
     /// Listen on addresses other than loopback without tokens. Anybody who reaches the port can then take, move and drop numbers.
     "insecure" insecure: bool = "false";
-    /// Where reservations are kept: `file:PATH` (one machine, durable) or `memory:` (tests; everything is lost).
+    /// Where reservations are kept: `file:PATH` (one machine, durable), a shared store such as `postgres://USER@HOST/DB`, or `memory:` (tests; everything is lost).
     "store.url" store_url: StoreUrl = "file:./mint-data";
+    /// The cluster id that a shared store must have, as `mint init` prints it; `auto` is the one met there first, remembered in `store.state_folder`.
+    "store.cluster_id" cluster_id: Auto<ClusterId> = "auto";
+    /// Whether a shared store may be used that can lose what it has acknowledged (class L). Windows are then short, and a failover skips numbers: see docs/operate.md.
+    "store.allow_lossy" allow_lossy: bool = "false";
+    /// How long one request to a shared store may take before its outcome counts as unknown.
+    "store.request_timeout" request_timeout: Duration = "2s" in 50 ..= 60_000;
+    /// How long making a connection to a shared store may take, TLS and credentials included.
+    "store.connect_timeout" connect_timeout: Duration = "2s" in 50 ..= 60_000;
+    /// Where this machine remembers what a shared store was; `auto` is `$STATE_DIRECTORY`, else the user's state folder (`~/.local/state/mintage`).
+    "store.state_folder" state_folder: Auto<LocalPath> = "auto";
     /// Whether the first use of a name creates its sequence.
     "sequences.auto_create" auto_create: bool = "true";
     /// How many sequences there may be.
@@ -118,8 +132,12 @@ settings! {
     "pools.window" window: Auto<Duration> = "auto" in 1000 ..= 86_400_000;
     /// How far ids may run ahead of the clock.
     "pools.max_ahead" max_ahead: Duration = "5s" in 10 ..= 60_000;
+    /// What pools without a policy of their own do when the clock goes back: `hold`, `wait(5ms)`, `error`, or `bump` where the layout has a rollback field.
+    "clock.policy" clock_policy: ClockPolicy = "hold";
     /// How long a forward step of the clock must stand before it is followed.
     "clock.confirm" clock_confirm: Duration = "60s" in 1000 ..= 3_600_000;
+    /// What this server calls itself in stored records, which others show (`pending on NAME`); `auto` is the host's name and the process id.
+    "server.name" server_name: Auto<NodeName> = "auto";
     /// Serving threads, each with its own listeners; `auto` is one per core but one, which stays free for the store and the kernel.
     "server.threads" threads: Auto<u64> = "auto" in 1 ..= 256;
     /// How long a stop waits for requests that were read.

@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
+use mintage::{ClockPolicy, NotAClockPolicy};
 use serde::Deserialize;
 
 use crate::auth::{Right, Token, TokenDigest};
@@ -66,6 +68,18 @@ pub struct Bytes(pub usize);
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoreUrl(pub String);
 
+/// The cluster id of a shared store, as `mint init` prints it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ClusterId(pub u128);
+
+/// A folder or file of this machine.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LocalPath(pub PathBuf);
+
+/// What a server calls itself towards others of its cluster.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NodeName(pub String);
+
 /// How logs are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LogFormat {
@@ -96,19 +110,39 @@ impl StoreUrl {
     /// ```
     /// use mintage_server::config::StoreUrl;
     /// assert_eq!(StoreUrl("postgres://u:secret@db/ids".into()).redacted(), "postgres://u:***@db/ids");
+    /// assert_eq!(StoreUrl("redis://db/0?password=secret".into()).redacted(), "redis://db/0?password=***");
     /// assert_eq!(StoreUrl("file:./mint-data".into()).redacted(), "file:./mint-data");
     /// ```
     pub fn redacted(&self) -> String {
         let Some((scheme, rest)) = self.0.split_once("://") else {
             return self.0.clone();
         };
-        let authority_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-        match rest[..authority_end].rfind('@') {
-            Some(at) => match rest[..at].find(':') {
-                Some(colon) => format!("{scheme}://{}:***{}", &rest[..colon], &rest[at..]),
-                None => self.0.clone(),
+        let (place, query) = match rest.split_once('?') {
+            Some((place, query)) => (place, Some(query)),
+            None => (rest, None),
+        };
+        let authority_end = place.find(['/', '#']).unwrap_or(place.len());
+        let place = match place[..authority_end].rfind('@') {
+            Some(at) => match place[..at].find(':') {
+                Some(colon) => format!("{}:***{}", &place[..colon], &place[at..]),
+                None => place.to_string(),
             },
-            None => self.0.clone(),
+            None => place.to_string(),
+        };
+        let secret = |name: &str| {
+            let name = name.to_ascii_lowercase();
+            ["pass", "token", "secret"].iter().any(|word| name.contains(word))
+        };
+        let option = |option: &str| match option.split_once('=') {
+            Some((name, _)) if secret(name) => format!("{name}=***"),
+            _ => option.to_string(),
+        };
+        match query {
+            Some(query) => {
+                let options: Vec<String> = query.split('&').map(option).collect();
+                format!("{scheme}://{place}?{}", options.join("&"))
+            }
+            None => format!("{scheme}://{place}"),
         }
     }
 }
@@ -335,6 +369,93 @@ impl Setting for StoreUrl {
     }
 }
 
+impl Setting for ClockPolicy {
+    const KIND: &'static str = "clock policy";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|error: NotAClockPolicy| error.to_string())
+    }
+
+    fn show(&self) -> String {
+        quoted(&self.to_string())
+    }
+}
+
+impl Setting for Vec<StoreUrl> {
+    const KIND: &'static str = "list of URLs";
+
+    /// URLs hold commas (`etcd://a,b`), so that blanks stand between them.
+    fn parse(text: &str) -> Result<Self, String> {
+        text.split_whitespace().map(StoreUrl::parse).collect()
+    }
+
+    fn from_toml(value: &toml::Value) -> Result<Self, String> {
+        let wrong = || format!("expected {}, found {}", Self::KIND, value.type_str());
+        match value {
+            toml::Value::String(text) => Self::parse(text),
+            toml::Value::Array(list) => list
+                .iter()
+                .map(|item| StoreUrl::parse(item.as_str().ok_or_else(wrong)?))
+                .collect(),
+            _ => Err(wrong()),
+        }
+    }
+
+    fn show(&self) -> String {
+        let urls: Vec<String> = self.iter().map(Setting::show).collect();
+        format!("[{}]", urls.join(", "))
+    }
+}
+
+impl Setting for ClusterId {
+    const KIND: &'static str = "cluster id";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let digits: String = text.chars().filter(|c| *c != '-').collect();
+        match u128::from_str_radix(&digits, 16) {
+            Ok(id) if digits.len() == 32 => Ok(ClusterId(id)),
+            _ => Err(format!(
+                "{text:?} is not a cluster id: 32 hexadecimal digits, as mint init prints them"
+            )),
+        }
+    }
+
+    fn show(&self) -> String {
+        quoted(&format!("{:032x}", self.0))
+    }
+}
+
+impl Setting for LocalPath {
+    const KIND: &'static str = "path";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "" => Err("the path is empty".to_string()),
+            path => Ok(LocalPath(path.into())),
+        }
+    }
+
+    fn show(&self) -> String {
+        quoted(&self.0.display().to_string())
+    }
+}
+
+impl Setting for NodeName {
+    const KIND: &'static str = "name";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let fits = |b: u8| b.is_ascii_alphanumeric() || b"._:-".contains(&b);
+        match text.len() {
+            1..=64 if text.bytes().all(fits) => Ok(NodeName(text.to_string())),
+            _ => Err(format!("{text:?} is not a name: 1 to 64 of [A-Za-z0-9._:-]")),
+        }
+    }
+
+    fn show(&self) -> String {
+        quoted(&self.0)
+    }
+}
+
 impl Setting for LogFormat {
     const KIND: &'static str = "text or json";
 
@@ -522,6 +643,11 @@ mod tests {
         check_shown::<Listen>("[::1]:7600", "\"[::1]:7600\"");
         check_shown::<Vec<String>>("a, b", "[\"a\", \"b\"]");
         check_shown::<LogFormat>("json", "\"json\"");
+        check_shown::<Vec<StoreUrl>>("etcd://a,b  redis://h/", "[\"etcd://a,b\", \"redis://h/\"]");
+        check_shown::<Vec<StoreUrl>>("", "[]");
+        let id = "00000000-0000-0000-0000-00000000002a";
+        check_shown::<ClusterId>(id, "\"0000000000000000000000000000002a\"");
+        check_shown::<NodeName>("eu-1:7600", "\"eu-1:7600\"");
     }
 
     #[track_caller]
@@ -545,6 +671,11 @@ mod tests {
         check_refused::<bool>("yes", "neither true nor false");
         check_refused::<LogLevel>("loud", "none of error, warn, info, debug, trace");
         check_refused::<StoreUrl>("mint-data", "not a store URL");
+        check_refused::<Vec<StoreUrl>>("redis://h/ x", "not a store URL");
+        check_refused::<ClusterId>("2a", "32 hexadecimal digits");
+        check_refused::<ClusterId>(&"g".repeat(32), "32 hexadecimal digits");
+        check_refused::<NodeName>("a b", "1 to 64 of");
+        check_refused::<LocalPath>("", "empty");
     }
 
     #[test]

@@ -1,0 +1,230 @@
+//! Remembers on this machine which cluster a shared store belongs to (protocol R5), so that an emptied, restored
+//! or mistaken store behind a known URL is a refusal and never a fresh start.
+//!
+//! One small JSON file per store, named by a hash of its URL without credentials:
+//!
+//! ```text
+//!   STATE/clusters/5f0c….json   {"store":"postgres://db/ids","cluster_id":"2b1e…"}
+//! ```
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::registry::{StoreKind, StoreSettings, open_store};
+use super::{Outcome, Store, StoreError, StoreErrorKind};
+use crate::runtime::Runtime;
+
+/// The cluster ids that this machine has met, one file each in a folder.
+///
+/// ```
+/// use mintage_ledger::Pins;
+/// let folder = tempfile::tempdir()?;
+/// let pins = Pins::in_folder(folder.path());
+/// assert_eq!(pins.find("postgres://ann:secret@db/ids")?, None);
+/// pins.remember("postgres://ann:secret@db/ids", 7)?;
+/// // Whoever connects and how: it is the same store.
+/// assert_eq!(pins.find("postgres://bob@db/ids")?, Some(7));
+/// assert_eq!(pins.find("postgres://db2/ids")?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Pins {
+    folder: PathBuf,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Pin {
+    /// The URL without credentials; for people.
+    store: String,
+    cluster_id: String,
+}
+
+impl Pins {
+    /// The pins under a state folder, which is made at the first pin.
+    pub fn in_folder(state: &Path) -> Pins {
+        Pins {
+            folder: state.join("clusters"),
+        }
+    }
+
+    /// The file that a store's pin is in, or would be.
+    pub fn file(&self, url: &str) -> PathBuf {
+        let digest = Sha256::digest(without_credentials(url));
+        let name: String = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        self.folder.join(format!("{name}.json"))
+    }
+
+    /// The cluster id that was met behind `url`, if any was.
+    ///
+    /// # Errors
+    /// The file is there and cannot be read or makes no sense.
+    pub fn find(&self, url: &str) -> Result<Option<u128>, StoreError> {
+        let path = self.file(url);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(refused(&path, &error.to_string())),
+        };
+        let pin: Pin = serde_json::from_str(&text).map_err(|e| refused(&path, &e.to_string()))?;
+        match u128::from_str_radix(&pin.cluster_id, 16) {
+            Ok(id) => Ok(Some(id)),
+            Err(error) => Err(refused(&path, &error.to_string())),
+        }
+    }
+
+    /// Notes the cluster id behind `url`, durably; replaces an older note.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn remember(&self, url: &str, cluster_id: u128) -> Result<(), StoreError> {
+        let path = self.file(url);
+        let pin = Pin {
+            store: without_credentials(url),
+            cluster_id: format!("{cluster_id:032x}"),
+        };
+        let text = serde_json::to_string(&pin).expect("plain fields always serialise");
+        self.write(&path, &text)
+            .map_err(|e| refused(&path, &e.to_string()))
+    }
+
+    fn write(&self, path: &Path, text: &str) -> std::io::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        // Two processes that start at once write the same; each through a file of its own.
+        let draft = path.with_extension(format!("{}.new", std::process::id()));
+        let mut file = File::create(&draft)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&draft, path)?;
+        File::open(&self.folder)?.sync_all()
+    }
+}
+
+/// Opens the store at `url` as [`open_store`] does; a shared one must be the cluster that the settings name, or
+/// else the one that was met there first, which is noted in the state folder (protocol R5).
+///
+/// A state folder that cannot be written costs the note and a warning, nothing more.
+///
+/// # Errors
+/// As [`open_store`]; [`StoreErrorKind::Foreign`] for another cluster than the expected one, naming the file that
+/// remembers it.
+pub async fn open_pinned(
+    url: &str,
+    settings: &StoreSettings,
+    state: Option<&Path>,
+    runtime: Arc<dyn Runtime>,
+) -> Result<Arc<dyn Store>, StoreError> {
+    let (kind, _) = StoreKind::of(url)?;
+    let Some(pins) = state.map(Pins::in_folder).filter(|_| kind.is_shared()) else {
+        return open_store(url, settings, runtime).await;
+    };
+    let pinned = pins.find(url)?;
+    let expected = settings.expect_cluster.or(pinned);
+    let settings = StoreSettings {
+        expect_cluster: expected,
+        ..settings.clone()
+    };
+    let from_file = pinned.is_some() && pinned == expected;
+    let store = match open_store(url, &settings, runtime).await {
+        Ok(store) => store,
+        Err(error) if error.kind == StoreErrorKind::Foreign && from_file => {
+            let file = pins.file(url);
+            return Err(error.with_hint(format!(
+                "this machine met another cluster here before, noted in {}: was the store emptied or restored? \
+                 if it was replaced on purpose, remove that file",
+                file.display()
+            )));
+        }
+        Err(error) => return Err(error),
+    };
+    let found = store.cluster_id();
+    if expected.is_some_and(|expected| expected != found) {
+        return Err(StoreError::new(
+            StoreErrorKind::Foreign,
+            Outcome::NotDone,
+            format!(
+                "the store is cluster {found:032x}, expected {:032x}",
+                expected.unwrap_or_default()
+            ),
+        ));
+    }
+    if pinned != Some(found)
+        && let Err(error) = pins.remember(url, found)
+    {
+        tracing::warn!(%error, "cannot remember the store's cluster id: set store.cluster_id instead");
+    }
+    Ok(store)
+}
+
+/// The URL without user, password and how the connection is made, so that the same store has one name. Other
+/// options stay: two prefixes in one Redis are two stores.
+fn without_credentials(url: &str) -> String {
+    let (place, query) = url.split_once('?').unwrap_or((url, ""));
+    let place = match place.split_once("://") {
+        Some((scheme, rest)) => {
+            let end = rest.find('/').unwrap_or(rest.len());
+            let host = rest[..end].rfind('@').map_or(0, |at| at + 1);
+            format!("{scheme}://{}", &rest[host..])
+        }
+        None => place.to_string(),
+    };
+    let of_connection = |option: &&str| {
+        let name = option.split('=').next().unwrap_or_default().to_ascii_lowercase();
+        CONNECTION_WORDS.iter().any(|word| name.contains(word))
+    };
+    let kept: Vec<&str> = query
+        .split('&')
+        .filter(|option| !option.is_empty() && !of_connection(option))
+        .collect();
+    if kept.is_empty() {
+        return place;
+    }
+    format!("{place}?{}", kept.join("&"))
+}
+
+/// Options whose name holds one of these say how to connect, not where to.
+const CONNECTION_WORDS: [&str; 7] = ["user", "pass", "token", "ssl", "tls", "cert", "timeout"];
+
+fn refused(path: &Path, why: &str) -> StoreError {
+    StoreError::new(
+        StoreErrorKind::Denied,
+        Outcome::NotDone,
+        format!("cannot use {}: {why}", path.display()),
+    )
+    .with_hint("it remembers the store's cluster id; set store.state_folder to a folder that can be written")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_and_options_are_no_part_of_a_stores_name() {
+        for (url, name) in [
+            (
+                "postgres://u:p@db:5432/ids?sslmode=require",
+                "postgres://db:5432/ids",
+            ),
+            ("redis://:secret@h/1", "redis://h/1"),
+            ("redis://h/1?prefix=eu&password=x", "redis://h/1?prefix=eu"),
+            ("etcd://u:p@a:1,b:2", "etcd://a:1,b:2"),
+            ("zookeeper://a,b/chroot", "zookeeper://a,b/chroot"),
+            ("file:./mint-data", "file:./mint-data"),
+        ] {
+            assert_eq!(without_credentials(url), name);
+        }
+    }
+
+    #[test]
+    fn a_damaged_pin_is_a_refusal() {
+        let folder = tempfile::tempdir().unwrap();
+        let pins = Pins::in_folder(folder.path());
+        pins.remember("redis://h/", 3).unwrap();
+        fs::write(pins.file("redis://h/"), "{").unwrap();
+        assert_eq!(pins.find("redis://h/").unwrap_err().kind, StoreErrorKind::Denied);
+    }
+}
