@@ -298,7 +298,7 @@ pub(super) const V8: Format = Format {
 
 /// The low halves of the smallest and the largest UUID of a tick.
 const LOW_MIN: u64 = 0b10 << 62;
-const LOW_MAX: u64 = u64::MAX >> 1;
+const LOW_MAX: u64 = LOW_MIN | u64::MAX >> 2;
 
 fn parse(text: &[u8], version: u8) -> Result<Id, TextError> {
     of_version(UuidText::Hyphenated.read(text)?, version)
