@@ -34,8 +34,8 @@ const SLOTS: u32 = 64;
 /// Claims of unknown outcome that one name's record remembers; one that is forgotten is a gap, nothing more.
 const PENDING_MAX: usize = 8;
 
-/// Opens a journal under `state`: the first that no other process has open. One that is damaged or was copied is set
-/// aside, which costs the numbers that it owned.
+/// Opens a journal for the shared store `cluster` under the folder `state`: the first that no other process has open.
+/// One that is damaged or was copied is set aside, which costs the numbers that it owned.
 ///
 /// Each process needs one of its own; [`crate::LedgerSettings::journal`] takes it.
 ///
@@ -45,8 +45,8 @@ const PENDING_MAX: usize = 8;
 /// use mintage_ledger::{SystemRuntime, open_journal};
 /// let state = tempfile::tempdir()?;
 /// let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
-/// let first = open_journal(state.path(), runtime.clone()).await?;
-/// let second = open_journal(state.path(), runtime).await?;
+/// let first = open_journal(state.path(), 7, runtime.clone()).await?;
+/// let second = open_journal(state.path(), 7, runtime).await?;
 /// assert_ne!(first.cluster_id(), second.cluster_id());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # })?;
@@ -55,11 +55,20 @@ const PENDING_MAX: usize = 8;
 ///
 /// # Errors
 /// The folder cannot be made or written, or all 64 journals are in use.
-pub async fn open_journal(state: &Path, runtime: Arc<dyn Runtime>) -> Result<Arc<dyn Store>, StoreError> {
+pub async fn open_journal(
+    state: &Path,
+    cluster: u128,
+    runtime: Arc<dyn Runtime>,
+) -> Result<Arc<dyn Store>, StoreError> {
     let settings = StoreSettings::default();
+    let all = state.join("journal").join(format!("{cluster:032x}"));
+    std::fs::create_dir_all(&all).map_err(|error| {
+        let message = format!("cannot make {}: {error}", all.display());
+        StoreError::new(StoreErrorKind::Denied, Outcome::NotDone, message)
+    })?;
     let mut refused = None;
     for slot in 0..SLOTS {
-        let folder = state.join(format!("journal-{slot}"));
+        let folder = all.join(slot.to_string());
         match EmbeddedStore::open(&folder, &settings, Arc::clone(&runtime)).await {
             Ok(store) => return Ok(store),
             Err(error) if error.kind == StoreErrorKind::InUse => refused = Some(error),

@@ -152,18 +152,27 @@ impl Ledger {
         for sequence in self.loaded() {
             sequence.drop_stock();
         }
-        for pool in self.pools.read().expect("no panic while held").values() {
+        for pool in self.loaded_pools() {
             pool.drop_window();
         }
     }
 
+    /// In the order of their names, so that a simulated run repeats.
     fn loaded(&self) -> Vec<Arc<Sequence>> {
-        self.sequences
-            .read()
-            .expect("no panic while held")
-            .values()
-            .cloned()
-            .collect()
+        let sequences = self.sequences.read().expect("no panic while held");
+        let mut loaded: Vec<_> = sequences.values().cloned().collect();
+        drop(sequences);
+        loaded.sort_by(|a, b| a.name().cmp(b.name()));
+        loaded
+    }
+
+    /// In the order of their names.
+    pub(crate) fn loaded_pools(&self) -> Vec<Arc<Pool>> {
+        let pools = self.pools.read().expect("no panic while held");
+        let mut loaded: Vec<_> = pools.values().cloned().collect();
+        drop(pools);
+        loaded.sort_by(|a, b| a.name().cmp(b.name()));
+        loaded
     }
 
     // Sequences.
@@ -463,18 +472,9 @@ impl Ledger {
         Ok(infos)
     }
 
-    pub(crate) fn pools_loaded(&self) -> Vec<Arc<Pool>> {
-        self.pools
-            .read()
-            .expect("no panic while held")
-            .values()
-            .cloned()
-            .collect()
-    }
-
     /// What this process holds of the pools it uses; no I/O.
     pub fn pools_held(&self) -> Vec<PoolInfo> {
-        self.pools_loaded().iter().map(|pool| pool.info()).collect()
+        self.loaded_pools().iter().map(|pool| pool.info()).collect()
     }
 
     // The whole.
@@ -545,14 +545,7 @@ impl Ledger {
     /// The store could not be closed cleanly; nothing that was issued is at risk.
     pub async fn close(&self) -> Result<(), LedgerError> {
         self.context.closing.store(true, Ordering::Release);
-        let pools: Vec<Arc<Pool>> = self
-            .pools
-            .read()
-            .expect("no panic while held")
-            .values()
-            .cloned()
-            .collect();
-        for pool in pools {
+        for pool in self.loaded_pools() {
             pool.stop().await;
         }
         // All are asked at once, so that the store can group them; then each is waited for.

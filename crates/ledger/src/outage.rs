@@ -132,7 +132,7 @@ impl Ledger {
 
     /// How long the pools that were asked for ids mint without the store. No I/O.
     pub fn windows_left(&self) -> Vec<PoolStock> {
-        self.pools_loaded()
+        self.loaded_pools()
             .iter()
             .filter_map(|pool| pool.left_in_window())
             .collect()

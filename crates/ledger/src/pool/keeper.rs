@@ -68,6 +68,8 @@ impl Pool {
             };
             if !pause.is_zero() {
                 tokio::select! {
+                    // In a fixed order, so that a simulated run repeats.
+                    biased;
                     () = self.context.runtime.sleep(pause) => {}
                     () = self.wanted.notified() => {}
                 }
