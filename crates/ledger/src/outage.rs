@@ -14,7 +14,7 @@ use crate::sequence::SequenceStock;
 pub struct StoreStatus {
     /// For how long no call has succeeded, while calls fail.
     pub down_for: Option<Duration>,
-    /// What is in use and ends first; `None` while nothing is in use.
+    /// What is in use and ends first; `None` while nothing is in use, or a store that is ours alone answers.
     pub first_to_end: Option<Budget>,
     /// Why the outage budget of a sequence may be shorter than it was configured.
     pub limited: Option<&'static str>,
@@ -115,9 +115,12 @@ impl Ledger {
             ),
             Some(_) => None,
         };
+        let down_for = self.context.health.down_for();
+        let first_to_end = sequences.chain(pools).min_by_key(|budget| budget.left);
         StoreStatus {
-            down_for: self.context.health.down_for(),
-            first_to_end: sequences.chain(pools).min_by_key(|budget| budget.left),
+            // A store that is ours alone goes down with us, or its disk is full.
+            first_to_end: first_to_end.filter(|_| shared || down_for.is_some()),
+            down_for,
             limited,
         }
     }

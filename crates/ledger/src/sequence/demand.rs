@@ -26,7 +26,6 @@ impl Demand {
     /// Where the samples do not reach back a second, everything they show counts, so that a burst doubles its
     /// block at every refill.
     pub(crate) fn used_last_second(&mut self, now: Duration, used: u64) -> u64 {
-        self.note_second(now, used);
         while self.samples.len() > 1 && now.saturating_sub(self.samples[1].0) >= SECOND {
             self.samples.pop_front();
         }

@@ -125,8 +125,11 @@ impl Sequence {
     /// unused numbers in memory than `max_gap`, of which `unused` are spoken for.
     pub(super) fn block(&self, asked: u64, unused: u64, max_gap: u64) -> u64 {
         let now = self.context.runtime.boottime();
-        let used = self.used().saturating_add(asked);
-        let block = self.owned.lock().demand.used_last_second(now, used);
+        let used = self.used();
+        let mut owned = self.owned.lock();
+        owned.demand.note_second(now, used);
+        let block = owned.demand.used_last_second(now, used.saturating_add(asked));
+        drop(owned);
         block.min(max_gap.saturating_sub(unused))
     }
 
