@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use mintage::{Format, GenOptions, IdTime, Preset, Role, SequenceStart, Timestamp};
-use mintage_ledger::{Gap, LentWindow, PoolInfo, PoolKind, SequenceInfo, WindowInfo};
-use serde_json::{Value, json};
+use mintage_ledger::{BudgetOf, Gap, LentWindow, PoolInfo, PoolKind, SequenceInfo, StoreStatus, WindowInfo};
+use serde_json::{Map, Value, json};
 
 /// A sequence's definition and where it stands.
 pub fn sequence(info: &SequenceInfo) -> Value {
@@ -40,6 +40,23 @@ pub fn pool(info: &PoolInfo) -> Value {
         "ends": shown(info.ends),
         "worker": info.worker,
         "until": info.until.map(shown),
+    })
+}
+
+/// Whether the store answers, and what in use ends first without it.
+pub fn store_status(status: &StoreStatus) -> Value {
+    let first = status.first_to_end.as_ref().map(|first| {
+        let (kind, name) = match &first.of {
+            BudgetOf::Sequence(name) => ("sequence", name),
+            BudgetOf::Pool(name) => ("pool", name),
+        };
+        json!({ "kind": kind, "name": name.as_str() })
+    });
+    json!({
+        "up": status.down_for.is_none(),
+        "down_s": status.down_for.map(|down| down.as_secs()),
+        "budget_left_s": status.first_to_end.as_ref().map(|first| first.left.as_secs()),
+        "first_to_end": first,
     })
 }
 

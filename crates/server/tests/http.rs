@@ -467,7 +467,10 @@ fn operators_learn_how_the_server_is() {
     assert_eq!(client.ask("GET", "/livez").json(), json!({"live": true}));
     assert_eq!(
         client.ask("GET", "/readyz").json(),
-        json!({"ready": true, "reasons": []})
+        json!({
+            "ready": true, "reasons": [], "notes": [],
+            "store": {"up": true, "down_s": null, "budget_left_s": null, "first_to_end": null},
+        })
     );
     client.ask("POST", "/v1/sequences/s/next?count=5");
     client.ask("POST", "/v1/ids/uuid4?count=7");
