@@ -1,0 +1,4 @@
+//! Private servers that the store suite may do anything to, one file per kind.
+
+pub mod process;
+pub mod redis;
