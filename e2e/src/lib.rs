@@ -8,6 +8,7 @@ pub mod console;
 pub mod engine;
 pub mod http;
 pub mod need;
+pub mod outage;
 pub mod proxy;
 pub mod random;
 pub mod redis;

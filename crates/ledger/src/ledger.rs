@@ -107,6 +107,8 @@ impl Ledger {
         context
             .runtime
             .spawn(Box::pin(async move { outage::probe(&probing).await }));
+        let looking = Arc::downgrade(&ledger);
+        context.runtime.spawn(Box::pin(outage::look_ahead(looking)));
         if !context.store.exclusive() {
             let ours = Arc::clone(&ledger);
             context.runtime.spawn(Box::pin(async move {

@@ -288,6 +288,7 @@ impl Sequence {
         let mut info = state.info(&self.name, state.ordinal);
         info.last = self.stock.last_issued();
         info.unused = self.stock.unused() + self.owned_count();
+        info.forecast = self.forecast();
         info
     }
 

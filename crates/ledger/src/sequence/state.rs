@@ -4,11 +4,12 @@
 //! follows from the definition and the *base*, the point where the current run of numbers began. A changed
 //! definition or position starts a new base; the ordinal itself only grows.
 
-use mintage::{Base, Run, SequenceDef, SequenceError};
+use mintage::{Base, Run, SequenceDef, SequenceError, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::spec::{Gap, MAX_GAP_LIMIT, SequenceInfo, SequencePatch, SequenceSpec};
 use crate::error::LedgerError;
+use crate::forecast::{self, Forecast, Limit};
 use crate::name::Name;
 use crate::store::embedded::TOMBSTONE_BODY;
 use crate::store::{Outcome, StoreError, StoreErrorKind, Value, Version, Versioned};
@@ -275,7 +276,27 @@ impl State {
             ordinal: self.ordinal,
             unused: self.ordinal - issued.min(self.ordinal),
             generation: self.generation,
+            forecast: self.forecast(None, None),
         }
+    }
+
+    /// When it ends, if `rate` numbers a second are reserved. Numbers that repeat by definition never do.
+    pub(crate) fn forecast(&self, rate: Option<f64>, as_of: Option<Timestamp>) -> Forecast {
+        if self.def.cycle {
+            return Forecast::new(rate, Vec::new(), as_of);
+        }
+        let limit = match self.def.max {
+            i64::MAX if self.def.increment > 0 => Limit::Signed,
+            _ => Limit::Bound,
+        };
+        let mut endings = vec![forecast::after(limit, self.left(), rate)];
+        if self.def.increment > 0 && self.def.max >= DOUBLE_MAX {
+            let next = self.peek(1).map_or(i64::MAX, |range| range.run.first);
+            let steps =
+                (DOUBLE_MAX - next.min(DOUBLE_MAX)).cast_unsigned() / self.def.increment.unsigned_abs();
+            endings.push(forecast::after(Limit::Double, steps, rate));
+        }
+        Forecast::new(rate, endings.into_iter().flatten().collect(), as_of)
     }
 
     /// Starts a new base; numbers reserved but not issued from the old one are spent.
@@ -485,6 +506,9 @@ impl State {
         ))
     }
 }
+
+/// Whole numbers below are exact in a double.
+const DOUBLE_MAX: i64 = 1 << 53;
 
 /// Whether `to` lies strictly further than `from` in the direction of the increment.
 fn beyond(def: &SequenceDef, from: i64, to: i64) -> bool {
