@@ -94,7 +94,9 @@ pub use format::{
 };
 #[cfg(feature = "std")]
 pub use host::{HostError, Interface, WorkerSource, host_name, interfaces};
-pub use inspect::{FieldValue, IdTime, Reading, inspect, inspect_layout};
+pub use inspect::{
+    BitField, FieldValue, IdTime, Reading, Refusal, inspect, inspect_as, inspect_layout, refusals,
+};
 pub use layout::{Field, Layout, LayoutBuilder, LayoutError, Parts, Role, SequenceStart};
 pub use presets::{PRESETS, Preset, preset};
 pub use sequence::{Base, Run, RunIter, SequenceDef, SequenceError, SequenceOptions};

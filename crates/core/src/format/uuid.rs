@@ -8,7 +8,7 @@ use ::uuid::Uuid;
 use super::{BLANK, Details, Format, FormatError, GenOption, GenOptions, Id, TimeShape};
 use crate::Entropy;
 use crate::layout::ones;
-use crate::text::{TextError, UuidText, parse_uuid, parse_uuid_lenient};
+use crate::text::{TextError, UuidText};
 use crate::time::Timestamp;
 use crate::uuid::{
     CLOCK_SEQ_MAX, GregorianTicks, Node, Precision, uuid1_from, uuid2_from, uuid6_from, uuid7_from, uuid8,
@@ -51,8 +51,8 @@ pub(super) const UUID: Format = Format {
     bytes_sort: true,
     text_sorts: true,
     entropy: V7.entropy,
-    parse: |text, _| parse_uuid(text).map(Id::from),
-    parse_lenient: Some(|text, _| parse_uuid_lenient(text).map(Id::from)),
+    parse: |text, _| UuidText::Hyphenated.read(text).map(Id::from),
+    parse_lenient: Some(|text, _| UuidText::Hyphenated.read_lenient(text).map(Id::from)),
     #[cfg(feature = "std")]
     write_lines: V7.write_lines,
     make_many: V7.make_many,
@@ -74,8 +74,8 @@ pub(super) const V1: Format = Format {
     time: Some(GREGORIAN),
     options: &[GenOption::Node, GenOption::ClockSeq],
     entropy: |_| 61.0,
-    parse: |text, _| of_version(parse_uuid(text)?, 1),
-    parse_lenient: Some(|text, _| of_version(parse_uuid_lenient(text)?, 1)),
+    parse: |text, _| parse(text, 1),
+    parse_lenient: Some(|text, _| parse_lenient(text, 1)),
     #[cfg(feature = "std")]
     make_many: Some(|options, out| {
         if options.node.is_some() || options.clock_seq.is_some() {
@@ -117,8 +117,8 @@ pub(super) const V2: Format = Format {
         GenOption::ClockSeq,
     ],
     entropy: |_| 53.0,
-    parse: |text, _| of_version(parse_uuid(text)?, 2),
-    parse_lenient: Some(|text, _| of_version(parse_uuid_lenient(text)?, 2)),
+    parse: |text, _| parse(text, 2),
+    parse_lenient: Some(|text, _| parse_lenient(text, 2)),
     #[cfg(feature = "std")]
     make_many: Some(|options, out| {
         use crate::time::Clock as _;
@@ -152,8 +152,8 @@ pub(super) const V3: Format = Format {
     source: "RFC 9562 section 5.3",
     diagram: "| md5_high 48 | version 4 = 3 | md5_mid 12 | variant 2 | md5_low 62 |",
     options: &[GenOption::Namespace, GenOption::Name],
-    parse: |text, _| of_version(parse_uuid(text)?, 3),
-    parse_lenient: Some(|text, _| of_version(parse_uuid_lenient(text)?, 3)),
+    parse: |text, _| parse(text, 3),
+    parse_lenient: Some(|text, _| parse_lenient(text, 3)),
     #[cfg(feature = "names")]
     make_many: Some(|options, out| named(crate::uuid3, options, out)),
     ..row("uuid3", "UUID version 3")
@@ -168,8 +168,8 @@ pub(super) const V4: Format = Format {
     source: "RFC 9562 section 5.4",
     diagram: "| random_a 48 | version 4 = 4 | random_b 12 | variant 2 | random_c 62 |",
     entropy: |_| 122.0,
-    parse: |text, _| of_version(parse_uuid(text)?, 4),
-    parse_lenient: Some(|text, _| of_version(parse_uuid_lenient(text)?, 4)),
+    parse: |text, _| parse(text, 4),
+    parse_lenient: Some(|text, _| parse_lenient(text, 4)),
     #[cfg(feature = "std")]
     make_many: Some(|_, out| {
         each_uuid(out, |ids| {
@@ -195,8 +195,8 @@ pub(super) const V5: Format = Format {
     source: "RFC 9562 section 5.5",
     diagram: "| sha1_high 48 | version 4 = 5 | sha1_mid 12 | variant 2 | sha1_low 62 |",
     options: &[GenOption::Namespace, GenOption::Name],
-    parse: |text, _| of_version(parse_uuid(text)?, 5),
-    parse_lenient: Some(|text, _| of_version(parse_uuid_lenient(text)?, 5)),
+    parse: |text, _| parse(text, 5),
+    parse_lenient: Some(|text, _| parse_lenient(text, 5)),
     #[cfg(feature = "names")]
     make_many: Some(|options, out| named(crate::uuid5, options, out)),
     ..row("uuid5", "UUID version 5")
@@ -215,8 +215,8 @@ pub(super) const V6: Format = Format {
     text_sorts: true,
     options: &[GenOption::Node, GenOption::ClockSeq],
     entropy: |_| 61.0,
-    parse: |text, _| of_version(parse_uuid(text)?, 6),
-    parse_lenient: Some(|text, _| of_version(parse_uuid_lenient(text)?, 6)),
+    parse: |text, _| parse(text, 6),
+    parse_lenient: Some(|text, _| parse_lenient(text, 6)),
     #[cfg(feature = "std")]
     make_many: Some(|options, out| {
         if options.node.is_some() || options.clock_seq.is_some() {
@@ -253,8 +253,8 @@ pub(super) const V7: Format = Format {
     bytes_sort: true,
     text_sorts: true,
     entropy: |_| 74.0,
-    parse: |text, _| of_version(parse_uuid(text)?, 7),
-    parse_lenient: Some(|text, _| of_version(parse_uuid_lenient(text)?, 7)),
+    parse: |text, _| parse(text, 7),
+    parse_lenient: Some(|text, _| parse_lenient(text, 7)),
     #[cfg(feature = "std")]
     make_many: Some(|_, out| {
         each_uuid(out, |ids| {
@@ -287,8 +287,8 @@ pub(super) const V8: Format = Format {
     source: "RFC 9562 section 5.8 and appendix B.2",
     diagram: "| custom_a 48 | version 4 = 8 | custom_b 12 | variant 2 | custom_c 62 |",
     options: &[GenOption::Custom, GenOption::Namespace, GenOption::Name],
-    parse: |text, _| of_version(parse_uuid(text)?, 8),
-    parse_lenient: Some(|text, _| of_version(parse_uuid_lenient(text)?, 8)),
+    parse: |text, _| parse(text, 8),
+    parse_lenient: Some(|text, _| parse_lenient(text, 8)),
     make_many: Some(|options, out| match options.custom {
         Some(custom) => {
             out.fill(uuid8(custom).into());
@@ -306,6 +306,15 @@ pub(super) const V8: Format = Format {
 const LOW_MIN: u64 = 0b10 << 62;
 const LOW_MAX: u64 = LOW_MIN | u64::MAX >> 2;
 
+fn parse(text: &[u8], version: u8) -> Result<Id, TextError> {
+    of_version(UuidText::Hyphenated.read(text)?, version)
+}
+
+fn parse_lenient(text: &[u8], version: u8) -> Result<Id, TextError> {
+    of_version(UuidText::Hyphenated.read_lenient(text)?, version)
+}
+
+/// Refuses another variant or version; positions are those of the canonical text.
 fn of_version(id: Uuid, version: u8) -> Result<Id, TextError> {
     let octets = id.as_bytes();
     if octets[8] >> 6 != 0b10 {

@@ -230,7 +230,12 @@ impl Worker {
     ///
     /// # Errors
     /// As [`FormatRow::make`].
-    pub fn make(&self, row: &FormatRow, options: &GenOptions, count: usize) -> Answer<Vec<Id>> {
+    pub fn make(
+        &self,
+        row: &FormatRow,
+        options: &mintage::GenOptions,
+        count: usize,
+    ) -> Answer<Vec<mintage::Id>> {
         let ids = row.make(options, count)?;
         self.counters.ids(row.make.kind(), count as u64);
         Ok(ids)
