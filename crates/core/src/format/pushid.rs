@@ -41,7 +41,7 @@ pub(super) const PUSHID: Format = Format {
     text_sorts: true,
     entropy: |_| 72.0,
     parse: |text, _| PushId::parse(text).map(Id::from),
-    write: |id, out| out.extend_from_slice(PushId::of(id).encode(&mut [0; 20]).as_bytes()),
+    write: |id, out| out.extend_from_slice(&PushId::of(id).text()),
     read: |id, _| {
         let id = PushId::of(id);
         Details::new(Some(MILLIS.time_of(id.unix_millis())))

@@ -41,7 +41,7 @@ pub(super) const SCRU128: Format = Format {
     text_sorts: true,
     entropy: |_| 80.0,
     parse: |text, _| Scru128::parse(text).map(Id::from),
-    write: |id, out| out.extend_from_slice(Scru128::of(id).encode(&mut [0; 25]).as_bytes()),
+    write: |id, out| out.extend_from_slice(&Scru128::of(id).text()),
     read: |id, _| {
         let [timestamp, hi, lo, entropy] = Scru128::of(id).fields();
         Details::new(Some(MILLIS.time_of(timestamp)))
@@ -238,7 +238,7 @@ mod process {
     /// All that fits beside a millisecond in 64 bits.
     const COUNTER_BITS: u32 = 22;
 
-    static LINE: Line = Line::new(COUNTER_BITS, COUNTER_BITS - 1);
+    static LINE: Line = Line::new(&MILLIS, COUNTER_BITS, COUNTER_BITS - 1);
     static OWN: Own = Own::new();
 
     /// A new SCRU128 id. Thread-safe, fork-safe, and strictly increasing over all threads of the process.
@@ -268,7 +268,7 @@ mod process {
     /// # Panics
     /// As [`fill_random`](crate::fill_random).
     pub fn scru128_many(out: &mut [Scru128]) -> Result<(), FormatError> {
-        let first = LINE.claim(&MILLIS, out.len() as u64)?;
+        let first = LINE.claim(out.len() as u64)?;
         let own = OWN.get();
         for (place, id) in (first..).zip(out) {
             let millis = place >> COUNTER_BITS;

@@ -40,7 +40,7 @@ pub(super) const TID: Format = Format {
     options: &[GenOption::Node],
     entropy: |options| if options.node.is_some() { 0.0 } else { 10.0 },
     parse: |text, _| Tid::parse(text).map(Id::from),
-    write: |id, out| out.extend_from_slice(Tid::of(id).encode(&mut [0; 13]).as_bytes()),
+    write: |id, out| out.extend_from_slice(&Tid::of(id).text()),
     read: |id, _| {
         let number = Tid::of(id).number();
         Details::new(Some(MICROS.time_of(number >> 10)))
@@ -199,7 +199,7 @@ mod process {
     use crate::format::FormatError;
     use crate::format::places::{ForkGuard, Line, Own};
 
-    static LINE: Line = Line::new(0, 0);
+    static LINE: Line = Line::new(&MICROS, 0, 0);
     static CLOCK_ID: Own = Own::new();
     static GUARD: ForkGuard = ForkGuard::new();
 
@@ -236,7 +236,7 @@ mod process {
             }
             None => CLOCK_ID.get(),
         };
-        let first = LINE.claim(&MICROS, out.len() as u64)?;
+        let first = LINE.claim(out.len() as u64)?;
         for (micros, id) in (first..).zip(out) {
             *id = pack(micros, clock_id);
         }

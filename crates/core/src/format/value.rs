@@ -30,6 +30,14 @@ macro_rules! id_type {
                 decode(text).map($name)
             }
 
+            /// Its text, as bytes of ASCII; the fastest way to it.
+            #[inline]
+            pub fn text(self) -> [u8; $chars] {
+                let mut text = [0; $chars];
+                encode(&self.0, &mut text);
+                text
+            }
+
             /// Writes its text into `out` and returns it.
             #[inline]
             pub fn encode(self, out: &mut [u8; $chars]) -> &str {
