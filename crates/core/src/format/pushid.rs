@@ -246,6 +246,25 @@ impl<C: Clock, E: Entropy> PushIdGenerator<C, E> {
         self.places.entropy.fill(&mut random);
         Ok(PushId::of_place(millis, counter, u64::from_be_bytes(random)))
     }
+
+    /// Fills the front of `out`, with one clock reading, and returns how many ids it holds: all, or fewer where
+    /// the generator would run too far ahead of the clock.
+    ///
+    /// # Errors
+    /// As [`Self::next_id`], if not even one id can be made.
+    pub fn fill(&mut self, out: &mut [PushId]) -> Result<usize, MintError> {
+        if out.is_empty() {
+            return Ok(0);
+        }
+        let (first, made) = self.places.take_many(out.len())?;
+        for (place, id) in (first..).zip(&mut out[..made]) {
+            let (millis, counter) = self.places.split(place);
+            let mut random = [0; 8];
+            self.places.entropy.fill(&mut random);
+            *id = PushId::of_place(millis, counter, u64::from_be_bytes(random));
+        }
+        Ok(made)
+    }
 }
 
 impl<C, E> core::fmt::Debug for PushIdGenerator<C, E> {

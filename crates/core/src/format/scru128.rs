@@ -184,6 +184,27 @@ impl<C: Clock, E: Entropy> Scru128Generator<C, E> {
     /// The clock stands before 1970 or past 10889, or the id would lie more than `max_ahead` ahead of it.
     pub fn next_id(&mut self) -> Result<Scru128, MintError> {
         let now = u64::try_from(self.clock.unix_millis()).map_err(|_| MintError::BeforeEpoch)?;
+        self.next_at(now)
+    }
+
+    /// Fills the front of `out`, with one clock reading, and returns how many ids it holds: all, or fewer where
+    /// `max_ahead` ends.
+    ///
+    /// # Errors
+    /// As [`Self::next_id`], if not even one id can be made.
+    pub fn fill(&mut self, out: &mut [Scru128]) -> Result<usize, MintError> {
+        let now = u64::try_from(self.clock.unix_millis()).map_err(|_| MintError::BeforeEpoch)?;
+        for (made, id) in out.iter_mut().enumerate() {
+            match self.next_at(now) {
+                Ok(next) => *id = next,
+                Err(error) if made == 0 => return Err(error),
+                Err(_) => return Ok(made),
+            }
+        }
+        Ok(out.len())
+    }
+
+    fn next_at(&mut self, now: u64) -> Result<Scru128, MintError> {
         let (mut timestamp, mut lo) = match self.timestamp {
             Some(last) if last >= now => (last, self.counter_lo + 1),
             _ => (now, self.draw() & ones(24)),

@@ -42,7 +42,9 @@ pub(super) const TYPEID: Format = Format {
     parse: |text, _| TypeId::parse(text).map(Id::from),
     write: |id, out| {
         let prefix = TypePrefix::new(id.text().unwrap_or("")).expect("TypeIDs carry a checked prefix");
-        prefix.with(id.uuid().expect("Format::write checked the size")).write(out);
+        prefix
+            .with(id.uuid().expect("Format::write checked the size"))
+            .write(out);
     },
     read: |id, options| {
         let id_of_uuid = Id::from(id.uuid().expect("Format::read checked the size"));
