@@ -6,7 +6,7 @@
 //! the version, never the body.
 //!
 //! **What is invalid to ask:** a mark above `i64::MAX` (databases hold signed numbers), a body above
-//! [`BODY_MAX_BYTES`], removing a register that carries a mark (protocol R2), lowering a mark without saying
+//! [`BODY_MAX_BYTES`] or with a NUL character (JSON has none, and databases refuse it in text), removing a register that carries a mark (protocol R2), lowering a mark without saying
 //! [`Marks::GiveBack`]. Stores answer these with [`StoreErrorKind::Invalid`].
 //!
 //! **Outcomes:** every error says whether the write certainly did not happen or may have
@@ -18,9 +18,15 @@ pub mod embedded;
 #[cfg(any(test, feature = "testing"))]
 mod faulty;
 mod memory;
+#[cfg(feature = "mysql")]
+mod mysql;
 mod pin;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod registry;
 mod rules;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod sql;
 
 use std::fmt;
 
@@ -93,7 +99,7 @@ pub struct Value {
     pub mark: u64,
     /// The attempt that wrote this (protocol R1); never 0 for a mark's register.
     pub token: u128,
-    /// A JSON document.
+    /// A JSON document, thus without NUL characters.
     pub body: String,
 }
 
