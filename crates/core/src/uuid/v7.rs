@@ -136,7 +136,16 @@ static LAST: OwnLine = OwnLine(AtomicU64::new(0));
 pub(crate) struct OwnLine(pub(crate) AtomicU64);
 
 #[cfg(feature = "std")]
-const COUNTER_BITS: u32 = 20;
+pub(crate) const COUNTER_BITS: u32 = 20;
+
+/// Takes `count` places in the process's order now and returns the first: `unix_ms << 20 | counter`.
+///
+/// The formats that are made of a millisecond and much randomness share this one order with version 7.
+#[cfg(feature = "std")]
+#[inline]
+pub(crate) fn claim_now(count: u64) -> u64 {
+    claim(crate::tsc::unix_millis(), count)
+}
 
 /// Takes `count` places in the process's order and returns the first.
 #[cfg(feature = "std")]
@@ -433,11 +442,6 @@ fn own_v7_from(place: u128, random: u64) -> Uuid {
 /// The millisecond in a version 7 UUID.
 pub(crate) fn unix_millis_of(id: &Uuid) -> u64 {
     (id.as_u128() >> 80) as u64
-}
-
-/// When a version 7 UUID was made, by its own word: whole milliseconds.
-pub(crate) fn time_of(id: &Uuid) -> Timestamp {
-    Timestamp::from_unix_millis(unix_millis_of(id) as i64)
 }
 
 #[cfg(test)]

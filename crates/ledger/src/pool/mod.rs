@@ -14,12 +14,12 @@ mod lease;
 mod lend;
 mod window;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use mintage::{Clock, Layout, MintError, Snowflake, Timestamp, Uuid};
+use mintage::{Clock, ClockPolicy, Layout, MintError, Snowflake, Timestamp, Uuid};
 use tokio::sync::Notify;
 
 use crate::context::Context;
@@ -39,6 +39,7 @@ pub struct Pool {
     ticks: Arc<Layout>,
     context: Arc<Context>,
     lengths: Lengths,
+    policy: ClockPolicy,
     seat: ArcSwapOption<Seat>,
     /// Why there is no generator, and how often the keeper has tried.
     status: Mutex<Status>,
@@ -48,6 +49,8 @@ pub struct Pool {
     wanted: Notify,
     started: AtomicBool,
     stop: AtomicBool,
+    /// When somebody last asked and got nothing, in milliseconds of boot time; 0: never.
+    refused_ms: AtomicU64,
     /// The keeper has ended.
     ended: Notify,
 }
@@ -76,12 +79,25 @@ pub struct PoolInfo {
     pub workers: u64,
     /// How far ahead a window reaches at most.
     pub window: Duration,
+    /// What its generator does when the wall clock goes back.
+    pub clock_policy: ClockPolicy,
     /// The worker this process holds, if any.
     pub worker: Option<u64>,
     /// Until when this process may mint without asking the store again.
     pub until: Option<Timestamp>,
     /// When the time field ends.
     pub ends: Timestamp,
+}
+
+/// How long a pool mints without its store.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PoolStock {
+    /// Its name.
+    pub name: Name,
+    /// The true budget: how long the window that is held lasts still.
+    pub left: Duration,
+    /// Somebody takes ids of it.
+    pub in_use: bool,
 }
 
 /// A window's record: who holds, or held, which worker until when.
@@ -110,8 +126,11 @@ impl Pool {
         let ticks = spec.kind.ticks();
         let window = spec.window.or(context.settings.window);
         let lengths = Lengths::new(&ticks, spec.kind.workers(), window, context.settings.max_ahead);
+        // A policy set for all pools must not stop those whose layout cannot follow it.
+        let set = Some(context.settings.clock_policy).filter(|policy| ticks.check_policy(*policy).is_ok());
         Pool {
             name,
+            policy: spec.clock_policy.or(set).unwrap_or_default(),
             spec,
             ticks,
             context,
@@ -122,6 +141,7 @@ impl Pool {
             wanted: Notify::new(),
             started: AtomicBool::new(false),
             stop: AtomicBool::new(false),
+            refused_ms: AtomicU64::new(0),
             ended: Notify::new(),
         }
     }
@@ -134,6 +154,21 @@ impl Pool {
     /// What the pool makes.
     pub fn kind(&self) -> &PoolKind {
         &self.spec.kind
+    }
+
+    /// What its generator does when the wall clock goes back.
+    pub fn clock_policy(&self) -> ClockPolicy {
+        self.policy
+    }
+
+    /// The time for the next id. Only [`ClockPolicy::Hold`] needs no second look: the anchored clock never goes
+    /// back, so the other policies see what the wall clock does, and never a time ahead of the anchored one.
+    fn now(&self) -> Timestamp {
+        let anchored = self.context.clock.now();
+        match self.policy {
+            ClockPolicy::Hold => anchored,
+            _ => anchored.min(self.context.runtime.wall()),
+        }
     }
 
     /// The window its definition asks for, if it does.
@@ -153,7 +188,7 @@ impl Pool {
     /// [`MintError::Closed`] when no window is held; otherwise what the generator says.
     pub fn try_mint(&self, out: &mut [u64]) -> Result<usize, MintError> {
         match &*self.seat.load() {
-            Some(seat) => seat.generator.mint_many(self.context.clock.now(), out),
+            Some(seat) => seat.generator.mint_many(self.now(), out),
             None => Err(MintError::Closed),
         }
     }
@@ -168,9 +203,7 @@ impl Pool {
         };
         let mut timestamps = [0; UUIDS_PER_TAKE];
         let room = out.len().min(UUIDS_PER_TAKE);
-        let minted = seat
-            .generator
-            .mint_many(self.context.clock.now(), &mut timestamps[..room])?;
+        let minted = seat.generator.mint_many(self.now(), &mut timestamps[..room])?;
         for (uuid, timestamp) in out.iter_mut().zip(&timestamps[..minted]) {
             *uuid = kind::uuid1(*timestamp, seat.worker, *node);
         }
@@ -228,6 +261,19 @@ impl Pool {
                         retry_after_s: 1,
                     });
                 }
+                // Also a thread that read the clock before another one and minted after it.
+                Err(MintError::ClockBack { ticks, wait }) if (wait || ticks <= 1) && waits < WAITS_MAX => {
+                    waits += 1;
+                    self.context.runtime.sleep(self.ticks.tick().max(WAIT_MIN)).await;
+                }
+                Err(MintError::ClockBack { ticks, .. }) => {
+                    let back = u32::try_from(ticks).unwrap_or(u32::MAX);
+                    return Err(LedgerError::ClockBack {
+                        name: self.name.clone(),
+                        by: self.ticks.tick().saturating_mul(back),
+                        policy: self.policy,
+                    });
+                }
                 Err(MintError::TimeFieldFull) => {
                     return Err(LedgerError::TimeFieldFull {
                         name: self.name.clone(),
@@ -254,7 +300,11 @@ impl Pool {
         self.wanted.notify_one();
         tried.await;
         match &self.status.lock().expect("no panic while held").failure {
-            Some(error) => Err(error.clone()),
+            Some(error) => {
+                let now = u64::try_from(self.context.runtime.boottime().as_millis()).unwrap_or(u64::MAX);
+                self.refused_ms.store(now.max(1), Ordering::Release);
+                Err(error.clone())
+            }
             None => Ok(()),
         }
     }
@@ -302,11 +352,47 @@ impl Pool {
             kind: self.spec.kind.clone(),
             workers: self.spec.kind.workers(),
             window: self.ticks.tick().saturating_mul(ticks),
+            clock_policy: self.policy,
             worker: seat.as_ref().map(|seat| seat.worker),
             until: seat
                 .as_ref()
                 .map(|seat| self.ticks.time_of(seat.generator.until_tick())),
             ends: self.ticks.end(),
+        }
+    }
+
+    /// How long this process mints without its store; `None` while nobody has asked for ids.
+    pub fn left_in_window(&self) -> Option<PoolStock> {
+        if !self.started.load(Ordering::Acquire) {
+            return None;
+        }
+        let now = self.context.clock.now();
+        let refused = self.refused_lately();
+        let (left, in_use) = match &*self.seat.load() {
+            Some(seat) => {
+                let last = self.ticks.time_of(seat.generator.reached_tick());
+                let until = self.ticks.time_of(seat.generator.until_tick());
+                (until.since(now), now.since(last) < IN_USE)
+            }
+            None => (Duration::ZERO, false),
+        };
+        Some(PoolStock {
+            name: self.name.clone(),
+            left,
+            in_use: in_use || refused,
+        })
+    }
+
+    fn refused_lately(&self) -> bool {
+        match self.refused_ms.load(Ordering::Acquire) {
+            0 => false,
+            ms => {
+                self.context
+                    .runtime
+                    .boottime()
+                    .saturating_sub(Duration::from_millis(ms))
+                    < IN_USE
+            }
         }
     }
 
@@ -337,6 +423,8 @@ impl Pool {
     }
 }
 
+/// For how long a pool counts as in use after its last id.
+const IN_USE: Duration = Duration::from_secs(60);
 /// How many UUIDs one take makes at most.
 const UUIDS_PER_TAKE: usize = 64;
 /// How often a mint waits for the clock before it gives up.

@@ -12,17 +12,23 @@
 //! **Outcomes:** every error says whether the write certainly did not happen or may have
 //! ([`Outcome`]). `Unknown` is decided next to the driver call, never from message text.
 
+#[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
+mod address;
 #[cfg(any(test, feature = "testing"))]
 pub mod conformance;
 pub mod embedded;
 #[cfg(any(test, feature = "testing"))]
 mod faulty;
+#[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
+mod link;
 mod memory;
 #[cfg(feature = "mysql")]
 mod mysql;
 mod pin;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "redis")]
+mod redis;
 mod registry;
 mod rules;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
@@ -34,6 +40,8 @@ use mintage::Timestamp;
 
 use crate::runtime::BoxFuture;
 
+#[cfg(feature = "redis")]
+pub use self::redis::RedisStore;
 pub use embedded::EmbeddedStore;
 #[cfg(any(test, feature = "testing"))]
 pub use faulty::{FaultCounts, FaultPlan, FaultyStore};
