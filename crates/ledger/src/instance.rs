@@ -43,6 +43,7 @@ pub(crate) async fn keep(context: &Context, lost: impl Fn()) {
             .store
             .compare_and_set(&key, version, value, Marks::NeverLower)
             .await
+            .map(|cas| cas.of_attempt(token))
         {
             Ok(Cas::Done(version)) => {
                 tokens.clear();

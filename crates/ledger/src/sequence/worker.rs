@@ -143,6 +143,9 @@ impl Worker<'_> {
                     let ranges = self.take_back();
                     self.lose(ranges);
                     self.put_back(Vec::new(), None, 0);
+                    // A copy of this process would find its own tokens too (protocol R1, R4).
+                    self.forget_attempts();
+                    self.held.stale = true;
                 }
                 Job::GiveBack { answer } => {
                     self.serve_takes(std::mem::take(&mut takes)).await;
@@ -226,7 +229,7 @@ impl Worker<'_> {
             };
             low_water = block / 2;
             let generation = self.held.state.generation;
-            match self.claim(want.saturating_add(block), Use::Taker).await {
+            match self.claim(want, block, Use::Taker).await {
                 Ok(range) => {
                     if self.held.state.generation != generation {
                         // Another definition now: what is left of the old one is lost.
@@ -331,7 +334,7 @@ impl Worker<'_> {
             return;
         }
         let generation = self.held.state.generation;
-        match self.claim(block, Use::Stock).await {
+        match self.claim(0, block, Use::Stock).await {
             Ok(range) if self.held.state.generation == generation => stock.append(range, block / 2),
             Ok(range) => {
                 // Another definition now: what is left of the old one is lost.
@@ -345,8 +348,8 @@ impl Worker<'_> {
         self.sequence.publish(&self.held.state);
     }
 
-    /// Reserves a linear run of at most `want` numbers, durably.
-    async fn claim(&mut self, want: u64, use_of: Use) -> Result<Range, LedgerError> {
+    /// Reserves a linear run of at most `asked` numbers and a block on top, durably.
+    async fn claim(&mut self, asked: u64, block: u64, use_of: Use) -> Result<Range, LedgerError> {
         let context = &self.sequence.context;
         let begun = context.runtime.boottime();
         if begun < self.held.not_before {
@@ -381,11 +384,20 @@ impl Worker<'_> {
                     });
                 }
             }
-            let range = self
-                .held
-                .state
-                .peek(want.max(1))
-                .map_err(|e| self.sequence_error(e))?;
+            // What the record says of the stock may be learned only here: none if the sequence is gap-free.
+            let want = match self.held.state.gap {
+                Gap::Bounded => {
+                    asked.saturating_add(block.min(self.held.state.max_gap.saturating_sub(asked)))
+                }
+                Gap::None => asked,
+            };
+            if want == 0 {
+                return Err(LedgerError::Unavailable {
+                    message: format!("sequence {} has no stock: it is gap-free", self.sequence.name),
+                    retry_after_s: 1,
+                });
+            }
+            let range = self.held.state.peek(want).map_err(|e| self.sequence_error(e))?;
             let mut next = self.held.state.clone();
             next.ordinal += range.run.count;
             let token = fresh_token(&*context.runtime);
@@ -398,6 +410,7 @@ impl Worker<'_> {
             });
             self.held.stale = true;
             let answer = self.write(&next, token, range.run.count).await;
+            let answer = answer.map(|cas| cas.of_attempt(token));
             let unknown = matches!(&answer, Err(error) if error.outcome == Outcome::Unknown);
             if !unknown {
                 self.held.attempts.pop();
@@ -636,6 +649,7 @@ impl Worker<'_> {
                 .store
                 .compare_and_set(&self.sequence.key, state.version, value, Marks::NeverLower)
                 .await
+                .map(|cas| cas.of_attempt(token))
             {
                 Ok(Cas::Done(version)) => {
                     self.forget_attempts();

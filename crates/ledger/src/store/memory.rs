@@ -56,7 +56,10 @@ impl MemoryStore {
     #[cfg(any(test, feature = "testing"))]
     pub fn dump(&self) -> Vec<(Key, Versioned)> {
         let registers = self.registers();
-        registers.iter().map(|(key, found)| (key.clone(), found.clone())).collect()
+        registers
+            .iter()
+            .map(|(key, found)| (key.clone(), found.clone()))
+            .collect()
     }
 
     fn registers(&self) -> MutexGuard<'_, BTreeMap<Key, Versioned>> {
