@@ -610,7 +610,10 @@ fn the_first_use_of_a_name_made_elsewhere_goes_by_its_definition() {
             let run = early.take(20).await.unwrap();
             assert_eq!((run.first, run.count), (1, 20));
             let ordinal = a.show(&name("bills")).await.unwrap().ordinal;
-            assert!(ordinal <= 20 + max_gap.unwrap_or(0), "{gap:?}: {ordinal} reserved");
+            assert!(
+                ordinal <= 20 + max_gap.unwrap_or(0),
+                "{gap:?}: {ordinal} reserved"
+            );
         }
     });
 }
@@ -627,9 +630,6 @@ fn a_write_that_is_delivered_twice_is_one_write() {
         };
         ledger.create(&name("bills"), &spec).await.unwrap();
         let bills = ledger.existing(&name("bills")).await.unwrap();
-        assert_eq!(
-            numbers(&bills, 100).await.unwrap(),
-            (1..=100).collect::<Vec<_>>()
-        );
+        assert_eq!(numbers(&bills, 100).await.unwrap(), (1..=100).collect::<Vec<_>>());
     });
 }

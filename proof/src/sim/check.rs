@@ -215,15 +215,10 @@ impl Check {
             }
             let told = process.numbers[sequence].count();
             let unused = told.saturating_sub(process.issued[sequence]);
-<<<<<<< HEAD
             let bound = self.max_gap[sequence] * (1 + process.losses)
                 + process.excused[sequence]
                 + process.longest_run[sequence]
                 + asked[sequence];
-=======
-            let bound =
-                self.max_gap[sequence] * (1 + process.losses) + process.excused[sequence] + asked[sequence];
->>>>>>> main
             if unused > bound {
                 return Err(format!(
                     "process ended with {unused} numbers of {} unused; at most {bound} may be (max_gap {}, losses {}, \

@@ -162,11 +162,6 @@ pub(crate) fn layouts() -> Vec<Layout> {
 pub(crate) fn pool_spec(pool: usize, window: Option<Duration>) -> Option<PoolSpec> {
     let own = !matches!(POOLS[pool], DEFAULT_POOL | UUID1_POOL);
     own.then(|| PoolSpec {
-<<<<<<< HEAD
-        kind: PoolKind::Snowflake(Arc::new(layouts().swap_remove(pool))),
-        clock_policy: None,
-=======
->>>>>>> main
         window,
         ..PoolSpec::from(PoolKind::Snowflake(Arc::new(layouts().swap_remove(pool))))
     })
