@@ -539,7 +539,7 @@ struct SharedStore {
 }
 
 impl SharedStore {
-    fn new(twice: bool) -> Arc<dyn Store> {
+    fn open(twice: bool) -> Arc<dyn Store> {
         let inner = MemoryStore::with_cluster_id(1);
         Arc::new(SharedStore { inner, twice })
     }
@@ -595,7 +595,7 @@ impl Store for SharedStore {
 fn the_first_use_of_a_name_made_elsewhere_goes_by_its_definition() {
     run(|runtime| async move {
         for (gap, max_gap) in [(Gap::None, None), (Gap::Bounded, Some(3))] {
-            let store = SharedStore::new(false);
+            let store = SharedStore::open(false);
             let (a, b) = (
                 ledger_on(&store, &runtime).await,
                 ledger_on(&store, &runtime).await,
@@ -622,7 +622,7 @@ fn the_first_use_of_a_name_made_elsewhere_goes_by_its_definition() {
 #[test]
 fn a_write_that_is_delivered_twice_is_one_write() {
     run(|runtime| async move {
-        let store = SharedStore::new(true);
+        let store = SharedStore::open(true);
         let ledger = ledger_on(&store, &runtime).await;
         let spec = SequenceSpec {
             gap: Gap::None,
