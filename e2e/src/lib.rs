@@ -5,6 +5,7 @@
 
 pub mod binary;
 pub mod console;
+pub mod engine;
 pub mod http;
 pub mod need;
 pub mod proxy;

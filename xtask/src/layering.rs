@@ -19,8 +19,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "mintage-cli",
         &["mintage", "mintage-bulk", "mintage-ledger", "mintage-server"],
     ),
-    // Not shipped. The end-to-end tests drive the binary; they see core only to run the README's examples.
-    ("mintage-e2e", &["mintage"]),
+    // Not shipped. The end-to-end tests drive the binary; they see core only to run the README's examples, and the
+    // ledger only to run the suite of stores on real servers.
+    ("mintage-e2e", &["mintage", "mintage-ledger"]),
     ("mintage-proof", &["mintage", "mintage-ledger"]),
     ("xtask", &[]),
 ];

@@ -447,9 +447,16 @@ fn ids_are_explained() {
     assert_eq!(answer["readings"][0]["format"], "uuid");
     assert_eq!(answer["readings"][0]["version"], 7);
     assert_eq!(answer["readings"][0]["time"], "2022-02-22T19:22:22.000Z");
+    let answer = server.http().ask("GET", "/v1/inspect/no%20id").json();
     assert_eq!(
-        server.http().ask("GET", "/v1/inspect/no%20id").json(),
-        json!({"input": "no id", "readings": []})
+        (&answer["input"], &answer["readings"]),
+        (&json!("no id"), &json!([]))
+    );
+    let tried = answer["tried"].as_array().unwrap();
+    assert!(
+        tried
+            .iter()
+            .any(|t| t["format"] == "ulid" && t["why"] == "5 characters, this form has 26")
     );
 }
 
@@ -460,7 +467,10 @@ fn operators_learn_how_the_server_is() {
     assert_eq!(client.ask("GET", "/livez").json(), json!({"live": true}));
     assert_eq!(
         client.ask("GET", "/readyz").json(),
-        json!({"ready": true, "reasons": []})
+        json!({
+            "ready": true, "reasons": [], "notes": [],
+            "store": {"up": true, "down_s": null, "budget_left_s": null, "first_to_end": null},
+        })
     );
     client.ask("POST", "/v1/sequences/s/next?count=5");
     client.ask("POST", "/v1/ids/uuid4?count=7");

@@ -37,8 +37,8 @@ impl Pool {
                 Some(held) => {
                     if self.renew(&self.owner(), &mut held.lease).await {
                         held.seat.generator.extend(held.lease.until);
-                        // Whoever waits for the window to be extended may go on.
-                        self.tell(None);
+                        // Whoever waits for the window to be extended may go on, if it was.
+                        self.tell(self.passed(held.lease.until));
                         RENEW_EVERY
                     } else {
                         self.let_go(holding.take());
@@ -84,6 +84,20 @@ impl Pool {
         self.status.lock().expect("no panic while held").ended = true;
         self.tell(Some(LedgerError::Closing));
         self.ended.notify_waiters();
+    }
+
+    /// The refusal once the window has passed that could not be renewed.
+    fn passed(&self, until: u64) -> Option<LedgerError> {
+        let down = self.context.health.down_for()?;
+        let ended = self.now_tick().is_ok_and(|now| now >= until);
+        ended.then(|| LedgerError::Unavailable {
+            message: format!(
+                "the window of pool {} has ended, and the store has not answered for {} s",
+                self.name,
+                down.as_secs()
+            ),
+            retry_after_s: 1,
+        })
     }
 
     fn owner(&self) -> Owner {

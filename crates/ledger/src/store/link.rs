@@ -183,8 +183,13 @@ impl<D: Driver> Link<D> {
 
     /// Stops for good (protocol E3) and answers why, or why it had stopped before.
     pub(super) fn stop(&self, why: StoreError) -> StoreError {
-        let first = self.stopped.get_or_init(|| why);
-        tracing::error!(store = %self.driver.place(), error = %first, "nothing is minted from this store any more");
+        let first = self.stopped.get_or_init(|| {
+            tracing::error!(store = %self.driver.place(), error = %why, "nothing is minted from it any more");
+            StoreError {
+                kind: StoreErrorKind::Stopped,
+                ..why
+            }
+        });
         first.clone()
     }
 

@@ -5,12 +5,13 @@ use std::rc::Rc;
 use hyper::StatusCode;
 use mintage::Uuid;
 use mintage_ledger::{DEFAULT_POOL, UUID1_POOL};
+use serde_json::json;
 
 use super::answer::Response;
 use super::head::{Head, Media};
 use super::request::Query;
 use crate::formats::{Make, format};
-use crate::render;
+use crate::readings::Document;
 use crate::service::{Answer, Worker};
 
 /// `POST /v1/ids/{format}?count=N`; `&pool=NAME` for those that come from a pool: `uuid1`, `uuid6`, `snowflake`.
@@ -70,7 +71,7 @@ pub(super) fn inspect(worker: &Rc<Worker>, id: &[u8]) -> Answer<Response> {
     let readings = worker.service().inspect(&text);
     Ok(Response::json(
         StatusCode::OK,
-        &render::readings(&text, &readings),
+        &json!(Document::new(&text, &readings)),
     ))
 }
 

@@ -161,7 +161,9 @@ impl Driver for Redis {
                     .set_connection_timeout(None)
                     .set_response_timeout(None);
                 let made = client.get_multiplexed_async_connection_with_config(&config);
-                made.await.map_err(script::failure)
+                let connection = made.await.map_err(script::failure)?;
+                script::load(connection.clone()).await?;
+                Ok(connection)
             })
             .await
         })
@@ -186,7 +188,7 @@ impl Driver for Redis {
             }
             let meta: (Option<Vec<u8>>, Option<Vec<u8>>) = redis::cmd("HMGET")
                 .arg(&self.names.meta)
-                .arg("schema")
+                .arg("schema_version")
                 .arg("cluster_id")
                 .query_async(&mut connection)
                 .await

@@ -1,7 +1,7 @@
 //! The stores `redis://` and `rediss://`: Redis or Valkey, one server (or the master of several).
 //!
 //! ```text
-//!   mint_meta               hash  schema, cluster_id            made by mint init
+//!   mint_meta               hash  schema_version, cluster_id    made by mint init
 //!   mint_register           zset  the names of all registers, all with score 0: scans go in key order
 //!   mint_register:seq/a     hash  version, mark, token, body    one per register
 //! ```

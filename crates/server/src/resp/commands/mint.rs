@@ -2,9 +2,11 @@
 
 use mintage::Uuid;
 use mintage_ledger::{DEFAULT_POOL, UUID1_POOL};
+use serde_json::json;
 
 use super::{Call, Flow, count_option, refuse_counter};
 use crate::formats::{Make, format};
+use crate::readings::Document;
 use crate::render;
 
 /// `MINT.NEXT seq [COUNT n]`: a number, or with COUNT an array of numbers.
@@ -71,7 +73,7 @@ pub(super) fn snowflake(call: &mut Call<'_>) -> Flow {
 pub(super) fn inspect(call: &mut Call<'_>) -> Flow {
     let text = String::from_utf8_lossy(call.args.at(1)).into_owned();
     let readings = call.worker.service().inspect(&text);
-    call.reply.json(&render::readings(&text, &readings));
+    call.reply.json(&json!(Document::new(&text, &readings)));
     Flow::Done
 }
 
