@@ -17,8 +17,12 @@ mod address;
 #[cfg(any(test, feature = "testing"))]
 pub mod conformance;
 pub mod embedded;
+#[cfg(feature = "etcd")]
+mod etcd;
 #[cfg(any(test, feature = "testing"))]
 mod faulty;
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+mod guarded;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 mod link;
 mod memory;
@@ -27,6 +31,8 @@ mod mysql;
 mod pin;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+mod record;
 #[cfg(feature = "redis")]
 mod redis;
 mod registry;
@@ -43,6 +49,8 @@ use crate::runtime::BoxFuture;
 #[cfg(feature = "redis")]
 pub use self::redis::RedisStore;
 pub use embedded::EmbeddedStore;
+#[cfg(feature = "etcd")]
+pub use etcd::EtcdStore;
 #[cfg(any(test, feature = "testing"))]
 pub use faulty::{FaultCounts, FaultPlan, FaultyStore};
 pub use memory::MemoryStore;
