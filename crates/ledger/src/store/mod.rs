@@ -39,6 +39,8 @@ mod registry;
 mod rules;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod sql;
+#[cfg(feature = "zookeeper")]
+mod zookeeper;
 
 use std::fmt;
 
@@ -56,6 +58,9 @@ pub use faulty::{FaultCounts, FaultPlan, FaultyStore};
 pub use memory::MemoryStore;
 pub use pin::{Pins, open_pinned};
 pub use registry::{Initialised, STORES, StoreKind, StoreSettings, embedded_folder, init_store, open_store};
+
+#[cfg(feature = "zookeeper")]
+pub use zookeeper::ZooKeeperStore;
 
 /// The largest body a register may have.
 pub const BODY_MAX_BYTES: usize = 16 * 1024;
