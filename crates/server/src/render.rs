@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mintage::{Format, GenOptions, IdTime, Preset, Role, SequenceStart, Timestamp};
 use mintage_ledger::{BudgetOf, Gap, LentWindow, PoolInfo, PoolKind, SequenceInfo, StoreStatus, WindowInfo};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// A sequence's definition and where it stands.
 pub fn sequence(info: &SequenceInfo) -> Value {
