@@ -333,6 +333,47 @@ fn a_read_only_database_and_a_standby_take_no_writes_for_the_time_being() {
     assert!(error.message.contains("standby"), "{error:?}");
 }
 
+/// However little or much of the store an operator's mistake took: no fresh start.
+#[test]
+fn whatever_is_dropped_or_emptied_stops_a_running_node() {
+    for mistake in [
+        "TRUNCATE mint_register",
+        "DELETE FROM mint_register WHERE key = '!cluster'",
+        "DELETE FROM mint_meta",
+        "DROP TABLE mint_register",
+        "DROP TABLE mint_meta",
+        "DROP OWNED BY mint",
+        "UPDATE mint_register SET token = 'x'",
+    ] {
+        let Some(server) = Postgres::run() else { return };
+        let lab = Lab::new(server);
+        lab.init();
+        let store = lab.open(&lab.direct());
+        let held = key("seq/held");
+        lab.wait(store.compare_and_set(&held, None, value(1, 1), Marks::NeverLower))
+            .unwrap();
+        lab.engine.admin("ids", mistake);
+        let afresh = key("seq/afresh");
+        let write = lab.wait(store.compare_and_set(&afresh, None, value(1, 2), Marks::NeverLower));
+        if mistake.starts_with("UPDATE") {
+            // Only that row is damaged: whoever meets it stops.
+            write.unwrap();
+            let error = lab.wait(store.get(&held)).unwrap_err();
+            assert_eq!(error.kind, StoreErrorKind::Stopped, "{mistake}: {error:?}");
+            continue;
+        }
+        let error = write.unwrap_err();
+        assert_eq!(
+            (error.kind, error.outcome),
+            (StoreErrorKind::Stopped, Outcome::NotDone),
+            "{mistake}: {error:?}"
+        );
+        assert!(store.stopped().is_some(), "{mistake}");
+        let error = lab.refused(&lab.direct(), &quick());
+        assert_eq!(error.kind, StoreErrorKind::Foreign, "{mistake}: {error:?}");
+    }
+}
+
 /// Several `mint init` at once, on a server that has the account's tables made by hand or not at all.
 #[test]
 fn many_inits_at_once_make_one_cluster() {
