@@ -1,6 +1,7 @@
 //! Side by side with peers: every round measures both sides, the ratio of a round is what counts.
 
 mod core;
+mod formats;
 mod machine;
 mod server;
 

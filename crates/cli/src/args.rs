@@ -84,6 +84,10 @@ pub(crate) enum Command {
     Presets(crate::presets::Args),
     /// Print a series of numbers, letters or dates, or the holes of a column
     Series(crate::series::Args),
+    /// Give the rows of a file ids that carry their times
+    Backfill(Box<crate::backfill::Args>),
+    /// Find out whether a pile of ids is sound: repeats, order, gaps, clocks, shards
+    Audit(Box<crate::audit::Args>),
     /// Print the functions that make the same ids inside PostgreSQL or MariaDB
     Sql(crate::sql::Args),
     /// Make a shared store ready for use: its schema and its cluster id

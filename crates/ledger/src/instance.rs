@@ -110,6 +110,7 @@ pub(crate) async fn keep(context: &Context, entered: Option<Entered>, lost: impl
             .store
             .compare_and_set(&key, version, value, Marks::NeverLower)
             .await
+            .map(|cas| cas.of_attempt(token))
         {
             Ok(Cas::Done(version)) => {
                 tokens.clear();

@@ -1,5 +1,6 @@
 //! Private servers that the store suite may do anything to, one file per kind.
 
+pub mod etcd;
 pub mod mariadb;
 pub mod postgres;
 pub mod process;

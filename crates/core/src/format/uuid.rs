@@ -53,6 +53,8 @@ pub(super) const UUID: Format = Format {
     entropy: V7.entropy,
     parse: |text, _| UuidText::Hyphenated.read(text).map(Id::from),
     parse_lenient: Some(|text, _| UuidText::Hyphenated.read_lenient(text).map(Id::from)),
+    #[cfg(feature = "std")]
+    write_lines: V7.write_lines,
     make_many: V7.make_many,
     make_at: V7.make_at,
     min_at: V7.min_at,
@@ -175,6 +177,8 @@ pub(super) const V4: Format = Format {
             Ok(())
         })
     }),
+    #[cfg(feature = "std")]
+    write_lines: Some(|_, count, out| uuid_lines(crate::uuid4_many, count, out)),
     generator: Some(|_, _, entropy| {
         let mut generator = crate::V4Generator::new(entropy);
         Ok(alloc::boxed::Box::new(move || Ok(generator.next_id().into())))
@@ -258,6 +262,8 @@ pub(super) const V7: Format = Format {
             Ok(())
         })
     }),
+    #[cfg(feature = "std")]
+    write_lines: Some(|_, count, out| uuid_lines(crate::uuid7_many, count, out)),
     make_at: Some(|time, _, entropy| {
         let mut random = [0; 10];
         entropy.fill(&mut random);
@@ -403,6 +409,13 @@ fn each_uuid(
     out: &mut [Id],
     mut fill: impl FnMut(&mut [Uuid]) -> Result<(), FormatError>,
 ) -> Result<(), FormatError> {
+    if let [out] = out {
+        // One id must not pay for clearing room for hundreds.
+        let mut id = [Uuid::nil()];
+        fill(&mut id)?;
+        *out = id[0].into();
+        return Ok(());
+    }
     let mut ids = [Uuid::nil(); 256];
     for piece in out.chunks_mut(ids.len()) {
         let ids = &mut ids[..piece.len()];
@@ -410,6 +423,20 @@ fn each_uuid(
         for (out, id) in piece.iter_mut().zip(ids) {
             *out = (*id).into();
         }
+    }
+    Ok(())
+}
+
+/// Appends the texts of `count` UUIDs, each with a newline.
+#[cfg(feature = "std")]
+fn uuid_lines(fill: fn(&mut [Uuid]), count: usize, out: &mut alloc::vec::Vec<u8>) -> Result<(), FormatError> {
+    let mut ids = [Uuid::nil(); super::LINES_AT_ONCE];
+    let mut left = count;
+    while left > 0 {
+        let ids = &mut ids[..left.min(super::LINES_AT_ONCE)];
+        fill(ids);
+        UuidText::Hyphenated.write_lines(ids, out);
+        left -= ids.len();
     }
     Ok(())
 }

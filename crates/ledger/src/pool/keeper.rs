@@ -114,7 +114,15 @@ impl Pool {
 
     async fn take_seat(&self, unknown: &mut Option<Unknown>) -> Result<Holding, LedgerError> {
         let clock_epoch = self.context.clock.epoch();
-        let lease = self.acquire(&self.owner(), unknown).await?;
+        let owner = self.owner();
+        let lease = self.acquire(&owner, unknown).await?;
+        if owner.id != self.owner().id {
+            // This process's register was lost meanwhile, and what it held with it (protocol R4): parked.
+            return Err(LedgerError::Unavailable {
+                message: format!("pool {}: this process's register was lost", self.name),
+                retry_after_s: 1,
+            });
+        }
         let window = Window {
             worker: self.spec.kind.generator_worker(lease.worker),
             from_tick: lease.from,

@@ -99,6 +99,7 @@ impl Worker<'_> {
                 .store
                 .compare_and_set(&self.sequence.key, state.version, value, Marks::NeverLower)
                 .await
+                .map(|cas| cas.of_attempt(token))
             {
                 Ok(Cas::Done(version)) => {
                     self.forget_attempts();

@@ -53,7 +53,7 @@ impl Worker<'_> {
             };
             low_water = block / 2;
             let generation = self.held.state.generation;
-            match self.claim(want.saturating_add(block), Use::Taker).await {
+            match self.claim(want, block, Use::Taker).await {
                 Ok(range) => {
                     if self.held.state.generation != generation {
                         // Another definition now: what is left of the old one is lost.
@@ -142,7 +142,7 @@ impl Worker<'_> {
             return;
         }
         let generation = self.held.state.generation;
-        match self.claim(block, Use::Stock).await {
+        match self.claim(0, block, Use::Stock).await {
             Ok(range) if self.held.state.generation == generation => stock.append(range, block / 2),
             Ok(range) => {
                 // Another definition now: what is left of the old one is lost.

@@ -131,7 +131,7 @@ impl Worker<'_> {
             let want = n.saturating_add(behind);
             let unused = self.sequence.stock.unused();
             let block = self.sequence.block(want, unused, self.held.state.max_gap);
-            let range = self.claim(want.saturating_add(block), Use::Taker).await?;
+            let range = self.claim(want, block, Use::Taker).await?;
             if contiguous && range.run.count < n {
                 // Another node was quicker, and the end is near.
                 self.keep(range, 0).await;
@@ -214,7 +214,7 @@ impl Worker<'_> {
             return;
         }
         let use_of = if plan.second_level { Use::Owned } else { Use::Stock };
-        match self.claim(plan.want, use_of).await {
+        match self.claim(0, plan.want, use_of).await {
             Ok(range) if plan.second_level => self.own(range).await,
             Ok(range) => {
                 let low_water = plan.want.min(sequence.last_block()) / 2;

@@ -219,8 +219,13 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Reserves a linear run of at most `want` numbers, durably.
-    pub(super) async fn claim(&mut self, want: u64, use_of: Use) -> Result<Range, LedgerError> {
+    /// Reserves a linear run of at most `asked` numbers and a block on top, durably.
+    pub(super) async fn claim(
+        &mut self,
+        asked: u64,
+        block: u64,
+        use_of: Use,
+    ) -> Result<Range, LedgerError> {
         let context = &self.sequence.context;
         let begun = context.runtime.boottime();
         if begun < self.held.not_before && self.held.recoveries == context.health.recoveries() {
@@ -256,10 +261,23 @@ impl Worker<'_> {
                     });
                 }
             }
+            // What the record says of the stock may be learned only here: none if the sequence is gap-free.
+            let most = match (self.held.state.gap, use_of) {
+                (Gap::None, _) => 0,
+                (Gap::Bounded, Use::Owned) => block,
+                (Gap::Bounded, _) => self.held.state.max_gap.saturating_sub(asked),
+            };
+            let want = asked.saturating_add(block.min(most));
+            if want == 0 {
+                return Err(LedgerError::Unavailable {
+                    message: format!("sequence {} keeps no stock", self.sequence.name),
+                    retry_after_s: 1,
+                });
+            }
             let range = self
                 .held
                 .state
-                .peek(want.max(1))
+                .peek(want)
                 .map_err(|e| self.sequence_error(e))?;
             let mut next = self.held.state.clone();
             next.ordinal += range.run.count;
@@ -283,6 +301,7 @@ impl Worker<'_> {
             }
             self.held.stale = true;
             let answer = self.write(&next, token, range.run.count).await;
+            let answer = answer.map(|cas| cas.of_attempt(token));
             let unknown = matches!(&answer, Err(error) if error.outcome == Outcome::Unknown);
             if !unknown {
                 self.held.attempts.pop();

@@ -10,7 +10,7 @@ use redis::{
 };
 
 use super::super::address::{Address, TlsFiles, invalid};
-use super::super::link::{Driver, Failure, Probe, on_own_thread};
+use super::super::link::{Driver, Failure, Meta, Probe, on_own_thread};
 use super::super::{StoreError, StoreErrorKind};
 use super::durability::{Found, judge};
 use super::script;
@@ -143,6 +143,7 @@ fn certificates(files: &TlsFiles) -> Result<TlsCertificates, StoreError> {
 
 impl Driver for Redis {
     type Connection = MultiplexedConnection;
+    type Guard = Meta;
 
     fn scheme(&self) -> &'static str {
         "redis"
@@ -169,7 +170,7 @@ impl Driver for Redis {
         })
     }
 
-    fn probe(&self, mut connection: MultiplexedConnection) -> BoxFuture<'_, Result<Probe, Failure>> {
+    fn probe(&self, mut connection: MultiplexedConnection) -> BoxFuture<'_, Result<Probe<Meta>, Failure>> {
         Box::pin(async move {
             let info: Result<String, _> = redis::cmd("INFO").query_async(&mut connection).await;
             let config: Result<Vec<String>, _> = redis::cmd("CONFIG")
@@ -193,14 +194,18 @@ impl Driver for Redis {
                 .query_async(&mut connection)
                 .await
                 .map_err(script::failure)?;
+            let meta = match meta {
+                (None, None) => None,
+                (Some(schema), Some(id)) if script::meta(&schema, &id).is_some() => {
+                    script::meta(&schema, &id)
+                }
+                _ => {
+                    let why = format!("{} is not as mint init wrote it", self.names.meta);
+                    return Err(Failure::Useless(StoreErrorKind::Corrupt, why));
+                }
+            };
             Ok(Probe {
-                meta: match meta {
-                    (Some(schema), Some(id)) => Some(script::meta(&schema, &id).ok_or_else(|| {
-                        let why = format!("{} is not as mint init wrote it", self.names.meta);
-                        Failure::Useless(StoreErrorKind::Corrupt, why)
-                    })?),
-                    _ => None,
-                },
+                meta: meta.map(|meta| (meta, meta)),
                 durability: judge(&found),
                 incarnation: found.incarnation(),
             })

@@ -88,13 +88,13 @@ impl RedisStore {
     /// Runs a script on one register.
     async fn ask(
         &self,
-        connected: Arc<Connected<redis::aio::MultiplexedConnection>>,
+        connected: Arc<Connected<Redis>>,
         script: &Script,
         register: &str,
         args: Vec<Vec<u8>>,
     ) -> Result<Answer, Failure> {
         let names = &self.link.driver.names;
-        let Meta { schema, cluster_id } = connected.meta;
+        let Meta { schema, cluster_id } = connected.guard;
         let mut all = vec![
             schema.to_string().into_bytes(),
             format!("{cluster_id:032x}").into_bytes(),

@@ -162,7 +162,9 @@ pub(super) fn failure(error: RedisError) -> Failure {
         }
         // What a script may not do comes without a code of its own up to Redis 7.0.
         ErrorKind::Server(Server::ResponseError)
-            if error.detail().is_some_and(|text| text.contains("can't run this command")) =>
+            if error
+                .detail()
+                .is_some_and(|text| text.contains("can't run this command")) =>
         {
             Failure::Refused(StoreErrorKind::Denied, why)
         }
