@@ -2,6 +2,7 @@
 
 mod bulk;
 mod core;
+mod formats;
 mod machine;
 mod server;
 

@@ -17,6 +17,7 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
     ("redis-cli", &["--version"], "redis-tools"),
     ("curl", &["--version"], "curl"),
     ("strace", &["--version"], "strace"),
+    ("openssl", &["version"], "openssl"),
     ("python3", &["-m", "ensurepip", "--version"], "python3-venv"),
     (
         "/usr/lib/postgresql/15/bin/postgres",

@@ -8,6 +8,7 @@ mod completions;
 mod config;
 mod connect;
 mod errors;
+mod forecast;
 mod formats;
 mod init;
 mod inspect;

@@ -38,6 +38,7 @@
 //! | --- | --- | --- |
 //! | `std` | yes | system clock, random source with its fork guard, one-line generators, host names and interfaces |
 //! | `names` | yes | versions 3 and 5, version 8 by SHA-256, node fingerprints |
+//! | `cuid2` | yes | making CUID2, which needs SHA-3 |
 //! | `serde` | no | `Serialize` and `Deserialize` for the plain data types |
 //!
 //! Without `std` it needs `alloc` only.
@@ -78,19 +79,24 @@ pub use entropy::Entropy;
 pub use entropy::{SystemEntropy, fill_random};
 #[cfg(feature = "std")]
 pub use fork::fork_generation;
+#[cfg(all(feature = "std", feature = "cuid2"))]
+pub use format::cuid2;
 pub use format::{
     Alphabet, Details, FORMATS, Format, FormatError, GenOption, GenOptions, Generate, Id, Ksuid,
-    KsuidGenerator, ObjectId, ObjectIdGenerator, Tid, TidGenerator, TimeShape, Tsid, TsidGenerator, TypeId,
-    TypePrefix, Ulid, UlidGenerator, UlidStep, Xid, XidGenerator, format,
+    KsuidGenerator, NanoId, ObjectId, ObjectIdGenerator, PushId, PushIdGenerator, Scru128, Scru128Generator,
+    Sqids, Tid, TidGenerator, TimeShape, Timeflake, Tsid, TsidGenerator, TypeId, TypePrefix, Ulid,
+    UlidGenerator, UlidStep, Xid, XidGenerator, format,
 };
 #[cfg(feature = "std")]
 pub use format::{
-    ids_until_repeat, ksuid, ksuid_many, objectid, objectid_many, tid, tid_many, tsid, ulid, ulid_many, xid,
-    xid_many,
+    ids_until_repeat, ksuid, ksuid_many, nanoid, nanoid_many, objectid, objectid_many, pushid, pushid_many,
+    scru128, scru128_many, tid, tid_many, timeflake, timeflake_many, tsid, ulid, ulid_many, xid, xid_many,
 };
 #[cfg(feature = "std")]
 pub use host::{HostError, Interface, WorkerSource, host_name, interfaces};
-pub use inspect::{FieldValue, IdTime, Reading, inspect, inspect_layout};
+pub use inspect::{
+    BitField, FieldValue, IdTime, Reading, Refusal, inspect, inspect_as, inspect_layout, refusals,
+};
 pub use layout::{Field, Layout, LayoutBuilder, LayoutError, Parts, Role, SequenceStart};
 pub use presets::{PRESETS, Preset, preset};
 pub use sequence::{Base, Run, RunIter, SequenceDef, SequenceError, SequenceOptions};
@@ -98,12 +104,12 @@ pub use series::{Series, SeriesError, date_of, day_of_date, letters_of, number_o
 pub use snowflake::{MintError, Snowflake, Window};
 #[cfg(feature = "std")]
 pub use system::{SystemClock, boottime, clock_synchronised};
-pub use text::{SnowflakeText, TextError, UuidText};
+pub use text::{SnowflakeText, TextError, UuidText, parse_uuid, parse_uuid_lenient, uuid_text};
 pub use time::{Clock, FixedClock, Timestamp};
 pub use uuid::{
-    CLOCK_SEQ_MAX, Domain, GregorianTicks, NAMESPACES, Node, Precision, UuidError, V1Generator, V1State,
-    V4Generator, V7Generator, namespace, uuid1_from, uuid1_to_6, uuid2_from, uuid6_from, uuid6_to_1,
-    uuid7_from, uuid8, uuid8_from,
+    CLOCK_SEQ_MAX, Domain, GregorianTicks, NAMESPACES, Node, Precision, UuidError, UuidOrder, V1Generator,
+    V1State, V4Generator, V7Generator, namespace, uuid1_from, uuid1_to_6, uuid2_from, uuid6_from, uuid6_to_1,
+    uuid7_from, uuid7_of_ulid, uuid8, uuid8_from,
 };
 #[cfg(feature = "std")]
 pub use uuid::{uuid1, uuid1_many, uuid2, uuid4, uuid4_many, uuid6, uuid7, uuid7_at, uuid7_lead, uuid7_many};

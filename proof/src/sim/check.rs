@@ -22,9 +22,13 @@ struct Process {
     troubled: bool,
     /// Numbers whose reservation by this process it has been told of.
     numbers: Vec<Lines<()>>,
+    /// Those of which the answer to the very write told it.
+    certain: Vec<Lines<()>>,
     /// Ticks likewise, by pool and worker.
     windows: BTreeMap<(usize, u64), Intervals<()>>,
     issued: Vec<u64>,
+    /// The longest contiguous run it was asked for: one that lost a race leaves as many in stock.
+    longest_run: Vec<u64>,
     /// Reservations that it learned of late, or that an event made it give up: not counted as a gap.
     excused: Vec<u64>,
     instance: Option<Key>,
@@ -47,8 +51,16 @@ struct Owner {
 #[derive(Clone, Debug)]
 enum Effect {
     None,
-    Numbers { sequence: usize, run: Run },
-    Window { pool: usize, worker: u64, from: u64, until: u64 },
+    Numbers {
+        sequence: usize,
+        run: Run,
+    },
+    Window {
+        pool: usize,
+        worker: u64,
+        from: u64,
+        until: u64,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -90,6 +102,8 @@ pub(crate) struct Numbers {
     pub began_ns: u64,
     /// Of how many that were asked for.
     pub asked: u64,
+    /// As one run, whole.
+    pub contiguous: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -112,12 +126,18 @@ pub(crate) struct Check {
     pub reservations: u64,
     pub clone_repeats: u64,
     pub longest_exposure_ns: u64,
+    pub holes_of_lost_answers: u64,
 }
 
 type Verdict = Result<(), String>;
 
 impl Check {
-    pub(crate) fn new(layouts: Vec<Layout>, max_ahead: Duration, exclusive: bool, exposure: Duration) -> Check {
+    pub(crate) fn new(
+        layouts: Vec<Layout>,
+        max_ahead: Duration,
+        exclusive: bool,
+        exposure: Duration,
+    ) -> Check {
         Check {
             processes: Vec::new(),
             reserved: vec![Lines::default(); SEQUENCES.len()],
@@ -135,6 +155,7 @@ impl Check {
             reservations: 0,
             clone_repeats: 0,
             longest_exposure_ns: 0,
+            holes_of_lost_answers: 0,
         }
     }
 
@@ -144,7 +165,9 @@ impl Check {
         self.processes.push(Process {
             lineage: number,
             numbers: vec![Lines::default(); SEQUENCES.len()],
+            certain: vec![Lines::default(); SEQUENCES.len()],
             issued: vec![0; SEQUENCES.len()],
+            longest_run: vec![0; SEQUENCES.len()],
             excused: vec![0; SEQUENCES.len()],
             ..Process::default()
         });
@@ -192,12 +215,19 @@ impl Check {
             }
             let told = process.numbers[sequence].count();
             let unused = told.saturating_sub(process.issued[sequence]);
-            let bound = self.max_gap[sequence] * (1 + process.losses) + process.excused[sequence] + asked[sequence];
+            let bound = self.max_gap[sequence] * (1 + process.losses)
+                + process.excused[sequence]
+                + process.longest_run[sequence]
+                + asked[sequence];
             if unused > bound {
                 return Err(format!(
                     "process ended with {unused} numbers of {} unused; at most {bound} may be (max_gap {}, losses {}, \
                      learned late {}, asked for {})",
-                    row.name, self.max_gap[sequence], process.losses, process.excused[sequence], asked[sequence]
+                    row.name,
+                    self.max_gap[sequence],
+                    process.losses,
+                    process.excused[sequence],
+                    asked[sequence]
                 ));
             }
         }
@@ -227,9 +257,18 @@ impl Check {
         };
         let version = before.map_or(0, |v| v.version.0);
         if after.version.0 != version + 1 {
-            return Err(format!("{key} went from version {version} to {}: rule R3", after.version.0));
+            return Err(format!(
+                "{key} went from version {version} to {}: rule R3",
+                after.version.0
+            ));
         }
-        let gives_back = matches!(ask, Ask::Set { marks: Marks::GiveBack, .. });
+        let gives_back = matches!(
+            ask,
+            Ask::Set {
+                marks: Marks::GiveBack,
+                ..
+            }
+        );
         if after.value.mark < mark(before) && !(gives_back && self.exclusive) {
             return Err(format!(
                 "the mark of {key} went back from {} to {}",
@@ -244,7 +283,8 @@ impl Check {
             return Err(format!("{key} was written twice with one token: rule R1"));
         }
         let effect = self.effect(author, key, before, after)?;
-        self.writes.insert((key.clone(), after.version.0), Write { author, effect });
+        self.writes
+            .insert((key.clone(), after.version.0), Write { author, effect });
         if key.as_str().starts_with("instance/") {
             let process = &mut self.processes[author];
             if process.instance.as_ref() != Some(key) {
@@ -272,9 +312,13 @@ impl Check {
             return Ok(Effect::None);
         };
         let body: Json = serde_json::from_str(&after.value.body).map_err(|e| format!("{key}: {e}"))?;
-        let from = body["from"].as_u64().ok_or_else(|| format!("{key} has no `from`"))?;
+        let from = body["from"]
+            .as_u64()
+            .ok_or_else(|| format!("{key} has no `from`"))?;
         let until = after.value.mark;
-        let old: Json = before.map_or(Json::Null, |b| serde_json::from_str(&b.value.body).unwrap_or(Json::Null));
+        let old: Json = before.map_or(Json::Null, |b| {
+            serde_json::from_str(&b.value.body).unwrap_or(Json::Null)
+        });
         let stored_until = before.map_or(0, |b| b.value.mark);
         let same_holder = old["owner"] == body["owner"] && old["from"] == body["from"];
         if !same_holder && from < stored_until {
@@ -288,7 +332,10 @@ impl Check {
             let places = self.places.entry((pool, worker)).or_default();
             let minted = places.overlaps(i128::from(until) << bits, i128::from(stored_until) << bits);
             if let Some((place, _, _)) = minted.first() {
-                return Err(format!("{key}: tick {} was minted in and given back: rule W7", place >> bits));
+                return Err(format!(
+                    "{key}: tick {} was minted in and given back: rule W7",
+                    place >> bits
+                ));
             }
             for process in &mut self.processes {
                 if let Some(held) = process.windows.get_mut(&(pool, worker)) {
@@ -343,6 +390,9 @@ impl Check {
             }
             return Ok(Effect::None);
         }
+        if SEQUENCES[sequence].rules == Rules::Changing {
+            self.take_back_unissued(author, sequence, before, base_ordinal);
+        }
         let run = run(old_mark.max(base_ordinal), after.value.mark);
         if run.count == 0 {
             return Ok(Effect::None);
@@ -354,11 +404,36 @@ impl Check {
         Ok(Effect::Numbers { sequence, run })
     }
 
+    /// A new base begins behind what was issued: what its author had reserved and not issued is nobody's.
+    fn take_back_unissued(
+        &mut self,
+        author: usize,
+        sequence: usize,
+        before: Option<&Versioned>,
+        base_ordinal: u64,
+    ) {
+        let old: Json = before.map_or(Json::Null, |b| {
+            serde_json::from_str(&b.value.body).unwrap_or(Json::Null)
+        });
+        if old["base"]["ordinal"].as_u64() == Some(base_ordinal) {
+            return;
+        }
+        for (run, owner) in self.reserved[sequence].without(&self.issued[sequence]) {
+            let lineage = |process: usize| self.processes[process].lineage;
+            if lineage(owner) == lineage(author) {
+                self.reserved[sequence].remove(run);
+                self.processes[author].numbers[sequence].remove(run);
+            }
+        }
+    }
+
     /// An answer arrives at a process that waits for it.
     pub(crate) fn told(&mut self, process: usize, ask: &Ask, told: &Told) {
         let ours = |found: &Versioned| found.version.0;
         match (ask, told) {
-            (Ask::Set { key, .. }, Told::Wrote(Cas::Done(version))) => self.learned(process, key, version.0, false),
+            (Ask::Set { key, .. }, Told::Wrote(Cas::Done(version))) => {
+                self.learned(process, key, version.0, false)
+            }
             (Ask::Claim(claim), Told::Wrote(Cas::Done(version))) => {
                 self.learned(process, &claim.key, version.0, false);
             }
@@ -369,11 +444,7 @@ impl Check {
                 self.learned(process, &claim.key, ours(found), true);
             }
             (Ask::Get(key), Told::Read(Some(found))) => self.learned(process, key, ours(found), true),
-            (Ask::Scan { .. }, Told::Page(page)) => {
-                for (key, found) in page {
-                    self.learned(process, key, ours(found), true);
-                }
-            }
+            // Nobody looks for tokens in pages.
             _ => {}
         }
     }
@@ -395,6 +466,9 @@ impl Check {
                     process.excused[sequence] += run.count;
                 }
                 process.numbers[sequence].add(run, ());
+                if !late {
+                    process.certain[sequence].add(run, ());
+                }
             }
             Effect::Window {
                 pool,
@@ -410,7 +484,9 @@ impl Check {
 
     fn owner(&self, process: usize, began_ns: u64) -> Owner {
         let Process {
-            cloned_at_ns, troubled, ..
+            cloned_at_ns,
+            troubled,
+            ..
         } = &self.processes[process];
         let exposed = cloned_at_ns
             .is_some_and(|at| *troubled || began_ns <= at.saturating_add(self.exposure.as_nanos() as u64));
@@ -431,11 +507,15 @@ impl Check {
             run,
             began_ns,
             asked,
+            contiguous,
         } = seen;
         let name = SEQUENCES[sequence].name;
         self.ids += run.count;
-        if run.count == 0 || run.count > asked {
+        if run.count == 0 || run.count > asked || contiguous && run.count != asked {
             return Err(format!("{name}: {} numbers answer {asked} asked for", run.count));
+        }
+        if contiguous {
+            self.long_run(process, sequence, asked);
         }
         if SEQUENCES[sequence].rules == Rules::Repeating {
             return Ok(());
@@ -464,9 +544,17 @@ impl Check {
         Ok(())
     }
 
+    /// A contiguous run was asked for: if it lost a race, what was reserved for it is in stock.
+    pub(crate) fn long_run(&mut self, process: usize, sequence: usize, asked: u64) {
+        let longest = &mut self.processes[process].longest_run[sequence];
+        *longest = (*longest).max(asked);
+    }
+
     fn note_exposure(&mut self, exposed: bool, process: usize, began_ns: u64) {
         let Process {
-            cloned_at_ns, troubled, ..
+            cloned_at_ns,
+            troubled,
+            ..
         } = &self.processes[process];
         if let (true, false, Some(at)) = (exposed, *troubled, *cloned_at_ns) {
             self.longest_exposure_ns = self.longest_exposure_ns.max(began_ns.saturating_sub(at));
@@ -476,7 +564,10 @@ impl Check {
     /// Ids of a pool become visible. `true_wall_ns` is the wall time at world time 0.
     pub(crate) fn minted(&mut self, seen: &Minted, true_wall_ns: i128) -> Verdict {
         let Minted {
-            process, pool, places, ..
+            process,
+            pool,
+            places,
+            ..
         } = seen;
         let (process, pool) = (*process, *pool);
         let name = POOLS[pool];
@@ -502,9 +593,15 @@ impl Check {
             return Err(format!("{name}: an answer without ids"));
         };
         if seen.at_once {
-            let known = self.processes[process].last_place.entry((pool, first.0)).or_insert(0);
+            let known = self.processes[process]
+                .last_place
+                .entry((pool, first.0))
+                .or_insert(0);
             if first.1 < *known {
-                return Err(format!("{name}: worker {} went back within process {process}", first.0));
+                return Err(format!(
+                    "{name}: worker {} went back within process {process}",
+                    first.0
+                ));
             }
             if last.0 == first.0 {
                 *known = last.1 + 1;
@@ -530,7 +627,10 @@ impl Check {
             }
             self.clone_repeats += (high - low) as u64;
         }
-        self.places.entry((pool, worker)).or_default().add(from, to, owner);
+        self.places
+            .entry((pool, worker))
+            .or_default()
+            .add(from, to, owner);
         let held = self.processes[owner.process].windows.get(&(pool, worker));
         let (from_tick, to_tick) = (from >> bits, ((to - 1) >> bits) + 1);
         if !held.is_some_and(|held| held.covers(from_tick, to_tick)) {
@@ -595,9 +695,17 @@ impl Check {
                 }
             }
         }
-        for (sequence, row) in SEQUENCES.iter().enumerate().filter(|(_, row)| row.rules == Rules::GapFree) {
+        for (sequence, row) in SEQUENCES
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| row.rules == Rules::GapFree)
+        {
             for (hole, author) in self.reserved[sequence].without(&self.issued[sequence]) {
-                if !self.processes[author].broken {
+                let process = &self.processes[author];
+                if !process.certain[sequence].covers(hole) {
+                    // Its answer was lost, and somebody else wrote before it could look.
+                    self.holes_of_lost_answers += hole.count;
+                } else if !process.broken {
                     return Err(format!(
                         "{}: {} numbers from {} on were reserved by process {author}, which lives, and never issued",
                         row.name, hole.count, hole.first

@@ -216,7 +216,11 @@ impl Machine {
         let Some(mut task) = taken else { return };
         task.waker.queued.store(false, Ordering::Relaxed);
         let waker = Waker::from(Arc::clone(&task.waker));
-        let pending = task.future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending();
+        let pending = task
+            .future
+            .as_mut()
+            .poll(&mut Context::from_waker(&waker))
+            .is_pending();
         if pending {
             lock(&self.tasks)[id as usize] = Some(task);
         } else {
@@ -247,9 +251,8 @@ impl Machine {
     /// The tasks that live on the thread that asked for them.
     pub(crate) fn near_tasks(&self) -> Vec<u32> {
         let tasks = lock(&self.tasks);
-        let near = |(id, task): (usize, &Option<Task>)| {
-            task.as_ref().filter(|task| task.near).map(|_| id as u32)
-        };
+        let near =
+            |(id, task): (usize, &Option<Task>)| task.as_ref().filter(|task| task.near).map(|_| id as u32);
         tasks.iter().enumerate().filter_map(near).collect()
     }
 
@@ -303,7 +306,9 @@ impl Runtime for ArcMachine {
     }
 
     fn spawn_thread(&self, name: &str, _: Box<dyn FnOnce() + Send>) -> std::io::Result<()> {
-        Err(std::io::Error::other(format!("a simulated machine starts no thread: {name}")))
+        Err(std::io::Error::other(format!(
+            "a simulated machine starts no thread: {name}"
+        )))
     }
 
     fn fill_random(&self, out: &mut [u8]) {

@@ -60,10 +60,13 @@ pub fn run_many(first: u64, count: u64, budget: Option<Duration>, threads: usize
 impl Runs {
     fn take(&mut self, seed: u64) -> Result<(), String> {
         let tally = super::run(seed, false)?;
-        if seed % 64 == 0 {
+        if seed.is_multiple_of(64) {
             let again = super::run(seed, false)?;
             if again.hash != tally.hash {
-                return Err(format!("ran twice and differed: {:016x}, {:016x}", tally.hash, again.hash));
+                return Err(format!(
+                    "ran twice and differed: {:016x}, {:016x}",
+                    tally.hash, again.hash
+                ));
             }
             self.repeated += 1;
         }
@@ -101,7 +104,9 @@ impl Tally {
 impl FaultCounts {
     /// The kinds that never happened.
     pub fn absent(&self) -> Vec<&'static str> {
-        let absent = super::Fault::ALL.iter().filter(|(fault, ..)| self.of(*fault) == 0);
+        let absent = super::Fault::ALL
+            .iter()
+            .filter(|(fault, ..)| self.of(*fault) == 0);
         absent.map(|(_, word, _)| *word).collect()
     }
 }

@@ -15,21 +15,63 @@ use super::subject::{POOLS, SEQUENCES, pool_spec};
 pub(crate) enum Op {
     Open(LedgerSettings),
     /// Makes a sequence that is not made by its first use.
-    Create { sequence: usize },
-    CreatePool { pool: usize },
-    Take { sequence: usize, n: u64, contiguous: bool },
-    TryTake { sequence: usize, n: u64 },
-    Mint { pool: usize, n: usize },
-    TryMint { pool: usize, n: usize },
-    Set { sequence: usize, to: i64 },
-    Alter { sequence: usize, max_gap: u64, increment: i64 },
-    Restart { sequence: usize, to: i64 },
-    Drop { sequence: usize },
-    Lend { pool: usize },
-    RenewLent { pool: usize, window: LentWindow },
-    EndLent { pool: usize, window: LentWindow },
-    Release { pool: usize, worker: u64 },
-    Look { sequence: usize },
+    Create {
+        sequence: usize,
+    },
+    CreatePool {
+        pool: usize,
+    },
+    Take {
+        sequence: usize,
+        n: u64,
+        contiguous: bool,
+    },
+    TryTake {
+        sequence: usize,
+        n: u64,
+    },
+    Mint {
+        pool: usize,
+        n: usize,
+    },
+    TryMint {
+        pool: usize,
+        n: usize,
+    },
+    Set {
+        sequence: usize,
+        to: i64,
+    },
+    Alter {
+        sequence: usize,
+        max_gap: u64,
+        increment: i64,
+    },
+    Restart {
+        sequence: usize,
+        to: i64,
+    },
+    Drop {
+        sequence: usize,
+    },
+    Lend {
+        pool: usize,
+    },
+    RenewLent {
+        pool: usize,
+        window: LentWindow,
+    },
+    EndLent {
+        pool: usize,
+        window: LentWindow,
+    },
+    Release {
+        pool: usize,
+        worker: u64,
+    },
+    Look {
+        sequence: usize,
+    },
     Close,
 }
 
@@ -148,12 +190,15 @@ impl Desk {
             }
             Op::RenewLent { pool, window } => {
                 let pool = ledger.pool_or_default(&pool_name(pool)).await?;
-                let renewed = pool.renew_lent(window.worker, &window.owner, window.version).await?;
+                let renewed = pool
+                    .renew_lent(window.worker, &window.owner, window.version)
+                    .await?;
                 return Ok(Came::Lent(renewed));
             }
             Op::EndLent { pool, window } => {
                 let pool = ledger.pool_or_default(&pool_name(pool)).await?;
-                pool.end_lent(window.worker, &window.owner, window.version).await?;
+                pool.end_lent(window.worker, &window.owner, window.version)
+                    .await?;
             }
             Op::Release { pool, worker } => {
                 let pool = ledger.pool_or_default(&pool_name(pool)).await?;
@@ -182,7 +227,10 @@ fn pool_name(pool: usize) -> Name {
 }
 
 fn called(value: i64) -> Base {
-    Base { value, is_called: true }
+    Base {
+        value,
+        is_called: true,
+    }
 }
 
 async fn mint(ledger: &Ledger, pool: usize, n: usize) -> Result<Ids, LedgerError> {

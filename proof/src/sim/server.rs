@@ -36,7 +36,10 @@ impl Server {
         let key = match ask {
             Ask::Get(key) => return (told(now(store.get(key)), Told::Read), None),
             Ask::Scan { prefix, after, limit } => {
-                return (told(now(store.scan(prefix, after.as_ref(), *limit)), Told::Page), None);
+                return (
+                    told(now(store.scan(prefix, after.as_ref(), *limit)), Told::Page),
+                    None,
+                );
             }
             Ask::Wall => return (Told::Wall(Some(wall)), None),
             Ask::Set { key, .. } | Ask::Remove { key, .. } => key,

@@ -47,13 +47,7 @@ const fn spec(options: SequenceOptions, gap: Gap, max_gap: u64) -> Option<Sequen
     })
 }
 
-const fn row(
-    name: &'static str,
-    rules: Rules,
-    most: u64,
-    weight: u64,
-    spec: Option<SequenceSpec>,
-) -> Row {
+const fn row(name: &'static str, rules: Rules, most: u64, weight: u64, spec: Option<SequenceSpec>) -> Row {
     Row {
         name,
         rules,
@@ -140,7 +134,11 @@ pub(crate) const TRUE_WALL_NS: i128 = 1_800_000_000_000_000_000;
 /// The layouts of [`POOLS`].
 pub(crate) fn layouts() -> Vec<Layout> {
     let epoch = Timestamp::from_unix_millis(1_700_000_000_000);
-    let few = Layout::builder("few").epoch(epoch).time("time", 45).worker("worker", 2).sequence("seq", 6);
+    let few = Layout::builder("few")
+        .epoch(epoch)
+        .time("time", 45)
+        .worker("worker", 2)
+        .sequence("seq", 6);
     let coarse = Layout::builder("coarse")
         .epoch(epoch)
         .tick(Duration::from_millis(10))
@@ -173,7 +171,12 @@ pub(crate) fn pool_spec(pool: usize, window: Option<Duration>) -> Option<PoolSpe
 pub(crate) fn settings(dice: &mut super::dice::Dice) -> LedgerSettings {
     LedgerSettings {
         max_gap: *dice.pick(&[10, 100, 1_000, 100_000]),
-        window: *dice.pick(&[None, None, Some(Duration::from_secs(4)), Some(Duration::from_secs(20))]),
+        window: *dice.pick(&[
+            None,
+            None,
+            Some(Duration::from_secs(4)),
+            Some(Duration::from_secs(20)),
+        ]),
         clock_confirm: *dice.pick(&[Duration::from_secs(2), Duration::from_secs(60)]),
         instance_name: "simulated".into(),
         ..LedgerSettings::default()

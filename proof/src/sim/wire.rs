@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use mintage::Timestamp;
 use mintage_ledger::{
-    BoxFuture, Cas, Claim, Class, Key, Marks, Outcome, Runtime, Store, StoreError, StoreErrorKind, StoreResult,
-    Value, Version, Versioned,
+    BoxFuture, Cas, Claim, Class, Key, Marks, Outcome, Runtime, Store, StoreError, StoreErrorKind,
+    StoreResult, Value, Version, Versioned,
 };
 
 use super::machine::lock;
@@ -127,7 +127,10 @@ impl Line {
     }
 
     pub(crate) fn waits(&self, id: u64) -> bool {
-        lock(&self.traffic).waiting.get(&id).is_some_and(|slot| slot.told.is_none())
+        lock(&self.traffic)
+            .waiting
+            .get(&id)
+            .is_some_and(|slot| slot.told.is_none())
     }
 
     fn ask(&self, ask: Ask) -> Call<'_> {
@@ -171,7 +174,10 @@ impl Future for Call<'_> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Told> {
         {
             let mut traffic = lock(&self.line.traffic);
-            let slot = traffic.waiting.get_mut(&self.id).expect("there until the call is dropped");
+            let slot = traffic
+                .waiting
+                .get_mut(&self.id)
+                .expect("there until the call is dropped");
             if let Some(told) = slot.told.take() {
                 return Poll::Ready(told);
             }
@@ -192,7 +198,11 @@ impl Drop for Call<'_> {
 
 /// A failure whose outcome is unknown if a write may have been done.
 pub(crate) fn failed(name: &str, maybe_done: bool, why: &str) -> StoreError {
-    let outcome = if maybe_done { Outcome::Unknown } else { Outcome::NotDone };
+    let outcome = if maybe_done {
+        Outcome::Unknown
+    } else {
+        Outcome::NotDone
+    };
     StoreError::new(StoreErrorKind::Unavailable, outcome, format!("{name}: {why}"))
 }
 

@@ -1,5 +1,10 @@
 //! Text forms of ids.
 
+mod bits;
+pub(crate) mod hex;
+#[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
+mod hex_x86;
+mod ncname;
 pub(crate) mod radix;
 mod snowflake;
 mod uuid;
@@ -7,7 +12,7 @@ mod uuid;
 use core::fmt;
 
 pub use self::snowflake::SnowflakeText;
-pub use self::uuid::UuidText;
+pub use self::uuid::{UuidText, parse_uuid, parse_uuid_lenient, uuid_text};
 
 /// Why a text is not an id of the form asked for, and where.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,6 +72,17 @@ impl TextError {
             }
             Self::Empty | Self::Length { .. } | Self::Lengths { .. } | Self::TooLarge => None,
         }
+    }
+
+    /// The same, in a text that has `by` more characters in front.
+    pub(crate) fn moved(mut self, by: usize) -> Self {
+        match &mut self {
+            Self::Character { position } | Self::NotCanonical { position } | Self::Rule { position, .. } => {
+                *position += by;
+            }
+            Self::Empty | Self::Length { .. } | Self::Lengths { .. } | Self::TooLarge => {}
+        }
+        self
     }
 }
 

@@ -38,6 +38,13 @@ pub(crate) fn write(value: u64, alphabet: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+/// The same for 128 bits.
+pub(crate) fn write_number(value: u128, alphabet: &[u8], out: &mut Vec<u8>) {
+    let mut buffer = [alphabet[0]; 128];
+    let used = digits(value, alphabet, &mut buffer).max(1);
+    out.extend_from_slice(&buffer[128 - used..]);
+}
+
 /// [`digits`] of 64 bits with the base known when compiling, so that dividing is a multiplication.
 fn digits_of<const BASE: usize>(mut value: u64, alphabet: &[u8], out: &mut [u8; 64]) -> usize {
     let Some(alphabet) = alphabet.first_chunk::<BASE>() else {

@@ -12,21 +12,35 @@
 //! **Outcomes:** every error says whether the write certainly did not happen or may have
 //! ([`Outcome`]). `Unknown` is decided next to the driver call, never from message text.
 
+#[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
+mod address;
 #[cfg(any(test, feature = "testing"))]
 pub mod conformance;
 pub mod embedded;
+#[cfg(feature = "etcd")]
+mod etcd;
 #[cfg(any(test, feature = "testing"))]
 mod faulty;
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+mod guarded;
+#[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
+mod link;
 mod memory;
 #[cfg(feature = "mysql")]
 mod mysql;
 mod pin;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+mod record;
+#[cfg(feature = "redis")]
+mod redis;
 mod registry;
 mod rules;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod sql;
+#[cfg(feature = "zookeeper")]
+mod zookeeper;
 
 use std::fmt;
 
@@ -34,12 +48,19 @@ use mintage::Timestamp;
 
 use crate::runtime::BoxFuture;
 
+#[cfg(feature = "redis")]
+pub use self::redis::RedisStore;
 pub use embedded::EmbeddedStore;
+#[cfg(feature = "etcd")]
+pub use etcd::EtcdStore;
 #[cfg(any(test, feature = "testing"))]
 pub use faulty::{FaultCounts, FaultPlan, FaultyStore};
 pub use memory::MemoryStore;
 pub use pin::{Pins, open_pinned};
 pub use registry::{Initialised, STORES, StoreKind, StoreSettings, embedded_folder, init_store, open_store};
+
+#[cfg(feature = "zookeeper")]
+pub use zookeeper::ZooKeeperStore;
 
 /// The largest body a register may have.
 pub const BODY_MAX_BYTES: usize = 16 * 1024;
@@ -119,6 +140,18 @@ pub enum Cas {
     Done(Version),
     /// Not written: the register is at another version, or absent.
     Lost(Option<Versioned>),
+}
+
+impl Cas {
+    /// The answer to the attempt with this token: one that was delivered twice may be told of its own success as a
+    /// race that it lost (protocol R1).
+    #[must_use]
+    pub(crate) fn of_attempt(self, token: u128) -> Cas {
+        match self {
+            Cas::Lost(Some(found)) if found.value.token == token => Cas::Done(found.version),
+            other => other,
+        }
+    }
 }
 
 /// Whether a write may lower a mark.

@@ -137,6 +137,62 @@ pub static STORES: &[StoreKind] = &[
             Box::pin(super::mysql::init(rest.to_string(), settings.clone(), runtime))
         }),
     },
+    #[cfg(feature = "redis")]
+    StoreKind {
+        scheme: "redis",
+        example: "redis://host/0",
+        summary: "Redis or Valkey, where it syncs every write",
+        open: |rest, settings, runtime| open_redis("redis", rest, settings, runtime),
+        init: Some(|rest, settings, runtime| init_redis("redis", rest, settings, runtime)),
+    },
+    #[cfg(feature = "redis")]
+    StoreKind {
+        scheme: "rediss",
+        example: "rediss://host/0",
+        summary: "the same over TLS",
+        open: |rest, settings, runtime| open_redis("rediss", rest, settings, runtime),
+        init: Some(|rest, settings, runtime| init_redis("rediss", rest, settings, runtime)),
+    },
+    #[cfg(feature = "redis")]
+    StoreKind {
+        scheme: "redis+unix",
+        example: "redis+unix:///run/redis.sock?db=0",
+        summary: "the same over a socket of this machine",
+        open: |rest, settings, runtime| open_redis("redis+unix", rest, settings, runtime),
+        init: Some(|rest, settings, runtime| init_redis("redis+unix", rest, settings, runtime)),
+    },
+    #[cfg(feature = "etcd")]
+    StoreKind {
+        scheme: "etcd",
+        example: "etcd://host1,host2,host3",
+        summary: "an etcd cluster: a majority keeps every write",
+        open: |rest, settings, runtime| {
+            let (rest, settings) = (rest.to_string(), settings.clone());
+            Box::pin(
+                async move { Ok(super::EtcdStore::open(&rest, &settings, runtime).await? as Arc<dyn Store>) },
+            )
+        },
+        init: Some(|rest, settings, runtime| {
+            let (rest, settings) = (rest.to_string(), settings.clone());
+            Box::pin(async move { super::EtcdStore::init(&rest, &settings, runtime).await })
+        }),
+    },
+    #[cfg(feature = "zookeeper")]
+    StoreKind {
+        scheme: "zookeeper",
+        example: "zookeeper://host1,host2,host3/ids",
+        summary: "a ZooKeeper ensemble, 3.6 or newer: a majority keeps every write",
+        open: |rest, settings, runtime| {
+            let (rest, settings) = (rest.to_string(), settings.clone());
+            Box::pin(async move {
+                Ok(super::ZooKeeperStore::open(&rest, &settings, runtime).await? as Arc<dyn Store>)
+            })
+        },
+        init: Some(|rest, settings, runtime| {
+            let (rest, settings) = (rest.to_string(), settings.clone());
+            Box::pin(async move { super::ZooKeeperStore::init(&rest, &settings, runtime).await })
+        }),
+    },
 ];
 
 /// Opens the store at `url`, such as `memory:` or `file:./mint-data`.
@@ -233,6 +289,30 @@ fn open_embedded(rest: &str, settings: &StoreSettings, runtime: Arc<dyn Runtime>
     let folder = embedded_folder(rest).to_path_buf();
     let settings = settings.clone();
     Box::pin(async move { Ok(EmbeddedStore::open(folder, &settings, runtime).await? as Arc<dyn Store>) })
+}
+
+#[cfg(feature = "redis")]
+fn open_redis(
+    scheme: &'static str,
+    rest: &str,
+    settings: &StoreSettings,
+    runtime: Arc<dyn Runtime>,
+) -> Opening {
+    let (rest, settings) = (rest.to_string(), settings.clone());
+    Box::pin(async move {
+        Ok(super::RedisStore::open(scheme, &rest, &settings, runtime).await? as Arc<dyn Store>)
+    })
+}
+
+#[cfg(feature = "redis")]
+fn init_redis(
+    scheme: &'static str,
+    rest: &str,
+    settings: &StoreSettings,
+    runtime: Arc<dyn Runtime>,
+) -> Initialising {
+    let (rest, settings) = (rest.to_string(), settings.clone());
+    Box::pin(async move { super::RedisStore::init(scheme, &rest, &settings, runtime).await })
 }
 
 /// The folder that `file:PATH` names: `file:///PATH` is taken too, and `file:` is the default folder.
