@@ -45,6 +45,7 @@
 
 extern crate alloc;
 
+mod atomic;
 mod clock_policy;
 mod entropy;
 #[cfg(feature = "std")]

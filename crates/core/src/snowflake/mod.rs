@@ -5,13 +5,13 @@ mod rules;
 
 use alloc::sync::Arc;
 use core::fmt;
-use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
 pub use error::MintError;
 use rules::Rules;
 pub(crate) use rules::{place_from, places_in_a_row};
 
+use crate::atomic::{AtomicU64, Ordering};
 use crate::clock_policy::ClockPolicy;
 use crate::layout::{Layout, LayoutError, SequenceStart, ones};
 #[cfg(feature = "std")]
@@ -166,7 +166,11 @@ impl Snowflake {
     /// ```
     pub fn clock_policy(mut self, policy: ClockPolicy) -> Result<Self, LayoutError> {
         self.layout.check_policy(policy)?;
-        let from_tick = self.word.0.get_mut().div_ceil(1 << self.sequence_bits);
+        let from_tick = self
+            .word
+            .0
+            .load(Ordering::Relaxed)
+            .div_ceil(1 << self.sequence_bits);
         let plain = policy == ClockPolicy::Hold && self.layout.sequence_start() == SequenceStart::Zero;
         self.rules = (!plain).then(|| Rules::new(&self.layout, policy, from_tick));
         Ok(self)
