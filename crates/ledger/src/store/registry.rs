@@ -49,7 +49,7 @@ pub struct StoreKind {
     pub summary: &'static str,
     open: fn(&str, &StoreSettings, Arc<dyn Runtime>) -> Opening,
     /// Makes schema and cluster id; `None` for stores that make themselves at their first opening.
-    init: Option<fn(&str, &StoreSettings, Arc<dyn Runtime>) -> Initialising>,
+    init: Option<Init>,
 }
 
 /// What [`init_store`] came to.
@@ -61,6 +61,7 @@ pub struct Initialised {
     pub created: bool,
 }
 
+type Init = fn(&str, &StoreSettings, Arc<dyn Runtime>) -> Initialising;
 type Initialising = BoxFuture<'static, Result<Initialised, StoreError>>;
 type Opening = BoxFuture<'static, Result<Arc<dyn Store>, StoreError>>;
 
