@@ -16,6 +16,8 @@ cargo xtask COMMAND
   test             installs what the tests need where it can, then runs every test
   loom             every interleaving of threads on the generators' atomics
   e2e [FILTER]     only the end-to-end tests (the built binary, stock clients)
+  fuzz [TARGET...] [--runs N] [--seed N] [--list]
+                   random inputs for every reader of text and bytes
   bench [core|server] [--save] [ARGS]
                    side by side with peers, ratios in one run; --save puts the tables
                    into docs/performance.md
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         Some("test") => test::all(),
         Some("loom") => test::loom(),
         Some("e2e") => test::e2e(rest),
+        Some("fuzz") => test::fuzz(rest),
         Some("bench") => bench::run(rest),
         None | Some("help" | "--help" | "-h") => {
             print!("{HELP}");
