@@ -7,8 +7,8 @@ use std::io::{Read, Write};
 use std::process::Stdio;
 use std::time::Duration;
 
-use mintage_e2e::run::{self, Said};
 use mintage_e2e::binary;
+use mintage_e2e::run::{self, Said};
 use serde_json::Value;
 
 fn home() -> tempfile::TempDir {
@@ -26,7 +26,10 @@ fn fed(words: &[&str], input: &str) -> Said {
 }
 
 fn json_lines(said: &Said) -> Vec<Value> {
-    said.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    said.out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// A vectors file without its comments, cut into columns.
@@ -50,8 +53,24 @@ fn options(text: &str) -> Vec<String> {
 }
 
 const FORMATS: &[&str] = &[
-    "cuid", "cuid2", "flake", "ksuid", "ksuidms", "nanoid", "objectid", "pushid", "scru128", "sequence", "sqids", "tid",
-    "timeflake", "token", "tsid", "typeid", "ulid", "xid",
+    "cuid",
+    "cuid2",
+    "flake",
+    "ksuid",
+    "ksuidms",
+    "nanoid",
+    "objectid",
+    "pushid",
+    "scru128",
+    "sequence",
+    "sqids",
+    "tid",
+    "timeflake",
+    "token",
+    "tsid",
+    "typeid",
+    "ulid",
+    "xid",
 ];
 
 #[test]
@@ -81,7 +100,11 @@ fn every_vector_is_judged_by_the_command_as_by_the_library() {
             };
             for (line, verdict) in lines.iter().zip(ask(&[])) {
                 assert_eq!(verdict["input"], line[2]);
-                assert_eq!(verdict["valid"] == true, line[0] == "accept", "{format}: {verdict}");
+                assert_eq!(
+                    verdict["valid"] == true,
+                    line[0] == "accept",
+                    "{format}: {verdict}"
+                );
                 if line[0] == "refuse" {
                     assert_eq!(verdict["reason"], line[3], "{format}: {}", line[2]);
                 }
@@ -128,7 +151,11 @@ fn every_alternate_text_is_written_and_read_by_convert() {
     }
     for (form, lines) in by_form {
         let column = |at: usize| -> String { lines.iter().map(|line| format!("{}\n", line[at])).collect() };
-        assert_eq!(fed(&["convert", "--to", &form, "-"], &column(0)).ok(), column(2), "{form}");
+        assert_eq!(
+            fed(&["convert", "--to", &form, "-"], &column(0)).ok(),
+            column(2),
+            "{form}"
+        );
         let back = fed(&["convert", "--from", &form, "--to", "uuid", "-"], &column(2)).ok();
         assert_eq!(back, column(0), "{form}");
     }
@@ -142,9 +169,17 @@ fn every_byte_order_is_written_and_read_by_convert() {
             said.fails(2, "refuses version 8", "");
             continue;
         }
-        let to = run::mint(home().path(), ["convert", "--from", "uuid", "--to", &line[1], &line[0]]).ok();
+        let to = run::mint(
+            home().path(),
+            ["convert", "--from", "uuid", "--to", &line[1], &line[0]],
+        )
+        .ok();
         assert_eq!(to.trim(), line[2], "{line:?}");
-        let back = run::mint(home().path(), ["convert", "--from", &line[1], "--to", "uuid", &line[2]]).ok();
+        let back = run::mint(
+            home().path(),
+            ["convert", "--from", &line[1], "--to", "uuid", &line[2]],
+        )
+        .ok();
         assert_eq!(back.trim(), line[0], "{line:?}");
     }
 }
@@ -152,17 +187,44 @@ fn every_byte_order_is_written_and_read_by_convert() {
 #[test]
 fn ids_change_their_form_and_stay_what_they_are() {
     for (line, says) in [
-        ("--to uuid6 c232ab00-9414-11ec-b3c8-9f6bdeced846", "1ec9414c-232a-6b00-b3c8-9f6bdeced846"),
-        ("--to uuid1 1ec9414c-232a-6b00-b3c8-9f6bdeced846", "c232ab00-9414-11ec-b3c8-9f6bdeced846"),
-        ("--to uuid 01ARZ3NDEKTSV4RRFFQ69G5FAV", "01563e3a-b5d3-d676-4c61-efb99302bd5b"),
-        ("--to ulid 01563e3a-b5d3-d676-4c61-efb99302bd5b", "01ARZ3NDEKTSV4RRFFQ69G5FAV"),
-        ("-q --to uuid7 01ARZ3NDEKTSV4RRFFQ69G5FAV", "01563e3a-b5d3-7676-8c61-efb99302bd5b"),
-        ("--to typeid --prefix user 01890a5d-ac96-774b-bcce-b302099a8057", "user_01h455vb4pex5vsknk084sn02q"),
-        ("--to uuid user_01h455vb4pex5vsknk084sn02q", "01890a5d-ac96-774b-bcce-b302099a8057"),
+        (
+            "--to uuid6 c232ab00-9414-11ec-b3c8-9f6bdeced846",
+            "1ec9414c-232a-6b00-b3c8-9f6bdeced846",
+        ),
+        (
+            "--to uuid1 1ec9414c-232a-6b00-b3c8-9f6bdeced846",
+            "c232ab00-9414-11ec-b3c8-9f6bdeced846",
+        ),
+        (
+            "--to uuid 01ARZ3NDEKTSV4RRFFQ69G5FAV",
+            "01563e3a-b5d3-d676-4c61-efb99302bd5b",
+        ),
+        (
+            "--to ulid 01563e3a-b5d3-d676-4c61-efb99302bd5b",
+            "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+        ),
+        (
+            "-q --to uuid7 01ARZ3NDEKTSV4RRFFQ69G5FAV",
+            "01563e3a-b5d3-7676-8c61-efb99302bd5b",
+        ),
+        (
+            "--to typeid --prefix user 01890a5d-ac96-774b-bcce-b302099a8057",
+            "user_01h455vb4pex5vsknk084sn02q",
+        ),
+        (
+            "--to uuid user_01h455vb4pex5vsknk084sn02q",
+            "01890a5d-ac96-774b-bcce-b302099a8057",
+        ),
         ("--to base36 1541815603606036480", "bppc0m3ju134"),
         ("--from base36 --to dec bppc0m3ju134", "1541815603606036480"),
-        ("--to int 017f22e2-79b0-7cc3-98c4-dc0c0c07398f", "1989357241971137676463954034883508623"),
-        ("--from int --to urn 1989357241971137676463954034883508623", "urn:uuid:017f22e2-79b0-7cc3-98c4-dc0c0c07398f"),
+        (
+            "--to int 017f22e2-79b0-7cc3-98c4-dc0c0c07398f",
+            "1989357241971137676463954034883508623",
+        ),
+        (
+            "--from int --to urn 1989357241971137676463954034883508623",
+            "urn:uuid:017f22e2-79b0-7cc3-98c4-dc0c0c07398f",
+        ),
     ] {
         assert_eq!(mint(&format!("convert {line}")).ok().trim(), says, "{line}");
     }
@@ -183,13 +245,28 @@ fn a_stream_has_a_line_for_every_line_and_says_which_were_wrong() {
     );
     assert_eq!(said.code, 1);
     assert_eq!(said.out, "1BihbxwwQ4NZZpKRH9JDCz\n\n\n1BihbxwwQ4NZZpKRH9JDCz\n");
-    assert!(said.err.contains("line 2: nonsense") && said.err.contains("line 3: "), "{said:?}");
-    for command in [&["check", "-"][..], &["inspect", "-"], &["inspect", "--json", "-"], &["convert", "--to", "int", "-"]] {
+    assert!(
+        said.err.contains("line 2: nonsense") && said.err.contains("line 3: "),
+        "{said:?}"
+    );
+    for command in [
+        &["check", "-"][..],
+        &["inspect", "-"],
+        &["inspect", "--json", "-"],
+        &["convert", "--to", "int", "-"],
+    ] {
         let said = fed(command, "");
         assert_eq!((said.code, &*said.out, &*said.err), (0, "", ""), "{command:?}");
         let said = fed(command, "017f22e2-79b0-7cc3-98c4-dc0c0c07398f\n\x1b[31m\n");
-        assert_eq!((said.code, said.out.lines().count()), (1, 2), "{command:?}: {said:?}");
-        assert!(!said.out.contains('\x1b') || said.out.contains("\\u001b"), "{command:?}");
+        assert_eq!(
+            (said.code, said.out.lines().count()),
+            (1, 2),
+            "{command:?}: {said:?}"
+        );
+        assert!(
+            !said.out.contains('\x1b') || said.out.contains("\\u001b"),
+            "{command:?}"
+        );
     }
 }
 
@@ -213,7 +290,10 @@ fn a_stream_is_answered_line_by_line() {
             }
         }
     });
-    for id in ["017f22e2-79b0-7cc3-98c4-dc0c0c07398f", "01ARZ3NDEKTSV4RRFFQ69G5FAV"] {
+    for id in [
+        "017f22e2-79b0-7cc3-98c4-dc0c0c07398f",
+        "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+    ] {
         writeln!(to, "{id}").unwrap();
         let answer = answers.recv_timeout(Duration::from_secs(30)).unwrap();
         let answer: Value = serde_json::from_slice(&answer).unwrap();
@@ -230,16 +310,27 @@ fn inspect_shows_the_readings_it_was_asked_for() {
         serde_json::from_str::<Value>(&text).unwrap()["readings"][0].take()
     };
     let discord = one("--preset discord 175928847299117063");
-    assert_eq!((&discord["preset"], &discord["time"]), (&"discord".into(), &"2016-04-30T11:18:25.796Z".into()));
+    assert_eq!(
+        (&discord["preset"], &discord["time"]),
+        (&"discord".into(), &"2016-04-30T11:18:25.796Z".into())
+    );
     let moved = one("--epoch 2015-01-01 175928847299117063");
     assert_eq!(moved["time"], "2016-04-30T11:18:25.796Z");
     let tsid = one("--as tsid --epoch 2015-01-01 0AXS751X00W7C");
     assert_eq!(tsid["time"], "2017-12-22T18:06:05.800Z");
     let base58 = one("1BihbxwwQ4NZZpKRH9JDCz");
-    assert_eq!((&base58["format"], &base58["form"], &base58["version"]), (&"uuid".into(), &"base58".into(), &7.into()));
+    assert_eq!(
+        (&base58["format"], &base58["form"], &base58["version"]),
+        (&"uuid".into(), &"base58".into(), &7.into())
+    );
     let v1 = one("c232ab00-9414-11ec-b3c8-9f6bdeced846");
     assert_eq!(v1["time"], "2022-02-22T19:22:22.0000000Z");
-    assert!(v1["notes"][1].as_str().unwrap().contains("325.8100480 s are through"));
+    assert!(
+        v1["notes"][1]
+            .as_str()
+            .unwrap()
+            .contains("325.8100480 s are through")
+    );
 
     let unknown = mint("inspect --json no-id!");
     assert_eq!(unknown.code, 1);
@@ -275,8 +366,16 @@ fn a_column_of_a_csv_is_inspected() {
     fs::write(home.path().join("a.csv"), csv).unwrap();
     fs::write(home.path().join("b.tsv"), "x\t42\n").unwrap();
     let said = run::mint(home.path(), ["inspect", "--json", "--column", "the id", "a.csv"]);
-    let formats: Vec<Value> = json_lines(&said).iter().map(|line| line["readings"][0]["format"].clone()).collect();
-    assert_eq!((said.code, formats), (1, vec!["uuid".into(), "ulid".into(), Value::Null]), "{}", said.out);
+    let formats: Vec<Value> = json_lines(&said)
+        .iter()
+        .map(|line| line["readings"][0]["format"].clone())
+        .collect();
+    assert_eq!(
+        (said.code, formats),
+        (1, vec!["uuid".into(), "ulid".into(), Value::Null]),
+        "{}",
+        said.out
+    );
     let said = run::mint(home.path(), ["inspect", "--json", "--column", "2", "b.tsv"]);
     assert_eq!(json_lines(&said)[0]["readings"][0]["format"], "sequence");
     let no = run::mint(home.path(), ["inspect", "--column", "id", "a.csv"]);
@@ -286,7 +385,19 @@ fn a_column_of_a_csv_is_inspected() {
 
 #[test]
 fn ranges_are_half_open_and_hold_what_was_made_in_them() {
-    for format in ["uuid7", "uuid6", "ulid", "ksuid", "xid", "objectid", "tsid", "tid", "scru128", "pushid", "timeflake"] {
+    for format in [
+        "uuid7",
+        "uuid6",
+        "ulid",
+        "ksuid",
+        "xid",
+        "objectid",
+        "tsid",
+        "tid",
+        "scru128",
+        "pushid",
+        "timeflake",
+    ] {
         let line = format!("range {format} --from 2022-02-22T19:22:22Z --to 2022-02-22T19:22:25Z --json");
         let bounds: Value = serde_json::from_str(&mint(&line).ok()).unwrap();
         let text = |name: &str| bounds[name].as_str().unwrap().to_string();
@@ -299,8 +410,16 @@ fn ranges_are_half_open_and_hold_what_was_made_in_them() {
         ] {
             let made = mint(&format!("gen {format} --at {at}")).ok();
             let id = made.trim();
-            assert_eq!(*first <= *id && *id <= *last, inside, "{format} {at}: {first} {id} {last}");
-            assert_eq!(*first <= *id && *id < *end, inside, "{format} {at}: {first} {id} {end}");
+            assert_eq!(
+                *first <= *id && *id <= *last,
+                inside,
+                "{format} {at}: {first} {id} {last}"
+            );
+            assert_eq!(
+                *first <= *id && *id < *end,
+                inside,
+                "{format} {at}: {first} {id} {end}"
+            );
         }
     }
     let twitter = mint("range snowflake --from 2022-06-28T16:07:40.105Z --to 2022-06-28T16:07:40.106Z").ok();
@@ -343,7 +462,10 @@ fn bulk_is_distinct_in_order_and_well_formed() {
         ("uuid v7 -n 50000", true),
         ("gen ulid -n 50000", true),
         ("gen ksuid -n 20000", false),
-        ("snowflake --layout time=39,worker=3,sequence=20 --worker 1 --state s -n 50000", false),
+        (
+            "snowflake --layout time=39,worker=3,sequence=20 --worker 1 --state s -n 50000",
+            false,
+        ),
         ("uuid --format base62 -n 20000", true),
     ] {
         let out = mint(line).ok();
@@ -366,18 +488,32 @@ fn a_reader_that_goes_away_ends_it_quietly() {
         &["gen", "ulid", "-n", "100000000"],
         &["gen", "nanoid", "-n", "100000000"],
     ] {
-        let mut child = run::command(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = run::command(words)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         let mut some = [0; 1000];
         child.stdout.take().unwrap().read_exact(&mut some).unwrap();
         let out = child.wait_with_output().unwrap();
-        assert!(out.status.success() && out.stderr.is_empty(), "{words:?}: {out:?}");
+        assert!(
+            out.status.success() && out.stderr.is_empty(),
+            "{words:?}: {out:?}"
+        );
     }
 }
 
 #[test]
 fn formats_say_what_their_randomness_is_worth() {
     let uuid4 = mint("formats uuid4").ok();
-    for says in ["122 bits", "10^-9", "1 %", "50 %", "2.71 * 10^18", "RFC 9562 section 5.4"] {
+    for says in [
+        "122 bits",
+        "10^-9",
+        "1 %",
+        "50 %",
+        "2.71 * 10^18",
+        "RFC 9562 section 5.4",
+    ] {
         assert!(uuid4.contains(says), "{uuid4}");
     }
     for row in json_lines(&mint("formats --json")) {

@@ -18,14 +18,16 @@ cargo xtask COMMAND
   e2e [FILTER]     only the end-to-end tests (the built binary, stock clients)
   fuzz [TARGET...] [--runs N] [--seed N] [--list]
                    random inputs for every reader of text and bytes
-  bench [core|server] [--save] [ARGS]
+  bench [core|command|server|bulk] [--save] [ARGS]
                    side by side with peers, ratios in one run; --save puts the tables
-                   into docs/performance.md
+                   into docs/performance.md and docs/bulk.md
 
 Environment
   MINT_TEST_REQUIRE=redis,redis-py,curl,strace,root
                    an absent one fails the run; otherwise its tests print `skipped: NAME`
   MINT_TEST_KILLS  how many times the kill loop kills (default 200)
+  MINT_TEST_BACKFILL_ROWS, MINT_TEST_AUDIT_IDS
+                   how long the files of the bulk tests are (10 and 100 million in the long form)
   MINT_BIN         test this binary instead of building one
 ";
 
