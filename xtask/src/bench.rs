@@ -22,9 +22,15 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         .filter(|a| *a != "--save")
         .collect();
     let (names, rest): (&[&str], &[&str]) = match args.as_slice() {
+<<<<<<< HEAD
         [name @ ("core" | "command" | "server" | "bulk"), rest @ ..] => (&[*name], rest),
         [] => (&["core", "command", "server", "bulk"], &[]),
         [other, ..] => return Err(format!("no benchmark named {other:?}: core, command, server or bulk")),
+=======
+        [name @ ("core" | "server" | "bulk"), rest @ ..] => (&[*name], rest),
+        [] => (&["core", "server", "bulk"], &[]),
+        [other, ..] => return Err(format!("no benchmark named {other:?}: core, server or bulk")),
+>>>>>>> main
     };
     for name in names {
         let text = bench(name, rest)?;
@@ -48,10 +54,13 @@ fn bench(name: &str, rest: &[&str]) -> Result<String, String> {
         step::run(&mut step::cargo("build --release -p mintage-cli"))?;
         command.env("MINT_BIN", step::target_dir().join("release/mint"));
     }
+<<<<<<< HEAD
     if name == "command" {
         step::run(&mut step::cargo("build --release -p mintage-cli"))?;
         command.env("MINT_BIN", step::target_dir().join("release/mint"));
     }
+=======
+>>>>>>> main
     if name == "bulk" {
         step::run(&mut step::cargo("build --release -p mintage-cli"))?;
         command.env("MINT_BIN", step::target_dir().join("release/mint"));
