@@ -22,9 +22,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         .filter(|a| *a != "--save")
         .collect();
     let (names, rest): (&[&str], &[&str]) = match args.as_slice() {
-        [name @ ("core" | "server" | "bulk"), rest @ ..] => (&[*name], rest),
-        [] => (&["core", "server", "bulk"], &[]),
-        [other, ..] => return Err(format!("no benchmark named {other:?}: core, server or bulk")),
+        [name @ ("core" | "command" | "server" | "bulk"), rest @ ..] => (&[*name], rest),
+        [] => (&["core", "command", "server", "bulk"], &[]),
+        [other, ..] => return Err(format!("no benchmark named {other:?}: core, command, server or bulk")),
     };
     for name in names {
         let text = bench(name, rest)?;
@@ -48,9 +48,11 @@ fn bench(name: &str, rest: &[&str]) -> Result<String, String> {
         step::run(&mut step::cargo("build --release -p mintage-cli"))?;
         command.env("MINT_BIN", step::target_dir().join("release/mint"));
     }
-    if name == "bulk" {
+    if matches!(name, "command" | "bulk") {
         step::run(&mut step::cargo("build --release -p mintage-cli"))?;
         command.env("MINT_BIN", step::target_dir().join("release/mint"));
+    }
+    if name == "bulk" {
         if let Some(python) = provision::bench_python() {
             command.env("MINT_BENCH_PYTHON", python);
         }

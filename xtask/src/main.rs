@@ -18,7 +18,7 @@ cargo xtask COMMAND
   e2e [FILTER]     only the end-to-end tests (the built binary, stock clients)
   fuzz [TARGET...] [--runs N] [--seed N] [--list]
                    random inputs for every reader of text and bytes
-  bench [core|server|bulk] [--save] [ARGS]
+  bench [core|command|server|bulk] [--save] [ARGS]
                    side by side with peers, ratios in one run; --save puts the tables
                    into docs/performance.md and docs/bulk.md
 
