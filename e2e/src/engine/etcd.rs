@@ -1,11 +1,12 @@
 //! A private etcd for the store suite: one member, or several.
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
+use super::port::free;
 use super::process::signal_all;
 use crate::http;
 use crate::need;
@@ -189,11 +190,6 @@ impl Etcd {
             signal_all(&[child.id()], signal);
         }
     }
-}
-
-fn free() -> SocketAddr {
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
-    free.expect("loopback has a free port")
 }
 
 impl Engine for Etcd {

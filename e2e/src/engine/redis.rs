@@ -1,12 +1,13 @@
 //! A private Redis for the store suite, and its replicas.
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
+use super::port::free;
 use super::process::signal_all;
 use crate::need;
 use crate::redis::cli;
@@ -45,10 +46,9 @@ impl Redis {
         if !need::redis() {
             return None;
         }
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
         let mut server = Redis {
             child: None,
-            address: free.expect("loopback has a free port"),
+            address: free(),
             folder: tempfile::tempdir().expect("a temporary folder can be made"),
             settings: settings.iter().map(|setting| setting.to_string()).collect(),
         };

@@ -33,6 +33,9 @@ pub(super) trait Driver: Send + Sync + 'static {
     /// Makes a connection, credentials included. Runs on the ledger's own thread.
     fn connect(&self) -> BoxFuture<'_, Result<Self::Connection, Failure>>;
 
+    /// Ends a connection at once, where dropping it is not enough.
+    fn discard(&self, _: &Self::Connection) {}
+
     /// Asks who answers.
     fn probe(&self, connection: Self::Connection) -> BoxFuture<'_, Result<Probe<Self::Guard>, Failure>>;
 }
@@ -199,7 +202,10 @@ impl<D: Driver> Link<D> {
 
     /// Drops the connection; a later call makes a new one.
     pub(super) fn disconnect(&self) {
-        self.state().current = None;
+        let current = self.state().current.clone();
+        if let Some(current) = current {
+            self.forget(&current);
+        }
     }
 
     /// Reads. Whatever goes wrong, nothing was changed.
@@ -491,6 +497,8 @@ impl<D: Driver> Link<D> {
         {
             state.current = None;
         }
+        drop(state);
+        self.driver.discard(&broken.connection);
     }
 
     async fn within<T>(&self, limit: Duration, work: impl Future<Output = T> + Send) -> Option<T> {
@@ -509,6 +517,7 @@ impl<D: Driver> Link<D> {
 
 /// Runs `work` on the ledger's own thread, so that what a driver spawns lives as long as the ledger and not only
 /// as long as the thread that asked.
+#[cfg(any(feature = "redis", feature = "etcd"))]
 pub(super) async fn on_own_thread<T: Send + 'static>(
     runtime: &Arc<dyn Runtime>,
     work: impl Future<Output = Result<T, Failure>> + Send + 'static,

@@ -141,7 +141,7 @@ impl ZooKeeperStore {
         key: &Key,
     ) -> Result<Option<Held<Node>>, Failure> {
         let names = &self.link.driver.names;
-        let client = &connected.connection.client;
+        let client = connected.connection.live()?;
         let base = names.base(key);
         for _ in 0..MOVES_MAX {
             // Sent one after the other, answered in that order.
@@ -203,7 +203,7 @@ impl ZooKeeperStore {
         let before = self.newest.load(Ordering::SeqCst);
         // The writer is gone before the wait: it holds raw bytes only.
         let commit = {
-            let mut writer = connected.connection.client.new_multi_writer();
+            let mut writer = connected.connection.live()?.new_multi_writer();
             let meta = &self.link.driver.names.meta;
             writer.add_check_version(meta, guard.version).map_err(plain)?;
             writer.add_check_version(&guard.cluster, 0).map_err(plain)?;
@@ -328,7 +328,7 @@ impl ZooKeeperStore {
         limit: usize,
     ) -> Result<Vec<(Key, Versioned)>, Failure> {
         let names = &self.link.driver.names;
-        let client = &connected.connection.client;
+        let client = connected.connection.live()?;
         let sync = client.sync("/");
         let asked = [Ask::Data(&names.meta), Ask::Children(&names.register)];
         let (synced, all) = tokio::join!(sync, read_all(client, &asked));
