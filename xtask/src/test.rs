@@ -18,6 +18,12 @@ pub(crate) fn e2e(args: &[String]) -> Result<(), String> {
     end_to_end(args)
 }
 
+/// Random inputs, as often as asked; `cargo xtask test` runs each target a million times.
+pub(crate) fn fuzz(args: &[String]) -> Result<(), String> {
+    let mut command = step::cargo("run --quiet -p mintage-fuzz --");
+    step::run(command.args(args))
+}
+
 /// Walks every interleaving of threads on the atomics, under loom; in a target folder of its own, since the
 /// flag is another build of everything.
 pub(crate) fn loom() -> Result<(), String> {

@@ -2,19 +2,29 @@
 //! 1 a negative answer, 2 wrong usage, 3 could not do it.
 
 mod args;
+mod audit;
+mod backfill;
+mod check;
 mod completions;
 mod config;
 mod connect;
+mod convert;
 mod errors;
+mod forecast;
+mod format_options;
 mod formats;
+mod gen_ids;
 mod init;
 mod inspect;
+mod lines;
 mod local;
 mod logging;
 mod man;
 mod out;
 mod pool;
 mod presets;
+mod range;
+mod rows;
 mod seq;
 mod series;
 mod serve;
@@ -65,12 +75,18 @@ fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(),
         Some(Command::Serve(args)) => serve::run(&args, color, out),
         Some(Command::Uuid(args)) => uuid::run(&args, out),
         Some(Command::Snowflake(args)) => snowflake::run(&args, out),
-        Some(Command::Inspect(args)) => inspect::run(&args, out),
+        Some(Command::Inspect(args)) => inspect::run(&args, color, out),
+        Some(Command::Check(args)) => check::run(&args, out),
+        Some(Command::Convert(args)) => convert::run(&args, out),
+        Some(Command::Range(args)) => range::run(&args, out),
+        Some(Command::Gen(args)) => gen_ids::run(&args, out),
         Some(Command::Seq(args)) => seq::run(&args, out),
         Some(Command::Formats(args)) => formats::run(&args, out),
         Some(Command::Pool(args)) => pool::run(&args, out),
         Some(Command::Presets(args)) => presets::run(&args, out),
         Some(Command::Series(args)) => series::run(&args, out),
+        Some(Command::Backfill(args)) => backfill::run(&args, out),
+        Some(Command::Audit(args)) => audit::run(&args, out),
         Some(Command::Sql(args)) => sql::run(&args, out),
         Some(Command::Init(args)) => init::run(&args, out),
         Some(Command::Store(args)) => store::run(&args, out),

@@ -169,7 +169,7 @@ pub(crate) struct Header {
 }
 
 enum Parser {
-    Fields(csv::Fields),
+    Fields(Box<csv::Fields>),
     Json(json::Picker),
     Log(log::Matcher),
     Lines,
@@ -192,7 +192,7 @@ impl Rows {
         let beginning = Sha256::digest(&lines.data()[..shown]).into();
         let mut rows = Rows {
             parser: match format {
-                RowFormat::Fields(dialect) => Parser::Fields(csv::Fields::new(*dialect)),
+                RowFormat::Fields(dialect) => Parser::Fields(Box::new(csv::Fields::new(*dialect))),
                 RowFormat::JsonLines => Parser::Json(json::Picker::new(wanted)),
                 RowFormat::Log(pattern) => Parser::Log(log::Matcher::new(pattern, wanted)?),
                 RowFormat::Lines => Parser::Lines,
@@ -430,12 +430,7 @@ mod tests {
             header: false,
             ..Dialect::TSV
         };
-        let seen = read(
-            b"\"a\tb\nc\t\"d\"\n",
-            RowFormat::Fields(dialect),
-            &["2", "1"],
-        )
-        .unwrap();
+        let seen = read(b"\"a\tb\nc\t\"d\"\n", RowFormat::Fields(dialect), &["2", "1"]).unwrap();
         assert_eq!(seen[0].1, some(&["b", "\"a"]));
         assert_eq!(seen[1].1, some(&["\"d\"", "c"]));
     }
@@ -502,12 +497,7 @@ mod tests {
 
     #[test]
     fn a_quote_that_is_never_closed_ends_with_the_file() {
-        let seen = read(
-            b"a,b\n1,\"open\n2,3\n",
-            RowFormat::Fields(Dialect::CSV),
-            &["a"],
-        )
-        .unwrap();
+        let seen = read(b"a,b\n1,\"open\n2,3\n", RowFormat::Fields(Dialect::CSV), &["a"]).unwrap();
         assert_eq!(seen.len(), 1);
         assert_eq!(seen[0].2, "1,\"open\n2,3");
     }

@@ -4,11 +4,12 @@
 //! follows from the definition and the *base*, the point where the current run of numbers began. A changed
 //! definition or position starts a new base; the ordinal itself only grows.
 
-use mintage::{Base, Run, SequenceDef, SequenceError};
+use mintage::{Base, Run, SequenceDef, SequenceError, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::spec::{Gap, MAX_GAP_LIMIT, SequenceInfo, SequencePatch, SequenceSpec};
 use crate::error::LedgerError;
+use crate::forecast::{self, Forecast, Limit};
 use crate::name::Name;
 use crate::store::embedded::TOMBSTONE_BODY;
 use crate::store::{Outcome, StoreError, StoreErrorKind, Value, Version, Versioned};
@@ -41,6 +42,11 @@ pub(crate) struct Range {
 }
 
 impl Range {
+    /// The ordinal after the last.
+    pub(crate) fn end(&self) -> u64 {
+        self.ordinal + self.run.count
+    }
+
     /// Splits off the first `n` (at most all).
     pub(crate) fn split(self, n: u64) -> (Range, Option<Range>) {
         let (head, tail) = self.run.split(n);
@@ -237,6 +243,20 @@ impl State {
         })
     }
 
+    /// The numbers of the ordinals `from..until`, if they lie on one linear run and below the mark.
+    pub(crate) fn range(&self, from: u64, until: u64) -> Option<Range> {
+        let count = until.checked_sub(from).filter(|count| *count > 0)?;
+        let skip = from.checked_sub(self.base_ordinal)?;
+        let run = self.def.run(self.base, skip, count).ok()?;
+        let fits = run.count == count && until <= self.ordinal;
+        fits.then_some(Range { ordinal: from, run })
+    }
+
+    /// How many numbers are left on the linear run that the next one begins.
+    pub(crate) fn left(&self) -> u64 {
+        self.peek(u64::MAX).map_or(0, |range| range.run.count)
+    }
+
     /// The value of the last ordinal before `ordinal`: what counts as issued when everything below it is.
     pub(crate) fn last_before(&self, ordinal: u64) -> Option<i64> {
         match ordinal.checked_sub(self.base_ordinal + 1) {
@@ -256,7 +276,27 @@ impl State {
             ordinal: self.ordinal,
             unused: self.ordinal - issued.min(self.ordinal),
             generation: self.generation,
+            forecast: self.forecast(None, None),
         }
+    }
+
+    /// When it ends, if `rate` numbers a second are reserved. Numbers that repeat by definition never do.
+    pub(crate) fn forecast(&self, rate: Option<f64>, as_of: Option<Timestamp>) -> Forecast {
+        if self.def.cycle {
+            return Forecast::new(rate, Vec::new(), as_of);
+        }
+        let limit = match self.def.max {
+            i64::MAX if self.def.increment > 0 => Limit::Signed,
+            _ => Limit::Bound,
+        };
+        let mut endings = vec![forecast::after(limit, self.left(), rate)];
+        if self.def.increment > 0 && self.def.max >= DOUBLE_MAX {
+            let next = self.peek(1).map_or(i64::MAX, |range| range.run.first);
+            let steps =
+                (DOUBLE_MAX - next.min(DOUBLE_MAX)).cast_unsigned() / self.def.increment.unsigned_abs();
+            endings.push(forecast::after(Limit::Double, steps, rate));
+        }
+        Forecast::new(rate, endings.into_iter().flatten().collect(), as_of)
     }
 
     /// Starts a new base; numbers reserved but not issued from the old one are spent.
@@ -466,6 +506,9 @@ impl State {
         ))
     }
 }
+
+/// Whole numbers below are exact in a double.
+const DOUBLE_MAX: i64 = 1 << 53;
 
 /// Whether `to` lies strictly further than `from` in the direction of the increment.
 fn beyond(def: &SequenceDef, from: i64, to: i64) -> bool {

@@ -12,7 +12,8 @@ use crate::runtime::{Runtime, fresh_token};
 /// Registers in memory: for tests and for throw-away runs. Thread-safe; nothing survives the process, so
 /// two runs may issue the same numbers.
 ///
-/// Nobody else can write to it, so it answers [`Store::exclusive`] with true.
+/// Nobody else can write to it, so it answers [`Store::exclusive`] with true; [`MemoryStore::shared`] makes one that
+/// several ledgers of one process share, as they would a database.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -24,6 +25,7 @@ use crate::runtime::{Runtime, fresh_token};
 pub struct MemoryStore {
     registers: Mutex<BTreeMap<Key, Versioned>>,
     cluster_id: u128,
+    exclusive: bool,
 }
 
 impl MemoryStore {
@@ -37,6 +39,16 @@ impl MemoryStore {
         Arc::new(MemoryStore {
             registers: Mutex::default(),
             cluster_id,
+            exclusive: true,
+        })
+    }
+
+    /// An empty store that any number of ledgers may have open at the same time; for tests.
+    pub fn shared(cluster_id: u128) -> Arc<Self> {
+        Arc::new(MemoryStore {
+            registers: Mutex::default(),
+            cluster_id,
+            exclusive: false,
         })
     }
 
@@ -49,6 +61,7 @@ impl MemoryStore {
         Arc::new(MemoryStore {
             registers: Mutex::new(registers.into_iter().collect()),
             cluster_id,
+            exclusive: true,
         })
     }
 
@@ -186,6 +199,6 @@ impl Store for MemoryStore {
     }
 
     fn exclusive(&self) -> bool {
-        true
+        self.exclusive
     }
 }

@@ -142,6 +142,18 @@ pub enum Cas {
     Lost(Option<Versioned>),
 }
 
+impl Cas {
+    /// The answer to the attempt with this token: one that was delivered twice may be told of its own success as a
+    /// race that it lost (protocol R1).
+    #[must_use]
+    pub(crate) fn of_attempt(self, token: u128) -> Cas {
+        match self {
+            Cas::Lost(Some(found)) if found.value.token == token => Cas::Done(found.version),
+            other => other,
+        }
+    }
+}
+
 /// Whether a write may lower a mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Marks {

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::answer::Response;
 use super::request::{Query, invalid, parse};
 use crate::error::{Code, ServiceError};
-use crate::formats::FORMATS;
+use crate::formats::document;
 use crate::render;
 use crate::service::{Answer, Worker, from_ledger};
 
@@ -52,6 +52,7 @@ pub(super) async fn show(worker: &Rc<Worker>, query: &Query<'_>, name: &[u8]) ->
     let limit = query.limit()?;
     let pool = find(worker, name).await?;
     let windows = pool.windows(from, limit).await.map_err(from_ledger)?;
+    pool.count_held().await.map_err(from_ledger)?;
     let mut document = render::pool(&pool.info());
     let full = windows.len() == usize::from(limit);
     document["next_from"] = json!(windows.last().filter(|_| full).map(|window| window.worker + 1));
@@ -133,10 +134,7 @@ pub(super) fn presets() -> Response {
 
 /// `GET /v1/formats`
 pub(super) fn formats() -> Response {
-    let rows: Vec<_> = FORMATS
-        .iter()
-        .map(|row| json!({ "name": row.name, "is": row.is }))
-        .collect();
+    let rows: Vec<_> = mintage::FORMATS.iter().map(document).collect();
     Response::json(StatusCode::OK, &json!({ "formats": rows }))
 }
 
