@@ -364,6 +364,8 @@ impl Pool {
     pub fn info(&self) -> PoolInfo {
         let seat = self.seat.load();
         let ticks = u32::try_from(self.lengths.max).unwrap_or(u32::MAX);
+        // Let go of before the forecast takes the same lock.
+        let held = self.held.lock().expect("no panic while held").last;
         PoolInfo {
             name: self.name.clone(),
             kind: self.spec.kind.clone(),
@@ -375,7 +377,7 @@ impl Pool {
                 .as_ref()
                 .map(|seat| self.ticks.time_of(seat.generator.until_tick())),
             ends: self.ticks.end(),
-            held: self.held.lock().expect("no panic while held").last,
+            held,
             forecast: self.forecast(),
         }
     }
