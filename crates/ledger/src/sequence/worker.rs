@@ -220,12 +220,7 @@ impl Worker<'_> {
     }
 
     /// Reserves a linear run of at most `asked` numbers and a block on top, durably.
-    pub(super) async fn claim(
-        &mut self,
-        asked: u64,
-        block: u64,
-        use_of: Use,
-    ) -> Result<Range, LedgerError> {
+    pub(super) async fn claim(&mut self, asked: u64, block: u64, use_of: Use) -> Result<Range, LedgerError> {
         let context = &self.sequence.context;
         let begun = context.runtime.boottime();
         if begun < self.held.not_before && self.held.recoveries == context.health.recoveries() {
@@ -274,11 +269,7 @@ impl Worker<'_> {
                     retry_after_s: 1,
                 });
             }
-            let range = self
-                .held
-                .state
-                .peek(want)
-                .map_err(|e| self.sequence_error(e))?;
+            let range = self.held.state.peek(want).map_err(|e| self.sequence_error(e))?;
             let mut next = self.held.state.clone();
             next.ordinal += range.run.count;
             let token = fresh_token(&*context.runtime);
