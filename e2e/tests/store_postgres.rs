@@ -391,52 +391,6 @@ fn an_account_that_may_not_see_the_system_sees_the_same_copy() {
     lab.open(&lab.direct());
 }
 
-/// A server too slow to say which copy it is has not become another one: every look is cut short in turn.
-#[test]
-fn a_look_that_is_cut_short_stops_nobody() {
-    let Some(server) = Postgres::run() else { return };
-    let lab = Lab::new(server);
-    lab.init();
-    let store = lab.open(&lab.proxied());
-    let held = key("seq/held");
-    lab.engine
-        .admin("ids", "ALTER ROLE mint SET statement_timeout = 1");
-    for statements in 0..40 {
-        lab.proxy.cut_all();
-        // Cancels what the session runs, at any point of its opening.
-        let cancel = "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE usename = 'mint'";
-        let reading = store.get(&held);
-        let cancelling = async {
-            for _ in 0..=statements {
-                lab.engine.admin("ids", cancel);
-            }
-        };
-        let (found, ()) = lab.wait(async { tokio::join!(reading, cancelling) });
-        if let Err(error) = found {
-            assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
-        }
-        assert!(store.stopped().is_none());
-    }
-    assert_eq!(lab.wait(until_ok(|| store.get(&held))), None);
-}
-
-/// An account that may not read the control file, after an owner who may made the store.
-#[test]
-fn an_account_that_may_not_see_the_system_sees_the_same_copy() {
-    let Some(server) = Postgres::run() else { return };
-    let lab = Lab::new(server);
-    lab.init();
-    lab.engine.admin(
-        "ids",
-        "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM public",
-    );
-    let store = lab.open(&lab.direct());
-    assert!(store.incarnation().unwrap().starts_with("unknown/"), "{store:?}");
-    lab.engine
-        .admin("ids", "GRANT EXECUTE ON FUNCTION pg_control_system() TO public");
-    lab.open(&lab.direct());
-}
-
 /// A server too slow to say which copy of the data it is has not become another one.
 #[test]
 fn a_look_at_the_copy_that_times_out_stops_nobody() {

@@ -30,7 +30,11 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
     ("etcd", &["--version"], "etcd-server"),
     ("etcdctl", &["--help"], "etcd-client"),
     ("java", &["-version"], "default-jre-headless"),
-    ("sh", &["-c", "test -f /usr/share/java/zookeeper.jar"], "zookeeper"),
+    (
+        "sh",
+        &["-c", "test -f /usr/share/java/zookeeper.jar"],
+        "zookeeper",
+    ),
 ];
 
 /// What the server benchmark uses besides.

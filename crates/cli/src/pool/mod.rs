@@ -151,7 +151,11 @@ fn show(pool: &Value, out: &mut Out) -> Result<(), Failure> {
         return out.json_line(pool);
     }
     fields(pool, out)?;
-    out.line(format!("{:<12}  {}", "workers held", plain(&pool["workers_held"])))?;
+    out.line(format!(
+        "{:<12}  {}",
+        "workers held",
+        plain(&pool["workers_held"])
+    ))?;
     for line in forecast::lines(pool) {
         out.line(format!("{:<12}  {line}", "forecast"))?;
     }

@@ -187,7 +187,8 @@ impl Driver for Redis {
                 let why = "it is a node of a Redis Cluster, which is not supported: use a server of its own";
                 return Err(Failure::Useless(StoreErrorKind::Invalid, why.to_string()));
             }
-            let (meta, whole): ((Option<Vec<u8>>, Option<Vec<u8>>), Option<Vec<u8>>) = redis::pipe()
+            type Bytes = Option<Vec<u8>>;
+            let (meta, whole): ((Bytes, Bytes), Bytes) = redis::pipe()
                 .atomic()
                 .cmd("HMGET")
                 .arg(&self.names.meta)
