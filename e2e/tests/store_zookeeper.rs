@@ -65,13 +65,13 @@ fn an_ensemble_of_three_goes_on_without_any_one_of_them() {
         version
     };
     write();
-    for n in 0..3 {
-        servers[n].kill();
+    for server in &mut servers {
+        server.kill();
         write();
-        servers[n].start();
-        servers[n].freeze();
+        server.start();
+        server.freeze();
         write();
-        servers[n].thaw();
+        server.thaw();
     }
     assert_eq!(write(), 8);
     assert!(store.stopped().is_none());
