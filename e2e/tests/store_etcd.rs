@@ -7,7 +7,7 @@ use mintage_e2e::certificates::Certificates;
 use mintage_e2e::engine::etcd::Etcd;
 use mintage_e2e::store_suite::{Engine, Lab, key, quick, until_ok, value};
 use mintage_ledger::{
-    Cas, Class, Marks, Outcome, Store, StoreErrorKind, StoreSettings, Version, init_store, open_store,
+    Cas, Class, Marks, Outcome, StoreErrorKind, StoreSettings, Version, init_store, open_store,
 };
 
 mintage_e2e::store_suite!(Etcd::run());
@@ -230,7 +230,8 @@ fn tls_trusts_only_whom_it_is_told_to() {
     let tokio = tokio();
     let own = format!("tls_ca={ca}&tls_cert={cert}&tls_key={private}");
     let url = format!("etcd://{at}?{own}");
-    let init = || init_store(&url, &StoreSettings::default(), runtime(&tokio));
+    let settings = StoreSettings::default();
+    let init = || init_store(&url, &settings, runtime(&tokio));
     tokio.block_on(until_ok(init));
     let store = tokio
         .block_on(open_store(&url, &quick(), runtime(&tokio)))
