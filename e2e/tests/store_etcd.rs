@@ -78,15 +78,15 @@ fn a_cluster_of_three_goes_on_without_any_one_of_them() {
         version
     };
     write();
-    for n in 0..3 {
-        members[n].kill();
+    for member in &mut members {
+        member.kill();
         write();
         write();
-        members[n].start();
-        members[n].freeze();
+        member.start();
+        member.freeze();
         write();
         write();
-        members[n].thaw();
+        member.thaw();
     }
     assert_eq!(write(), 14);
     assert!(store.stopped().is_none());
