@@ -4,9 +4,11 @@
 //! copied, so an idle connection holds no buffer at all.
 
 use std::future::poll_fn;
+use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::Poll;
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -19,8 +21,10 @@ use crate::watch::{Verdict, Waiting, Watched};
 pub(crate) enum End {
     /// The client is done, or gone.
     Client,
-    /// We are.
-    Server,
+    /// The last answer was sent.
+    Answered,
+    /// A deadline, or the server's own end, while the client was waited for.
+    Verdict,
 }
 
 /// A connected socket.
@@ -61,9 +65,10 @@ impl Socket {
         self.unfinished.extend_from_slice(unfinished);
     }
 
-    /// The stream with what was read from it and not used, for another reader.
-    pub(crate) fn into_parts(self) -> (TcpStream, Watched, Vec<u8>) {
-        (self.stream, self.watch, self.unfinished)
+    /// The stream, for another reader, its deadlines, and what was read from it and not used.
+    pub(crate) fn lend(&mut self) -> (&mut TcpStream, &Watched, Vec<u8>) {
+        let unused = std::mem::take(&mut self.unfinished);
+        (&mut self.stream, &self.watch, unused)
     }
 
     /// Waits for bytes: the unfinished request and what arrived behind it, in one buffer that goes back to the
@@ -78,7 +83,7 @@ impl Socket {
         }
         poll_fn(|cx| {
             if self.watch.verdict(cx).is_some() {
-                return Poll::Ready(Err(End::Server));
+                return Poll::Ready(Err(End::Verdict));
             }
             let mut buffer = self.worker.borrow_input();
             let mut window = ReadBuf::new(&mut buffer[rest..self.input_max]);
@@ -131,20 +136,39 @@ impl Socket {
         outcome
     }
 
-    /// Says goodbye so that the client sees the last answer even if it is still sending.
-    pub(crate) async fn close(&mut self) {
+    /// Says goodbye, so that the client gets the last answer even if it is still sending: the end of a chunked
+    /// body, requests behind the one that ends the connection.
+    ///
+    /// A socket that is closed with unread bytes, or that gets bytes after it was closed, resets the connection, and
+    /// the part of the answer that has not left this machine is lost. So what the client sends is read until it has
+    /// closed its side too, for at most [`LINGER`] and [`LINGER_BYTES_MAX`]. Of a client
+    /// that was waited for, only what is there already is read.
+    pub(crate) async fn close(&mut self, end: End) {
+        let patience = match end {
+            End::Client => return,
+            End::Answered => LINGER,
+            End::Verdict => Duration::ZERO,
+        };
         let _ = poll_fn(|cx| Pin::new(&mut self.stream).poll_shutdown(cx)).await;
-        // Closing with unread bytes would reset the connection and may take the answer with it.
+        // An error is the end of patience; the connection ends either way.
+        let _ = tokio::time::timeout(patience, self.read_what_still_comes()).await;
+    }
+
+    async fn read_what_still_comes(&mut self) {
         let mut left = LINGER_BYTES_MAX;
         let mut buffer = [0; 1024];
-        while left > 0 {
+        while left > 0 && self.stream.readable().await.is_ok() {
             match self.stream.try_read(&mut buffer) {
-                Ok(read) if read > 0 => left = left.saturating_sub(read),
-                _ => break,
+                Ok(0) => return,
+                Ok(read) => left = left.saturating_sub(read),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => return,
             }
         }
     }
 }
 
+/// How long a client that got its last answer may take to close its side.
+const LINGER: Duration = Duration::from_secs(1);
 /// How much of what a client still sends is read before its connection is closed.
 const LINGER_BYTES_MAX: usize = 64 * 1024;

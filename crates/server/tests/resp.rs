@@ -880,3 +880,26 @@ fn a_stop_does_not_wait_for_ever_and_a_second_one_not_at_all() {
         let _ = server.end();
     }
 }
+
+/// As over HTTP: bytes that are unread when a connection is closed would take undelivered replies with them.
+#[test]
+fn replies_before_the_end_arrive_whole_whatever_the_client_still_sends() {
+    let server = Server::start();
+    let ids = 10_000;
+    // Each is `$36`, the id and two ends of a line.
+    let bytes = ids * 43;
+    for (last, reply) in [
+        ("QUIT\r\n", "+OK\r\n"),
+        // No request, after which nothing can be trusted to begin one.
+        ("*1\r\nx\r\n", "-ERR Protocol error: "),
+    ] {
+        for _ in 0..20 {
+            let mut client = Client::with_small_buffer(server.serving.resp.unwrap());
+            client.send(format!("MINT.ID uuid7 COUNT {ids}\r\n{last}"));
+            client.expect(&format!("*{ids}\r\n"));
+            client.send("PING\r\n");
+            assert_eq!(client.read(bytes).len(), bytes);
+            client.expect(reply);
+        }
+    }
+}

@@ -255,11 +255,10 @@ impl Reader {
     #[inline]
     fn number(&self, text: &[u8]) -> Option<Seen> {
         match &self.numbers {
-            Numbers::Snowflake { .. } => {
-                let id = number(text)?;
-                // What does not fit the layout is still a number.
-                self.snowflake(id).or_else(|| read_sequence(text))
-            }
+            // What does not fit the layout, a negative number for one, is still a number.
+            Numbers::Snowflake { .. } => number(text)
+                .and_then(|id| self.snowflake(id))
+                .or_else(|| read_sequence(text)),
             _ => read_sequence(text),
         }
     }
@@ -445,6 +444,7 @@ mod tests {
                 Some(1_645_557_742_000),
                 None,
             ),
+            ("-5", "sequence", 0, None, None),
             ("hello world", "text", 0, None, None),
         ] {
             let seen = any.read(text.as_bytes()).unwrap();

@@ -18,12 +18,17 @@ use super::io::Io;
 use crate::error::Code;
 use crate::metrics::Face;
 use crate::service::Worker;
-use crate::socket::Socket;
+use crate::socket::{End, Socket};
 use crate::turn::after_the_others;
 use crate::watch::{Verdict, Waiting};
 
-/// Serves the rest of a connection until it ends.
-pub(super) async fn serve(socket: Socket, peer: SocketAddr, worker: &Rc<Worker>, local: Option<SocketAddr>) {
+/// Serves the rest of a connection until it ends, and leaves the goodbye to the caller.
+pub(super) async fn serve(
+    socket: &mut Socket,
+    peer: SocketAddr,
+    worker: &Rc<Worker>,
+    local: Option<SocketAddr>,
+) -> End {
     let config = worker.config();
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder
@@ -33,7 +38,7 @@ pub(super) async fn serve(socket: Socket, peer: SocketAddr, worker: &Rc<Worker>,
         .header_read_timeout(None)
         .max_headers(config.http_max_headers as usize)
         .max_buf_size(config.http_max_header.0);
-    let (stream, watch, unused) = socket.into_parts();
+    let (stream, watch, unused) = socket.lend();
     let service = service_fn(|request| {
         let watch = (*watch).clone();
         async move {
@@ -47,10 +52,18 @@ pub(super) async fn serve(socket: Socket, peer: SocketAddr, worker: &Rc<Worker>,
     let io = Io::new(stream, (*watch).clone(), unused);
     let mut connection = pin!(builder.serve_connection(io, service));
     let mut told = false;
+    // What the end of the connection is, unless hyper finds another one first.
+    let mut end = End::Answered;
     let ended = poll_fn(|cx| {
         match watch.verdict(cx) {
-            Some(Verdict::Late(_) | Verdict::Now) => return Poll::Ready(Ok(())),
+            Some(Verdict::Late(_) | Verdict::Now) => {
+                end = End::Verdict;
+                return Poll::Ready(Ok(()));
+            }
             Some(Verdict::Stopping) if !std::mem::replace(&mut told, true) => {
+                if watch.waiting() == Waiting::Request {
+                    end = End::Verdict;
+                }
                 connection.as_mut().graceful_shutdown();
             }
             Some(Verdict::Stopping) | None => {}
@@ -62,10 +75,11 @@ pub(super) async fn serve(socket: Socket, peer: SocketAddr, worker: &Rc<Worker>,
         (Some(Verdict::Late(code)), _) => code,
         (_, Err(error)) if error.is_parse_too_large() => Code::HeaderTooLarge,
         (_, Err(error)) if error.is_parse() => Code::Protocol,
-        _ => return,
+        _ => return end,
     };
     worker.counters().refused(code);
     tracing::debug!(%peer, %code, "connection closed");
+    end
 }
 
 async fn answer(worker: &Rc<Worker>, request: Request<Incoming>, local: Option<SocketAddr>) -> Response {

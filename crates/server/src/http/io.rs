@@ -13,15 +13,15 @@ use crate::watch::{Waiting, Watch};
 
 /// What hyper reads from and writes to.
 #[derive(Debug)]
-pub(super) struct Io {
-    stream: TcpStream,
+pub(super) struct Io<'s> {
+    stream: &'s mut TcpStream,
     watch: Rc<Watch>,
     /// What was read before hyper came.
     unused: Vec<u8>,
 }
 
-impl Io {
-    pub(super) fn new(stream: TcpStream, watch: Rc<Watch>, unused: Vec<u8>) -> Self {
+impl<'s> Io<'s> {
+    pub(super) fn new(stream: &'s mut TcpStream, watch: Rc<Watch>, unused: Vec<u8>) -> Self {
         Io {
             stream,
             watch,
@@ -30,7 +30,7 @@ impl Io {
     }
 }
 
-impl Read for Io {
+impl Read for Io<'_> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -46,7 +46,7 @@ impl Read for Io {
         let mut buffer = [0; READ_BYTES];
         let room = cursor.remaining().min(READ_BYTES);
         let mut window = ReadBuf::new(&mut buffer[..room]);
-        ready!(Pin::new(&mut self.stream).poll_read(cx, &mut window))?;
+        ready!(Pin::new(&mut *self.stream).poll_read(cx, &mut window))?;
         let read = window.filled();
         if !read.is_empty() && matches!(self.watch.waiting(), Waiting::FirstByte | Waiting::Request) {
             self.watch.wait_for(Waiting::Rest);
@@ -56,9 +56,9 @@ impl Read for Io {
     }
 }
 
-impl Write for Io {
+impl Write for Io<'_> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        let written = Pin::new(&mut *self.stream).poll_write(cx, bytes);
         if written.is_pending() {
             self.watch.wait_for(Waiting::Writing);
         }
@@ -70,11 +70,11 @@ impl Write for Io {
         if self.watch.waiting() == Waiting::Writing {
             self.watch.wait_for(Waiting::Request);
         }
-        Pin::new(&mut self.stream).poll_flush(cx)
+        Pin::new(&mut *self.stream).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        Pin::new(&mut *self.stream).poll_shutdown(cx)
     }
 }
 

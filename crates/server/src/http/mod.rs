@@ -32,7 +32,7 @@ use crate::auth::Right;
 use crate::config::Config;
 use crate::error::ServiceError;
 use crate::service::Worker;
-use crate::socket::{End, Socket};
+use crate::socket::Socket;
 use crate::watch::{Deadlines, Verdict, Watched};
 use answer::Response;
 use head::Head;
@@ -54,18 +54,17 @@ pub(crate) fn deadlines(config: &Config) -> Deadlines {
 pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, worker: Rc<Worker>, watch: Watched) {
     let local = stream.local_addr().ok();
     let mut socket = Socket::new(stream, watch, worker.clone(), worker.config().http_max_header.0);
-    match plain::serve(&mut socket, &worker, local).await {
-        Left::HandedOver => by_hyper::serve(socket, peer, &worker, local).await,
+    let end = match plain::serve(&mut socket, &worker, local).await {
+        Left::HandedOver => by_hyper::serve(&mut socket, peer, &worker, local).await,
         Left::Ended(end) => {
             if let Some(Verdict::Late(code)) = socket.watch().peek() {
                 worker.counters().refused(code);
                 tracing::debug!(%peer, %code, "connection closed");
             }
-            if end == End::Server {
-                socket.close().await;
-            }
+            end
         }
-    }
+    };
+    socket.close(end).await;
 }
 
 /// Answers one request, whoever framed it.

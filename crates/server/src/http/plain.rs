@@ -56,7 +56,7 @@ pub(super) async fn serve(socket: &mut Socket, worker: &Rc<Worker>, local: Optio
         worker.return_output(out);
         match next {
             Next::Read => {}
-            Next::Close => return Left::Ended(End::Server),
+            Next::Close => return Left::Ended(End::Answered),
             Next::HandOver => return Left::HandedOver,
         }
     }

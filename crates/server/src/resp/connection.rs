@@ -68,9 +68,7 @@ pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, worker: Rc<Worker
         worker.counters().refused(code);
         tracing::debug!(%peer, %code, "connection closed");
     }
-    if end == End::Server {
-        connection.socket.close().await;
-    }
+    connection.socket.close(end).await;
 }
 
 struct Connection {
@@ -105,7 +103,7 @@ impl Connection {
         self.worker.return_output(std::mem::take(self.reply.buffer()));
         match next {
             Next::Read => Ok(()),
-            Next::Close => Err(End::Server),
+            Next::Close => Err(End::Answered),
         }
     }
 

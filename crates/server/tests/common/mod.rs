@@ -14,6 +14,7 @@ use mintage_ledger::{
 use mintage_server::auth::{Right, Token, TokenDigest};
 use mintage_server::config::{Config, Listen};
 use mintage_server::{RunError, Serving, Stop, ledger_settings, listen, run};
+use socket2::{Domain, Socket, Type};
 use tokio::sync::watch;
 
 /// A running server; stops at once when dropped.
@@ -154,12 +155,23 @@ pub struct Client {
 
 impl Client {
     pub fn connect(address: SocketAddr) -> Client {
-        let stream = TcpStream::connect(address).unwrap();
+        Client::over(TcpStream::connect(address).unwrap())
+    }
+
+    fn over(stream: TcpStream) -> Client {
         stream.set_nodelay(true).unwrap();
         // A server that hangs fails the test instead of hanging it.
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         stream.set_write_timeout(Some(Duration::from_secs(20))).unwrap();
         Client { stream }
+    }
+
+    /// For whom the system keeps little: most of a large answer waits in the server until it is read.
+    pub fn with_small_buffer(address: SocketAddr) -> Client {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None).unwrap();
+        socket.set_recv_buffer_size(4096).unwrap();
+        socket.connect(&address.into()).unwrap();
+        Client::over(socket.into())
     }
 
     pub fn address(&self) -> SocketAddr {
