@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::clock::AnchoredClock;
+use crate::cluster::Cluster;
 use crate::counters::Counters;
 use crate::runtime::{Runtime, fresh_token};
 use crate::settings::LedgerSettings;
@@ -23,6 +24,8 @@ pub(crate) struct Context {
     pub started: Duration,
     /// How many sequences exist.
     pub sequences: AtomicU64,
+    /// The other processes on the store.
+    pub cluster: Cluster,
     /// No new work is begun.
     pub closing: AtomicBool,
 }
@@ -36,6 +39,7 @@ impl Context {
             instance: Mutex::new(fresh_token(&*runtime)),
             started: runtime.boottime(),
             sequences: AtomicU64::new(0),
+            cluster: Cluster::default(),
             closing: AtomicBool::new(false),
             store,
             runtime,

@@ -7,10 +7,10 @@ use std::sync::{Arc, RwLock};
 use mintage::Base;
 
 use crate::clock::{AnchoredClock, LOOK_EVERY};
+use crate::cluster::Missed;
 use crate::context::Context;
 use crate::counters::Counters;
 use crate::error::LedgerError;
-use crate::instance;
 use crate::name::Name;
 use crate::pool::{Pool, PoolInfo, PoolKind, PoolSpec};
 use crate::runtime::{Runtime, fresh_token};
@@ -44,9 +44,19 @@ const DEFAULT_LAYOUT: &str = "twitter";
 /// ```
 #[derive(Debug)]
 pub struct Ledger {
-    context: Arc<Context>,
+    pub(crate) context: Arc<Context>,
     sequences: RwLock<HashMap<Name, Arc<Sequence>>>,
     pools: RwLock<HashMap<Name, Arc<Pool>>>,
+}
+
+/// What a changed sequence is now, and who does not follow yet.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Changed {
+    /// What the sequence is now.
+    pub info: SequenceInfo,
+    /// Other processes on a shared store that live and had not seen the change in time: they may still give out
+    /// numbers of the old definition (protocol S5).
+    pub pending: Vec<String>,
 }
 
 /// Whether ids can be given out, and what stands against it.
@@ -90,10 +100,10 @@ impl Ledger {
             }
         }));
         if !context.store.exclusive() {
-            let ours = Arc::clone(&ledger);
-            context.runtime.spawn(Box::pin(async move {
-                instance::keep(&ours.context, || ours.drop_everything()).await;
-            }));
+            ledger.join_cluster().await.map_err(LedgerError::from_store)?;
+            context
+                .runtime
+                .spawn(Box::pin(Arc::clone(&ledger).keep_instance()));
         }
         Ok(ledger)
     }
@@ -130,7 +140,25 @@ impl Ledger {
             .map_err(LedgerError::from_store)
     }
 
-    fn drop_everything(&self) {
+    /// Looks up sequences that others have changed; `false`: not all could be.
+    pub(crate) async fn look_again(&self, missed: &Missed) -> bool {
+        let sequences = match missed {
+            Missed::These(names) => names
+                .iter()
+                .filter_map(|name| self.sequence(name.as_str()))
+                .collect(),
+            Missed::Many => self.loaded(),
+        };
+        // All are asked at once, then each is waited for.
+        let looks: Vec<_> = sequences.iter().map(Sequence::ask_to_look).collect();
+        let mut all = true;
+        for look in looks {
+            all &= look.await.unwrap_or(false);
+        }
+        all
+    }
+
+    pub(crate) fn drop_everything(&self) {
         for sequence in self.loaded() {
             sequence.drop_stock();
         }
@@ -233,40 +261,50 @@ impl Ledger {
     ///
     /// # Errors
     /// The new definition makes no sense, or numbers could repeat and `allow_repeat` is not set.
-    pub async fn alter(&self, name: &Name, patch: &SequencePatch) -> Result<SequenceInfo, LedgerError> {
+    pub async fn alter(&self, name: &Name, patch: &SequencePatch) -> Result<Changed, LedgerError> {
         self.existing(name).await?;
-        self.change(name, Change::Alter(*patch)).await
+        self.change_for_all(name, Change::Alter(*patch)).await
     }
 
-    /// Drops a sequence; a tombstone keeps its mark, and the same name made again continues above it.
+    /// Drops a sequence; a tombstone keeps its mark, and the same name made again continues above it. Answers who
+    /// does not follow yet, as [`Changed::pending`].
     ///
     /// # Errors
     /// [`LedgerError::NotFound`], or the store refuses.
-    pub async fn drop_sequence(&self, name: &Name) -> Result<(), LedgerError> {
+    pub async fn drop_sequence(&self, name: &Name) -> Result<Vec<String>, LedgerError> {
         self.existing(name).await?;
-        self.change(name, Change::Drop).await.map(drop)
+        Ok(self.change_for_all(name, Change::Drop).await?.pending)
     }
 
     /// Moves a sequence: the next number is `to` (plus the increment if called).
     ///
     /// # Errors
     /// Out of bounds; or backwards without `allow_repeat`.
-    pub async fn restart(
-        &self,
-        name: &Name,
-        to: Base,
-        allow_repeat: bool,
-    ) -> Result<SequenceInfo, LedgerError> {
+    pub async fn restart(&self, name: &Name, to: Base, allow_repeat: bool) -> Result<Changed, LedgerError> {
         self.existing(name).await?;
-        self.change(name, Change::Restart { to, allow_repeat }).await
+        self.change_for_all(name, Change::Restart { to, allow_repeat })
+            .await
     }
 
-    /// Makes a sequence or moves it, forward only.
+    /// Makes a sequence or moves it, forward only. Others on a shared store may not follow yet: see
+    /// [`Ledger::followed_by_all`].
     ///
     /// # Errors
     /// [`LedgerError::OnlyForward`], out of bounds, or there are too many.
     pub async fn set(&self, name: &Name, to: Base) -> Result<SetOutcome, LedgerError> {
         self.load(name).await?.change(Change::Set(to)).await
+    }
+
+    /// Tells the other processes on a shared store that a sequence was changed, and waits until each that lives
+    /// follows: about a second at most. Answers the names of those that do not in time (protocol S5).
+    pub async fn followed_by_all(&self, name: &Name) -> Vec<String> {
+        self.context.seen_by_all(name).await
+    }
+
+    async fn change_for_all(&self, name: &Name, change: Change) -> Result<Changed, LedgerError> {
+        let info = self.change(name, change).await?;
+        let pending = self.followed_by_all(name).await;
+        Ok(Changed { info, pending })
     }
 
     async fn change(&self, name: &Name, change: Change) -> Result<SequenceInfo, LedgerError> {
@@ -449,6 +487,7 @@ impl Ledger {
         if self.context.closing.load(Ordering::Acquire) {
             reasons.push("closing".to_string());
         }
+        reasons.extend(self.context.time_dispute());
         let clock = self.context.clock.report();
         if let Some(left) = clock.unconfirmed {
             reasons.push(format!(
@@ -510,6 +549,7 @@ impl Ledger {
         for pool in pools {
             pool.stop().await;
         }
+        self.leave_cluster().await;
         // All are asked at once, so that the store can group them; then each is waited for.
         let loaded = self.loaded();
         let waits: Vec<_> = loaded.iter().map(Sequence::ask_to_give_back).collect();

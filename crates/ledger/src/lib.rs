@@ -10,10 +10,10 @@
 
 mod advance;
 mod clock;
+mod cluster;
 mod context;
 mod counters;
 mod error;
-mod instance;
 mod ledger;
 pub mod local_snowflake;
 #[cfg(target_os = "linux")]
@@ -30,7 +30,7 @@ pub use advance::advanced_mark;
 pub use clock::{AnchoredClock, ClockReport};
 pub use counters::{Counters, RESERVE_BUCKETS_US};
 pub use error::LedgerError;
-pub use ledger::{DEFAULT_POOL, Ledger, Readiness, UUID1_POOL};
+pub use ledger::{Changed, DEFAULT_POOL, Ledger, Readiness, UUID1_POOL};
 pub use name::{NAME_MAX_BYTES, Name, NameError};
 pub use pool::{LentWindow, Pool, PoolInfo, PoolKind, PoolSpec, WindowInfo};
 pub use runtime::{BoxFuture, Runtime, SystemRuntime, fresh_token};

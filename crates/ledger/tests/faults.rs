@@ -216,7 +216,7 @@ async fn step(node: &Node, dice: &mut Dice, seen: &mut Seen) {
             }
         }
         _ => match node.ledger.drop_sequence(&parsed).await {
-            Ok(()) | Err(LedgerError::NotFound { .. }) => Ok(()),
+            Ok(_) | Err(LedgerError::NotFound { .. }) => Ok(()),
             Err(error) => Err(error),
         },
     };
@@ -237,9 +237,11 @@ async fn step(node: &Node, dice: &mut Dice, seen: &mut Seen) {
 async fn one_run(seed: u64, seen: &mut Seen) {
     let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let quiet = Machine::new(seed, 0);
-    let inner = open_store("memory:", &StoreSettings::default(), quiet.clone())
-        .await
-        .unwrap();
+    // Alone with its store, and as one of several on a shared one.
+    let inner: Arc<dyn Store> = match seed % 4 {
+        0..3 => MemoryStore::with_cluster_id(1),
+        _ => MemoryStore::shared(1),
+    };
     let store = FaultyStore::new(
         inner.clone(),
         quiet,

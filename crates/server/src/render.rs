@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use mintage::{FieldValue, IdTime, Preset, Reading, Role, SequenceStart, Timestamp};
-use mintage_ledger::{Gap, LentWindow, PoolInfo, PoolKind, SequenceInfo, WindowInfo};
+use mintage_ledger::{Changed, Gap, LentWindow, PoolInfo, PoolKind, SequenceInfo, WindowInfo};
 use serde_json::{Map, Value, json};
 
 /// A sequence's definition and where it stands.
@@ -25,6 +25,15 @@ pub fn sequence(info: &SequenceInfo) -> Value {
         "order": "node",
         "last": info.last.map(|last| last.to_string()),
     })
+}
+
+/// A changed sequence; `pending` names servers of the cluster that do not follow yet, where there are any.
+pub fn changed(changed: &Changed) -> Value {
+    let mut shown = sequence(&changed.info);
+    if !changed.pending.is_empty() {
+        shown["pending"] = json!(changed.pending);
+    }
+    shown
 }
 
 /// What a pool is and what this process holds of it.

@@ -14,6 +14,10 @@ use crate::store::{Cas, Marks, Outcome, SCAN_LIMIT_MAX, StoreError, StoreErrorKi
 
 /// Random workers that are tried when a page shows no free one.
 const RANDOM_TRIES: usize = 16;
+/// Pages of records that are looked at, one after the other, before a newcomer is refused: 128,000 workers.
+const PAGES_MAX: usize = 128;
+/// A window that was written this lately is held by somebody who lives: renewals come every second.
+const RENEWED_WITHIN: Duration = Duration::from_secs(2);
 /// Renewals of unknown outcome that are remembered; one that is forgotten costs the window, nothing more.
 const ATTEMPTS_MAX: usize = 64;
 /// No clock is right that reads earlier than this: 2026-11-01, when this was written (protocol W6).
@@ -39,6 +43,17 @@ pub(crate) struct Unknown {
     worker: u64,
     token: u128,
     from: u64,
+}
+
+/// What a renewal came to.
+#[derive(Debug)]
+pub(crate) enum Renewal {
+    /// The window reaches further, or as far as it did.
+    Extended,
+    /// Not for the moment: mint on up to the last acknowledged end.
+    Kept(LedgerError),
+    /// Somebody else has it.
+    Lost,
 }
 
 /// Who holds a window.
@@ -72,8 +87,16 @@ impl Lease {
 
 impl Pool {
     /// Now in ticks, validated (protocol W6).
+    async fn valid_tick(&self) -> Result<u64, LedgerError> {
+        self.tick_of(self.context.valid_now().await?)
+    }
+
+    /// Now in ticks, by the clock that ids read.
     pub(super) fn now_tick(&self) -> Result<u64, LedgerError> {
-        let now = self.context.clock.now();
+        self.tick_of(self.context.clock.now())
+    }
+
+    fn tick_of(&self, now: Timestamp) -> Result<u64, LedgerError> {
         if now < NOT_BEFORE {
             return Err(LedgerError::Unavailable {
                 message: format!(
@@ -102,7 +125,7 @@ impl Pool {
             name: owner.name.clone(),
             from,
             layout: self.spec.kind.fingerprint(),
-            wall_ms: self.context.runtime.wall().unix_millis(),
+            wall_ms: self.context.clock.now().unix_millis(),
             retired: false,
         }
     }
@@ -117,7 +140,7 @@ impl Pool {
         if let Some(error) = self.context.store.stopped() {
             return Err(LedgerError::Stopped(error));
         }
-        let now = self.now_tick()?;
+        let now = self.valid_tick().await?;
         if let Some(attempt) = unknown.take() {
             match self.record(attempt.worker).await {
                 // Ours if the record carries the token of our own attempt (protocol R1); else it is spent.
@@ -133,12 +156,10 @@ impl Pool {
         }
         let survey = self.survey(now).await?;
         self.check_clock(&survey)?;
-        let mut absent = survey.absent;
-        self.shuffle(&mut absent);
-        for worker in absent {
-            if let Some(lease) = self.try_worker(owner, worker, None, now, unknown).await? {
-                return Ok(lease);
-            }
+        let whole = survey.whole;
+        let mut soonest = survey.soonest.clone();
+        if let Some(lease) = self.try_absent(owner, &survey, now, unknown).await? {
+            return Ok(lease);
         }
         let workers = self.spec.kind.workers();
         for _ in 0..RANDOM_TRIES.min(usize::try_from(workers).unwrap_or(usize::MAX)) {
@@ -150,19 +171,39 @@ impl Pool {
                 return Ok(lease);
             }
         }
-        let mut passed = survey.passed;
-        self.shuffle(&mut passed);
-        for (worker, found) in passed {
-            if let Some(lease) = self.try_worker(owner, worker, Some(found), now, unknown).await? {
+        if let Some(lease) = self.try_passed(owner, survey, now, unknown).await? {
+            return Ok(lease);
+        }
+        // Nobody waits while a free one exists: the pages that were not looked at.
+        let mut first = 0;
+        for _ in 0..PAGES_MAX {
+            if whole || first >= workers {
+                break;
+            }
+            let survey = self.survey_from(first, now).await?;
+            first = survey.last.saturating_add(1);
+            let sooner = |found: &Versioned| {
+                soonest
+                    .as_ref()
+                    .is_none_or(|(_, s)| found.value.mark < s.value.mark)
+            };
+            if let Some(found) = survey.soonest.clone().filter(|(_, found)| sooner(found)) {
+                soonest = Some(found);
+            }
+            if let Some(lease) = self.try_absent(owner, &survey, now, unknown).await? {
+                return Ok(lease);
+            }
+            if let Some(lease) = self.try_passed(owner, survey, now, unknown).await? {
                 return Ok(lease);
             }
         }
         // None is free: run ahead a little, or say how long it takes.
-        let Some((worker, found)) = survey.soonest else {
+        let Some((worker, found)) = soonest else {
             return Err(self.no_worker(1));
         };
         let ahead = found.value.mark.saturating_sub(now);
         if ahead <= self.lengths.max_ahead
+            && !self.is_renewed(&found)
             && let Some(lease) = self.try_worker(owner, worker, Some(found), now, unknown).await?
         {
             return Ok(lease);
@@ -173,6 +214,58 @@ impl Pool {
                 .unwrap_or(u64::MAX)
                 .saturating_add(1),
         ))
+    }
+
+    async fn try_absent(
+        &self,
+        owner: &Owner,
+        survey: &Survey,
+        now: u64,
+        unknown: &mut Option<Unknown>,
+    ) -> Result<Option<Lease>, LedgerError> {
+        let mut absent = survey.absent.clone();
+        self.shuffle(&mut absent);
+        for worker in absent {
+            if let Some(lease) = self.try_worker(owner, worker, None, now, unknown).await? {
+                return Ok(Some(lease));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn try_passed(
+        &self,
+        owner: &Owner,
+        survey: Survey,
+        now: u64,
+        unknown: &mut Option<Unknown>,
+    ) -> Result<Option<Lease>, LedgerError> {
+        let mut passed = survey.passed;
+        self.shuffle(&mut passed);
+        for (worker, found) in passed {
+            if let Some(lease) = self.try_worker(owner, worker, Some(found), now, unknown).await? {
+                return Ok(Some(lease));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether somebody who lives extends this window every second: taking it would only make them take
+    /// another one. A clean stop or a death leaves it alone for longer than that.
+    fn is_renewed(&self, found: &Versioned) -> bool {
+        let Ok(body) = WindowBody::read(found) else {
+            return false;
+        };
+        if self.context.store.exclusive() {
+            return false;
+        }
+        let since_ms = self
+            .context
+            .clock
+            .now()
+            .unix_millis()
+            .saturating_sub(body.wall_ms);
+        !body.retired && i128::from(since_ms) < RENEWED_WITHIN.as_millis() as i128
     }
 
     fn no_worker(&self, retry_after_s: u64) -> LedgerError {
@@ -188,7 +281,8 @@ impl Pool {
 
     /// A clock far behind what others have stored takes no new worker (protocol W6).
     fn check_clock(&self, survey: &Survey) -> Result<(), LedgerError> {
-        let Some(newest) = survey.newest_wall_ms else {
+        // Where others say what time it is, a record that a broken clock once wrote counts for nothing.
+        let Some(newest) = survey.newest_wall_ms.filter(|_| self.context.has_one_clock()) else {
             return Ok(());
         };
         let behind_ms = newest.saturating_sub(self.context.clock.now().unix_millis());
@@ -223,12 +317,18 @@ impl Pool {
         } else {
             0
         };
+        self.survey_from(first, now).await
+    }
+
+    async fn survey_from(&self, first: u64, now: u64) -> Result<Survey, LedgerError> {
+        let workers = self.spec.kind.workers();
         let records = self.page(first, SCAN_LIMIT_MAX).await?;
         let last = match records.last() {
             Some((worker, _)) if records.len() == usize::from(SCAN_LIMIT_MAX) => *worker,
             _ => workers - 1,
         };
-        Ok(Survey::of(records, first, last, now))
+        let whole = first == 0 && last == workers - 1;
+        Ok(Survey::of(records, first..=last, whole, now))
     }
 
     /// The records of the workers from `first` on, at most `limit`.
@@ -368,11 +468,14 @@ impl Pool {
         Ok(())
     }
 
-    /// Extends the window from the known version; `false`: it is lost (protocol W5).
-    pub(crate) async fn renew(&self, owner: &Owner, lease: &mut Lease) -> bool {
-        let Ok(now) = self.now_tick() else {
-            // The clock is of no use: mint on up to the acknowledged end.
-            return true;
+    /// Extends the window from the known version (protocol W5).
+    pub(crate) async fn renew(&self, owner: &Owner, lease: &mut Lease) -> Renewal {
+        let now = match self.valid_tick().await {
+            Ok(now) => now,
+            Err(error) => {
+                // The clock is of no use: mint on up to the acknowledged end.
+                return Renewal::Kept(error);
+            }
         };
         let until = self.end_at(now, owner.age).max(lease.until);
         let token = fresh_token(&*self.context.runtime);
@@ -384,7 +487,7 @@ impl Pool {
         {
             Ok(Cas::Done(version)) => {
                 lease.extended(version, until);
-                true
+                Renewal::Extended
             }
             Ok(Cas::Lost(Some(found))) => {
                 let landed = lease
@@ -395,26 +498,25 @@ impl Pool {
                     // An earlier renewal of ours had landed after all.
                     Some((_, until)) => {
                         lease.extended(found.version, until);
-                        true
+                        Renewal::Extended
                     }
                     None => {
                         tracing::warn!(pool = %self.name, worker, "window lost to another holder");
-                        false
+                        Renewal::Lost
                     }
                 }
             }
             Ok(Cas::Lost(None)) => {
                 tracing::error!(pool = %self.name, worker, "the window's record vanished");
-                false
+                Renewal::Lost
             }
             Err(error) => {
-                tracing::warn!(pool = %self.name, worker, %error, "could not renew the window");
                 if error.outcome == Outcome::Unknown {
                     // Used only once it is known to have landed; retried from the same version.
                     lease.attempts.truncate(ATTEMPTS_MAX - 1);
                     lease.attempts.insert(0, (token, until));
                 }
-                true
+                Renewal::Kept(LedgerError::from_store(error))
             }
         }
     }

@@ -62,6 +62,8 @@ struct Seat {
 #[derive(Debug, Default)]
 struct Status {
     failure: Option<LedgerError>,
+    /// No other attempt before this boot time: those who ask meanwhile hear of the last one.
+    not_before: Duration,
     ended: bool,
 }
 
@@ -246,6 +248,14 @@ impl Pool {
         }
         if self.context.closing.load(Ordering::Acquire) {
             return Err(LedgerError::Closing);
+        }
+        {
+            let status = self.status.lock().expect("no panic while held");
+            if let Some(error) = &status.failure
+                && self.context.runtime.boottime() < status.not_before
+            {
+                return Err(error.clone());
+            }
         }
         let tried = self.tried.notified();
         tokio::pin!(tried);

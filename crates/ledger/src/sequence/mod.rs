@@ -204,6 +204,14 @@ impl Sequence {
         self.push(Job::DropStock);
     }
 
+    /// Looks at the stored record, and loses all stock of an older definition (protocol S5). Answers whether it
+    /// could.
+    pub(crate) fn ask_to_look(self: &Arc<Self>) -> oneshot::Receiver<bool> {
+        let (answer, answered) = oneshot::channel();
+        self.push(Job::Look { answer });
+        answered
+    }
+
     /// The highest number this process knows to be issued; after a crash, the mark (protocol S8).
     pub fn last_issued(&self) -> Option<i64> {
         if self.exists() {

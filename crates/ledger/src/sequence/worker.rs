@@ -35,6 +35,9 @@ pub(crate) enum Job {
         answer: oneshot::Sender<()>,
     },
     DropStock,
+    Look {
+        answer: oneshot::Sender<bool>,
+    },
 }
 
 /// A change of the definition or position.
@@ -143,6 +146,10 @@ impl Worker<'_> {
                     let ranges = self.take_back();
                     self.lose(ranges);
                     self.put_back(Vec::new(), None, 0);
+                }
+                Job::Look { answer } => {
+                    self.serve_takes(std::mem::take(&mut takes)).await;
+                    let _ = answer.send(self.look().await);
                 }
                 Job::GiveBack { answer } => {
                     self.serve_takes(std::mem::take(&mut takes)).await;
@@ -292,6 +299,37 @@ impl Worker<'_> {
             self.sequence.stock.install(ranges, last, low_water);
         }
         self.sequence.publish(&self.held.state);
+    }
+
+    /// Reads the record that somebody else has changed; stock of an older definition is lost (protocol S5).
+    /// Whether it could be read.
+    async fn look(&mut self) -> bool {
+        let Ok(found) = self.sequence.context.store.get(&self.sequence.key).await else {
+            return false;
+        };
+        let generation = self.held.state.generation;
+        let landed = match self.reconcile(found) {
+            Ok(landed) => landed,
+            Err(error) => {
+                // Said to whoever asks for a number next; there is nothing to wait for.
+                tracing::error!(sequence = %self.sequence.name, %error, "cannot follow a change");
+                return true;
+            }
+        };
+        let changed = self.held.state.generation != generation;
+        if changed {
+            let old = self.take_back();
+            self.lose(old);
+            self.sequence
+                .restock(self.held.state.last_before(self.held.state.ordinal));
+        }
+        if let Some(range) = landed {
+            let mut ranges = self.take_back();
+            push_merged(&mut ranges, range);
+            self.put_back(ranges, None, 0);
+        }
+        self.sequence.publish(&self.held.state);
+        true
     }
 
     fn lose(&self, ranges: Vec<Range>) {

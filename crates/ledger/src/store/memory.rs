@@ -12,7 +12,7 @@ use crate::runtime::{Runtime, fresh_token};
 /// Registers in memory: for tests and for throw-away runs. Thread-safe; nothing survives the process, so
 /// two runs may issue the same numbers.
 ///
-/// Nobody else can write to it, so it answers [`Store::exclusive`] with true.
+/// Nobody else can write to it, so it answers [`Store::exclusive`] with true, unless made to be shared.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -24,9 +24,19 @@ use crate::runtime::{Runtime, fresh_token};
 pub struct MemoryStore {
     registers: Mutex<BTreeMap<Key, Versioned>>,
     cluster_id: u128,
+    shared: bool,
 }
 
 impl MemoryStore {
+    /// A store for several ledgers of one process, which then treat it as any shared one; for tests.
+    pub fn shared(cluster_id: u128) -> Arc<Self> {
+        Arc::new(MemoryStore {
+            registers: Mutex::default(),
+            cluster_id,
+            shared: true,
+        })
+    }
+
     /// An empty store with a fresh cluster id.
     pub fn new(runtime: &dyn Runtime) -> Arc<Self> {
         MemoryStore::with_cluster_id(fresh_token(runtime))
@@ -37,6 +47,7 @@ impl MemoryStore {
         Arc::new(MemoryStore {
             registers: Mutex::default(),
             cluster_id,
+            shared: false,
         })
     }
 
@@ -164,6 +175,6 @@ impl Store for MemoryStore {
     }
 
     fn exclusive(&self) -> bool {
-        true
+        !self.shared
     }
 }
