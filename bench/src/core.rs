@@ -137,6 +137,7 @@ fn two_threads<T>(calls: u32, call: impl Fn() -> T + Sync) -> Measured {
 
 fn rows() -> Vec<Row> {
     let mut rows = uuid_rows();
+    rows.extend(text_rows());
     rows.extend(snowflake_rows());
     rows
 }
@@ -234,6 +235,114 @@ fn uuid_rows() -> Vec<Row> {
             || single(|| uuid::Uuid::new_v3(&uuid::Uuid::NAMESPACE_DNS, black_box(NAME))),
         ),
     ]
+}
+
+/// Text of ids that differ, from memory to memory.
+fn text_rows() -> Vec<Row> {
+    use uuid_simd::UuidExt;
+    const SIMD: &str = "uuid-simd";
+    const UUID: &str = "uuid";
+    const IDS: usize = 256;
+    let ids = || -> Vec<uuid::Uuid> { (0..IDS).map(|_| uuid::Uuid::new_v4()).collect() };
+    let texts = || -> Vec<[u8; 36]> { ids().iter().map(mintage::uuid_text).collect() };
+    let format = |call: fn(&uuid::Uuid) -> [u8; 36]| {
+        let ids = ids();
+        move || {
+            per_id(IDS as u32, || {
+                ids.iter().for_each(|id| drop(black_box(call(black_box(id)))))
+            })
+        }
+    };
+    let parse = |call: fn(&[u8; 36]) -> uuid::Uuid| {
+        let texts = texts();
+        move || {
+            per_id(IDS as u32, || {
+                texts
+                    .iter()
+                    .for_each(|text| drop(black_box(call(black_box(text)))))
+            })
+        }
+    };
+    let lines = |write: fn(&[uuid::Uuid], &mut Vec<u8>)| {
+        let ids = ids();
+        move || {
+            let mut out = Vec::with_capacity(64 * IDS);
+            per_id(IDS as u32, || {
+                out.clear();
+                write(black_box(&ids), &mut out);
+                black_box(&out);
+            })
+        }
+    };
+    let our_parse = |text: &[u8; 36]| mintage::parse_uuid(text).expect("an id");
+    let our_lines =
+        |ids: &[uuid::Uuid], out: &mut Vec<u8>| mintage::UuidText::Hyphenated.write_lines(ids, out);
+    vec![
+        row(
+            "format",
+            SIMD,
+            1.0,
+            format(mintage::uuid_text),
+            format(|id| simd_text(id)),
+        ),
+        row(
+            "format",
+            UUID,
+            3.9,
+            format(mintage::uuid_text),
+            format(|id| {
+                let mut text = [0; 36];
+                id.hyphenated().encode_lower(&mut text);
+                text
+            }),
+        ),
+        row(
+            "parse",
+            SIMD,
+            1.0,
+            parse(our_parse),
+            parse(|text| uuid::Uuid::parse_hyphenated(text).expect("an id")),
+        ),
+        row(
+            "parse",
+            UUID,
+            5.0,
+            parse(our_parse),
+            parse(|text| uuid::Uuid::try_parse_ascii(text).expect("an id")),
+        ),
+        row(
+            "format, lines in bulk",
+            SIMD,
+            1.7,
+            lines(our_lines),
+            lines(|ids, out| {
+                for id in ids {
+                    out.extend_from_slice(&simd_text(id));
+                    out.push(b'\n');
+                }
+            }),
+        ),
+        row(
+            "format, lines in bulk",
+            UUID,
+            6.0,
+            lines(our_lines),
+            lines(|ids, out| {
+                let mut text = [0; 36];
+                for id in ids {
+                    out.extend_from_slice(id.hyphenated().encode_lower(&mut text).as_bytes());
+                    out.push(b'\n');
+                }
+            }),
+        ),
+    ]
+}
+
+fn simd_text(id: &uuid::Uuid) -> [u8; 36] {
+    use uuid_simd::AsOut;
+    let mut text = [0; 36];
+    let _ = uuid_simd::format_hyphenated(id.as_bytes(), text.as_out(), uuid_simd::AsciiCase::Lower);
+    text
 }
 
 const NAME: &[u8] = b"example.com";

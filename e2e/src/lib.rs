@@ -7,12 +7,14 @@ pub mod binary;
 pub mod console;
 pub mod http;
 pub mod need;
+pub mod proxy;
 pub mod random;
 pub mod redis;
 pub mod resp;
 pub mod run;
 pub mod server;
 pub mod sql;
+pub mod store_suite;
 
 /// The README's Rust examples, run as doc tests.
 #[doc = include_str!("../../README.md")]

@@ -435,6 +435,56 @@ fn pools_of_a_server_are_those_of_its_store() {
 }
 
 #[test]
+fn pools_of_version_1_serve_the_command() {
+    let home = home();
+    let server = Start::in_folder(home.path()).ready();
+    let from_server = format!("--server {}", server.url());
+    mint(
+        home.path(),
+        &format!("pool create old --kind uuid1 {from_server}"),
+    )
+    .ok();
+    let ids = mint(home.path(), &format!("uuid v1 --pool old -n 20001 {from_server}")).ok();
+    let ids: std::collections::HashSet<&str> = ids.lines().collect();
+    assert_eq!(ids.len(), 20_001);
+    let node = |id: &str| inspect(home.path(), id)["fields"]["node"].clone();
+    let id = mint(home.path(), &format!("uuid v6 --pool old {from_server}")).ok();
+    assert_eq!(inspect(home.path(), &id)["version"], 6);
+    assert_eq!(node(&id), node(ids.iter().next().unwrap()), "the pool's node");
+    let pool = |line: &str| mint(home.path(), &format!("{line} {from_server}"));
+    pool("uuid v1 --pool default").fails(2, "makes snowflakes", "");
+    pool("uuid v1 --pool nosuch").fails(3, "no pool nosuch", "");
+    pool("uuid v7 --pool old").fails(2, "means nothing for v7", "v1, v6");
+    drop(server);
+    let id = mint(home.path(), "uuid v1 --pool old --store file:./mint-data").ok();
+    assert_eq!(
+        node(&id),
+        node(ids.iter().next().unwrap()),
+        "the same pool, without a server"
+    );
+}
+
+#[test]
+fn clock_policies_are_chosen_kept_and_refused_in_words() {
+    let home = home();
+    let pool = |line: &str| mint(home.path(), &format!("pool {line} --store file:./ids"));
+    let made = pool("create eu --preset rollback2 --clock-policy bump").ok();
+    assert!(made.contains("clock policy  bump(rollback)"), "{made}");
+    let shown: Value = serde_json::from_str(&pool("show eu --json").ok()).unwrap();
+    assert_eq!(shown["clock_policy"], "bump(rollback)");
+    pool("create us --clock-policy bump").fails(2, "rollback field", "");
+    pool("create us --clock-policy wait").fails(2, "hold, wait(5ms), error or bump", "");
+    for policy in ["hold", "wait(5ms)", "error"] {
+        mint(
+            home.path(),
+            &format!("snowflake --clock-policy {policy} --state state"),
+        )
+        .ok();
+    }
+    mint(home.path(), "snowflake --clock-policy bump --state state").fails(2, "rollback field", "");
+}
+
+#[test]
 fn formats_say_what_each_is() {
     let home = home();
     let rows = mint(home.path(), "formats --json").ok();

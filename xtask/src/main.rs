@@ -14,6 +14,7 @@ cargo xtask COMMAND
 
   check            formatting, lints, docs, dependency direction, unsafe fences, licences
   test             installs what the tests need where it can, then runs every test
+  loom             every interleaving of threads on the generators' atomics
   e2e [FILTER]     only the end-to-end tests (the built binary, stock clients)
   bench [core|server] [--save] [ARGS]
                    side by side with peers, ratios in one run; --save puts the tables
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     let outcome = match args.first().map(String::as_str) {
         Some("check") => check::run(),
         Some("test") => test::all(),
+        Some("loom") => test::loom(),
         Some("e2e") => test::e2e(rest),
         Some("bench") => bench::run(rest),
         None | Some("help" | "--help" | "-h") => {

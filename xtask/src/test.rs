@@ -18,6 +18,17 @@ pub(crate) fn e2e(args: &[String]) -> Result<(), String> {
     end_to_end(args)
 }
 
+/// Walks every interleaving of threads on the atomics, under loom; in a target folder of its own, since the
+/// flag is another build of everything.
+pub(crate) fn loom() -> Result<(), String> {
+    let mut command = step::cargo("test --release -p mintage --no-default-features --test loom");
+    command
+        .env("RUSTFLAGS", "--cfg loom")
+        .env("CARGO_TARGET_DIR", step::root().join("target/loom"))
+        .env("CARGO_PROFILE_RELEASE_LTO", "off");
+    step::run(&mut command)
+}
+
 fn end_to_end(args: &[String]) -> Result<(), String> {
     let mut command = step::cargo("test -p mintage-e2e");
     if !args.is_empty() {

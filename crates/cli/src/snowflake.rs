@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use mintage::{
-    Clock, HostError, Layout, MintError, PRESETS, Snowflake, SnowflakeText, SystemClock, Timestamp,
-    WorkerSource,
+    Clock, ClockPolicy, HostError, Layout, MintError, PRESETS, Snowflake, SnowflakeText, SystemClock,
+    Timestamp, WorkerSource,
 };
 use mintage_ledger::Name;
 use mintage_ledger::local_snowflake::{LocalError, LocalSnowflake, Reservation};
@@ -56,6 +56,10 @@ pub(crate) struct Args {
     /// Reserve nothing: a second process, a restart or a clock set back can repeat ids (needs --worker)
     #[arg(long, requires = "worker", conflicts_with_all = ["server", "store", "pool"])]
     unguarded: bool,
+    /// What to do if the clock went back: hold goes on above the ids made, wait(5ms) waits that long at most,
+    /// error refuses, bump takes the next value of the layout's rollback field
+    #[arg(long, value_name = "POLICY", default_value = "hold", conflicts_with_all = ["at", "server", "store", "pool"])]
+    clock_policy: ClockPolicy,
     /// Take them from a server's pool; its token is read from MINT_TOKEN
     #[arg(long, value_name = "URL", conflicts_with = "store")]
     server: Option<String>,
@@ -130,8 +134,8 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         ));
     }
     match worker {
-        Some(worker) if args.unguarded => unguarded(layout, worker, args.count, &mut sink),
-        worker => from_state(args.state.clone(), layout, worker, args.count, &mut sink),
+        Some(worker) if args.unguarded => unguarded(layout, worker, args.clock_policy, args.count, &mut sink),
+        worker => from_state(args, layout, worker, &mut sink),
     }
 }
 
@@ -207,19 +211,16 @@ fn at_time(
 }
 
 /// Reserved in a state file.
-fn from_state(
-    file: Option<PathBuf>,
-    layout: Layout,
-    worker: Option<u64>,
-    mut left: u64,
-    sink: &mut Sink<'_>,
-) -> Result<(), Failure> {
-    let (file, worker) = match file {
+fn from_state(args: &Args, layout: Layout, worker: Option<u64>, sink: &mut Sink<'_>) -> Result<(), Failure> {
+    let mut left = args.count;
+    let (file, worker) = match &args.state {
         Some(file) => (StateFile::new(file), worker),
         None => user_file(&layout, worker)?,
     };
     let workers = layout.workers();
-    let local = LocalSnowflake::new(file, layout, AHEAD_MAX);
+    let local = LocalSnowflake::new(file, layout, AHEAD_MAX)
+        .clock_policy(args.clock_policy)
+        .map_err(Failure::usage)?;
     while left > 0 {
         let draw = || random_below(workers);
         match local
@@ -271,9 +272,17 @@ fn user_file(layout: &Layout, worker: Option<u64>) -> Result<(StateFile, Option<
 }
 
 /// Nothing is reserved: see the option's help.
-fn unguarded(layout: Layout, worker: u64, mut left: u64, sink: &mut Sink<'_>) -> Result<(), Failure> {
+fn unguarded(
+    layout: Layout,
+    worker: u64,
+    policy: ClockPolicy,
+    mut left: u64,
+    sink: &mut Sink<'_>,
+) -> Result<(), Failure> {
     let tick = layout.tick();
-    let generator = Snowflake::unguarded(Arc::new(layout), worker).map_err(Failure::usage)?;
+    let generator = Snowflake::unguarded(Arc::new(layout), worker)
+        .and_then(|generator| generator.clock_policy(policy))
+        .map_err(Failure::usage)?;
     let mut batch = [0; 1024];
     while left > 0 {
         let want = usize::try_from(left).unwrap_or(batch.len()).min(batch.len());
@@ -284,7 +293,7 @@ fn unguarded(layout: Layout, worker: u64, mut left: u64, sink: &mut Sink<'_>) ->
                 }
                 left -= got as u64;
             }
-            Err(MintError::TooFarAhead { ticks }) => {
+            Err(MintError::TooFarAhead { ticks } | MintError::ClockBack { ticks, wait: true }) => {
                 sink.out.flush()?;
                 wait(tick.saturating_mul(u32::try_from(ticks).unwrap_or(u32::MAX)))?;
             }
@@ -355,7 +364,7 @@ fn refused(error: LocalError) -> Failure {
     let failure = match &error {
         LocalError::Layout(layout) => layout_refused(layout),
         LocalError::Other { .. } => Failure::usage(&error),
-        LocalError::File(_) => Failure::cannot(&error),
+        LocalError::File(_) | LocalError::ClockBack { .. } => Failure::cannot(&error),
     };
     failure.with_hint_if(error.hint())
 }

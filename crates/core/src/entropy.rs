@@ -3,6 +3,8 @@
 #[cfg(feature = "std")]
 pub use system::{SystemEntropy, fill_random};
 
+use alloc::boxed::Box;
+
 /// Where random bytes come from. Ids that must not be guessed need a cryptographic source.
 ///
 /// ```
@@ -28,6 +30,12 @@ pub trait Entropy {
 }
 
 impl<E: Entropy + ?Sized> Entropy for &mut E {
+    fn fill(&mut self, out: &mut [u8]) {
+        (**self).fill(out);
+    }
+}
+
+impl<E: Entropy + ?Sized> Entropy for Box<E> {
     fn fill(&mut self, out: &mut [u8]) {
         (**self).fill(out);
     }

@@ -45,10 +45,12 @@
 
 extern crate alloc;
 
+mod atomic;
 mod clock_policy;
 mod entropy;
 #[cfg(feature = "std")]
 mod fork;
+mod format;
 #[cfg(feature = "std")]
 mod host;
 mod inspect;
@@ -76,6 +78,16 @@ pub use entropy::Entropy;
 pub use entropy::{SystemEntropy, fill_random};
 #[cfg(feature = "std")]
 pub use fork::fork_generation;
+pub use format::{
+    Alphabet, Details, FORMATS, Format, FormatError, GenOption, GenOptions, Generate, Id, Ksuid,
+    KsuidGenerator, ObjectId, ObjectIdGenerator, Tid, TidGenerator, TimeShape, Tsid, TsidGenerator, TypeId,
+    TypePrefix, Ulid, UlidGenerator, UlidStep, Xid, XidGenerator, format,
+};
+#[cfg(feature = "std")]
+pub use format::{
+    ids_until_repeat, ksuid, ksuid_many, objectid, objectid_many, tid, tid_many, tsid, ulid, ulid_many, xid,
+    xid_many,
+};
 #[cfg(feature = "std")]
 pub use host::{HostError, Interface, WorkerSource, host_name, interfaces};
 pub use inspect::{FieldValue, IdTime, Reading, inspect, inspect_layout};
@@ -86,12 +98,12 @@ pub use series::{Series, SeriesError, date_of, day_of_date, letters_of, number_o
 pub use snowflake::{MintError, Snowflake, Window};
 #[cfg(feature = "std")]
 pub use system::{SystemClock, boottime, clock_synchronised};
-pub use text::{SnowflakeText, TextError, UuidText};
+pub use text::{SnowflakeText, TextError, UuidText, parse_uuid, parse_uuid_lenient, uuid_text};
 pub use time::{Clock, FixedClock, Timestamp};
 pub use uuid::{
-    CLOCK_SEQ_MAX, Domain, GregorianTicks, NAMESPACES, Node, Precision, UuidError, V1Generator, V1State,
-    V4Generator, V7Generator, namespace, uuid1_from, uuid1_to_6, uuid2_from, uuid6_from, uuid6_to_1,
-    uuid7_from, uuid8, uuid8_from,
+    CLOCK_SEQ_MAX, Domain, GregorianTicks, NAMESPACES, Node, Precision, UuidError, UuidOrder, V1Generator,
+    V1State, V4Generator, V7Generator, namespace, uuid1_from, uuid1_to_6, uuid2_from, uuid6_from, uuid6_to_1,
+    uuid7_from, uuid7_of_ulid, uuid8, uuid8_from,
 };
 #[cfg(feature = "std")]
 pub use uuid::{uuid1, uuid1_many, uuid2, uuid4, uuid4_many, uuid6, uuid7, uuid7_at, uuid7_lead, uuid7_many};

@@ -1,5 +1,6 @@
 //! Points in time and the one trait through which core reads a clock.
 
+use alloc::boxed::Box;
 use core::time::Duration;
 
 /// A point in time: nanoseconds since 1970-01-01T00:00:00Z, leap seconds not counted (POSIX time).
@@ -82,6 +83,16 @@ pub trait Clock {
 }
 
 impl<C: Clock + ?Sized> Clock for &C {
+    fn now(&self) -> Timestamp {
+        (**self).now()
+    }
+
+    fn unix_millis(&self) -> i64 {
+        (**self).unix_millis()
+    }
+}
+
+impl<C: Clock + ?Sized> Clock for Box<C> {
     fn now(&self) -> Timestamp {
         (**self).now()
     }

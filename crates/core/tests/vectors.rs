@@ -79,9 +79,13 @@ fn every_file_has_a_test() {
         "snowflake-refused.tsv",
         "snowflake-text.tsv",
         "snowflake.tsv",
+        "uuid-alternate.tsv",
         "uuid-fields.tsv",
+        "uuid-lenient.tsv",
         "uuid-names.tsv",
+        "uuid-order.tsv",
         "uuid-refused.tsv",
+        "uuid-sorted.tsv",
         "uuid-text.tsv",
     ];
     assert_eq!(found, known);
@@ -147,6 +151,74 @@ fn uuid_texts_are_written_and_read() {
         form.write(&id, &mut out);
         assert_eq!(String::from_utf8(out).unwrap(), line.column(2), "{}", line.place);
         assert_eq!(form.read(line.column(2).as_bytes()), Ok(id), "{}", line.place);
+    }
+}
+
+#[test]
+fn alternate_texts_are_the_drafts_where_it_is_right() {
+    let mut wrong = 0;
+    for line in read("uuid-alternate.tsv") {
+        let id = Uuid::try_parse(line.column(0)).unwrap();
+        let form = UuidText::from_name(line.column(1)).unwrap();
+        let mut out = Vec::new();
+        form.write(&id, &mut out);
+        assert_eq!(String::from_utf8(out).unwrap(), line.column(2), "{}", line.place);
+        assert_eq!(form.read(line.column(2).as_bytes()), Ok(id), "{}", line.place);
+        let Some(printed) = line.columns.get(3) else {
+            continue;
+        };
+        // What the draft prints is read leniently, unless it is another id's text or none.
+        let read = form.read_lenient(printed.as_bytes());
+        if line.column(4) == "wrong in the draft" {
+            assert_ne!(read, Ok(id), "{}", line.place);
+            wrong += 1;
+        } else {
+            assert!(form.read(printed.as_bytes()).is_err(), "{}", line.place);
+            assert_eq!(read, Ok(id), "{}", line.place);
+        }
+    }
+    assert_eq!(wrong, 7);
+}
+
+#[test]
+fn lenient_and_strict_readers_differ_where_they_say() {
+    for line in read("uuid-lenient.tsv") {
+        let form = UuidText::from_name(line.column(0)).unwrap();
+        let text = line.column(1).replace("\\t", "\t");
+        let lenient = match form.read_lenient(text.as_bytes()) {
+            Ok(id) => id.to_string(),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(lenient, line.column(2), "{}", line.place);
+        assert!(form.read(text.as_bytes()).is_err(), "{}", line.place);
+    }
+}
+
+#[test]
+fn other_systems_keep_and_sort_uuids_as_they_do() {
+    let bytes = |text: &str| Uuid::try_parse(text).unwrap().into_bytes();
+    for line in read("uuid-order.tsv") {
+        let id = Uuid::try_parse(line.column(0)).unwrap();
+        let order = UuidOrder::from_name(line.column(1)).unwrap();
+        let stored = match line.column(2) {
+            "-" => None,
+            hex => Some(bytes(hex)),
+        };
+        assert_eq!(order.stored(&id), stored, "{}", line.place);
+        if let Some(stored) = stored {
+            assert_eq!(order.from_stored(stored), id, "{}", line.place);
+        }
+        assert_eq!(order.key(&id), bytes(line.column(3)), "{}", line.place);
+    }
+    let lines = read("uuid-sorted.tsv");
+    for pair in lines
+        .windows(2)
+        .filter(|pair| pair[0].column(0) == pair[1].column(0))
+    {
+        let order = UuidOrder::from_name(pair[0].column(0)).unwrap();
+        let [a, b] = [0, 1].map(|i| Uuid::try_parse(pair[i].column(1)).unwrap());
+        assert!(order.compare(&a, &b).is_lt(), "{}", pair[1].place);
+        assert!(order.compare(&b, &a).is_gt(), "{}", pair[1].place);
     }
 }
 

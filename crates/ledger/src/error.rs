@@ -113,6 +113,16 @@ pub enum LedgerError {
         /// When to try again, in seconds; at least 1.
         retry_after_s: u64,
     },
+    /// The wall clock went back, and the pool's clock policy does not mint then.
+    #[error("pool {name}: the clock went back by {} ms, and its clock policy is {policy}", .by.as_millis().max(1))]
+    ClockBack {
+        /// The pool's name.
+        name: Name,
+        /// By how much.
+        by: std::time::Duration,
+        /// The policy.
+        policy: mintage::ClockPolicy,
+    },
     /// The time field of a layout is full: no id of it can be made any more.
     #[error("pool {name}: the time field of its layout ended; no more ids can be made with it")]
     TimeFieldFull {

@@ -162,18 +162,27 @@ impl Ledger {
         for sequence in self.loaded() {
             sequence.drop_stock();
         }
-        for pool in self.pools.read().expect("no panic while held").values() {
+        for pool in self.loaded_pools() {
             pool.drop_window();
         }
     }
 
+    /// In the order of their names, so that a simulated run repeats.
     fn loaded(&self) -> Vec<Arc<Sequence>> {
-        self.sequences
-            .read()
-            .expect("no panic while held")
-            .values()
-            .cloned()
-            .collect()
+        let sequences = self.sequences.read().expect("no panic while held");
+        let mut loaded: Vec<_> = sequences.values().cloned().collect();
+        drop(sequences);
+        loaded.sort_by(|a, b| a.name().cmp(b.name()));
+        loaded
+    }
+
+    /// In the order of their names.
+    fn loaded_pools(&self) -> Vec<Arc<Pool>> {
+        let pools = self.pools.read().expect("no panic while held");
+        let mut loaded: Vec<_> = pools.values().cloned().collect();
+        drop(pools);
+        loaded.sort_by(|a, b| a.name().cmp(b.name()));
+        loaded
     }
 
     // Sequences.
@@ -378,23 +387,13 @@ impl Ledger {
                 let layout = mintage::preset(DEFAULT_LAYOUT)
                     .expect("a row of PRESETS")
                     .layout();
-                let spec = PoolSpec {
-                    kind: PoolKind::Snowflake(Arc::new(layout)),
-                    window: None,
-                };
-                self.make_pool(name, spec).await
+                self.make_pool(name, PoolKind::Snowflake(Arc::new(layout)).into())
+                    .await
             }
             None if name.as_str() == UUID1_POOL => {
                 let mut random = [0; 8];
                 self.context.runtime.fill_random(&mut random);
-                self.make_pool(
-                    name,
-                    PoolSpec {
-                        kind: PoolKind::uuid1(random),
-                        window: None,
-                    },
-                )
-                .await
+                self.make_pool(name, PoolKind::uuid1(random).into()).await
             }
             None => Err(LedgerError::NoPool { name: name.clone() }),
         }
@@ -403,8 +402,13 @@ impl Ledger {
     /// Makes a pool. The same definition again is no error.
     ///
     /// # Errors
-    /// The name exists with another definition, or the store refuses.
+    /// The name exists with another definition, its layout cannot follow its clock policy, or the store refuses.
     pub async fn create_pool(&self, name: &Name, spec: PoolSpec) -> Result<Arc<Pool>, LedgerError> {
+        if let (Some(policy), PoolKind::Snowflake(layout)) = (spec.clock_policy, &spec.kind) {
+            layout
+                .check_policy(policy)
+                .map_err(|error| LedgerError::Invalid(error.to_string()))?;
+        }
         let made = self.make_pool(name, spec.clone()).await?;
         // Every pool of UUIDs draws its own node.
         let same = match (&spec.kind, made.kind()) {
@@ -415,6 +419,9 @@ impl Ledger {
             || spec
                 .window
                 .is_some_and(|window| Some(window) != made.asked_window())
+            || spec
+                .clock_policy
+                .is_some_and(|policy| policy != made.clock_policy())
         {
             return Err(LedgerError::PoolExists { name: name.clone() });
         }
@@ -463,12 +470,7 @@ impl Ledger {
 
     /// What this process holds of the pools it uses; no I/O.
     pub fn pools_held(&self) -> Vec<PoolInfo> {
-        self.pools
-            .read()
-            .expect("no panic while held")
-            .values()
-            .map(|pool| pool.info())
-            .collect()
+        self.loaded_pools().iter().map(|pool| pool.info()).collect()
     }
 
     // The whole.
@@ -539,14 +541,7 @@ impl Ledger {
     /// The store could not be closed cleanly; nothing that was issued is at risk.
     pub async fn close(&self) -> Result<(), LedgerError> {
         self.context.closing.store(true, Ordering::Release);
-        let pools: Vec<Arc<Pool>> = self
-            .pools
-            .read()
-            .expect("no panic while held")
-            .values()
-            .cloned()
-            .collect();
-        for pool in pools {
+        for pool in self.loaded_pools() {
             pool.stop().await;
         }
         self.leave_cluster().await;

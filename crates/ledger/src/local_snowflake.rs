@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use mintage::{Layout, LayoutError, Timestamp};
+use mintage::{ClockPolicy, Layout, LayoutError, Role, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::state_file::{Found, StateFile, StateFileError};
@@ -21,6 +21,7 @@ pub struct LocalSnowflake {
     file: StateFile,
     layout: Layout,
     max_ahead: Duration,
+    policy: ClockPolicy,
 }
 
 /// Ids that nobody else will get: `count` words from `word`.
@@ -28,6 +29,7 @@ pub struct LocalSnowflake {
 pub struct Reserved {
     /// The worker whose ids they are.
     pub worker: u64,
+    rollback: u64,
     word: u64,
     count: u64,
 }
@@ -60,6 +62,14 @@ pub enum LocalError {
         /// What was asked for.
         asked: String,
     },
+    /// The clock went back, and the clock policy does not mint then.
+    #[error("the clock is {} ms behind the latest that this worker saw, and its clock policy is {policy}", .by.as_millis().max(1))]
+    ClockBack {
+        /// By how much.
+        by: Duration,
+        /// The policy.
+        policy: ClockPolicy,
+    },
 }
 
 impl LocalError {
@@ -69,6 +79,9 @@ impl LocalError {
             LocalError::File(file) => file.hint(),
             LocalError::Layout(_) => None,
             LocalError::Other { .. } => Some("name another file, or leave out what differs".into()),
+            LocalError::ClockBack { .. } => {
+                Some("set the clock right, or take the policy hold, which goes on above the ids made".into())
+            }
         }
     }
 }
@@ -81,6 +94,16 @@ struct Record {
     worker: u64,
     /// The first word that was not reserved.
     next: u64,
+    /// The latest tick of the clock that a reservation saw.
+    #[serde(default)]
+    tick: u64,
+    /// The value of the layout's rollback field, if it has one: how often the clock was followed back.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    rollback: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 impl LocalSnowflake {
@@ -90,7 +113,30 @@ impl LocalSnowflake {
             file,
             layout,
             max_ahead,
+            policy: ClockPolicy::Hold,
         }
+    }
+
+    /// Sets what happens when the clock went back since the last reservation of any process, more than the ids
+    /// made since may run ahead of it; [`ClockPolicy::Hold`] if this is not called.
+    ///
+    /// # Errors
+    /// [`ClockPolicy::Bump`] on a layout without a rollback field.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use mintage::ClockPolicy;
+    /// use mintage_ledger::local_snowflake::LocalSnowflake;
+    /// use mintage_ledger::state_file::StateFile;
+    /// let layout = mintage::preset("twitter").expect("a preset").layout();
+    /// let local = LocalSnowflake::new(StateFile::new("state"), layout, Duration::from_secs(5));
+    /// assert!(local.clone().clock_policy(ClockPolicy::Error).is_ok());
+    /// assert!(local.clock_policy(ClockPolicy::Bump).is_err());
+    /// ```
+    pub fn clock_policy(mut self, policy: ClockPolicy) -> Result<LocalSnowflake, LayoutError> {
+        self.layout.check_policy(policy)?;
+        self.policy = policy;
+        Ok(self)
     }
 
     /// Reserves 1 to `want` ids at the time `now`.
@@ -118,38 +164,65 @@ impl LocalSnowflake {
                 .unwrap_or_else(draw);
             // Also the check that the worker fits.
             self.layout.pack(tick, worker, 0)?;
-            let record = |next| {
-                let record = Record {
-                    layout: self.layout.fingerprint(),
-                    worker,
-                    next,
-                };
-                Some(serde_json::to_string(&record).expect("numbers and a short text serialise"))
+            let mut record = Record {
+                layout: self.layout.fingerprint(),
+                worker,
+                next: 0,
+                tick,
+                rollback: 0,
+            };
+            let mut twin_lost = false;
+            if let Some((found, lost)) = found {
+                (record.next, record.rollback, twin_lost) = (found.next, found.rollback, lost);
+                let back = found.tick.saturating_sub(tick);
+                record.tick = found.tick.max(tick);
+                match self.policy {
+                    _ if back == 0 => {}
+                    ClockPolicy::Bump
+                        if back > self.ahead_ticks()
+                            && record.rollback + 1 < 1 << self.layout.rollback_bits() =>
+                    {
+                        // Unique whatever lies above: no id of this rollback value was made before.
+                        record.rollback += 1;
+                        (record.next, record.tick) = (tick << self.layout.sequence_bits(), tick);
+                    }
+                    ClockPolicy::Wait { max } if self.length_of(back) <= max => {
+                        return Ok((None, Reservation::Wait(self.length_of(back))));
+                    }
+                    policy @ (ClockPolicy::Wait { .. } | ClockPolicy::Error) => {
+                        let by = self.length_of(back);
+                        return Err(LocalError::ClockBack { by, policy });
+                    }
+                    _ => {}
+                }
+            }
+            let text = |record: &Record| {
+                Some(serde_json::to_string(record).expect("numbers and a short text serialise"))
             };
             let limit = self.limit(tick);
-            let free = match found {
+            if twin_lost {
                 // A lost record reserved at most up to the limit of its own time, which was not after now:
-                // durably skip all of that, once.
-                Some((found, true)) => {
-                    let next = found.next.max(limit);
-                    return Ok((record(next), Reservation::Wait(self.until_within(next, tick))));
-                }
-                Some((found, false)) => found.next,
-                None => 0,
-            };
-            let (first, in_a_row) = self.layout.next_place(free, tick);
+                // durably skip all of that, once, in the last rollback value: it may have been the one that took the next.
+                record.next = record.next.max(limit);
+                record.rollback = (1 << self.layout.rollback_bits()) - 1;
+                return Ok((
+                    text(&record),
+                    Reservation::Wait(self.until_within(record.next, tick)),
+                ));
+            }
+            let (first, in_a_row) = self.layout.next_place(record.next, tick);
             if first >= limit {
                 return Ok((None, Reservation::Wait(self.until_within(first, tick))));
             }
             let count = want.clamp(1, (limit - first).min(in_a_row));
-            Ok((
-                record(first + count),
-                Reservation::Done(Reserved {
-                    worker,
-                    word: first,
-                    count,
-                }),
-            ))
+            record.next = first + count;
+            let reserved = Reserved {
+                worker,
+                rollback: record.rollback,
+                word: first,
+                count,
+            };
+            Ok((text(&record), Reservation::Done(reserved)))
         })
     }
 
@@ -157,11 +230,17 @@ impl LocalSnowflake {
     pub fn ids(&self, reserved: Reserved) -> impl Iterator<Item = u64> + use<> {
         let layout = self.layout.clone();
         let bits = layout.sequence_bits();
+        let rollback = layout
+            .fields()
+            .iter()
+            .find(|field| field.role == Role::Rollback)
+            .map_or(0, |field| reserved.rollback << field.shift);
         (reserved.word..reserved.word + reserved.count).map(move |word| {
             let sequence = word & ((1 << bits) - 1);
             layout
                 .pack(word >> bits, reserved.worker, sequence)
                 .expect("was checked when it was reserved")
+                | rollback
         })
     }
 
@@ -198,6 +277,12 @@ impl LocalSnowflake {
             .min(self.layout.ticks_max());
         // Layouts that fill 64 bits end exactly where u64 does.
         u64::try_from((u128::from(last) + 1) << self.layout.sequence_bits()).unwrap_or(u64::MAX)
+    }
+
+    fn length_of(&self, ticks: u64) -> Duration {
+        self.layout
+            .tick()
+            .saturating_mul(u32::try_from(ticks).unwrap_or(u32::MAX))
     }
 
     fn ahead_ticks(&self) -> u64 {
@@ -303,6 +388,50 @@ mod tests {
             Reservation::Wait(Duration::from_millis(3_600_001))
         );
         assert_eq!(take(&fresh(&folder), at(1), u64::MAX).len(), 4096);
+    }
+
+    #[test]
+    fn a_clock_that_went_back_is_met_as_the_policy_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let local = |preset: &str, policy: &str| {
+            let layout = mintage::preset(preset).unwrap().layout();
+            LocalSnowflake::new(StateFile::new(folder.path().join(preset)), layout, AHEAD)
+                .clock_policy(policy.parse().unwrap())
+                .unwrap()
+        };
+        let first = take(&local("rollback2", "hold"), at(0), 10);
+        let error = local("rollback2", "error")
+            .reserve(None, || 0, at(-7000), 1)
+            .unwrap_err();
+        assert!(error.to_string().contains("7000 ms behind"), "{error}");
+        let waits = local("rollback2", "wait(5ms)").reserve(None, || 0, at(-3), 1);
+        assert_eq!(waits.unwrap(), Reservation::Wait(Duration::from_millis(3)));
+        let refused = local("rollback2", "wait(5ms)").reserve(None, || 0, at(-6), 1);
+        assert!(
+            matches!(refused, Err(LocalError::ClockBack { .. })),
+            "{refused:?}"
+        );
+
+        // Followed back three times, as often as two bits can tell; then held. No id repeats.
+        let layout = mintage::preset("rollback2").unwrap().layout();
+        let rollback = layout.fields().iter().find(|f| f.role == Role::Rollback).unwrap();
+        let mut all = first;
+        for (hour, (ticks_back, value)) in [(1, 1), (2, 2), (3, 3), (4, 3)].into_iter().enumerate() {
+            let now = at(-3_600_000 * ticks_back);
+            let bumped = local("rollback2", "bump");
+            if hour == 3 {
+                let held = bumped.reserve(None, || 0, now, 1).unwrap();
+                assert!(matches!(held, Reservation::Wait(_)), "{held:?}");
+                break;
+            }
+            let ids = take(&bumped, now, 10);
+            assert_eq!(layout.time_of(layout.unpack(ids[0]).unwrap().tick), now);
+            assert!(ids.iter().all(|id| rollback.of(*id) == value));
+            all.extend(ids);
+        }
+        // A later command without the policy keeps the value reached.
+        all.extend(take(&local("rollback2", "hold"), at(-3_600_000 * 3), 10));
+        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use mintage::ClockPolicy;
+
 /// Settings of a ledger; [`LedgerSettings::default`] is what `mint serve` runs with.
 #[derive(Clone, Debug)]
 pub struct LedgerSettings {
@@ -15,6 +17,9 @@ pub struct LedgerSettings {
     pub window: Option<Duration>,
     /// How far ids may run ahead of the clock.
     pub max_ahead: Duration,
+    /// What pools without a policy of their own do when the wall clock goes back. One that a pool's layout cannot
+    /// follow (`bump` without a rollback field) counts as [`ClockPolicy::Hold`].
+    pub clock_policy: ClockPolicy,
     /// How long a clock step must stand before it is followed (protocol C1).
     pub clock_confirm: Duration,
     /// Text that names this process in stored records; for people only.
@@ -29,6 +34,7 @@ impl Default for LedgerSettings {
             max_gap: 100_000,
             window: None,
             max_ahead: Duration::from_secs(5),
+            clock_policy: ClockPolicy::Hold,
             clock_confirm: Duration::from_secs(60),
             instance_name: String::new(),
         }

@@ -4,7 +4,10 @@
 use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
+use mintage::{ClockPolicy, Timestamp};
 use mintage_ledger::*;
 
 fn run<F: Future>(test: impl FnOnce(Arc<SystemRuntime>) -> F) -> F::Output {
@@ -106,11 +109,11 @@ fn a_pool_of_uuid1_mints_over_several_ledgers() {
             let ledger = Ledger::open(store.clone(), LedgerSettings::default(), runtime.clone())
                 .await
                 .unwrap();
-            let spec = PoolSpec {
-                kind: PoolKind::uuid1([at; 8]),
-                window: None,
-            };
-            let pool = ledger.create_pool(&Name::new("v1").unwrap(), spec).await.unwrap();
+            let kind = PoolKind::uuid1([at; 8]);
+            let pool = ledger
+                .create_pool(&Name::new("v1").unwrap(), kind.into())
+                .await
+                .unwrap();
             let mut uuids = [mintage::Uuid::nil(); 500];
             pool.mint_uuid1(&mut uuids).await.unwrap();
             let node = uuids[0].as_fields().3[2..].to_vec();
@@ -148,38 +151,15 @@ fn a_pools_definition_is_kept() {
             PoolKind::Snowflake(Arc::new(builder.build().unwrap()))
         };
         let name = Name::new("own").unwrap();
-        let two_seconds = std::time::Duration::from_secs(2);
-        let window = Some(two_seconds);
-        ledger
-            .create_pool(
-                &name,
-                PoolSpec {
-                    kind: layout(4),
-                    window,
-                },
-            )
-            .await
-            .unwrap();
-        ledger
-            .create_pool(
-                &name,
-                PoolSpec {
-                    kind: layout(4),
-                    window,
-                },
-            )
-            .await
-            .unwrap();
-        let error = ledger
-            .create_pool(
-                &name,
-                PoolSpec {
-                    kind: layout(5),
-                    window,
-                },
-            )
-            .await
-            .unwrap_err();
+        let two_seconds = Duration::from_secs(2);
+        let own = |kind| PoolSpec {
+            kind,
+            window: Some(two_seconds),
+            clock_policy: None,
+        };
+        ledger.create_pool(&name, own(layout(4))).await.unwrap();
+        ledger.create_pool(&name, own(layout(4))).await.unwrap();
+        let error = ledger.create_pool(&name, own(layout(5))).await.unwrap_err();
         assert_eq!(error.to_string(), "pool own exists with another definition");
         let infos = ledger.pools(None, 10).await.unwrap();
         assert_eq!(
@@ -203,9 +183,15 @@ fn workers_run_out_in_words_and_never_at_the_incumbents_cost() {
             .worker("w", 2)
             .sequence("s", 10);
         let kind = PoolKind::Snowflake(Arc::new(layout.build().unwrap()));
-        let window = Some(std::time::Duration::from_secs(600));
+        let window = Some(Duration::from_secs(600));
         let pool = ledger
-            .create_pool(&Name::new("few").unwrap(), PoolSpec { kind, window })
+            .create_pool(
+                &Name::new("few").unwrap(),
+                PoolSpec {
+                    window,
+                    ..PoolSpec::from(kind)
+                },
+            )
             .await
             .unwrap();
         let mut lent = Vec::new();
@@ -262,5 +248,99 @@ fn a_lent_window_is_renewed_by_its_version_only() {
             (windows.len(), windows[0].lasts, windows[0].name.as_str()),
             (1, false, "billing")
         );
+    });
+}
+
+/// A runtime whose wall clock the test moves; everything else is the system's.
+#[derive(Debug)]
+struct Moved {
+    inner: Arc<SystemRuntime>,
+    offset_ms: AtomicI64,
+}
+
+impl Runtime for Moved {
+    fn wall(&self) -> Timestamp {
+        let ms = self.offset_ms.load(Ordering::SeqCst);
+        Timestamp::from_unix_nanos(self.inner.wall().unix_nanos() + i128::from(ms) * 1_000_000)
+    }
+    fn boottime(&self) -> Duration {
+        self.inner.boottime()
+    }
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        self.inner.sleep(duration)
+    }
+    fn spawn(&self, task: BoxFuture<'static, ()>) {
+        self.inner.spawn(task);
+    }
+    fn spawn_thread(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> std::io::Result<()> {
+        self.inner.spawn_thread(name, work)
+    }
+    fn fill_random(&self, out: &mut [u8]) {
+        self.inner.fill_random(out);
+    }
+    fn clock_synchronised(&self) -> Option<bool> {
+        Some(false)
+    }
+}
+
+#[test]
+fn a_pool_meets_a_clock_that_went_back_as_its_policy_says() {
+    run(|system| async move {
+        let runtime = Arc::new(Moved {
+            inner: system,
+            offset_ms: AtomicI64::new(0),
+        });
+        let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
+            .await
+            .unwrap();
+        let settings = LedgerSettings {
+            clock_policy: ClockPolicy::Error,
+            ..LedgerSettings::default()
+        };
+        let ledger = Ledger::open(store, settings, runtime.clone()).await.unwrap();
+        let pool = async |name: &str, preset: &str, policy: Option<ClockPolicy>| {
+            let kind = PoolKind::Snowflake(Arc::new(mintage::preset(preset).unwrap().layout()));
+            let spec = PoolSpec {
+                clock_policy: policy,
+                ..PoolSpec::from(kind)
+            };
+            ledger.create_pool(&Name::new(name).unwrap(), spec).await
+        };
+        let hold = pool("hold", "twitter", Some(ClockPolicy::Hold)).await.unwrap();
+        let error = pool("error", "twitter", None).await.unwrap();
+        let wait = ClockPolicy::Wait {
+            max: Duration::from_millis(200),
+        };
+        let wait = pool("wait", "twitter", Some(wait)).await.unwrap();
+        let bump = pool("bump", "rollback2", Some(ClockPolicy::Bump)).await.unwrap();
+        let refused = pool("no", "twitter", Some(ClockPolicy::Bump)).await.unwrap_err();
+        assert!(refused.to_string().contains("rollback field"), "{refused}");
+        assert_eq!(
+            error.info().clock_policy,
+            ClockPolicy::Error,
+            "as the ledger is set"
+        );
+
+        let mut ids = [0; 10];
+        for pool in [&hold, &error, &wait, &bump] {
+            pool.mint(&mut ids).await.unwrap();
+        }
+        let before = ids;
+        runtime.offset_ms.store(-100, Ordering::SeqCst);
+        hold.mint(&mut ids).await.unwrap();
+        let refused = error.mint(&mut ids).await.unwrap_err();
+        assert!(matches!(refused, LedgerError::ClockBack { .. }), "{refused}");
+        // The clock catches up within what the policy waits.
+        wait.mint(&mut ids).await.unwrap();
+        bump.mint(&mut ids).await.unwrap();
+        assert!(ids > before, "held: the step is within max_ahead");
+        // An hour is beyond waiting; and back again everything goes on.
+        runtime.offset_ms.store(-3_600_000, Ordering::SeqCst);
+        let refused = wait.mint(&mut ids).await.unwrap_err();
+        assert!(matches!(refused, LedgerError::ClockBack { .. }), "{refused}");
+        runtime.offset_ms.store(0, Ordering::SeqCst);
+        for pool in [&hold, &error, &wait, &bump] {
+            pool.mint(&mut ids).await.unwrap();
+        }
     });
 }

@@ -97,6 +97,8 @@ codes! {
     TooManyConnections = "too_many_connections", 503, "ERR", 3, "too many connections";
     /// The store does not answer or no id may be minted right now.
     Unavailable = "unavailable", 503, "TRYAGAIN", 3, "not available right now";
+    /// The clock went back, and the pool's clock policy does not mint then.
+    ClockBack = "clock_back", 503, "TRYAGAIN", 3, "the clock went back";
     /// The process mints nothing any more.
     Stopped = "stopped", 503, "MISCONF", 3, "minting has stopped for good";
     /// A defect of this program.

@@ -45,6 +45,7 @@ pub fn pool(info: &PoolInfo) -> Value {
         "workers": info.workers,
         "window": format!("{:?}", info.window),
         "window_ms": millis(info.window),
+        "clock_policy": info.clock_policy.to_string(),
         "ends": shown(info.ends),
         "worker": info.worker,
         "until": info.until.map(shown),

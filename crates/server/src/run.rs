@@ -182,6 +182,7 @@ pub fn ledger_settings(config: &Config) -> LedgerSettings {
         max_gap: config.max_gap,
         window: config.window.0,
         max_ahead: config.max_ahead,
+        clock_policy: config.clock_policy,
         clock_confirm: config.clock_confirm,
         instance_name: node_name(config),
     }

@@ -153,6 +153,9 @@ fn definition(spec: &PoolSpec) -> Value {
     if let Some(window) = spec.window {
         definition.insert("window_ms".into(), millis(window).into());
     }
+    if let Some(policy) = spec.clock_policy {
+        definition.insert("clock_policy".into(), policy.to_string().into());
+    }
     definition.into()
 }
 

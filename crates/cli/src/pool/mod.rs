@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Subcommand, ValueEnum};
-use mintage::Layout;
+use mintage::{ClockPolicy, Layout};
 use mintage_ledger::{Name, PoolKind, PoolSpec};
 use serde_json::{Value, json};
 
@@ -48,6 +48,9 @@ enum PoolCommand {
         /// How far ahead a holder may mint without asking the store again, such as 10m
         #[arg(long, value_name = "LENGTH", value_parser = crate::time::parse_duration)]
         window: Option<Duration>,
+        /// What it does when the clock goes back: hold, wait(5ms), error or bump [default: as the server is set]
+        #[arg(long, value_name = "POLICY")]
+        clock_policy: Option<ClockPolicy>,
     },
     /// List all pools
     List,
@@ -83,11 +86,13 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
             layout,
             kind,
             window,
+            clock_policy,
         } => {
             let name = checked(name)?;
             let spec = PoolSpec {
                 kind: pool_kind(*kind, preset.as_deref(), layout.as_ref())?,
                 window: *window,
+                clock_policy: *clock_policy,
             };
             Box::new(move |backend, out| fields(&backend.create(&name, &spec)?, out))
         }
@@ -163,8 +168,17 @@ fn fields(pool: &Value, out: &mut Out) -> Result<(), Failure> {
     if out.json {
         return out.json_line(pool);
     }
-    for field in ["name", "kind", "layout", "workers", "window", "ends"] {
-        out.line(format!("{field:<7}  {}", plain(&pool[field])))?;
+    for field in [
+        "name",
+        "kind",
+        "layout",
+        "workers",
+        "window",
+        "clock_policy",
+        "ends",
+    ] {
+        let title = field.replace('_', " ");
+        out.line(format!("{title:<12}  {}", plain(&pool[field])))?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod names;
 mod node;
+mod pooled;
 mod state;
 mod timed;
 
@@ -45,6 +46,16 @@ pub(crate) struct Args {
     /// survived; holds node and clock sequence
     #[arg(long, value_name = "FILE", conflicts_with_all = ["at", "clock_seq", "precision"])]
     state: Option<PathBuf>,
+    /// v1, v6: node and clock sequence of this pool, which leases them safely over machines; alone it means the
+    /// server of MINT_SERVER
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["at", "node", "clock_seq", "state"])]
+    pool: Option<String>,
+    /// v1, v6: take them from a server's pool; its token is read from MINT_TOKEN
+    #[arg(long, value_name = "URL", conflicts_with_all = ["at", "node", "clock_seq", "state", "store"])]
+    server: Option<String>,
+    /// v1, v6: take them from a pool of this store, which no server may have open
+    #[arg(long, value_name = "URL", conflicts_with_all = ["at", "node", "clock_seq", "state"])]
+    store: Option<String>,
     /// v2: what the local id names [default: person]
     #[arg(long)]
     domain: Option<DomainArg>,
@@ -68,6 +79,7 @@ pub(crate) struct Args {
 const USAGE: &str = "mint uuid [v4|v7] [OPTIONS]
        mint uuid v1|v6|v7 --at TIME [--node NODE] [--clock-seq N]
        mint uuid v1|v6|v7 --state FILE
+       mint uuid v1|v6 --pool NAME [--server URL|--store URL]
        mint uuid v2 [--domain DOMAIN] [--local-id N]
        mint uuid v3|v5 --namespace NAMESPACE NAME...
        mint uuid v8 --custom HEX32
@@ -130,6 +142,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     if let Some(file) = &args.state {
         return state::run(args, file, &mut sink);
     }
+    if args.pool.is_some() || args.server.is_some() || args.store.is_some() {
+        return pooled::run(args, &mut sink);
+    }
     match args.version {
         Version::V4 => sink.many(args.count.unwrap_or(1), |ids| {
             mintage::uuid4_many(ids);
@@ -144,11 +159,14 @@ impl Args {
     /// Refuses options that mean nothing for the version.
     fn check_fit(&self) -> Result<(), Failure> {
         use Version::{V1, V2, V3, V4, V5, V6, V7, V8};
-        let options: [(&str, bool, &[Version]); 11] = [
+        let options: [(&str, bool, &[Version]); 14] = [
             ("--at", self.at.is_some(), &[V1, V2, V6, V7]),
             ("--node", self.node.is_some(), &[V1, V2, V6]),
             ("--clock-seq", self.clock_seq.is_some(), &[V1, V2, V6]),
             ("--state", self.state.is_some(), &[V1, V6, V7]),
+            ("--pool", self.pool.is_some(), &[V1, V6]),
+            ("--server", self.server.is_some(), &[V1, V6]),
+            ("--store", self.store.is_some(), &[V1, V6]),
             ("--domain", self.domain.is_some(), &[V2]),
             ("--local-id", self.local_id.is_some(), &[V2]),
             ("--namespace", self.namespace.is_some(), &[V3, V5, V8]),
@@ -207,12 +225,22 @@ impl Sink<'_> {
     fn many(
         &mut self,
         count: u64,
+        fill: impl FnMut(&mut [Uuid]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        self.many_of(BATCH, count, fill)
+    }
+
+    /// The same in batches of at most `size`.
+    fn many_of(
+        &mut self,
+        size: usize,
+        count: u64,
         mut fill: impl FnMut(&mut [Uuid]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut batch = vec![Uuid::nil(); BATCH.min(usize::try_from(count).unwrap_or(BATCH))];
+        let mut batch = vec![Uuid::nil(); size.min(usize::try_from(count).unwrap_or(size))];
         let mut left = count;
         while left > 0 {
-            let n = usize::try_from(left).unwrap_or(BATCH).min(BATCH);
+            let n = usize::try_from(left).unwrap_or(size).min(size);
             fill(&mut batch[..n])?;
             self.put(&batch[..n])?;
             left -= n as u64;

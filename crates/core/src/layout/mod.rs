@@ -13,6 +13,7 @@ use core::time::Duration;
 pub use builder::LayoutBuilder;
 pub use error::LayoutError;
 
+use crate::clock_policy::ClockPolicy;
 use crate::time::Timestamp;
 
 /// What a field of a layout holds.
@@ -379,6 +380,27 @@ impl Layout {
         }
         write!(text, "/{}ns/{}", self.tick_ns, self.epoch.unix_nanos()).expect("a string takes every write");
         text
+    }
+
+    /// Checks that ids of this layout can follow a clock policy.
+    ///
+    /// # Errors
+    /// [`ClockPolicy::Bump`](crate::ClockPolicy::Bump) without a rollback field.
+    ///
+    /// ```
+    /// use mintage::{ClockPolicy, preset};
+    /// let twitter = preset("twitter").expect("a preset").layout();
+    /// assert!(twitter.check_policy(ClockPolicy::Error).is_ok());
+    /// assert!(twitter.check_policy(ClockPolicy::Bump).is_err());
+    /// ```
+    pub fn check_policy(&self, policy: ClockPolicy) -> Result<(), LayoutError> {
+        if policy == ClockPolicy::Bump && self.rollback_bits() == 0 {
+            return Err(LayoutError::Generator {
+                layout: self.name().into(),
+                reason: "the clock policy `bump` needs a rollback field, and the layout has none".into(),
+            });
+        }
+        Ok(())
     }
 
     /// How far up the rollback field lies; 0 without one.

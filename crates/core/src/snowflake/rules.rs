@@ -1,8 +1,7 @@
 //! Generators that do more than hold their clock and begin a tick at zero.
 
-use core::sync::atomic::{AtomicU64, Ordering};
-
 use super::{CLOSED, MintError, Snowflake, WORD_BITS};
+use crate::atomic::{AtomicU64, Ordering};
 use crate::clock_policy::ClockPolicy;
 use crate::layout::{Layout, SequenceStart, ones};
 

@@ -4,22 +4,22 @@ use alloc::vec::Vec;
 
 use super::TextError;
 
-pub(super) const CROCKFORD: &[u8] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-pub(super) const BASE36: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
-pub(super) const BASE58_BITCOIN: &[u8] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
-pub(super) const BASE62: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-pub(super) const BASE64_URL: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-pub(super) const BASE64: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+pub(crate) const CROCKFORD: &[u8] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+pub(crate) const BASE36: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+pub(crate) const BASE58_BITCOIN: &[u8] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+pub(crate) const BASE62: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+pub(crate) const BASE64_URL: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+pub(crate) const BASE64: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Appends `value` in exactly `width` digits, zeros in front; it must fit.
-pub(super) fn write_fixed(value: u128, alphabet: &[u8], width: usize, out: &mut Vec<u8>) {
+pub(crate) fn write_fixed(value: u128, alphabet: &[u8], width: usize, out: &mut Vec<u8>) {
     let start = out.len();
     out.resize(start + width, alphabet[0]);
     digits(value, alphabet, &mut out[start..]);
 }
 
 /// Appends `value` without leading zeros; zero is one digit.
-pub(super) fn write(value: u64, alphabet: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn write(value: u64, alphabet: &[u8], out: &mut Vec<u8>) {
     let mut buffer = [0; 64];
     let used = match alphabet.len() {
         2 => digits_of::<2>(value, alphabet, &mut buffer),
@@ -36,6 +36,13 @@ pub(super) fn write(value: u64, alphabet: &[u8], out: &mut Vec<u8>) {
     } else {
         out.extend_from_slice(&buffer[64 - used..]);
     }
+}
+
+/// The same for 128 bits.
+pub(crate) fn write_number(value: u128, alphabet: &[u8], out: &mut Vec<u8>) {
+    let mut buffer = [alphabet[0]; 128];
+    let used = digits(value, alphabet, &mut buffer).max(1);
+    out.extend_from_slice(&buffer[128 - used..]);
 }
 
 /// [`digits`] of 64 bits with the base known when compiling, so that dividing is a multiplication.
@@ -75,7 +82,7 @@ fn digits(mut value: u128, alphabet: &[u8], out: &mut [u8]) -> usize {
 }
 
 /// Reads digits of `alphabet`, upper case standing for lower case (or the other way) if `fold`.
-pub(super) fn read(text: &[u8], alphabet: &[u8], fold: bool) -> Result<u128, TextError> {
+pub(crate) fn read(text: &[u8], alphabet: &[u8], fold: bool) -> Result<u128, TextError> {
     if text.is_empty() {
         return Err(TextError::Empty);
     }
@@ -101,7 +108,7 @@ pub(super) fn read(text: &[u8], alphabet: &[u8], fold: bool) -> Result<u128, Tex
 }
 
 /// Appends the base64 text of `bytes` (RFC 4648), padded with `=` or not.
-pub(super) fn write_base64(bytes: &[u8], alphabet: &[u8], pad: bool, out: &mut Vec<u8>) {
+pub(crate) fn write_base64(bytes: &[u8], alphabet: &[u8], pad: bool, out: &mut Vec<u8>) {
     for group in bytes.chunks(3) {
         let mut bits = [0; 3];
         bits[..group.len()].copy_from_slice(group);
@@ -117,7 +124,7 @@ pub(super) fn write_base64(bytes: &[u8], alphabet: &[u8], pad: bool, out: &mut V
 }
 
 /// Reads unpadded base64; the bits beyond the last whole byte must be zero.
-pub(super) fn read_base64(text: &[u8], alphabet: &[u8]) -> Result<Vec<u8>, TextError> {
+pub(crate) fn read_base64(text: &[u8], alphabet: &[u8]) -> Result<Vec<u8>, TextError> {
     if text.len() % 4 == 1 {
         return Err(TextError::Length {
             found: text.len(),

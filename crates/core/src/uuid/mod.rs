@@ -4,7 +4,9 @@ mod error;
 mod gregorian;
 mod names;
 mod node;
+mod order;
 mod timed;
+mod ulid;
 pub(crate) mod v1;
 mod v2;
 mod v4;
@@ -20,9 +22,13 @@ pub use names::{NAMESPACES, namespace};
 #[cfg(feature = "names")]
 pub use names::{uuid3, uuid5, uuid8_sha256};
 pub use node::Node;
+pub use order::UuidOrder;
+#[cfg(feature = "std")]
+pub(crate) use timed::claim_ticks;
 pub use timed::{V1Generator, V1State};
 #[cfg(feature = "std")]
 pub use timed::{uuid1, uuid1_many, uuid6};
+pub use ulid::uuid7_of_ulid;
 pub use v1::{CLOCK_SEQ_MAX, uuid1_from};
 #[cfg(feature = "std")]
 pub use v2::uuid2;

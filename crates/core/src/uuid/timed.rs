@@ -1,6 +1,8 @@
 //! Generator state of versions 1 and 6 (RFC 9562 section 6.3): the last tick, the clock sequence, the node.
 
 #[cfg(feature = "std")]
+pub(crate) use process::claim as claim_ticks;
+#[cfg(feature = "std")]
 pub use process::{uuid1, uuid1_many, uuid6};
 
 use core::fmt;
@@ -266,8 +268,9 @@ mod process {
 
     const MAX_AHEAD: u64 = 10 * 10_000_000;
 
+    /// Takes `count` ticks that nobody else in the process takes and returns the first.
     #[inline]
-    fn claim(count: u64) -> Result<u64, MintError> {
+    pub(crate) fn claim(count: u64) -> Result<u64, MintError> {
         let now = crate::tsc::unix_ticks() + UNIX_OFFSET as u64;
         let seen = NEXT.0.load(Ordering::Relaxed);
         if seen < now {

@@ -136,7 +136,16 @@ static LAST: OwnLine = OwnLine(AtomicU64::new(0));
 pub(crate) struct OwnLine(pub(crate) AtomicU64);
 
 #[cfg(feature = "std")]
-const COUNTER_BITS: u32 = 20;
+pub(crate) const COUNTER_BITS: u32 = 20;
+
+/// Takes `count` places in the process's order now and returns the first: `unix_ms << 20 | counter`.
+///
+/// The formats that are made of a millisecond and much randomness share this one order with version 7.
+#[cfg(feature = "std")]
+#[inline]
+pub(crate) fn claim_now(count: u64) -> u64 {
+    claim(crate::tsc::unix_millis(), count)
+}
 
 /// Takes `count` places in the process's order and returns the first.
 #[cfg(feature = "std")]

@@ -81,6 +81,8 @@ impl Pool {
             };
             if !pause.is_zero() {
                 tokio::select! {
+                    // In a fixed order, so that a simulated run repeats.
+                    biased;
                     () = self.context.runtime.sleep(pause) => {}
                     () = self.wanted.notified() => {}
                 }
@@ -118,6 +120,7 @@ impl Pool {
             until_tick: lease.until,
         };
         let generator = Snowflake::new(Arc::clone(&self.ticks), window, self.lengths.max_ahead)
+            .and_then(|generator| generator.clock_policy(self.policy))
             .map_err(|error| LedgerError::Invalid(error.to_string()))?;
         let seat = Arc::new(Seat {
             worker: lease.worker,

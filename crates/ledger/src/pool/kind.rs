@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mintage::{GregorianTicks, Layout, LayoutError, Node, Role, SequenceStart, Timestamp, Uuid, uuid1_from};
+use mintage::{
+    ClockPolicy, GregorianTicks, Layout, LayoutError, Node, Role, SequenceStart, Timestamp, Uuid, uuid1_from,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::error::LedgerError;
@@ -29,6 +31,8 @@ pub struct PoolSpec {
     pub kind: PoolKind,
     /// How far ahead its windows reach; absent: by the layout (protocol W3).
     pub window: Option<Duration>,
+    /// What its generator does when the wall clock goes back; absent: as the ledger is set.
+    pub clock_policy: Option<ClockPolicy>,
 }
 
 /// The time of UUID version 1 as a layout: 200 ns ticks of 2 ids each, so that an id of it is the 60-bit
@@ -116,6 +120,8 @@ struct Body {
     fingerprint: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     window_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    clock_policy: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -223,6 +229,17 @@ impl LayoutBody {
     }
 }
 
+impl From<PoolKind> for PoolSpec {
+    /// A pool of this kind, everything else as the ledger is set.
+    fn from(kind: PoolKind) -> PoolSpec {
+        PoolSpec {
+            kind,
+            window: None,
+            clock_policy: None,
+        }
+    }
+}
+
 impl PoolSpec {
     pub(crate) fn key(name: &Name) -> Key {
         Key::new(format!("pool/{name}")).expect("names are within the key grammar")
@@ -241,6 +258,7 @@ impl PoolSpec {
             window_ms: self
                 .window
                 .map(|window| u64::try_from(window.as_millis()).unwrap_or(u64::MAX)),
+            clock_policy: self.clock_policy.map(|policy| policy.to_string()),
         };
         let body = serde_json::to_string(&body).expect("plain fields always serialise");
         Value { mark: 0, token, body }
@@ -273,9 +291,11 @@ impl PoolSpec {
                 kind.fingerprint()
             )));
         }
+        let policy = body.clock_policy.map(|text| text.parse()).transpose();
         Ok(PoolSpec {
             kind,
             window: body.window_ms.map(Duration::from_millis),
+            clock_policy: policy.map_err(|error: mintage::NotAClockPolicy| damaged(error.to_string()))?,
         })
     }
 }
@@ -290,10 +310,14 @@ mod tests {
             .iter()
             .map(|preset| PoolKind::Snowflake(Arc::new(preset.layout())));
         for kind in presets.chain([PoolKind::uuid1([0xff; 8])]) {
-            for window in [None, Some(Duration::from_secs(2))] {
+            for (window, policy) in [
+                (None, None),
+                (Some(Duration::from_secs(2)), Some(ClockPolicy::Error)),
+            ] {
                 let spec = PoolSpec {
                     kind: kind.clone(),
                     window,
+                    clock_policy: policy,
                 };
                 let name = Name::new("eu").unwrap();
                 assert_eq!(PoolSpec::read(&name, &spec.write(1).body), Ok(spec));
@@ -304,10 +328,7 @@ mod tests {
     #[test]
     fn a_record_whose_layout_was_edited_is_refused() {
         let twitter = mintage::preset("twitter").unwrap().layout();
-        let spec = PoolSpec {
-            kind: PoolKind::Snowflake(Arc::new(twitter)),
-            window: None,
-        };
+        let spec = PoolSpec::from(PoolKind::Snowflake(Arc::new(twitter)));
         let body = spec.write(1).body.replace("ns\":\"12888", "ns\":\"12889");
         assert!(PoolSpec::read(&Name::new("eu").unwrap(), &body).is_err());
     }

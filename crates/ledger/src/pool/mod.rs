@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use mintage::{Clock, Layout, MintError, Snowflake, Timestamp, Uuid};
+use mintage::{Clock, ClockPolicy, Layout, MintError, Snowflake, Timestamp, Uuid};
 use tokio::sync::Notify;
 
 use crate::context::Context;
@@ -39,6 +39,7 @@ pub struct Pool {
     ticks: Arc<Layout>,
     context: Arc<Context>,
     lengths: Lengths,
+    policy: ClockPolicy,
     seat: ArcSwapOption<Seat>,
     /// Why there is no generator, and how often the keeper has tried.
     status: Mutex<Status>,
@@ -78,6 +79,8 @@ pub struct PoolInfo {
     pub workers: u64,
     /// How far ahead a window reaches at most.
     pub window: Duration,
+    /// What its generator does when the wall clock goes back.
+    pub clock_policy: ClockPolicy,
     /// The worker this process holds, if any.
     pub worker: Option<u64>,
     /// Until when this process may mint without asking the store again.
@@ -112,8 +115,11 @@ impl Pool {
         let ticks = spec.kind.ticks();
         let window = spec.window.or(context.settings.window);
         let lengths = Lengths::new(&ticks, spec.kind.workers(), window, context.settings.max_ahead);
+        // A policy set for all pools must not stop those whose layout cannot follow it.
+        let set = Some(context.settings.clock_policy).filter(|policy| ticks.check_policy(*policy).is_ok());
         Pool {
             name,
+            policy: spec.clock_policy.or(set).unwrap_or_default(),
             spec,
             ticks,
             context,
@@ -138,6 +144,21 @@ impl Pool {
         &self.spec.kind
     }
 
+    /// What its generator does when the wall clock goes back.
+    pub fn clock_policy(&self) -> ClockPolicy {
+        self.policy
+    }
+
+    /// The time for the next id. Only [`ClockPolicy::Hold`] needs no second look: the anchored clock never goes
+    /// back, so the other policies see what the wall clock does, and never a time ahead of the anchored one.
+    fn now(&self) -> Timestamp {
+        let anchored = self.context.clock.now();
+        match self.policy {
+            ClockPolicy::Hold => anchored,
+            _ => anchored.min(self.context.runtime.wall()),
+        }
+    }
+
     /// The window its definition asks for, if it does.
     pub(crate) fn asked_window(&self) -> Option<Duration> {
         self.spec.window
@@ -155,7 +176,7 @@ impl Pool {
     /// [`MintError::Closed`] when no window is held; otherwise what the generator says.
     pub fn try_mint(&self, out: &mut [u64]) -> Result<usize, MintError> {
         match &*self.seat.load() {
-            Some(seat) => seat.generator.mint_many(self.context.clock.now(), out),
+            Some(seat) => seat.generator.mint_many(self.now(), out),
             None => Err(MintError::Closed),
         }
     }
@@ -170,9 +191,7 @@ impl Pool {
         };
         let mut timestamps = [0; UUIDS_PER_TAKE];
         let room = out.len().min(UUIDS_PER_TAKE);
-        let minted = seat
-            .generator
-            .mint_many(self.context.clock.now(), &mut timestamps[..room])?;
+        let minted = seat.generator.mint_many(self.now(), &mut timestamps[..room])?;
         for (uuid, timestamp) in out.iter_mut().zip(&timestamps[..minted]) {
             *uuid = kind::uuid1(*timestamp, seat.worker, *node);
         }
@@ -228,6 +247,19 @@ impl Pool {
                             self.name
                         ),
                         retry_after_s: 1,
+                    });
+                }
+                // Also a thread that read the clock before another one and minted after it.
+                Err(MintError::ClockBack { ticks, wait }) if (wait || ticks <= 1) && waits < WAITS_MAX => {
+                    waits += 1;
+                    self.context.runtime.sleep(self.ticks.tick().max(WAIT_MIN)).await;
+                }
+                Err(MintError::ClockBack { ticks, .. }) => {
+                    let back = u32::try_from(ticks).unwrap_or(u32::MAX);
+                    return Err(LedgerError::ClockBack {
+                        name: self.name.clone(),
+                        by: self.ticks.tick().saturating_mul(back),
+                        policy: self.policy,
                     });
                 }
                 Err(MintError::TimeFieldFull) => {
@@ -312,6 +344,7 @@ impl Pool {
             kind: self.spec.kind.clone(),
             workers: self.spec.kind.workers(),
             window: self.ticks.tick().saturating_mul(ticks),
+            clock_policy: self.policy,
             worker: seat.as_ref().map(|seat| seat.worker),
             until: seat
                 .as_ref()

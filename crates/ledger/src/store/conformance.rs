@@ -301,6 +301,7 @@ async fn limits_are_kept_on_both_sides(store: &dyn Store) {
     let set = |new: Value| store.compare_and_set(&key, None, new, Marks::NeverLower);
     let long = "x".repeat(BODY_MAX_BYTES + 1);
     check_refused("a long body", set(value(0, 1, &long)).await);
+    check_refused("a NUL character", set(value(0, 1, "{\u{0}}")).await);
     check_refused("a mark of 2^63", set(value(1 << 63, 1, "{}")).await);
     check_refused("a mark of 2^64-1", set(value(u64::MAX, 1, "{}")).await);
     assert_eq!(store.get(&key).await, Ok(None));
@@ -399,7 +400,7 @@ async fn bodies_come_back_byte_for_byte(store: &dyn Store) {
         "",
         "{}",
         "null",
-        "\u{0}\u{1}'\"\\;--",
+        "\u{1}\u{7f}'\"\\;--",
         "\u{fffd}\u{10ffff}ü",
         " \r\n\t ",
     ]

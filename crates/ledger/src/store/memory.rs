@@ -51,6 +51,28 @@ impl MemoryStore {
         })
     }
 
+    /// A store that holds these registers, as read from another by [`MemoryStore::dump`]; for tests.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn with_registers(
+        cluster_id: u128,
+        registers: impl IntoIterator<Item = (Key, Versioned)>,
+    ) -> Arc<Self> {
+        Arc::new(MemoryStore {
+            registers: Mutex::new(registers.into_iter().collect()),
+            cluster_id,
+        })
+    }
+
+    /// Every register, in key order; for tests.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn dump(&self) -> Vec<(Key, Versioned)> {
+        let registers = self.registers();
+        registers
+            .iter()
+            .map(|(key, found)| (key.clone(), found.clone()))
+            .collect()
+    }
+
     fn registers(&self) -> MutexGuard<'_, BTreeMap<Key, Versioned>> {
         // No code between lock and unlock panics half-way through a change.
         self.registers.lock().unwrap_or_else(PoisonError::into_inner)

@@ -6,21 +6,33 @@
 //! the version, never the body.
 //!
 //! **What is invalid to ask:** a mark above `i64::MAX` (databases hold signed numbers), a body above
-//! [`BODY_MAX_BYTES`], removing a register that carries a mark (protocol R2), lowering a mark without saying
+//! [`BODY_MAX_BYTES`] or with a NUL character (JSON has none, and databases refuse it in text), removing a register that carries a mark (protocol R2), lowering a mark without saying
 //! [`Marks::GiveBack`]. Stores answer these with [`StoreErrorKind::Invalid`].
 //!
 //! **Outcomes:** every error says whether the write certainly did not happen or may have
 //! ([`Outcome`]). `Unknown` is decided next to the driver call, never from message text.
 
+#[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
+mod address;
 #[cfg(any(test, feature = "testing"))]
 pub mod conformance;
 pub mod embedded;
 #[cfg(any(test, feature = "testing"))]
 mod faulty;
+#[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
+mod link;
 mod memory;
+#[cfg(feature = "mysql")]
+mod mysql;
 mod pin;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(feature = "redis")]
+mod redis;
 mod registry;
 mod rules;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod sql;
 
 use std::fmt;
 
@@ -28,6 +40,8 @@ use mintage::Timestamp;
 
 use crate::runtime::BoxFuture;
 
+#[cfg(feature = "redis")]
+pub use self::redis::RedisStore;
 pub use embedded::EmbeddedStore;
 #[cfg(any(test, feature = "testing"))]
 pub use faulty::{FaultCounts, FaultPlan, FaultyStore};
@@ -93,7 +107,7 @@ pub struct Value {
     pub mark: u64,
     /// The attempt that wrote this (protocol R1); never 0 for a mark's register.
     pub token: u128,
-    /// A JSON document.
+    /// A JSON document, thus without NUL characters.
     pub body: String,
 }
 

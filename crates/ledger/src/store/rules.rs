@@ -22,6 +22,23 @@ fn invalid(message: String) -> StoreError {
     StoreError::new(StoreErrorKind::Invalid, Outcome::NotDone, message)
 }
 
+/// Judges what a compare-and-set would write, before anything is known of the register.
+pub(crate) fn check_value(key: &Key, new: &Value) -> Result<(), StoreError> {
+    if new.body.len() > BODY_MAX_BYTES {
+        return Err(invalid(format!(
+            "body of {key} has {} bytes, largest is {BODY_MAX_BYTES}",
+            new.body.len()
+        )));
+    }
+    if let Some(at) = new.body.bytes().position(|byte| byte == 0) {
+        return Err(invalid(format!("body of {key} has a NUL character at byte {at}")));
+    }
+    if new.mark > i64::MAX as u64 {
+        return Err(invalid(format!("mark {} of {key} passes 2^63-1", new.mark)));
+    }
+    Ok(())
+}
+
 /// Judges a compare-and-set. The version is compared before the mark, so that a lost race is never
 /// reported as an invalid request.
 pub(crate) fn judge_set(
@@ -31,15 +48,7 @@ pub(crate) fn judge_set(
     new: &Value,
     marks: Marks,
 ) -> Result<Verdict, StoreError> {
-    if new.body.len() > BODY_MAX_BYTES {
-        return Err(invalid(format!(
-            "body of {key} has {} bytes, largest is {BODY_MAX_BYTES}",
-            new.body.len()
-        )));
-    }
-    if new.mark > i64::MAX as u64 {
-        return Err(invalid(format!("mark {} of {key} passes 2^63-1", new.mark)));
-    }
+    check_value(key, new)?;
     if current.map(|c| c.version) != expected {
         return Ok(Verdict::Lost);
     }
@@ -53,6 +62,20 @@ pub(crate) fn judge_set(
         )));
     }
     next_version(key, expected).map(Verdict::Go)
+}
+
+/// Checks what no register may hold, whatever it holds now.
+pub(crate) fn check_value(key: &Key, new: &Value) -> Result<(), StoreError> {
+    if new.body.len() > BODY_MAX_BYTES {
+        return Err(invalid(format!(
+            "body of {key} has {} bytes, largest is {BODY_MAX_BYTES}",
+            new.body.len()
+        )));
+    }
+    if new.mark > i64::MAX as u64 {
+        return Err(invalid(format!("mark {} of {key} passes 2^63-1", new.mark)));
+    }
+    Ok(())
 }
 
 /// Judges a removal (protocol R2).

@@ -15,6 +15,8 @@ pub use value::{
     Auto, Bytes, ClusterId, Listen, LocalPath, LogFormat, LogLevel, NodeName, Off, Setting, StoreUrl,
 };
 
+use mintage::ClockPolicy;
+
 use crate::auth::Token;
 
 /// A setting's value on its way in.
@@ -130,6 +132,8 @@ settings! {
     "pools.window" window: Auto<Duration> = "auto" in 1000 ..= 86_400_000;
     /// How far ids may run ahead of the clock.
     "pools.max_ahead" max_ahead: Duration = "5s" in 10 ..= 60_000;
+    /// What pools without a policy of their own do when the clock goes back: `hold`, `wait(5ms)`, `error`, or `bump` where the layout has a rollback field.
+    "clock.policy" clock_policy: ClockPolicy = "hold";
     /// How long a forward step of the clock must stand before it is followed.
     "clock.confirm" clock_confirm: Duration = "60s" in 1000 ..= 3_600_000;
     /// What this server calls itself in stored records, which others show (`pending on NAME`); `auto` is the host's name and the process id.

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use mintage::{ClockPolicy, NotAClockPolicy};
 use serde::Deserialize;
 
 use crate::auth::{Right, Token, TokenDigest};
@@ -365,6 +366,18 @@ impl Setting for StoreUrl {
 
     fn show(&self) -> String {
         quoted(&self.redacted())
+    }
+}
+
+impl Setting for ClockPolicy {
+    const KIND: &'static str = "clock policy";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|error: NotAClockPolicy| error.to_string())
+    }
+
+    fn show(&self) -> String {
+        quoted(&self.to_string())
     }
 }
 

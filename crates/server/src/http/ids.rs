@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use hyper::StatusCode;
 use mintage::Uuid;
-use mintage_ledger::DEFAULT_POOL;
+use mintage_ledger::{DEFAULT_POOL, UUID1_POOL};
 
 use super::answer::Response;
 use super::head::{Head, Media};
@@ -13,7 +13,7 @@ use crate::formats::{Make, format};
 use crate::render;
 use crate::service::{Answer, Worker};
 
-/// `POST /v1/ids/{format}?count=N`
+/// `POST /v1/ids/{format}?count=N`; `&pool=NAME` for those that come from a pool: `uuid1`, `uuid6`, `snowflake`.
 pub(super) async fn of_format(
     worker: &Rc<Worker>,
     head: &Head<'_>,
@@ -21,12 +21,18 @@ pub(super) async fn of_format(
     name: &[u8],
 ) -> Answer<Response> {
     match format(name)?.make {
-        Make::Snowflake => of_pool(worker, head, query, DEFAULT_POOL.as_bytes()).await,
+        Make::Snowflake => {
+            query.only(&["count", "pool"])?;
+            let pool = query.get("pool")?.unwrap_or(DEFAULT_POOL.as_bytes().into());
+            snowflakes(worker, head, query, &pool).await
+        }
         make => {
-            query.only(&["count"])?;
+            let pooled = matches!(make, Make::Uuid1 | Make::Uuid6);
+            query.only(if pooled { &["count", "pool"] } else { &["count"] })?;
+            let pool = query.get("pool")?.unwrap_or(UUID1_POOL.as_bytes().into());
             let media = head.media()?;
             let mut ids = vec![Uuid::nil(); query.count(worker)? as usize];
-            worker.mint_timed(make, &mut ids).await?;
+            worker.mint_timed(make, &pool, &mut ids).await?;
             Ok(Response::ids(media, write_uuids(media, &ids)))
         }
     }
@@ -40,6 +46,15 @@ pub(super) async fn of_pool(
     pool: &[u8],
 ) -> Answer<Response> {
     query.only(&["count"])?;
+    snowflakes(worker, head, query, pool).await
+}
+
+async fn snowflakes(
+    worker: &Rc<Worker>,
+    head: &Head<'_>,
+    query: &Query<'_>,
+    pool: &[u8],
+) -> Answer<Response> {
     let media = head.media()?;
     let mut ids = vec![0u64; query.count(worker)? as usize];
     let minted = worker.try_mint(pool, &mut ids);

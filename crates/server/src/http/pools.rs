@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::StatusCode;
-use mintage::Layout;
+use mintage::{ClockPolicy, Layout};
 use mintage_ledger::{Name, Pool, PoolKind, PoolSpec};
 use serde::Deserialize;
 use serde_json::json;
@@ -165,6 +165,7 @@ struct Definition {
     layout: Option<String>,
     preset: Option<String>,
     window_ms: Option<u64>,
+    clock_policy: Option<String>,
 }
 
 impl Definition {
@@ -198,7 +199,14 @@ impl Definition {
             ("uuid1", ..) => return Err(invalid("a pool of kind uuid1 takes no layout")),
             (other, ..) => return Err(invalid(format!("kind {other:?} is neither snowflake nor uuid1"))),
         };
-        Ok(PoolSpec { kind, window })
+        let policy = self.clock_policy.map(|text| text.parse::<ClockPolicy>());
+        Ok(PoolSpec {
+            kind,
+            window,
+            clock_policy: policy
+                .transpose()
+                .map_err(|error| invalid(format!("clock_policy: {error}")))?,
+        })
     }
 }
 

@@ -320,6 +320,9 @@ pub(crate) fn from_ledger(error: LedgerError) -> ServiceError {
             .with_hint("say allow_repeat if repeats are acceptable"),
         LedgerError::TooMany { .. } => ServiceError::new(Code::TooMany, message)
             .with_hint("raise sequences.max_sequences, or drop what is unused"),
+        LedgerError::ClockBack { by, .. } => ServiceError::new(Code::ClockBack, message)
+            .with_hint("set the clock right, or give the pool the clock policy hold")
+            .with_retry_after_s(by.as_secs().clamp(1, 60)),
         LedgerError::Unavailable { retry_after_s, .. } => {
             ServiceError::new(Code::Unavailable, message).with_retry_after_s(retry_after_s)
         }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use mintage::{Run, Uuid};
-use mintage_ledger::{Name, Pool, Sequence, UUID1_POOL};
+use mintage_ledger::{Name, Pool, Sequence};
 
 use super::names::Names;
 use super::{Answer, Service, from_ledger};
@@ -226,16 +226,16 @@ impl Worker {
         true
     }
 
-    /// Fills `out` with UUIDs of any version that is made here.
+    /// Fills `out` with UUIDs of any version that is made here; versions 1 and 6 come from `pool`.
     ///
     /// # Errors
-    /// [`Code::Unavailable`] with the seconds to wait: no window, or more than 10 million of versions 1 and 6 a
+    /// There is no such pool, or it makes something else. [`Code::Unavailable`] with the seconds to wait: no window, or more than 10 million of versions 1 and 6 a
     /// second.
-    pub async fn mint_timed(&self, make: Make, out: &mut [Uuid]) -> Answer<()> {
+    pub async fn mint_timed(&self, make: Make, pool: &[u8], out: &mut [Uuid]) -> Answer<()> {
         if self.mint_uuids(make, out) {
             return Ok(());
         }
-        let name = self.service.name(UUID1_POOL.as_bytes())?;
+        let name = self.service.name(pool)?;
         let pool = self
             .service
             .ledger

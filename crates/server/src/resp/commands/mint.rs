@@ -1,7 +1,7 @@
 //! MINT.NEXT, MINT.SHOW, MINT.ID, MINT.SNOWFLAKE, MINT.INSPECT: what Redis has no word for.
 
 use mintage::Uuid;
-use mintage_ledger::DEFAULT_POOL;
+use mintage_ledger::{DEFAULT_POOL, UUID1_POOL};
 
 use super::{Call, Flow, count_option, refuse_counter};
 use crate::formats::{Make, format};
@@ -110,7 +110,7 @@ fn timed_uuids(call: &mut Call<'_>, make: Make) -> Flow {
     };
     call.later(move |worker, mut reply| async move {
         let mut ids = vec![Uuid::nil(); count.unwrap_or(1) as usize];
-        match worker.mint_timed(make, &mut ids).await {
+        match worker.mint_timed(make, UUID1_POOL.as_bytes(), &mut ids).await {
             Ok(()) => {
                 if count.is_some() {
                     reply.array(ids.len());

@@ -1,0 +1,317 @@
+//! Five bits a character: Crockford's alphabet, base32hex, and the sortable one of the AT Protocol.
+//!
+//! Digits are spread out eight at a time with shifts, and become letters by comparisons that compilers turn
+//! into vector instructions; the safe, plain twin is `radix`, and tests check that both agree.
+
+use crate::text::TextError;
+
+/// How digits become letters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Letters {
+    /// `0-9A-Z` without I, L, O, U.
+    Crockford,
+    /// The same in lower case.
+    CrockfordLower,
+    /// `0-9a-v`, RFC 4648 section 7 in lower case.
+    Hex,
+    /// `2-7a-z`, in the order of ASCII.
+    Sortable,
+}
+
+impl Letters {
+    const fn letter(self, digit: u8) -> u8 {
+        match self {
+            Letters::Crockford | Letters::CrockfordLower => {
+                let gap = if matches!(self, Letters::Crockford) {
+                    b'A' - b'0' - 10
+                } else {
+                    b'a' - b'0' - 10
+                };
+                let mut letter = digit + b'0';
+                if digit > 9 {
+                    letter += gap;
+                }
+                letter += (digit > 17) as u8; // no I
+                letter += (digit > 19) as u8; // no L
+                letter += (digit > 21) as u8; // no O
+                letter + (digit > 26) as u8 // no U
+            }
+            Letters::Hex => digit + if digit > 9 { b'a' - 10 } else { b'0' },
+            Letters::Sortable => digit + if digit > 5 { b'a' - 6 } else { b'2' },
+        }
+    }
+
+    const fn digits(self) -> [u8; 256] {
+        let mut digits = [FOREIGN; 256];
+        let mut digit = 0;
+        while digit < 32 {
+            digits[self.letter(digit) as usize] = digit;
+            digit += 1;
+        }
+        digits
+    }
+
+    fn table(self) -> &'static [u8; 256] {
+        const CROCKFORD: [u8; 256] = Letters::Crockford.digits();
+        const LOWER: [u8; 256] = Letters::CrockfordLower.digits();
+        const HEX: [u8; 256] = Letters::Hex.digits();
+        const SORTABLE: [u8; 256] = Letters::Sortable.digits();
+        match self {
+            Letters::Crockford => &CROCKFORD,
+            Letters::CrockfordLower => &LOWER,
+            Letters::Hex => &HEX,
+            Letters::Sortable => &SORTABLE,
+        }
+    }
+}
+
+/// The digit of a byte that is no letter.
+const FOREIGN: u8 = 0xff;
+
+/// Writes 128 bits as 26 letters, the first of which holds three bits.
+#[inline]
+pub(crate) fn encode_128(value: u128, letters: Letters, out: &mut [u8; 26]) {
+    let mut digits = [0; 32];
+    let groups = [
+        (value >> 120) as u64,
+        (value >> 80) as u64,
+        (value >> 40) as u64,
+        value as u64,
+    ];
+    for (out, group) in digits.as_chunks_mut::<8>().0.iter_mut().zip(groups) {
+        *out = spread(group).to_be_bytes();
+    }
+    write_letters(&mut digits, letters);
+    out.copy_from_slice(&digits[6..]);
+}
+
+/// Writes 64 bits as 13 letters, the first of which holds four bits.
+#[inline]
+pub(crate) fn encode_64(value: u64, letters: Letters, out: &mut [u8; 13]) {
+    let mut digits = [0; 16];
+    for (out, group) in digits.as_chunks_mut::<8>().0.iter_mut().zip([value >> 40, value]) {
+        *out = spread(group).to_be_bytes();
+    }
+    write_letters(&mut digits, letters);
+    out.copy_from_slice(&digits[3..]);
+}
+
+/// Writes 96 bits as 20 letters, the last of which holds one bit, its highest.
+#[inline]
+pub(crate) fn encode_96(bytes: &[u8; 12], letters: Letters, out: &mut [u8; 20]) {
+    let mut wide = [0; 16];
+    wide[..12].copy_from_slice(bytes);
+    let value = u128::from_be_bytes(wide);
+    let mut digits = [0; 24];
+    let groups = [(value >> 88) as u64, (value >> 48) as u64, (value >> 8) as u64];
+    for (out, group) in digits.as_chunks_mut::<8>().0.iter_mut().zip(groups) {
+        *out = spread(group).to_be_bytes();
+    }
+    write_letters(&mut digits, letters);
+    out.copy_from_slice(&digits[..20]);
+}
+
+/// The eight 5-bit digits of the low 40 bits, a byte each.
+#[inline]
+const fn spread(group: u64) -> u64 {
+    let x = group & 0xff_ffff_ffff;
+    let x = (x & 0xff_fff0_0000) << 12 | x & 0xf_ffff;
+    let x = (x & 0x000f_fc00_000f_fc00) << 6 | x & 0x0000_03ff_0000_03ff;
+    (x & 0x03e0_03e0_03e0_03e0) << 3 | x & 0x001f_001f_001f_001f
+}
+
+#[inline]
+fn write_letters(digits: &mut [u8], letters: Letters) {
+    // One loop per alphabet, so that each compiles to its own straight line.
+    match letters {
+        Letters::Crockford => digits
+            .iter_mut()
+            .for_each(|digit| *digit = Letters::Crockford.letter(*digit)),
+        Letters::CrockfordLower => digits
+            .iter_mut()
+            .for_each(|digit| *digit = Letters::CrockfordLower.letter(*digit)),
+        Letters::Hex => digits
+            .iter_mut()
+            .for_each(|digit| *digit = Letters::Hex.letter(*digit)),
+        Letters::Sortable => digits
+            .iter_mut()
+            .for_each(|digit| *digit = Letters::Sortable.letter(*digit)),
+    }
+}
+
+/// Reads 26 letters of 128 bits.
+#[inline]
+pub(crate) fn decode_128(text: &[u8], letters: Letters) -> Result<u128, TextError> {
+    let text: &[u8; 26] = text.try_into().map_err(|_| TextError::Length {
+        found: text.len(),
+        expected: 26,
+    })?;
+    let (digits, seen) = digits_of(text, letters);
+    if seen & 0x80 != 0 {
+        return Err(first_foreign(text, letters));
+    }
+    if digits[0] > 7 {
+        return Err(TextError::Rule {
+            position: 0,
+            rule: "the first character is above 7: more than 128 bits",
+        });
+    }
+    let high = gather(&digits[..2]);
+    let [a, b, c] = [2, 10, 18].map(|at| gather(&digits[at..at + 8]));
+    Ok(u128::from(high) << 120 | u128::from(a) << 80 | u128::from(b) << 40 | u128::from(c))
+}
+
+/// Reads 13 letters of 64 bits; `top` is the largest digit that may come first, and the rule that says so.
+pub(crate) fn decode_64(
+    text: &[u8],
+    letters: Letters,
+    (top, rule): (u8, &'static str),
+) -> Result<u64, TextError> {
+    let text: &[u8; 13] = text.try_into().map_err(|_| TextError::Length {
+        found: text.len(),
+        expected: 13,
+    })?;
+    let (digits, seen) = digits_of(text, letters);
+    if seen & 0x80 != 0 {
+        return Err(first_foreign(text, letters));
+    }
+    if digits[0] > top {
+        return Err(TextError::Rule { position: 0, rule });
+    }
+    Ok(gather(&digits[..5]) << 40 | gather(&digits[5..]))
+}
+
+/// Reads 20 letters of 96 bits; the unused low four bits of the last must be zero.
+pub(crate) fn decode_96(text: &[u8], letters: Letters) -> Result<[u8; 12], TextError> {
+    let text: &[u8; 20] = text.try_into().map_err(|_| TextError::Length {
+        found: text.len(),
+        expected: 20,
+    })?;
+    let (digits, seen) = digits_of(text, letters);
+    if seen & 0x80 != 0 {
+        return Err(first_foreign(text, letters));
+    }
+    if digits[19] & 0xf != 0 {
+        return Err(TextError::Rule {
+            position: 19,
+            rule: "the last character has unused bits set: it is 0 or g",
+        });
+    }
+    let [a, b] = [0, 8].map(|at| gather(&digits[at..at + 8]));
+    let low = gather(&digits[16..]);
+    let value = u128::from(a) << 60 | u128::from(b) << 20 | u128::from(low);
+    let bytes = (value << 28).to_be_bytes();
+    Ok(*bytes.first_chunk().expect("16 bytes hold 12"))
+}
+
+/// The digits of letters, and all of them together: its highest bit is set if one is foreign.
+#[inline]
+fn digits_of<const N: usize>(text: &[u8; N], letters: Letters) -> ([u8; N], u8) {
+    let table = letters.table();
+    let mut seen = 0;
+    let digits = text.map(|letter| {
+        let digit = table[usize::from(letter)];
+        seen |= digit;
+        digit
+    });
+    (digits, seen)
+}
+
+#[inline]
+fn gather(digits: &[u8]) -> u64 {
+    digits
+        .iter()
+        .fold(0, |value, digit| value << 5 | u64::from(*digit))
+}
+
+#[cold]
+fn first_foreign(text: &[u8], letters: Letters) -> TextError {
+    let table = letters.table();
+    let position = text
+        .iter()
+        .position(|letter| table[usize::from(*letter)] == FOREIGN)
+        .expect("a foreign letter was seen");
+    TextError::Character { position }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::text::radix;
+
+    const LOWER: &[u8] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    const HEX: &[u8] = b"0123456789abcdefghijklmnopqrstuv";
+    const SORTABLE: &[u8] = b"234567abcdefghijklmnopqrstuvwxyz";
+
+    fn alphabets() -> [(Letters, &'static [u8]); 4] {
+        [
+            (Letters::Crockford, radix::CROCKFORD),
+            (Letters::CrockfordLower, LOWER),
+            (Letters::Hex, HEX),
+            (Letters::Sortable, SORTABLE),
+        ]
+    }
+
+    #[test]
+    fn letters_are_the_alphabets() {
+        for (letters, alphabet) in alphabets() {
+            let written: [u8; 32] = core::array::from_fn(|digit| letters.letter(digit as u8));
+            assert_eq!(written, alphabet);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_fast_way_writes_what_plain_division_writes(value: u128, shift in 0u32..128) {
+            let value = value >> shift;
+            for (letters, alphabet) in alphabets() {
+                let (mut long, mut short, mut middle) = ([0; 26], [0; 13], [0; 20]);
+                encode_128(value, letters, &mut long);
+                encode_64(value as u64, letters, &mut short);
+                let bytes: [u8; 12] = *value.to_be_bytes().last_chunk().expect("16 bytes");
+                encode_96(&bytes, letters, &mut middle);
+                let plain = |value: u128, width| {
+                    let mut out = alloc::vec::Vec::new();
+                    radix::write_fixed(value, alphabet, width, &mut out);
+                    out
+                };
+                prop_assert_eq!(&long[..], plain(value, 26));
+                prop_assert_eq!(&short[..], plain(value as u64 as u128, 13));
+                let low_96 = value & ((1 << 96) - 1);
+                prop_assert_eq!(&middle[..], plain(low_96 << 4, 20));
+                prop_assert_eq!(decode_128(&long, letters), Ok(value));
+                prop_assert_eq!(decode_64(&short, letters, (15, "")), Ok(value as u64));
+                prop_assert_eq!(decode_96(&middle, letters), Ok(bytes));
+            }
+        }
+
+        #[test]
+        fn what_is_read_is_what_would_be_written(text in "[0-9A-Za-z]{26}") {
+            for (letters, alphabet) in alphabets() {
+                let read = decode_128(text.as_bytes(), letters);
+                prop_assert_eq!(read.ok(), radix::read(text.as_bytes(), alphabet, false).ok());
+                if let Ok(value) = read {
+                    let mut out = [0; 26];
+                    encode_128(value, letters, &mut out);
+                    prop_assert_eq!(&out[..], text.as_bytes());
+                }
+                if let Ok(bytes) = decode_96(&text.as_bytes()[..20], letters) {
+                    let mut out = [0; 20];
+                    encode_96(&bytes, letters, &mut out);
+                    prop_assert_eq!(&out[..], &text.as_bytes()[..20]);
+                }
+            }
+        }
+
+        #[test]
+        fn no_text_makes_a_reader_panic(text in prop::collection::vec(any::<u8>(), 0..30)) {
+            for (letters, _) in alphabets() {
+                let _ = decode_128(&text, letters);
+                let _ = decode_96(&text, letters);
+                let _ = decode_64(&text, letters, (15, ""));
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Plain numbers as formats: Snowflakes of any layout, and sequences.
+
+use alloc::borrow::Cow;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::{BLANK, Details, Format, FormatError, GenOption, GenOptions, Id, TimeShape};
+use crate::Entropy;
+use crate::inspect::inspect_layout;
+use crate::layout::{Layout, LayoutError, ones};
+use crate::presets::preset;
+use crate::text::{SnowflakeText, TextError};
+use crate::time::Timestamp;
+
+/// A Snowflake of the layout in the options, of Twitter's if there is none.
+pub(super) const SNOWFLAKE: Format = Format {
+    name: "snowflake",
+    title: "Snowflake",
+    is: "time, worker, sequence; other layouts in mint presets",
+    unique: "the worker, if nobody else has it: a pool makes sure",
+    tells: "when, by which worker, and how many in that tick",
+    command: "mint snowflake",
+    source: "twitter-archive/snowflake, IdWorker.scala; the layouts of mint presets",
+    diagram: "| timestamp_ms 42 | datacenter 5 | worker 5 | sequence 12 |",
+    bits: 64,
+    text_len: (1, 20),
+    time: Some(TimeShape::new(
+        Duration::from_millis(1),
+        1_288_834_974_657,
+        1 << 41,
+        3,
+    )),
+    bytes_sort: true,
+    options: &[GenOption::Layout, GenOption::Worker],
+    parse: |text, options| {
+        let id = SnowflakeText::Dec.read(text)?;
+        match layout_of(options).unpack(id) {
+            Ok(_) => Ok(id.into()),
+            Err(_) => Err(TextError::Rule {
+                position: 0,
+                rule: "a number that is no id of the layout",
+            }),
+        }
+    },
+    write: write_number,
+    read: |id, options| {
+        let layout = layout_of(options);
+        let id = u64::from_be_bytes(id.array().expect("Format::read checked the size"));
+        let Some(reading) = inspect_layout(id, &layout, Timestamp::UNIX_EPOCH) else {
+            return Details::default();
+        };
+        Details {
+            time: reading.time,
+            fields: reading.fields,
+        }
+    },
+    make_at: Some(|time, options, entropy: &mut dyn Entropy| {
+        let layout = layout_of(options);
+        let mut random = [0; 8];
+        entropy.fill(&mut random);
+        let sequence = u64::from_be_bytes(random) & ones(layout.sequence_bits());
+        at(time, options, &layout, options.worker.unwrap_or(0), sequence)
+    }),
+    min_at: Some(|time, options| {
+        let layout = layout_of(options);
+        at(time, options, &layout, options.worker.unwrap_or(0), 0)
+    }),
+    max_at: Some(|time, options| {
+        let layout = layout_of(options);
+        let worker = options.worker.unwrap_or(ones(layout.worker_bits()));
+        let id = at(time, options, &layout, worker, ones(layout.sequence_bits()))?;
+        // The rollback field, if there is one, is largest too.
+        let rollback = ones(layout.rollback_bits()) << layout.rollback_shift();
+        let id = u64::from_be_bytes(id.array().expect("ids of layouts have 8 bytes"));
+        Ok((id | rollback).into())
+    }),
+    ..BLANK
+};
+
+/// A number of a sequence: nothing but a store makes one.
+pub(super) const SEQUENCE: Format = Format {
+    name: "sequence",
+    title: "Sequence",
+    is: "1, 2, 3 from a server or store",
+    unique: "the store: durable before it is given out",
+    tells: "how many there are",
+    command: "mint seq next NAME",
+    source: "this project; SQL:2003's sequences",
+    diagram: "| number 64, signed |",
+    bits: 64,
+    text_len: (1, 20),
+    bytes_sort: true,
+    parse: |text, _| {
+        let digits = text.strip_prefix(b"-").unwrap_or(text);
+        let sign = text.len() - digits.len();
+        let number = SnowflakeText::Dec.read(digits).map_err(|error| match error {
+            TextError::Character { position } => TextError::Character {
+                position: position + sign,
+            },
+            TextError::NotCanonical { position } => TextError::NotCanonical {
+                position: position + sign,
+            },
+            other => other,
+        })?;
+        if sign == 1 && number == 0 {
+            return Err(TextError::NotCanonical { position: 0 });
+        }
+        let number = i128::from(number) * if sign == 1 { -1 } else { 1 };
+        let number = i64::try_from(number).map_err(|_| TextError::TooLarge)?;
+        Ok(Id::of(sortable(number)))
+    },
+    write: |id, out| {
+        let bytes = id.array().expect("Format::write checked the size");
+        let number = (u64::from_be_bytes(bytes) ^ SIGN) as i64;
+        out.extend_from_slice(alloc::format!("{number}").as_bytes());
+    },
+    ..BLANK
+};
+
+/// Turned around in the bytes of a sequence's number, so that they sort as the numbers do.
+const SIGN: u64 = 1 << 63;
+
+fn sortable(number: i64) -> [u8; 8] {
+    (number as u64 ^ SIGN).to_be_bytes()
+}
+
+fn write_number(id: &Id, out: &mut Vec<u8>) {
+    let id = u64::from_be_bytes(id.array().expect("Format::write checked the size"));
+    SnowflakeText::Dec.write(id, out);
+}
+
+/// The layout chosen, or Twitter's.
+fn layout_of(options: &GenOptions) -> Cow<'_, Layout> {
+    match &options.layout {
+        Some(layout) => Cow::Borrowed(Arc::as_ref(layout)),
+        None => Cow::Owned(preset("twitter").expect("a preset").layout()),
+    }
+}
+
+fn at(
+    time: Timestamp,
+    options: &GenOptions,
+    layout: &Layout,
+    worker: u64,
+    sequence: u64,
+) -> Result<Id, FormatError> {
+    let tick = layout.tick_at(time).map_err(|_| FormatError::Time {
+        time,
+        first: layout.epoch(),
+        last: Timestamp::from_unix_nanos(layout.end().unix_nanos() - 1),
+    })?;
+    let id = layout.pack(tick, worker, sequence);
+    Ok(id.map_err(|error| refused(options, &error))?.into())
+}
+
+fn refused(options: &GenOptions, error: &LayoutError) -> FormatError {
+    let option = if options.worker.is_some() {
+        "worker"
+    } else {
+        "layout"
+    };
+    FormatError::option(option, alloc::format!("{error}"))
+}

@@ -1,0 +1,187 @@
+//! The one shape of the id types: bytes in order, one text; and what they share in making many.
+
+#[cfg(feature = "std")]
+pub(crate) use many::{in_order, lines, through};
+
+/// Declares an id type of fixed bytes and a text of fixed length.
+///
+/// The module that invokes it has `fn encode(&[u8; BYTES], &mut [u8; CHARS])` and
+/// `fn decode(&[u8]) -> Result<[u8; BYTES], TextError>`.
+macro_rules! id_type {
+    ($(#[$doc:meta])* $name:ident, $bytes:literal, $chars:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name([u8; $bytes]);
+
+        impl $name {
+            /// How many characters its text has.
+            pub const CHARS: usize = $chars;
+
+            /// Its bytes, big-endian: they sort as the ids do.
+            pub const fn to_bytes(self) -> [u8; $bytes] {
+                self.0
+            }
+
+            /// Reads its text, exactly as the specification has it.
+            ///
+            /// # Errors
+            /// Why it is none, and where.
+            pub fn parse(text: &[u8]) -> Result<Self, $crate::TextError> {
+                decode(text).map($name)
+            }
+
+            /// Writes its text into `out` and returns it.
+            #[inline]
+            pub fn encode(self, out: &mut [u8; $chars]) -> &str {
+                encode(&self.0, out);
+                core::str::from_utf8(out).expect("every alphabet is ASCII")
+            }
+
+            /// The id in an [`Id`](crate::Id) that a [`Format`](crate::Format) made or checked.
+            fn of(id: &$crate::Id) -> Self {
+                $name(id.array().expect("Format checked the size"))
+            }
+        }
+
+        #[cfg(feature = "std")]
+        impl $crate::format::value::Value for $name {
+            const ZERO: Self = $name([0; $bytes]);
+            const CHARS: usize = $chars;
+
+            #[inline]
+            fn write_text(&self, out: &mut [u8]) {
+                encode(&self.0, out.try_into().expect("room for one text"));
+            }
+        }
+
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.pad(self.encode(&mut [0; $chars]))
+            }
+        }
+
+        impl core::fmt::Debug for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self)
+            }
+        }
+
+        impl core::str::FromStr for $name {
+            type Err = $crate::TextError;
+
+            fn from_str(text: &str) -> Result<Self, $crate::TextError> {
+                $name::parse(text.as_bytes())
+            }
+        }
+
+        impl From<$name> for $crate::Id {
+            fn from(id: $name) -> Self {
+                $crate::Id::of(id.0)
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <alloc::string::String as serde::Deserialize>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+pub(super) use id_type;
+
+/// What an [`id_type!`] is to those who make many of it.
+#[cfg(feature = "std")]
+pub(crate) trait Value: Copy + Into<crate::Id> {
+    /// A value to fill buffers with.
+    const ZERO: Self;
+    /// The length of its text.
+    const CHARS: usize;
+
+    /// Writes the text to `out`, which is exactly as long.
+    fn write_text(&self, out: &mut [u8]);
+}
+
+#[cfg(feature = "std")]
+mod many {
+    use alloc::vec::Vec;
+
+    use super::Value;
+    use crate::format::{FormatError, Id, LINES_AT_ONCE};
+
+    /// Fills ids of any format through a buffer of their own type.
+    pub(crate) fn through<T: Value>(
+        out: &mut [Id],
+        mut fill: impl FnMut(&mut [T]) -> Result<(), FormatError>,
+    ) -> Result<(), FormatError> {
+        let mut ids = [T::ZERO; LINES_AT_ONCE];
+        for piece in out.chunks_mut(LINES_AT_ONCE) {
+            let ids = &mut ids[..piece.len()];
+            fill(ids)?;
+            for (out, id) in piece.iter_mut().zip(ids) {
+                *out = (*id).into();
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the texts of `count` ids, each with a newline.
+    pub(crate) fn lines<T: Value>(
+        count: usize,
+        out: &mut Vec<u8>,
+        mut fill: impl FnMut(&mut [T]) -> Result<(), FormatError>,
+    ) -> Result<(), FormatError> {
+        let mut ids = [T::ZERO; LINES_AT_ONCE];
+        let mut left = count;
+        while left > 0 {
+            let ids = &mut ids[..left.min(LINES_AT_ONCE)];
+            fill(ids)?;
+            let start = out.len();
+            out.resize(start + ids.len() * (T::CHARS + 1), b'\n');
+            for (line, id) in out[start..].chunks_exact_mut(T::CHARS + 1).zip(&*ids) {
+                id.write_text(&mut line[..T::CHARS]);
+            }
+            left -= ids.len();
+        }
+        Ok(())
+    }
+
+    /// Fills `out` with what `make` makes of places in the process's order ([`crate::uuid7`]'s, `unix_ms << 20 |
+    /// counter`) and fresh random bytes.
+    #[inline]
+    pub(crate) fn in_order<T>(out: &mut [T], make: impl Fn(u64, [u8; 8]) -> T) {
+        if out.is_empty() {
+            return;
+        }
+        let mut place = crate::uuid::v7::claim_now(out.len() as u64);
+        if out.len() < BATCH_PAYS_FROM {
+            for id in out {
+                *id = make(place, crate::entropy::random_array());
+                place += 1;
+            }
+            return;
+        }
+        let mut batch = crate::entropy::Batch::new();
+        let mut random = [0; 256 * 8];
+        for piece in out.chunks_mut(256) {
+            // Whole steps of the keystream, no more than needed.
+            batch.fill(&mut random[..(piece.len() * 8).next_multiple_of(256)]);
+            for (id, random) in piece.iter_mut().zip(random.as_chunks().0) {
+                *id = make(place, *random);
+                place += 1;
+            }
+        }
+    }
+
+    /// From this many ids on, a key of its own costs less than going through the thread's buffer.
+    const BATCH_PAYS_FROM: usize = 64;
+}

@@ -1,0 +1,512 @@
+//! Keeps a connection to a shared store: makes it, finds out who answers before any write counts, replaces it
+//! when it breaks, and says of every failed call whether the write may have happened (protocol, "Drivers").
+
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use super::registry::{StoreSettings, lossy};
+use super::{Class, Durability, Outcome, StoreError, StoreErrorKind};
+use crate::runtime::{BoxFuture, Runtime};
+
+/// The schema that this program makes and understands, in every shared store.
+pub(super) const SCHEMA: u32 = 1;
+
+/// How often a connection that works is asked again who answers and what it may forget.
+const PROBE_EVERY: Duration = Duration::from_secs(60);
+
+/// What a kind of store brings.
+pub(super) trait Driver: Send + Sync + 'static {
+    /// A connection that any number of calls may use at a time.
+    type Connection: Clone + Send + Sync + 'static;
+
+    /// The store's scheme.
+    fn scheme(&self) -> &'static str;
+
+    /// Scheme and hosts for messages, without credentials.
+    fn place(&self) -> String;
+
+    /// Makes a connection, credentials included. Runs on the ledger's own thread.
+    fn connect(&self) -> BoxFuture<'_, Result<Self::Connection, Failure>>;
+
+    /// Asks who answers.
+    fn probe(&self, connection: Self::Connection) -> BoxFuture<'_, Result<Probe, Failure>>;
+}
+
+/// Who answers on a connection.
+#[derive(Clone, Debug)]
+pub(super) struct Probe {
+    /// What `mint init` wrote; `None` where it did not, or where it is gone.
+    pub(super) meta: Option<Meta>,
+    /// What the store may forget.
+    pub(super) durability: Durability,
+    /// Which copy of the store it is.
+    pub(super) incarnation: String,
+}
+
+/// The record of `mint init`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Meta {
+    pub(super) schema: u32,
+    pub(super) cluster_id: u128,
+}
+
+/// Why a request failed, as its driver saw it next to the call.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The server answered that it did not do it. The connection is fine.
+    Refused(StoreErrorKind, String),
+    /// It was not done, and this connection is of no use.
+    Useless(StoreErrorKind, String),
+    /// No answer, or none that can be trusted: a write may have been done.
+    Lost(String),
+    /// The server did nothing, because its meta record is not the one this connection was probed with.
+    Stranger,
+}
+
+/// A connection that comes back.
+pub(super) struct Link<D: Driver> {
+    pub(super) driver: D,
+    runtime: Arc<dyn Runtime>,
+    settings: StoreSettings,
+    state: Mutex<State<D::Connection>>,
+    /// Held by whoever makes a connection.
+    connecting: tokio::sync::Mutex<()>,
+    cluster_id: OnceLock<u128>,
+    stopped: OnceLock<StoreError>,
+}
+
+struct State<C> {
+    current: Option<Arc<Connected<C>>>,
+    probe: Option<Probe>,
+    /// How many attempts to connect have ended, and how the last one failed.
+    attempts: u64,
+    failed: Option<StoreError>,
+}
+
+/// A connection that was probed.
+pub(super) struct Connected<C> {
+    pub(super) connection: C,
+    /// Guards every request on it.
+    pub(super) meta: Meta,
+}
+
+/// What was asked, for messages: a verb with its preposition, and a key.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct What<'a>(pub(super) &'static str, pub(super) &'a str);
+
+impl fmt::Display for What<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.0, self.1)
+    }
+}
+
+impl<D: Driver> fmt::Debug for Link<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Link({})", self.driver.place())
+    }
+}
+
+impl<D: Driver> Link<D> {
+    /// Connects and probes; from then on probes every minute.
+    pub(super) async fn open(
+        driver: D,
+        settings: &StoreSettings,
+        runtime: Arc<dyn Runtime>,
+    ) -> Result<Arc<Link<D>>, StoreError> {
+        let link = Arc::new(Link::unopened(driver, settings, runtime.clone()));
+        link.connected().await?;
+        let (weak, clock) = (Arc::downgrade(&link), runtime.clone());
+        runtime.spawn(Box::pin(async move {
+            loop {
+                clock.sleep(PROBE_EVERY).await;
+                let Some(link) = weak.upgrade() else { return };
+                link.probe_again().await;
+            }
+        }));
+        Ok(link)
+    }
+
+    /// A link that has not connected: for `mint init`, which works before there is anything to probe.
+    pub(super) fn unopened(driver: D, settings: &StoreSettings, runtime: Arc<dyn Runtime>) -> Link<D> {
+        Link {
+            driver,
+            runtime,
+            settings: settings.clone(),
+            state: Mutex::new(State {
+                current: None,
+                probe: None,
+                attempts: 0,
+                failed: None,
+            }),
+            connecting: tokio::sync::Mutex::new(()),
+            cluster_id: OnceLock::new(),
+            stopped: OnceLock::new(),
+        }
+    }
+
+    /// The cluster id found at opening.
+    pub(super) fn cluster_id(&self) -> u128 {
+        *self
+            .cluster_id
+            .get()
+            .expect("a link that opened has met its cluster")
+    }
+
+    /// Scheme and hosts for messages.
+    pub(super) fn place(&self) -> String {
+        self.driver.place()
+    }
+
+    /// Judges the record that a call outside of the guarded ones found; for `mint init`.
+    pub(super) fn check_meta(&self, meta: Option<Meta>) -> Result<Meta, StoreError> {
+        self.identify(meta)
+    }
+
+    /// What the last probe found.
+    pub(super) fn durability(&self) -> Durability {
+        let state = self.state();
+        let probe = state.probe.as_ref().expect("a link that opened was probed");
+        probe.durability.clone()
+    }
+
+    /// Which copy of the store answered the last probe.
+    pub(super) fn incarnation(&self) -> Option<String> {
+        self.state().probe.as_ref().map(|probe| probe.incarnation.clone())
+    }
+
+    /// Why nothing may be minted any more.
+    pub(super) fn stopped(&self) -> Option<StoreError> {
+        self.stopped.get().cloned()
+    }
+
+    /// Stops for good (protocol E3) and answers why, or why it had stopped before.
+    pub(super) fn stop(&self, why: StoreError) -> StoreError {
+        let first = self.stopped.get_or_init(|| why);
+        tracing::error!(store = %self.driver.place(), error = %first, "nothing is minted from this store any more");
+        first.clone()
+    }
+
+    /// Drops the connection; a later call makes a new one.
+    pub(super) fn disconnect(&self) {
+        self.state().current = None;
+    }
+
+    /// Reads. Whatever goes wrong, nothing was changed.
+    pub(super) async fn read<T, F, A>(&self, what: What<'_>, ask: F) -> Result<T, StoreError>
+    where
+        F: FnOnce(Arc<Connected<D::Connection>>) -> A,
+        A: Future<Output = Result<T, Failure>> + Send,
+    {
+        self.request(what, Outcome::NotDone, ask).await
+    }
+
+    /// Writes. `ask` must not send anything twice.
+    pub(super) async fn write<T, F, A>(&self, what: What<'_>, ask: F) -> Result<T, StoreError>
+    where
+        F: FnOnce(Arc<Connected<D::Connection>>) -> A,
+        A: Future<Output = Result<T, Failure>> + Send,
+    {
+        self.request(what, Outcome::Unknown, ask).await
+    }
+
+    async fn request<T, F, A>(&self, what: What<'_>, if_lost: Outcome, ask: F) -> Result<T, StoreError>
+    where
+        F: FnOnce(Arc<Connected<D::Connection>>) -> A,
+        A: Future<Output = Result<T, Failure>> + Send,
+    {
+        if let Some(why) = self.stopped() {
+            return Err(why);
+        }
+        let connected = self.connected().await?;
+        if if_lost == Outcome::Unknown {
+            self.admit_write()?;
+        }
+        let failure = match self
+            .within(self.settings.request_timeout, ask(connected.clone()))
+            .await
+        {
+            Some(Ok(answer)) => return Ok(answer),
+            Some(Err(failure)) => failure,
+            None => Failure::Lost(format!("no answer within {:?}", self.settings.request_timeout)),
+        };
+        let place = self.driver.place();
+        Err(match failure {
+            Failure::Refused(kind, why) => {
+                StoreError::new(kind, Outcome::NotDone, format!("{what}: {place} answers: {why}"))
+            }
+            Failure::Useless(kind, why) => {
+                self.forget(&connected);
+                StoreError::new(kind, Outcome::NotDone, format!("{what}: {place}: {why}"))
+            }
+            Failure::Lost(why) => {
+                self.forget(&connected);
+                StoreError::new(
+                    StoreErrorKind::Unavailable,
+                    if_lost,
+                    format!("{what}: {place}: {why}"),
+                )
+            }
+            Failure::Stranger => self.meet_stranger(&connected).await,
+        })
+    }
+
+    /// A store that came to be of class L while we use it is written no more, as one that was so at the start is
+    /// not opened.
+    fn admit_write(&self) -> Result<(), StoreError> {
+        if self.settings.allow_lossy {
+            return Ok(());
+        }
+        let state = self.state();
+        match state.probe.as_ref().map(|probe| &probe.durability) {
+            // Between `open` and the caller's look at the class no write is asked for.
+            Some(found) if found.class == Class::Lossy => Err(StoreError {
+                kind: StoreErrorKind::Unavailable,
+                ..lossy(self.driver.scheme(), found)
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The connection, a new one if there is none. Whoever waits for somebody else's attempt shares its end.
+    async fn connected(&self) -> Result<Arc<Connected<D::Connection>>, StoreError> {
+        let asked = {
+            let state = self.state();
+            if let Some(current) = &state.current {
+                return Ok(current.clone());
+            }
+            state.attempts
+        };
+        let _alone = self.connecting.lock().await;
+        {
+            let state = self.state();
+            if let Some(current) = &state.current {
+                return Ok(current.clone());
+            }
+            if state.attempts != asked
+                && let Some(error) = &state.failed
+            {
+                return Err(error.clone());
+            }
+        }
+        let outcome = self.connect().await;
+        let mut state = self.state();
+        state.attempts += 1;
+        match outcome {
+            Ok(connected) => {
+                let connected = Arc::new(connected);
+                (state.current, state.failed) = (Some(connected.clone()), None);
+                Ok(connected)
+            }
+            Err(error) => {
+                state.failed = Some(error.clone());
+                Err(error)
+            }
+        }
+    }
+
+    async fn connect(&self) -> Result<Connected<D::Connection>, StoreError> {
+        let limit = self.settings.connect_timeout;
+        let attempt = async {
+            let connection = self.driver.connect().await?;
+            let probe = self.driver.probe(connection.clone()).await?;
+            Ok((connection, probe))
+        };
+        let (connection, probe) = match self.within(limit, attempt).await {
+            Some(Ok(made)) => made,
+            Some(Err(failure)) => return Err(self.not_connected(failure)),
+            None => {
+                let why = format!("no connection within {limit:?}");
+                return Err(self.not_connected(Failure::Lost(why)));
+            }
+        };
+        let meta = self.judge(probe)?;
+        Ok(Connected { connection, meta })
+    }
+
+    /// A connection without any look at who answers; for `mint init`.
+    pub(super) async fn connect_unprobed(&self) -> Result<D::Connection, StoreError> {
+        let limit = self.settings.connect_timeout;
+        match self.within(limit, self.driver.connect()).await {
+            Some(made) => made.map_err(|failure| self.not_connected(failure)),
+            None => Err(self.not_connected(Failure::Lost(format!("no connection within {limit:?}")))),
+        }
+    }
+
+    /// One request outside of the guarded ones; for `mint init`.
+    pub(super) async fn unguarded<T>(
+        &self,
+        ask: impl Future<Output = Result<T, Failure>> + Send,
+    ) -> Result<T, StoreError> {
+        let limit = self.settings.request_timeout;
+        let place = self.driver.place();
+        let (kind, outcome, why) = match self.within(limit, ask).await {
+            Some(Ok(answer)) => return Ok(answer),
+            Some(Err(Failure::Refused(kind, why) | Failure::Useless(kind, why))) => {
+                (kind, Outcome::NotDone, why)
+            }
+            Some(Err(Failure::Lost(why))) => (StoreErrorKind::Unavailable, Outcome::Unknown, why),
+            Some(Err(Failure::Stranger)) => (
+                StoreErrorKind::Foreign,
+                Outcome::NotDone,
+                "it was changed meanwhile".to_string(),
+            ),
+            None => {
+                let why = format!("no answer within {limit:?}");
+                (StoreErrorKind::Unavailable, Outcome::Unknown, why)
+            }
+        };
+        Err(StoreError::new(kind, outcome, format!("{place}: {why}")))
+    }
+
+    fn not_connected(&self, failure: Failure) -> StoreError {
+        let (kind, why) = match failure {
+            Failure::Refused(kind, why) | Failure::Useless(kind, why) => (kind, why),
+            Failure::Lost(why) => (StoreErrorKind::Unavailable, why),
+            Failure::Stranger => (StoreErrorKind::Foreign, "it changes while it is probed".into()),
+        };
+        let place = self.driver.place();
+        StoreError::new(kind, Outcome::NotDone, format!("cannot use {place}: {why}"))
+    }
+
+    /// Takes a probe in: refuses a store that is not ours, notes its class.
+    fn judge(&self, probe: Probe) -> Result<Meta, StoreError> {
+        let meta = self.identify(probe.meta)?;
+        let mut state = self.state();
+        if let Some(before) = &state.probe {
+            let place = self.driver.place();
+            if before.incarnation != probe.incarnation {
+                tracing::warn!(store = %place, before = %before.incarnation, now = %probe.incarnation,
+                    "another copy of the store answers, or the same one started anew");
+            }
+            if before.durability.class != probe.durability.class {
+                tracing::warn!(store = %place, class = ?probe.durability.class, why = %probe.durability.why,
+                    "the store's class has changed");
+            }
+        }
+        state.probe = Some(probe);
+        Ok(meta)
+    }
+
+    fn identify(&self, meta: Option<Meta>) -> Result<Meta, StoreError> {
+        let place = self.driver.place();
+        let foreign = |why: String| StoreError::new(StoreErrorKind::Foreign, Outcome::NotDone, why);
+        let known = self.cluster_id.get().copied();
+        let Some(meta) = meta else {
+            if let Some(known) = known {
+                return Err(self.stop(foreign(format!(
+                    "{place} was cluster {known:032x} and is empty now: it was emptied, or lost its data"
+                ))));
+            }
+            let missing = match self.settings.expect_cluster {
+                Some(expected) => format!("{place} has no schema of mint, expected cluster {expected:032x}"),
+                None => format!("{place} has no schema of mint"),
+            };
+            return Err(foreign(missing).with_hint(match self.settings.expect_cluster {
+                Some(_) => {
+                    "was it emptied, or is it another store? never start over on one that was in use".into()
+                }
+                None => format!("make it with mint init --store {place}"),
+            }));
+        };
+        if meta.schema != SCHEMA {
+            let found = meta.schema;
+            return Err(match found > SCHEMA {
+                true => foreign(format!(
+                    "{place} has schema version {found}, this program knows {SCHEMA} at most"
+                ))
+                .with_hint("upgrade mint on this machine"),
+                false => foreign(format!(
+                    "{place} has schema version {found}, this program needs {SCHEMA}"
+                ))
+                .with_hint(format!("bring it up with mint init --store {place}")),
+            });
+        }
+        if let Some(known) = known.filter(|known| *known != meta.cluster_id) {
+            return Err(self.stop(foreign(format!(
+                "{place} was cluster {known:032x} and is cluster {:032x} now",
+                meta.cluster_id
+            ))));
+        }
+        if let Some(expected) = self.settings.expect_cluster.filter(|e| *e != meta.cluster_id) {
+            return Err(foreign(format!(
+                "{place} is cluster {:032x}, expected {expected:032x}",
+                meta.cluster_id
+            ))
+            .with_hint("check the store's URL and store.cluster_id"));
+        }
+        self.cluster_id.get_or_init(|| meta.cluster_id);
+        Ok(meta)
+    }
+
+    /// A guarded request found another meta record: says which.
+    async fn meet_stranger(&self, connected: &Arc<Connected<D::Connection>>) -> StoreError {
+        self.forget(connected);
+        match self.connected().await {
+            Err(error) => error,
+            Ok(_) => StoreError::new(
+                StoreErrorKind::Unavailable,
+                Outcome::NotDone,
+                format!("{}: its meta record was away for a moment", self.driver.place()),
+            ),
+        }
+    }
+
+    /// Asks the current connection who answers.
+    async fn probe_again(&self) {
+        let current = self.state().current.clone();
+        let Some(connected) = current else { return };
+        let limit = self.settings.request_timeout;
+        let probe = self.driver.probe(connected.connection.clone());
+        match self.within(limit, probe).await {
+            Some(Ok(probe)) => {
+                if let Err(error) = self.judge(probe) {
+                    tracing::warn!(store = %self.driver.place(), %error, "the store is no longer what it was");
+                    self.forget(&connected);
+                }
+            }
+            Some(Err(_)) | None => self.forget(&connected),
+        }
+    }
+
+    /// Drops a connection, unless another one took its place already.
+    fn forget(&self, broken: &Arc<Connected<D::Connection>>) {
+        let mut state = self.state();
+        if state
+            .current
+            .as_ref()
+            .is_some_and(|current| Arc::ptr_eq(current, broken))
+        {
+            state.current = None;
+        }
+    }
+
+    async fn within<T>(&self, limit: Duration, work: impl Future<Output = T> + Send) -> Option<T> {
+        tokio::select! {
+            biased;
+            done = work => Some(done),
+            () = self.runtime.sleep(limit) => None,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<D::Connection>> {
+        // No code between lock and unlock panics half-way through a change.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs `work` on the ledger's own thread, so that what a driver spawns lives as long as the ledger and not only
+/// as long as the thread that asked.
+pub(super) async fn on_own_thread<T: Send + 'static>(
+    runtime: &Arc<dyn Runtime>,
+    work: impl Future<Output = Result<T, Failure>> + Send + 'static,
+) -> Result<T, Failure> {
+    let (tell, told) = tokio::sync::oneshot::channel();
+    runtime.spawn(Box::pin(async move {
+        // The one who asked may have given up.
+        tell.send(work.await).ok();
+    }));
+    told.await
+        .unwrap_or_else(|_| Err(Failure::Lost("the program is ending".to_string())))
+}

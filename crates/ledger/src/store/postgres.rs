@@ -1,0 +1,345 @@
+//! The store `postgres:`: PostgreSQL 12 and later.
+//!
+//! Every statement is its own transaction under READ COMMITTED. The session sets `synchronous_commit` to `on`
+//! where the server's default is weaker, so that an acknowledged write is flushed; what a session cannot set
+//! (`fsync`, `full_page_writes`, unlogged tables) makes the store class L.
+
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::ConnectOptions;
+use sqlx::error::DatabaseError;
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgDatabaseError, PgSeverity};
+
+use super::registry::Initialised;
+use super::sql::session::{Arg, Column, Dialect, Field, Probe, Row, Session, Sort, session};
+use super::sql::statements::Texts;
+use super::sql::{self, url};
+use super::{Class, Durability, Store, StoreError, StoreSettings};
+use crate::runtime::{BoxFuture, Runtime};
+
+const SCHEME: &str = "postgres";
+
+/// What a URL may say after its `?`: libpq's names.
+const PARAMETERS: [&str; 7] = [
+    "sslmode",
+    "sslrootcert",
+    "sslcert",
+    "sslkey",
+    "application_name",
+    "options",
+    "host",
+];
+
+session!(PgConnection);
+
+pub(super) async fn open(
+    rest: String,
+    settings: StoreSettings,
+    runtime: Arc<dyn Runtime>,
+) -> Result<Arc<dyn Store>, StoreError> {
+    sql::open(Postgres::new(&rest, &settings)?, &settings, runtime).await
+}
+
+pub(super) async fn init(
+    rest: String,
+    settings: StoreSettings,
+    runtime: Arc<dyn Runtime>,
+) -> Result<Initialised, StoreError> {
+    sql::init(Postgres::new(&rest, &settings)?, &settings, runtime).await
+}
+
+struct Postgres {
+    options: PgConnectOptions,
+    label: String,
+    request_timeout: Duration,
+}
+
+impl std::fmt::Debug for Postgres {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The options hold the password.
+        f.write_str(&self.label)
+    }
+}
+
+impl Postgres {
+    fn new(rest: &str, settings: &StoreSettings) -> Result<Postgres, StoreError> {
+        let place = url::check(SCHEME, rest, &PARAMETERS, &["sslrootcert", "sslcert", "sslkey"])?;
+        let options = PgConnectOptions::from_str(&format!("{SCHEME}:{rest}"))
+            .map_err(|error| url::invalid(SCHEME, &error.to_string()))?
+            .disable_statement_logging();
+        let options = match options.get_application_name() {
+            None => options.application_name("mintage"),
+            Some(_) => options,
+        };
+        Ok(Postgres {
+            options,
+            label: place.label,
+            request_timeout: settings.request_timeout,
+        })
+    }
+}
+
+/// What decides the class, in one row.
+const SETTINGS: &str = "SELECT pg_is_in_recovery()::text, current_setting('transaction_read_only'), \
+    current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit'), \
+    (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'), \
+    current_setting('synchronous_standby_names'), (SELECT count(*) FROM pg_stat_replication)::text, \
+    extract(epoch FROM pg_postmaster_start_time())::bigint::text, \
+    (SELECT count(*) FROM pg_class WHERE relpersistence <> 'p' \
+     AND oid IN (to_regclass('mint_meta'), to_regclass('mint_register')))::text, \
+    CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END, \
+    current_setting('server_version')";
+
+impl Dialect for Postgres {
+    type Session = PgConnection;
+    const SCHEME: &'static str = SCHEME;
+    const TEXTS: Texts = Texts {
+        numbered: true,
+        unless_there: " ON CONFLICT DO NOTHING",
+        wall: "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+        schema: include_str!("sql/postgres.sql"),
+    };
+
+    fn label(&self) -> &str {
+        &self.label
+    }
+
+    fn connect(&self) -> BoxFuture<'static, Result<PgConnection, sqlx::Error>> {
+        let options = self.options.clone();
+        // The server gives up when we do, so that nothing lands long after its outcome became unknown.
+        let patience_ms = self.request_timeout.as_millis().max(1);
+        let settle = format!(
+            "SET default_transaction_isolation = 'read committed'; SET client_min_messages = warning; \
+             SET statement_timeout = {patience_ms}; \
+             SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') \
+             WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)"
+        );
+        Box::pin(async move {
+            let mut connection = options.connect().await?;
+            connection.script(&settle).await?;
+            Ok(connection)
+        })
+    }
+
+    fn sort(&self, error: &(dyn DatabaseError + 'static)) -> Sort {
+        let fatal = error
+            .try_downcast_ref::<PgDatabaseError>()
+            .is_none_or(|error| matches!(error.severity(), PgSeverity::Fatal | PgSeverity::Panic));
+        sort(&error.code().unwrap_or_default(), fatal)
+    }
+
+    fn probe<'a>(&'a self, session: &'a mut PgConnection) -> BoxFuture<'a, Result<Probe, sqlx::Error>> {
+        Box::pin(async move {
+            let rows = session.rows(&SETTINGS.into(), &[], &[Column::Text; 12]).await?;
+            let system = "SELECT system_identifier::text FROM pg_control_system()";
+            let system = match session.rows(&system.into(), &[], &[Column::Text]).await {
+                Ok(rows) => rows.into_iter().flatten().next(),
+                // Some hosts forbid it; the timeline alone then tells a promoted replica.
+                Err(sqlx::Error::Database(_)) => None,
+                Err(error) => return Err(error),
+            };
+            let system = system
+                .as_ref()
+                .and_then(Field::text)
+                .unwrap_or("unknown")
+                .to_string();
+            let row = rows.into_iter().next().ok_or(sqlx::Error::RowNotFound)?;
+            let row: Vec<&str> = row.iter().map(|field| field.text().unwrap_or_default()).collect();
+            Ok(judge(&row, &system))
+        })
+    }
+}
+
+/// What an SQLSTATE means (PostgreSQL's appendix A). An error that ended the session may have come after the
+/// commit; any other was answered for a transaction that was rolled back.
+fn sort(code: &str, fatal: bool) -> Sort {
+    match code {
+        // A role may be refused at connecting (fatal) or at a statement.
+        "28000" | "28P01" | "42501" => Sort::Denied,
+        "3D000" | "3F000" | "42P01" => Sort::Missing,
+        // Starting up, or no connection left; only at connecting.
+        "57P03" | "53300" => Sort::Busy,
+        _ if fatal || code.starts_with("08") || code == "40003" => Sort::Unclear,
+        "23505" | "42P07" => Sort::Duplicate,
+        "40001" | "40P01" => Sort::Again,
+        "25006" => Sort::ReadOnly,
+        "53100" => Sort::Full,
+        "57014" | "55P03" => Sort::Busy,
+        "XX001" | "XX002" => Sort::Damaged,
+        _ => Sort::Refused,
+    }
+}
+
+/// The class that the settings give, worst first.
+fn judge(row: &[&str], system: &str) -> Probe {
+    let at = |n: usize| row.get(n).copied().unwrap_or_default();
+    let [recovery, read_only, fsync, pages, commit, default_commit] =
+        [at(0), at(1), at(2), at(3), at(4), at(5)];
+    let (quorum, standbys, unlogged) = (at(6), at(7), at(9));
+    let unwritable = if matches!(recovery, "true" | "t") {
+        Some("the server is a standby in recovery".to_string())
+    } else if read_only == "on" {
+        Some("transactions are read-only (default_transaction_read_only)".to_string())
+    } else {
+        None
+    };
+    let lossy = |why: &str, fix: &str| (Class::Lossy, why.to_string(), Some(fix.to_string()));
+    let ours = match default_commit {
+        default if default == commit => String::new(),
+        default => format!(" (set by this session, the server's default is {default})"),
+    };
+    let flushed = format!(
+        "PostgreSQL {}: fsync=on, full_page_writes=on, synchronous_commit={commit}{ours}",
+        at(11)
+    );
+    let (class, why, fix) = if fsync != "on" {
+        lossy(
+            "fsync=off: a crash of the machine loses acknowledged writes",
+            "set fsync = on in postgresql.conf and restart the server",
+        )
+    } else if pages != "on" {
+        lossy(
+            "full_page_writes=off: a crash of the machine can tear pages",
+            "set full_page_writes = on in postgresql.conf and reload",
+        )
+    } else if !matches!(commit, "on" | "remote_apply") {
+        lossy(
+            &format!("synchronous_commit={commit}: a crash loses acknowledged writes"),
+            "allow this account to set synchronous_commit, or set it to on for the database",
+        )
+    } else if unlogged != "0" {
+        lossy(
+            "the tables are unlogged: a crash of the server empties them",
+            "ALTER TABLE mint_register SET LOGGED; ALTER TABLE mint_meta SET LOGGED",
+        )
+    } else if !quorum.is_empty() {
+        (
+            Class::Survives,
+            format!("{flushed}, synchronous_standby_names='{quorum}'"),
+            None,
+        )
+    } else {
+        let alone = match standbys {
+            "0" | "" => "no synchronous standby".to_string(),
+            n => format!(
+                "{n} standbys, none synchronous: promoting one may lose acknowledged writes and is refused"
+            ),
+        };
+        (Class::Durable, format!("{flushed}, {alone}"), None)
+    };
+    Probe {
+        durability: Durability { class, why, fix },
+        copy: format!("{system}/{}", at(10)),
+        started_s: at(8).parse().unwrap_or_default(),
+        unwritable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A healthy server, with some fields changed.
+    #[track_caller]
+    fn check_class(changed: &[(usize, &'static str)], class: Class, why: &str) {
+        let mut row = [
+            "f",
+            "off",
+            "on",
+            "on",
+            "on",
+            "on",
+            "",
+            "0",
+            "1795219200",
+            "0",
+            "00000001",
+            "15.20",
+        ];
+        for (at, text) in changed {
+            row[*at] = text;
+        }
+        let probe = judge(&row, "7");
+        assert_eq!(probe.durability.class, class, "{changed:?}: {probe:?}");
+        assert!(probe.durability.why.contains(why), "{changed:?}: {probe:?}");
+        assert_eq!(
+            probe.durability.fix.is_some(),
+            class == Class::Lossy,
+            "{changed:?}: {probe:?}"
+        );
+        assert_eq!(probe.copy, "7/00000001");
+    }
+
+    #[test]
+    fn the_settings_decide_the_class() {
+        check_class(&[], Class::Durable, "no synchronous standby");
+        check_class(&[(5, "off")], Class::Durable, "the server's default is off");
+        check_class(&[(7, "2")], Class::Durable, "2 standbys, none synchronous");
+        check_class(
+            &[(6, "ANY 1 (a, b)")],
+            Class::Survives,
+            "synchronous_standby_names='ANY 1 (a, b)'",
+        );
+        check_class(
+            &[(6, "a"), (4, "remote_apply"), (5, "remote_apply")],
+            Class::Survives,
+            "remote_apply",
+        );
+        check_class(&[(2, "off")], Class::Lossy, "fsync=off");
+        check_class(&[(6, "a"), (2, "off")], Class::Lossy, "fsync=off");
+        check_class(&[(3, "off")], Class::Lossy, "full_page_writes=off");
+        check_class(&[(4, "local")], Class::Lossy, "synchronous_commit=local");
+        check_class(&[(9, "1")], Class::Lossy, "unlogged");
+    }
+
+    #[test]
+    fn a_standby_and_a_read_only_database_take_no_writes() {
+        let row = |recovery, read_only| {
+            judge(
+                &[
+                    recovery, read_only, "on", "on", "on", "on", "", "0", "", "0", "", "",
+                ],
+                "7",
+            )
+        };
+        assert_eq!(row("f", "off").unwritable, None);
+        assert!(
+            row("true", "on")
+                .unwritable
+                .is_some_and(|why| why.contains("standby"))
+        );
+        assert!(
+            row("false", "on")
+                .unwritable
+                .is_some_and(|why| why.contains("read-only"))
+        );
+    }
+
+    #[test]
+    fn only_what_was_rolled_back_counts_as_not_done() {
+        for (code, fatal, expected) in [
+            ("40P01", false, Sort::Again),
+            ("40001", false, Sort::Again),
+            ("42501", false, Sort::Denied),
+            ("28P01", true, Sort::Denied),
+            ("25006", false, Sort::ReadOnly),
+            ("53100", false, Sort::Full),
+            ("53100", true, Sort::Unclear),
+            ("57014", false, Sort::Busy),
+            ("57P01", true, Sort::Unclear),
+            ("57P02", true, Sort::Unclear),
+            ("57P03", true, Sort::Busy),
+            ("08006", false, Sort::Unclear),
+            ("40003", false, Sort::Unclear),
+            ("42P01", false, Sort::Missing),
+            ("3D000", true, Sort::Missing),
+            ("XX001", false, Sort::Damaged),
+            ("XX000", true, Sort::Unclear),
+            ("22001", false, Sort::Refused),
+        ] {
+            assert_eq!(sort(code, fatal), expected, "{code} {fatal}");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+return as_it_is(held(KEYS[2]))

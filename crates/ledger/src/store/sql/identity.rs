@@ -1,0 +1,246 @@
+//! Which store this is: schema version, cluster id, and the copy of the data that answers.
+
+use super::super::{Class, Outcome, StoreError, StoreErrorKind};
+use super::session::{Field, Probe};
+use super::statements::SCHEMA_VERSION;
+
+/// What the first columns of every read say.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Head {
+    pub(super) schema_version: i64,
+    pub(super) cluster_id: u128,
+    /// Whether the register table has its sentinel.
+    pub(super) whole: bool,
+}
+
+impl Head {
+    /// Reads them; `None` when they make no sense.
+    pub(super) fn read(row: &[Field]) -> Option<Head> {
+        let [version, cluster, sentinel, ..] = row else {
+            return None;
+        };
+        Some(Head {
+            schema_version: version.int()?,
+            cluster_id: read_hex(cluster.text()?)?,
+            whole: sentinel.int().is_some(),
+        })
+    }
+}
+
+/// What `mint_meta` holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Meta {
+    pub(super) head: Head,
+    /// The copy of the data that was last accepted.
+    pub(super) copy: String,
+    /// Its class when it was last probed.
+    pub(super) class: String,
+}
+
+impl Meta {
+    pub(super) fn read(row: &[Field]) -> Option<Meta> {
+        Some(Meta {
+            head: Head::read(row)?,
+            copy: row.get(3)?.text()?.to_string(),
+            class: row.get(4)?.text()?.trim_end().to_string(),
+        })
+    }
+}
+
+/// A 128-bit number as it stands in a column: 32 lower-case hexadecimal digits.
+pub(super) fn hex(value: u128) -> String {
+    format!("{value:032x}")
+}
+
+/// The opposite of [`hex`]; nothing else is taken.
+pub(super) fn read_hex(text: &str) -> Option<u128> {
+    let digits = text.len() == 32 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    digits.then(|| u128::from_str_radix(text, 16).ok()).flatten()
+}
+
+/// The letter of a class in `mint_meta`.
+pub(super) fn letter(class: Class) -> &'static str {
+    match class {
+        Class::Survives => "S",
+        Class::Durable => "D",
+        Class::Lossy => "L",
+    }
+}
+
+fn refused(kind: StoreErrorKind, store: &str, what: String, hint: &str) -> StoreError {
+    let message = format!("store {store} is refused: {what}");
+    StoreError::new(kind, Outcome::NotDone, message).with_hint(hint)
+}
+
+/// There is no schema, or no cluster id in it.
+pub(super) fn not_made(store: &str, what: &str) -> StoreError {
+    refused(
+        StoreErrorKind::Foreign,
+        store,
+        what.to_string(),
+        "`mint init --store URL` makes schema and cluster id; if this store was in use before, it was emptied: \
+         restore it with `mint store restore`",
+    )
+}
+
+/// It was made and then emptied.
+pub(super) fn emptied(store: &str, what: &str) -> StoreError {
+    refused(
+        StoreErrorKind::Foreign,
+        store,
+        what.to_string(),
+        "it was in use and has been emptied: restore the database, or `mint store restore --advance N` a backup",
+    )
+}
+
+/// What is written there is damaged.
+pub(super) fn damaged(store: &str, what: String) -> StoreError {
+    refused(
+        StoreErrorKind::Corrupt,
+        store,
+        what,
+        "restore the database from a backup, then `mint store restore --advance N`",
+    )
+}
+
+/// Checks schema version, cluster id and sentinel.
+pub(super) fn check_head(store: &str, head: &Head, expected: Option<u128>) -> Result<(), StoreError> {
+    if head.schema_version != SCHEMA_VERSION {
+        return Err(other_schema(store, head.schema_version));
+    }
+    if let Some(expected) = expected
+        && head.cluster_id != expected
+    {
+        return Err(refused(
+            StoreErrorKind::Foreign,
+            store,
+            format!(
+                "it belongs to cluster {}, expected {}",
+                hex(head.cluster_id),
+                hex(expected)
+            ),
+            "check the URL; if the store was replaced on purpose, change the expected cluster id",
+        ));
+    }
+    if !head.whole {
+        return Err(emptied(
+            store,
+            "the table mint_register has lost its first row, '!cluster'",
+        ));
+    }
+    Ok(())
+}
+
+/// Another schema than this program's.
+pub(super) fn other_schema(store: &str, found: i64) -> StoreError {
+    let what = format!("it has schema {found}, this program works with {SCHEMA_VERSION}");
+    let hint = if found > SCHEMA_VERSION {
+        "start the newer `mint` that made it"
+    } else {
+        "no release made that schema: restore mint_meta from a backup"
+    };
+    refused(StoreErrorKind::Foreign, store, what, hint)
+}
+
+/// What to do about the copy of the data that answers now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Copy {
+    /// The one that is known, in the class that is known.
+    Same,
+    /// To be written down: another class, or a failover that lost nothing, or one that was accepted.
+    Record,
+    /// Another copy took over, and it may lack what the last one acknowledged.
+    Refused,
+}
+
+/// Compares the copy that answers with the one in `mint_meta`.
+pub(super) fn judge_copy(meta: &Meta, probe: &Probe, allow_lossy: bool) -> Copy {
+    let same = meta.copy == probe.copy;
+    if same && meta.class == letter(probe.durability.class) {
+        return Copy::Same;
+    }
+    if same || meta.class == letter(Class::Survives) || allow_lossy {
+        return Copy::Record;
+    }
+    Copy::Refused
+}
+
+/// Another copy took over where that may have lost something (design 5).
+pub(super) fn taken_over(store: &str, meta: &Meta, probe: &Probe) -> StoreError {
+    refused(
+        StoreErrorKind::Foreign,
+        store,
+        format!(
+            "another copy of the data answers ({}) than the one that acknowledged the last writes ({}, class {}): \
+             a replica was promoted, or the database was restored or moved, and marks may have gone back",
+            probe.copy, meta.copy, meta.class
+        ),
+        "`mint store restore --store URL --advance N` raises every mark and accepts this copy; synchronous replicas \
+         or allow_lossy = true go on by themselves",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Durability;
+
+    fn meta(copy: &str, class: &str) -> Meta {
+        Meta {
+            head: Head {
+                schema_version: SCHEMA_VERSION,
+                cluster_id: 1,
+                whole: true,
+            },
+            copy: copy.into(),
+            class: class.into(),
+        }
+    }
+
+    fn probe(copy: &str, class: Class) -> Probe {
+        Probe {
+            durability: Durability {
+                class,
+                why: String::new(),
+                fix: None,
+            },
+            copy: copy.into(),
+            started_s: 0,
+            unwritable: None,
+        }
+    }
+
+    #[test]
+    fn another_copy_is_taken_only_where_nothing_can_be_lost() {
+        use Class::{Durable, Lossy, Survives};
+        for (known, found, allow_lossy, copy) in [
+            (("7/1", "D"), ("7/1", Durable), false, Copy::Same),
+            (("7/1", "S"), ("7/1", Survives), false, Copy::Same),
+            (("7/1", "D"), ("7/1", Survives), false, Copy::Record),
+            (("7/1", "S"), ("7/1", Durable), false, Copy::Record),
+            (("7/1", "D"), ("7/2", Durable), false, Copy::Refused),
+            (("7/1", "D"), ("7/2", Survives), false, Copy::Refused),
+            (("7/1", "L"), ("7/2", Durable), false, Copy::Refused),
+            (("7/1", "S"), ("7/2", Durable), false, Copy::Record),
+            (("7/1", "D"), ("7/2", Lossy), true, Copy::Record),
+        ] {
+            let judged = judge_copy(&meta(known.0, known.1), &probe(found.0, found.1), allow_lossy);
+            assert_eq!(judged, copy, "{known:?} {found:?} {allow_lossy}");
+        }
+    }
+
+    #[test]
+    fn only_our_own_spelling_of_a_number_is_read() {
+        assert_eq!(read_hex(&hex(u128::MAX)), Some(u128::MAX));
+        assert_eq!(read_hex(&hex(1)), Some(1));
+        for wrong in [
+            "",
+            "1",
+            "+0000000000000000000000000000001",
+            "0000000000000000000000000000000A",
+            "0000000000000000000000000000000ü",
+        ] {
+            assert_eq!(read_hex(wrong), None, "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! `mint init`: the schema, the cluster id, and the row that tells an emptied table from a fresh one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::super::registry::Initialised;
+use super::super::{Outcome, StoreError, StoreSettings};
+use super::identity::{Meta, check_head, damaged, hex, letter, other_schema};
+use super::session::{Arg, Column, Dialect, Fault, Session, Sort};
+use super::statements::{SCHEMA_VERSION, Statements};
+use super::{connect, read_meta, within};
+use crate::runtime::{Runtime, fresh_token};
+
+/// Making tables may wait for the locks of others.
+const TABLES_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Look, make the tables, fill them, and see what another one did meanwhile.
+const LOOKS_MAX: usize = 5;
+
+/// Makes what is absent. Several at a time are fine: one of them makes it.
+///
+/// The tables may have been made by hand (docs/stores.md shows them); registers without a cluster id are refused.
+pub(in super::super) async fn init<D: Dialect>(
+    dialect: D,
+    settings: &StoreSettings,
+    runtime: Arc<dyn Runtime>,
+) -> Result<Initialised, StoreError> {
+    let limit = settings.connect_timeout;
+    let mut session = connect(&dialect, &runtime, runtime.boottime() + limit, limit).await?;
+    let cluster = settings.expect_cluster.unwrap_or_else(|| fresh_token(&*runtime));
+    let limit = TABLES_TIMEOUT.max(settings.request_timeout);
+    let making = make(&dialect, &mut session, cluster, settings.expect_cluster);
+    match within(&*runtime, runtime.boottime() + limit, making).await {
+        Some(made) => {
+            let made = made?;
+            session.end().await;
+            Ok(made)
+        }
+        None => Err(Fault::late(limit).error(dialect.label(), "cannot initialise", Outcome::Unknown)),
+    }
+}
+
+async fn make<D: Dialect>(
+    dialect: &D,
+    session: &mut D::Session,
+    cluster: u128,
+    expected: Option<u128>,
+) -> Result<Initialised, StoreError> {
+    let statements = Statements::new(&D::TEXTS);
+    let store = dialect.label();
+    let failed = |fault: Fault| fault.error(store, "cannot initialise", Outcome::Unknown);
+    for _ in 0..LOOKS_MAX {
+        match read_meta(dialect, &statements, session).await {
+            Ok(Some(meta)) => return found(store, &meta, expected),
+            Ok(None) if fill(dialect, &statements, session, cluster).await? => {
+                return Ok(Initialised {
+                    cluster_id: cluster,
+                    created: true,
+                });
+            }
+            // Another one filled it just now: look again.
+            Ok(None) => {}
+            Err(fault) if fault.sort == Sort::Missing => {
+                let made = session.script(D::TEXTS.schema).await;
+                match made.map_err(|error| Fault::new(dialect, &error)) {
+                    // Two that make tables at a time may trip over each other: look again.
+                    Err(fault) if !matches!(fault.sort, Sort::Duplicate | Sort::Again) => {
+                        return Err(failed(fault));
+                    }
+                    _ => {}
+                }
+            }
+            Err(fault) => return Err(failed(fault)),
+        }
+    }
+    Err(damaged(store, "mint_meta takes no row".into()))
+}
+
+/// What an initialised store answers.
+fn found(store: &str, meta: &Meta, expected: Option<u128>) -> Result<Initialised, StoreError> {
+    if meta.head.schema_version != SCHEMA_VERSION {
+        return Err(other_schema(store, meta.head.schema_version));
+    }
+    check_head(store, &meta.head, expected)?;
+    Ok(Initialised {
+        cluster_id: meta.head.cluster_id,
+        created: false,
+    })
+}
+
+/// Writes cluster id and sentinel in one transaction; `false` when somebody else did.
+async fn fill<D: Dialect>(
+    dialect: &D,
+    statements: &Statements,
+    session: &mut D::Session,
+    cluster: u128,
+) -> Result<bool, StoreError> {
+    let store = dialect.label();
+    let failed =
+        |error: sqlx::Error| Fault::new(dialect, &error).error(store, "cannot initialise", Outcome::Unknown);
+    let registers = session.rows(&statements.any_register, &[], &[Column::Int]).await;
+    if !registers.map_err(failed)?.is_empty() {
+        return Err(damaged(
+            store,
+            "mint_register has rows, and mint_meta, which says whose they are, has none".into(),
+        ));
+    }
+    let probe = dialect.probe(session).await.map_err(failed)?;
+    let (id, class) = (hex(cluster), letter(probe.durability.class));
+    let body = format!(
+        "{{\"cluster_id\":\"{id}\",\"note\":\"never remove this row: without it the store counts as emptied\"}}"
+    );
+    session.script("BEGIN").await.map_err(failed)?;
+    let meta = [Arg::Text(&id), Arg::Text(&probe.copy), Arg::Text(class)];
+    let sentinel = [Arg::Text(&id), Arg::Text(&body)];
+    for (sql, args) in [
+        (&statements.insert_meta, &meta[..]),
+        (&statements.insert_sentinel, &sentinel[..]),
+    ] {
+        if let Err(error) = session.execute(sql, args).await {
+            let fault = Fault::new(dialect, &error);
+            if fault.sort != Sort::Duplicate {
+                return Err(fault.error(store, "cannot initialise", Outcome::Unknown));
+            }
+            session.script("ROLLBACK").await.map_err(failed)?;
+            return Ok(false);
+        }
+    }
+    session.script("COMMIT").await.map_err(failed)?;
+    Ok(true)
+}

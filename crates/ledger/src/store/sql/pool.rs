@@ -1,0 +1,69 @@
+//! A few connections, kept for the next call.
+//!
+//! A driver's own pool hides what a store must know: it answers "timed out" where a server refused, retries by
+//! itself, and gives a connection out without saying when it was last checked.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+/// How many connections one store has at most. A node's windows, blocks and definitions need few: one call at
+/// a time per sequence that runs low.
+pub(super) const CONNECTIONS_MAX: usize = 4;
+
+/// A connection and what is known of it.
+pub(super) struct Kept<S> {
+    pub(super) session: S,
+    /// When class, cluster id and schema were last looked at, in boot time.
+    pub(super) probed_at: Duration,
+    /// When it last answered, in boot time.
+    pub(super) answered_at: Duration,
+}
+
+pub(super) struct Pool<S> {
+    /// The one that answered last is last, and taken first.
+    idle: Mutex<Vec<Kept<S>>>,
+    permits: Semaphore,
+}
+
+impl<S> Pool<S> {
+    pub(super) fn new() -> Self {
+        Pool {
+            idle: Mutex::default(),
+            permits: Semaphore::new(CONNECTIONS_MAX),
+        }
+    }
+
+    /// Waits until a connection may be used; `None` once the pool is closed.
+    pub(super) async fn enter(&self) -> Option<SemaphorePermit<'_>> {
+        self.permits.acquire().await.ok()
+    }
+
+    pub(super) fn take(&self) -> Option<Kept<S>> {
+        self.idle().pop()
+    }
+
+    /// Keeps a connection whose last call has ended.
+    pub(super) fn put(&self, kept: Kept<S>) {
+        if !self.permits.is_closed() {
+            self.idle().push(kept);
+        }
+    }
+
+    /// Drops what is idle: one of them failed in a way that the others have most likely shared.
+    pub(super) fn forget(&self) {
+        self.idle().clear();
+    }
+
+    /// No more calls; what is idle goes to the caller.
+    pub(super) fn close(&self) -> Vec<Kept<S>> {
+        self.permits.close();
+        std::mem::take(&mut *self.idle())
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Kept<S>>> {
+        // No code between lock and unlock panics half-way through a change.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

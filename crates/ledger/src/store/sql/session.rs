@@ -1,0 +1,298 @@
+//! What the SQL stores need of a driver: a connection that runs statements, and the judgement of its errors.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::super::{Durability, Outcome, StoreError, StoreErrorKind};
+use super::statements::Texts;
+use crate::runtime::BoxFuture;
+
+/// A value bound to a statement.
+#[derive(Clone, Copy)]
+pub(in super::super) enum Arg<'a> {
+    Text(&'a str),
+    Int(i64),
+}
+
+/// What a column of an answer holds when it is not NULL.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in super::super) enum Column {
+    Text,
+    Int,
+}
+
+/// A field of an answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in super::super) enum Field {
+    Null,
+    Text(String),
+    Int(i64),
+}
+
+impl Field {
+    pub(in super::super) fn text(&self) -> Option<&str> {
+        match self {
+            Field::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(in super::super) fn int(&self) -> Option<i64> {
+        match self {
+            Field::Int(int) => Some(*int),
+            _ => None,
+        }
+    }
+}
+
+/// One row of an answer.
+pub(in super::super) type Row = Vec<Field>;
+
+/// One connection to a server. Dropping it closes it; one whose call was dropped half-way must be dropped too.
+pub(in super::super) trait Session: Send + Sized + 'static {
+    /// Runs a statement and answers how many rows it matched, only once the server has said that all of it is
+    /// done: PostgreSQL sends rows and counts before it commits.
+    fn execute<'a>(
+        &'a mut self,
+        sql: &Arc<str>,
+        args: &'a [Arg<'a>],
+    ) -> BoxFuture<'a, Result<u64, sqlx::Error>>;
+
+    /// Runs a query and answers all its rows, with the columns of `shape`.
+    fn rows<'a>(
+        &'a mut self,
+        sql: &Arc<str>,
+        args: &'a [Arg<'a>],
+        shape: &'a [Column],
+    ) -> BoxFuture<'a, Result<Vec<Row>, sqlx::Error>>;
+
+    /// Runs statements without parameters, one after the other.
+    fn script<'a>(&'a mut self, sql: &str) -> BoxFuture<'a, Result<(), sqlx::Error>>;
+
+    /// One round trip that does nothing.
+    fn ping(&mut self) -> BoxFuture<'_, Result<(), sqlx::Error>>;
+
+    /// Says goodbye.
+    fn end(self) -> BoxFuture<'static, ()>;
+}
+
+/// Implements [`Session`] for a connection of sqlx; the two drivers differ only in their types.
+macro_rules! session {
+    ($connection:ty) => {
+        impl $crate::store::sql::session::Session for $connection {
+            fn execute<'a>(
+                &'a mut self,
+                sql: &std::sync::Arc<str>,
+                args: &'a [Arg<'a>],
+            ) -> $crate::runtime::BoxFuture<'a, Result<u64, sqlx::Error>> {
+                let sql = sqlx::AssertSqlSafe(std::sync::Arc::clone(sql));
+                Box::pin(async move {
+                    let mut query = sqlx::query(sql);
+                    for arg in args {
+                        query = match *arg {
+                            Arg::Text(text) => query.bind(text),
+                            Arg::Int(int) => query.bind(int),
+                        };
+                    }
+                    Ok(query.execute(self).await?.rows_affected())
+                })
+            }
+
+            fn rows<'a>(
+                &'a mut self,
+                sql: &std::sync::Arc<str>,
+                args: &'a [Arg<'a>],
+                shape: &'a [Column],
+            ) -> $crate::runtime::BoxFuture<'a, Result<Vec<Row>, sqlx::Error>> {
+                let sql = sqlx::AssertSqlSafe(std::sync::Arc::clone(sql));
+                Box::pin(async move {
+                    let mut query = sqlx::query(sql);
+                    for arg in args {
+                        query = match *arg {
+                            Arg::Text(text) => query.bind(text),
+                            Arg::Int(int) => query.bind(int),
+                        };
+                    }
+                    let found = query.fetch_all(self).await?;
+                    let mut rows = Vec::with_capacity(found.len());
+                    for row in &found {
+                        let mut fields = Vec::with_capacity(shape.len());
+                        for (at, column) in shape.iter().enumerate() {
+                            let field = match column {
+                                Column::Text => sqlx::Row::try_get_unchecked::<Option<String>, _>(row, at)?
+                                    .map(Field::Text),
+                                Column::Int => sqlx::Row::try_get::<Option<i64>, _>(row, at)?.map(Field::Int),
+                            };
+                            fields.push(field.unwrap_or(Field::Null));
+                        }
+                        rows.push(fields);
+                    }
+                    Ok(rows)
+                })
+            }
+
+            fn script<'a>(
+                &'a mut self,
+                sql: &str,
+            ) -> $crate::runtime::BoxFuture<'a, Result<(), sqlx::Error>> {
+                let sql = sqlx::AssertSqlSafe(sql.to_string());
+                Box::pin(async move {
+                    sqlx::raw_sql(sql).execute(self).await?;
+                    Ok(())
+                })
+            }
+
+            fn ping(&mut self) -> $crate::runtime::BoxFuture<'_, Result<(), sqlx::Error>> {
+                Box::pin(sqlx::Connection::ping(self))
+            }
+
+            fn end(self) -> $crate::runtime::BoxFuture<'static, ()> {
+                Box::pin(async move {
+                    // It is going away: an error tells nothing that matters.
+                    let _ = sqlx::Connection::close(self).await;
+                })
+            }
+        }
+    };
+}
+pub(in super::super) use session;
+
+/// One kind of SQL server: how to reach it, its SQL, its errors and what its settings promise.
+pub(in super::super) trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
+    type Session: Session;
+    /// The scheme of its URLs.
+    const SCHEME: &'static str;
+    /// Where its SQL differs from the other's.
+    const TEXTS: Texts;
+
+    /// Host, port and database, without credentials: for messages.
+    fn label(&self) -> &str;
+
+    /// Connects, and settles the session: one statement one transaction, no silent truncation, every
+    /// acknowledged write durable.
+    fn connect(&self) -> BoxFuture<'static, Result<Self::Session, sqlx::Error>>;
+
+    /// What an error that the server itself answered means.
+    fn sort(&self, error: &(dyn sqlx::error::DatabaseError + 'static)) -> Sort;
+
+    /// Reads the settings that decide what the server may forget.
+    fn probe<'a>(&'a self, session: &'a mut Self::Session) -> BoxFuture<'a, Result<Probe, sqlx::Error>>;
+}
+
+/// What a server says of itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in super::super) struct Probe {
+    pub(in super::super) durability: Durability,
+    /// Which copy of the data this is: changes when another copy takes over, not at a restart.
+    pub(in super::super) copy: String,
+    /// When the server was started, in seconds since 1970 of its own clock, give or take a second or two.
+    pub(in super::super) started_s: i64,
+    /// Why it takes no writes now, if so.
+    pub(in super::super) unwritable: Option<String>,
+}
+
+/// What a failed statement means for the caller.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in super::super) enum Sort {
+    /// The row is there already.
+    Duplicate,
+    /// Rolled back for the sake of another transaction: may be repeated at once.
+    Again,
+    /// Table, schema or database do not exist.
+    Missing,
+    /// No such account, wrong password, or no right to do this.
+    Denied,
+    /// The server takes no writes.
+    ReadOnly,
+    /// No space.
+    Full,
+    /// Too many connections, starting up, waited too long for a lock.
+    Busy,
+    /// Any other refusal; certainly not done.
+    Refused,
+    /// What is stored is damaged.
+    Damaged,
+    /// The connection ended, or the server did, while the statement was under way.
+    Unclear,
+}
+
+/// A failed statement.
+#[derive(Debug)]
+pub(in super::super) struct Fault {
+    pub(in super::super) sort: Sort,
+    /// In the server's or the driver's words.
+    pub(in super::super) text: String,
+}
+
+impl Fault {
+    /// Judges an error next to the driver call.
+    pub(in super::super) fn new<D: Dialect>(dialect: &D, error: &sqlx::Error) -> Fault {
+        let sort = match error {
+            sqlx::Error::Database(error) => dialect.sort(&**error),
+            // Refused before anything was sent.
+            sqlx::Error::Encode(_) | sqlx::Error::InvalidArgument(_) | sqlx::Error::Configuration(_) => {
+                Sort::Refused
+            }
+            _ => Sort::Unclear,
+        };
+        let text = match error {
+            sqlx::Error::Database(error) => error.to_string(),
+            sqlx::Error::Io(error) => error.to_string(),
+            other => other.to_string(),
+        };
+        Fault {
+            sort,
+            text: one_line(&text),
+        }
+    }
+
+    /// No answer in time.
+    pub(in super::super) fn late(after: std::time::Duration) -> Fault {
+        Fault {
+            sort: Sort::Unclear,
+            text: format!("no answer within {after:?}"),
+        }
+    }
+
+    /// The error that a store call answers; `outcome` is what an unclear end means for it.
+    pub(in super::super) fn error(self, store: &str, what: &str, outcome: Outcome) -> StoreError {
+        let (kind, hint) = match self.sort {
+            Sort::Denied => (
+                StoreErrorKind::Denied,
+                "check user and password in the URL; the rights an account needs are in docs/stores.md",
+            ),
+            Sort::ReadOnly => (
+                StoreErrorKind::Unavailable,
+                "name the primary in the URL; it goes on by itself when the server takes writes again",
+            ),
+            Sort::Full => (
+                StoreErrorKind::Unavailable,
+                "free space on the server; it goes on by itself",
+            ),
+            Sort::Damaged => (StoreErrorKind::Corrupt, "restore the database from a backup"),
+            Sort::Missing => (
+                StoreErrorKind::Foreign,
+                "`mint init --store URL` makes the schema",
+            ),
+            Sort::Duplicate | Sort::Again | Sort::Busy | Sort::Refused | Sort::Unclear => {
+                (StoreErrorKind::Unavailable, "")
+            }
+        };
+        let outcome = match self.sort {
+            Sort::Unclear => outcome,
+            _ => Outcome::NotDone,
+        };
+        let error = StoreError::new(kind, outcome, format!("store {store}: {what}: {}", self.text));
+        if hint.is_empty() {
+            error
+        } else {
+            error.with_hint(hint)
+        }
+    }
+}
+
+/// Server messages may have several lines and end in a full stop.
+fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").trim_end_matches('.').to_string()
+}

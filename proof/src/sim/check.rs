@@ -1,0 +1,673 @@
+//! What must hold after every step, told from outside: the store's registers as they change, the answers as they
+//! arrive, the ids as they become visible. Nothing here uses the ledger's own bookkeeping.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use mintage::{Layout, Run};
+use mintage_ledger::{Cas, Key, Marks, Versioned};
+use serde_json::Value as Json;
+
+use super::lines::{Intervals, Lines};
+use super::subject::{POOLS, Rules, SEQUENCES, sequence_of};
+use super::wire::{Ask, Told};
+
+/// One process from its start to its end.
+#[derive(Clone, Debug, Default)]
+struct Process {
+    /// The process it is a copy of, at the root.
+    lineage: usize,
+    cloned_at_ns: Option<u64>,
+    /// Its requests did not all get through since it was copied.
+    troubled: bool,
+    /// Numbers whose reservation by this process it has been told of.
+    numbers: Vec<Lines<()>>,
+    /// Ticks likewise, by pool and worker.
+    windows: BTreeMap<(usize, u64), Intervals<()>>,
+    issued: Vec<u64>,
+    /// Reservations that it learned of late, or that an event made it give up: not counted as a gap.
+    excused: Vec<u64>,
+    instance: Option<Key>,
+    /// Times it may have lost its stock: its register was lost, or a task of it was cut.
+    losses: u64,
+    /// It was killed, closed or cut: numbers under way may be lost.
+    broken: bool,
+    ended: bool,
+    /// The last place it minted at once, by pool and worker.
+    last_place: BTreeMap<(usize, u64), u64>,
+}
+
+/// Whose number it is, and whether it was issued while a copy could not yet know that it is one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Owner {
+    process: usize,
+    exposed: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Effect {
+    None,
+    Numbers {
+        sequence: usize,
+        run: Run,
+    },
+    Window {
+        pool: usize,
+        worker: u64,
+        from: u64,
+        until: u64,
+    },
+}
+
+#[derive(Clone, Debug)]
+struct Write {
+    author: usize,
+    effect: Effect,
+}
+
+/// When a batch of ids was asked for and visible, and which times it bears, in nanoseconds of true time.
+#[derive(Clone, Copy, Debug)]
+struct Sighting {
+    began: i128,
+    ended: i128,
+    oldest: i128,
+    newest: i128,
+}
+
+/// Ids of a pool as they became visible.
+#[derive(Clone, Debug)]
+pub(crate) struct Minted {
+    pub process: usize,
+    pub pool: usize,
+    /// (worker, place), in the order of the answer.
+    pub places: Vec<(u64, u64)>,
+    pub began_ns: u64,
+    pub now_ns: u64,
+    /// The process's id clock before and after, as true wall time minus the clock's reading.
+    pub error_ns: (i128, i128),
+    /// Minted by one call, so later calls lie above.
+    pub at_once: bool,
+}
+
+/// A run of numbers as it became visible.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Numbers {
+    pub process: usize,
+    pub sequence: usize,
+    pub run: Run,
+    pub began_ns: u64,
+    /// Of how many that were asked for.
+    pub asked: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Check {
+    processes: Vec<Process>,
+    /// By sequence: reserved by whom.
+    reserved: Vec<Lines<usize>>,
+    issued: Vec<Lines<Owner>>,
+    max_gap: Vec<u64>,
+    places: BTreeMap<(usize, u64), Intervals<Owner>>,
+    writes: HashMap<(Key, u64), Write>,
+    pub layouts: Vec<Layout>,
+    sightings: Vec<Vec<Sighting>>,
+    worst_error_ns: i128,
+    pub max_ahead: Duration,
+    /// How long a copy may not know that it is one while the store answers.
+    pub exposure: Duration,
+    pub exclusive: bool,
+    pub ids: u64,
+    pub reservations: u64,
+    pub clone_repeats: u64,
+    pub longest_exposure_ns: u64,
+}
+
+type Verdict = Result<(), String>;
+
+impl Check {
+    pub(crate) fn new(
+        layouts: Vec<Layout>,
+        max_ahead: Duration,
+        exclusive: bool,
+        exposure: Duration,
+    ) -> Check {
+        Check {
+            processes: Vec::new(),
+            reserved: vec![Lines::default(); SEQUENCES.len()],
+            issued: vec![Lines::default(); SEQUENCES.len()],
+            max_gap: vec![0; SEQUENCES.len()],
+            places: BTreeMap::new(),
+            writes: HashMap::new(),
+            sightings: vec![Vec::new(); layouts.len()],
+            layouts,
+            worst_error_ns: 0,
+            max_ahead,
+            exposure,
+            exclusive,
+            ids: 0,
+            reservations: 0,
+            clone_repeats: 0,
+            longest_exposure_ns: 0,
+        }
+    }
+
+    /// A process starts; its number.
+    pub(crate) fn start(&mut self) -> usize {
+        let number = self.processes.len();
+        self.processes.push(Process {
+            lineage: number,
+            numbers: vec![Lines::default(); SEQUENCES.len()],
+            issued: vec![0; SEQUENCES.len()],
+            excused: vec![0; SEQUENCES.len()],
+            ..Process::default()
+        });
+        number
+    }
+
+    /// A running process is copied; the copy's number.
+    pub(crate) fn copy(&mut self, of: usize, now_ns: u64) -> usize {
+        self.processes[of].cloned_at_ns = Some(now_ns);
+        self.processes[of].troubled = false;
+        let copy = self.processes[of].clone();
+        self.processes.push(copy);
+        self.processes.len() - 1
+    }
+
+    pub(crate) fn broken(&mut self, process: usize) {
+        self.processes[process].broken = true;
+    }
+
+    /// A task of the process was dropped: what it held is lost.
+    pub(crate) fn cut(&mut self, process: usize, asked: &[u64]) {
+        let process = &mut self.processes[process];
+        process.broken = true;
+        process.losses += 1;
+        for (excused, asked) in process.excused.iter_mut().zip(asked) {
+            *excused += asked;
+        }
+    }
+
+    pub(crate) fn trouble(&mut self, process: usize) {
+        self.processes[process].troubled = true;
+    }
+
+    /// A process ends; `asked` numbers per sequence were being waited for. No more than `max_gap` are lost
+    /// (protocol S3).
+    pub(crate) fn end(&mut self, process: usize, asked: &[u64]) -> Verdict {
+        if std::mem::replace(&mut self.processes[process].ended, true) {
+            return Ok(());
+        }
+        let copied = self.processes[process].cloned_at_ns.is_some();
+        let process = &self.processes[process];
+        for (sequence, row) in SEQUENCES.iter().enumerate() {
+            if row.rules != Rules::Counted || copied {
+                continue;
+            }
+            let told = process.numbers[sequence].count();
+            let unused = told.saturating_sub(process.issued[sequence]);
+            let bound =
+                self.max_gap[sequence] * (1 + process.losses) + process.excused[sequence] + asked[sequence];
+            if unused > bound {
+                return Err(format!(
+                    "process ended with {unused} numbers of {} unused; at most {bound} may be (max_gap {}, losses {}, \
+                     learned late {}, asked for {})",
+                    row.name,
+                    self.max_gap[sequence],
+                    process.losses,
+                    process.excused[sequence],
+                    asked[sequence]
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The store was replaced by an old backup: versions begin anew; what was issued stays issued.
+    pub(crate) fn restored(&mut self) {
+        self.writes.clear();
+    }
+
+    /// A register changed.
+    pub(crate) fn changed(
+        &mut self,
+        author: usize,
+        ask: &Ask,
+        key: &Key,
+        before: Option<&Versioned>,
+        after: Option<&Versioned>,
+    ) -> Verdict {
+        let mark = |v: Option<&Versioned>| v.map_or(0, |v| v.value.mark);
+        let Some(after) = after else {
+            return match mark(before) {
+                0 => Ok(()),
+                mark => Err(format!("{key} was removed with mark {mark}: rule R2")),
+            };
+        };
+        let version = before.map_or(0, |v| v.version.0);
+        if after.version.0 != version + 1 {
+            return Err(format!(
+                "{key} went from version {version} to {}: rule R3",
+                after.version.0
+            ));
+        }
+        let gives_back = matches!(
+            ask,
+            Ask::Set {
+                marks: Marks::GiveBack,
+                ..
+            }
+        );
+        if after.value.mark < mark(before) && !(gives_back && self.exclusive) {
+            return Err(format!(
+                "the mark of {key} went back from {} to {}",
+                mark(before),
+                after.value.mark
+            ));
+        }
+        if after.value.mark > mark(before) {
+            self.reservations += 1;
+        }
+        if before.is_some_and(|b| b.value.token == after.value.token) {
+            return Err(format!("{key} was written twice with one token: rule R1"));
+        }
+        let effect = self.effect(author, key, before, after)?;
+        self.writes
+            .insert((key.clone(), after.version.0), Write { author, effect });
+        if key.as_str().starts_with("instance/") {
+            let process = &mut self.processes[author];
+            if process.instance.as_ref() != Some(key) {
+                if process.instance.is_some() {
+                    process.losses += 1;
+                    process.broken = true;
+                }
+                process.instance = Some(key.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn effect(
+        &mut self,
+        author: usize,
+        key: &Key,
+        before: Option<&Versioned>,
+        after: &Versioned,
+    ) -> Result<Effect, String> {
+        if let Some(sequence) = sequence_of(key) {
+            return self.numbers_reserved(author, sequence, before, after);
+        }
+        let Some((pool, worker)) = window_of(key) else {
+            return Ok(Effect::None);
+        };
+        let body: Json = serde_json::from_str(&after.value.body).map_err(|e| format!("{key}: {e}"))?;
+        let from = body["from"]
+            .as_u64()
+            .ok_or_else(|| format!("{key} has no `from`"))?;
+        let until = after.value.mark;
+        let old: Json = before.map_or(Json::Null, |b| {
+            serde_json::from_str(&b.value.body).unwrap_or(Json::Null)
+        });
+        let stored_until = before.map_or(0, |b| b.value.mark);
+        let same_holder = old["owner"] == body["owner"] && old["from"] == body["from"];
+        if !same_holder && from < stored_until {
+            return Err(format!(
+                "{key}: a successor starts at {from}, before the stored end {stored_until}: rule W2"
+            ));
+        }
+        if until < stored_until {
+            // Given back: nothing at or above may have been minted, and whoever comes next may mint there.
+            let bits = self.layouts[pool].sequence_bits();
+            let places = self.places.entry((pool, worker)).or_default();
+            let minted = places.overlaps(i128::from(until) << bits, i128::from(stored_until) << bits);
+            if let Some((place, _, _)) = minted.first() {
+                return Err(format!(
+                    "{key}: tick {} was minted in and given back: rule W7",
+                    place >> bits
+                ));
+            }
+            for process in &mut self.processes {
+                if let Some(held) = process.windows.get_mut(&(pool, worker)) {
+                    held.remove(i128::from(until), i128::from(stored_until));
+                }
+            }
+        }
+        Ok(Effect::Window {
+            pool,
+            worker,
+            from,
+            until,
+        })
+    }
+
+    fn numbers_reserved(
+        &mut self,
+        author: usize,
+        sequence: usize,
+        before: Option<&Versioned>,
+        after: &Versioned,
+    ) -> Result<Effect, String> {
+        let name = SEQUENCES[sequence].name;
+        let body: Json = serde_json::from_str(&after.value.body).map_err(|e| format!("{name}: {e}"))?;
+        let field = |value: &Json, what: &str| value.as_i64().ok_or_else(|| format!("{name} has no {what}"));
+        self.max_gap[sequence] = self.max_gap[sequence].max(body["max_gap"].as_u64().unwrap_or(0));
+        let increment = field(&body["increment"], "increment")?;
+        let base = &body["base"];
+        let base_ordinal = field(&base["ordinal"], "base")? as u64;
+        let called = i128::from(base["is_called"] == true);
+        let value = |ordinal: u64| {
+            let steps = i128::from(ordinal) - i128::from(base_ordinal) + called;
+            i128::from(field(&base["value"], "value").unwrap_or(0)) + steps * i128::from(increment)
+        };
+        let run = |from: u64, to: u64| Run {
+            first: value(from) as i64,
+            step: increment,
+            count: to.saturating_sub(from),
+        };
+        if SEQUENCES[sequence].rules == Rules::Repeating {
+            return Ok(Effect::None);
+        }
+        let old_mark = before.map_or(0, |b| b.value.mark);
+        if after.value.mark < old_mark {
+            let back = run(after.value.mark, old_mark);
+            if let Some((number, _, _)) = self.issued[sequence].overlaps(back).first() {
+                return Err(format!("{name}: {number} was issued and given back: rule S4"));
+            }
+            self.reserved[sequence].remove(back);
+            for process in &mut self.processes {
+                process.numbers[sequence].remove(back);
+            }
+            return Ok(Effect::None);
+        }
+        let run = run(old_mark.max(base_ordinal), after.value.mark);
+        if run.count == 0 {
+            return Ok(Effect::None);
+        }
+        if let Some((number, _, _)) = self.reserved[sequence].overlaps(run).first() {
+            return Err(format!("{name}: {number} was reserved twice"));
+        }
+        self.reserved[sequence].add(run, author);
+        Ok(Effect::Numbers { sequence, run })
+    }
+
+    /// An answer arrives at a process that waits for it.
+    pub(crate) fn told(&mut self, process: usize, ask: &Ask, told: &Told) {
+        let ours = |found: &Versioned| found.version.0;
+        match (ask, told) {
+            (Ask::Set { key, .. }, Told::Wrote(Cas::Done(version))) => {
+                self.learned(process, key, version.0, false)
+            }
+            (Ask::Claim(claim), Told::Wrote(Cas::Done(version))) => {
+                self.learned(process, &claim.key, version.0, false);
+            }
+            (Ask::Set { key, .. }, Told::Wrote(Cas::Lost(Some(found)))) => {
+                self.learned(process, key, ours(found), true);
+            }
+            (Ask::Claim(claim), Told::Wrote(Cas::Lost(Some(found)))) => {
+                self.learned(process, &claim.key, ours(found), true);
+            }
+            (Ask::Get(key), Told::Read(Some(found))) => self.learned(process, key, ours(found), true),
+            (Ask::Scan { .. }, Told::Page(page)) => {
+                for (key, found) in page {
+                    self.learned(process, key, ours(found), true);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A process knows that this write of its own was done.
+    fn learned(&mut self, process: usize, key: &Key, version: u64, late: bool) {
+        let Some(write) = self.writes.get(&(key.clone(), version)) else {
+            return;
+        };
+        let same = self.processes[write.author].lineage == self.processes[process].lineage;
+        if !same {
+            return;
+        }
+        let process = &mut self.processes[process];
+        match write.effect {
+            Effect::None => {}
+            Effect::Numbers { sequence, run } => {
+                if late && !process.numbers[sequence].covers(run) {
+                    process.excused[sequence] += run.count;
+                }
+                process.numbers[sequence].add(run, ());
+            }
+            Effect::Window {
+                pool,
+                worker,
+                from,
+                until,
+            } => {
+                let held = process.windows.entry((pool, worker)).or_default();
+                held.add(i128::from(from), i128::from(until), ());
+            }
+        }
+    }
+
+    fn owner(&self, process: usize, began_ns: u64) -> Owner {
+        let Process {
+            cloned_at_ns,
+            troubled,
+            ..
+        } = &self.processes[process];
+        let exposed = cloned_at_ns
+            .is_some_and(|at| *troubled || began_ns <= at.saturating_add(self.exposure.as_nanos() as u64));
+        Owner { process, exposed }
+    }
+
+    /// Whether two owners of one number are copies of one process that could not know it.
+    fn excused(&self, a: Owner, b: Owner) -> bool {
+        let lineage = |owner: Owner| self.processes[owner.process].lineage;
+        a.process != b.process && lineage(a) == lineage(b) && (a.exposed || b.exposed)
+    }
+
+    /// Numbers become visible.
+    pub(crate) fn numbers(&mut self, seen: Numbers) -> Verdict {
+        let Numbers {
+            process,
+            sequence,
+            run,
+            began_ns,
+            asked,
+        } = seen;
+        let name = SEQUENCES[sequence].name;
+        self.ids += run.count;
+        if run.count == 0 || run.count > asked {
+            return Err(format!("{name}: {} numbers answer {asked} asked for", run.count));
+        }
+        if SEQUENCES[sequence].rules == Rules::Repeating {
+            return Ok(());
+        }
+        let owner = self.owner(process, began_ns);
+        for (low, high, other) in self.issued[sequence].overlaps(run) {
+            if !self.excused(owner, other) {
+                return Err(format!(
+                    "{name}: {low}..={high} twice, by process {} and by process {process}",
+                    other.process
+                ));
+            }
+            self.clone_repeats += (high - low + 1) as u64;
+            self.note_exposure(owner.exposed, process, began_ns);
+        }
+        self.issued[sequence].add(run, owner);
+        let who = &mut self.processes[process];
+        who.issued[sequence] += run.count;
+        if !who.numbers[sequence].covers(run) {
+            return Err(format!(
+                "{name}: process {process} issued {} numbers from {} on without having been told that they are \
+                 reserved by it",
+                run.count, run.first
+            ));
+        }
+        Ok(())
+    }
+
+    fn note_exposure(&mut self, exposed: bool, process: usize, began_ns: u64) {
+        let Process {
+            cloned_at_ns,
+            troubled,
+            ..
+        } = &self.processes[process];
+        if let (true, false, Some(at)) = (exposed, *troubled, *cloned_at_ns) {
+            self.longest_exposure_ns = self.longest_exposure_ns.max(began_ns.saturating_sub(at));
+        }
+    }
+
+    /// Ids of a pool become visible. `true_wall_ns` is the wall time at world time 0.
+    pub(crate) fn minted(&mut self, seen: &Minted, true_wall_ns: i128) -> Verdict {
+        let Minted {
+            process,
+            pool,
+            places,
+            ..
+        } = seen;
+        let (process, pool) = (*process, *pool);
+        let name = POOLS[pool];
+        let bits = self.layouts[pool].sequence_bits();
+        self.ids += places.len() as u64;
+        let owner = self.owner(process, seen.began_ns);
+        let mut at = 0;
+        while at < places.len() {
+            let (worker, first) = places[at];
+            let mut end = at + 1;
+            while end < places.len() && places[end] == (worker, first + (end - at) as u64) {
+                end += 1;
+            }
+            let last = first + (end - at) as u64;
+            self.place_run(owner, pool, worker, first, last)?;
+            let later = places.get(end).filter(|next| next.0 == worker && next.1 < last);
+            if later.is_some() {
+                return Err(format!("{name}: ids of one answer do not increase"));
+            }
+            at = end;
+        }
+        let (Some(first), Some(last)) = (places.first(), places.last()) else {
+            return Err(format!("{name}: an answer without ids"));
+        };
+        if seen.at_once {
+            let known = self.processes[process]
+                .last_place
+                .entry((pool, first.0))
+                .or_insert(0);
+            if first.1 < *known {
+                return Err(format!(
+                    "{name}: worker {} went back within process {process}",
+                    first.0
+                ));
+            }
+            if last.0 == first.0 {
+                *known = last.1 + 1;
+            }
+        }
+        self.order(seen, bits, true_wall_ns)
+    }
+
+    fn place_run(&mut self, owner: Owner, pool: usize, worker: u64, first: u64, last: u64) -> Verdict {
+        let name = POOLS[pool];
+        let bits = self.layouts[pool].sequence_bits();
+        let (from, to) = (i128::from(first), i128::from(last));
+        let known = self.places.entry((pool, worker)).or_default().overlaps(from, to);
+        for (low, high, other) in known {
+            if !self.excused(owner, other) {
+                return Err(format!(
+                    "{name}: worker {worker} tick {} sequence {} twice, by process {} and by process {}",
+                    low >> bits,
+                    low & ((1 << bits) - 1),
+                    other.process,
+                    owner.process
+                ));
+            }
+            self.clone_repeats += (high - low) as u64;
+        }
+        self.places
+            .entry((pool, worker))
+            .or_default()
+            .add(from, to, owner);
+        let held = self.processes[owner.process].windows.get(&(pool, worker));
+        let (from_tick, to_tick) = (from >> bits, ((to - 1) >> bits) + 1);
+        if !held.is_some_and(|held| held.covers(from_tick, to_tick)) {
+            return Err(format!(
+                "{name}: process {} minted for worker {worker} in ticks {from_tick}..{to_tick} without having been \
+                 told that they are reserved by it",
+                owner.process
+            ));
+        }
+        Ok(())
+    }
+
+    /// No id bears a time further ahead of its maker's clock than `max_ahead`; and remembers it for the order
+    /// across processes.
+    fn order(&mut self, seen: &Minted, bits: u32, true_wall_ns: i128) -> Verdict {
+        let layout = &self.layouts[seen.pool];
+        let time = |place: u64| layout.time_of(place >> bits).unix_nanos();
+        let oldest = seen.places.iter().map(|p| time(p.1)).min().unwrap_or(0);
+        let newest = seen.places.iter().map(|p| time(p.1)).max().unwrap_or(0);
+        let clock = true_wall_ns + i128::from(seen.now_ns) - seen.error_ns.1;
+        let ahead = self.max_ahead.max(layout.tick() * 2).as_nanos() as i128;
+        let tick = layout.tick().as_nanos() as i128;
+        if newest > clock + ahead + tick {
+            return Err(format!(
+                "{}: an id bears a time {} ns ahead of its maker's clock; at most {ahead} are allowed",
+                POOLS[seen.pool],
+                newest - clock
+            ));
+        }
+        let error = seen.error_ns.0.abs().max(seen.error_ns.1.abs());
+        self.worst_error_ns = self.worst_error_ns.max(error);
+        self.sightings[seen.pool].push(Sighting {
+            began: i128::from(seen.began_ns),
+            ended: i128::from(seen.now_ns),
+            oldest,
+            newest,
+        });
+        Ok(())
+    }
+
+    /// At the end of a run: ids minted further apart than skew plus `max_ahead` sort by time, and gap-free
+    /// sequences have no holes but those of processes that were killed with answers under way.
+    pub(crate) fn finish(&mut self) -> Verdict {
+        for sightings in &mut self.sightings {
+            // Errors of two clocks, the lead of one, and the ticks that times are rounded to.
+            let slack = 2 * self.worst_error_ns + self.max_ahead.as_nanos() as i128 + 100_000_000;
+            sightings.sort_by_key(|s| s.ended);
+            let mut newest = Vec::with_capacity(sightings.len());
+            for seen in sightings.iter() {
+                let before: Option<&i128> = newest.last();
+                newest.push(before.map_or(seen.newest, |n| (*n).max(seen.newest)));
+            }
+            for seen in sightings.iter() {
+                let settled = sightings.partition_point(|s| s.ended < seen.began - slack);
+                if let Some(before) = settled.checked_sub(1).map(|at| newest[at])
+                    && before >= seen.oldest
+                {
+                    return Err(format!(
+                        "an id minted more than {slack} ns after another one bears a time {} ns earlier",
+                        before - seen.oldest
+                    ));
+                }
+            }
+        }
+        for (sequence, row) in SEQUENCES
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| row.rules == Rules::GapFree)
+        {
+            for (hole, author) in self.reserved[sequence].without(&self.issued[sequence]) {
+                if !self.processes[author].broken {
+                    return Err(format!(
+                        "{}: {} numbers from {} on were reserved by process {author}, which lives, and never issued",
+                        row.name, hole.count, hole.first
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn window_of(key: &Key) -> Option<(usize, u64)> {
+    let (pool, worker) = key.as_str().strip_prefix("window/")?.split_once('/')?;
+    let pool = POOLS.iter().position(|name| *name == pool)?;
+    Some((pool, worker.parse().ok()?))
+}

@@ -1,0 +1,292 @@
+//! What users and operators ask of a process, against the real ledger's public interface.
+
+use std::sync::{Arc, Mutex};
+
+use mintage::{Base, Clock, Run, SequenceOptions, Timestamp, Uuid};
+use mintage_ledger::{
+    BoxFuture, Ledger, LedgerError, LedgerSettings, LentWindow, Name, Runtime, SequencePatch, Store,
+};
+
+use super::machine::lock;
+use super::subject::{POOLS, SEQUENCES, pool_spec};
+
+/// One request, by somebody.
+#[derive(Clone, Debug)]
+pub(crate) enum Op {
+    Open(LedgerSettings),
+    /// Makes a sequence that is not made by its first use.
+    Create {
+        sequence: usize,
+    },
+    CreatePool {
+        pool: usize,
+    },
+    Take {
+        sequence: usize,
+        n: u64,
+        contiguous: bool,
+    },
+    TryTake {
+        sequence: usize,
+        n: u64,
+    },
+    Mint {
+        pool: usize,
+        n: usize,
+    },
+    TryMint {
+        pool: usize,
+        n: usize,
+    },
+    Set {
+        sequence: usize,
+        to: i64,
+    },
+    Alter {
+        sequence: usize,
+        max_gap: u64,
+        increment: i64,
+    },
+    Restart {
+        sequence: usize,
+        to: i64,
+    },
+    Drop {
+        sequence: usize,
+    },
+    Lend {
+        pool: usize,
+    },
+    RenewLent {
+        pool: usize,
+        window: LentWindow,
+    },
+    EndLent {
+        pool: usize,
+        window: LentWindow,
+    },
+    Release {
+        pool: usize,
+        worker: u64,
+    },
+    Look {
+        sequence: usize,
+    },
+    Close,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub(crate) enum Came {
+    Opened,
+    Numbers(Run),
+    Ids(Ids),
+    Lent(LentWindow),
+    Closed,
+    /// Done, with nothing to show.
+    Done,
+    Refused(LedgerError),
+}
+
+/// Ids as (worker, place), with the process's id clock before and after.
+#[derive(Clone, Debug)]
+pub(crate) struct Ids {
+    pub places: Vec<(u64, u64)>,
+    pub before: Timestamp,
+    pub after: Timestamp,
+    pub at_once: bool,
+}
+
+/// What a process's requests share.
+#[derive(Clone)]
+pub(crate) struct Desk {
+    pub runtime: Arc<dyn Runtime>,
+    pub store: Arc<dyn Store>,
+    pub ledger: Arc<Mutex<Option<Arc<Ledger>>>>,
+    /// What came of requests since the last look, by their number.
+    pub came: Arc<Mutex<Vec<(u64, Came)>>>,
+}
+
+impl Desk {
+    /// The request as a task of the process.
+    pub(crate) fn task(&self, number: u64, op: Op) -> BoxFuture<'static, ()> {
+        let desk = self.clone();
+        Box::pin(async move {
+            let came = match desk.perform(op).await {
+                Ok(came) => came,
+                Err(error) => Came::Refused(error),
+            };
+            lock(&desk.came).push((number, came));
+        })
+    }
+
+    async fn perform(&self, op: Op) -> Result<Came, LedgerError> {
+        if let Op::Open(settings) = op {
+            let ledger = Ledger::open(Arc::clone(&self.store), settings, Arc::clone(&self.runtime)).await?;
+            *lock(&self.ledger) = Some(ledger);
+            return Ok(Came::Opened);
+        }
+        let open = lock(&self.ledger).clone();
+        let Some(ledger) = open else {
+            return Err(LedgerError::Closing);
+        };
+        match op {
+            Op::Open(_) => unreachable!("handled above"),
+            Op::Create { sequence } => {
+                let spec = SEQUENCES[sequence].spec().unwrap_or_default();
+                ledger.create(&sequence_name(sequence), &spec).await?;
+            }
+            Op::CreatePool { pool } => {
+                let spec = pool_spec(pool, None).expect("only pools that are not made by their first use");
+                ledger.create_pool(&pool_name(pool), spec).await?;
+            }
+            Op::Take {
+                sequence,
+                n,
+                contiguous,
+            } => {
+                let sequence = ledger.sequence_or_create(&sequence_name(sequence)).await?;
+                let run = match contiguous {
+                    true => sequence.take_contiguous(n).await?,
+                    false => sequence.take(n).await?,
+                };
+                return Ok(Came::Numbers(run));
+            }
+            Op::TryTake { sequence, n } => {
+                let sequence = ledger.sequence(SEQUENCES[sequence].name);
+                if let Some(run) = sequence.and_then(|sequence| sequence.try_take(n)) {
+                    return Ok(Came::Numbers(run));
+                }
+            }
+            Op::Mint { pool, n } => return mint(&ledger, pool, n).await.map(Came::Ids),
+            Op::TryMint { pool, n } => {
+                if let Some(ids) = try_mint(&ledger, pool, n) {
+                    return Ok(Came::Ids(ids));
+                }
+            }
+            Op::Set { sequence, to } => drop(ledger.set(&sequence_name(sequence), called(to)).await?),
+            Op::Alter {
+                sequence,
+                max_gap,
+                increment,
+            } => {
+                let patch = SequencePatch {
+                    options: SequenceOptions {
+                        increment: Some(increment),
+                        ..SequenceOptions::default()
+                    },
+                    max_gap: Some(max_gap),
+                    ..SequencePatch::default()
+                };
+                ledger.alter(&sequence_name(sequence), &patch).await?;
+            }
+            Op::Restart { sequence, to } => {
+                ledger.restart(&sequence_name(sequence), called(to), true).await?;
+            }
+            Op::Drop { sequence } => ledger.drop_sequence(&sequence_name(sequence)).await?,
+            Op::Lend { pool } => {
+                let pool = ledger.pool_or_default(&pool_name(pool)).await?;
+                return Ok(Came::Lent(pool.lend("borrower").await?));
+            }
+            Op::RenewLent { pool, window } => {
+                let pool = ledger.pool_or_default(&pool_name(pool)).await?;
+                let renewed = pool
+                    .renew_lent(window.worker, &window.owner, window.version)
+                    .await?;
+                return Ok(Came::Lent(renewed));
+            }
+            Op::EndLent { pool, window } => {
+                let pool = ledger.pool_or_default(&pool_name(pool)).await?;
+                pool.end_lent(window.worker, &window.owner, window.version)
+                    .await?;
+            }
+            Op::Release { pool, worker } => {
+                let pool = ledger.pool_or_default(&pool_name(pool)).await?;
+                pool.release(worker).await?;
+            }
+            Op::Look { sequence } => {
+                ledger.show(&sequence_name(sequence)).await?;
+                ledger.list(None, 100).await?;
+                ledger.pools(None, 100).await?;
+            }
+            Op::Close => {
+                let closed = ledger.close().await;
+                return closed.map(|()| Came::Closed);
+            }
+        }
+        Ok(Came::Done)
+    }
+}
+
+fn sequence_name(sequence: usize) -> Name {
+    Name::new(SEQUENCES[sequence].name).expect("within the grammar")
+}
+
+fn pool_name(pool: usize) -> Name {
+    Name::new(POOLS[pool]).expect("within the grammar")
+}
+
+fn called(value: i64) -> Base {
+    Base {
+        value,
+        is_called: true,
+    }
+}
+
+async fn mint(ledger: &Ledger, pool: usize, n: usize) -> Result<Ids, LedgerError> {
+    let before = ledger.clock().now();
+    let held = ledger.pool_or_default(&pool_name(pool)).await?;
+    let places = if POOLS[pool] == mintage_ledger::UUID1_POOL {
+        let mut out = vec![Uuid::nil(); n];
+        held.mint_uuid1(&mut out).await?;
+        out.iter().map(uuid_place).collect()
+    } else {
+        let mut out = vec![0; n];
+        held.mint(&mut out).await?;
+        id_places(&held, &out)
+    };
+    Ok(Ids {
+        places,
+        before,
+        after: ledger.clock().now(),
+        at_once: false,
+    })
+}
+
+fn try_mint(ledger: &Ledger, pool: usize, n: usize) -> Option<Ids> {
+    let before = ledger.clock().now();
+    let held = ledger.pool(POOLS[pool])?;
+    let places = if POOLS[pool] == mintage_ledger::UUID1_POOL {
+        let mut out = vec![Uuid::nil(); n];
+        let minted = held.try_mint_uuid1(&mut out).ok()?;
+        out[..minted].iter().map(uuid_place).collect()
+    } else {
+        let mut out = vec![0; n];
+        let minted = held.try_mint(&mut out).ok()?;
+        id_places(&held, &out[..minted])
+    };
+    Some(Ids {
+        places,
+        before,
+        after: ledger.clock().now(),
+        at_once: true,
+    })
+}
+
+fn id_places(pool: &mintage_ledger::Pool, ids: &[u64]) -> Vec<(u64, u64)> {
+    let layout = pool.layout();
+    let bits = layout.sequence_bits();
+    let place = |id: &u64| {
+        let parts = layout.unpack(*id).expect("an id of the layout");
+        (parts.worker, parts.tick << bits | parts.sequence)
+    };
+    ids.iter().map(place).collect()
+}
+
+/// Clock sequence and 60-bit timestamp (RFC 9562 section 5.1).
+fn uuid_place(uuid: &Uuid) -> (u64, u64) {
+    let (low, mid, high, rest) = uuid.as_fields();
+    let timestamp = u64::from(high & 0x0fff) << 48 | u64::from(mid) << 32 | u64::from(low);
+    let clock_seq = u64::from(rest[0] & 0x3f) << 8 | u64::from(rest[1]);
+    (clock_seq, timestamp)
+}

@@ -1,0 +1,131 @@
+//! A process of the simulation: the real ledger on a machine, with a line to the store. All that reaches it goes
+//! through [`Process::feed`], so that a copy can be made by feeding a fresh one the same.
+
+use std::sync::{Arc, Mutex};
+
+use mintage_ledger::{Runtime, Store};
+
+use super::machine::{ArcMachine, ClockChange, Machine, NodeClock, lock};
+use super::op::{Came, Desk, Op};
+use super::wire::{Ask, Line, LineSettings, Told};
+
+/// What reaches a process.
+#[derive(Clone, Debug)]
+pub(crate) enum Input {
+    /// The task at this place of those that could go on runs to its next wait.
+    Poll(usize),
+    /// The store's answer to a request.
+    Answer(u64, Told),
+    /// The clock changes; with the true wall time.
+    Clock(ClockChange, i128),
+    /// Somebody asks for something.
+    Ask(u64, Op),
+    /// A task is dropped where it waits.
+    Cut(u32),
+    /// Timers that are due go off.
+    Fire,
+}
+
+/// How a process began.
+#[derive(Clone, Debug)]
+pub(crate) struct Boot {
+    pub seed: u64,
+    pub world_ns: u64,
+    pub clock: NodeClock,
+    pub line: LineSettings,
+}
+
+/// What a process did since the last look.
+#[derive(Default)]
+pub(crate) struct Deeds {
+    pub asked: Vec<(u64, Ask)>,
+    pub came: Vec<(u64, Came)>,
+}
+
+pub(crate) struct Process {
+    boot: Boot,
+    pub machine: Arc<Machine>,
+    line: Arc<Line>,
+    desk: Desk,
+    /// Everything it was fed, if it may be copied.
+    log: Option<Vec<(u64, Input)>>,
+}
+
+impl Process {
+    pub(crate) fn start(boot: Boot, copyable: bool) -> Process {
+        let machine = Machine::new(boot.seed, boot.world_ns, boot.clock.clone());
+        let runtime: Arc<dyn Runtime> = Arc::new(ArcMachine(Arc::clone(&machine)));
+        let line = Line::new(Arc::clone(&runtime), boot.line.clone());
+        let desk = Desk {
+            runtime,
+            store: Arc::clone(&line) as Arc<dyn Store>,
+            ledger: Arc::default(),
+            came: Arc::new(Mutex::default()),
+        };
+        Process {
+            boot,
+            machine,
+            line,
+            desk,
+            log: copyable.then(Vec::new),
+        }
+    }
+
+    /// Feeds it one input at this world time; `false`: nobody waited for the answer.
+    pub(crate) fn feed(&mut self, world_ns: u64, input: Input) -> bool {
+        if let Some(log) = &mut self.log {
+            log.push((world_ns, input.clone()));
+        }
+        self.machine.advance(world_ns);
+        match input {
+            Input::Poll(at) => self.machine.poll(at),
+            Input::Answer(id, told) => return self.line.answer(id, told),
+            Input::Clock(change, true_wall_ns) => self.machine.change_clock(&change, true_wall_ns),
+            Input::Ask(number, op) => {
+                let task = self.desk.task(number, op);
+                self.desk.runtime.spawn(task);
+                self.machine.take_in();
+            }
+            Input::Cut(id) => self.machine.cut(id),
+            Input::Fire => self.machine.fire(),
+        }
+        true
+    }
+
+    pub(crate) fn deeds(&self) -> Deeds {
+        Deeds {
+            asked: self.line.drain(),
+            came: std::mem::take(&mut *lock(&self.desk.came)),
+        }
+    }
+
+    /// Whether the answer to this request is waited for.
+    pub(crate) fn waits(&self, id: u64) -> bool {
+        self.line.waits(id)
+    }
+
+    /// Whether it may be copied.
+    pub(crate) fn copyable(&self) -> bool {
+        self.log.is_some()
+    }
+
+    /// An exact copy, mid-flight: memory, tasks, timers, random numbers to come.
+    pub(crate) fn copy(&self) -> Process {
+        let log = self.log.clone().unwrap_or_default();
+        let mut copy = Process::start(self.boot.clone(), false);
+        for (world_ns, input) in log {
+            copy.feed(world_ns, input);
+            // Its deeds are the original's.
+            drop(copy.deeds());
+        }
+        copy
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.machine.crash();
+        // The ledger holds its tasks' machine.
+        *lock(&self.desk.ledger) = None;
+    }
+}

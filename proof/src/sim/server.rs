@@ -1,0 +1,94 @@
+//! The one shared store of a simulation: the real registers and rules of `memory:`, behind a network.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use mintage::Timestamp;
+use mintage_ledger::{Key, MemoryStore, Store, StoreError, Versioned};
+
+use super::wire::{Ask, Told};
+
+/// A register that a request changed.
+pub(crate) struct Change {
+    pub key: Key,
+    pub before: Option<Versioned>,
+    pub after: Option<Versioned>,
+}
+
+pub(crate) struct Server {
+    store: Arc<MemoryStore>,
+    cluster_id: u128,
+}
+
+impl Server {
+    pub(crate) fn new(cluster_id: u128) -> Server {
+        Server {
+            store: MemoryStore::with_cluster_id(cluster_id),
+            cluster_id,
+        }
+    }
+
+    /// Does what is asked, at once and whole.
+    pub(crate) fn serve(&self, ask: &Ask, wall: Timestamp) -> (Told, Option<Change>) {
+        let store = &*self.store;
+        let key = match ask {
+            Ask::Get(key) => return (told(now(store.get(key)), Told::Read), None),
+            Ask::Scan { prefix, after, limit } => {
+                return (
+                    told(now(store.scan(prefix, after.as_ref(), *limit)), Told::Page),
+                    None,
+                );
+            }
+            Ask::Wall => return (Told::Wall(Some(wall)), None),
+            Ask::Set { key, .. } | Ask::Remove { key, .. } => key,
+            Ask::Claim(claim) => &claim.key,
+        };
+        let before = self.register(key);
+        let answer = match ask {
+            Ask::Set {
+                key,
+                expected,
+                value,
+                marks,
+            } => now(store.compare_and_set(key, *expected, value.clone(), *marks)),
+            Ask::Remove { key, expected } => now(store.remove(key, *expected)),
+            Ask::Claim(claim) => now(store.claim(claim)),
+            Ask::Get(_) | Ask::Scan { .. } | Ask::Wall => unreachable!("answered above"),
+        };
+        let after = self.register(key);
+        let change = (before != after).then(|| Change {
+            key: key.clone(),
+            before,
+            after,
+        });
+        (told(answer, Told::Wrote), change)
+    }
+
+    fn register(&self, key: &Key) -> Option<Versioned> {
+        now(self.store.get(key)).expect("memory answers")
+    }
+
+    /// Everything it holds.
+    pub(crate) fn dump(&self) -> Vec<(Key, Versioned)> {
+        self.store.dump()
+    }
+
+    /// Holds this from now on.
+    pub(crate) fn load(&mut self, registers: Vec<(Key, Versioned)>) {
+        self.store = MemoryStore::with_registers(self.cluster_id, registers);
+    }
+}
+
+fn told<T>(answer: Result<T, StoreError>, as_told: fn(T) -> Told) -> Told {
+    answer.map_or_else(Told::Failed, as_told)
+}
+
+/// The answer of a store that never waits.
+fn now<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => unreachable!("memory never waits"),
+    }
+}
