@@ -12,9 +12,13 @@ use crate::step;
 /// What each shipped crate may depend on inside the workspace, lowest first.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("mintage", &[]),
+    ("mintage-bulk", &["mintage"]),
     ("mintage-ledger", &["mintage"]),
     ("mintage-server", &["mintage", "mintage-ledger"]),
-    ("mintage-cli", &["mintage", "mintage-ledger", "mintage-server"]),
+    (
+        "mintage-cli",
+        &["mintage", "mintage-bulk", "mintage-ledger", "mintage-server"],
+    ),
     // Not shipped. The end-to-end tests drive the binary; they see core only to run the README's examples.
     ("mintage-e2e", &["mintage"]),
     ("xtask", &[]),

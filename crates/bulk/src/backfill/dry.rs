@@ -1,0 +1,141 @@
+//! What a back-fill would stumble over, without writing anything.
+
+use serde::Serialize;
+
+use super::scheme::Placer;
+use super::{Filled, Run};
+use crate::error::Error;
+use crate::progress::{EVERY_ROWS, Phase, Progress, Watch};
+
+/// A line that a back-fill could not use.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct Trouble {
+    /// Its number, from 1.
+    pub line: u64,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+/// What a dry run found.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct DryRun {
+    /// What a back-fill would report.
+    pub filled: Filled,
+    /// How many lines could not be used.
+    pub troubles: u64,
+    /// The first 1000 of them.
+    pub listed: Vec<Trouble>,
+    /// The time that has more rows than ids, if one was met; not looked for behind the first row out of order.
+    pub exhausted: Option<Trouble>,
+    /// What to do about the first trouble.
+    pub hint: Option<String>,
+}
+
+impl DryRun {
+    /// Whether a back-fill would succeed, as far as reading shows.
+    pub fn sound(&self) -> bool {
+        self.troubles == 0 && self.exhausted.is_none()
+    }
+}
+
+/// Rows of one cell, and of each node in it.
+#[derive(Default)]
+struct Count {
+    cell: Option<i128>,
+    rows: u64,
+    first_line: u64,
+    by_node: std::collections::HashMap<u32, u64>,
+}
+
+pub(super) fn run(mut run: Run<'_>, watch: Watch<'_>) -> Result<DryRun, Error> {
+    let mut found = DryRun {
+        filled: Filled::default(),
+        troubles: 0,
+        listed: Vec::new(),
+        exhausted: None,
+        hint: None,
+    };
+    let name = run.rows.name().to_string();
+    let mut count = Count::default();
+    let mut seen = 0u64;
+    while let Some(row) = run.rows.next()? {
+        seen += 1;
+        if seen.is_multiple_of(EVERY_ROWS) {
+            watch(Progress {
+                phase: Phase::Reading,
+                done: run.meter.bytes(),
+                total: run.total,
+                rows: seen,
+            });
+        }
+        if row.blank {
+            continue;
+        }
+        let facts = match run.reader.read(&row, &name, &run.scheme) {
+            Ok(facts) => facts,
+            Err(bad) => {
+                found.troubles += 1;
+                let place = format!("{name}:{}: ", row.line);
+                if found.listed.len() < LISTED_MAX {
+                    let what = bad.error.message.strip_prefix(&place).unwrap_or(&bad.error.message);
+                    found.listed.push(Trouble {
+                        line: row.line,
+                        what: what.to_string(),
+                    });
+                }
+                // The hint that names this option is of no use here.
+                let hint = bad.error.hint.filter(|hint| !hint.contains("--dry-run"));
+                found.hint = found.hint.or(hint);
+                continue;
+            }
+        };
+        let line = row.line;
+        run.filled.rows += 1;
+        run.filled.saw(facts.at);
+        if run.filled.out_of_order.is_some() {
+            continue;
+        }
+        if count.cell != Some(facts.cell) {
+            if count.cell.is_some_and(|before| facts.cell < before) {
+                run.filled.out_of_order = Some(line);
+                continue;
+            }
+            close(&mut run, &mut count, Some(facts.cell), &mut found);
+            count.cell = Some(facts.cell);
+            count.first_line = line;
+        }
+        count.rows += 1;
+        if run.scheme.options().node_column {
+            *count.by_node.entry(facts.member.node).or_insert(0) += 1;
+        }
+    }
+    if run.filled.out_of_order.is_none() {
+        close(&mut run, &mut count, None, &mut found);
+    }
+    run.filled.zones = run.reader.times.seen.clone();
+    found.filled = run.filled;
+    Ok(found)
+}
+
+/// Checks that the rows of a cell have ids.
+fn close(run: &mut Run<'_>, count: &mut Count, next: Option<i128>, found: &mut DryRun) {
+    let Some(cell) = count.cell else { return };
+    let counts: Vec<(u32, u64)> = match run.scheme.options().node_column {
+        true => count.by_node.drain().collect(),
+        false => vec![(0, count.rows)],
+    };
+    run.filled.cell(cell, count.rows);
+    if let Err(full) = Placer::new(&run.scheme, &run.reader.nodes, cell, next, counts.into_iter())
+        && found.exhausted.is_none()
+    {
+        let (what, hint) = run.scheme.exhausted(&full);
+        found.exhausted = Some(Trouble {
+            line: count.first_line,
+            what,
+        });
+        found.hint.get_or_insert(hint);
+    }
+    count.rows = 0;
+}
+
+const LISTED_MAX: usize = 1000;

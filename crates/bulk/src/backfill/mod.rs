@@ -1,0 +1,514 @@
+//! `backfill`: ids for rows that have a time but none.
+//!
+//! Rows in the order of their times, as logs have them, are streamed: read, given an id, written. The first row that is
+//! earlier than the one before it ends that: then all times are read and sorted outside memory, ids are given in that
+//! order, and a second reading writes the rows in the order of the file. Both ways give the same ids; see
+//! [`scheme`] for which.
+
+mod dry;
+mod emit;
+mod facts;
+mod output;
+mod scheme;
+mod sorted;
+mod stream;
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use mintage::{Node, Timestamp, UuidText};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+pub use dry::{DryRun, Trouble};
+pub use emit::IdPlace;
+pub use scheme::{BackfillFormat, SchemeOptions};
+
+use crate::error::Error;
+use crate::input::{Compression, Identity, Meter, Source};
+use crate::progress::Watch;
+use crate::rows::{Position, RowFormat, Rows};
+use crate::time::{TimeReader, TimeRules, ZonesSeen};
+use emit::Emitter;
+use facts::{Columns, Interpreter, taken};
+use output::{Checkpoint, Output, Paths};
+use scheme::{Nodes, Scheme};
+use stream::Streamed;
+
+/// Where the rows go.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Target {
+    /// A file, compressed as its name says.
+    File(PathBuf),
+    /// Standard output: no checkpoint, and what is written is written.
+    Stdout,
+}
+
+/// What to do with rows that cannot be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unparsable {
+    /// End with an error that names the first.
+    Stop,
+    /// Write them without an id, and count them.
+    Keep,
+}
+
+/// What a back-fill is to do.
+#[derive(Clone, Debug)]
+pub struct BackfillOptions {
+    /// Where the rows come from.
+    pub input: Source,
+    /// Where they go.
+    pub output: Target,
+    /// What a row looks like.
+    pub rows: RowFormat,
+    /// The column of the time.
+    pub time: String,
+    /// How times are read.
+    pub times: TimeRules,
+    /// The columns that make up the key, if ids are to follow from it.
+    pub keys: Vec<String>,
+    /// The column of the node.
+    pub node_column: Option<String>,
+    /// What kind of id.
+    pub format: BackfillFormat,
+    /// How a UUID is written.
+    pub text: UuidText,
+    /// See [`SchemeOptions::node`].
+    pub node: Option<Node>,
+    /// See [`SchemeOptions::clock_seq`].
+    pub clock_seq: u16,
+    /// See [`SchemeOptions::spread_ns`].
+    pub spread_ns: Option<u64>,
+    /// What tells these ids from those of another file with the same times; without one it is the first 64 KiB of the
+    /// input, or nothing where there is a key.
+    pub seed: Option<String>,
+    /// The name of the new column.
+    pub column_name: String,
+    /// Where it goes.
+    pub place: IdPlace,
+    /// What to do with rows that cannot be read.
+    pub unparsable: Unparsable,
+    /// Whether rows are promised to be in order: then standard input is not kept for a second reading.
+    pub in_order: bool,
+    /// Whether to replace an output that exists.
+    pub force: bool,
+    /// Whether to forget what an interrupted run has done.
+    pub restart: bool,
+    /// How much memory sorting may use, in bytes.
+    pub memory_bytes: usize,
+    /// Where temporary files go; without one, beside the output.
+    pub temp: Option<PathBuf>,
+    /// How often a checkpoint is saved, at most.
+    pub checkpoint_every: Duration,
+}
+
+/// What a back-fill did.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
+pub struct Filled {
+    /// Rows with an id.
+    pub rows: u64,
+    /// Lines without: those that could not be read, and were kept.
+    pub kept: u64,
+    /// The line of the first of them.
+    pub first_kept: Option<u64>,
+    /// The earliest time, in nanoseconds since 1970.
+    pub first_ns: Option<i128>,
+    /// The latest.
+    pub last_ns: Option<i128>,
+    /// The most rows that shared one time, as the format holds it, and that time.
+    pub busiest: Option<(u64, i128)>,
+    /// How many rows had key and time of another; they are told apart by their order in the file.
+    pub same_key: u64,
+    /// What was seen of zones.
+    pub zones: ZonesSeen,
+    /// The first line that was earlier than the one before it, if the rows had to be sorted.
+    pub out_of_order: Option<u64>,
+    /// The row after which an earlier run had been interrupted.
+    pub resumed_after: Option<u64>,
+    /// The length of the output.
+    pub output_bytes: u64,
+}
+
+impl Filled {
+    #[inline]
+    fn saw(&mut self, at: Timestamp) {
+        let nanos = at.unix_nanos();
+        self.first_ns = Some(self.first_ns.map_or(nanos, |first| first.min(nanos)));
+        self.last_ns = Some(self.last_ns.map_or(nanos, |last| last.max(nanos)));
+    }
+
+    #[inline]
+    fn cell(&mut self, cell: i128, rows: u64) {
+        if self.busiest.is_none_or(|(most, _)| rows > most) {
+            self.busiest = Some((rows, cell));
+        }
+    }
+}
+
+/// From where an interrupted run goes on.
+#[derive(Clone, Serialize, Deserialize, Debug)]
+struct Saved {
+    /// What was asked for, so that another wish is not mixed in.
+    wish: String,
+    input: Identity,
+    seed: Vec<u8>,
+    position: Position,
+    output_bytes: u64,
+    filled: Filled,
+    /// Rows seen so far that have an id, for the ids that were sorted.
+    members: u64,
+    how: How,
+}
+
+/// Which of the two ways.
+#[derive(Clone, Serialize, Deserialize, Debug)]
+enum How {
+    Streaming {
+        /// The last cell that was written.
+        cell: Option<i128>,
+    },
+    Sorted {
+        /// How many rows have their ids in one file of the work folder.
+        bucket_rows: u64,
+    },
+}
+
+impl Checkpoint for Saved {
+    fn set_output_bytes(&mut self, bytes: u64) {
+        self.output_bytes = bytes;
+    }
+}
+
+/// What both ways share.
+struct Run<'a> {
+    options: &'a BackfillOptions,
+    scheme: Scheme,
+    rows: Rows,
+    reader: Interpreter,
+    emitter: Emitter,
+    meter: Meter,
+    total: Option<u64>,
+    filled: Filled,
+    wish: String,
+    identity: Option<Identity>,
+}
+
+/// Gives every row of a file an id that carries its time.
+///
+/// # Errors
+/// The options do not fit the input, a row cannot be used, a time has more rows than ids, or the machine cannot do it.
+/// The output is then as it was before.
+pub fn backfill(options: &BackfillOptions, watch: Watch<'_>) -> Result<Filled, Error> {
+    let spool = match (&options.input, options.in_order) {
+        (Source::Stdin, false) => Some(spooled(options)?),
+        _ => None,
+    };
+    let mut spooled = options.clone();
+    if let Some(spool) = &spool {
+        spooled.input = Source::File(spool.path().to_path_buf());
+    }
+    Run::fill(&spooled, spool.is_none(), watch)
+}
+
+/// Reads the input as a back-fill would and lists what it would stumble over; writes nothing.
+///
+/// # Errors
+/// The options do not fit the input, or it cannot be read.
+pub fn dry_run(options: &BackfillOptions, watch: Watch<'_>) -> Result<DryRun, Error> {
+    let run = Run::open(options, None)?;
+    dry::run(run, watch)
+}
+
+impl<'a> Run<'a> {
+    fn fill(options: &'a BackfillOptions, resumable: bool, watch: Watch<'_>) -> Result<Filled, Error> {
+        let Target::File(output) = &options.output else {
+            let stdout = stdout_file().map_err(|e| Error::io("cannot write the output", &e))?;
+            let mut run = Run::open(options, None)?;
+            let mut out = Output::to_stdout(stdout)?;
+            return match stream::run(&mut run, &mut out, None, watch)? {
+                Streamed::Done => run.done(out),
+                Streamed::OutOfOrder { .. } => {
+                    Err(Error::usage("the rows are not in order, and standard output cannot be taken back")
+                        .with_hint("-o FILE sorts them first"))
+                }
+            };
+        };
+        let paths = Paths::of(output);
+        if output.exists() && !options.force {
+            return Err(Error::usage(format_args!("{} exists", output.display()))
+                .with_hint("--force replaces it once the new one is complete"));
+        }
+        let part = paths.lock()?;
+        let saved: Option<Saved> = if options.restart { None } else { paths.load() };
+        let mut run = Run::open(options, saved.as_ref().map(|saved| saved.seed.clone()))
+            .inspect_err(|_| if saved.is_none() { paths.abandon() })?;
+        let saved = match saved {
+            Some(saved) if saved.wish == run.wish && Some(&saved.input) == run.identity.as_ref() => {
+                Some(saved)
+            }
+            Some(_) => {
+                return Err(Error::usage(format_args!(
+                    "an earlier run to {} was interrupted, and it had another input or other options",
+                    output.display()
+                ))
+                .with_hint("--restart forgets it; the same command as then goes on where it ended"));
+            }
+            None => None,
+        };
+        if saved.is_none() {
+            paths.clear();
+        }
+        let result = run.to_file(part, &paths, saved, resumable, watch);
+        match &result {
+            // What is wrong in the input does not go away by going on.
+            Err(error) if error.kind != crate::Kind::Io => paths.abandon(),
+            Err(_) if !resumable => paths.abandon(),
+            _ => {}
+        }
+        result
+    }
+
+    fn to_file(
+        &mut self,
+        part: File,
+        paths: &Paths,
+        mut saved: Option<Saved>,
+        resumable: bool,
+        watch: Watch<'_>,
+    ) -> Result<Filled, Error> {
+        let Target::File(output) = &self.options.output else {
+            unreachable!("the caller has a file");
+        };
+        let compression = Compression::of_name(output);
+        let every = match resumable {
+            true => self.options.checkpoint_every,
+            false => Duration::MAX,
+        };
+        if let Some(saved) = &saved {
+            self.filled = saved.filled.clone();
+            self.filled.resumed_after = Some(saved.filled.rows + saved.filled.kept);
+            self.reader.times.seen = saved.filled.zones.clone();
+            self.meter = Meter::default();
+            self.rows.go_on_at(&self.options.input, saved.position, &self.meter)?;
+        }
+        if let Some(Saved {
+            how: How::Streaming { .. },
+            ..
+        })
+        | None = saved
+        {
+            let from = saved.as_ref().map_or(0, |saved| saved.output_bytes);
+            let keep = part.try_clone().map_err(|e| Error::file("write", &paths.part, &e))?;
+            let mut out = Output::to_file(part, from, paths.clone(), compression, every)?;
+            match stream::run(self, &mut out, saved.as_ref(), watch)? {
+                Streamed::Done => return self.done(out),
+                Streamed::OutOfOrder { line } => {
+                    if self.options.in_order {
+                        return Err(self.disorder(line));
+                    }
+                    out.stop()?;
+                    paths.clear();
+                    self.again()?;
+                    self.filled.out_of_order = line;
+                    let bucket_rows = sorted::assign(self, paths, watch)?;
+                    let out = Output::to_file(keep, 0, paths.clone(), compression, every)?;
+                    return self.write_sorted(out, paths, bucket_rows, 0, watch);
+                }
+            }
+        }
+        let Some(Saved {
+            how: How::Sorted { bucket_rows },
+            members,
+            output_bytes,
+            ..
+        }) = saved.take()
+        else {
+            unreachable!("the other way was taken above");
+        };
+        let out = Output::to_file(part, output_bytes, paths.clone(), compression, every)?;
+        self.write_sorted(out, paths, bucket_rows, members, watch)
+    }
+
+    fn write_sorted(
+        &mut self,
+        mut out: Output<Saved>,
+        paths: &Paths,
+        bucket_rows: u64,
+        members: u64,
+        watch: Watch<'_>,
+    ) -> Result<Filled, Error> {
+        sorted::write(self, &mut out, paths, bucket_rows, members, watch)?;
+        self.done(out)
+    }
+
+    fn done(&mut self, out: Output<Saved>) -> Result<Filled, Error> {
+        self.unchanged()?;
+        self.filled.output_bytes = out.finish()?;
+        Ok(self.filled.clone())
+    }
+
+    fn open(options: &'a BackfillOptions, seed: Option<Vec<u8>>) -> Result<Run<'a>, Error> {
+        if options.column_name.is_empty() {
+            return Err(Error::usage("the new column needs a name"));
+        }
+        let json = options.rows == RowFormat::JsonLines;
+        let columns = Columns::new(
+            &options.time,
+            options.node_column.as_deref(),
+            &options.keys,
+            json.then_some(&*options.column_name),
+        );
+        let meter = Meter::default();
+        let rows = Rows::open(&options.input, &options.rows, &columns.wanted, &meter)?;
+        if let Some(header) = rows.header()
+            && header.names.contains(&options.column_name)
+        {
+            return Err(taken(rows.name(), 1, &options.column_name));
+        }
+        let seed = seed.unwrap_or_else(|| match (&options.seed, options.keys.is_empty()) {
+            (Some(seed), _) => Sha256::digest(seed).to_vec(),
+            (None, true) => rows.beginning().to_vec(),
+            // The same row is to get the same id whatever file it stands in.
+            (None, false) => Vec::new(),
+        });
+        let scheme = Scheme::new(SchemeOptions {
+            format: options.format.clone(),
+            text: options.text,
+            keyed: !options.keys.is_empty(),
+            node_column: options.node_column.is_some(),
+            node: options.node,
+            clock_seq: options.clock_seq,
+            spread_ns: options.spread_ns,
+            seed,
+        })?;
+        let (identity, total) = match &options.input {
+            Source::Stdin => (None, None),
+            Source::File(path) => {
+                let of = Identity::of(path).map_err(|e| Error::file("read", path, &e))?;
+                let bytes = of.bytes();
+                (Some(of), (bytes > 0).then_some(bytes))
+            }
+        };
+        Ok(Run {
+            reader: Interpreter {
+                columns,
+                times: TimeReader::new(options.times.clone()),
+                nodes: Nodes::default(),
+            },
+            emitter: Emitter::new(&options.rows, options.place, &options.column_name),
+            scheme,
+            rows,
+            meter,
+            total,
+            filled: Filled::default(),
+            wish: wish(options),
+            identity,
+            options,
+        })
+    }
+
+    /// Begins to read once more.
+    fn again(&mut self) -> Result<(), Error> {
+        let seed = self.scheme.options().seed.clone();
+        *self = Run::open(self.options, Some(seed))?;
+        Ok(())
+    }
+
+    /// A file that was written to meanwhile has rows of two states.
+    fn unchanged(&self) -> Result<(), Error> {
+        let (Some(before), Source::File(path)) = (&self.identity, &self.options.input) else {
+            return Ok(());
+        };
+        let now = Identity::of(path).map_err(|e| Error::file("read", path, &e))?;
+        if now != *before {
+            return Err(Error::data(format_args!("{} changed while it was read", path.display()))
+                .with_hint("back-fill a copy, or a log that has been rotated"));
+        }
+        Ok(())
+    }
+
+    fn disorder(&self, line: Option<u64>) -> Error {
+        let name = self.options.input.name();
+        match line {
+            Some(line) => Error::at(&name, line, "this row is earlier than the one before it"),
+            None => Error::data(format_args!("{name} has too many rows of one time to hold them")),
+        }
+        .with_hint("without --sorted the rows are sorted first")
+    }
+
+    /// What a checkpoint says besides its place.
+    fn saved(&self, position: Position, members: u64, how: How) -> Option<Saved> {
+        let mut filled = self.filled.clone();
+        if let How::Streaming { .. } = how {
+            filled.zones = self.reader.times.seen.clone();
+        }
+        Some(Saved {
+            wish: self.wish.clone(),
+            input: self.identity.clone()?,
+            seed: self.scheme.options().seed.clone(),
+            position,
+            output_bytes: 0,
+            filled,
+            members,
+            how,
+        })
+    }
+
+    fn temp(&self) -> PathBuf {
+        temp_of(self.options)
+    }
+}
+
+/// A digest of everything that decides on the output.
+fn wish(options: &BackfillOptions) -> String {
+    let decides = BackfillOptions {
+        // These change how, not what.
+        force: false,
+        restart: false,
+        memory_bytes: 0,
+        temp: None,
+        checkpoint_every: Duration::ZERO,
+        ..options.clone()
+    };
+    let digest = Sha256::digest(format!("{} {decides:?}", env!("CARGO_PKG_VERSION")));
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Copies standard input to a file, because it may have to be read twice.
+fn spooled(options: &BackfillOptions) -> Result<tempfile::NamedTempFile, Error> {
+    let folder = temp_of(options);
+    let cannot = |e: &std::io::Error| {
+        Error::file("keep standard input in", &folder, e)
+            .with_hint("--temp names a folder with more room; --sorted reads it once, if its rows are in order")
+    };
+    let mut file = tempfile::NamedTempFile::new_in(&folder).map_err(|e| cannot(&e))?;
+    std::io::copy(&mut std::io::stdin().lock(), &mut file).map_err(|e| cannot(&e))?;
+    Ok(file)
+}
+
+fn temp_of(options: &BackfillOptions) -> PathBuf {
+    match (&options.temp, &options.output) {
+        (Some(temp), _) => temp.clone(),
+        (None, Target::File(output)) => match output.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
+            _ => PathBuf::from("."),
+        },
+        (None, Target::Stdout) => std::env::temp_dir(),
+    }
+}
+
+/// Standard output without the line buffer of the standard library.
+fn stdout_file() -> std::io::Result<File> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        Ok(File::from(std::io::stdout().as_fd().try_clone_to_owned()?))
+    }
+    #[cfg(windows)]
+    {
+        use std::os::windows::io::AsHandle;
+        Ok(File::from(std::io::stdout().as_handle().try_clone_to_owned()?))
+    }
+}

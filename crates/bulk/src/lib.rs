@@ -1,0 +1,23 @@
+//! Files of any size: ids for rows that have a time but none, and whether a pile of ids is sound.
+//!
+//! [`backfill`] streams CSV, TSV, JSON Lines or plain logs and gives every row an id that carries its time.
+//! Memory is bounded; what does not fit is sorted in temporary files.
+
+mod backfill;
+mod error;
+mod input;
+mod lines;
+mod progress;
+mod rows;
+mod sort;
+mod time;
+
+pub use backfill::{
+    BackfillFormat, BackfillOptions, DryRun, Filled, IdPlace, SchemeOptions, Target, Trouble, Unparsable, backfill,
+    dry_run,
+};
+pub use error::{Error, Kind};
+pub use input::{Compression, Meter, Source};
+pub use progress::{Phase, Progress, Watch};
+pub use rows::{Dialect, PATTERNS, RowFormat};
+pub use time::{Fold, TimeFormat, TimeRules, UnixUnit, Zone, ZonesSeen, rfc3339};
