@@ -197,10 +197,7 @@ mod tests {
     fn a_full_disk_says_what_to_do() {
         let full = io::Error::from_raw_os_error(28);
         let error = Error::io("cannot write out.csv", &full);
-        assert_eq!(
-            error.to_string(),
-            "cannot write out.csv: no space left on device"
-        );
+        assert_eq!(error.to_string(), "cannot write out.csv: no space left on device");
         assert!(error.hint.is_some_and(|hint| hint.contains("same command")));
     }
 }

@@ -177,21 +177,18 @@ impl Blocks {
                 // What cannot seek, such as a pipe with a name, is read on from where it stands.
                 match file.seek(SeekFrom::Start(0)) {
                     Ok(_) => decoded(file, meter).map_err(cannot)?.1,
-                    Err(_) => decoded(io::Cursor::new(start[..got].to_vec()).chain(file), meter)
-                        .map_err(cannot)?
-                        .1,
+                    Err(_) => {
+                        decoded(io::Cursor::new(start[..got].to_vec()).chain(file), meter)
+                            .map_err(cannot)?
+                            .1
+                    }
                 }
             }
         };
         Ok(Blocks::spawn(reader, name, compression, skip))
     }
 
-    fn spawn(
-        mut reader: Box<dyn Read + Send>,
-        name: String,
-        compression: Compression,
-        skip: u64,
-    ) -> Blocks {
+    fn spawn(mut reader: Box<dyn Read + Send>, name: String, compression: Compression, skip: u64) -> Blocks {
         let (full_in, full): (SyncSender<io::Result<Vec<u8>>>, _) = sync_channel(AHEAD);
         let (empty, empty_out) = channel::<Vec<u8>>();
         // It ends with the input, or when nobody takes its blocks any more.
@@ -379,7 +376,9 @@ mod tests {
             let said = read_all(&path, 0).unwrap_err().to_string();
             assert!(said.contains(says) && said.contains(name), "{said}");
         }
-        let said = read_all(&folder.path().join("absent"), 0).unwrap_err().to_string();
+        let said = read_all(&folder.path().join("absent"), 0)
+            .unwrap_err()
+            .to_string();
         assert!(said.contains("no such file"), "{said}");
     }
 }

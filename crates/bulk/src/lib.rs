@@ -13,8 +13,8 @@ mod sort;
 mod time;
 
 pub use backfill::{
-    BackfillFormat, BackfillOptions, DryRun, Filled, IdPlace, SchemeOptions, Target, Trouble, Unparsable, backfill,
-    dry_run,
+    BackfillFormat, BackfillOptions, DryRun, Filled, IdPlace, SchemeOptions, Target, Trouble, Unparsable,
+    backfill, dry_run,
 };
 pub use error::{Error, Kind};
 pub use input::{Compression, Meter, Source};

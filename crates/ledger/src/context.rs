@@ -9,11 +9,13 @@ use crate::cluster::Cluster;
 use crate::counters::Counters;
 use crate::runtime::{Runtime, fresh_token};
 use crate::settings::LedgerSettings;
-use crate::store::Store;
+use crate::store::{Guard, Store};
 
 #[derive(Debug)]
 pub(crate) struct Context {
     pub store: Arc<dyn Store>,
+    /// `store`, where it is a shared one.
+    pub guard: Option<Arc<Guard>>,
     pub runtime: Arc<dyn Runtime>,
     pub settings: LedgerSettings,
     pub clock: AnchoredClock,
@@ -33,7 +35,14 @@ pub(crate) struct Context {
 impl Context {
     pub(crate) fn new(store: Arc<dyn Store>, settings: LedgerSettings, runtime: Arc<dyn Runtime>) -> Context {
         let clock = AnchoredClock::new(Arc::clone(&runtime), store.newest_wall(), settings.clock_confirm);
+        let guard = (!store.exclusive())
+            .then(|| Guard::new(Arc::clone(&store), Arc::clone(&runtime), settings.lossy));
+        let store = match &guard {
+            Some(guard) => Arc::clone(guard) as Arc<dyn Store>,
+            None => store,
+        };
         Context {
+            guard,
             clock,
             counters: Counters::default(),
             instance: Mutex::new(fresh_token(&*runtime)),
@@ -45,6 +54,11 @@ impl Context {
             runtime,
             settings,
         }
+    }
+
+    /// Which recovery of the store its answers belong to; 0 where none ever happened.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.guard.as_ref().map_or(0, |guard| guard.epoch())
     }
 
     pub(crate) fn instance(&self) -> u128 {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::store::LossyRules;
+
 use mintage::ClockPolicy;
 
 /// Settings of a ledger; [`LedgerSettings::default`] is what `mint serve` runs with.
@@ -22,6 +24,8 @@ pub struct LedgerSettings {
     pub clock_policy: ClockPolicy,
     /// How long a clock step must stand before it is followed (protocol C1).
     pub clock_confirm: Duration,
+    /// That a shared store may forget what it acknowledged was allowed, and these rules hold (class L).
+    pub lossy: Option<LossyRules>,
     /// Text that names this process in stored records; for people only.
     pub instance_name: String,
 }
@@ -36,6 +40,7 @@ impl Default for LedgerSettings {
             max_ahead: Duration::from_secs(5),
             clock_policy: ClockPolicy::Hold,
             clock_confirm: Duration::from_secs(60),
+            lossy: None,
             instance_name: String::new(),
         }
     }

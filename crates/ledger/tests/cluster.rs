@@ -39,6 +39,7 @@ fn small_pool(worker_bits: u32, window: Duration) -> PoolSpec {
     PoolSpec {
         kind: PoolKind::Snowflake(Arc::new(layout)),
         window: Some(window),
+        clock_policy: None,
     }
 }
 

@@ -12,7 +12,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mintage_ledger::state_file::user_state_folder;
-use mintage_ledger::{Durability, Ledger, LedgerSettings, StoreSettings, SystemRuntime, open_pinned};
+use mintage_ledger::{
+    Durability, Ledger, LedgerSettings, LossyRules, StoreSettings, SystemRuntime, open_pinned,
+};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{oneshot, watch};
@@ -184,6 +186,10 @@ pub fn ledger_settings(config: &Config) -> LedgerSettings {
         max_ahead: config.max_ahead,
         clock_policy: config.clock_policy,
         clock_confirm: config.clock_confirm,
+        lossy: config.allow_lossy.then(|| LossyRules {
+            max_rate: config.max_rate,
+            window: config.window.0.unwrap_or(LossyRules::default().window),
+        }),
         instance_name: node_name(config),
     }
 }

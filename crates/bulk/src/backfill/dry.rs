@@ -77,7 +77,11 @@ pub(super) fn run(mut run: Run<'_>, watch: Watch<'_>) -> Result<DryRun, Error> {
                 found.troubles += 1;
                 let place = format!("{name}:{}: ", row.line);
                 if found.listed.len() < LISTED_MAX {
-                    let what = bad.error.message.strip_prefix(&place).unwrap_or(&bad.error.message);
+                    let what = bad
+                        .error
+                        .message
+                        .strip_prefix(&place)
+                        .unwrap_or(&bad.error.message);
                     found.listed.push(Trouble {
                         line: row.line,
                         what: what.to_string(),

@@ -155,8 +155,18 @@ mod tests {
         check(csv(), IdPlace::Last, "a,\"b\"", "a,\"b\",7\r\n");
         check(RowFormat::Log(String::new()), IdPlace::First, "a b", "7 a b\r\n");
         let json = || RowFormat::JsonLines;
-        check(json(), IdPlace::First, " {\"a\": 1}", " {\"id\":\"7\",\"a\": 1}\r\n");
-        check(json(), IdPlace::Last, "{\"a\": {}} ", "{\"a\": {},\"id\":\"7\"} \r\n");
+        check(
+            json(),
+            IdPlace::First,
+            " {\"a\": 1}",
+            " {\"id\":\"7\",\"a\": 1}\r\n",
+        );
+        check(
+            json(),
+            IdPlace::Last,
+            "{\"a\": {}} ",
+            "{\"a\": {},\"id\":\"7\"} \r\n",
+        );
         check(json(), IdPlace::First, "{ }", "{\"id\":\"7\" }\r\n");
         check(json(), IdPlace::Last, "{ }", "{ \"id\":\"7\"}\r\n");
     }

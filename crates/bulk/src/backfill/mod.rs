@@ -229,10 +229,10 @@ impl<'a> Run<'a> {
             let mut out = Output::to_stdout(stdout)?;
             return match stream::run(&mut run, &mut out, None, watch)? {
                 Streamed::Done => run.done(out),
-                Streamed::OutOfOrder { .. } => {
-                    Err(Error::usage("the rows are not in order, and standard output cannot be taken back")
-                        .with_hint("-o FILE sorts them first"))
-                }
+                Streamed::OutOfOrder { .. } => Err(Error::usage(
+                    "the rows are not in order, and standard output cannot be taken back",
+                )
+                .with_hint("-o FILE sorts them first")),
             };
         };
         let paths = Paths::of(output);
@@ -242,8 +242,12 @@ impl<'a> Run<'a> {
         }
         let part = paths.lock()?;
         let saved: Option<Saved> = if options.restart { None } else { paths.load() };
-        let mut run = Run::open(options, saved.as_ref().map(|saved| saved.seed.clone()))
-            .inspect_err(|_| if saved.is_none() { paths.abandon() })?;
+        let mut run =
+            Run::open(options, saved.as_ref().map(|saved| saved.seed.clone())).inspect_err(|_| {
+                if saved.is_none() {
+                    paths.abandon()
+                }
+            })?;
         let saved = match saved {
             Some(saved) if saved.wish == run.wish && Some(&saved.input) == run.identity.as_ref() => {
                 Some(saved)
@@ -291,7 +295,8 @@ impl<'a> Run<'a> {
             self.filled.resumed_after = Some(saved.filled.rows + saved.filled.kept);
             self.reader.times.seen = saved.filled.zones.clone();
             self.meter = Meter::default();
-            self.rows.go_on_at(&self.options.input, saved.position, &self.meter)?;
+            self.rows
+                .go_on_at(&self.options.input, saved.position, &self.meter)?;
         }
         if let Some(Saved {
             how: How::Streaming { .. },
@@ -300,7 +305,9 @@ impl<'a> Run<'a> {
         | None = saved
         {
             let from = saved.as_ref().map_or(0, |saved| saved.output_bytes);
-            let keep = part.try_clone().map_err(|e| Error::file("write", &paths.part, &e))?;
+            let keep = part
+                .try_clone()
+                .map_err(|e| Error::file("write", &paths.part, &e))?;
             let mut out = Output::to_file(part, from, paths.clone(), compression, every)?;
             match stream::run(self, &mut out, saved.as_ref(), watch)? {
                 Streamed::Done => return self.done(out),
@@ -423,8 +430,10 @@ impl<'a> Run<'a> {
         };
         let now = Identity::of(path).map_err(|e| Error::file("read", path, &e))?;
         if now != *before {
-            return Err(Error::data(format_args!("{} changed while it was read", path.display()))
-                .with_hint("back-fill a copy, or a log that has been rotated"));
+            return Err(
+                Error::data(format_args!("{} changed while it was read", path.display()))
+                    .with_hint("back-fill a copy, or a log that has been rotated"),
+            );
         }
         Ok(())
     }
@@ -480,8 +489,9 @@ fn wish(options: &BackfillOptions) -> String {
 fn spooled(options: &BackfillOptions) -> Result<tempfile::NamedTempFile, Error> {
     let folder = temp_of(options);
     let cannot = |e: &std::io::Error| {
-        Error::file("keep standard input in", &folder, e)
-            .with_hint("--temp names a folder with more room; --sorted reads it once, if its rows are in order")
+        Error::file("keep standard input in", &folder, e).with_hint(
+            "--temp names a folder with more room; --sorted reads it once, if its rows are in order",
+        )
     };
     let mut file = tempfile::NamedTempFile::new_in(&folder).map_err(|e| cannot(&e))?;
     std::io::copy(&mut std::io::stdin().lock(), &mut file).map_err(|e| cannot(&e))?;

@@ -220,7 +220,10 @@ impl<C: Checkpoint> Output<C> {
         let ended = self.writer.take().map(JoinHandle::join);
         match ended {
             Some(Ok(result)) => result,
-            _ => Err(Error::io("cannot write", &io::Error::other("the writing thread ended"))),
+            _ => Err(Error::io(
+                "cannot write",
+                &io::Error::other("the writing thread ended"),
+            )),
         }
     }
 }

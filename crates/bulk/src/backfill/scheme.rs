@@ -140,7 +140,9 @@ impl Scheme {
         };
         let spread = options.spread_ns.map_or(default, i128::from);
         let name = options.format.name();
-        if options.spread_ns.is_some() && matches!(options.format, BackfillFormat::Uuid7 | BackfillFormat::Ulid) {
+        if options.spread_ns.is_some()
+            && matches!(options.format, BackfillFormat::Uuid7 | BackfillFormat::Ulid)
+        {
             return Err(Error::usage(format_args!(
                 "--spread has no meaning for {name}: it has room for every row of one time"
             )));
@@ -272,7 +274,11 @@ impl Scheme {
     fn places_in_a_tick(&self) -> u64 {
         match &self.options.format {
             BackfillFormat::Snowflake { layout, workers } => {
-                let workers = if self.options.node_column { 1 } else { workers.1 - workers.0 + 1 };
+                let workers = if self.options.node_column {
+                    1
+                } else {
+                    workers.1 - workers.0 + 1
+                };
                 sequences(layout).saturating_mul(workers)
             }
             _ => u64::from(CLOCK_SEQ_MAX - self.options.clock_seq) + 1,
@@ -283,7 +289,11 @@ impl Scheme {
     fn narrow_id(&self, at: i128, minor: u64, in_use: u64, node: NodeId) -> u128 {
         match &self.options.format {
             BackfillFormat::Snowflake { layout, workers } => {
-                let first = if self.options.node_column { node.0 } else { workers.0 };
+                let first = if self.options.node_column {
+                    node.0
+                } else {
+                    workers.0
+                };
                 let size = sequences(layout);
                 let (worker, sequence) = if worker_above(layout) {
                     (minor / size, minor % size)
@@ -359,7 +369,11 @@ impl Scheme {
 
     /// What an exhausted cell says.
     pub(crate) fn exhausted(&self, cell: &Exhausted) -> (String, String) {
-        let whose = cell.node.as_ref().map(|node| format!(" of {node}")).unwrap_or_default();
+        let whose = cell
+            .node
+            .as_ref()
+            .map(|node| format!(" of {node}"))
+            .unwrap_or_default();
         let message = format!(
             "{} rows{whose} share the time {}, and {} has {} ids for it",
             cell.rows,
@@ -557,9 +571,9 @@ impl Nodes {
                 worker
             }
             _ => {
-                let node: Node = words
-                    .parse()
-                    .unwrap_or_else(|_: UuidError| Node::from_fingerprint(&[b"mintage node", words.as_bytes()]));
+                let node: Node = words.parse().unwrap_or_else(|_: UuidError| {
+                    Node::from_fingerprint(&[b"mintage node", words.as_bytes()])
+                });
                 let [a, b, c, d, e, f] = node.octets();
                 u64::from_be_bytes([0, 0, a, b, c, d, e, f])
             }
@@ -570,7 +584,9 @@ impl Nodes {
             return Ok(same as u32);
         }
         if self.values.len() == NODES_MAX {
-            return Err(format!("node {shown} is one more than {NODES_MAX}: is this the right column?"));
+            return Err(format!(
+                "node {shown} is one more than {NODES_MAX}: is this the right column?"
+            ));
         }
         let index = self.values.len() as u32;
         self.by_text.insert(text.to_vec(), index);
@@ -828,8 +844,10 @@ mod tests {
         let fields = |count: usize| -> Vec<(u64, u16)> {
             let ids = ids(&scheme, &vec![(at, 0); count]).unwrap();
             let field = |id: &u128| {
-                let readings =
-                    mintage::inspect(&uuid::Uuid::from_u128(*id).to_string(), Timestamp::from_unix_nanos(at));
+                let readings = mintage::inspect(
+                    &uuid::Uuid::from_u128(*id).to_string(),
+                    Timestamp::from_unix_nanos(at),
+                );
                 let number = |name: &str| match readings[0].fields.iter().find(|f| f.0 == name).unwrap().1 {
                     mintage::FieldValue::Number(n) | mintage::FieldValue::Big(n) => n,
                     _ => panic!("a number"),
@@ -873,7 +891,10 @@ mod tests {
         let scheme = Scheme::new(options(BackfillFormat::Uuid7, false)).unwrap();
         let made = ids(&scheme, &[(1_645_557_742_123_456_789, 0)]).unwrap()[0];
         let id = uuid::Uuid::from_u128(made);
-        assert_eq!((id.get_version_num(), id.get_variant()), (7, uuid::Variant::RFC4122));
+        assert_eq!(
+            (id.get_version_num(), id.get_variant()),
+            (7, uuid::Variant::RFC4122)
+        );
         assert_eq!(made >> 80, 1_645_557_742_123);
         assert_eq!(made >> 64 & 0xfff, 456_789 * 4096 / 1_000_000);
         for second in 0..2 {
@@ -892,7 +913,10 @@ mod tests {
         ] {
             let scheme = Scheme::new(options(format, false)).unwrap();
             let said = scheme.cell_of(Timestamp::from_unix_nanos(nanos)).unwrap_err();
-            assert!(said.contains("does not fit") && said.contains("which holds"), "{said}");
+            assert!(
+                said.contains("does not fit") && said.contains("which holds"),
+                "{said}"
+            );
         }
         let refused = |change: fn(&mut SchemeOptions)| {
             let mut options = options(snowflake("twitter", (0, 0)), false);
@@ -909,7 +933,11 @@ mod tests {
         let scheme = Scheme::new(options(BackfillFormat::Uuid1, false)).unwrap();
         let mut nodes = Nodes::default();
         let a = nodes.index(b"9f:6b:de:ce:d8:46", &scheme).unwrap();
-        assert_eq!(nodes.index(b"9F-6B-DE-CE-D8-46", &scheme).unwrap(), a, "one address");
+        assert_eq!(
+            nodes.index(b"9F-6B-DE-CE-D8-46", &scheme).unwrap(),
+            a,
+            "one address"
+        );
         let b = nodes.index(b"web-1", &scheme).unwrap();
         assert_ne!(a, b);
         assert!(node_of(nodes.value(b)).is_multicast());
@@ -918,7 +946,12 @@ mod tests {
         let mut nodes = Nodes::default();
         let index = nodes.index(b"17", &scheme).unwrap();
         assert_eq!(nodes.value(index), 17);
-        assert!(nodes.index(b"1024", &scheme).unwrap_err().contains("at most 1023"));
+        assert!(
+            nodes
+                .index(b"1024", &scheme)
+                .unwrap_err()
+                .contains("at most 1023")
+        );
         assert!(nodes.index(b"web-1", &scheme).unwrap_err().contains("no worker"));
     }
 }

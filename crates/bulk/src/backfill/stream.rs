@@ -215,7 +215,12 @@ fn close(
             for waiting in &pending.members[1..] {
                 ids.push(placer.place(waiting.member).map_err(full)?);
             }
-            write_items(run, pending, std::iter::once(first).chain(ids), &mut writing.block);
+            write_items(
+                run,
+                pending,
+                std::iter::once(first).chain(ids),
+                &mut writing.block,
+            );
         }
         run.filled.rows += rows;
         run.filled.cell(cell, rows);
@@ -250,7 +255,11 @@ impl Pending {
         let keyed = run.scheme.options().keyed;
         let rank = |at: &usize| {
             let waiting = &self.members[*at];
-            if keyed { (i128::from(waiting.member.hash), *at) } else { (waiting.at_ns, *at) }
+            if keyed {
+                (i128::from(waiting.member.hash), *at)
+            } else {
+                (waiting.at_ns, *at)
+            }
         };
         let all = 0..self.members.len();
         if self.members.len() < 2 || (!keyed && all.clone().is_sorted_by_key(|at| rank(&at))) {
@@ -265,7 +274,8 @@ impl Pending {
 fn write_items(run: &Run<'_>, pending: &Pending, mut ids: impl Iterator<Item = u128>, out: &mut Vec<u8>) {
     let mut start = 0;
     for item in &pending.items {
-        let (raw, newline) = pending.raw[start..item.end].split_at(item.end - start - usize::from(item.newline));
+        let (raw, newline) =
+            pending.raw[start..item.end].split_at(item.end - start - usize::from(item.newline));
         match item.kind {
             Kind::Row => {
                 let id = ids.next().expect("every row has an id");

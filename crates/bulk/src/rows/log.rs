@@ -44,7 +44,11 @@ impl Matcher {
             .build()
             .map_err(|error| {
                 let text = error.to_string();
-                let last = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
+                let last = text
+                    .lines()
+                    .last()
+                    .unwrap_or_default()
+                    .trim_start_matches("error: ");
                 Error::usage(format_args!("{pattern:?} is no regular expression: {last}"))
                     .with_hint("a group gets its name as in (?<time>\\S+)")
             })?;
@@ -100,7 +104,11 @@ mod tests {
                 "2024-05-01 12:00:00,123 INFO started",
                 "2024-05-01 12:00:00,123",
             ),
-            ("iso", "[2024-05-01T12:00:00+02:00] x", "2024-05-01T12:00:00+02:00"),
+            (
+                "iso",
+                "[2024-05-01T12:00:00+02:00] x",
+                "2024-05-01T12:00:00+02:00",
+            ),
             (
                 "clf",
                 "127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] \"GET / HTTP/1.0\" 200 1",

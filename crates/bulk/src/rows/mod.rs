@@ -430,12 +430,7 @@ mod tests {
             header: false,
             ..Dialect::TSV
         };
-        let seen = read(
-            b"\"a\tb\nc\t\"d\"\n",
-            RowFormat::Fields(dialect),
-            &["2", "1"],
-        )
-        .unwrap();
+        let seen = read(b"\"a\tb\nc\t\"d\"\n", RowFormat::Fields(dialect), &["2", "1"]).unwrap();
         assert_eq!(seen[0].1, some(&["b", "\"a"]));
         assert_eq!(seen[1].1, some(&["\"d\"", "c"]));
     }
@@ -502,12 +497,7 @@ mod tests {
 
     #[test]
     fn a_quote_that_is_never_closed_ends_with_the_file() {
-        let seen = read(
-            b"a,b\n1,\"open\n2,3\n",
-            RowFormat::Fields(Dialect::CSV),
-            &["a"],
-        )
-        .unwrap();
+        let seen = read(b"a,b\n1,\"open\n2,3\n", RowFormat::Fields(Dialect::CSV), &["a"]).unwrap();
         assert_eq!(seen.len(), 1);
         assert_eq!(seen[0].2, "1,\"open\n2,3");
     }

@@ -37,7 +37,11 @@ pub(super) fn read(text: &[u8], memo: &mut DayMemo) -> Option<Read> {
     if !matches!(time[0], b'T' | b't' | b' ') || time[3] != b':' || time[6] != b':' {
         return None;
     }
-    let (hour, minute, second) = (two(time[1], time[2])?, two(time[4], time[5])?, two(time[7], time[8])?);
+    let (hour, minute, second) = (
+        two(time[1], time[2])?,
+        two(time[4], time[5])?,
+        two(time[7], time[8])?,
+    );
     // jiff has a word on leap seconds.
     if hour > 23 || minute > 59 || second > 59 {
         return None;
@@ -60,11 +64,7 @@ pub(super) fn read(text: &[u8], memo: &mut DayMemo) -> Option<Read> {
         [b' ', zone @ ..] | zone => Some(offset(zone)?),
     };
     let seconds = days * 86_400 + i64::from(hour * 3600 + minute * 60 + second);
-    Some(Read {
-        seconds,
-        nanos,
-        east,
-    })
+    Some(Read { seconds, nanos, east })
 }
 
 /// `Z`, `+HH:MM`, `+HHMM` or `+HH`, in seconds east.
@@ -86,7 +86,9 @@ pub(super) fn offset(text: &[u8]) -> Option<i32> {
 /// The offset at the end of a longer text, before a zone's name in brackets.
 pub(super) fn trailing_offset(text: &[u8]) -> Option<i32> {
     let end = text.iter().position(|b| *b == b'[').unwrap_or(text.len());
-    let sign = text[..end].iter().rposition(|b| matches!(b, b'+' | b'-' | b'Z' | b'z'))?;
+    let sign = text[..end]
+        .iter()
+        .rposition(|b| matches!(b, b'+' | b'-' | b'Z' | b'z'))?;
     offset(&text[sign..end])
 }
 

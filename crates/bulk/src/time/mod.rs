@@ -82,7 +82,10 @@ impl TimeFormat {
             ));
         }
         // Writing a time in this form tells whether every sign is known.
-        match strtime::format(text, &jiff::Zoned::new(jiff::Timestamp::UNIX_EPOCH, TimeZone::UTC)) {
+        match strtime::format(
+            text,
+            &jiff::Zoned::new(jiff::Timestamp::UNIX_EPOCH, TimeZone::UTC),
+        ) {
             Ok(_) => Ok(TimeFormat::Strptime(text.to_string())),
             Err(error) => Err(format!("{text:?}: {error}")),
         }
@@ -356,8 +359,8 @@ impl TimeReader {
                     AmbiguousOffset::Unambiguous { offset } => {
                         // All of the minute has this offset, but where a transition falls into it.
                         let same = |seconds| {
-                            let at = civil_at(seconds)
-                                .map(|shown| zone.0.to_ambiguous_timestamp(shown).offset());
+                            let at =
+                                civil_at(seconds).map(|shown| zone.0.to_ambiguous_timestamp(shown).offset());
                             at == Some(AmbiguousOffset::Unambiguous { offset })
                         };
                         if same(minute * 60) && same(minute * 60 + 59) {
@@ -431,10 +434,7 @@ fn nanos(seconds: i64, subsecond: u32) -> Timestamp {
 fn civil_parts(at: civil::DateTime) -> (i64, u32) {
     let shown = Offset::UTC.to_timestamp(at);
     let total = shown.map_or(0, |at| at.as_nanosecond());
-    (
-        total.div_euclid(SECOND) as i64,
-        total.rem_euclid(SECOND) as u32,
-    )
+    (total.div_euclid(SECOND) as i64, total.rem_euclid(SECOND) as u32)
 }
 
 fn civil_at(seconds: i64) -> Option<civil::DateTime> {
@@ -507,10 +507,18 @@ mod tests {
             ("unix", "-0.5", Ok("1969-12-31T23:59:59.5Z")),
             ("unix-ms", "1645557742123", Ok("2022-02-22T19:22:22.123Z")),
             ("unix-us", "1645557742123456", Ok("2022-02-22T19:22:22.123456Z")),
-            ("unix-ns", "1645557742123456789", Ok("2022-02-22T19:22:22.123456789Z")),
+            (
+                "unix-ns",
+                "1645557742123456789",
+                Ok("2022-02-22T19:22:22.123456789Z"),
+            ),
             ("unix", "1.", Err(TimeProblem::NotATime)),
             ("unix", "", Err(TimeProblem::Empty)),
-            ("unix-ms", "99999999999999999999999999", Err(TimeProblem::NotATime)),
+            (
+                "unix-ms",
+                "99999999999999999999999999",
+                Err(TimeProblem::NotATime),
+            ),
             ("unix", "2022-02-22", Err(TimeProblem::NotATime)),
             (
                 "%d/%b/%Y:%H:%M:%S %z",
@@ -519,7 +527,11 @@ mod tests {
             ),
             ("%s", "1645557742", Ok("2022-02-22T19:22:22Z")),
             ("%d.%m.%Y %H:%M", "22.02.2022 19:22", Err(TimeProblem::NoZone)),
-            ("rfc2822", "Tue, 22 Feb 2022 20:22:22 +0100", Ok("2022-02-22T19:22:22Z")),
+            (
+                "rfc2822",
+                "Tue, 22 Feb 2022 20:22:22 +0100",
+                Ok("2022-02-22T19:22:22Z"),
+            ),
         ] {
             check(&mut reader(format.parse().unwrap(), None, None), text, is);
         }
@@ -578,7 +590,9 @@ mod tests {
         auto.read(b"2022-02-22T19:22:22Z", 4).unwrap();
         let error = auto.refuse("a.csv", 9, b"2022-02-22 19:22:22", TimeProblem::NoZone);
         assert!(
-            error.message.contains("while line 4 does: the column mixes zones"),
+            error
+                .message
+                .contains("while line 4 does: the column mixes zones"),
             "{error}"
         );
     }

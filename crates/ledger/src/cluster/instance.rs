@@ -47,7 +47,13 @@ impl Ledger {
         let context = &self.context;
         let mut register = Register::default();
         let mut sampled = None::<Duration>;
+        let mut stopped = false;
         while !context.closing.load(Ordering::Acquire) {
+            if !stopped && context.store.stopped().is_some() {
+                // Protocol E3: what is held may be somebody else's by now.
+                stopped = true;
+                self.drop_everything();
+            }
             if let Err(error) = self.follow_changes().await {
                 tracing::debug!(%error, "could not look for changes");
             }
@@ -64,11 +70,15 @@ impl Ledger {
             }
             if due(sampled) {
                 sampled = Some(now);
+                if let Some(guard) = &context.guard {
+                    guard.beat().await;
+                }
                 self.look_around().await;
             }
             tokio::select! {
                 () = context.runtime.sleep(POLL_EVERY) => {}
                 () = context.cluster.poke.notified() => {}
+                () = stops(context), if !stopped => {}
             }
         }
         if let Some((key, version)) = register.held {
@@ -136,6 +146,13 @@ impl Ledger {
     }
 }
 
+async fn stops(context: &Context) {
+    match &context.guard {
+        Some(guard) => guard.has_stopped().await,
+        None => std::future::pending().await,
+    }
+}
+
 impl Register {
     /// Writes the register anew; `false`: it was lost.
     async fn renew(&mut self, context: &Context) -> bool {
@@ -168,6 +185,12 @@ impl Register {
             Ok(Cas::Lost(Some(found))) if self.attempts.contains(&found.value.token) => {
                 self.held = Some((key, found.version));
                 self.attempts.clear();
+                true
+            }
+            // The store lost it, not we: the key is ours alone, and what hangs off it is held on (class L).
+            Ok(Cas::Lost(found)) if version.is_some_and(|version| version.epoch() != context.epoch()) => {
+                self.attempts.clear();
+                self.held = found.map(|found| (key, found.version));
                 true
             }
             Ok(Cas::Lost(_)) => {

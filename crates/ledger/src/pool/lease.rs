@@ -18,6 +18,8 @@ const RANDOM_TRIES: usize = 16;
 const PAGES_MAX: usize = 128;
 /// A window that was written this lately is held by somebody who lives: renewals come every second.
 const RENEWED_WITHIN: Duration = Duration::from_secs(2);
+/// How far apart two validated clocks may be (protocol W6), twice.
+const CLOCKS_APART: Duration = Duration::from_secs(10);
 /// Renewals of unknown outcome that are remembered; one that is forgotten costs the window, nothing more.
 const ATTEMPTS_MAX: usize = 64;
 /// No clock is right that reads earlier than this: 2026-11-01, when this was written (protocol W6).
@@ -141,6 +143,11 @@ impl Pool {
             return Err(LedgerError::Stopped(error));
         }
         let now = self.valid_tick().await?;
+        let floor = self.floor_tick();
+        if floor > now.saturating_add(self.lengths.max_ahead) {
+            return Err(self.floor_ahead(floor - now));
+        }
+        let now = now.max(floor);
         if let Some(attempt) = unknown.take() {
             match self.record(attempt.worker).await {
                 // Ours if the record carries the token of our own attempt (protocol R1); else it is spent.
@@ -266,6 +273,20 @@ impl Pool {
             .unix_millis()
             .saturating_sub(body.wall_ms);
         !body.retired && i128::from(since_ms) < RENEWED_WITHIN.as_millis() as i128
+    }
+
+    fn floor_ahead(&self, ticks: u64) -> LedgerError {
+        let wait_ns = u128::from(ticks) * self.ticks.tick().as_nanos();
+        let retry_after_s = u64::try_from(wait_ns / 1_000_000_000)
+            .unwrap_or(u64::MAX)
+            .saturating_add(1);
+        LedgerError::Unavailable {
+            message: format!(
+                "the store may have lost windows of pool {}: new ones are taken in {retry_after_s} s",
+                self.name
+            ),
+            retry_after_s,
+        }
     }
 
     fn no_worker(&self, retry_after_s: u64) -> LedgerError {
@@ -489,6 +510,9 @@ impl Pool {
                 lease.extended(version, until);
                 Renewal::Extended
             }
+            Ok(Cas::Lost(found)) if self.may_reassert(lease, found.as_ref(), now) => {
+                self.reassert(owner, lease, found, until).await
+            }
             Ok(Cas::Lost(Some(found))) => {
                 let landed = lease
                     .attempts
@@ -519,6 +543,52 @@ impl Pool {
                 Renewal::Kept(LedgerError::from_store(error))
             }
         }
+    }
+
+    /// Whether a record that the store has lost and recovered is still ours to extend: nobody can have taken a
+    /// window that lasts, and nobody takes one before the floor (class L; leans on clocks within 5 s).
+    fn may_reassert(&self, lease: &Lease, found: Option<&Versioned>, now: u64) -> bool {
+        let lasts = lease.until > now.saturating_add(self.ticks_in(CLOCKS_APART));
+        let raised_only = found.is_none_or(|found| found.value.mark <= self.floor_tick().max(lease.until));
+        lease.version.epoch() != self.context.epoch() && lasts && raised_only
+    }
+
+    async fn reassert(
+        &self,
+        owner: &Owner,
+        lease: &mut Lease,
+        found: Option<Versioned>,
+        until: u64,
+    ) -> Renewal {
+        let until = found.as_ref().map_or(until, |found| until.max(found.value.mark));
+        let value = self
+            .body(owner, lease.from)
+            .value(until, fresh_token(&*self.context.runtime));
+        let expected = found.map(|found| found.version);
+        match self.write(lease.worker, expected, value, Marks::NeverLower).await {
+            Ok(Cas::Done(version)) => {
+                lease.extended(version, until);
+                Renewal::Extended
+            }
+            Ok(Cas::Lost(_)) => Renewal::Lost,
+            // The next renewal finds the record as it is.
+            Err(error) => Renewal::Kept(LedgerError::from_store(error)),
+        }
+    }
+
+    fn ticks_in(&self, length: Duration) -> u64 {
+        let ticks = length.as_nanos().div_ceil(self.ticks.tick().as_nanos().max(1));
+        u64::try_from(ticks).unwrap_or(u64::MAX)
+    }
+
+    /// No window begins before this tick: a store of class L may have lost windows up to here.
+    fn floor_tick(&self) -> u64 {
+        let floor = self.context.guard.as_ref().and_then(|guard| guard.floor());
+        floor.map_or(0, |floor| {
+            self.ticks
+                .tick_at(floor)
+                .map_or(u64::MAX, |tick| tick.saturating_add(1))
+        })
     }
 
     /// Lowers `until` to `unused_from`; only where nobody else can hold (protocol W7). The caller never uses the

@@ -113,7 +113,8 @@ pub struct WindowInfo {
 impl Pool {
     pub(crate) fn new(context: Arc<Context>, name: Name, spec: PoolSpec) -> Pool {
         let ticks = spec.kind.ticks();
-        let window = spec.window.or(context.settings.window);
+        let short = context.settings.lossy.map(|rules| rules.window);
+        let window = spec.window.or(context.settings.window).or(short);
         let lengths = Lengths::new(&ticks, spec.kind.workers(), window, context.settings.max_ahead);
         // A policy set for all pools must not stop those whose layout cannot follow it.
         let set = Some(context.settings.clock_policy).filter(|policy| ticks.check_policy(*policy).is_ok());

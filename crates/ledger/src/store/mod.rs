@@ -19,6 +19,7 @@ pub mod conformance;
 pub mod embedded;
 #[cfg(any(test, feature = "testing"))]
 mod faulty;
+mod guard;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 mod link;
 mod memory;
@@ -45,6 +46,8 @@ pub use self::redis::RedisStore;
 pub use embedded::EmbeddedStore;
 #[cfg(any(test, feature = "testing"))]
 pub use faulty::{FaultCounts, FaultPlan, FaultyStore};
+pub(crate) use guard::Guard;
+pub use guard::LossyRules;
 pub use memory::MemoryStore;
 pub use pin::{Pins, open_pinned};
 pub use registry::{Initialised, STORES, StoreKind, StoreSettings, embedded_folder, init_store, open_store};

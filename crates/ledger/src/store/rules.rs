@@ -64,20 +64,6 @@ pub(crate) fn judge_set(
     next_version(key, expected).map(Verdict::Go)
 }
 
-/// Checks what no register may hold, whatever it holds now.
-pub(crate) fn check_value(key: &Key, new: &Value) -> Result<(), StoreError> {
-    if new.body.len() > BODY_MAX_BYTES {
-        return Err(invalid(format!(
-            "body of {key} has {} bytes, largest is {BODY_MAX_BYTES}",
-            new.body.len()
-        )));
-    }
-    if new.mark > i64::MAX as u64 {
-        return Err(invalid(format!("mark {} of {key} passes 2^63-1", new.mark)));
-    }
-    Ok(())
-}
-
 /// Judges a removal (protocol R2).
 pub(crate) fn judge_remove(
     key: &Key,

@@ -116,6 +116,8 @@ settings! {
     "store.cluster_id" cluster_id: Auto<ClusterId> = "auto";
     /// Whether a shared store may be used that can lose what it has acknowledged (class L). Windows are then short, and a failover skips numbers: see docs/operate.md.
     "store.allow_lossy" allow_lossy: bool = "false";
+    /// With `store.allow_lossy`: numbers of one name that one server reserves per second at most. A failover skips what a hundred servers could have reserved since the store was last known to be whole.
+    "store.max_rate" max_rate: u64 = "1000000" in 1000 ..= 1_000_000_000;
     /// How long one request to a shared store may take before its outcome counts as unknown.
     "store.request_timeout" request_timeout: Duration = "2s" in 50 ..= 60_000;
     /// How long making a connection to a shared store may take, TLS and credentials included.
