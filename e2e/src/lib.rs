@@ -4,7 +4,9 @@
 //! The tests in `tests/` know the product only from outside: its command line, its two ports and its files.
 
 pub mod binary;
+pub mod cluster;
 pub mod console;
+pub mod engine;
 pub mod http;
 pub mod need;
 pub mod proxy;

@@ -2,6 +2,16 @@
 //! per kind of store.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use mintage_ledger::{
+    BoxFuture, Cas, Claim, Key, Marks, Outcome, Runtime, Store, StoreError, StoreErrorKind, StoreSettings,
+    SystemRuntime, Value, Version, Versioned, conformance, init_store, open_store,
+};
+
+use crate::proxy::{Fault, Proxy};
 
 /// A private server of one kind that the suite may do anything to. It ends, and its folder goes, when dropped.
 ///
@@ -70,3 +80,789 @@ pub const OWNER_PASSWORD: &str = "0wner:s&cret?";
 
 /// [`OWNER_PASSWORD`] as it stands in a URL.
 pub const OWNER_PASSWORD_ENCODED: &str = "0wner%3As%26cret%3F";
+
+/// One `#[test]` per claim of [`cases`], over a server that the expression starts: an `Option<impl Engine>`,
+/// `None` where the server is absent.
+#[macro_export]
+macro_rules! store_suite {
+    ($start:expr) => {
+        $crate::store_suite!(@each $start;
+            passes_every_check_of_the_conformance_suite
+            only_init_makes_schema_and_cluster_id
+            a_cut_before_the_request_changes_nothing
+            a_lost_answer_is_an_unknown_outcome
+            a_refused_connection_is_certainly_not_done
+            slow_answers_are_awaited_as_long_as_allowed
+            a_frozen_server_holds_nobody_longer_than_allowed
+            a_restarted_server_is_found_again
+            a_killed_server_keeps_what_it_acknowledged
+            two_nodes_never_claim_the_same
+            a_wrong_password_is_refused_and_never_printed
+            missing_rights_are_named_and_change_nothing
+            a_foreign_cluster_is_refused_and_stops_a_running_node
+            an_emptied_store_is_refused_and_stops_a_running_node
+            another_schema_is_refused
+        );
+    };
+    (@each $start:expr; $($case:ident)*) => {
+        $(
+            #[test]
+            fn $case() {
+                if let Some(engine) = $start {
+                    $crate::store_suite::cases::$case($crate::store_suite::Lab::new(engine));
+                }
+            }
+        )*
+    };
+}
+
+/// A server, a proxy in front of it, and a runtime to use a store from.
+#[derive(Debug)]
+pub struct Lab<E: Engine> {
+    /// The server.
+    pub engine: E,
+    /// In front of the server; passes everything at first.
+    pub proxy: Proxy,
+    tokio: tokio::runtime::Runtime,
+}
+
+impl<E: Engine> Lab<E> {
+    /// Puts a proxy in front of a server.
+    ///
+    /// # Panics
+    /// When no thread can be had.
+    pub fn new(engine: E) -> Lab<E> {
+        let proxy = Proxy::to(engine.address());
+        let tokio = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .expect("threads can be had");
+        Lab { engine, proxy, tokio }
+    }
+
+    /// Runs a future to its end.
+    pub fn wait<T>(&self, future: impl Future<Output = T>) -> T {
+        self.tokio.block_on(future)
+    }
+
+    /// The world as the ledger sees it.
+    pub fn runtime(&self) -> Arc<dyn Runtime> {
+        SystemRuntime::new(self.tokio.handle().clone())
+    }
+
+    /// The store's URL without the proxy.
+    pub fn direct(&self) -> String {
+        self.engine.url(self.engine.address())
+    }
+
+    /// The store's URL through the proxy.
+    pub fn proxied(&self) -> String {
+        self.engine.url(self.proxy.address())
+    }
+
+    /// Makes schema and cluster id, and answers the latter.
+    ///
+    /// # Panics
+    /// When the store refuses.
+    #[track_caller]
+    pub fn init(&self) -> u128 {
+        let settings = StoreSettings::default();
+        let made = self.wait(init_store(&self.direct(), &settings, self.runtime()));
+        made.expect("init works").cluster_id
+    }
+
+    /// Opens a store with [`quick`] settings.
+    ///
+    /// # Panics
+    /// When it refuses.
+    #[track_caller]
+    pub fn open(&self, url: &str) -> Arc<dyn Store> {
+        self.open_with(url, &quick()).expect("the store opens")
+    }
+
+    /// Opens a store.
+    ///
+    /// # Errors
+    /// What it refuses.
+    pub fn open_with(&self, url: &str, settings: &StoreSettings) -> Result<Arc<dyn Store>, StoreError> {
+        self.wait(open_store(url, settings, self.runtime()))
+    }
+
+    /// What a refused opening says.
+    ///
+    /// # Panics
+    /// When it opens.
+    #[track_caller]
+    pub fn refused(&self, url: &str, settings: &StoreSettings) -> StoreError {
+        match self.open_with(url, settings) {
+            Ok(store) => panic!("{store:?} opened"),
+            Err(error) => {
+                assert_eq!(error.outcome, Outcome::NotDone, "{error:?}");
+                error
+            }
+        }
+    }
+
+    /// What a register holds, as seen without the proxy.
+    ///
+    /// # Panics
+    /// When it cannot be read.
+    #[track_caller]
+    pub fn held(&self, key: &Key) -> Option<Versioned> {
+        let store = self.open(&self.direct());
+        let found = self.wait(async { store.get(key).await });
+        self.wait(async { store.close().await }).ok();
+        found.expect("the server answers")
+    }
+}
+
+/// Timeouts that a test can wait for.
+pub fn quick() -> StoreSettings {
+    StoreSettings {
+        request_timeout: Duration::from_secs(1),
+        connect_timeout: Duration::from_secs(2),
+        ..StoreSettings::default()
+    }
+}
+
+/// A register's name.
+///
+/// # Panics
+/// When it is outside the grammar.
+pub fn key(name: &str) -> Key {
+    Key::new(name).expect("a valid key")
+}
+
+/// What a test writes.
+pub fn value(mark: u64, token: u128) -> Value {
+    Value {
+        mark,
+        token,
+        body: "{}".into(),
+    }
+}
+
+/// Asks for something until it succeeds: a store recovers by itself, but not at once.
+///
+/// # Panics
+/// When it does not within a minute.
+pub async fn until_ok<T, F: Future<Output = Result<T, StoreError>>>(mut ask: impl FnMut() -> F) -> T {
+    let start = Instant::now();
+    loop {
+        match ask().await {
+            Ok(answer) => return answer,
+            Err(error) => assert!(
+                start.elapsed() < Duration::from_secs(60) && error.kind == StoreErrorKind::Unavailable,
+                "not again after {:?}: {error:?}",
+                start.elapsed()
+            ),
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Checks that an error holds no secret in any form.
+///
+/// # Panics
+/// When it does.
+#[track_caller]
+pub fn holds_no_secret(error: &StoreError) {
+    let text = format!("{error} {error:?}");
+    for secret in [
+        WRONG_PASSWORD,
+        WRONG_PASSWORD_ENCODED,
+        READER_PASSWORD,
+        READER_PASSWORD_ENCODED,
+        OWNER_PASSWORD,
+        OWNER_PASSWORD_ENCODED,
+    ] {
+        assert!(!text.contains(secret), "{text}");
+    }
+}
+
+/// The claims, one function each; [`store_suite!`] makes tests of them.
+pub mod cases {
+    use super::*;
+
+    /// The contract, on the server itself.
+    pub fn passes_every_check_of_the_conformance_suite<E: Engine>(lab: Lab<E>) {
+        lab.init();
+        let (url, runtime) = (lab.direct(), lab.runtime());
+        let open = move || -> BoxFuture<'static, Arc<dyn Store>> {
+            let (url, runtime) = (url.clone(), runtime.clone());
+            Box::pin(async move {
+                let settings = StoreSettings::default();
+                open_store(&url, &settings, runtime).await.expect("it opens")
+            })
+        };
+        lab.wait(conformance::check_all(&open));
+    }
+
+    /// Protocol R5.
+    pub fn only_init_makes_schema_and_cluster_id<E: Engine>(lab: Lab<E>) {
+        let error = lab.refused(&lab.direct(), &quick());
+        assert_eq!(error.kind, StoreErrorKind::Foreign, "{error:?}");
+        assert!(format!("{error:?}").contains("mint init"), "{error:?}");
+        holds_no_secret(&error);
+        let settings = StoreSettings {
+            expect_cluster: Some(0xfeed),
+            ..quick()
+        };
+        let init = |settings: &StoreSettings| {
+            let (url, settings) = (lab.direct(), settings.clone());
+            lab.wait(async { init_store(&url, &settings, lab.runtime()).await })
+        };
+        let made = init(&settings).expect("init works");
+        assert_eq!((made.cluster_id, made.created), (0xfeed, true));
+        let again = init(&quick()).expect("init works twice");
+        assert_eq!((again.cluster_id, again.created), (0xfeed, false));
+        let other = StoreSettings {
+            expect_cluster: Some(0xbeef),
+            ..quick()
+        };
+        let error = init(&other).expect_err("the store is another cluster");
+        assert_eq!(error.kind, StoreErrorKind::Foreign, "{error:?}");
+        let store = lab.open(&lab.direct());
+        assert_eq!(store.cluster_id(), 0xfeed);
+        assert_eq!(store.scheme(), lab.engine.scheme());
+        let found = store.durability();
+        assert!(!found.why.is_empty() && found.class == store.class(), "{found:?}");
+        let (wall, now) = (lab.wait(store.wall()), lab.runtime().wall());
+        if let Some(wall) = wall.expect("the server answers") {
+            let apart = (wall.unix_nanos() - now.unix_nanos()).abs();
+            assert!(
+                apart < 5_000_000_000,
+                "one machine has one clock: {apart} ns apart"
+            );
+        }
+    }
+
+    /// What did not reach the server did not happen, whatever the caller can know.
+    pub fn a_cut_before_the_request_changes_nothing<E: Engine>(lab: Lab<E>) {
+        lab.init();
+        let store = lab.open(&lab.proxied());
+        let key = key("seq/cut");
+        lab.wait(store.compare_and_set(&key, None, value(10, 1), Marks::NeverLower))
+            .expect("the server answers");
+        lab.proxy.set(Fault::CutRequest);
+        let cut = lab.wait(store.compare_and_set(&key, Some(Version(1)), value(20, 2), Marks::NeverLower));
+        let error = cut.expect_err("the request was cut");
+        assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
+        lab.proxy.set(Fault::Pass);
+        let held = lab.held(&key).expect("it was written");
+        assert_eq!((held.value.mark, held.version), (10, Version(1)));
+        let done = lab.wait(until_ok(|| {
+            store.compare_and_set(&key, Some(Version(1)), value(20, 3), Marks::NeverLower)
+        }));
+        assert_eq!(done, Cas::Done(Version(2)), "it reconnects by itself");
+        assert!(store.stopped().is_none());
+    }
+
+    /// The write landed, and nobody may say that it did not.
+    pub fn a_lost_answer_is_an_unknown_outcome<E: Engine>(lab: Lab<E>) {
+        lab.init();
+        let store = lab.open(&lab.proxied());
+        let direct = lab.open(&lab.direct());
+        let key = key("seq/lost");
+        let put = |expected: u64, mark, token| {
+            let expected = (expected > 0).then_some(Version(expected));
+            store.compare_and_set(&key, expected, value(mark, token), Marks::NeverLower)
+        };
+        let made = lose_answer(&lab, &store, &direct, &key, || put(0, 1, 1));
+        assert_eq!(
+            made.map(|found| (found.version, found.value.token)),
+            Some((Version(1), 1))
+        );
+        let set = lose_answer(&lab, &store, &direct, &key, || put(1, 10, 2));
+        assert_eq!(
+            set.map(|found| (found.version, found.value.token)),
+            Some((Version(2), 2))
+        );
+        let claim = Claim {
+            key: key.clone(),
+            expected: Version(2),
+            add: 7,
+            token: 3,
+        };
+        let claimed = lose_answer(&lab, &store, &direct, &key, || store.claim(&claim));
+        let claimed = claimed.expect("it is never removed");
+        assert_eq!((claimed.value.mark, claimed.value.token), (17, 3));
+        // The same again from the version that was expected: never twice.
+        let again = lab.wait(until_ok(|| store.claim(&claim)));
+        assert_eq!(again, Cas::Lost(Some(claimed)));
+        let plain = super::key("instance/lost");
+        lab.wait(store.compare_and_set(&plain, None, value(0, 1), Marks::NeverLower))
+            .expect("the server answers");
+        let gone = lose_answer(&lab, &store, &direct, &plain, || store.remove(&plain, Version(1)));
+        assert_eq!(gone, None);
+        assert!(store.stopped().is_none());
+    }
+
+    /// Runs a write whose answer the proxy holds until the write can be seen to have landed, then cuts it off;
+    /// answers what the register holds then.
+    fn lose_answer<F: Future<Output = Result<Cas, StoreError>>>(
+        lab: &Lab<impl Engine>,
+        store: &Arc<dyn Store>,
+        direct: &Arc<dyn Store>,
+        key: &Key,
+        write: impl Fn() -> F,
+    ) -> Option<Versioned> {
+        lab.wait(async {
+            let before = direct.get(key).await.expect("the server answers");
+            // Where a store first looks at its connection, that look is what is held: then the write never lands.
+            for _ in 0..20 {
+                lab.proxy.set(Fault::Pass);
+                until_ok(|| store.get(key)).await;
+                lab.proxy.set(Fault::HoldAnswers);
+                let answered = AtomicBool::new(false);
+                let writing = async {
+                    let answer = write().await;
+                    answered.store(true, Ordering::SeqCst);
+                    answer
+                };
+                let watching = async {
+                    while !answered.load(Ordering::SeqCst) {
+                        if direct.get(key).await.expect("the server answers") != before {
+                            lab.proxy.cut_all();
+                            return;
+                        }
+                        tokio::time::sleep(Duration::from_millis(2)).await;
+                    }
+                };
+                let (answer, ()) = tokio::join!(writing, watching);
+                let error = answer.expect_err("no answer passes");
+                assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
+                let found = direct.get(key).await.expect("the server answers");
+                if found != before {
+                    assert_eq!(error.outcome, Outcome::Unknown, "it landed: {error:?}");
+                    lab.proxy.set(Fault::Pass);
+                    return found;
+                }
+            }
+            panic!("no write reached the server");
+        })
+    }
+
+    /// Nothing was sent, so nothing happened.
+    pub fn a_refused_connection_is_certainly_not_done<E: Engine>(mut lab: Lab<E>) {
+        lab.init();
+        let store = lab.open(&lab.proxied());
+        let key = key("seq/refused");
+        lab.wait(store.compare_and_set(&key, None, value(1, 1), Marks::NeverLower))
+            .expect("the server answers");
+        lab.proxy.set(Fault::Refuse);
+        // The first one may meet a connection that has just been cut.
+        let write = |token| store.compare_and_set(&key, Some(Version(1)), value(2, token), Marks::NeverLower);
+        lab.wait(write(2)).expect_err("nobody listens");
+        for token in [3, 4, 5] {
+            let error = lab.wait(write(token)).expect_err("nobody listens");
+            assert_eq!(
+                (error.kind, error.outcome),
+                (StoreErrorKind::Unavailable, Outcome::NotDone),
+                "{error:?}"
+            );
+            holds_no_secret(&error);
+        }
+        lab.proxy.set(Fault::Pass);
+        assert_eq!(lab.wait(until_ok(|| write(6))), Cas::Done(Version(2)));
+        // A server that is not there is no reason to wait, nor is it foreign.
+        lab.engine.stop();
+        let error = lab.refused(&lab.direct(), &quick());
+        assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
+        holds_no_secret(&error);
+        lab.engine.start();
+    }
+
+    /// Five seconds, and a caller who allows ten, or one.
+    pub fn slow_answers_are_awaited_as_long_as_allowed<E: Engine>(lab: Lab<E>) {
+        lab.init();
+        let patient = StoreSettings {
+            request_timeout: Duration::from_secs(30),
+            connect_timeout: Duration::from_secs(60),
+            ..StoreSettings::default()
+        };
+        let slow = lab.open_with(&lab.proxied(), &patient).expect("it opens");
+        let hasty = lab.open(&lab.proxied());
+        let (theirs, ours) = (key("seq/slow"), key("seq/hasty"));
+        for (store, key) in [(&slow, &theirs), (&hasty, &ours)] {
+            lab.wait(store.compare_and_set(key, None, value(1, 1), Marks::NeverLower))
+                .expect("the server answers");
+        }
+        lab.proxy.set(Fault::DelayAnswers(Duration::from_secs(5)));
+        let start = Instant::now();
+        let (done, gave_up) = lab.wait(async {
+            tokio::join!(
+                slow.compare_and_set(&theirs, Some(Version(1)), value(2, 2), Marks::NeverLower),
+                async {
+                    let answer = hasty
+                        .compare_and_set(&ours, Some(Version(1)), value(2, 2), Marks::NeverLower)
+                        .await;
+                    (answer, start.elapsed())
+                }
+            )
+        });
+        assert_eq!(done, Ok(Cas::Done(Version(2))));
+        assert!(start.elapsed() >= Duration::from_secs(5), "the answer was slow");
+        let (answer, after) = gave_up;
+        let error = answer.expect_err("it allows one second");
+        assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
+        let allowed = quick().request_timeout + quick().connect_timeout;
+        assert!(
+            after < allowed + Duration::from_secs(1),
+            "gave up after {after:?}"
+        );
+        lab.proxy.set(Fault::Pass);
+        let known = lab.held(&ours).expect("it was written").version;
+        let next = lab.wait(until_ok(|| {
+            hasty.compare_and_set(&ours, Some(known), value(9, 9), Marks::NeverLower)
+        }));
+        assert_eq!(next, Cas::Done(Version(known.0 + 1)));
+    }
+
+    /// SIGSTOP: connections stay open, nothing answers.
+    pub fn a_frozen_server_holds_nobody_longer_than_allowed<E: Engine>(mut lab: Lab<E>) {
+        lab.init();
+        let store = lab.open(&lab.direct());
+        let key = key("seq/frozen");
+        lab.wait(store.compare_and_set(&key, None, value(1, 1), Marks::NeverLower))
+            .expect("the server answers");
+        lab.engine.freeze();
+        let allowed = quick().request_timeout + quick().connect_timeout + Duration::from_secs(1);
+        let start = Instant::now();
+        let answers = lab.wait(async {
+            // More than there are connections.
+            let calls: Vec<_> = (0..10)
+                .map(|n| {
+                    let (store, key) = (store.clone(), key.clone());
+                    tokio::spawn(async move {
+                        store
+                            .compare_and_set(&key, Some(Version(1)), value(2, 100 + n), Marks::NeverLower)
+                            .await
+                    })
+                })
+                .collect();
+            let mut answers = Vec::new();
+            for call in calls {
+                answers.push(call.await.expect("no panic"));
+            }
+            answers
+        });
+        let waited = start.elapsed();
+        lab.engine.thaw();
+        assert!(waited < allowed, "{waited:?}");
+        for answer in answers {
+            let error = answer.expect_err("nothing answers");
+            assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
+        }
+        assert!(store.stopped().is_none());
+        // What was on its way may land now, but only once, and it says whose it is.
+        let found = lab.wait(until_ok(|| store.get(&key))).expect("it was written");
+        let next = lab.wait(until_ok(|| {
+            store.compare_and_set(&key, Some(found.version), value(3, 3), Marks::NeverLower)
+        }));
+        match next {
+            Cas::Done(version) => assert_eq!(version.0, found.version.0 + 1),
+            Cas::Lost(late) => assert!(late.is_some_and(|late| late.value.token >= 100)),
+        }
+    }
+
+    /// A clean restart under open connections.
+    pub fn a_restarted_server_is_found_again<E: Engine>(mut lab: Lab<E>) {
+        let cluster = lab.init();
+        let store = lab.open(&lab.direct());
+        let key = key("seq/restarted");
+        for round in 0..3u64 {
+            let expected = (round > 0).then_some(Version(round));
+            let done = lab.wait(until_ok(|| {
+                store.compare_and_set(&key, expected, value(round, 1), Marks::NeverLower)
+            }));
+            assert_eq!(done, Cas::Done(Version(round + 1)));
+            lab.engine.stop();
+            lab.wait(store.get(&key)).expect_err("nobody is there");
+            lab.engine.start();
+        }
+        let found = lab.wait(until_ok(|| store.get(&key))).expect("it was written");
+        assert_eq!((found.value.mark, found.version), (2, Version(3)));
+        assert_eq!(store.cluster_id(), cluster);
+        assert!(store.stopped().is_none());
+    }
+
+    /// kill -9 in the middle of writes: what was acknowledged is there, and nothing that was not asked for.
+    pub fn a_killed_server_keeps_what_it_acknowledged<E: Engine>(mut lab: Lab<E>) {
+        lab.init();
+        let store = lab.open(&lab.direct());
+        let acknowledged = Arc::new(AtomicU64::new(0));
+        let stop = Arc::new(AtomicBool::new(false));
+        let writers: Vec<_> = (0..4)
+            .map(|n| {
+                let key = key(&format!("seq/killed{n}"));
+                let (store, stop, acknowledged) = (store.clone(), stop.clone(), acknowledged.clone());
+                lab.tokio.spawn(async move {
+                    let first = || store.compare_and_set(&key, None, value(0, 1), Marks::NeverLower);
+                    until_ok(first).await;
+                    let (mut version, mut done, mut unknown) = (Version(1), 0u64, 0u64);
+                    while !stop.load(Ordering::SeqCst) {
+                        let claim = Claim {
+                            key: key.clone(),
+                            expected: version,
+                            add: 1,
+                            token: 5,
+                        };
+                        match store.claim(&claim).await {
+                            Ok(Cas::Done(now)) => {
+                                version = now;
+                                done += 1;
+                                acknowledged.fetch_add(1, Ordering::SeqCst);
+                            }
+                            // One of unknown outcome had landed.
+                            Ok(Cas::Lost(found)) => version = found.expect("it is never removed").version,
+                            Err(error) => {
+                                assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
+                                unknown += u64::from(error.outcome == Outcome::Unknown);
+                                tokio::time::sleep(Duration::from_millis(20)).await;
+                            }
+                        }
+                    }
+                    (key, done, unknown)
+                })
+            })
+            .collect();
+        for kill in 1..=3u64 {
+            while acknowledged.load(Ordering::SeqCst) < 60 * kill {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            lab.engine.kill();
+            lab.engine.start();
+        }
+        stop.store(true, Ordering::SeqCst);
+        for writer in writers {
+            let (key, done, unknown) = lab.wait(writer).expect("no panic");
+            let found = lab.wait(until_ok(|| store.get(&key))).expect("it is there");
+            let writes = found.version.0 - 1;
+            assert_eq!(found.value.mark, writes);
+            assert!(
+                (done..=done + unknown).contains(&writes),
+                "{writes} writes, {done} acknowledged, {unknown} of unknown outcome"
+            );
+        }
+        assert!(store.stopped().is_none());
+    }
+
+    /// Two store objects, as two processes have them, on one register.
+    pub fn two_nodes_never_claim_the_same<E: Engine>(lab: Lab<E>) {
+        lab.init();
+        let key = key("seq/two");
+        let stores = [lab.open(&lab.direct()), lab.open(&lab.direct())];
+        lab.wait(stores[0].compare_and_set(&key, None, value(0, 1), Marks::NeverLower))
+            .expect("the server answers");
+        let tasks: Vec<_> = (0..4u64)
+            .map(|n| {
+                let (store, key) = (stores[n as usize % 2].clone(), key.clone());
+                lab.tokio.spawn(async move {
+                    let mut ranges = Vec::new();
+                    let mut known = store.get(&key).await.expect("it answers").expect("it is there");
+                    while ranges.len() < 50 {
+                        let claim = Claim {
+                            key: key.clone(),
+                            expected: known.version,
+                            add: n + 1,
+                            token: u128::from(n) + 1,
+                        };
+                        match store.claim(&claim).await.expect("nothing fails here") {
+                            Cas::Done(version) => {
+                                let end = known.value.mark + claim.add;
+                                ranges.push((known.value.mark, end));
+                                known.version = version;
+                                known.value.mark = end;
+                            }
+                            Cas::Lost(found) => known = found.expect("it is never removed"),
+                        }
+                    }
+                    ranges
+                })
+            })
+            .collect();
+        let mut ranges: Vec<_> = tasks
+            .into_iter()
+            .flat_map(|task| lab.wait(task).expect("no panic"))
+            .collect();
+        ranges.sort_unstable();
+        assert_eq!((ranges.len(), ranges[0].0), (200, 0));
+        for pair in ranges.windows(2) {
+            assert_eq!(pair[0].1, pair[1].0, "no gap and no overlap: {pair:?}");
+        }
+        assert_eq!(lab.held(&key).expect("it is there").version, Version(201));
+    }
+
+    /// Refused for what it is, and the password in no text.
+    pub fn a_wrong_password_is_refused_and_never_printed<E: Engine>(lab: Lab<E>) {
+        lab.init();
+        let Some(url) = lab.engine.url_of_stranger(lab.engine.address()) else {
+            return;
+        };
+        let error = lab.refused(&url, &quick());
+        assert_eq!(error.kind, StoreErrorKind::Denied, "{error:?}");
+        holds_no_secret(&error);
+        let init = lab.wait(init_store(&url, &quick(), lab.runtime()));
+        let error = init.expect_err("the password is wrong");
+        assert_eq!(error.kind, StoreErrorKind::Denied, "{error:?}");
+        holds_no_secret(&error);
+        let store = lab.open(&lab.direct());
+        let shown = format!("{store:?}");
+        assert!(
+            !shown.contains(OWNER_PASSWORD) && !shown.contains(OWNER_PASSWORD_ENCODED),
+            "{shown}"
+        );
+    }
+
+    /// An account that may read: at the latest its first write says what it lacks.
+    pub fn missing_rights_are_named_and_change_nothing<E: Engine>(lab: Lab<E>) {
+        lab.init();
+        let Some(url) = lab.engine.url_of_reader(lab.engine.address()) else {
+            return;
+        };
+        let key = key("seq/rights");
+        let owner = lab.open(&lab.direct());
+        lab.wait(owner.compare_and_set(&key, None, value(1, 1), Marks::NeverLower))
+            .expect("the owner may");
+        match lab.open_with(&url, &quick()) {
+            Err(error) => {
+                assert_eq!(error.kind, StoreErrorKind::Denied, "{error:?}");
+                holds_no_secret(&error);
+            }
+            Ok(store) => {
+                let found = lab
+                    .wait(store.get(&key))
+                    .expect("it may read")
+                    .expect("it is there");
+                let claim = Claim {
+                    key: key.clone(),
+                    expected: found.version,
+                    add: 1,
+                    token: 3,
+                };
+                let fresh = super::key("seq/fresh");
+                let writes = [
+                    lab.wait(store.compare_and_set(
+                        &key,
+                        Some(found.version),
+                        value(2, 2),
+                        Marks::NeverLower,
+                    )),
+                    lab.wait(store.compare_and_set(&fresh, None, value(2, 2), Marks::NeverLower)),
+                    lab.wait(store.claim(&claim)),
+                ];
+                for write in writes {
+                    let error = write.expect_err("it may not write");
+                    assert_eq!(
+                        (error.kind, error.outcome),
+                        (StoreErrorKind::Denied, Outcome::NotDone),
+                        "{error:?}"
+                    );
+                    holds_no_secret(&error);
+                }
+                assert!(store.stopped().is_none(), "rights may be given");
+            }
+        }
+        let held = lab.held(&key).expect("it was written");
+        assert_eq!((held.value.mark, held.version), (1, Version(1)));
+    }
+
+    /// Another cluster id than expected, at the opening and under a running node.
+    pub fn a_foreign_cluster_is_refused_and_stops_a_running_node<E: Engine>(mut lab: Lab<E>) {
+        let cluster = lab.init();
+        let expect = |id| StoreSettings {
+            expect_cluster: Some(id),
+            ..quick()
+        };
+        let error = lab.refused(&lab.direct(), &expect(cluster ^ 1));
+        assert_eq!(error.kind, StoreErrorKind::Foreign, "{error:?}");
+        let store = lab
+            .open_with(&lab.direct(), &expect(cluster))
+            .expect("it is ours");
+        let key = key("seq/foreign");
+        lab.wait(store.compare_and_set(&key, None, value(1, 1), Marks::NeverLower))
+            .expect("the server answers");
+        lab.engine.set_cluster_id(cluster ^ 1);
+        stops(&lab, &store, &key);
+        lab.engine.set_cluster_id(cluster);
+        let held = lab.held(&key).expect("it was written");
+        assert_eq!(
+            held.version,
+            Version(1),
+            "nothing was written into the other cluster"
+        );
+    }
+
+    /// Emptied behind a known cluster id: never a fresh start.
+    pub fn an_emptied_store_is_refused_and_stops_a_running_node<E: Engine>(mut lab: Lab<E>) {
+        let cluster = lab.init();
+        let store = lab.open(&lab.direct());
+        let key = key("seq/emptied");
+        lab.wait(store.compare_and_set(&key, None, value(1, 1), Marks::NeverLower))
+            .expect("the server answers");
+        lab.engine.empty();
+        stops(&lab, &store, &key);
+        let error = lab.refused(
+            &lab.direct(),
+            &StoreSettings {
+                expect_cluster: Some(cluster),
+                ..quick()
+            },
+        );
+        assert_eq!(error.kind, StoreErrorKind::Foreign, "{error:?}");
+    }
+
+    /// Every kind of write fails, certainly; the store says for good why.
+    fn stops<E: Engine>(lab: &Lab<E>, store: &Arc<dyn Store>, key: &Key) {
+        let fresh = super::key("seq/afresh");
+        let claim = Claim {
+            key: key.clone(),
+            expected: Version(1),
+            add: 1,
+            token: 4,
+        };
+        let writes = [
+            lab.wait(store.compare_and_set(&fresh, None, value(1, 2), Marks::NeverLower)),
+            lab.wait(store.compare_and_set(key, Some(Version(1)), value(2, 3), Marks::NeverLower)),
+            lab.wait(store.claim(&claim)),
+        ];
+        for write in writes {
+            let error = write.expect_err("this is not our store any more");
+            assert_eq!(
+                (error.kind, error.outcome),
+                (StoreErrorKind::Stopped, Outcome::NotDone),
+                "{error:?}"
+            );
+        }
+        assert!(
+            lab.wait(store.get(key)).is_err(),
+            "reads are no better than writes"
+        );
+        let stopped = store.stopped().expect("it has stopped for good");
+        assert!(!stopped.message.is_empty());
+    }
+
+    /// Newer: the newer program. Older: what this one can do about it.
+    pub fn another_schema_is_refused<E: Engine>(mut lab: Lab<E>) {
+        lab.init();
+        for version in [SCHEMA_VERSION + 1, SCHEMA_VERSION - 1] {
+            lab.engine.set_schema_version(version);
+            let error = lab.refused(&lab.direct(), &quick());
+            assert_eq!(error.kind, StoreErrorKind::Foreign, "{error:?}");
+            assert!(
+                error.message.contains(&version.to_string()),
+                "what was found: {error:?}"
+            );
+            assert!(error.hint.is_some(), "what to do: {error:?}");
+            let init = lab.wait(init_store(&lab.direct(), &quick(), lab.runtime()));
+            assert_eq!(
+                init.expect_err("init overwrites nothing").kind,
+                StoreErrorKind::Foreign
+            );
+        }
+        lab.engine.set_schema_version(SCHEMA_VERSION);
+        lab.open(&lab.direct());
+    }
+}

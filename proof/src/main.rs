@@ -8,8 +8,9 @@ use mintage_proof::sim;
 const HELP: &str = "\
 mintage-proof COMMAND
 
-  sim [--seeds N] [--from N] [--seconds N] [--threads N]
-                   runs the simulator on seeds FROM, FROM+1, ... and prints what happened
+  sim [--seeds N] [--from N] [--seconds N] [--threads N] [--all]
+                   runs the simulator on seeds FROM, FROM+1, ... and prints what happened; stops at the
+                   first failure, unless --all
   replay SEED      runs one seed and prints everything that happened in it
 ";
 
@@ -37,6 +38,9 @@ fn simulate(args: &[String]) -> ExitCode {
     let threads = option(args, "--threads").map_or(threads, |n| n as usize);
     let first = option(args, "--from").unwrap_or(1);
     let budget = option(args, "--seconds").map(Duration::from_secs);
+    if args.iter().any(|arg| arg == "--all") {
+        return every_failure(first, option(args, "--seeds").unwrap_or(1_000));
+    }
     let count = option(args, "--seeds").unwrap_or(if budget.is_some() { u64::MAX } else { 1_000 });
     let began = std::time::Instant::now();
     let runs = sim::run_many(first, count, budget, threads);
@@ -68,6 +72,23 @@ fn simulate(args: &[String]) -> ExitCode {
             println!("replay: cargo run -q -p mintage-proof -- replay {}", failure.seed);
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Goes on after a failure, and lists them all.
+fn every_failure(first: u64, count: u64) -> ExitCode {
+    let mut failures = 0;
+    for seed in first..first.saturating_add(count) {
+        if let Err(why) = sim::run(seed, false) {
+            failures += 1;
+            println!("seed {seed} failed: {why}");
+        }
+    }
+    println!("{failures} of {count} seeds failed");
+    if failures == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }
 

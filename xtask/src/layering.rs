@@ -19,8 +19,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "mintage-cli",
         &["mintage", "mintage-bulk", "mintage-ledger", "mintage-server"],
     ),
-    // Not shipped. The end-to-end tests drive the binary; they see core only to run the README's examples.
-    ("mintage-e2e", &["mintage"]),
+    // Not shipped. The end-to-end tests drive the binary; they see core only to run the README's examples, and the
+    // ledger only to run the suite of stores on real servers.
+    ("mintage-e2e", &["mintage", "mintage-ledger"]),
+    ("mintage-proof", &["mintage", "mintage-ledger"]),
     ("xtask", &[]),
 ];
 
@@ -78,7 +80,7 @@ pub(crate) fn dependencies() -> Result<(), String> {
 pub(crate) fn unsafe_fences() -> Result<(), String> {
     let root = step::root();
     let mut wrong = Vec::new();
-    for folder in ["crates", "e2e", "xtask"] {
+    for folder in ["crates", "e2e", "proof", "xtask"] {
         visit(&root.join(folder), &mut |path, text| {
             let name = path
                 .strip_prefix(&root)

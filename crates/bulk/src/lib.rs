@@ -1,8 +1,11 @@
 //! Files of any size: ids for rows that have a time but none, and whether a pile of ids is sound.
 //!
 //! [`backfill`] streams CSV, TSV, JSON Lines or plain logs and gives every row an id that carries its time.
-//! Memory is bounded; what does not fit is sorted in temporary files.
+//! [`audit`] reads ids of any format from any number of files and says what repeats, what is out of order, what is
+//! missing, and what the ids tell of clocks and workers. Memory is bounded; what does not fit is sorted in temporary
+//! files.
 
+mod audit;
 mod backfill;
 mod error;
 mod input;
@@ -12,6 +15,10 @@ mod rows;
 mod sort;
 mod time;
 
+pub use audit::{
+    AuditOptions, Fault, FileSeen, FormatSeen, LayoutRead, NumberGap, Numbers, Order, ReadAs, Repeat, Repeats, Report,
+    Sequences, Shards, Step, Times, Unreadable, Verdict, Worker, Workers, audit, html, span_words,
+};
 pub use backfill::{
     BackfillFormat, BackfillOptions, DryRun, Filled, IdPlace, SchemeOptions, Target, Trouble, Unparsable,
     backfill, dry_run,

@@ -84,11 +84,15 @@ pub(crate) enum Command {
     Presets(crate::presets::Args),
     /// Print a series of numbers, letters or dates, or the holes of a column
     Series(crate::series::Args),
+    /// Give the rows of a file ids that carry their times
+    Backfill(Box<crate::backfill::Args>),
+    /// Find out whether a pile of ids is sound: repeats, order, gaps, clocks, shards
+    Audit(Box<crate::audit::Args>),
     /// Print the functions that make the same ids inside PostgreSQL or MariaDB
     Sql(crate::sql::Args),
     /// Make a shared store ready for use: its schema and its cluster id
     Init(crate::init::Args),
-    /// Check and mend the folder of the embedded store
+    /// Back up, restore, check and move stores; mend the folder of the embedded one
     Store(crate::store::Args),
     /// Show, check or begin a configuration
     Config(crate::config::Args),

@@ -2,6 +2,8 @@
 //! 1 a negative answer, 2 wrong usage, 3 could not do it.
 
 mod args;
+mod audit;
+mod backfill;
 mod completions;
 mod config;
 mod connect;
@@ -15,6 +17,7 @@ mod man;
 mod out;
 mod pool;
 mod presets;
+mod rows;
 mod seq;
 mod series;
 mod serve;
@@ -22,6 +25,7 @@ mod snowflake;
 mod snowflake_layout;
 mod sql;
 mod store;
+mod store_tools;
 mod time;
 mod token;
 mod uuid;
@@ -71,6 +75,8 @@ fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(),
         Some(Command::Pool(args)) => pool::run(&args, out),
         Some(Command::Presets(args)) => presets::run(&args, out),
         Some(Command::Series(args)) => series::run(&args, out),
+        Some(Command::Backfill(args)) => backfill::run(&args, out),
+        Some(Command::Audit(args)) => audit::run(&args, out),
         Some(Command::Sql(args)) => sql::run(&args, out),
         Some(Command::Init(args)) => init::run(&args, out),
         Some(Command::Store(args)) => store::run(&args, out),

@@ -38,6 +38,7 @@
 //! | --- | --- | --- |
 //! | `std` | yes | system clock, random source with its fork guard, one-line generators, host names and interfaces |
 //! | `names` | yes | versions 3 and 5, version 8 by SHA-256, node fingerprints |
+//! | `cuid2` | yes | making CUID2, which needs SHA-3 |
 //! | `serde` | no | `Serialize` and `Deserialize` for the plain data types |
 //!
 //! Without `std` it needs `alloc` only.
@@ -78,19 +79,24 @@ pub use entropy::Entropy;
 pub use entropy::{SystemEntropy, fill_random};
 #[cfg(feature = "std")]
 pub use fork::fork_generation;
+#[cfg(all(feature = "std", feature = "cuid2"))]
+pub use format::cuid2;
 pub use format::{
     Alphabet, Details, FORMATS, Format, FormatError, GenOption, GenOptions, Generate, Id, Ksuid,
-    KsuidGenerator, ObjectId, ObjectIdGenerator, Tid, TidGenerator, TimeShape, Tsid, TsidGenerator, TypeId,
-    TypePrefix, Ulid, UlidGenerator, UlidStep, Xid, XidGenerator, format,
+    KsuidGenerator, NanoId, ObjectId, ObjectIdGenerator, PushId, PushIdGenerator, Scru128, Scru128Generator,
+    Sqids, Tid, TidGenerator, TimeShape, Timeflake, Tsid, TsidGenerator, TypeId, TypePrefix, Ulid,
+    UlidGenerator, UlidStep, Xid, XidGenerator, format,
 };
 #[cfg(feature = "std")]
 pub use format::{
-    ids_until_repeat, ksuid, ksuid_many, objectid, objectid_many, tid, tid_many, tsid, ulid, ulid_many, xid,
-    xid_many,
+    ids_until_repeat, ksuid, ksuid_many, nanoid, nanoid_many, objectid, objectid_many, pushid, pushid_many,
+    scru128, scru128_many, tid, tid_many, timeflake, timeflake_many, tsid, ulid, ulid_many, xid, xid_many,
 };
 #[cfg(feature = "std")]
 pub use host::{HostError, Interface, WorkerSource, host_name, interfaces};
-pub use inspect::{FieldValue, IdTime, Reading, inspect, inspect_layout};
+pub use inspect::{
+    BitField, FieldValue, IdTime, Reading, Refusal, inspect, inspect_as, inspect_layout, refusals,
+};
 pub use layout::{Field, Layout, LayoutBuilder, LayoutError, Parts, Role, SequenceStart};
 pub use presets::{PRESETS, Preset, preset};
 pub use sequence::{Base, Run, RunIter, SequenceDef, SequenceError, SequenceOptions};

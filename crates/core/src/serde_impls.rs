@@ -233,8 +233,9 @@ impl Serialize for Reading {
                 map.end()
             }
         }
-        let mut form = serializer.serialize_struct("Reading", 8)?;
+        let mut form = serializer.serialize_struct("Reading", 10)?;
         form.serialize_field("format", self.format)?;
+        form.serialize_field("form", &self.form)?;
         form.serialize_field("version", &self.version)?;
         form.serialize_field("variant", &self.variant)?;
         form.serialize_field("preset", &self.preset)?;
@@ -242,6 +243,7 @@ impl Serialize for Reading {
         form.serialize_field("why", &self.why)?;
         form.serialize_field("unix_ns", &self.time.map(|time| time.at))?;
         form.serialize_field("fields", &Fields(self))?;
+        form.serialize_field("notes", &self.notes)?;
         form.end()
     }
 }

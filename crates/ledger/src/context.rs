@@ -4,23 +4,34 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
+
 use crate::clock::AnchoredClock;
 use crate::cluster::Cluster;
 use crate::counters::Counters;
+use crate::health::{Health, Watched};
+use crate::journal::Journal;
 use crate::runtime::{Runtime, fresh_token};
+use crate::sequence::Sequence;
 use crate::settings::LedgerSettings;
 use crate::store::{Guard, Store};
 
 #[derive(Debug)]
 pub(crate) struct Context {
     pub store: Arc<dyn Store>,
-    /// `store`, where it is a shared one.
+    /// `store`, where it is a shared one, or one that a backup was restored into.
     pub guard: Option<Arc<Guard>>,
     pub runtime: Arc<dyn Runtime>,
     pub settings: LedgerSettings,
     pub clock: AnchoredClock,
     pub counters: Counters,
-    /// This process (protocol R4): random, new at every start and whenever its register was lost.
+    /// Whether the store answers.
+    pub health: Arc<Health>,
+    /// The store, for asking it whether it answers.
+    pub watched: Arc<Watched>,
+    /// This node's own record of what it owns in a shared store (protocol S7).
+    pub journal: Option<Journal>,
+    /// This process (protocol R4): random, new at every start without a journal and whenever its register was lost.
     instance: Mutex<u128>,
     /// When this process opened the store, in boot time.
     pub started: Duration,
@@ -30,13 +41,32 @@ pub(crate) struct Context {
     pub cluster: Cluster,
     /// No new work is begun.
     pub closing: AtomicBool,
+    /// Sequences that were used lately: the budget is kept for these.
+    pub active: Mutex<Vec<Arc<Sequence>>>,
+    /// How many background reservations may ask the store at a time, so that one that comes back is not stormed.
+    pub refills: Semaphore,
 }
 
+/// Background reservations that ask the store at the same time.
+const REFILLS_AT_ONCE: usize = 64;
+
 impl Context {
-    pub(crate) fn new(store: Arc<dyn Store>, settings: LedgerSettings, runtime: Arc<dyn Runtime>) -> Context {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        settings: LedgerSettings,
+        journal: Option<Journal>,
+        above: u64,
+        runtime: Arc<dyn Runtime>,
+    ) -> Context {
+        let health = Health::new(Arc::clone(&runtime));
+        let watched = Arc::new(Watched::new(store, Arc::clone(&health), settings.request_timeout));
+        let store: Arc<dyn Store> = Arc::clone(&watched) as Arc<dyn Store>;
+        let node = journal.as_ref().map(Journal::node);
         let clock = AnchoredClock::new(Arc::clone(&runtime), store.newest_wall(), settings.clock_confirm);
-        let guard = (!store.exclusive())
-            .then(|| Guard::new(Arc::clone(&store), Arc::clone(&runtime), settings.lossy));
+        // A store that is ours alone keeps what it acknowledged, or says so itself.
+        let guarded = !store.exclusive() || above > 0;
+        let guard =
+            guarded.then(|| Guard::new(Arc::clone(&store), Arc::clone(&runtime), settings.lossy, above));
         let store = match &guard {
             Some(guard) => Arc::clone(guard) as Arc<dyn Store>,
             None => store,
@@ -45,11 +75,16 @@ impl Context {
             guard,
             clock,
             counters: Counters::default(),
-            instance: Mutex::new(fresh_token(&*runtime)),
+            health,
+            watched,
+            instance: Mutex::new(node.unwrap_or_else(|| fresh_token(&*runtime))),
+            journal,
             started: runtime.boottime(),
             sequences: AtomicU64::new(0),
             cluster: Cluster::default(),
             closing: AtomicBool::new(false),
+            active: Mutex::default(),
+            refills: Semaphore::new(REFILLS_AT_ONCE),
             store,
             runtime,
             settings,

@@ -21,8 +21,6 @@ pub struct Counters {
     pub gap_ids: AtomicU64,
     /// Windows taken anew (start, loss, clock step).
     pub windows_acquired: AtomicU64,
-    /// Whether the last store call succeeded (1) or not (0).
-    pub store_up: AtomicU64,
 }
 
 impl Counters {
@@ -35,13 +33,11 @@ impl Counters {
             .unwrap_or(RESERVE_BUCKETS_US.len());
         self.reserve_buckets[bucket].fetch_add(1, Ordering::Relaxed);
         self.reserve_us.fetch_add(us, Ordering::Relaxed);
-        self.store_up.store(1, Ordering::Relaxed);
     }
 
     /// Counts one failed reservation.
     pub(crate) fn failed(&self) {
         self.reserve_failed.fetch_add(1, Ordering::Relaxed);
-        self.store_up.store(0, Ordering::Relaxed);
     }
 
     /// Counts numbers that are known to be lost.

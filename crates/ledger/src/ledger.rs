@@ -11,12 +11,14 @@ use crate::cluster::Missed;
 use crate::context::Context;
 use crate::counters::Counters;
 use crate::error::LedgerError;
+use crate::journal::Journal;
 use crate::name::Name;
+use crate::outage;
 use crate::pool::{Pool, PoolInfo, PoolKind, PoolSpec};
 use crate::runtime::{Runtime, fresh_token};
 use crate::sequence::{Change, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome, State};
 use crate::settings::LedgerSettings;
-use crate::store::{Cas, Class, Durability, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Versioned};
+use crate::store::{Cas, Class, Durability, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Versioned, tools};
 
 /// The pool that a fresh ledger has.
 pub const DEFAULT_POOL: &str = "default";
@@ -85,13 +87,28 @@ impl Ledger {
         if let Some(error) = store.stopped() {
             return Err(LedgerError::Stopped(error));
         }
-        let context = Arc::new(Context::new(store, settings, runtime));
+        // A store that is ours alone needs no journal: nobody else can have taken what we own.
+        let journal = match settings.journal.clone().filter(|_| !store.exclusive()) {
+            Some(journal) => Some(Journal::open(journal, store.cluster_id(), Arc::clone(&runtime)).await?),
+            None => None,
+        };
+        if let Some(why) = tools::sealed(&*store).await.map_err(LedgerError::from_store)? {
+            return Err(LedgerError::Stopped(tools::refusal(&why)));
+        }
+        let above = tools::restored_above(&*store)
+            .await
+            .map_err(LedgerError::from_store)?;
+        let context = Arc::new(Context::new(store, settings, journal, above, runtime));
         let ledger = Arc::new(Ledger {
             context: Arc::clone(&context),
             sequences: RwLock::default(),
             pools: RwLock::default(),
         });
         ledger.count_sequences().await?;
+        let entered = match context.store.exclusive() {
+            true => None,
+            false => ledger.join_cluster().await?,
+        };
         let ticking = Arc::clone(&context);
         context.runtime.spawn(Box::pin(async move {
             while !ticking.closing.load(Ordering::Acquire) {
@@ -99,11 +116,17 @@ impl Ledger {
                 ticking.runtime.sleep(LOOK_EVERY).await;
             }
         }));
+        let (tended, probing) = (Arc::clone(&context), Arc::clone(&context));
+        context
+            .runtime
+            .spawn(Box::pin(async move { outage::tend(&tended).await }));
+        context
+            .runtime
+            .spawn(Box::pin(async move { outage::probe(&probing).await }));
         if !context.store.exclusive() {
-            ledger.join_cluster().await.map_err(LedgerError::from_store)?;
             context
                 .runtime
-                .spawn(Box::pin(Arc::clone(&ledger).keep_instance()));
+                .spawn(Box::pin(Arc::clone(&ledger).keep_instance(entered)));
         }
         Ok(ledger)
     }
@@ -177,7 +200,7 @@ impl Ledger {
     }
 
     /// In the order of their names.
-    fn loaded_pools(&self) -> Vec<Arc<Pool>> {
+    pub(crate) fn loaded_pools(&self) -> Vec<Arc<Pool>> {
         let pools = self.pools.read().expect("no panic while held");
         let mut loaded: Vec<_> = pools.values().cloned().collect();
         drop(pools);
@@ -218,7 +241,7 @@ impl Ledger {
             Some(sequence) if sequence.exists() => Ok(sequence),
             // Asking for names that do not exist must not fill the memory.
             _ => match self.read(name).await? {
-                Some(state) if !state.dropped => Ok(self.keep(name, state)),
+                Some((state, token)) if !state.dropped => Ok(self.keep(name, state, token).await),
                 _ => Err(LedgerError::NotFound { name: name.clone() }),
             },
         }
@@ -228,14 +251,18 @@ impl Ledger {
         if let Some(sequence) = self.sequence(name.as_str()) {
             return Ok(sequence);
         }
-        let state = match self.read(name).await? {
-            Some(state) => state,
-            None => State::fresh(&SequenceSpec::default(), self.context.settings.max_gap)?,
+        let (state, token) = match self.read(name).await? {
+            Some(found) => found,
+            None => (
+                State::fresh(&SequenceSpec::default(), self.context.settings.max_gap)?,
+                0,
+            ),
         };
-        Ok(self.keep(name, state))
+        Ok(self.keep(name, state, token).await)
     }
 
-    async fn read(&self, name: &Name) -> Result<Option<State>, LedgerError> {
+    /// A sequence's record and the token of the attempt that wrote it.
+    async fn read(&self, name: &Name) -> Result<Option<(State, u128)>, LedgerError> {
         if let Some(error) = self.stopped() {
             return Err(LedgerError::Stopped(error));
         }
@@ -245,15 +272,27 @@ impl Ledger {
             .get(&sequence_key(name))
             .await
             .map_err(LedgerError::from_store)?;
-        found.map(|found| State::read(name, &found)).transpose()
+        found
+            .map(|found| Ok((State::read(name, &found)?, found.value.token)))
+            .transpose()
     }
 
-    /// One object per name, whoever was first.
-    fn keep(&self, name: &Name, state: State) -> Arc<Sequence> {
+    /// One object per name, whoever was first; with the large blocks that this node owns of it (protocol S7).
+    async fn keep(&self, name: &Name, state: State, token: u128) -> Arc<Sequence> {
+        let (entry, owned) = match &self.context.journal {
+            Some(journal) => journal.read(name).await,
+            None => Default::default(),
+        };
+        let of_now = owned.filter(|owned| owned.generation == state.generation && !state.dropped);
+        let owned = of_now.map_or(Vec::new(), |owned| owned.left(entry.mark(), token));
+        let owned = owned
+            .into_iter()
+            .filter_map(|(from, until)| state.range(from, until))
+            .collect();
         let mut sequences = self.sequences.write().expect("no panic while held");
         let made = || {
             let context = Arc::clone(&self.context);
-            Arc::new(Sequence::new(context, name.clone(), sequence_key(name), state))
+            Sequence::new(context, name.clone(), sequence_key(name), state, entry, owned)
         };
         Arc::clone(sequences.entry(name.clone()).or_insert_with(made))
     }
@@ -358,6 +397,14 @@ impl Ledger {
     /// How many sequences exist.
     pub fn sequence_count(&self) -> u64 {
         self.context.sequences.load(Ordering::Relaxed)
+    }
+
+    /// Takes note that another node has changed the definition of `name`, which is of this generation now: numbers of
+    /// the older one are not given out from here on (protocol S5). No I/O.
+    pub fn saw_generation(&self, name: &str, generation: u64) {
+        if let Some(sequence) = self.sequence(name) {
+            sequence.saw_generation(generation);
+        }
     }
 
     // Pools.
@@ -490,6 +537,7 @@ impl Ledger {
             reasons.push("closing".to_string());
         }
         reasons.extend(self.context.time_dispute());
+        reasons.extend(self.store_status().reason());
         let clock = self.context.clock.report();
         if let Some(left) = clock.unconfirmed {
             reasons.push(format!(
@@ -550,6 +598,9 @@ impl Ledger {
         let waits: Vec<_> = loaded.iter().map(Sequence::ask_to_give_back).collect();
         for wait in waits {
             let _ = wait.await;
+        }
+        if let Some(journal) = &self.context.journal {
+            journal.close().await;
         }
         self.context.store.close().await.map_err(LedgerError::from_store)
     }

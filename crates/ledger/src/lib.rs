@@ -14,11 +14,14 @@ mod cluster;
 mod context;
 mod counters;
 mod error;
+mod health;
+mod journal;
 mod ledger;
 pub mod local_snowflake;
 #[cfg(target_os = "linux")]
 pub mod local_uuid;
 mod name;
+mod outage;
 mod pool;
 mod runtime;
 mod sequence;
@@ -30,10 +33,14 @@ pub use advance::advanced_mark;
 pub use clock::{AnchoredClock, ClockReport};
 pub use counters::{Counters, RESERVE_BUCKETS_US};
 pub use error::LedgerError;
+pub use journal::open_journal;
 pub use ledger::{Changed, DEFAULT_POOL, Ledger, Readiness, UUID1_POOL};
 pub use name::{NAME_MAX_BYTES, Name, NameError};
-pub use pool::{LentWindow, Pool, PoolInfo, PoolKind, PoolSpec, WindowInfo};
+pub use outage::{Budget, BudgetOf, StoreStatus};
+pub use pool::{LentWindow, Pool, PoolInfo, PoolKind, PoolSpec, PoolStock, WindowInfo};
 pub use runtime::{BoxFuture, Runtime, SystemRuntime, fresh_token};
-pub use sequence::{Gap, MAX_GAP_LIMIT, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome};
+pub use sequence::{
+    Gap, MAX_GAP_LIMIT, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SequenceStock, SetOutcome,
+};
 pub use settings::LedgerSettings;
 pub use store::*;

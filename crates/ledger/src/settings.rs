@@ -1,10 +1,11 @@
 //! What a ledger can be told.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::store::LossyRules;
-
 use mintage::ClockPolicy;
+
+use crate::store::{LossyRules, Store};
 
 /// Settings of a ledger; [`LedgerSettings::default`] is what `mint serve` runs with.
 #[derive(Clone, Debug)]
@@ -26,6 +27,14 @@ pub struct LedgerSettings {
     pub clock_confirm: Duration,
     /// That a shared store may forget what it acknowledged was allowed, and these rules hold (class L).
     pub lossy: Option<LossyRules>,
+    /// How long a name goes on without its shared store, once its rate was steady for 10 s. Without a journal,
+    /// `max_gap` limits it. Windows of pools have their own length.
+    pub outage_budget: Duration,
+    /// How long a call to a shared store may take before it is given up and its outcome counts as unknown.
+    pub request_timeout: Duration,
+    /// This process's own journal ([`crate::open_journal`]): with it a crash loses at most `max_gap` however large the
+    /// budget is. Used with shared stores alone.
+    pub journal: Option<Arc<dyn Store>>,
     /// Text that names this process in stored records; for people only.
     pub instance_name: String,
 }
@@ -41,6 +50,9 @@ impl Default for LedgerSettings {
             clock_policy: ClockPolicy::Hold,
             clock_confirm: Duration::from_secs(60),
             lossy: None,
+            outage_budget: Duration::from_secs(60),
+            request_timeout: Duration::from_secs(4),
+            journal: None,
             instance_name: String::new(),
         }
     }

@@ -95,7 +95,11 @@ fn a_store_that_may_not_forget_and_does_ends_minting_for_good() {
             "an acknowledged write was lost"
         );
         sleep(3 * SECOND).await;
-        assert_eq!(orders.try_take(1000), None, "from memory after the store went back");
+        assert_eq!(
+            orders.try_take(1000),
+            None,
+            "from memory after the store went back"
+        );
         let error = orders.take(1).await.unwrap_err();
         let LedgerError::Stopped(error) = error else {
             panic!("{error}")

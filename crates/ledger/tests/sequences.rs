@@ -529,3 +529,107 @@ fn threads_share_a_sequence_without_repeats() {
         assert!(*all.last().unwrap() <= 800_000 + 100_000);
     });
 }
+
+/// A store that other processes use too: nothing is given back.
+#[derive(Debug)]
+struct SharedStore {
+    inner: Arc<MemoryStore>,
+    /// Every write is delivered twice, and the second answer is the one that arrives.
+    twice: bool,
+}
+
+impl SharedStore {
+    fn open(twice: bool) -> Arc<dyn Store> {
+        let inner = MemoryStore::with_cluster_id(1);
+        Arc::new(SharedStore { inner, twice })
+    }
+}
+
+impl Store for SharedStore {
+    fn scheme(&self) -> &'static str {
+        "shared"
+    }
+    fn class(&self) -> Class {
+        Class::Durable
+    }
+    fn cluster_id(&self) -> u128 {
+        self.inner.cluster_id()
+    }
+    fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
+        self.inner.get(key)
+    }
+    fn compare_and_set<'a>(
+        &'a self,
+        key: &'a Key,
+        expected: Option<Version>,
+        new: Value,
+        marks: Marks,
+    ) -> StoreResult<'a, Cas> {
+        Box::pin(async move {
+            let first = self
+                .inner
+                .compare_and_set(key, expected, new.clone(), marks)
+                .await;
+            match self.twice {
+                true => self.inner.compare_and_set(key, expected, new, marks).await,
+                false => first,
+            }
+        })
+    }
+    fn scan<'a>(
+        &'a self,
+        prefix: &'a Key,
+        after: Option<&'a Key>,
+        limit: u16,
+    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
+        self.inner.scan(prefix, after, limit)
+    }
+    fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
+        self.inner.remove(key, expected)
+    }
+}
+
+/// A name that somebody else had made meanwhile was used by the definition known before: a block for the stock was
+/// claimed of a gap-free sequence, and more than `max_gap` of another.
+#[test]
+fn the_first_use_of_a_name_made_elsewhere_goes_by_its_definition() {
+    run(|runtime| async move {
+        for (gap, max_gap) in [(Gap::None, None), (Gap::Bounded, Some(3))] {
+            let store = SharedStore::open(false);
+            let (a, b) = (
+                ledger_on(&store, &runtime).await,
+                ledger_on(&store, &runtime).await,
+            );
+            let early = a.sequence_or_create(&name("bills")).await.unwrap();
+            let spec = SequenceSpec {
+                gap,
+                max_gap,
+                ..Default::default()
+            };
+            b.create(&name("bills"), &spec).await.unwrap();
+            let run = early.take(20).await.unwrap();
+            assert_eq!((run.first, run.count), (1, 20));
+            let ordinal = a.show(&name("bills")).await.unwrap().ordinal;
+            assert!(
+                ordinal <= 20 + max_gap.unwrap_or(0),
+                "{gap:?}: {ordinal} reserved"
+            );
+        }
+    });
+}
+
+/// An attempt that was delivered twice was told "lost", to a record with its own token, and left a hole.
+#[test]
+fn a_write_that_is_delivered_twice_is_one_write() {
+    run(|runtime| async move {
+        let store = SharedStore::open(true);
+        let ledger = ledger_on(&store, &runtime).await;
+        let spec = SequenceSpec {
+            gap: Gap::None,
+            ..Default::default()
+        };
+        ledger.create(&name("bills"), &spec).await.unwrap();
+        let bills = ledger.existing(&name("bills")).await.unwrap();
+        assert_eq!(numbers(&bills, 100).await.unwrap(), (1..=100).collect::<Vec<_>>());
+    });
+}

@@ -163,6 +163,8 @@ async fn a_restored_copy_continues_above_what_was_asked() {
     let (original, backup) = (dir.path().join("original"), dir.path().join("backup"));
     let store = open(&original).await;
     put(&*store, "seq/a", 0, 7).await.unwrap();
+    // Nothing was reserved of this one when the backup was made, and much may have been since.
+    put(&*store, "seq/fresh", 0, 0).await.unwrap();
     put(&*store, "pool/p", 0, 0).await.unwrap();
     put(&*store, "window/p/1", 0, 1000).await.unwrap();
     store.close().await.unwrap();
@@ -178,18 +180,19 @@ async fn a_restored_copy_continues_above_what_was_asked() {
     let report = restore(&backup, advance, &StoreSettings::default(), runtime())
         .await
         .unwrap();
-    assert_eq!((report.registers, report.raised), (3, 2));
+    assert_eq!((report.registers, report.raised), (4, 3));
     let store = open(&backup).await;
     assert_eq!(
         (mark(&*store, "seq/a").await, mark(&*store, "window/p/1").await),
         (507, 5000)
     );
+    assert_eq!(mark(&*store, "seq/fresh").await, 500);
     assert_eq!(mark(&*store, "pool/p").await, 0);
     store.close().await.unwrap();
     let found = check(&backup, &StoreSettings::default(), runtime())
         .await
         .unwrap();
-    assert_eq!((found.registers, found.findings), (3, vec![]));
+    assert_eq!((found.registers, found.findings), (4, vec![]));
 }
 
 #[tokio::test]

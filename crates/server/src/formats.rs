@@ -1,4 +1,7 @@
-//! The formats of ids that a server makes: one row per name, read by every face.
+//! The formats of ids that a server makes: core's table, and where each comes from here.
+
+use mintage::{Format, FormatError, GenOption, GenOptions, Id, MintError};
+use serde_json::{Value, json};
 
 use crate::config::edit_distance;
 use crate::error::{Code, ServiceError};
@@ -17,6 +20,8 @@ pub enum Make {
     Uuid7,
     /// The pool `default`, whose layout is Twitter's.
     Snowflake,
+    /// By core alone, from the process's clock and random source.
+    Core,
 }
 
 impl Make {
@@ -28,77 +33,201 @@ impl Make {
             Make::Uuid4 => IdKind::Uuid4,
             Make::Uuid7 => IdKind::Uuid7,
             Make::Snowflake => IdKind::Snowflake,
+            Make::Core => IdKind::Other,
         }
     }
 }
 
 /// A format that ids can be asked for in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct FormatRow {
-    /// Its name in every face.
-    pub name: &'static str,
-    /// What it is, in a few words.
-    pub is: &'static str,
+    /// What it is: the row of core's table.
+    pub format: &'static Format,
     /// How its ids are made.
     pub make: Make,
 }
 
-/// Every format.
-pub static FORMATS: &[FormatRow] = &[
-    FormatRow {
-        name: "uuid",
-        is: "UUID version 7",
-        make: Make::Uuid7,
-    },
-    FormatRow {
-        name: "uuid1",
-        is: "100 ns time, leased clock sequence and node",
-        make: Make::Uuid1,
-    },
-    FormatRow {
-        name: "uuid4",
-        is: "122 random bits",
-        make: Make::Uuid4,
-    },
-    FormatRow {
-        name: "uuid6",
-        is: "version 1 with its time in sorting order",
-        make: Make::Uuid6,
-    },
-    FormatRow {
-        name: "uuid7",
-        is: "time in milliseconds, then counted and random bits",
-        make: Make::Uuid7,
-    },
-    FormatRow {
-        name: "snowflake",
-        is: "64 bits of pool default: time, worker, sequence",
-        make: Make::Snowflake,
-    },
-];
+/// How a server makes the ids of `format`; `None`: it does not.
+fn make_of(format: &Format) -> Option<Make> {
+    Some(match format.name {
+        "uuid" | "uuid7" => Make::Uuid7,
+        "uuid1" => Make::Uuid1,
+        "uuid4" => Make::Uuid4,
+        "uuid6" => Make::Uuid6,
+        "snowflake" => Make::Snowflake,
+        _ if format.can_make() => Make::Core,
+        _ => return None,
+    })
+}
 
-/// The format called `name`.
+/// The format called `name`, by its name or an alias.
 ///
 /// # Errors
-/// Names the formats there are.
+/// Names the formats there are, or says that the format is read and not made.
 ///
 /// ```
 /// use mintage_server::formats::{Make, format};
 /// assert_eq!(format(b"uuid7").map(|f| f.make), Ok(Make::Uuid7));
-/// assert_eq!(format(b"uuid8").unwrap_err().to_string(), "there is no format \"uuid8\"");
+/// assert_eq!(format(b"ulid").map(|f| f.make), Ok(Make::Core));
+/// assert_eq!(format(b"uuid9").unwrap_err().to_string(), "there is no format \"uuid9\"");
 /// ```
-pub fn format(name: &[u8]) -> Result<&'static FormatRow, ServiceError> {
-    if let Some(row) = FORMATS.iter().find(|row| row.name.as_bytes() == name) {
-        return Ok(row);
-    }
+pub fn format(name: &[u8]) -> Result<FormatRow, ServiceError> {
     let shown = String::from_utf8_lossy(&name[..name.len().min(40)]).into_owned();
-    let known: Vec<&str> = FORMATS.iter().map(|row| row.name).collect();
-    let near = known
-        .iter()
-        .find(|known| edit_distance(known, &shown.to_lowercase()) == 1);
+    let known = || mintage::FORMATS.iter().filter(|row| make_of(row).is_some());
+    let list = || known().map(|row| row.name).collect::<Vec<_>>().join(", ");
+    if let Some(format) = std::str::from_utf8(name).ok().and_then(mintage::format) {
+        return match make_of(format) {
+            Some(make) => Ok(FormatRow { format, make }),
+            None => Err(ServiceError::new(
+                Code::UnknownFormat,
+                format!("format {shown} is read, not made here"),
+            )
+            .with_hint(format!("made are {}", list()))),
+        };
+    }
+    let near = known().find(|row| edit_distance(row.name, &shown.to_lowercase()) == 1);
     let hint = match near {
-        Some(near) => format!("did you mean {near}? known are {}", known.join(", ")),
-        None => format!("known are {}", known.join(", ")),
+        Some(near) => format!("did you mean {}? known are {}", near.name, list()),
+        None => format!("known are {}", list()),
     };
     Err(ServiceError::new(Code::UnknownFormat, format!("there is no format {shown:?}")).with_hint(hint))
+}
+
+impl FormatRow {
+    /// Sets the option called `name` from text.
+    ///
+    /// # Errors
+    /// [`Code::InvalidArgument`]: the format takes no such option, or not this value.
+    pub fn set(&self, options: &mut GenOptions, name: &[u8], value: &[u8]) -> Result<(), ServiceError> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(&bytes[..bytes.len().min(40)]).into_owned();
+        let option = std::str::from_utf8(name).ok().and_then(GenOption::from_name);
+        let Some(option) = option.filter(|option| self.format.options.contains(option)) else {
+            let takes: Vec<&str> = self.format.options.iter().map(|option| option.name()).collect();
+            let takes = if takes.is_empty() {
+                "none".into()
+            } else {
+                takes.join(", ")
+            };
+            let message = format!("format {} has no option {:?}", self.format.name, text(name));
+            return Err(
+                ServiceError::new(Code::InvalidArgument, message).with_hint(format!("it takes {takes}"))
+            );
+        };
+        let value = std::str::from_utf8(value).map_err(|_| {
+            let message = format!("option {} is no text: {:?}", option.name(), text(value));
+            ServiceError::new(Code::InvalidArgument, message)
+        })?;
+        options.set(option, value).map_err(refused)
+    }
+
+    /// Makes `count` ids with core alone.
+    ///
+    /// # Errors
+    /// [`Code::InvalidArgument`] for options that cannot be or an answer that would be too long,
+    /// [`Code::Unavailable`] where the clock does not allow it.
+    pub fn make(&self, options: &GenOptions, count: usize) -> Result<Vec<Id>, ServiceError> {
+        let longest = options.length.unwrap_or(0).max(self.format.text_len.0);
+        if longest.saturating_mul(count) > CHARACTERS_MAX {
+            let message = format!("{count} ids of {longest} characters, an answer holds {CHARACTERS_MAX}");
+            return Err(
+                ServiceError::new(Code::InvalidArgument, message).with_hint("ask for fewer at a time")
+            );
+        }
+        let mut ids = vec![Id::default(); count];
+        self.format.make_many(options, &mut ids).map_err(refused)?;
+        Ok(ids)
+    }
+}
+
+/// The most characters of ids in one answer.
+const CHARACTERS_MAX: usize = 1 << 20;
+
+/// What core refuses, as the service says it.
+fn refused(error: FormatError) -> ServiceError {
+    let message = error.to_string();
+    match error {
+        FormatError::Mint(MintError::TimeFieldFull) => ServiceError::new(Code::Exhausted, message),
+        FormatError::Mint(_) | FormatError::Full => {
+            ServiceError::new(Code::Unavailable, message).with_retry_after_s(1)
+        }
+        _ => ServiceError::new(Code::InvalidArgument, message),
+    }
+}
+
+/// The row of a format in `GET /v1/formats`.
+pub fn document(row: &Format) -> Value {
+    let nothing = GenOptions::default();
+    let time = row.time.map(|time| {
+        json!({
+            "tick_ns": time.tick.as_nanos().to_string(),
+            "first_unix_ns": time.first.unix_nanos().to_string(),
+            "last_unix_ns": time.last.unix_nanos().to_string(),
+            "digits": time.digits,
+        })
+    });
+    let options: Vec<String> = row
+        .options
+        .iter()
+        .map(|option| option.name().replace('-', "_"))
+        .collect();
+    json!({
+        "name": row.name,
+        "aliases": row.aliases,
+        "title": row.title,
+        "is": row.is,
+        "unique": row.unique,
+        "tells": row.tells,
+        "source": row.source,
+        "diagram": row.diagram,
+        "bits": row.bits,
+        "characters": {"min": row.text_len.0, "max": row.text_len.1},
+        "time": time,
+        "bytes_sort": row.bytes_sort,
+        "text_sorts": row.text_sorts,
+        "entropy_bits": row.entropy_bits(&nothing),
+        "options": options,
+        "made": make_of(row).is_some(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_is_made_or_refused_with_the_reason() {
+        for row in mintage::FORMATS {
+            match format(row.name.as_bytes()) {
+                Ok(found) => {
+                    assert_eq!(found.format.name, row.name);
+                    // What comes from core alone needs no more than its options.
+                    if found.make == Make::Core
+                        && !matches!(row.name, "uuid2" | "uuid3" | "uuid5" | "uuid8" | "sqids")
+                    {
+                        assert_eq!(found.make(&GenOptions::default(), 3).expect("made").len(), 3);
+                    }
+                }
+                Err(error) => assert!(error.to_string().contains("read, not made"), "{}", row.name),
+            }
+            assert_eq!(document(row)["name"], row.name);
+        }
+    }
+
+    #[test]
+    fn options_come_from_text_and_answers_have_a_bound() {
+        let nanoid = format(b"nanoid").expect("a format");
+        let mut options = GenOptions::default();
+        nanoid.set(&mut options, b"length", b"4096").expect("a length");
+        assert_eq!(nanoid.make(&options, 256).expect("within the bound").len(), 256);
+        let refused = nanoid.make(&options, 257).expect_err("past the bound");
+        assert_eq!(refused.code, Code::InvalidArgument);
+        for (name, value) in [
+            (&b"prefix"[..], &b"a"[..]),
+            (b"nosuch", b""),
+            (b"length", b"x"),
+            (b"length", b"\xff"),
+        ] {
+            assert!(nanoid.set(&mut options, name, value).is_err());
+        }
+    }
 }

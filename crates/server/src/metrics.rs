@@ -21,17 +21,20 @@ pub enum IdKind {
     Uuid4,
     /// UUID version 7.
     Uuid7,
+    /// Every other format.
+    Other,
 }
 
 impl IdKind {
     /// Every kind, in order.
-    pub const ALL: [IdKind; 6] = [
+    pub const ALL: [IdKind; 7] = [
         IdKind::Sequence,
         IdKind::Snowflake,
         IdKind::Uuid1,
         IdKind::Uuid6,
         IdKind::Uuid4,
         IdKind::Uuid7,
+        IdKind::Other,
     ];
 
     /// The kind's label.
@@ -43,6 +46,7 @@ impl IdKind {
             IdKind::Uuid6 => "uuid6",
             IdKind::Uuid4 => "uuid4",
             IdKind::Uuid7 => "uuid7",
+            IdKind::Other => "other",
         }
     }
 }

@@ -4,9 +4,11 @@
 
 use std::time::Duration;
 
-use mintage::{FieldValue, IdTime, Preset, Reading, Role, SequenceStart, Timestamp};
-use mintage_ledger::{Changed, Gap, LentWindow, PoolInfo, PoolKind, SequenceInfo, WindowInfo};
-use serde_json::{Map, Value, json};
+use mintage::{Format, GenOptions, IdTime, Preset, Role, SequenceStart, Timestamp};
+use mintage_ledger::{
+    BudgetOf, Changed, Gap, LentWindow, PoolInfo, PoolKind, SequenceInfo, StoreStatus, WindowInfo,
+};
+use serde_json::{Value, json};
 
 /// A sequence's definition and where it stands.
 pub fn sequence(info: &SequenceInfo) -> Value {
@@ -49,6 +51,23 @@ pub fn pool(info: &PoolInfo) -> Value {
         "ends": shown(info.ends),
         "worker": info.worker,
         "until": info.until.map(shown),
+    })
+}
+
+/// Whether the store answers, and what in use ends first without it.
+pub fn store_status(status: &StoreStatus) -> Value {
+    let first = status.first_to_end.as_ref().map(|first| {
+        let (kind, name) = match &first.of {
+            BudgetOf::Sequence(name) => ("sequence", name),
+            BudgetOf::Pool(name) => ("pool", name),
+        };
+        json!({ "kind": kind, "name": name.as_str() })
+    });
+    json!({
+        "up": status.down_for.is_none(),
+        "down_s": status.down_for.map(|down| down.as_secs()),
+        "budget_left_s": status.first_to_end.as_ref().map(|first| first.left.as_secs()),
+        "first_to_end": first,
     })
 }
 
@@ -127,6 +146,87 @@ fn role(role: Role) -> &'static str {
     }
 }
 
+/// A format of ids, with what its randomness is worth: how many ids it takes for a chance of one repeat.
+///
+/// ```
+/// let shown = mintage_server::render::format(mintage::format("uuid4").expect("a format"));
+/// assert_eq!((&shown["bits"], &shown["random_bits"]), (&128.into(), &122.0.into()));
+/// assert_eq!(shown["ids_until_repeat"]["50%"], 2.71e18);
+/// ```
+pub fn format(row: &Format) -> Value {
+    let random_bits = row.entropy_bits(&GenOptions::default());
+    let (least, most) = row.text_len;
+    let options: Vec<&str> = row.options.iter().map(|option| option.name()).collect();
+    json!({
+        "name": row.name,
+        "aliases": row.aliases,
+        "title": row.title,
+        "is": row.is,
+        "bits": row.bits,
+        "characters": if least == most { json!(least) } else { json!([least, most]) },
+        "time": row.time.map(|shape| length(shape.tick)),
+        "first": row.time.map(|shape| shown(shape.first)),
+        "last": row.time.map(|shape| shown(shape.last)),
+        "sorts": row.text_sorts,
+        "bytes_sort": row.bytes_sort,
+        "unique": row.unique,
+        "tells": row.tells,
+        "random_bits": (random_bits * 100.0).round() / 100.0,
+        "ids_until_repeat": (random_bits > 0.0).then(|| until_repeat(random_bits)),
+        "options": options,
+        "verbs": verbs(row),
+        "diagram": row.diagram,
+        "source": row.source,
+        "command": row.command,
+    })
+}
+
+/// How many ids it takes for a chance of 10^-9, 1 % and 50 % that two are equal, to three digits.
+fn until_repeat(random_bits: f64) -> Value {
+    let ids = |chance| three_digits(mintage::ids_until_repeat(random_bits, chance));
+    json!({"1e-9": ids(1e-9), "1%": ids(0.01), "50%": ids(0.5)})
+}
+
+/// Rounded down to three decimal digits.
+pub fn three_digits(number: f64) -> f64 {
+    if number < 1000.0 {
+        return number.floor();
+    }
+    let text = format!("{number:e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let kept = &digits[..digits.len().min(4)];
+    format!("{kept}e{exponent}").parse().unwrap_or(number)
+}
+
+/// What can be asked of a format.
+pub fn verbs(row: &Format) -> Vec<&'static str> {
+    let all = [
+        ("make", row.can_make()),
+        ("make-at", row.can_make_at()),
+        ("range", row.can_bound()),
+        ("inspect", true),
+        ("check", true),
+        ("lenient", row.has_lenient()),
+    ];
+    all.into_iter()
+        .filter(|(_, can)| *can)
+        .map(|(verb, _)| verb)
+        .collect()
+}
+
+/// `1 ms`, `100 ns`, `4 s`: a length of time in its largest whole unit.
+pub fn length(span: Duration) -> String {
+    let nanos = span.as_nanos();
+    let (unit, name) = [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us"), (1, "ns")]
+        .into_iter()
+        .find(|(unit, _)| nanos.is_multiple_of(*unit))
+        .unwrap_or((1, "ns"));
+    match nanos / unit {
+        count if count >= 100_000 => format!("{} s", span.as_secs_f64()),
+        count => format!("{count} {name}"),
+    }
+}
+
 /// Where the sequence of a new tick begins, in words.
 pub fn sequence_start(start: SequenceStart) -> String {
     match start {
@@ -147,54 +247,6 @@ pub fn shown(at: Timestamp) -> String {
     rfc3339(IdTime { at, digits })
 }
 
-/// What an id is: the input and its readings, the likeliest first.
-///
-/// ```
-/// use mintage::{Timestamp, inspect};
-/// let id = "017f22e2-79b0-7cc3-98c4-dc0c0c07398f";
-/// let shown = mintage_server::render::readings(id, &inspect(id, Timestamp::from_unix_millis(1_800_000_000_000)));
-/// assert_eq!(shown["readings"][0]["time"], "2022-02-22T19:22:22.000Z");
-/// assert_eq!(shown["readings"][0]["unix_ns"], "1645557742000000000");
-/// ```
-pub fn readings(input: &str, readings: &[Reading]) -> Value {
-    json!({ "input": input, "readings": readings.iter().map(reading).collect::<Vec<_>>() })
-}
-
-fn reading(reading: &Reading) -> Value {
-    let mut shown = Map::new();
-    let mut put = |name: &str, value: Value| {
-        if !value.is_null() {
-            shown.insert(name.into(), value);
-        }
-    };
-    put("format", json!(reading.format));
-    put("preset", json!(reading.preset));
-    put("version", json!(reading.version));
-    put("variant", json!(reading.variant));
-    // Two digits say all that a ranking can claim.
-    put("confidence", json!((reading.confidence * 100.0).round() / 100.0));
-    put("why", json!(reading.why));
-    if let Some(time) = reading.time {
-        put("time", json!(rfc3339(time)));
-        put("unix_ns", json!(time.at.unix_nanos().to_string()));
-    }
-    let fields: Map<String, Value> = reading
-        .fields
-        .iter()
-        .map(|(name, value)| (name.to_string(), field(value)))
-        .collect();
-    put("fields", Value::Object(fields));
-    Value::Object(shown)
-}
-
-fn field(value: &FieldValue) -> Value {
-    match value {
-        FieldValue::Number(number) => json!(number),
-        FieldValue::Big(number) => json!(number.to_string()),
-        FieldValue::Text(text) => json!(text),
-    }
-}
-
 /// A time as RFC 3339 in UTC, with as many digits after the second as the id really has.
 ///
 /// Years past 9999, which ids can hold and RFC 3339 cannot, are written with a sign as ISO 8601 does.
@@ -205,25 +257,51 @@ fn field(value: &FieldValue) -> Value {
 /// assert_eq!(mintage_server::render::rfc3339(IdTime { at, digits: 7 }), "1969-12-31T23:59:59.9999999Z");
 /// ```
 pub fn rfc3339(time: IdTime) -> String {
+    let mut text = String::with_capacity(32);
     let IdTime { at, digits } = time;
-    let (year, month, day) = civil(at.unix_nanos().div_euclid(NANOS_PER_DAY));
-    let nanos_of_day = at.unix_nanos().rem_euclid(NANOS_PER_DAY);
-    let second = nanos_of_day / 1_000_000_000;
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    let mut text = match year {
-        0..=9999 => format!("{year:04}"),
-        _ => format!("{year:+06}"),
+    // 64 bits of nanoseconds reach to 2262; a division of 128 bits costs as much as all the rest.
+    let (day, nanos_of_day) = match i64::try_from(at.unix_nanos()) {
+        Ok(nanos) => (
+            nanos.div_euclid(NANOS_PER_DAY as i64).into(),
+            nanos.rem_euclid(NANOS_PER_DAY as i64) as u64,
+        ),
+        Err(_) => (
+            at.unix_nanos().div_euclid(NANOS_PER_DAY),
+            at.unix_nanos().rem_euclid(NANOS_PER_DAY) as u64,
+        ),
     };
-    text.push_str(&format!("-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"));
-    let digits = usize::from(digits.min(9));
+    let (year, month, day) = civil(day);
+    match year {
+        0..=9999 => put_digits(&mut text, year as u64, 4),
+        _ => text.push_str(&format!("{year:+06}")),
+    }
+    let second = nanos_of_day / 1_000_000_000;
+    for (mark, value) in [
+        ('-', month as u64),
+        ('-', day as u64),
+        ('T', second / 3600),
+        (':', second / 60 % 60),
+        (':', second % 60),
+    ] {
+        text.push(mark);
+        put_digits(&mut text, value, 2);
+    }
+    let digits = digits.min(9);
     if digits > 0 {
-        text.push_str(&format!(
-            ".{}",
-            &format!("{:09}", nanos_of_day % 1_000_000_000)[..digits]
-        ));
+        text.push('.');
+        let dropped = 10u64.pow(9 - u32::from(digits));
+        put_digits(&mut text, nanos_of_day % 1_000_000_000 / dropped, digits.into());
     }
     text.push('Z');
     text
+}
+
+/// Appends `value` in `width` decimal digits, which it fits.
+fn put_digits(text: &mut String, value: u64, width: u32) {
+    for place in (0..width).rev() {
+        let digit = value / 10u64.pow(place) % 10;
+        text.push(char::from(b'0' + digit as u8));
+    }
 }
 
 /// Year, month and day of a day after 1970-01-01, in the proleptic Gregorian calendar (Howard Hinnant,

@@ -6,14 +6,15 @@
 //! ```
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mintage_ledger::state_file::user_state_folder;
 use mintage_ledger::{
-    Durability, Ledger, LedgerSettings, LossyRules, StoreSettings, SystemRuntime, open_pinned,
+    Durability, Ledger, LedgerSettings, LossyRules, Runtime, Store, StoreSettings, SystemRuntime,
+    open_journal, open_pinned,
 };
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -130,12 +131,35 @@ pub async fn open_ledger(config: &Config) -> Result<Arc<Ledger>, RunError> {
             e.hint,
         )
     })?;
-    Ledger::open(store, ledger_settings(config), runtime)
-        .await
-        .map_err(|e| {
-            let error = crate::service::from_ledger(e);
-            RunError::new(error.message, error.hint.map(String::from))
-        })
+    let mut settings = ledger_settings(config);
+    settings.journal = journal(config, &*store, folder.as_deref(), runtime.clone()).await;
+    Ledger::open(store, settings, runtime).await.map_err(|e| {
+        let error = crate::service::from_ledger(e);
+        RunError::new(error.message, error.hint.map(String::from))
+    })
+}
+
+/// This machine's own record of what it owns in a shared store; without one the outage budget is limited.
+async fn journal(
+    config: &Config,
+    store: &dyn Store,
+    folder: Option<&Path>,
+    runtime: Arc<dyn Runtime>,
+) -> Option<Arc<dyn Store>> {
+    if store.exclusive() || config.outage_budget.is_zero() {
+        return None;
+    }
+    let Some(folder) = folder else {
+        tracing::warn!("no state folder: the outage budget of a sequence is limited by its max_gap");
+        return None;
+    };
+    match open_journal(folder, store.cluster_id(), runtime).await {
+        Ok(journal) => Some(journal),
+        Err(error) => {
+            tracing::warn!(%error, "no journal: the outage budget of a sequence is limited by its max_gap");
+            None
+        }
+    }
 }
 
 /// What a configuration tells the store.
@@ -190,6 +214,10 @@ pub fn ledger_settings(config: &Config) -> LedgerSettings {
             max_rate: config.max_rate,
             window: config.window.0.unwrap_or(LossyRules::default().window),
         }),
+        outage_budget: config.outage_budget,
+        // A request may have to make its connection first.
+        request_timeout: config.request_timeout + config.connect_timeout,
+        journal: None,
         instance_name: node_name(config),
     }
 }

@@ -74,6 +74,91 @@ fn while_the_store_is_down_new_names_are_told_when_to_retry_and_known_ones_go_on
 }
 
 #[test]
+fn a_frozen_store_goes_unnoticed_until_stock_ends_and_readyz_says_how_long() {
+    let (server, store) = Server::shared();
+    let (mut resp, mut http) = (server.resp(), server.http());
+    resp.send("INCR idle\r\n").expect(":1\r\n");
+    // Enough asks in a row to have some in stock.
+    resp.send("INCR known\r\n".repeat(300));
+    let mut numbers = Vec::new();
+    for _ in 0..300 {
+        numbers.push(resp.line()[1..].parse::<i64>().unwrap());
+    }
+    let healthy = http.ask("GET", "/readyz").json();
+    assert_eq!(
+        (&healthy["ready"], &healthy["store"]["up"]),
+        (&true.into(), &true.into())
+    );
+    assert_eq!(
+        healthy["notes"],
+        serde_json::json!(["no state folder: the outage budget of a sequence is limited by its max_gap"])
+    );
+    store.freeze(true);
+    // A new name finds out; what is in stock does not wait for it.
+    let line = resp.send("INCR new\r\n").line();
+    assert!(
+        line.starts_with("-TRYAGAIN mint: ") && line.contains(", retry in 1 s"),
+        "{line}"
+    );
+    let mut degraded = http.ask("GET", "/readyz");
+    while degraded.json()["store"]["up"] == true {
+        degraded = http.ask("GET", "/readyz");
+    }
+    let document = degraded.json();
+    assert_eq!(
+        (degraded.status, &document["ready"]),
+        (200, &true.into()),
+        "{document}"
+    );
+    let note = document["notes"][0].as_str().unwrap();
+    assert!(
+        note.starts_with("store down since ") && note.contains(", budget left "),
+        "{note}"
+    );
+    assert_eq!(document["store"]["first_to_end"]["kind"], "sequence");
+    let metrics = http.ask("GET", "/metrics").text();
+    assert!(metrics.contains("mint_store_up 0\n"), "{metrics}");
+    for name in ["mint_stock_seconds{name=\"known\"} ", "mint_budget_left_seconds "] {
+        assert!(metrics.contains(name), "{name}: {metrics}");
+    }
+    let refusal = loop {
+        let line = resp.send("INCR known\r\n").line();
+        match line.strip_prefix(':') {
+            Some(number) => numbers.push(number.parse().unwrap()),
+            None => break line,
+        }
+    };
+    assert!(
+        refusal.starts_with("-TRYAGAIN mint: ") && refusal.contains(", retry in 1 s"),
+        "{refusal}"
+    );
+    let answer = http.ask("POST", "/v1/sequences/known/next");
+    assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")));
+    let unready = http.ask("GET", "/readyz");
+    assert_eq!(unready.status, 503, "{}", unready.text());
+    let reason = unready.json()["reasons"][0].as_str().unwrap().to_string();
+    assert!(
+        reason.starts_with("store down since ") && reason.ends_with("and sequence known has run out"),
+        "{reason}"
+    );
+    assert_eq!(http.ask("GET", "/livez").status, 200);
+    store.freeze(false);
+    // By itself.
+    loop {
+        let line = resp.send("INCR known\r\n").line();
+        if let Some(number) = line.strip_prefix(':') {
+            numbers.push(number.parse().unwrap());
+            break;
+        }
+    }
+    while http.ask("GET", "/readyz").status != 200 {}
+    let count = numbers.len();
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!(numbers.len(), count, "repeats");
+}
+
+#[test]
 fn a_pipeline_that_loses_its_store_gets_an_answer_for_every_request() {
     let (server, store) = Server::faulty();
     let mut client = server.resp();

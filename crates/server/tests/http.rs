@@ -174,6 +174,72 @@ fn ids_of_every_format_are_distinct_and_ordered() {
 }
 
 #[test]
+fn every_format_of_the_table_is_made_with_its_own_options() {
+    let server = Server::start();
+    let mut client = server.http();
+    let table = client.ask("GET", "/v1/formats").json();
+    let rows = table["formats"].as_array().unwrap();
+    assert_eq!(rows.len(), mintage::FORMATS.len());
+    for (row, shown) in mintage::FORMATS.iter().zip(rows) {
+        assert_eq!(
+            (shown["name"].as_str(), shown["bits"].as_u64()),
+            (Some(row.name), Some(row.bits.into()))
+        );
+        let options = match row.name {
+            "uuid2" => "&domain=org&local_id=7",
+            "uuid3" | "uuid5" | "uuid8" => "&namespace=dns&name=www.example.com",
+            "sqids" => "&numbers=1,2,3",
+            "typeid" => "&prefix=user",
+            "nanoid" => "&length=10&alphabet=0123456789%22%C3%A9",
+            _ => "",
+        };
+        let target = format!("/v1/ids/{}?count=50{options}", row.name);
+        let answer = client.ask("POST", &target);
+        if shown["made"] == false {
+            check_problem(&answer, 404, "unknown_format");
+            continue;
+        }
+        let answer = answer.json();
+        let ids: Vec<&str> = answer["ids"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|id| id.as_str().unwrap())
+            .collect();
+        assert_eq!(ids.len(), 50, "{target}");
+        if row.text_sorts {
+            assert!(ids.is_sorted_by(|a, b| a < b), "{target}");
+        }
+        if options.is_empty() && row.name != "snowflake" {
+            for id in ids {
+                row.parse(id.as_bytes(), &mintage::GenOptions::default())
+                    .unwrap_or_else(|e| panic!("{id}: {e}"));
+            }
+        }
+        let packed = client.ask_with("POST", &target, &[("accept", "application/octet-stream")], "");
+        match row.bits {
+            0 => check_problem(&packed, 406, "not_acceptable"),
+            bits => assert_eq!(packed.body.len(), 50 * bits.div_ceil(8) as usize, "{target}"),
+        }
+    }
+    let five = client
+        .ask("POST", "/v1/ids/uuid5?namespace=dns&name=www.example.com")
+        .json();
+    assert_eq!(five["ids"][0], "2ed6657d-e927-568b-95e1-2665a8aea6a2");
+    for (target, says) in [
+        ("/v1/ids/ulid?prefix=user", "there is no parameter"),
+        ("/v1/ids/typeid?prefix=User", "a prefix has only a to z"),
+        ("/v1/ids/uuid5", "needs a namespace and a name"),
+        ("/v1/ids/nanoid?length=5000", "at most 4096"),
+        ("/v1/ids/nanoid?length=4096&count=10000", "an answer holds"),
+    ] {
+        let answer = client.ask("POST", target);
+        check_problem(&answer, 400, "invalid_argument");
+        assert!(answer.text().contains(says), "{target}: {}", answer.text());
+    }
+}
+
+#[test]
 fn counts_out_of_range_are_refused_and_take_nothing() {
     let server = Server::start();
     let mut client = server.http();
@@ -447,9 +513,16 @@ fn ids_are_explained() {
     assert_eq!(answer["readings"][0]["format"], "uuid");
     assert_eq!(answer["readings"][0]["version"], 7);
     assert_eq!(answer["readings"][0]["time"], "2022-02-22T19:22:22.000Z");
+    let answer = server.http().ask("GET", "/v1/inspect/no%20id").json();
     assert_eq!(
-        server.http().ask("GET", "/v1/inspect/no%20id").json(),
-        json!({"input": "no id", "readings": []})
+        (&answer["input"], &answer["readings"]),
+        (&json!("no id"), &json!([]))
+    );
+    let tried = answer["tried"].as_array().unwrap();
+    assert!(
+        tried
+            .iter()
+            .any(|t| t["format"] == "ulid" && t["why"] == "5 characters, this form has 26")
     );
 }
 
@@ -460,7 +533,10 @@ fn operators_learn_how_the_server_is() {
     assert_eq!(client.ask("GET", "/livez").json(), json!({"live": true}));
     assert_eq!(
         client.ask("GET", "/readyz").json(),
-        json!({"ready": true, "reasons": []})
+        json!({
+            "ready": true, "reasons": [], "notes": [],
+            "store": {"up": true, "down_s": null, "budget_left_s": null, "first_to_end": null},
+        })
     );
     client.ask("POST", "/v1/sequences/s/next?count=5");
     client.ask("POST", "/v1/ids/uuid4?count=7");

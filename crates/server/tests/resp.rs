@@ -263,7 +263,7 @@ fn requests_that_make_no_sense_are_refused_in_redis_words() {
             ),
             (
                 "MINT.ID uuid9",
-                "-ERR mint: there is no format \"uuid9\" (did you mean uuid? known are uuid, uuid1, uuid4, uuid6, uuid7, snowflake)\r\n",
+                "-ERR mint: there is no format \"uuid9\" (did you mean uuid? known are uuid, uuid1, uuid2, uuid3, uuid4, uuid5, uuid6, uuid7, uuid8, ulid, ksuid, ksuidms, typeid, xid, objectid, tsid, tid, scru128, pushid, timeflake, flake, nanoid, cuid2, token, sqids, snowflake)\r\n",
             ),
             ("MINT.SHOW nothing", "-ERR mint: no sequence nothing\r\n"),
             ("MINT.SNOWFLAKE nothing", "-ERR mint: no pool nothing\r\n"),
@@ -469,6 +469,46 @@ fn mint_commands_give_ids_of_every_kind() {
             "{ids:?}"
         );
     }
+    for row in mintage::FORMATS
+        .iter()
+        .filter(|row| row.can_make() && row.text_sorts)
+    {
+        client.send(format!(
+            "MINT.ID {} COUNT 100\r\nMINT.ID {}\r\n",
+            row.name, row.name
+        ));
+        client.expect("*100\r\n");
+        let ids: Vec<String> = (0..101).map(|_| bulk(&mut client)).collect();
+        assert!(ids.is_sorted_by(|a, b| a < b), "{}", row.name);
+        for id in &ids {
+            row.parse(id.as_bytes(), &mintage::GenOptions::default())
+                .unwrap_or_else(|e| panic!("{id}: {e}"));
+        }
+    }
+    check(
+        &mut client,
+        &[
+            ("MINT.ID sqids NUMBERS 1,2,3", "$6\r\n86Rf07\r\n"),
+            (
+                "MINT.ID sqids numbers 1,2,3 COUNT 2",
+                "*2\r\n$6\r\n86Rf07\r\n$6\r\n86Rf07\r\n",
+            ),
+            (
+                "MINT.ID uuid5 namespace dns name www.example.com",
+                "$36\r\n2ed6657d-e927-568b-95e1-2665a8aea6a2\r\n",
+            ),
+            ("MINT.ID nanoid length 0", "$0\r\n\r\n"),
+            ("MINT.ID nanoid length", "-ERR syntax error\r\n"),
+            (
+                "MINT.ID ulid prefix user",
+                "-ERR mint: format ulid has no option \"prefix\" (it takes none)\r\n",
+            ),
+            (
+                "MINT.ID nanoid length x",
+                "-ERR mint: length: \"x\" is no number\r\n",
+            ),
+        ],
+    );
     for request in ["MINT.SNOWFLAKE default", "MINT.ID snowflake"] {
         client.send(format!("{request} COUNT 100\r\n")).expect("*100\r\n");
         client.send(format!("{request}\r\n").repeat(100));

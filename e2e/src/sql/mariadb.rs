@@ -24,16 +24,7 @@ impl Mariadb {
     /// # Panics
     /// When the programs are there but do not work, or when the pack cannot be installed.
     pub fn with_pack() -> Option<Mariadb> {
-        let there = ["mariadb", "mariadbd", "mariadb-install-db", "mariadb-admin"];
-        let there = there.iter().all(|program| {
-            let probe = Command::new(program)
-                .arg("--help")
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .status();
-            probe.is_ok()
-        });
-        if !need::needed("mariadb", there) {
+        if !found() {
             return None;
         }
         let script = pack::folder("mariadb").join("mintage.sql");
@@ -54,12 +45,7 @@ impl Mariadb {
     fn launch(template: Option<&Path>) -> Mariadb {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let data = folder.path().join("data");
-        let user = Command::new("id")
-            .arg("-un")
-            .output()
-            .expect("id is everywhere")
-            .stdout;
-        let user = format!("--user={}", String::from_utf8_lossy(&user).trim());
+        let user = user();
         match template {
             Some(template) => copy(template, &data),
             None => install(&user, &data),
@@ -164,7 +150,31 @@ impl Drop for Mariadb {
     }
 }
 
-fn install(user: &str, data: &Path) {
+/// Whether the programs are there, or the word that they are absent.
+pub(crate) fn found() -> bool {
+    let there = ["mariadb", "mariadbd", "mariadb-install-db", "mariadb-admin"];
+    let there = there.iter().all(|program| {
+        let probe = Command::new(program)
+            .arg("--help")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        probe.is_ok()
+    });
+    need::needed("mariadb", there)
+}
+
+/// The server runs as whoever runs the test.
+pub(crate) fn user() -> String {
+    let user = Command::new("id")
+        .arg("-un")
+        .output()
+        .expect("id is everywhere")
+        .stdout;
+    format!("--user={}", String::from_utf8_lossy(&user).trim())
+}
+
+pub(crate) fn install(user: &str, data: &Path) {
     let mut install = Command::new("mariadb-install-db");
     install.args([
         "--no-defaults",

@@ -250,7 +250,7 @@ fn with_pack(bin: &Path) -> PathBuf {
     })
 }
 
-fn initdb(bin: &Path, data: &Path) {
+pub(crate) fn initdb(bin: &Path, data: &Path) {
     let mut install = Command::new("install");
     install.args(["-d", "-m", "700"]);
     if is_root() {
@@ -273,7 +273,7 @@ fn initdb(bin: &Path, data: &Path) {
 }
 
 /// A server program, not as root: neither initdb nor the server runs as root. It ends with the test.
-fn as_owner(program: &Path) -> Command {
+pub(crate) fn as_owner(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     if is_root() {
         command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]);
@@ -285,12 +285,12 @@ fn as_owner(program: &Path) -> Command {
     command
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|of| of.uid() == 0)
 }
 
 /// Where the programs are, or the word that they are absent.
-fn found() -> Option<PathBuf> {
+pub(crate) fn found() -> Option<PathBuf> {
     let bin = installed().filter(|bin| bin.join("initdb").exists());
     need::needed("postgres", bin.is_some()).then_some(bin).flatten()
 }
@@ -319,7 +319,7 @@ fn config(bin: &Path, what: &str) -> PathBuf {
 }
 
 /// A temporary folder that other accounts may pass through.
-fn open_folder() -> TempDir {
+pub(crate) fn open_folder() -> TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let open = fs::Permissions::from_mode(0o755);
     fs::set_permissions(folder.path(), open).expect("the folder is ours");
@@ -336,7 +336,7 @@ fn mirror(from: &Path, to: &Path, but: &str) {
     }
 }
 
-fn answers(command: &mut Command) -> bool {
+pub(crate) fn answers(command: &mut Command) -> bool {
     command
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -22,9 +22,13 @@ struct Process {
     troubled: bool,
     /// Numbers whose reservation by this process it has been told of.
     numbers: Vec<Lines<()>>,
+    /// Those of which the answer to the very write told it.
+    certain: Vec<Lines<()>>,
     /// Ticks likewise, by pool and worker.
     windows: BTreeMap<(usize, u64), Intervals<()>>,
     issued: Vec<u64>,
+    /// The longest contiguous run it was asked for: one that lost a race leaves as many in stock.
+    longest_run: Vec<u64>,
     /// Reservations that it learned of late, or that an event made it give up: not counted as a gap.
     excused: Vec<u64>,
     instance: Option<Key>,
@@ -98,6 +102,8 @@ pub(crate) struct Numbers {
     pub began_ns: u64,
     /// Of how many that were asked for.
     pub asked: u64,
+    /// As one run, whole.
+    pub contiguous: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -120,6 +126,7 @@ pub(crate) struct Check {
     pub reservations: u64,
     pub clone_repeats: u64,
     pub longest_exposure_ns: u64,
+    pub holes_of_lost_answers: u64,
 }
 
 type Verdict = Result<(), String>;
@@ -148,6 +155,7 @@ impl Check {
             reservations: 0,
             clone_repeats: 0,
             longest_exposure_ns: 0,
+            holes_of_lost_answers: 0,
         }
     }
 
@@ -157,7 +165,9 @@ impl Check {
         self.processes.push(Process {
             lineage: number,
             numbers: vec![Lines::default(); SEQUENCES.len()],
+            certain: vec![Lines::default(); SEQUENCES.len()],
             issued: vec![0; SEQUENCES.len()],
+            longest_run: vec![0; SEQUENCES.len()],
             excused: vec![0; SEQUENCES.len()],
             ..Process::default()
         });
@@ -205,8 +215,10 @@ impl Check {
             }
             let told = process.numbers[sequence].count();
             let unused = told.saturating_sub(process.issued[sequence]);
-            let bound =
-                self.max_gap[sequence] * (1 + process.losses) + process.excused[sequence] + asked[sequence];
+            let bound = self.max_gap[sequence] * (1 + process.losses)
+                + process.excused[sequence]
+                + process.longest_run[sequence]
+                + asked[sequence];
             if unused > bound {
                 return Err(format!(
                     "process ended with {unused} numbers of {} unused; at most {bound} may be (max_gap {}, losses {}, \
@@ -378,6 +390,9 @@ impl Check {
             }
             return Ok(Effect::None);
         }
+        if SEQUENCES[sequence].rules == Rules::Changing {
+            self.take_back_unissued(author, sequence, before, base_ordinal);
+        }
         let run = run(old_mark.max(base_ordinal), after.value.mark);
         if run.count == 0 {
             return Ok(Effect::None);
@@ -387,6 +402,29 @@ impl Check {
         }
         self.reserved[sequence].add(run, author);
         Ok(Effect::Numbers { sequence, run })
+    }
+
+    /// A new base begins behind what was issued: what its author had reserved and not issued is nobody's.
+    fn take_back_unissued(
+        &mut self,
+        author: usize,
+        sequence: usize,
+        before: Option<&Versioned>,
+        base_ordinal: u64,
+    ) {
+        let old: Json = before.map_or(Json::Null, |b| {
+            serde_json::from_str(&b.value.body).unwrap_or(Json::Null)
+        });
+        if old["base"]["ordinal"].as_u64() == Some(base_ordinal) {
+            return;
+        }
+        for (run, owner) in self.reserved[sequence].without(&self.issued[sequence]) {
+            let lineage = |process: usize| self.processes[process].lineage;
+            if lineage(owner) == lineage(author) {
+                self.reserved[sequence].remove(run);
+                self.processes[author].numbers[sequence].remove(run);
+            }
+        }
     }
 
     /// An answer arrives at a process that waits for it.
@@ -406,11 +444,7 @@ impl Check {
                 self.learned(process, &claim.key, ours(found), true);
             }
             (Ask::Get(key), Told::Read(Some(found))) => self.learned(process, key, ours(found), true),
-            (Ask::Scan { .. }, Told::Page(page)) => {
-                for (key, found) in page {
-                    self.learned(process, key, ours(found), true);
-                }
-            }
+            // Nobody looks for tokens in pages.
             _ => {}
         }
     }
@@ -432,6 +466,9 @@ impl Check {
                     process.excused[sequence] += run.count;
                 }
                 process.numbers[sequence].add(run, ());
+                if !late {
+                    process.certain[sequence].add(run, ());
+                }
             }
             Effect::Window {
                 pool,
@@ -470,11 +507,15 @@ impl Check {
             run,
             began_ns,
             asked,
+            contiguous,
         } = seen;
         let name = SEQUENCES[sequence].name;
         self.ids += run.count;
-        if run.count == 0 || run.count > asked {
+        if run.count == 0 || run.count > asked || contiguous && run.count != asked {
             return Err(format!("{name}: {} numbers answer {asked} asked for", run.count));
+        }
+        if contiguous {
+            self.long_run(process, sequence, asked);
         }
         if SEQUENCES[sequence].rules == Rules::Repeating {
             return Ok(());
@@ -501,6 +542,12 @@ impl Check {
             ));
         }
         Ok(())
+    }
+
+    /// A contiguous run was asked for: if it lost a race, what was reserved for it is in stock.
+    pub(crate) fn long_run(&mut self, process: usize, sequence: usize, asked: u64) {
+        let longest = &mut self.processes[process].longest_run[sequence];
+        *longest = (*longest).max(asked);
     }
 
     fn note_exposure(&mut self, exposed: bool, process: usize, began_ns: u64) {
@@ -654,7 +701,11 @@ impl Check {
             .filter(|(_, row)| row.rules == Rules::GapFree)
         {
             for (hole, author) in self.reserved[sequence].without(&self.issued[sequence]) {
-                if !self.processes[author].broken {
+                let process = &self.processes[author];
+                if !process.certain[sequence].covers(hole) {
+                    // Its answer was lost, and somebody else wrote before it could look.
+                    self.holes_of_lost_answers += hole.count;
+                } else if !process.broken {
                     return Err(format!(
                         "{}: {} numbers from {} on were reserved by process {author}, which lives, and never issued",
                         row.name, hole.count, hole.first

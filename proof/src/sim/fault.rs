@@ -76,11 +76,11 @@ impl Plan {
         let on = Fault::ALL.iter().map(|_| dice.chance(density)).collect();
         Plan {
             on,
-            request_rate: *dice.pick(&[3, 10, 30, 80]),
-            nemesis_gap: dice.length(Duration::from_millis(200), Duration::from_secs(10)),
+            request_rate: *dice.pick(&[5, 20, 50, 100]),
+            nemesis_gap: dice.length(Duration::from_millis(100), Duration::from_secs(4)),
             base_delay: dice.length(Duration::from_micros(20), Duration::from_millis(20)),
             timeout: dice.length(Duration::from_millis(200), Duration::from_secs(2)),
-            crash_per_100k: *dice.pick(&[0, 20, 200]),
+            crash_per_100k: *dice.pick(&[0, 20, 300]),
         }
     }
 

@@ -233,7 +233,7 @@ mod tests {
                     plain.extend(r.into_iter().map(|n| (n, owner)));
                 } else if dice.chance(300) && lines.covers(r) {
                     lines.remove(r);
-                    r.into_iter().for_each(|n| drop(plain.remove(&n)));
+                    plain.retain(|n, _| !r.into_iter().any(|gone| gone == *n));
                 }
                 assert_eq!(lines.count() as usize, plain.len());
             }

@@ -60,7 +60,7 @@ pub fn run_many(first: u64, count: u64, budget: Option<Duration>, threads: usize
 impl Runs {
     fn take(&mut self, seed: u64) -> Result<(), String> {
         let tally = super::run(seed, false)?;
-        if seed % 64 == 0 {
+        if seed.is_multiple_of(64) {
             let again = super::run(seed, false)?;
             if again.hash != tally.hash {
                 return Err(format!(

@@ -15,20 +15,28 @@
 //! | `op`, `subject` | what is asked, and of what |
 //! | `process` | a process, and exact copies of one |
 //! | `fault` | the kinds of fault, and which a run has |
-//! | `world` | one run |
+//! | `world` | one run: time, machines, processes |
+//! | `network`, `users`, `nemesis`, `backup`, `ending` | what happens in it |
+//! | `trace` | what a replay prints |
 //! | `check`, `lines` | what must hold after every step |
 //! | `many` | many runs on all cores |
 
+mod backup;
 mod check;
 mod dice;
+mod ending;
 mod fault;
 mod lines;
 mod machine;
 mod many;
+mod nemesis;
+mod network;
 mod op;
 mod process;
 mod server;
 mod subject;
+mod trace;
+mod users;
 mod wire;
 mod world;
 

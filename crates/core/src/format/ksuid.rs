@@ -15,9 +15,9 @@
 
 use core::time::Duration;
 
-use super::base62;
 use super::places::Places;
 use super::value::id_type;
+use super::wide::{self, BASE62};
 use super::{BLANK, Details, Format, FormatError, GenOptions, Id, TimeShape};
 use crate::text::TextError;
 use crate::time::{Clock, Timestamp};
@@ -128,16 +128,11 @@ id_type! {
 
 #[inline]
 fn encode(bytes: &[u8; 20], out: &mut [u8; 27]) {
-    base62::encode(base62::limbs::<5>(bytes), out);
+    BASE62.encode(wide::limbs::<5>(bytes), out);
 }
 
 fn decode(text: &[u8]) -> Result<[u8; 20], TextError> {
-    let limbs = base62::decode::<5, 27>(text)?;
-    let mut bytes = [0; 20];
-    for (bytes, limb) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(limbs) {
-        *bytes = limb.to_be_bytes();
-    }
-    Ok(bytes)
+    BASE62.decode::<5, 27>(text).map(wide::bytes)
 }
 
 impl Ksuid {

@@ -2,22 +2,31 @@
 
 mod alphabet;
 mod base32;
-mod base62;
 mod counted;
+mod cuid;
+mod cuid2;
 mod error;
+mod flake;
 mod id;
 mod ksuid;
+mod nanoid;
 mod number;
 mod objectid;
 mod options;
 mod places;
+mod pushid;
 mod repeats;
+mod scru128;
+mod sqids;
 mod tid;
+mod timeflake;
+mod token;
 mod tsid;
 mod typeid;
 mod ulid;
 mod uuid;
 mod value;
+mod wide;
 mod xid;
 
 use alloc::boxed::Box;
@@ -25,32 +34,46 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-pub use self::ulid::{Ulid, UlidGenerator, UlidStep};
+pub use self::alphabet::Alphabet;
+#[cfg(all(feature = "std", feature = "cuid2"))]
+pub use self::cuid2::cuid2;
+pub use self::error::FormatError;
+pub use self::id::Id;
+pub use self::ksuid::{Ksuid, KsuidGenerator};
 #[cfg(feature = "std")]
-pub use self::ulid::{ulid, ulid_many};
-pub use alphabet::Alphabet;
-pub use error::FormatError;
-pub use id::Id;
-pub use ksuid::{Ksuid, KsuidGenerator};
+pub use self::ksuid::{ksuid, ksuid_many};
+pub use self::nanoid::NanoId;
 #[cfg(feature = "std")]
-pub use ksuid::{ksuid, ksuid_many};
-pub use objectid::{ObjectId, ObjectIdGenerator};
+pub use self::nanoid::{nanoid, nanoid_many};
+pub use self::objectid::{ObjectId, ObjectIdGenerator};
 #[cfg(feature = "std")]
-pub use objectid::{objectid, objectid_many};
-pub use options::{GenOption, GenOptions};
+pub use self::objectid::{objectid, objectid_many};
+pub use self::options::{GenOption, GenOptions};
+pub use self::pushid::{PushId, PushIdGenerator};
 #[cfg(feature = "std")]
-pub use repeats::ids_until_repeat;
-
+pub use self::pushid::{pushid, pushid_many};
+#[cfg(feature = "std")]
+pub use self::repeats::ids_until_repeat;
+pub use self::scru128::{Scru128, Scru128Generator};
+#[cfg(feature = "std")]
+pub use self::scru128::{scru128, scru128_many};
+pub use self::sqids::Sqids;
 pub use self::tid::{Tid, TidGenerator};
 #[cfg(feature = "std")]
 pub use self::tid::{tid, tid_many};
+pub use self::timeflake::Timeflake;
+#[cfg(feature = "std")]
+pub use self::timeflake::{timeflake, timeflake_many};
 #[cfg(feature = "std")]
 pub use self::tsid::tsid;
 pub use self::tsid::{Tsid, TsidGenerator};
+pub use self::typeid::{TypeId, TypePrefix};
+pub use self::ulid::{Ulid, UlidGenerator, UlidStep};
+#[cfg(feature = "std")]
+pub use self::ulid::{ulid, ulid_many};
 pub use self::xid::{Xid, XidGenerator};
 #[cfg(feature = "std")]
 pub use self::xid::{xid, xid_many};
-pub use typeid::{TypeId, TypePrefix};
 
 use crate::Entropy;
 use crate::inspect::{FieldValue, IdTime};
@@ -76,6 +99,15 @@ pub static FORMATS: &[Format] = &[
     objectid::OBJECTID,
     tsid::TSID,
     tid::TID,
+    scru128::SCRU128,
+    pushid::PUSHID,
+    timeflake::TIMEFLAKE,
+    flake::FLAKE,
+    nanoid::NANOID,
+    cuid2::CUID2,
+    cuid::CUID,
+    token::TOKEN,
+    sqids::SQIDS,
     number::SNOWFLAKE,
     number::SEQUENCE,
 ];
@@ -125,7 +157,7 @@ pub struct Format {
     pub diagram: &'static str,
     /// The width of the binary form; 0 if the format is text alone.
     pub bits: u32,
-    /// The fewest and the most characters of the text.
+    /// The fewest and the most characters of the text, unless options ask for others.
     pub text_len: (usize, usize),
     /// The time in it, if there is one.
     pub time: Option<TimeShape>,

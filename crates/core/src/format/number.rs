@@ -94,15 +94,9 @@ pub(super) const SEQUENCE: Format = Format {
     parse: |text, _| {
         let digits = text.strip_prefix(b"-").unwrap_or(text);
         let sign = text.len() - digits.len();
-        let number = SnowflakeText::Dec.read(digits).map_err(|error| match error {
-            TextError::Character { position } => TextError::Character {
-                position: position + sign,
-            },
-            TextError::NotCanonical { position } => TextError::NotCanonical {
-                position: position + sign,
-            },
-            other => other,
-        })?;
+        let number = SnowflakeText::Dec
+            .read(digits)
+            .map_err(|error| error.moved(sign))?;
         if sign == 1 && number == 0 {
             return Err(TextError::NotCanonical { position: 0 });
         }

@@ -1,15 +1,17 @@
 //! What a caller chooses about the ids of a format.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use ::uuid::Uuid;
 
-use super::Alphabet;
+use super::{Alphabet, FormatError};
 use crate::layout::Layout;
+use crate::presets::preset;
 use crate::time::Timestamp;
-use crate::uuid::Domain;
+use crate::uuid::{Domain, Node, namespace};
 
 /// What a caller chooses about the ids of a format; `default()` chooses nothing.
 ///
@@ -57,6 +59,104 @@ pub struct GenOptions {
     pub custom: Option<[u8; 16]>,
     /// The numbers that a Sqid stands for.
     pub numbers: Vec<u64>,
+}
+
+impl GenOptions {
+    /// Sets an option from text, as people and requests write it.
+    ///
+    /// Numbers are decimal; a node may also be six octets in hexadecimal; an epoch is milliseconds since 1970; a
+    /// layout is a preset's name or a layout's one-line form; a checksum is `true` or `false` or nothing, which is
+    /// true; a namespace is `dns`, `url`, `oid`, `x500` or a UUID; custom bits are 32 hexadecimal digits; numbers
+    /// have commas between them.
+    ///
+    /// # Errors
+    /// The text is not of the option's kind: says what it must be.
+    ///
+    /// ```
+    /// use mintage::{GenOption, GenOptions};
+    /// let mut options = GenOptions::default();
+    /// options.set(GenOption::Numbers, "1,2,3")?;
+    /// assert_eq!(options.numbers, [1, 2, 3]);
+    /// let refused = options.set(GenOption::Length, "many").unwrap_err();
+    /// assert_eq!(refused.to_string(), "length: \"many\" is no number");
+    /// # Ok::<(), mintage::FormatError>(())
+    /// ```
+    pub fn set(&mut self, option: GenOption, text: &str) -> Result<(), FormatError> {
+        let refused = |must: &str| FormatError::option(option.name(), format!("{text:?} is {must}"));
+        let number = || text.parse::<u64>().map_err(|_| refused("no number"));
+        match option {
+            GenOption::Prefix => self.prefix = Some(text.into()),
+            GenOption::Alphabet => self.alphabet = Some(Alphabet::new(text)?),
+            GenOption::Length => {
+                let length = number()?;
+                self.length = Some(usize::try_from(length).map_err(|_| refused("too large"))?);
+            }
+            GenOption::Node => {
+                self.node = Some(match text.parse::<Node>() {
+                    // Twelve digits are more likely a number than an address without colons.
+                    Ok(node) if text.len() == 17 => node.bits(),
+                    _ => number()?,
+                });
+            }
+            GenOption::NodeBits => {
+                self.node_bits = Some(u32::try_from(number()?).map_err(|_| refused("too large"))?);
+            }
+            GenOption::Epoch => {
+                let millis = text
+                    .parse()
+                    .map_err(|_| refused("no number of milliseconds since 1970"))?;
+                self.epoch = Some(Timestamp::from_unix_millis(millis));
+            }
+            GenOption::Layout => {
+                let layout = match preset(text) {
+                    Some(preset) => preset.layout(),
+                    None => text
+                        .parse()
+                        .map_err(|error| FormatError::option(option.name(), format!("{error}")))?,
+                };
+                self.layout = Some(Arc::new(layout));
+            }
+            GenOption::Worker => self.worker = Some(number()?),
+            GenOption::Checksum => {
+                self.checksum = match text {
+                    "true" | "" => true,
+                    "false" => false,
+                    _ => return Err(refused("neither true nor false")),
+                };
+            }
+            GenOption::Namespace => {
+                let known = namespace(text).or_else(|| Uuid::try_parse(text).ok());
+                self.namespace =
+                    Some(known.ok_or_else(|| refused("neither dns, url, oid, x500 nor a UUID"))?);
+            }
+            GenOption::Name => self.name = Some(text.into()),
+            GenOption::Domain => {
+                let domain = Domain::from_name(text);
+                self.domain = Some(domain.ok_or_else(|| refused("neither person, group nor org"))?);
+            }
+            GenOption::LocalId => {
+                self.local_id = Some(text.parse().map_err(|_| refused("no number of 32 bits"))?);
+            }
+            GenOption::ClockSeq => {
+                self.clock_seq = Some(text.parse().map_err(|_| refused("no number of 16 bits"))?);
+            }
+            GenOption::Custom => {
+                let bits =
+                    Some(text).filter(|text| text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit()));
+                let bits = bits.and_then(|text| u128::from_str_radix(text, 16).ok());
+                self.custom = Some(
+                    bits.ok_or_else(|| refused("not 32 hexadecimal digits"))?
+                        .to_be_bytes(),
+                );
+            }
+            GenOption::Numbers => {
+                let numbers = text.split(',').map(|number| number.trim().parse());
+                let numbers: Result<_, _> = numbers.collect();
+                self.numbers = numbers.map_err(|_| refused("no numbers with commas between them"))?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The name of a field of [`GenOptions`].
@@ -140,6 +240,24 @@ impl GenOption {
         }
     }
 
+    /// The option called `name`, words apart by hyphens or underscores.
+    ///
+    /// ```
+    /// use mintage::GenOption;
+    /// assert_eq!(GenOption::from_name("node_bits"), Some(GenOption::NodeBits));
+    /// assert_eq!(GenOption::from_name("colour"), None);
+    /// ```
+    pub fn from_name(name: &str) -> Option<Self> {
+        let same = |known: &str| {
+            known.len() == name.len()
+                && known
+                    .bytes()
+                    .zip(name.bytes())
+                    .all(|(a, b)| a == b || (a, b) == (b'-', b'_'))
+        };
+        Self::ALL.iter().copied().find(|option| same(option.name()))
+    }
+
     /// Whether `options` chooses it.
     pub fn is_in(self, options: &GenOptions) -> bool {
         match self {
@@ -159,6 +277,59 @@ impl GenOption {
             GenOption::ClockSeq => options.clock_seq.is_some(),
             GenOption::Custom => options.custom.is_some(),
             GenOption::Numbers => !options.numbers.is_empty(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_is_set_from_text_and_refuses_other_text() {
+        for (option, good, bad) in [
+            (GenOption::Prefix, "user", None),
+            (GenOption::Alphabet, "abc", Some("aa")),
+            (GenOption::Length, "21", Some("-1")),
+            (GenOption::Node, "7", Some("x")),
+            (GenOption::Node, "9f:6b:de:ce:d8:46", Some("9f:6b:de:ce:d8")),
+            (GenOption::NodeBits, "10", Some("4294967296")),
+            (GenOption::Epoch, "1577836800000", Some("2020")),
+            (GenOption::Layout, "twitter", Some("tweeter")),
+            (GenOption::Layout, "time=41,worker=10,sequence=12", Some("")),
+            (GenOption::Worker, "7", Some("seven")),
+            (GenOption::Checksum, "true", Some("yes")),
+            (GenOption::Namespace, "dns", Some("ftp")),
+            (GenOption::Name, "www.example.com", None),
+            (GenOption::Domain, "person", Some("people")),
+            (GenOption::LocalId, "1000", Some("4294967296")),
+            (GenOption::ClockSeq, "7", Some("65536")),
+            (
+                GenOption::Custom,
+                "00112233445566778899aabbccddeeff",
+                Some("+0112233445566778899aabbccddeeff"),
+            ),
+            (GenOption::Numbers, "1,2, 3", Some("1,,2")),
+        ] {
+            let mut options = GenOptions::default();
+            assert!(!option.is_in(&options));
+            assert_eq!(options.set(option, good), Ok(()), "{option:?} {good}");
+            assert!(option.is_in(&options), "{option:?}");
+            let count = GenOption::ALL
+                .iter()
+                .filter(|other| other.is_in(&options))
+                .count();
+            assert_eq!(count, 1, "{option:?} sets itself alone");
+            if option == GenOption::Epoch {
+                continue;
+            }
+            if let Some(bad) = bad {
+                let refused = options.set(option, bad).map_err(|error| format!("{error}"));
+                assert!(
+                    refused.is_err_and(|text| text.starts_with(option.name())),
+                    "{option:?} {bad}"
+                );
+            }
         }
     }
 }

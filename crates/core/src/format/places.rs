@@ -1,7 +1,7 @@
 //! Where a generator stands: a tick and a counter in one number.
 
 #[cfg(feature = "std")]
-pub(crate) use process::{Line, Own};
+pub(crate) use process::{ForkGuard, Line, Own};
 
 use core::time::Duration;
 
@@ -172,6 +172,33 @@ mod process {
                     Ok(_) => return Ok(first),
                     Err(other) => seen = other,
                 }
+            }
+        }
+    }
+
+    /// Refuses a forked child what would repeat its parent's ids: a worker of the caller's, and the parent's
+    /// word to count on from.
+    pub(crate) struct ForkGuard {
+        /// The fork generation of the first check; zero before it.
+        made_in: AtomicU64,
+    }
+
+    impl ForkGuard {
+        pub(crate) const fn new() -> Self {
+            ForkGuard {
+                made_in: AtomicU64::new(0),
+            }
+        }
+
+        /// Refuses if the first check was made in another process.
+        pub(crate) fn check(&self) -> Result<(), MintError> {
+            let generation = crate::fork::fork_generation();
+            match self
+                .made_in
+                .compare_exchange(0, generation, Ordering::AcqRel, Ordering::Acquire)
+            {
+                Err(first) if first != generation => Err(MintError::Forked),
+                _ => Ok(()),
             }
         }
     }

@@ -197,10 +197,11 @@ pub use process::{tid, tid_many};
 mod process {
     use super::{MICROS, Tid, pack};
     use crate::format::FormatError;
-    use crate::format::places::{Line, Own};
+    use crate::format::places::{ForkGuard, Line, Own};
 
     static LINE: Line = Line::new(0, 0);
     static CLOCK_ID: Own = Own::new();
+    static GUARD: ForkGuard = ForkGuard::new();
 
     /// A new TID: a microsecond of its own, and a clock id that the process draws. Thread-safe, and strictly
     /// increasing over all threads of the process.
@@ -228,8 +229,14 @@ mod process {
     }
 
     pub(super) fn fill(clock_id: Option<u64>, out: &mut [Tid]) -> Result<(), FormatError> {
+        let clock_id = match clock_id {
+            Some(clock_id) => {
+                GUARD.check()?;
+                clock_id
+            }
+            None => CLOCK_ID.get(),
+        };
         let first = LINE.claim(&MICROS, out.len() as u64)?;
-        let clock_id = clock_id.unwrap_or_else(|| CLOCK_ID.get());
         for (micros, id) in (first..).zip(out) {
             *id = pack(micros, clock_id);
         }

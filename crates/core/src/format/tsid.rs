@@ -289,7 +289,7 @@ mod process {
     use core::sync::atomic::{AtomicU64, Ordering};
 
     use super::{Settings, TAIL_BITS, Tsid};
-    use crate::format::places::Own;
+    use crate::format::places::{ForkGuard, Own};
     use crate::format::{FormatError, GenOptions, Id};
     use crate::layout::ones;
     use crate::time::Clock as _;
@@ -323,19 +323,14 @@ mod process {
     /// of it, strictly increasing.
     static NEXT: OwnLine = OwnLine(AtomicU64::new(0));
     static NODE: Own = Own::new();
-    /// The fork generation in which ids of a caller's node were first made.
-    static MADE_IN: AtomicU64 = AtomicU64::new(0);
+    static GUARD: ForkGuard = ForkGuard::new();
 
     const MAX_AHEAD_MS: u64 = 10_000;
 
     fn fill<T>(settings: &Settings, out: &mut [T], make: impl Fn(Tsid) -> T) -> Result<(), FormatError> {
         let node = match settings.node {
             Some(node) => {
-                let generation = crate::fork::fork_generation();
-                let first = MADE_IN.compare_exchange(0, generation, Ordering::AcqRel, Ordering::Acquire);
-                if first.is_err_and(|first| first != generation) {
-                    return Err(MintError::Forked.into());
-                }
+                GUARD.check()?;
                 node
             }
             None => NODE.get(),

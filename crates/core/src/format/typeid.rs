@@ -261,14 +261,7 @@ impl TypeId {
                 position: start + found.min(26),
                 rule: "the suffix has 26 characters",
             },
-            TextError::Character { position } => TextError::Character {
-                position: start + position,
-            },
-            TextError::Rule { position, rule } => TextError::Rule {
-                position: start + position,
-                rule,
-            },
-            other => other,
+            other => other.moved(start),
         })?;
         Ok(prefix.with(Uuid::from_u128(number)))
     }

@@ -151,8 +151,8 @@ impl Ulid {
     /// let id: mintage::Ulid = "01ARZ3NDEKTSV4RRFFQ69G5FAV".parse().expect("a ulid");
     /// assert_eq!(id.to_uuid7().to_string(), "01563e3a-b5d3-7676-8c61-efb99302bd5b");
     /// ```
-    pub const fn to_uuid7(self) -> Uuid {
-        crate::uuid::stamp(u128::from_be_bytes(self.0), 7)
+    pub fn to_uuid7(self) -> Uuid {
+        crate::uuid7_of_ulid(&self.to_uuid())
     }
 
     /// The ULID of the same 128 bits.
@@ -253,7 +253,7 @@ impl Ulid {
     /// `place` is `unix_ms << 20 | counter`.
     #[cfg(feature = "std")]
     #[inline]
-    fn at_place(place: u64, random: u64) -> Self {
+    pub(super) fn at_place(place: u64, random: u64) -> Self {
         // A mask, not a shift: the random bytes need not be turned around.
         let low = (place & 0xf) << 60 | random & ones(60);
         Ulid((u128::from(place >> 4) << 64 | u128::from(low)).to_be_bytes())

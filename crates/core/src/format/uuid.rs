@@ -52,6 +52,9 @@ pub(super) const UUID: Format = Format {
     text_sorts: true,
     entropy: V7.entropy,
     parse: |text, _| UuidText::Hyphenated.read(text).map(Id::from),
+    parse_lenient: Some(|text, _| UuidText::Hyphenated.read_lenient(text).map(Id::from)),
+    #[cfg(feature = "std")]
+    write_lines: V7.write_lines,
     make_many: V7.make_many,
     make_at: V7.make_at,
     min_at: V7.min_at,
@@ -72,6 +75,7 @@ pub(super) const V1: Format = Format {
     options: &[GenOption::Node, GenOption::ClockSeq],
     entropy: |_| 61.0,
     parse: |text, _| parse(text, 1),
+    parse_lenient: Some(|text, _| parse_lenient(text, 1)),
     #[cfg(feature = "std")]
     make_many: Some(|options, out| {
         if options.node.is_some() || options.clock_seq.is_some() {
@@ -114,6 +118,7 @@ pub(super) const V2: Format = Format {
     ],
     entropy: |_| 53.0,
     parse: |text, _| parse(text, 2),
+    parse_lenient: Some(|text, _| parse_lenient(text, 2)),
     #[cfg(feature = "std")]
     make_many: Some(|options, out| {
         use crate::time::Clock as _;
@@ -148,6 +153,7 @@ pub(super) const V3: Format = Format {
     diagram: "| md5_high 48 | version 4 = 3 | md5_mid 12 | variant 2 | md5_low 62 |",
     options: &[GenOption::Namespace, GenOption::Name],
     parse: |text, _| parse(text, 3),
+    parse_lenient: Some(|text, _| parse_lenient(text, 3)),
     #[cfg(feature = "names")]
     make_many: Some(|options, out| named(crate::uuid3, options, out)),
     ..row("uuid3", "UUID version 3")
@@ -163,6 +169,7 @@ pub(super) const V4: Format = Format {
     diagram: "| random_a 48 | version 4 = 4 | random_b 12 | variant 2 | random_c 62 |",
     entropy: |_| 122.0,
     parse: |text, _| parse(text, 4),
+    parse_lenient: Some(|text, _| parse_lenient(text, 4)),
     #[cfg(feature = "std")]
     make_many: Some(|_, out| {
         each_uuid(out, |ids| {
@@ -170,6 +177,8 @@ pub(super) const V4: Format = Format {
             Ok(())
         })
     }),
+    #[cfg(feature = "std")]
+    write_lines: Some(|_, count, out| uuid_lines(crate::uuid4_many, count, out)),
     generator: Some(|_, _, entropy| {
         let mut generator = crate::V4Generator::new(entropy);
         Ok(alloc::boxed::Box::new(move || Ok(generator.next_id().into())))
@@ -187,6 +196,7 @@ pub(super) const V5: Format = Format {
     diagram: "| sha1_high 48 | version 4 = 5 | sha1_mid 12 | variant 2 | sha1_low 62 |",
     options: &[GenOption::Namespace, GenOption::Name],
     parse: |text, _| parse(text, 5),
+    parse_lenient: Some(|text, _| parse_lenient(text, 5)),
     #[cfg(feature = "names")]
     make_many: Some(|options, out| named(crate::uuid5, options, out)),
     ..row("uuid5", "UUID version 5")
@@ -206,6 +216,7 @@ pub(super) const V6: Format = Format {
     options: &[GenOption::Node, GenOption::ClockSeq],
     entropy: |_| 61.0,
     parse: |text, _| parse(text, 6),
+    parse_lenient: Some(|text, _| parse_lenient(text, 6)),
     #[cfg(feature = "std")]
     make_many: Some(|options, out| {
         if options.node.is_some() || options.clock_seq.is_some() {
@@ -243,6 +254,7 @@ pub(super) const V7: Format = Format {
     text_sorts: true,
     entropy: |_| 74.0,
     parse: |text, _| parse(text, 7),
+    parse_lenient: Some(|text, _| parse_lenient(text, 7)),
     #[cfg(feature = "std")]
     make_many: Some(|_, out| {
         each_uuid(out, |ids| {
@@ -250,6 +262,8 @@ pub(super) const V7: Format = Format {
             Ok(())
         })
     }),
+    #[cfg(feature = "std")]
+    write_lines: Some(|_, count, out| uuid_lines(crate::uuid7_many, count, out)),
     make_at: Some(|time, _, entropy| {
         let mut random = [0; 10];
         entropy.fill(&mut random);
@@ -274,6 +288,7 @@ pub(super) const V8: Format = Format {
     diagram: "| custom_a 48 | version 4 = 8 | custom_b 12 | variant 2 | custom_c 62 |",
     options: &[GenOption::Custom, GenOption::Namespace, GenOption::Name],
     parse: |text, _| parse(text, 8),
+    parse_lenient: Some(|text, _| parse_lenient(text, 8)),
     make_many: Some(|options, out| match options.custom {
         Some(custom) => {
             out.fill(uuid8(custom).into());
@@ -289,10 +304,18 @@ pub(super) const V8: Format = Format {
 
 /// The low halves of the smallest and the largest UUID of a tick.
 const LOW_MIN: u64 = 0b10 << 62;
-const LOW_MAX: u64 = u64::MAX >> 1;
+const LOW_MAX: u64 = LOW_MIN | u64::MAX >> 2;
 
 fn parse(text: &[u8], version: u8) -> Result<Id, TextError> {
-    let id = UuidText::Hyphenated.read(text)?;
+    of_version(UuidText::Hyphenated.read(text)?, version)
+}
+
+fn parse_lenient(text: &[u8], version: u8) -> Result<Id, TextError> {
+    of_version(UuidText::Hyphenated.read_lenient(text)?, version)
+}
+
+/// Refuses another variant or version; positions are those of the canonical text.
+fn of_version(id: Uuid, version: u8) -> Result<Id, TextError> {
     let octets = id.as_bytes();
     if octets[8] >> 6 != 0b10 {
         return Err(TextError::Rule {
@@ -393,6 +416,20 @@ fn each_uuid(
         for (out, id) in piece.iter_mut().zip(ids) {
             *out = (*id).into();
         }
+    }
+    Ok(())
+}
+
+/// Appends the texts of `count` UUIDs, each with a newline.
+#[cfg(feature = "std")]
+fn uuid_lines(fill: fn(&mut [Uuid]), count: usize, out: &mut alloc::vec::Vec<u8>) -> Result<(), FormatError> {
+    let mut ids = [Uuid::nil(); super::LINES_AT_ONCE];
+    let mut left = count;
+    while left > 0 {
+        let ids = &mut ids[..left.min(super::LINES_AT_ONCE)];
+        fill(ids);
+        UuidText::Hyphenated.write_lines(ids, out);
+        left -= ids.len();
     }
     Ok(())
 }

@@ -272,7 +272,7 @@ impl Layout {
     /// The tick of `time`, which may be past the field's end; `None` before the epoch.
     #[inline]
     pub(crate) fn whole_tick(&self, time: Timestamp) -> Option<u64> {
-        let elapsed = time.unix_nanos() - self.epoch.unix_nanos();
+        let elapsed = time.unix_nanos().saturating_sub(self.epoch.unix_nanos());
         match u64::try_from(elapsed) {
             // 584 years of nanoseconds: the common case costs one 64-bit division.
             Ok(elapsed) => Some(elapsed / self.tick_ns),

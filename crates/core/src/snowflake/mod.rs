@@ -323,6 +323,18 @@ impl Snowflake {
         self.until.load(Ordering::Relaxed)
     }
 
+    /// The tick of the last id, or the first of the window where none was minted; the end of the window once closed.
+    /// For people: other threads may mint meanwhile.
+    pub fn reached_tick(&self) -> u64 {
+        let word = self.word.0.load(Ordering::Relaxed);
+        if word >= CLOSED {
+            return self.until_tick();
+        }
+        ((word & !(u64::MAX << self.rules.as_ref().map_or(63, |rules| rules.bump_shift())))
+            >> self.sequence_bits)
+            .min(self.until_tick())
+    }
+
     /// The layout.
     pub fn layout(&self) -> &Layout {
         &self.layout

@@ -444,11 +444,6 @@ pub(crate) fn unix_millis_of(id: &Uuid) -> u64 {
     (id.as_u128() >> 80) as u64
 }
 
-/// When a version 7 UUID was made, by its own word: whole milliseconds.
-pub(crate) fn time_of(id: &Uuid) -> Timestamp {
-    Timestamp::from_unix_millis(unix_millis_of(id) as i64)
-}
-
 #[cfg(test)]
 mod tests {
     use core::cell::Cell;

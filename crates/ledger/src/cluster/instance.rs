@@ -1,4 +1,7 @@
 //! The register of this process: everything it holds hangs off it (protocol R4).
+//!
+//! A process with a journal has the register of its *node*: the next process that opens the same journal puts
+//! itself in the place of the dead one by one compare-and-set, and owns its blocks from then on (protocol S7).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,6 +11,7 @@ use mintage::Clock;
 
 use super::peers::InstanceBody;
 use super::{Context, changes};
+use crate::error::LedgerError;
 use crate::ledger::Ledger;
 use crate::runtime::fresh_token;
 use crate::store::{Cas, Key, Marks, Value, Version};
@@ -20,6 +24,9 @@ const POLL_EVERY: Duration = Duration::from_millis(250);
 const ATTEMPTS_MAX: usize = 64;
 /// How long a stop waits for the register to be removed.
 const LEAVE_WITHIN: Duration = Duration::from_secs(2);
+
+/// A register that is ours, as last acknowledged.
+pub(crate) type Entered = (Key, Version);
 
 /// The register, as this process knows it.
 #[derive(Default)]
@@ -34,18 +41,26 @@ struct Register {
 }
 
 impl Ledger {
-    /// What this process follows when it opens: everything that was changed before, since it holds nothing yet.
-    pub(crate) async fn join_cluster(&self) -> Result<(), crate::store::StoreError> {
-        let found = self.context.store.get(&changes::key()).await?;
-        let (last, _) = changes::since(found.as_ref(), 0);
-        self.context.cluster.seen.store(last, Ordering::Release);
-        Ok(())
+    /// What this process does first: it follows everything that was changed before, since it holds nothing yet,
+    /// and takes the register of its journal over, where it has one.
+    ///
+    /// # Errors
+    /// The store does not answer: whether the blocks of the journal are ours is not known, so the start must wait.
+    pub(crate) async fn join_cluster(&self) -> Result<Option<Entered>, LedgerError> {
+        let context = &self.context;
+        let found = context.store.get(&changes::key()).await;
+        let (last, _) = changes::since(found.map_err(LedgerError::from_store)?.as_ref(), 0);
+        context.cluster.seen.store(last, Ordering::Release);
+        enter(context).await
     }
 
     /// Renews the register every second and follows the others' changes until the ledger closes.
-    pub(crate) async fn keep_instance(self: Arc<Self>) {
+    pub(crate) async fn keep_instance(self: Arc<Self>, entered: Option<Entered>) {
         let context = &self.context;
-        let mut register = Register::default();
+        let mut register = Register {
+            held: entered,
+            ..Register::default()
+        };
         let mut sampled = None::<Duration>;
         let mut stopped = false;
         while !context.closing.load(Ordering::Acquire) {
@@ -64,8 +79,12 @@ impl Ledger {
                 && !register.renew(context).await
             {
                 tracing::error!("this process's register was lost: dropping all it holds");
-                context.renew_instance();
+                let node = context.renew_instance();
                 self.drop_everything();
+                if let Some(journal) = &context.journal {
+                    // Whoever has the register has a copy of our journal, and owns what it says.
+                    journal.begin_anew(node, context.store.cluster_id()).await;
+                }
                 continue;
             }
             if due(sampled) {
@@ -81,10 +100,7 @@ impl Ledger {
                 () = stops(context), if !stopped => {}
             }
         }
-        if let Some((key, version)) = register.held {
-            // Best effort: a register that stays is only clutter.
-            let _ = context.store.remove(&key, version).await;
-        }
+        register.leave(context).await;
         context.cluster.left.store(true, Ordering::Release);
         context.cluster.has_left.notify_waiters();
     }
@@ -162,17 +178,13 @@ impl Register {
         };
         let shows = context.cluster.seen();
         let token = fresh_token(&*context.runtime);
-        let body = InstanceBody {
-            name: context.settings.instance_name.clone(),
-            wall_ms: context.clock.now().unix_millis(),
-            seen: shows,
-        };
-        let body = serde_json::to_string(&body).expect("plain fields always serialise");
+        let body = body(context, shows, false).await;
         let value = Value { mark: 0, token, body };
         match context
             .store
             .compare_and_set(&key, version, value, Marks::NeverLower)
             .await
+            .map(|cas| cas.of_attempt(token))
         {
             Ok(Cas::Done(version)) => {
                 self.held = Some((key, version));
@@ -207,4 +219,78 @@ impl Register {
             }
         }
     }
+
+    /// Says that this process has gone. Best effort: a register that stays is only clutter.
+    async fn leave(self, context: &Context) {
+        let Some((key, version)) = self.held else { return };
+        if context.journal.is_none() {
+            let _ = context.store.remove(&key, version).await;
+            return;
+        }
+        // The blocks are found by any version of it.
+        let value = Value {
+            mark: 0,
+            token: fresh_token(&*context.runtime),
+            body: body(context, context.cluster.seen(), true).await,
+        };
+        let _ = context
+            .store
+            .compare_and_set(&key, Some(version), value, Marks::NeverLower)
+            .await;
+    }
+}
+
+async fn body(context: &Context, seen: u64, stopped: bool) -> String {
+    let journal = match &context.journal {
+        // By now it may be closed.
+        Some(journal) if stopped => Some(journal.copies()),
+        Some(journal) => Some(journal.count_copy().await),
+        None => None,
+    };
+    let body = InstanceBody {
+        name: context.settings.instance_name.clone(),
+        wall_ms: context.clock.now().unix_millis(),
+        seen,
+        journal,
+        stopped,
+    };
+    serde_json::to_string(&body).expect("plain fields always serialise")
+}
+
+/// Puts this process in the place of the one that had its journal before: one compare-and-set. Where that cannot
+/// be had, or the journal is older than what was last copied from it, this is a new node that owns nothing.
+async fn enter(context: &Context) -> Result<Option<Entered>, LedgerError> {
+    let Some(journal) = &context.journal else {
+        return Ok(None);
+    };
+    let key = context.instance_key();
+    let found = context.store.get(&key).await.map_err(LedgerError::from_store)?;
+    let why = match found {
+        None => "its register is not there",
+        Some(found) => match serde_json::from_str::<InstanceBody>(&found.value.body) {
+            Ok(body) if body.journal.unwrap_or(0) <= journal.copies() => {
+                let value = Value {
+                    mark: 0,
+                    token: fresh_token(&*context.runtime),
+                    body: self::body(context, context.cluster.seen(), false).await,
+                };
+                let written = context
+                    .store
+                    .compare_and_set(&key, Some(found.version), value, Marks::NeverLower)
+                    .await;
+                match written {
+                    Ok(Cas::Done(version)) => return Ok(Some((key, version))),
+                    Ok(Cas::Lost(_)) => "another process has its register",
+                    // It may have landed: the next process with this journal finds out, or it is a gap.
+                    Err(error) => return Err(LedgerError::from_store(error)),
+                }
+            }
+            Ok(_) => "the journal is an old copy",
+            Err(_) => "its register makes no sense",
+        },
+    };
+    tracing::info!(why, "this node owns nothing from before");
+    let node = context.renew_instance();
+    journal.begin_anew(node, context.store.cluster_id()).await;
+    Ok(None)
 }

@@ -13,6 +13,8 @@ pub(crate) const LIVE_FOR: Duration = Duration::from_secs(3);
 /// A register that has not changed for this long is removed. Its owner, should it wake up, finds it gone and
 /// drops all it holds (protocol R4).
 const CLUTTER_AFTER: Duration = Duration::from_secs(600);
+/// The same where a journal waits for the next process on its machine, which then owns what it says (protocol S7).
+const CLUTTER_AFTER_JOURNAL: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// The body of an instance register.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
@@ -25,6 +27,13 @@ pub(crate) struct InstanceBody {
     /// The newest change of a definition that it follows (protocol S5).
     #[serde(default)]
     pub seen: u64,
+    /// How often the journal's state was copied here, as the journal counts it: a journal that counts less is an
+    /// old copy of itself, and what it owned has been handed out by another (protocol S7).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal: Option<u64>,
+    /// The process has stopped; its register waits for the next one with the same journal.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
 }
 
 /// What the registers of others have shown so far. Times are this process's own boot time, so that nobody's wall
@@ -60,6 +69,8 @@ impl Peers {
                 name: key.as_str().to_string(),
                 wall_ms: 0,
                 seen: 0,
+                journal: None,
+                stopped: false,
             });
             if key == *ours {
                 continue;
@@ -86,7 +97,7 @@ impl Peers {
     fn live(&self, now: Duration) -> impl Iterator<Item = &Peer> {
         self.known
             .values()
-            .filter(move |peer| now.saturating_sub(peer.since) < LIVE_FOR)
+            .filter(move |peer| !peer.body.stopped && now.saturating_sub(peer.since) < LIVE_FOR)
     }
 
     /// The names of those who live and have not seen change `n` yet.
@@ -119,7 +130,13 @@ impl Peers {
     pub(crate) fn clutter(&self, now: Duration) -> Vec<(Key, Version)> {
         self.known
             .iter()
-            .filter(|(_, peer)| now.saturating_sub(peer.since) >= CLUTTER_AFTER)
+            .filter(|(_, peer)| {
+                let after = match peer.body.journal {
+                    Some(_) => CLUTTER_AFTER_JOURNAL,
+                    None => CLUTTER_AFTER,
+                };
+                now.saturating_sub(peer.since) >= after
+            })
             .map(|(key, peer)| (key.clone(), peer.version))
             .collect()
     }
@@ -137,6 +154,8 @@ mod tests {
             name: format!("node-{id}"),
             wall_ms,
             seen,
+            journal: None,
+            stopped: false,
         };
         let value = Value {
             mark: 0,

@@ -37,8 +37,8 @@ impl Pool {
                 Some(held) => match self.renew(&self.owner(), &mut held.lease).await {
                     Renewal::Extended => {
                         held.seat.generator.extend(held.lease.until);
-                        // Whoever waits for the window to be extended may go on.
-                        self.tell(None);
+                        // Whoever waits for the window to be extended may go on, if it was.
+                        self.tell(self.passed(held.lease.until));
                         RENEW_EVERY
                     }
                     Renewal::Kept(error) => {
@@ -99,6 +99,20 @@ impl Pool {
         self.ended.notify_waiters();
     }
 
+    /// The refusal once the window has passed that could not be renewed.
+    fn passed(&self, until: u64) -> Option<LedgerError> {
+        let down = self.context.health.down_for()?;
+        let ended = self.now_tick().is_ok_and(|now| now >= until);
+        ended.then(|| LedgerError::Unavailable {
+            message: format!(
+                "the window of pool {} has ended, and the store has not answered for {} s",
+                self.name,
+                down.as_secs()
+            ),
+            retry_after_s: 1,
+        })
+    }
+
     fn owner(&self) -> Owner {
         Owner {
             id: format!("{:032x}", self.context.instance()),
@@ -113,7 +127,15 @@ impl Pool {
 
     async fn take_seat(&self, unknown: &mut Option<Unknown>) -> Result<Holding, LedgerError> {
         let clock_epoch = self.context.clock.epoch();
-        let lease = self.acquire(&self.owner(), unknown).await?;
+        let owner = self.owner();
+        let lease = self.acquire(&owner, unknown).await?;
+        if owner.id != self.owner().id {
+            // This process's register was lost meanwhile, and what it held with it (protocol R4): parked.
+            return Err(LedgerError::Unavailable {
+                message: format!("pool {}: this process's register was lost", self.name),
+                retry_after_s: 1,
+            });
+        }
         let window = Window {
             worker: self.spec.kind.generator_worker(lease.worker),
             from_tick: lease.from,

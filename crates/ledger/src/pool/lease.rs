@@ -42,6 +42,9 @@ pub(crate) struct Lease {
 /// An acquisition of unknown outcome.
 #[derive(Debug)]
 pub(crate) struct Unknown {
+    /// Whose attempt it was: a process whose register was lost may be a copy, and its attempts are not its own any
+    /// more (protocol R1, R4).
+    owner: String,
     worker: u64,
     token: u128,
     from: u64,
@@ -151,7 +154,7 @@ impl Pool {
         if let Some(attempt) = unknown.take() {
             match self.record(attempt.worker).await {
                 // Ours if the record carries the token of our own attempt (protocol R1); else it is spent.
-                Ok(Some(found)) if found.value.token == attempt.token => {
+                Ok(Some(found)) if found.value.token == attempt.token && owner.id == attempt.owner => {
                     return Ok(Lease::new(attempt.worker, attempt.from, &found));
                 }
                 Ok(_) => {}
@@ -399,7 +402,13 @@ impl Pool {
             Ok(Cas::Lost(_)) => Ok(None),
             Err(error) => {
                 if error.outcome == Outcome::Unknown {
-                    *unknown = Some(Unknown { worker, token, from });
+                    let owner = owner.id.clone();
+                    *unknown = Some(Unknown {
+                        owner,
+                        worker,
+                        token,
+                        from,
+                    });
                 }
                 Err(LedgerError::from_store(error))
             }
@@ -454,7 +463,9 @@ impl Pool {
         let context = &self.context;
         let begun = context.runtime.boottime();
         let key = window::key(self.name.as_str(), worker);
+        let token = value.token;
         let answer = context.store.compare_and_set(&key, expected, value, marks).await;
+        let answer = answer.map(|cas| cas.of_attempt(token));
         match &answer {
             Ok(_) => context
                 .counters

@@ -14,7 +14,7 @@ mod lease;
 mod lend;
 mod window;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -27,7 +27,8 @@ use crate::error::LedgerError;
 use crate::name::Name;
 pub use kind::{PoolKind, PoolSpec};
 pub use lend::LentWindow;
-use window::{Lengths, WindowBody};
+use window::Lengths;
+pub(crate) use window::WindowBody;
 
 /// A pool of workers over one layout; this process holds one window of it and mints from one shared generator
 /// (protocol W9). Thread-safe.
@@ -49,6 +50,8 @@ pub struct Pool {
     wanted: Notify,
     started: AtomicBool,
     stop: AtomicBool,
+    /// When somebody last asked and got nothing, in milliseconds of boot time; 0: never.
+    refused_ms: AtomicU64,
     /// The keeper has ended.
     ended: Notify,
 }
@@ -87,6 +90,17 @@ pub struct PoolInfo {
     pub until: Option<Timestamp>,
     /// When the time field ends.
     pub ends: Timestamp,
+}
+
+/// How long a pool mints without its store.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PoolStock {
+    /// Its name.
+    pub name: Name,
+    /// The true budget: how long the window that is held lasts still.
+    pub left: Duration,
+    /// Somebody takes ids of it.
+    pub in_use: bool,
 }
 
 /// A window's record: who holds, or held, which worker until when.
@@ -131,6 +145,7 @@ impl Pool {
             wanted: Notify::new(),
             started: AtomicBool::new(false),
             stop: AtomicBool::new(false),
+            refused_ms: AtomicU64::new(0),
             ended: Notify::new(),
         }
     }
@@ -297,7 +312,11 @@ impl Pool {
         self.wanted.notify_one();
         tried.await;
         match &self.status.lock().expect("no panic while held").failure {
-            Some(error) => Err(error.clone()),
+            Some(error) => {
+                let now = u64::try_from(self.context.runtime.boottime().as_millis()).unwrap_or(u64::MAX);
+                self.refused_ms.store(now.max(1), Ordering::Release);
+                Err(error.clone())
+            }
             None => Ok(()),
         }
     }
@@ -354,6 +373,41 @@ impl Pool {
         }
     }
 
+    /// How long this process mints without its store; `None` while nobody has asked for ids.
+    pub fn left_in_window(&self) -> Option<PoolStock> {
+        if !self.started.load(Ordering::Acquire) {
+            return None;
+        }
+        let now = self.context.clock.now();
+        let refused = self.refused_lately();
+        let (left, in_use) = match &*self.seat.load() {
+            Some(seat) => {
+                let last = self.ticks.time_of(seat.generator.reached_tick());
+                let until = self.ticks.time_of(seat.generator.until_tick());
+                (until.since(now), now.since(last) < IN_USE)
+            }
+            None => (Duration::ZERO, false),
+        };
+        Some(PoolStock {
+            name: self.name.clone(),
+            left,
+            in_use: in_use || refused,
+        })
+    }
+
+    fn refused_lately(&self) -> bool {
+        match self.refused_ms.load(Ordering::Acquire) {
+            0 => false,
+            ms => {
+                self.context
+                    .runtime
+                    .boottime()
+                    .saturating_sub(Duration::from_millis(ms))
+                    < IN_USE
+            }
+        }
+    }
+
     /// The windows of the workers from `first` on, at most `limit`.
     ///
     /// # Errors
@@ -381,6 +435,8 @@ impl Pool {
     }
 }
 
+/// For how long a pool counts as in use after its last id.
+const IN_USE: Duration = Duration::from_secs(60);
 /// How many UUIDs one take makes at most.
 const UUIDS_PER_TAKE: usize = 64;
 /// How often a mint waits for the clock before it gives up.

@@ -1,4 +1,5 @@
-//! How large a block should be: what the name used in the last second (protocol S3).
+//! How fast a name is used: what the last second took decides how large a block is (protocol S3), what the last
+//! ten took how much is kept for an outage.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,10 +9,16 @@ use std::time::Duration;
 pub(crate) struct Demand {
     /// (boot time, numbers used so far), oldest first; the first may be older than a second.
     samples: VecDeque<(Duration, u64)>,
+    /// The same, a second apart; the first may be older than ten.
+    seconds: VecDeque<(Duration, u64)>,
+    /// How much was used when it last changed, and when that was seen.
+    last_use: (Duration, u64),
 }
 
 const SECOND: Duration = Duration::from_secs(1);
 const SAMPLES_MAX: usize = 32;
+/// For how long a rate must have been seen to count as steady.
+const STEADY: Duration = Duration::from_secs(10);
 
 impl Demand {
     /// Notes that `used` numbers were used by `now`; answers how many of them in the last second, at least 1.
@@ -30,12 +37,53 @@ impl Demand {
             self.samples.pop_front();
         }
         self.samples.push_back((now, used));
-        let recent = u128::from(used.saturating_sub(before));
-        let age = now.saturating_sub(then).max(SECOND);
-        u64::try_from(recent * SECOND.as_nanos() / age.as_nanos())
-            .unwrap_or(u64::MAX)
-            .max(1)
+        per_second(used.saturating_sub(before), now.saturating_sub(then).max(SECOND)).max(1)
     }
+
+    /// Notes that `used` numbers were used by `now`, for the rate over ten seconds.
+    pub(crate) fn note_second(&mut self, now: Duration, used: u64) {
+        if self
+            .seconds
+            .back()
+            .is_some_and(|(then, _)| now.saturating_sub(*then) < SECOND)
+        {
+            return;
+        }
+        while self.seconds.len() > 1 && now.saturating_sub(self.seconds[1].0) >= STEADY {
+            self.seconds.pop_front();
+        }
+        self.seconds.push_back((now, used));
+    }
+
+    /// Notes that `used` numbers were used by `now`; answers for how long that has not changed.
+    pub(crate) fn note_use(&mut self, now: Duration, used: u64) -> Duration {
+        if self.last_use.1 != used || self.last_use.0.is_zero() {
+            self.last_use = (now, used);
+        }
+        now.saturating_sub(self.last_use.0)
+    }
+
+    /// Numbers per second, averaged over the last ten seconds; `None` before the name was seen for so long.
+    pub(crate) fn steady(&self, now: Duration, used: u64) -> Option<u64> {
+        let (then, before) = *self.seconds.front()?;
+        let age = now.saturating_sub(then);
+        (age >= STEADY).then(|| per_second(used.saturating_sub(before), age))
+    }
+
+    /// Numbers per second over what the samples show, at most ten seconds; for people.
+    pub(crate) fn rate(&self, now: Duration, used: u64) -> f64 {
+        match self.seconds.front() {
+            Some((then, before)) => {
+                let age = now.saturating_sub(*then).max(SECOND);
+                used.saturating_sub(*before) as f64 / age.as_secs_f64()
+            }
+            None => 0.0,
+        }
+    }
+}
+
+fn per_second(count: u64, over: Duration) -> u64 {
+    u64::try_from(u128::from(count) * SECOND.as_nanos() / over.as_nanos().max(1)).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -70,5 +118,23 @@ mod tests {
             last = demand.used_last_second(ms(step * 500), step * 500);
         }
         assert!((900..=1100).contains(&last), "{last}");
+    }
+
+    #[test]
+    fn a_rate_is_steady_after_ten_seconds_whoever_samples() {
+        for every_ms in [10, 250, 1000, 3000] {
+            let mut demand = Demand::default();
+            for step in 0..200 {
+                let (now, used) = (ms(step * every_ms), step * every_ms * 5);
+                demand.note_second(now, used);
+                let steady = demand.steady(now, used);
+                assert_eq!(
+                    steady,
+                    (now >= ms(10_000)).then_some(5000),
+                    "every {every_ms} ms, at {now:?}"
+                );
+            }
+            assert!(demand.seconds.len() <= 12);
+        }
     }
 }

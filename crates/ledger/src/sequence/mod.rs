@@ -6,17 +6,27 @@
 //! | `state` | the rules, as arithmetic on the stored record |
 //! | `stock` | numbers in memory: the hot path |
 //! | `demand` | how large a block should be |
-//! | `worker` | the one task that talks to the store |
+//! | `worker` | the one task that talks to the store: claims |
+//! | `exact` | its work where the store is ours alone, or no number may be lost |
+//! | `open` | its work on shared stores, and what is kept for an outage |
+//! | `change` | changes of the definition |
+//! | `owned` | large blocks, of which pieces go to the stock |
+//! | `usage` | how fast a name is used, and what it has left |
 
+mod change;
 mod demand;
+mod exact;
+mod open;
+mod owned;
 mod spec;
 mod state;
 mod stock;
+mod usage;
 mod worker;
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 
 use arc_swap::ArcSwap;
 use mintage::Run;
@@ -24,12 +34,16 @@ use tokio::sync::oneshot;
 
 pub use spec::{Gap, MAX_GAP_LIMIT, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome};
 pub(crate) use state::State;
+pub use usage::SequenceStock;
 pub(crate) use worker::Change;
 
 use crate::context::Context;
 use crate::error::LedgerError;
+use crate::journal::Entry;
 use crate::name::Name;
 use crate::store::Key;
+use owned::Owned;
+use state::Range;
 use stock::{Stock, Taken};
 use worker::{Held, Job, Worker};
 
@@ -43,9 +57,19 @@ pub struct Sequence {
     key: Key,
     context: Arc<Context>,
     stock: Stock,
+    owned: Owned,
     exists: AtomicBool,
-    /// A refill is queued.
+    /// A refill is queued, or waits for the store to come back.
     refill: AtomicBool,
+    /// A piece of a large block is on its way to the stock.
+    feeding: AtomicBool,
+    /// How many numbers were answered without going through the stock.
+    direct: AtomicU64,
+    /// The sequence is among those that are looked after every second.
+    active: AtomicBool,
+    /// When somebody last asked and got nothing, in milliseconds of boot time; 0: never.
+    refused_ms: AtomicU64,
+    me: Weak<Sequence>,
     queue: Mutex<Queue>,
     /// What the record was when the worker last looked.
     published: ArcSwap<State>,
@@ -56,6 +80,15 @@ struct Queue {
     jobs: VecDeque<Job>,
     /// The worker's own state; `None` while it works.
     idle: Option<Held>,
+}
+
+/// Ends a feeding, however it ends.
+struct Fed<'a>(&'a Sequence);
+
+impl Drop for Fed<'_> {
+    fn drop(&mut self) {
+        self.0.feeding.store(false, Ordering::Release);
+    }
 }
 
 /// The worker while it works. Dropped half-way, it leaves the sequence to the next worker.
@@ -99,9 +132,23 @@ impl Drop for Work {
 }
 
 impl Sequence {
-    pub(crate) fn new(context: Arc<Context>, name: Name, key: Key, state: State) -> Sequence {
+    /// `owned` are the numbers of large blocks that the journal's `entry` says are ours.
+    pub(crate) fn new(
+        context: Arc<Context>,
+        name: Name,
+        key: Key,
+        state: State,
+        entry: Entry,
+        owned: Vec<Range>,
+    ) -> Arc<Sequence> {
         let exists = state.version.is_some() && !state.dropped;
-        Sequence {
+        Arc::new_cyclic(|me| Sequence {
+            me: me.clone(),
+            owned: Owned::new(entry, owned),
+            feeding: AtomicBool::new(false),
+            direct: AtomicU64::new(0),
+            active: AtomicBool::new(false),
+            refused_ms: AtomicU64::new(0),
             name,
             key,
             context,
@@ -113,7 +160,7 @@ impl Sequence {
                 jobs: VecDeque::new(),
                 idle: Some(Held::new(state)),
             }),
-        }
+        })
     }
 
     /// The sequence's name.
@@ -140,7 +187,7 @@ impl Sequence {
         match taken {
             Taken::Run(run) => Some(run),
             Taken::RunLow(run) => {
-                self.ask_for_refill();
+                self.run_low();
                 Some(run)
             }
             Taken::Empty => None,
@@ -153,7 +200,7 @@ impl Sequence {
     /// # Errors
     /// The bound was reached, the store cannot be reached, or nothing is minted any more.
     pub async fn take(self: &Arc<Self>, n: u64) -> Result<Run, LedgerError> {
-        match self.try_take(n) {
+        match self.take_owned(n, false).await {
             Some(run) => Ok(run),
             None => self.ask(n, false).await,
         }
@@ -170,7 +217,7 @@ impl Sequence {
                 stock::TAKE_MAX
             )));
         }
-        match self.try_take_contiguous(n) {
+        match self.take_owned(n, true).await {
             Some(run) => Ok(run),
             None => self.ask(n, true).await,
         }
@@ -183,7 +230,11 @@ impl Sequence {
             contiguous,
             answer,
         })?;
-        answered.await.map_err(|_| LedgerError::Closing)?
+        let taken = answered.await.map_err(|_| LedgerError::Closing)?;
+        if matches!(taken, Err(LedgerError::Unavailable { .. })) {
+            self.was_refused();
+        }
+        taken
     }
 
     pub(crate) async fn change(self: &Arc<Self>, change: Change) -> Result<SetOutcome, LedgerError> {
@@ -199,9 +250,17 @@ impl Sequence {
         answered
     }
 
-    /// Loses all stock: this process's register was lost (protocol R4).
+    /// Loses all stock, at once: this process's register was lost (protocol R4).
     pub(crate) fn drop_stock(self: &Arc<Self>) {
-        self.push(Job::DropStock);
+        self.drop_all(None);
+    }
+
+    /// Another node has raised the generation to `generation`: numbers of an older definition are not given out
+    /// from here on (protocol S5). At once, whatever the store does; the new definition is read at the next claim.
+    pub(crate) fn saw_generation(&self, generation: u64) {
+        if self.stays_open() && self.published.load().generation < generation {
+            self.drop_all(None);
+        }
     }
 
     /// Looks at the stored record, and loses all stock of an older definition (protocol S5). Answers whether it
@@ -236,8 +295,25 @@ impl Sequence {
         let state = self.published.load();
         let mut info = state.info(&self.name, state.ordinal);
         info.last = self.stock.last_issued();
-        info.unused = self.stock.unused();
+        info.unused = self.stock.unused() + self.owned_count();
         info
+    }
+
+    /// The stock is low.
+    #[cold]
+    fn run_low(self: &Arc<Self>) {
+        if self.stays_open() && self.owned_count() > 0 {
+            if !self.feeding.swap(true, Ordering::AcqRel) {
+                let sequence = Arc::clone(self);
+                self.context.runtime.spawn_near(Box::pin(async move {
+                    let _done = Fed(&sequence);
+                    sequence.keep_active();
+                    sequence.feed(0, false).await;
+                }));
+            }
+            return;
+        }
+        self.ask_for_refill();
     }
 
     #[cold]

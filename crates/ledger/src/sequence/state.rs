@@ -41,6 +41,11 @@ pub(crate) struct Range {
 }
 
 impl Range {
+    /// The ordinal after the last.
+    pub(crate) fn end(&self) -> u64 {
+        self.ordinal + self.run.count
+    }
+
     /// Splits off the first `n` (at most all).
     pub(crate) fn split(self, n: u64) -> (Range, Option<Range>) {
         let (head, tail) = self.run.split(n);
@@ -235,6 +240,20 @@ impl State {
             ordinal: self.ordinal,
             run,
         })
+    }
+
+    /// The numbers of the ordinals `from..until`, if they lie on one linear run and below the mark.
+    pub(crate) fn range(&self, from: u64, until: u64) -> Option<Range> {
+        let count = until.checked_sub(from).filter(|count| *count > 0)?;
+        let skip = from.checked_sub(self.base_ordinal)?;
+        let run = self.def.run(self.base, skip, count).ok()?;
+        let fits = run.count == count && until <= self.ordinal;
+        fits.then_some(Range { ordinal: from, run })
+    }
+
+    /// How many numbers are left on the linear run that the next one begins.
+    pub(crate) fn left(&self) -> u64 {
+        self.peek(u64::MAX).map_or(0, |range| range.run.count)
     }
 
     /// The value of the last ordinal before `ordinal`: what counts as issued when everything below it is.

@@ -10,10 +10,10 @@
 //! closes blocks; any number of threads take.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use mintage::Run;
 
 use super::state::Range;
@@ -36,7 +36,15 @@ struct Block {
     /// How many were used when the block was closed; `u64::MAX`: not known yet.
     used_at_close: AtomicU64,
     /// The last number issued before this block.
-    before: Option<i64>,
+    before: Option<Issued>,
+}
+
+/// A number that was issued.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Issued {
+    /// Its ordinal; 0 where it is not known, which is before every other.
+    ordinal: u64,
+    value: i64,
 }
 
 const CLOSED: u64 = 1 << 62;
@@ -45,7 +53,7 @@ const CLOSED: u64 = 1 << 62;
 pub(crate) const TAKE_MAX: u64 = 1 << 40;
 
 impl Block {
-    fn new(range: Option<Range>, before: Option<i64>, low_water: u64) -> Block {
+    fn new(range: Option<Range>, before: Option<Issued>, low_water: u64) -> Block {
         let empty = Range {
             ordinal: 0,
             run: Run {
@@ -87,12 +95,20 @@ impl Block {
         }
     }
 
-    fn last_issued(&self) -> Option<i64> {
+    fn last_issued(&self) -> Option<Issued> {
         match self.used() {
             0 => self.before,
-            used => Some(self.value(used - 1)),
+            used => Some(Issued {
+                ordinal: self.ordinal + used - 1,
+                value: self.value(used - 1),
+            }),
         }
     }
+}
+
+/// A number of which only the value is known.
+fn somewhere(value: i64) -> Issued {
+    Issued { ordinal: 0, value }
 }
 
 /// What a take found.
@@ -114,15 +130,18 @@ pub(crate) struct Stock {
     spare: Mutex<VecDeque<Range>>,
     /// How many were taken from closed and exhausted blocks; the live one counts for itself.
     taken_before: AtomicU64,
+    /// The last of the numbers that were issued past the stock, straight from what was reserved.
+    past: ArcSwapOption<Issued>,
 }
 
 impl Stock {
     /// Nothing in stock; `last` is the last number known to be issued.
     pub(crate) fn empty(last: Option<i64>) -> Stock {
         Stock {
-            current: ArcSwap::from_pointee(Block::new(None, last, 0)),
+            current: ArcSwap::from_pointee(Block::new(None, last.map(somewhere), 0)),
             spare: Mutex::new(VecDeque::new()),
             taken_before: AtomicU64::new(0),
+            past: ArcSwapOption::empty(),
         }
     }
 
@@ -202,7 +221,7 @@ impl Stock {
             block.last_issued(),
             block.low_water.load(Ordering::Relaxed),
         );
-        self.current.store(std::sync::Arc::new(next));
+        self.current.store(Arc::new(next));
         true
     }
 
@@ -238,18 +257,35 @@ impl Stock {
     pub(crate) fn install(&self, ranges: Vec<Range>, last: Option<i64>, low_water: u64) {
         let mut spare = self.spare.lock().expect("no panic while held");
         debug_assert!(self.current.load().used.load(Ordering::Acquire) >= CLOSED || spare.is_empty());
-        let before = last.or(self.current.load().last_issued());
+        let before = last.map(somewhere).or(self.current.load().last_issued());
         let mut ranges = VecDeque::from(ranges);
         let block = Block::new(ranges.pop_front(), before, low_water);
         *spare = ranges;
-        self.current.store(std::sync::Arc::new(block));
+        self.current.store(Arc::new(block));
     }
 
-    /// Opens an empty stock of which `last` is the last number issued. Worker only.
+    /// Opens an empty stock of which `last` is the last number issued. After [`Stock::close`].
     pub(crate) fn restart(&self, last: Option<i64>) {
         let mut spare = self.spare.lock().expect("no panic while held");
         spare.clear();
-        self.current.store(std::sync::Arc::new(Block::new(None, last, 0)));
+        self.past.store(None);
+        let block = Block::new(None, last.map(somewhere), 0);
+        self.current.store(Arc::new(block));
+    }
+
+    /// Notes that `range` was issued without going through the stock.
+    pub(crate) fn issued_past(&self, range: &Range) {
+        if range.run.count == 0 {
+            return;
+        }
+        let last = Issued {
+            ordinal: range.ordinal + range.run.count - 1,
+            value: range.run.last(),
+        };
+        self.past.rcu(|known| match known {
+            Some(known) if known.ordinal > last.ordinal => Some(Arc::clone(known)),
+            _ => Some(Arc::new(last)),
+        });
     }
 
     /// Adds a range behind what is in stock, without disturbing takers. Worker only.
@@ -297,7 +333,13 @@ impl Stock {
 
     /// The last number known to be issued.
     pub(crate) fn last_issued(&self) -> Option<i64> {
-        self.current.load().last_issued()
+        let of_block = self.current.load().last_issued();
+        let past = self.past.load().as_deref().copied();
+        let last = match (of_block, past) {
+            (Some(a), Some(b)) if a.ordinal >= b.ordinal => Some(a),
+            (a, b) => b.or(a),
+        };
+        last.map(|issued| issued.value)
     }
 }
 
@@ -305,7 +347,6 @@ impl Stock {
 mod tests {
     #![allow(clippy::disallowed_methods)]
 
-    use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
     use super::*;
@@ -406,6 +447,24 @@ mod tests {
         assert_eq!(stock.take(1), Taken::Empty);
         assert_eq!(stock.last_issued(), Some(12));
         assert_eq!(stock.close(), []);
+    }
+
+    #[test]
+    fn the_last_number_is_the_one_with_the_highest_ordinal() {
+        let stock = Stock::empty(Some(7));
+        stock.append(range(7, 3), 0);
+        stock.issued_past(&range(100, 5));
+        assert_eq!(stock.last_issued(), Some(105));
+        assert_eq!(taken(&stock, 1).map(|run| run.first), Some(8));
+        stock.issued_past(&range(50, 5));
+        assert_eq!(stock.last_issued(), Some(105));
+        assert_eq!(taken(&stock, 2).map(|run| run.first), Some(9));
+        stock.append(range(200, 2), 0);
+        assert_eq!(taken(&stock, 1).map(|run| run.first), Some(201));
+        assert_eq!(stock.last_issued(), Some(201));
+        stock.close();
+        stock.restart(Some(3));
+        assert_eq!(stock.last_issued(), Some(3));
     }
 
     #[test]

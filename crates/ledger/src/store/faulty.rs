@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use tokio::sync::watch;
+
 use super::rules::wrote;
 use super::{
     Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
@@ -92,6 +94,8 @@ pub struct FaultyStore {
     runtime: Arc<dyn Runtime>,
     plan: FaultPlan,
     all_fail: AtomicBool,
+    calm: AtomicBool,
+    frozen: watch::Sender<bool>,
     counters: Counters,
 }
 
@@ -103,6 +107,8 @@ impl FaultyStore {
             runtime,
             plan,
             all_fail: AtomicBool::new(false),
+            calm: AtomicBool::new(false),
+            frozen: watch::Sender::new(false),
             counters: Counters::default(),
         })
     }
@@ -110,6 +116,17 @@ impl FaultyStore {
     /// From now on every call fails and nothing is done (`true`), or the plan holds again (`false`).
     pub fn fail_all(&self, on: bool) {
         self.all_fail.store(on, Ordering::SeqCst);
+    }
+
+    /// From now on no call fails by the plan.
+    pub fn calm(&self) {
+        self.calm.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on no call is answered (`true`), or all go on (`false`): a server that was stopped in its tracks.
+    /// Calls that come meanwhile are done when it goes on, unless their caller has given up.
+    pub fn freeze(&self, on: bool) {
+        self.frozen.send_replace(on);
     }
 
     /// What it did so far.
@@ -133,6 +150,8 @@ impl FaultyStore {
         let (lost, refused) = (self.plan.answer_lost, self.plan.answer_lost + self.plan.refused);
         let fate = if self.all_fail.load(Ordering::SeqCst) {
             Fate::Refused
+        } else if self.calm.load(Ordering::SeqCst) {
+            Fate::Answered
         } else if dice < lost {
             Fate::AnswerLost
         } else if dice < refused {
@@ -162,6 +181,8 @@ impl FaultyStore {
     ) -> Result<T, StoreError> {
         let (fate, before, after) = self.draw();
         self.pause(before).await;
+        // The sender lives as long as this store: no error.
+        let _ = self.frozen.subscribe().wait_for(|frozen| !*frozen).await;
         let unclear = if write { Outcome::Unknown } else { Outcome::NotDone };
         let count = |counter: &AtomicU64| counter.fetch_add(1, Ordering::SeqCst);
         let answer = match fate {

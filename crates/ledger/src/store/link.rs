@@ -21,6 +21,9 @@ pub(super) trait Driver: Send + Sync + 'static {
     /// A connection that any number of calls may use at a time.
     type Connection: Clone + Send + Sync + 'static;
 
+    /// What every request on a connection compares the meta record with.
+    type Guard: Clone + Send + Sync + 'static;
+
     /// The store's scheme.
     fn scheme(&self) -> &'static str;
 
@@ -31,14 +34,14 @@ pub(super) trait Driver: Send + Sync + 'static {
     fn connect(&self) -> BoxFuture<'_, Result<Self::Connection, Failure>>;
 
     /// Asks who answers.
-    fn probe(&self, connection: Self::Connection) -> BoxFuture<'_, Result<Probe, Failure>>;
+    fn probe(&self, connection: Self::Connection) -> BoxFuture<'_, Result<Probe<Self::Guard>, Failure>>;
 }
 
 /// Who answers on a connection.
 #[derive(Clone, Debug)]
-pub(super) struct Probe {
+pub(super) struct Probe<G> {
     /// What `mint init` wrote; `None` where it did not, or where it is gone.
-    pub(super) meta: Option<Meta>,
+    pub(super) meta: Option<(Meta, G)>,
     /// What the store may forget.
     pub(super) durability: Durability,
     /// Which copy of the store it is.
@@ -70,26 +73,27 @@ pub(super) struct Link<D: Driver> {
     pub(super) driver: D,
     runtime: Arc<dyn Runtime>,
     settings: StoreSettings,
-    state: Mutex<State<D::Connection>>,
+    state: Mutex<State<D>>,
     /// Held by whoever makes a connection.
     connecting: tokio::sync::Mutex<()>,
     cluster_id: OnceLock<u128>,
     stopped: OnceLock<StoreError>,
 }
 
-struct State<C> {
-    current: Option<Arc<Connected<C>>>,
-    probe: Option<Probe>,
+struct State<D: Driver> {
+    current: Option<Arc<Connected<D>>>,
+    durability: Option<Durability>,
+    incarnation: Option<String>,
     /// How many attempts to connect have ended, and how the last one failed.
     attempts: u64,
     failed: Option<StoreError>,
 }
 
 /// A connection that was probed.
-pub(super) struct Connected<C> {
-    pub(super) connection: C,
+pub(super) struct Connected<D: Driver> {
+    pub(super) connection: D::Connection,
     /// Guards every request on it.
-    pub(super) meta: Meta,
+    pub(super) guard: D::Guard,
 }
 
 /// What was asked, for messages: a verb with its preposition, and a key.
@@ -136,7 +140,8 @@ impl<D: Driver> Link<D> {
             settings: settings.clone(),
             state: Mutex::new(State {
                 current: None,
-                probe: None,
+                durability: None,
+                incarnation: None,
                 attempts: 0,
                 failed: None,
             }),
@@ -167,13 +172,12 @@ impl<D: Driver> Link<D> {
     /// What the last probe found.
     pub(super) fn durability(&self) -> Durability {
         let state = self.state();
-        let probe = state.probe.as_ref().expect("a link that opened was probed");
-        probe.durability.clone()
+        state.durability.clone().expect("a link that opened was probed")
     }
 
     /// Which copy of the store answered the last probe.
     pub(super) fn incarnation(&self) -> Option<String> {
-        self.state().probe.as_ref().map(|probe| probe.incarnation.clone())
+        self.state().incarnation.clone()
     }
 
     /// Why nothing may be minted any more.
@@ -183,8 +187,13 @@ impl<D: Driver> Link<D> {
 
     /// Stops for good (protocol E3) and answers why, or why it had stopped before.
     pub(super) fn stop(&self, why: StoreError) -> StoreError {
-        let first = self.stopped.get_or_init(|| why);
-        tracing::error!(store = %self.driver.place(), error = %first, "nothing is minted from this store any more");
+        let first = self.stopped.get_or_init(|| {
+            tracing::error!(store = %self.driver.place(), error = %why, "nothing is minted from it any more");
+            StoreError {
+                kind: StoreErrorKind::Stopped,
+                ..why
+            }
+        });
         first.clone()
     }
 
@@ -196,7 +205,7 @@ impl<D: Driver> Link<D> {
     /// Reads. Whatever goes wrong, nothing was changed.
     pub(super) async fn read<T, F, A>(&self, what: What<'_>, ask: F) -> Result<T, StoreError>
     where
-        F: FnOnce(Arc<Connected<D::Connection>>) -> A,
+        F: FnOnce(Arc<Connected<D>>) -> A,
         A: Future<Output = Result<T, Failure>> + Send,
     {
         self.request(what, Outcome::NotDone, ask).await
@@ -205,7 +214,7 @@ impl<D: Driver> Link<D> {
     /// Writes. `ask` must not send anything twice.
     pub(super) async fn write<T, F, A>(&self, what: What<'_>, ask: F) -> Result<T, StoreError>
     where
-        F: FnOnce(Arc<Connected<D::Connection>>) -> A,
+        F: FnOnce(Arc<Connected<D>>) -> A,
         A: Future<Output = Result<T, Failure>> + Send,
     {
         self.request(what, Outcome::Unknown, ask).await
@@ -213,7 +222,7 @@ impl<D: Driver> Link<D> {
 
     async fn request<T, F, A>(&self, what: What<'_>, if_lost: Outcome, ask: F) -> Result<T, StoreError>
     where
-        F: FnOnce(Arc<Connected<D::Connection>>) -> A,
+        F: FnOnce(Arc<Connected<D>>) -> A,
         A: Future<Output = Result<T, Failure>> + Send,
     {
         if let Some(why) = self.stopped() {
@@ -259,7 +268,7 @@ impl<D: Driver> Link<D> {
             return Ok(());
         }
         let state = self.state();
-        match state.probe.as_ref().map(|probe| &probe.durability) {
+        match &state.durability {
             // Between `open` and the caller's look at the class no write is asked for.
             Some(found) if found.class == Class::Lossy => Err(StoreError {
                 kind: StoreErrorKind::Unavailable,
@@ -270,7 +279,7 @@ impl<D: Driver> Link<D> {
     }
 
     /// The connection, a new one if there is none. Whoever waits for somebody else's attempt shares its end.
-    async fn connected(&self) -> Result<Arc<Connected<D::Connection>>, StoreError> {
+    async fn connected(&self) -> Result<Arc<Connected<D>>, StoreError> {
         let asked = {
             let state = self.state();
             if let Some(current) = &state.current {
@@ -306,7 +315,7 @@ impl<D: Driver> Link<D> {
         }
     }
 
-    async fn connect(&self) -> Result<Connected<D::Connection>, StoreError> {
+    async fn connect(&self) -> Result<Connected<D>, StoreError> {
         let limit = self.settings.connect_timeout;
         let attempt = async {
             let connection = self.driver.connect().await?;
@@ -321,8 +330,8 @@ impl<D: Driver> Link<D> {
                 return Err(self.not_connected(Failure::Lost(why)));
             }
         };
-        let meta = self.judge(probe)?;
-        Ok(Connected { connection, meta })
+        let guard = self.judge(probe)?;
+        Ok(Connected { connection, guard })
     }
 
     /// A connection without any look at who answers; for `mint init`.
@@ -371,22 +380,24 @@ impl<D: Driver> Link<D> {
     }
 
     /// Takes a probe in: refuses a store that is not ours, notes its class.
-    fn judge(&self, probe: Probe) -> Result<Meta, StoreError> {
-        let meta = self.identify(probe.meta)?;
+    fn judge(&self, probe: Probe<D::Guard>) -> Result<D::Guard, StoreError> {
+        let (meta, guard) = probe.meta.unzip();
+        self.identify(meta)?;
         let mut state = self.state();
-        if let Some(before) = &state.probe {
-            let place = self.driver.place();
-            if before.incarnation != probe.incarnation {
-                tracing::warn!(store = %place, before = %before.incarnation, now = %probe.incarnation,
-                    "another copy of the store answers, or the same one started anew");
-            }
-            if before.durability.class != probe.durability.class {
-                tracing::warn!(store = %place, class = ?probe.durability.class, why = %probe.durability.why,
-                    "the store's class has changed");
-            }
+        if let Some(before) = state.incarnation.replace(probe.incarnation.clone())
+            && before != probe.incarnation
+        {
+            tracing::warn!(store = %self.driver.place(), %before, now = %probe.incarnation,
+                "another copy of the store answers, or the same one started anew");
         }
-        state.probe = Some(probe);
-        Ok(meta)
+        let now = probe.durability;
+        if let Some(before) = state.durability.replace(now.clone())
+            && before.class != now.class
+        {
+            tracing::warn!(store = %self.driver.place(), class = ?now.class, why = %now.why,
+                "the store's class has changed");
+        }
+        Ok(guard.expect("what was identified was there"))
     }
 
     fn identify(&self, meta: Option<Meta>) -> Result<Meta, StoreError> {
@@ -441,7 +452,7 @@ impl<D: Driver> Link<D> {
     }
 
     /// A guarded request found another meta record: says which.
-    async fn meet_stranger(&self, connected: &Arc<Connected<D::Connection>>) -> StoreError {
+    async fn meet_stranger(&self, connected: &Arc<Connected<D>>) -> StoreError {
         self.forget(connected);
         match self.connected().await {
             Err(error) => error,
@@ -471,7 +482,7 @@ impl<D: Driver> Link<D> {
     }
 
     /// Drops a connection, unless another one took its place already.
-    fn forget(&self, broken: &Arc<Connected<D::Connection>>) {
+    fn forget(&self, broken: &Arc<Connected<D>>) {
         let mut state = self.state();
         if state
             .current
@@ -490,7 +501,7 @@ impl<D: Driver> Link<D> {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State<D::Connection>> {
+    fn state(&self) -> MutexGuard<'_, State<D>> {
         // No code between lock and unlock panics half-way through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

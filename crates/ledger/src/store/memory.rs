@@ -12,7 +12,8 @@ use crate::runtime::{Runtime, fresh_token};
 /// Registers in memory: for tests and for throw-away runs. Thread-safe; nothing survives the process, so
 /// two runs may issue the same numbers.
 ///
-/// Nobody else can write to it, so it answers [`Store::exclusive`] with true, unless made to be shared.
+/// Nobody else can write to it, so it answers [`Store::exclusive`] with true; [`MemoryStore::shared`] makes one that
+/// several ledgers of one process share, as they would a database.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {

@@ -17,9 +17,13 @@ mod address;
 #[cfg(any(test, feature = "testing"))]
 pub mod conformance;
 pub mod embedded;
+#[cfg(feature = "etcd")]
+mod etcd;
 #[cfg(any(test, feature = "testing"))]
 mod faulty;
 mod guard;
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+mod guarded;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 mod link;
 mod memory;
@@ -28,12 +32,16 @@ mod mysql;
 mod pin;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+mod record;
 #[cfg(feature = "redis")]
 mod redis;
 mod registry;
 mod rules;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod sql;
+
+pub mod tools;
 
 use std::fmt;
 
@@ -44,6 +52,8 @@ use crate::runtime::BoxFuture;
 #[cfg(feature = "redis")]
 pub use self::redis::RedisStore;
 pub use embedded::EmbeddedStore;
+#[cfg(feature = "etcd")]
+pub use etcd::EtcdStore;
 #[cfg(any(test, feature = "testing"))]
 pub use faulty::{FaultCounts, FaultPlan, FaultyStore};
 pub(crate) use guard::Guard;
@@ -130,6 +140,18 @@ pub enum Cas {
     Done(Version),
     /// Not written: the register is at another version, or absent.
     Lost(Option<Versioned>),
+}
+
+impl Cas {
+    /// The answer to the attempt with this token: one that was delivered twice may be told of its own success as a
+    /// race that it lost (protocol R1).
+    #[must_use]
+    pub(crate) fn of_attempt(self, token: u128) -> Cas {
+        match self {
+            Cas::Lost(Some(found)) if found.value.token == token => Cas::Done(found.version),
+            other => other,
+        }
+    }
 }
 
 /// Whether a write may lower a mark.

@@ -287,3 +287,136 @@ fn judge(settings: &HashMap<String, String>, other_engines: &[&str]) -> Probe {
         unwritable,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A healthy MariaDB, with some settings changed.
+    fn probe(changed: &[(&str, &str)], engines: &[&str]) -> Probe {
+        let healthy = [
+            ("version", "10.11.19-MariaDB-0+deb12u1"),
+            ("innodb_flush_log_at_trx_commit", "1"),
+            ("innodb_doublewrite", "ON"),
+            ("log_bin", "OFF"),
+            ("sync_binlog", "0"),
+            ("read_only", "OFF"),
+            ("server_id", "3"),
+            ("wsrep_on", "OFF"),
+            ("now", "1795219200"),
+            ("uptime", "200"),
+        ];
+        let all = healthy.iter().chain(changed);
+        let settings = all.map(|(name, value)| (name.to_string(), value.to_string()));
+        judge(&settings.collect(), engines)
+    }
+
+    #[track_caller]
+    fn check_class(changed: &[(&str, &str)], class: Class, why: &str) {
+        let probe = probe(changed, &[]);
+        assert_eq!(probe.durability.class, class, "{changed:?}: {probe:?}");
+        assert!(probe.durability.why.contains(why), "{changed:?}: {probe:?}");
+        assert_eq!(
+            probe.durability.fix.is_some(),
+            class == Class::Lossy,
+            "{changed:?}: {probe:?}"
+        );
+    }
+
+    #[test]
+    fn the_settings_decide_the_class() {
+        let semi_sync = [
+            ("rpl_semi_sync_master_enabled", "ON"),
+            ("rpl_semi_sync_master_status", "ON"),
+            ("rpl_semi_sync_master_wait_point", "AFTER_SYNC"),
+        ];
+        let with = |timeout| [&semi_sync[..], &[("rpl_semi_sync_master_timeout", timeout)]].concat();
+        check_class(&[], Class::Durable, "MariaDB 10.11.19: innodb_flush");
+        check_class(&[("version", "8.4.1")], Class::Durable, "MySQL 8.4.1");
+        check_class(
+            &with("10000"),
+            Class::Durable,
+            "falls back to asynchronous after 10000 ms",
+        );
+        check_class(&with("3600000"), Class::Survives, "semi-synchronous");
+        check_class(
+            &[
+                ("wsrep_on", "ON"),
+                ("wsrep_cluster_size", "3"),
+                ("wsrep_ready", "ON"),
+            ],
+            Class::Survives,
+            "Galera of 3 nodes",
+        );
+        check_class(&[("group_replication_group_name", "g")], Class::Survives, "group");
+        for (name, value, why) in [
+            ("innodb_flush_log_at_trx_commit", "0", "commit=0"),
+            ("innodb_flush_log_at_trx_commit", "2", "commit=2"),
+            ("innodb_doublewrite", "OFF", "doublewrite"),
+            ("log_bin", "ON", "sync_binlog=0"),
+        ] {
+            check_class(&[(name, value)], Class::Lossy, why);
+            check_class(
+                &[&with("3600000")[..], &[(name, value)]].concat(),
+                Class::Lossy,
+                why,
+            );
+        }
+        check_class(
+            &[("log_bin", "ON"), ("sync_binlog", "1")],
+            Class::Durable,
+            "sync_binlog=1",
+        );
+        let probe = probe(&[], &["mint_register is MyISAM"]);
+        assert_eq!(probe.durability.class, Class::Lossy);
+        assert!(probe.durability.why.contains("MyISAM"), "{probe:?}");
+    }
+
+    #[test]
+    fn a_read_only_server_takes_no_writes() {
+        assert_eq!(probe(&[], &[]).unwritable, None);
+        for name in ["read_only", "super_read_only", "innodb_read_only"] {
+            assert_eq!(
+                probe(&[(name, "ON")], &[]).unwritable,
+                Some(format!("{name} is on"))
+            );
+        }
+        assert!(
+            probe(&[("wsrep_on", "ON"), ("wsrep_ready", "OFF")], &[])
+                .unwritable
+                .is_some()
+        );
+    }
+
+    #[test]
+    fn the_copy_is_the_server_that_holds_the_data() {
+        assert_eq!(probe(&[], &[]).copy, "server_id 3");
+        assert_eq!(probe(&[("server_uuid", "3e11-ab")], &[]).copy, "3e11-ab");
+        assert_eq!(probe(&[("wsrep_on", "ON")], &[]).copy, "galera");
+        assert_eq!(probe(&[], &[]).started_s, 1_795_219_000);
+    }
+
+    #[test]
+    fn only_what_was_rolled_back_counts_as_not_done() {
+        for (number, expected) in [
+            (1062, Sort::Duplicate),
+            (1213, Sort::Again),
+            (1205, Sort::Busy),
+            (1045, Sort::Denied),
+            (1142, Sort::Denied),
+            (1290, Sort::ReadOnly),
+            (1114, Sort::Full),
+            (1146, Sort::Missing),
+            (1049, Sort::Missing),
+            (1194, Sort::Damaged),
+            // Shutdown, killed, an error during commit, and what nobody has heard of.
+            (1053, Sort::Unclear),
+            (1317, Sort::Unclear),
+            (1927, Sort::Unclear),
+            (1180, Sort::Unclear),
+            (9999, Sort::Unclear),
+        ] {
+            assert_eq!(sort(number), expected, "{number}");
+        }
+    }
+}

@@ -163,6 +163,22 @@ pub static STORES: &[StoreKind] = &[
         open: |rest, settings, runtime| open_redis("redis+unix", rest, settings, runtime),
         init: Some(|rest, settings, runtime| init_redis("redis+unix", rest, settings, runtime)),
     },
+    #[cfg(feature = "etcd")]
+    StoreKind {
+        scheme: "etcd",
+        example: "etcd://host1,host2,host3",
+        summary: "an etcd cluster: a majority keeps every write",
+        open: |rest, settings, runtime| {
+            let (rest, settings) = (rest.to_string(), settings.clone());
+            Box::pin(
+                async move { Ok(super::EtcdStore::open(&rest, &settings, runtime).await? as Arc<dyn Store>) },
+            )
+        },
+        init: Some(|rest, settings, runtime| {
+            let (rest, settings) = (rest.to_string(), settings.clone());
+            Box::pin(async move { super::EtcdStore::init(&rest, &settings, runtime).await })
+        }),
+    },
 ];
 
 /// Opens the store at `url`, such as `memory:` or `file:./mint-data`.
@@ -223,7 +239,7 @@ pub async fn init_store(
         };
         let store = (kind.open)(rest, &any, Arc::clone(&runtime)).await?;
         if store.class() == Class::Lossy {
-            Guard::new(store, runtime, Some(LossyRules::default()))
+            Guard::new(store, runtime, Some(LossyRules::default()), 0)
                 .begin()
                 .await?;
         }

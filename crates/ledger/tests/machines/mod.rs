@@ -158,6 +158,16 @@ impl Cluster {
         }
     }
 
+    /// Machines of the same world around another store.
+    pub fn beside(&self, store: Arc<dyn Store>) -> Cluster {
+        Cluster {
+            start: self.start,
+            store,
+            settings: self.settings.clone(),
+            machines: AtomicU64::new(1000 + self.machines.load(Ordering::SeqCst)),
+        }
+    }
+
     /// A machine that is not running anything yet.
     pub fn machine(&self) -> Arc<Machine> {
         let seed = self.machines.fetch_add(1, Ordering::SeqCst) + 1;

@@ -122,7 +122,7 @@ settings! {
     "store.request_timeout" request_timeout: Duration = "2s" in 50 ..= 60_000;
     /// How long making a connection to a shared store may take, TLS and credentials included.
     "store.connect_timeout" connect_timeout: Duration = "2s" in 50 ..= 60_000;
-    /// Where this machine remembers what a shared store was; `auto` is `$STATE_DIRECTORY`, else the user's state folder (`~/.local/state/mintage`).
+    /// Where this machine remembers what a shared store was and what it owns there; `auto` is `$STATE_DIRECTORY`, else the user's state folder (`~/.local/state/mintage`).
     "store.state_folder" state_folder: Auto<LocalPath> = "auto";
     /// Whether the first use of a name creates its sequence.
     "sequences.auto_create" auto_create: bool = "true";
@@ -130,6 +130,8 @@ settings! {
     "sequences.max_sequences" max_sequences: u64 = "1000000" in 1 ..= 100_000_000;
     /// Numbers that one crash may lose, for sequences that do not say.
     "sequences.max_gap" max_gap: u64 = "100000" in 1 ..= 1_000_000_000;
+    /// How long a sequence goes on while its shared store is down, once its rate was steady for 10 s; `0s` for as long as the stock of the last second lasts.
+    "sequences.outage_budget" outage_budget: Duration = "60s" in 0 ..= 86_400_000;
     /// Length of a worker's window of id-time, which is also how long it mints with its store down; `auto` follows from the layout.
     "pools.window" window: Auto<Duration> = "auto" in 1000 ..= 86_400_000;
     /// How far ids may run ahead of the clock.
@@ -164,6 +166,8 @@ settings! {
     "server.http.max_headers" http_max_headers: u64 = "64" in 1 ..= 1000;
     /// The body of one request.
     "server.http.max_body" http_max_body: Bytes = "4KiB" in 256 ..= 1_048_576;
+    /// Names that `/metrics` shows one by one: the busiest sequences, and as many pools.
+    "server.http.metrics_names" metrics_names: u64 = "100" in 0 ..= 100_000;
     /// Where the Redis protocol listens; `off` for nowhere.
     "server.resp.listen" resp_listen: Listen = "127.0.0.1:7601";
     /// How long a connection may stay without ever sending a byte.

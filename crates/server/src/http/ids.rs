@@ -3,24 +3,29 @@
 use std::rc::Rc;
 
 use hyper::StatusCode;
-use mintage::Uuid;
+use mintage::{GenOptions, Id, Uuid};
 use mintage_ledger::{DEFAULT_POOL, UUID1_POOL};
+use serde_json::json;
 
 use super::answer::Response;
 use super::head::{Head, Media};
 use super::request::Query;
-use crate::formats::{Make, format};
-use crate::render;
+use crate::error::{Code, ServiceError};
+use crate::formats::{FormatRow, Make, format};
+use crate::readings::Document;
 use crate::service::{Answer, Worker};
 
-/// `POST /v1/ids/{format}?count=N`; `&pool=NAME` for those that come from a pool: `uuid1`, `uuid6`, `snowflake`.
+/// `POST /v1/ids/{format}?count=N`; `&pool=NAME` for those that come from a pool (`uuid1`, `uuid6`, `snowflake`), and
+/// the format's own options (`&prefix=user`) for the others.
 pub(super) async fn of_format(
     worker: &Rc<Worker>,
     head: &Head<'_>,
     query: &Query<'_>,
     name: &[u8],
 ) -> Answer<Response> {
-    match format(name)?.make {
+    let row = format(name)?;
+    match row.make {
+        Make::Core => of_core(worker, head, query, &row),
         Make::Snowflake => {
             query.only(&["count", "pool"])?;
             let pool = query.get("pool")?.unwrap_or(DEFAULT_POOL.as_bytes().into());
@@ -36,6 +41,46 @@ pub(super) async fn of_format(
             Ok(Response::ids(media, write_uuids(media, &ids)))
         }
     }
+}
+
+fn of_core(worker: &Rc<Worker>, head: &Head<'_>, query: &Query<'_>, row: &FormatRow) -> Answer<Response> {
+    let names: Vec<String> = row
+        .format
+        .options
+        .iter()
+        .map(|option| option.name().replace('-', "_"))
+        .collect();
+    let mut known = vec!["count"];
+    known.extend(names.iter().map(String::as_str));
+    query.only(&known)?;
+    let mut options = GenOptions::default();
+    for name in &names {
+        if let Some(value) = query.get(name)? {
+            row.set(&mut options, name.as_bytes(), &value)?;
+        }
+    }
+    let media = head.media()?;
+    if matches!(media, Media::Octets) && row.format.bits == 0 {
+        let message = format!("format {} is text alone and has no bytes", row.format.name);
+        return Err(ServiceError::new(Code::NotAcceptable, message)
+            .with_hint("ask for application/json or text/plain"));
+    }
+    let ids = worker.make(row, &options, query.count(worker)? as usize)?;
+    let width = row.format.text_len.1.min(64) + 3;
+    // Alphabets of the caller's may hold what JSON must escape.
+    let text = |body: &mut Vec<u8>, id: &Id| {
+        let written = row.format.text(id).expect("made by this format");
+        if matches!(media, Media::Json) {
+            let escaped = serde_json::Value::from(written).to_string();
+            body.extend_from_slice(&escaped.as_bytes()[1..escaped.len() - 1]);
+        } else {
+            body.extend_from_slice(written.as_bytes());
+        }
+    };
+    let body = write_list(media, &ids, width, text, |body, id| {
+        body.extend_from_slice(id.bytes())
+    });
+    Ok(Response::ids(media, body))
 }
 
 /// `POST /v1/snowflakes/{pool}?count=N`
@@ -70,7 +115,7 @@ pub(super) fn inspect(worker: &Rc<Worker>, id: &[u8]) -> Answer<Response> {
     let readings = worker.service().inspect(&text);
     Ok(Response::json(
         StatusCode::OK,
-        &render::readings(&text, &readings),
+        &json!(Document::new(&text, &readings)),
     ))
 }
 

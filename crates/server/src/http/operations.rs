@@ -4,13 +4,13 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use hyper::StatusCode;
-use mintage::Clock;
 use mintage_ledger::{Class, RESERVE_BUCKETS_US};
 use serde_json::json;
 
 use super::answer::Response;
 use crate::error::CODES;
 use crate::metrics::{Exposition, Face, IdKind};
+use crate::render;
 use crate::service::Worker;
 
 /// `GET /livez`: the process answers.
@@ -18,15 +18,27 @@ pub(super) fn livez() -> Response {
     Response::json(StatusCode::OK, &json!({ "live": true }))
 }
 
-/// `GET /readyz`: ids can be given out, or why not.
+/// `GET /readyz`: ids can be given out, or why not; and how long, while the store does not answer.
 pub(super) fn readyz(worker: &Rc<Worker>) -> Response {
-    let ready = worker.service().ledger().ready();
+    let ledger = worker.service().ledger();
+    let (ready, store) = (ledger.ready(), ledger.store_status());
     let status = if ready.ready {
         StatusCode::OK
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     };
-    Response::json(status, &json!({ "ready": ready.ready, "reasons": ready.reasons }))
+    let notes: Vec<String> = store
+        .degraded()
+        .into_iter()
+        .chain(store.limited.map(String::from))
+        .collect();
+    let document = json!({
+        "ready": ready.ready,
+        "reasons": ready.reasons,
+        "notes": notes,
+        "store": render::store_status(&store),
+    });
+    Response::json(status, &document)
 }
 
 /// `GET /metrics`
@@ -39,6 +51,52 @@ pub(super) fn metrics(worker: &Rc<Worker>) -> Response {
         "text/plain; version=0.0.4; charset=utf-8",
         out.finish(),
     )
+}
+
+/// What is left while the store does not answer.
+fn describe_budgets(worker: &Rc<Worker>, out: &mut Exposition) {
+    let ledger = worker.service().ledger();
+    let names = usize::try_from(worker.config().metrics_names).unwrap_or(usize::MAX);
+    out.metric(
+        "mint_stock_seconds",
+        "gauge",
+        "How long a sequence in use goes on without its store at its present rate; the busiest sequences.",
+    );
+    for stock in ledger.stocks().iter().take(names) {
+        out.sample(
+            "mint_stock_seconds",
+            &[("name", stock.name.as_str())],
+            stock.seconds,
+        );
+    }
+    out.metric(
+        "mint_window_until_seconds",
+        "gauge",
+        "How long a pool can mint without its store.",
+    );
+    for pool in ledger.windows_left().iter().take(names) {
+        let left = pool.left.as_secs_f64();
+        out.sample("mint_window_until_seconds", &[("pool", pool.name.as_str())], left);
+    }
+    let status = ledger.store_status();
+    if let Some(first) = &status.first_to_end {
+        out.metric(
+            "mint_budget_left_seconds",
+            "gauge",
+            "How long everything in use goes on without the store.",
+        );
+        out.sample("mint_budget_left_seconds", &[], first.left.as_secs_f64());
+    }
+    out.metric("mint_store_up", "gauge", "Whether the store answers.");
+    let up = status.down_for.is_none() && ledger.stopped().is_none();
+    out.sample("mint_store_up", &[], f64::from(u8::from(up)));
+    out.metric(
+        "mint_store_down_seconds",
+        "gauge",
+        "For how long the store has not answered.",
+    );
+    let down = status.down_for.unwrap_or_default();
+    out.sample("mint_store_down_seconds", &[], down.as_secs_f64());
 }
 
 fn count_requests(worker: &Rc<Worker>, out: &mut Exposition) {
@@ -146,35 +204,7 @@ fn describe_ledger(worker: &Rc<Worker>, out: &mut Exposition) {
     );
     out.sample("mint_clock_steps_total", &[], report.steps as f64);
 
-    out.metric(
-        "mint_window_until_seconds",
-        "gauge",
-        "How long a pool can mint without its store.",
-    );
-    let now = clock.now();
-    for pool in ledger.pools_held() {
-        if let Some(until) = pool.until {
-            out.sample(
-                "mint_window_until_seconds",
-                &[("pool", pool.name.as_str())],
-                until.since(now).as_secs_f64(),
-            );
-        }
-    }
-
-    // Before the first reservation the store has at least been opened.
-    let failed = counters.reserve_failed.load(Ordering::Relaxed);
-    let up = counters.store_up.load(Ordering::Relaxed) == 1 || (all == 0 && failed == 0);
-    out.metric(
-        "mint_store_up",
-        "gauge",
-        "Whether the last call to the store succeeded.",
-    );
-    out.sample(
-        "mint_store_up",
-        &[],
-        f64::from(u8::from(up && ledger.stopped().is_none())),
-    );
+    describe_budgets(worker, out);
     out.metric(
         "mint_store_class",
         "gauge",

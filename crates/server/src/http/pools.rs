@@ -13,7 +13,7 @@ use serde_json::json;
 use super::answer::Response;
 use super::request::{Query, invalid, parse};
 use crate::error::{Code, ServiceError};
-use crate::formats::FORMATS;
+use crate::formats::document;
 use crate::render;
 use crate::service::{Answer, Worker, from_ledger};
 
@@ -133,10 +133,7 @@ pub(super) fn presets() -> Response {
 
 /// `GET /v1/formats`
 pub(super) fn formats() -> Response {
-    let rows: Vec<_> = FORMATS
-        .iter()
-        .map(|row| json!({ "name": row.name, "is": row.is }))
-        .collect();
+    let rows: Vec<_> = mintage::FORMATS.iter().map(document).collect();
     Response::json(StatusCode::OK, &json!({ "formats": rows }))
 }
 

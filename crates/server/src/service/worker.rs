@@ -11,7 +11,7 @@ use super::names::Names;
 use super::{Answer, Service, from_ledger};
 use crate::config::Config;
 use crate::error::{Code, ServiceError};
-use crate::formats::Make;
+use crate::formats::{FormatRow, Make};
 use crate::metrics::{IdKind, ThreadCounters};
 use crate::watch::Watches;
 
@@ -220,10 +220,25 @@ impl Worker {
         match make {
             Make::Uuid4 => mintage::uuid4_many(out),
             Make::Uuid7 => mintage::uuid7_many(out),
-            Make::Uuid1 | Make::Uuid6 | Make::Snowflake => return false,
+            Make::Uuid1 | Make::Uuid6 | Make::Snowflake | Make::Core => return false,
         }
         self.counters.ids(make.kind(), out.len() as u64);
         true
+    }
+
+    /// Makes `count` ids of a format that core makes alone.
+    ///
+    /// # Errors
+    /// As [`FormatRow::make`].
+    pub fn make(
+        &self,
+        row: &FormatRow,
+        options: &mintage::GenOptions,
+        count: usize,
+    ) -> Answer<Vec<mintage::Id>> {
+        let ids = row.make(options, count)?;
+        self.counters.ids(row.make.kind(), count as u64);
+        Ok(ids)
     }
 
     /// Fills `out` with UUIDs of any version that is made here; versions 1 and 6 come from `pool`.

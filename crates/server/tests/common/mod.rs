@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use mintage_ledger::{
-    FaultPlan, FaultyStore, Ledger, Runtime, Store, StoreSettings, SystemRuntime, open_store,
+    FaultPlan, FaultyStore, Ledger, MemoryStore, Runtime, Store, StoreSettings, SystemRuntime, open_store,
 };
 use mintage_server::auth::{Right, Token, TokenDigest};
 use mintage_server::config::{Config, Listen};
@@ -43,6 +43,22 @@ impl Server {
             faulty as Arc<dyn Store>
         };
         let server = Server::over(|_| {}, wrap);
+        (server, told.recv().unwrap())
+    }
+
+    /// Over a store that others could share, which can be made to fail and to freeze; its calls are given up soon.
+    pub fn shared() -> (Server, Arc<FaultyStore>) {
+        let (tell, told) = mpsc::channel();
+        let wrap = move |_, runtime| {
+            let faulty = FaultyStore::new(MemoryStore::shared(7), runtime, FaultPlan::NONE);
+            tell.send(faulty.clone()).unwrap();
+            faulty as Arc<dyn Store>
+        };
+        let soon = Duration::from_millis(50);
+        let server = Server::over(
+            |config| (config.request_timeout, config.connect_timeout) = (soon, soon),
+            wrap,
+        );
         (server, told.recv().unwrap())
     }
 

@@ -9,6 +9,7 @@ mod memory;
 mod recovery;
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -16,11 +17,13 @@ use mintage::Timestamp;
 use tokio::sync::Notify;
 
 use super::registry::lossy;
+use super::tools;
 use super::{
     Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
     Value, Version, Versioned,
 };
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, fresh_token};
+use crate::store::embedded::TOMBSTONE_BODY;
 use memory::{Memory, Met};
 pub use recovery::LossyRules;
 use recovery::Recovery;
@@ -29,6 +32,9 @@ use recovery::Recovery;
 const CONFIRM_TRIES: u32 = 3;
 /// The pause before each.
 const CONFIRM_PAUSE: Duration = Duration::from_millis(200);
+
+/// A register is not made on what was known of the seal longer ago than this: two looks were missed.
+const UNSEALED_FOR_MS: u64 = 2_000;
 
 /// A shared store that may not forget.
 pub(crate) struct Guard {
@@ -40,17 +46,25 @@ pub(crate) struct Guard {
     told: Notify,
     /// The class that was accepted when the store was opened.
     accepted: Class,
+    /// A name that is not there begins above this: a backup was restored.
+    above: u64,
+    /// When it was last seen that the store is not sealed, in milliseconds of boot time.
+    unsealed_at_ms: AtomicU64,
     recovery: Option<Recovery>,
 }
 
 impl Guard {
-    /// Guards `inner`. `lossy`: that it forgets was allowed, and these rules hold.
+    /// Guards `inner`. `lossy`: that it forgets was allowed, and these rules hold. `above`: where a name begins that
+    /// is not there.
     pub(crate) fn new(
         inner: Arc<dyn Store>,
         runtime: Arc<dyn Runtime>,
         lossy: Option<LossyRules>,
+        above: u64,
     ) -> Arc<Guard> {
         Arc::new(Guard {
+            above,
+            unsealed_at_ms: AtomicU64::new(millis(runtime.boottime())),
             accepted: inner.class(),
             memory: Mutex::new(Memory::new(lossy.is_some())),
             recovery: lossy.map(Recovery::new),
@@ -92,7 +106,8 @@ impl Guard {
             Some(recovery) => recovery.beat(self).await,
             None => self.look_at_last().await,
         };
-        if let Err(error) = done {
+        let sealed = self.look_at_seal().await;
+        if let Err(error) = done.and(sealed) {
             tracing::debug!(%error, "could not see that the store is whole");
         }
     }
@@ -105,6 +120,43 @@ impl Guard {
             Some(key) => self.read(epoch, &key).await.map(drop),
             None => Ok(()),
         }
+    }
+
+    /// A sealed store ends all minting of this process: it goes on in another store.
+    async fn look_at_seal(&self) -> Result<(), StoreError> {
+        if let Some(why) = tools::sealed(&*self.inner).await? {
+            return Err(self.stop(tools::refusal(&why)));
+        }
+        self.unsealed_at_ms
+            .store(millis(self.runtime.boottime()), Ordering::Release);
+        Ok(())
+    }
+
+    /// Before a register is made: whoever was cut off may not know that the store is sealed, and a register that is
+    /// not there has no version that would tell.
+    async fn check_seal(&self, key: &Key) -> Result<(), StoreError> {
+        let age = millis(self.runtime.boottime()).saturating_sub(self.unsealed_at_ms.load(Ordering::Acquire));
+        let counts = ["seq/", "window/", "pool/"]
+            .iter()
+            .any(|prefix| key.as_str().starts_with(prefix));
+        match counts && age > UNSEALED_FOR_MS {
+            true => self.look_at_seal().await,
+            false => Ok(()),
+        }
+    }
+
+    /// The tombstone that a name begins above which is not there but may have been.
+    fn tombstone(&self, key: &Key) -> Option<Value> {
+        let skipped = self
+            .recovery
+            .as_ref()
+            .map_or(0, Recovery::skipped)
+            .max(self.above);
+        (skipped > 0 && key.as_str().starts_with("seq/")).then(|| Value {
+            mark: skipped.min(i64::MAX as u64),
+            token: fresh_token(&*self.runtime),
+            body: TOMBSTONE_BODY.to_string(),
+        })
     }
 
     fn memory(&self) -> std::sync::MutexGuard<'_, Memory> {
@@ -241,8 +293,9 @@ impl Guard {
             return Ok(Cas::Lost(self.read(epoch, key).await?));
         };
         let before = self.met(key);
-        if let Some(recovery) = &self.recovery {
-            if let Some(tombstone) = recovery.tombstone(self, key).filter(|_| expected.is_none()) {
+        if expected.is_none() {
+            self.check_seal(key).await?;
+            if let Some(tombstone) = self.tombstone(key) {
                 // It may have been there and was lost: it is made over a tombstone, above all it can have given out.
                 let made = self
                     .inner
@@ -251,6 +304,8 @@ impl Guard {
                 self.judged(made)?;
                 return Ok(Cas::Lost(self.read(epoch, key).await?));
             }
+        }
+        if let Some(recovery) = &self.recovery {
             recovery.pay(self, key, before.as_ref().map_or(0, |met| met.mark), new.mark)?;
         }
         let new = Value {
@@ -312,6 +367,10 @@ impl Guard {
         self.set(&claim.key, Some(claim.expected), new, Marks::NeverLower)
             .await
     }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The version the store knows, of one that the ledger knows; `None`: it is from before a recovery.

@@ -4,7 +4,7 @@
 //! finds another copy answering, or a register below what it remembers, recovers before it does anything else:
 //!
 //! ```text
-//!   numbers    mark += max_rate x 100 servers x (now - last known whole + 10 s)
+//!   numbers    mark += max_rate x 100 servers x (now - last known whole + 70 s)
 //!   windows    mark  = now + the longest window + 10 s; none begins before that
 //!   memory     what this process remembers to be higher or newer is written again
 //! ```
@@ -23,16 +23,15 @@ use serde::{Deserialize, Serialize};
 
 use super::memory::Met;
 use super::{Cas, Guard, Key, Marks, Outcome, StoreError, StoreErrorKind, Value, Version, Versioned};
-use crate::name::Name;
-use crate::pool::PoolSpec;
+use crate::advance::Raise;
 use crate::runtime::fresh_token;
 use crate::store::SCAN_LIMIT_MAX;
-use crate::store::embedded::TOMBSTONE_BODY;
+use crate::store::tools;
 
 /// The rules for a store of class L.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LossyRules {
-    /// How many numbers of one name this process reserves per second at most; as many again at once.
+    /// How many numbers of one name this process reserves per second at most; those of a minute at once.
     pub max_rate: u64,
     /// How far ahead a window reaches at most, for pools that do not say.
     pub window: Duration,
@@ -49,8 +48,10 @@ impl Default for LossyRules {
 
 /// How many servers are assumed to reserve numbers of one name at their highest rate.
 const SERVERS_MAX: u64 = 100;
-/// Added to the time in which something may have been lost: a whole claim at once, and clocks that differ.
+/// How far apart two validated clocks may be (protocol W6), twice.
 const SLACK: Duration = Duration::from_secs(10);
+/// How much of `max_rate` may be reserved at once: a large block for an outage.
+const BURST: Duration = Duration::from_secs(60);
 /// How often the store is noted to be whole.
 const BEAT_EVERY: Duration = Duration::from_secs(5);
 /// Where nothing says when the store was last whole.
@@ -111,7 +112,7 @@ pub(super) struct Recovery {
     to_compare: Mutex<Vec<(Key, Met)>>,
     /// One at a time.
     busy: tokio::sync::Mutex<()>,
-    /// When each name's reservations are paid for, in boot time: those of a second may lie ahead.
+    /// When each name's reservations are paid for, in boot time: a minute's may lie ahead.
     paid: Mutex<HashMap<Key, Duration>>,
 }
 
@@ -142,14 +143,9 @@ impl Recovery {
         }
     }
 
-    /// The tombstone that a name which is not there begins above, once anything was lost.
-    pub(super) fn tombstone(&self, guard: &Guard, key: &Key) -> Option<Value> {
-        let skipped = self.skipped.load(Ordering::Acquire);
-        (skipped > 0 && key.as_str().starts_with("seq/")).then(|| Value {
-            mark: skipped.min(i64::MAX as u64),
-            token: fresh_token(&*guard.runtime),
-            body: TOMBSTONE_BODY.to_string(),
-        })
+    /// Above which number a name begins that is not there: it may be one that was lost.
+    pub(super) fn skipped(&self) -> u64 {
+        self.skipped.load(Ordering::Acquire)
     }
 
     /// The store forgot something: recover before anything else.
@@ -251,7 +247,7 @@ impl Recovery {
             paid.retain(|_, until| *until > now);
         }
         let until = paid.get(key).copied().unwrap_or(now).max(now) + cost;
-        if until > now + Duration::from_secs(1) {
+        if until > now + BURST {
             return Err(StoreError::new(
                 StoreErrorKind::Unavailable,
                 Outcome::NotDone,
@@ -305,20 +301,18 @@ impl Recovery {
         answering: &str,
     ) -> Result<(), StoreError> {
         let first = noted.is_none() && self.known().is_none();
-        let pools = self.pools(guard).await?;
+        let pools = tools::pools(&*guard.inner).await?;
         let now = guard.runtime.wall();
-        let longest = pools
-            .values()
-            .map(|(_, window)| *window)
-            .fold(self.rules.window, Duration::max);
-        let floor = now.saturating_add(longest + SLACK);
+        let floor = now.saturating_add(Raise::longest(&pools, self.rules.window) + SLACK);
         let whole = match note {
             Some(note) => Timestamp::from_unix_millis(note.whole_ms),
-            None => newest_wall(guard).await?.unwrap_or(Timestamp::from_unix_nanos(
-                now.unix_nanos() - UNKNOWN_AGE.as_nanos() as i128,
-            )),
+            None => tools::newest_wall(&*guard.inner)
+                .await?
+                .unwrap_or(Timestamp::from_unix_nanos(
+                    now.unix_nanos() - UNKNOWN_AGE.as_nanos() as i128,
+                )),
         };
-        let lost_for = now.since(whole) + SLACK;
+        let lost_for = now.since(whole) + SLACK + BURST;
         let numbers = self
             .rules
             .max_rate
@@ -328,7 +322,7 @@ impl Recovery {
         let raise = Raise {
             numbers,
             floor,
-            pools: &pools,
+            pools,
         };
         let outcome = self.raise_all(guard, &raise, &mut remembered).await;
         let raised = match outcome {
@@ -394,7 +388,7 @@ impl Recovery {
     async fn raise_all(
         &self,
         guard: &Guard,
-        raise: &Raise<'_>,
+        raise: &Raise,
         remembered: &mut HashMap<Key, Met>,
     ) -> Result<u64, StoreError> {
         let mut raised = 0;
@@ -433,11 +427,10 @@ impl Recovery {
         if self.comparing().is_empty() {
             return Ok(());
         }
-        let pools = self.pools(guard).await?;
         let raise = Raise {
             numbers: note.skipped,
             floor: Timestamp::from_unix_millis(note.floor_ms),
-            pools: &pools,
+            pools: tools::pools(&*guard.inner).await?,
         };
         while let Some((key, met)) = { self.comparing().last().cloned() } {
             let found = guard.inner.get(&key).await?;
@@ -452,63 +445,13 @@ impl Recovery {
         }
         Ok(())
     }
-
-    /// The pools: how their windows count time and how long they are.
-    async fn pools(&self, guard: &Guard) -> Result<HashMap<String, (PoolSpec, Duration)>, StoreError> {
-        let prefix = Key::new("pool/").expect("a constant within the key grammar");
-        let mut pools = HashMap::new();
-        let mut after: Option<Key> = None;
-        loop {
-            let page = guard.inner.scan(&prefix, after.as_ref(), SCAN_LIMIT_MAX).await?;
-            after = page.last().map(|(key, _)| key.clone());
-            let full = page.len() == usize::from(SCAN_LIMIT_MAX);
-            for (key, found) in page {
-                let Some(spec) = pool_of(&key, &found.value.body) else {
-                    continue;
-                };
-                let window = spec.window.unwrap_or(self.rules.window);
-                let name = key.as_str().trim_start_matches("pool/").to_string();
-                pools.insert(name, (spec, window));
-            }
-            if !full {
-                return Ok(pools);
-            }
-        }
-    }
-}
-
-/// By how much a register is raised.
-struct Raise<'a> {
-    numbers: u64,
-    floor: Timestamp,
-    pools: &'a HashMap<String, (PoolSpec, Duration)>,
-}
-
-impl Raise<'_> {
-    fn mark(&self, key: &Key, mark: u64) -> u64 {
-        let most = i64::MAX as u64;
-        let Some(rest) = key.as_str().strip_prefix("window/") else {
-            return if mark == 0 && key.as_str().starts_with("pool/") {
-                0
-            } else {
-                mark.saturating_add(self.numbers).min(most)
-            };
-        };
-        let pool = rest.rsplit_once('/').map_or(rest, |(pool, _)| pool);
-        let ticks = self.pools.get(pool).map(|(spec, _)| spec.kind.ticks());
-        match ticks.map(|ticks| ticks.tick_at(self.floor)) {
-            Some(Ok(tick)) => mark.max(tick + 1),
-            // A layout nobody knows any more: its workers are never used again.
-            Some(Err(_)) | None => most,
-        }
-    }
 }
 
 /// Writes one register anew, above what was lost: from what is found, or from what is remembered where that is
 /// newer.
 async fn raise_one(
     guard: &Guard,
-    raise: &Raise<'_>,
+    raise: &Raise,
     key: &Key,
     mut found: Option<Versioned>,
     met: Option<&Met>,
@@ -526,11 +469,13 @@ async fn raise_one(
             (None, Some(ours)) => ours.body,
             (None, None) => return Ok(()),
         };
-        let value = Value {
-            mark: raise.mark(key, higher),
+        let mut value = Value {
+            mark: higher,
             token: fresh_token(&*guard.runtime),
             body,
         };
+        // A layout nobody knows any more, or a sequence at its end: never used again.
+        value.mark = raise.mark(key, &value).unwrap_or(i64::MAX as u64);
         let expected = found.as_ref().map(|found| found.version);
         match guard
             .inner
@@ -552,24 +497,6 @@ async fn raise_one(
 fn generation(body: &str) -> u64 {
     let body: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
     body["generation"].as_u64().unwrap_or(0)
-}
-
-fn pool_of(key: &Key, body: &str) -> Option<PoolSpec> {
-    let name = Name::new(key.as_str().trim_start_matches("pool/")).ok()?;
-    PoolSpec::read(&name, body).ok()
-}
-
-/// The newest clock in an instance's register: when something was last acknowledged, at the latest.
-async fn newest_wall(guard: &Guard) -> Result<Option<Timestamp>, StoreError> {
-    let mut newest = None;
-    for prefix in ["instance/", "window/"] {
-        let prefix = Key::new(prefix).expect("a constant within the key grammar");
-        for (_, found) in guard.inner.scan(&prefix, None, SCAN_LIMIT_MAX).await? {
-            let body: serde_json::Value = serde_json::from_str(&found.value.body).unwrap_or_default();
-            newest = newest.max(body["wall_ms"].as_i64());
-        }
-    }
-    Ok(newest.map(Timestamp::from_unix_millis))
 }
 
 fn answering(guard: &Guard) -> String {

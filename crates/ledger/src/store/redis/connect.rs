@@ -10,7 +10,7 @@ use redis::{
 };
 
 use super::super::address::{Address, TlsFiles, invalid};
-use super::super::link::{Driver, Failure, Probe, on_own_thread};
+use super::super::link::{Driver, Failure, Meta, Probe, on_own_thread};
 use super::super::{StoreError, StoreErrorKind};
 use super::durability::{Found, judge};
 use super::script;
@@ -143,6 +143,7 @@ fn certificates(files: &TlsFiles) -> Result<TlsCertificates, StoreError> {
 
 impl Driver for Redis {
     type Connection = MultiplexedConnection;
+    type Guard = Meta;
 
     fn scheme(&self) -> &'static str {
         "redis"
@@ -161,13 +162,15 @@ impl Driver for Redis {
                     .set_connection_timeout(None)
                     .set_response_timeout(None);
                 let made = client.get_multiplexed_async_connection_with_config(&config);
-                made.await.map_err(script::failure)
+                let connection = made.await.map_err(script::failure)?;
+                script::load(connection.clone()).await?;
+                Ok(connection)
             })
             .await
         })
     }
 
-    fn probe(&self, mut connection: MultiplexedConnection) -> BoxFuture<'_, Result<Probe, Failure>> {
+    fn probe(&self, mut connection: MultiplexedConnection) -> BoxFuture<'_, Result<Probe<Meta>, Failure>> {
         Box::pin(async move {
             let info: Result<String, _> = redis::cmd("INFO").query_async(&mut connection).await;
             let config: Result<Vec<String>, _> = redis::cmd("CONFIG")
@@ -186,19 +189,23 @@ impl Driver for Redis {
             }
             let meta: (Option<Vec<u8>>, Option<Vec<u8>>) = redis::cmd("HMGET")
                 .arg(&self.names.meta)
-                .arg("schema")
+                .arg("schema_version")
                 .arg("cluster_id")
                 .query_async(&mut connection)
                 .await
                 .map_err(script::failure)?;
+            let meta = match meta {
+                (None, None) => None,
+                (Some(schema), Some(id)) if script::meta(&schema, &id).is_some() => {
+                    script::meta(&schema, &id)
+                }
+                _ => {
+                    let why = format!("{} is not as mint init wrote it", self.names.meta);
+                    return Err(Failure::Useless(StoreErrorKind::Corrupt, why));
+                }
+            };
             Ok(Probe {
-                meta: match meta {
-                    (Some(schema), Some(id)) => Some(script::meta(&schema, &id).ok_or_else(|| {
-                        let why = format!("{} is not as mint init wrote it", self.names.meta);
-                        Failure::Useless(StoreErrorKind::Corrupt, why)
-                    })?),
-                    _ => None,
-                },
+                meta: meta.map(|meta| (meta, meta)),
                 durability: judge(&found),
                 incarnation: found.incarnation(),
             })

@@ -1,7 +1,7 @@
 //! The stores `redis://` and `rediss://`: Redis or Valkey, one server (or the master of several).
 //!
 //! ```text
-//!   mint_meta               hash  schema, cluster_id            made by mint init
+//!   mint_meta               hash  schema_version, cluster_id    made by mint init
 //!   mint_register           zset  the names of all registers, all with score 0: scans go in key order
 //!   mint_register:seq/a     hash  version, mark, token, body    one per register
 //! ```
@@ -88,13 +88,13 @@ impl RedisStore {
     /// Runs a script on one register.
     async fn ask(
         &self,
-        connected: Arc<Connected<redis::aio::MultiplexedConnection>>,
+        connected: Arc<Connected<Redis>>,
         script: &Script,
         register: &str,
         args: Vec<Vec<u8>>,
     ) -> Result<Answer, Failure> {
         let names = &self.link.driver.names;
-        let Meta { schema, cluster_id } = connected.meta;
+        let Meta { schema, cluster_id } = connected.guard;
         let mut all = vec![
             schema.to_string().into_bytes(),
             format!("{cluster_id:032x}").into_bytes(),

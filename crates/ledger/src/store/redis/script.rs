@@ -31,6 +31,20 @@ script!(REMOVE, "head.lua", "remove.lua");
 script!(SCAN, "head.lua", "scan.lua");
 script!(INIT, "init.lua");
 
+/// Makes the scripts known to the server, so that calls by SHA-1 find them. A server that does not let us is told
+/// the text at the first call.
+pub(super) async fn load(mut connection: MultiplexedConnection) -> Result<(), Failure> {
+    let mut all = redis::pipe();
+    for script in [&GET, &SET, &CLAIM, &REMOVE, &SCAN] {
+        all.cmd("SCRIPT").arg("LOAD").arg(script.text).ignore();
+    }
+    let answer: Result<(), RedisError> = all.query_async(&mut connection).await;
+    match answer.map_err(failure) {
+        Ok(()) | Err(Failure::Refused(..)) => Ok(()),
+        Err(failure) => Err(failure),
+    }
+}
+
 /// What a script answers.
 #[derive(Debug)]
 pub(super) enum Answer {
@@ -145,6 +159,14 @@ pub(super) fn failure(error: RedisError) -> Failure {
         // A replica, or a server whose master is away: another connection may lead to the master.
         ErrorKind::Server(Server::ReadOnly | Server::MasterDown | Server::BusyLoading) => {
             Failure::Useless(StoreErrorKind::Unavailable, why)
+        }
+        // What a script may not do comes without a code of its own up to Redis 7.0.
+        ErrorKind::Server(Server::ResponseError)
+            if error
+                .detail()
+                .is_some_and(|text| text.contains("can't run this command")) =>
+        {
+            Failure::Refused(StoreErrorKind::Denied, why)
         }
         ErrorKind::Server(_) => Failure::Refused(StoreErrorKind::Unavailable, why),
         ErrorKind::Extension => match error.code() {

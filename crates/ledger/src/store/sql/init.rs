@@ -19,7 +19,7 @@ const LOOKS_MAX: usize = 5;
 
 /// Makes what is absent. Several at a time are fine: one of them makes it.
 ///
-/// The tables may have been made by hand (docs/stores.md shows them); registers without a cluster id are refused.
+/// The tables may have been made by hand (docs/stores-sql.md shows them); registers without a cluster id are refused.
 pub(in super::super) async fn init<D: Dialect>(
     dialect: D,
     settings: &StoreSettings,

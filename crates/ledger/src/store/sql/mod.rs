@@ -124,13 +124,18 @@ pub(super) async fn open<D: Dialect>(
     let limit = settings.connect_timeout;
     let until = runtime.boottime() + limit;
     let mut session = connect(&dialect, &runtime, until, limit).await?;
-    let looking = look(
-        &dialect,
-        &statements,
-        &mut session,
-        settings.expect_cluster,
-        settings,
-    );
+    let looking = async {
+        let looked = look(
+            &dialect,
+            &statements,
+            &mut session,
+            settings.expect_cluster,
+            settings,
+        )
+        .await?;
+        rehearse(&dialect, &statements, &mut session).await?;
+        Ok(looked)
+    };
     let (meta, probe) = match within(&*runtime, until, looking).await {
         Some(looked) => looked?,
         None => return Err(Fault::late(limit).error(dialect.label(), "cannot open", Outcome::NotDone)),
@@ -235,6 +240,32 @@ async fn look<D: Dialect>(
         }
     }
     Ok((meta, probe))
+}
+
+/// Runs every write once with arguments that match nothing: the server then knows the statements, so that a real
+/// one is a single round trip, and an account without the rights is found out before it is needed.
+async fn rehearse<D: Dialect>(
+    dialect: &D,
+    statements: &Statements,
+    session: &mut D::Session,
+) -> Result<(), StoreError> {
+    let (none, zero) = (Arg::Text(""), Arg::Int(0));
+    let writes: [(&Arc<str>, &[Arg<'_>]); 4] = [
+        (&statements.insert, &[none, zero, none, none, none]),
+        (&statements.update, &[zero, none, none, none, zero, zero, none]),
+        (&statements.add, &[zero, none, none, zero, zero, none]),
+        (&statements.delete, &[none, zero, none]),
+    ];
+    for (sql, args) in writes {
+        if let Err(error) = session.execute(sql, args).await {
+            return Err(Fault::new(dialect, &error).error(
+                dialect.label(),
+                "cannot write registers",
+                Outcome::NotDone,
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Errors that a running process never recovers from (protocol E3).
@@ -595,16 +626,19 @@ impl<D: Dialect> Lease<'_, D> {
     async fn probe(&mut self) -> Result<(), StoreError> {
         let store = self.store;
         let now = store.runtime.boottime();
-        if self.kept.probed_at != Duration::ZERO && now.saturating_sub(self.kept.probed_at) < PROBE_EVERY {
+        let fresh = self.kept.probed_at == Duration::ZERO;
+        if !fresh && now.saturating_sub(self.kept.probed_at) < PROBE_EVERY {
             return Ok(());
         }
-        let looking = look(
-            &store.dialect,
-            &store.statements,
-            &mut self.kept.session,
-            Some(store.cluster_id),
-            &store.settings,
-        );
+        let (dialect, statements, session) = (&store.dialect, &store.statements, &mut self.kept.session);
+        let looking = async {
+            let cluster = Some(store.cluster_id);
+            let looked = look(dialect, statements, session, cluster, &store.settings).await?;
+            if fresh {
+                rehearse(dialect, statements, session).await?;
+            }
+            Ok(looked)
+        };
         let probe = match within(&*store.runtime, self.until, looking).await {
             Some(Ok((_, probe))) => probe,
             Some(Err(error)) if is_final(&error) => return Err(store.stop(error)),

@@ -259,7 +259,7 @@ impl Fault {
         let (kind, hint) = match self.sort {
             Sort::Denied => (
                 StoreErrorKind::Denied,
-                "check user and password in the URL; the rights an account needs are in docs/stores.md",
+                "check user and password in the URL; the rights an account needs are in docs/stores-sql.md",
             ),
             Sort::ReadOnly => (
                 StoreErrorKind::Unavailable,

@@ -1,11 +1,14 @@
 //! MINT.NEXT, MINT.SHOW, MINT.ID, MINT.SNOWFLAKE, MINT.INSPECT: what Redis has no word for.
 
-use mintage::Uuid;
+use mintage::{GenOptions, Uuid};
 use mintage_ledger::{DEFAULT_POOL, UUID1_POOL};
+use serde_json::json;
 
 use super::{Call, Flow, count_option, refuse_counter};
-use crate::formats::{Make, format};
+use crate::formats::{FormatRow, Make, format};
+use crate::readings::Document;
 use crate::render;
+use crate::resp::frame::strict_integer;
 
 /// `MINT.NEXT seq [COUNT n]`: a number, or with COUNT an array of numbers.
 pub(super) fn next(call: &mut Call<'_>) -> Flow {
@@ -45,7 +48,7 @@ pub(super) fn show(call: &mut Call<'_>) -> Flow {
     })
 }
 
-/// `MINT.ID format [COUNT n]`.
+/// `MINT.ID format [COUNT n]`, for formats with options `MINT.ID format [COUNT n] [option value …]`.
 pub(super) fn id(call: &mut Call<'_>) -> Flow {
     let row = match format(call.args.at(1)) {
         Ok(row) => row,
@@ -56,6 +59,7 @@ pub(super) fn id(call: &mut Call<'_>) -> Flow {
     };
     match row.make {
         Make::Snowflake => mint(call, DEFAULT_POOL.as_bytes()),
+        Make::Core => of_core(call, &row),
         make @ (Make::Uuid1 | Make::Uuid6) => timed_uuids(call, make),
         make => uuids(call, make),
     }
@@ -71,7 +75,7 @@ pub(super) fn snowflake(call: &mut Call<'_>) -> Flow {
 pub(super) fn inspect(call: &mut Call<'_>) -> Flow {
     let text = String::from_utf8_lossy(call.args.at(1)).into_owned();
     let readings = call.worker.service().inspect(&text);
-    call.reply.json(&render::readings(&text, &readings));
+    call.reply.json(&json!(Document::new(&text, &readings)));
     Flow::Done
 }
 
@@ -99,6 +103,44 @@ fn uuids(call: &mut Call<'_>, make: Make) -> Flow {
             );
         }
         left -= ids.len();
+    }
+    Flow::Done
+}
+
+/// Ids that core makes alone, with the format's own options.
+fn of_core(call: &mut Call<'_>, row: &FormatRow) -> Flow {
+    let arguments = call.args.len();
+    if !arguments.is_multiple_of(2) {
+        call.syntax_error();
+        return Flow::Done;
+    }
+    let (mut count, mut options) = (None, GenOptions::default());
+    for at in (2..arguments).step_by(2) {
+        let value = call.args.at(at + 1);
+        let set = if call.is(at, "count") {
+            let number = strict_integer(value).and_then(|n| u64::try_from(n).ok());
+            call.worker.count(number).map(|number| count = Some(number))
+        } else {
+            row.set(&mut options, &call.args.at(at).to_ascii_lowercase(), value)
+        };
+        if let Err(error) = set {
+            call.reply.refuse(&error);
+            return Flow::Done;
+        }
+    }
+    match call.worker.make(row, &options, count.unwrap_or(1) as usize) {
+        Ok(ids) => {
+            if count.is_some() {
+                call.reply.array(ids.len());
+            }
+            let mut text = Vec::new();
+            for id in &ids {
+                text.clear();
+                row.format.write(id, &mut text).expect("made by this format");
+                call.reply.bulk(&text);
+            }
+        }
+        Err(error) => call.reply.refuse(&error),
     }
     Flow::Done
 }

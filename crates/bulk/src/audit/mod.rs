@@ -1,0 +1,348 @@
+//! `audit`: is a pile of ids sound?
+//!
+//! One reading takes every id apart and counts what needs no order: kinds, times, workers, shards, whether ids stand in
+//! order. Each id goes with its place into a [`Sorter`]; once all are in order, equal ones stand
+//! beside each other and so do the ends of a gap.
+
+mod along;
+mod html;
+mod order;
+mod rates;
+mod reading;
+mod report;
+mod shards;
+mod sorted;
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+
+use mintage::Timestamp;
+
+pub use html::{html, span_words};
+pub use order::Order;
+pub use rates::{Step, Times, Worker, Workers};
+pub use reading::ReadAs;
+pub use report::{Fault, FileSeen, FormatSeen, LayoutRead, Report, Sequences, Unreadable, Verdict};
+pub use shards::Shards;
+pub use sorted::{NumberGap, Numbers, Repeat, Repeats};
+
+use crate::error::{Error, shown};
+use crate::input::{Meter, Source};
+use crate::progress::{EVERY_ROWS, Phase, Progress, Watch};
+use crate::rows::{Row, RowFormat, Rows};
+use crate::sort::Sorter;
+use along::Along;
+use order::OrderWatch;
+use rates::{LISTED, RateCount};
+use reading::{Class, Numbers as NumbersAre, Reader, Seen, sorts};
+use shards::ShardCount;
+use sorted::{FILES_MAX, IdRecord, examine};
+
+/// What an audit is to do.
+#[derive(Clone, Debug)]
+pub struct AuditOptions {
+    /// Where the ids come from, and what a row looks like there.
+    pub inputs: Vec<(Source, RowFormat)>,
+    /// The column of the ids; without one, a row is an id.
+    pub column: Option<String>,
+    /// How ids are read.
+    pub read_as: ReadAs,
+    /// Over how many shards ids should spread.
+    pub shards: u32,
+    /// What counts as the present; ids may lie a little after it.
+    pub now: Timestamp,
+    /// How much.
+    pub tolerance: std::time::Duration,
+    /// What makes the audit fail.
+    pub fail_on: Vec<Fault>,
+    /// How much memory sorting may use, in bytes.
+    pub memory_bytes: usize,
+    /// Where temporary files go.
+    pub temp: PathBuf,
+}
+
+/// Examines ids: any number, of any format, from any number of files.
+///
+/// # Errors
+/// An input cannot be read or has no such column, a row has another number of fields than the header, or there is no
+/// room for temporary files.
+pub fn audit(options: &AuditOptions, watch: Watch<'_>) -> Result<Report, Error> {
+    if options.inputs.len() > FILES_MAX {
+        return Err(Error::usage(format_args!(
+            "{} files are more than {FILES_MAX}: join some of them",
+            options.inputs.len()
+        )));
+    }
+    if options.shards < 2 {
+        return Err(Error::usage("--shards must be 2 or more"));
+    }
+    let mut audit = Audit::new(options)?;
+    let meter = Meter::default();
+    let total = total_bytes(options);
+    for file in 0..options.inputs.len() {
+        audit.read(file, &meter, total, watch)?;
+    }
+    audit.finish(watch)
+}
+
+fn total_bytes(options: &AuditOptions) -> Option<u64> {
+    let bytes = options.inputs.iter().map(|(source, _)| match source {
+        Source::File(path) => path.metadata().ok().map(|meta| meta.len()),
+        Source::Stdin => None,
+    });
+    bytes.sum::<Option<u64>>().filter(|bytes| *bytes > 0)
+}
+
+/// What one reading counts.
+struct Audit<'a> {
+    options: &'a AuditOptions,
+    reader: Reader,
+    sorter: Sorter<IdRecord>,
+    names: Vec<String>,
+    files: Vec<FileSeen>,
+    /// By class and version: how many, and where the first stands.
+    kinds: Vec<[Kind; 16]>,
+    unreadable: Unreadable,
+    order: Order,
+    watches: Vec<Option<OrderWatch>>,
+    rates: RateCount,
+    shards: ShardCount,
+    sequences: Sequences,
+    along: Along,
+    rows: u64,
+    /// The first ids, until it is decided what numbers are: file, line, text.
+    sample: Option<VecDeque<(usize, u64, Vec<u8>)>>,
+}
+
+#[derive(Clone, Default)]
+struct Kind {
+    ids: u64,
+    first: Option<(usize, u64)>,
+}
+
+impl<'a> Audit<'a> {
+    fn new(options: &'a AuditOptions) -> Result<Audit<'a>, Error> {
+        let now_us = micros_of(options.now);
+        let tolerance = i64::try_from(options.tolerance.as_micros()).unwrap_or(i64::MAX);
+        let names: Vec<String> = options.inputs.iter().map(|(source, _)| source.name()).collect();
+        let reader = Reader::new(&options.read_as)?;
+        let decided = !matches!(reader.numbers, NumbersAre::Undecided);
+        Ok(Audit {
+            reader,
+            sorter: Sorter::new(options.memory_bytes, &options.temp),
+            files: names
+                .iter()
+                .map(|name| FileSeen {
+                    name: name.clone(),
+                    ids: 0,
+                })
+                .collect(),
+            names,
+            kinds: vec![std::array::from_fn(|_| Kind::default()); Class::MAX],
+            unreadable: Unreadable::default(),
+            order: Order::default(),
+            watches: Vec::new(),
+            rates: RateCount::new(now_us.saturating_add(tolerance)),
+            shards: ShardCount::new(options.shards),
+            sequences: Sequences::default(),
+            along: Along::default(),
+            rows: 0,
+            sample: (!decided).then(VecDeque::new),
+            options,
+        })
+    }
+
+    fn read(&mut self, file: usize, meter: &Meter, total: Option<u64>, watch: Watch<'_>) -> Result<(), Error> {
+        let (source, format) = &self.options.inputs[file];
+        let column = self.options.column.clone().unwrap_or_else(|| "id".into());
+        let mut rows = Rows::open(source, format, std::slice::from_ref(&column), meter)?;
+        self.watches.clear();
+        self.watches.resize_with(Class::MAX, || None);
+        self.rates.next_file();
+        while let Some(row) = rows.next()? {
+            self.rows += 1;
+            if self.rows.is_multiple_of(EVERY_ROWS) {
+                watch(Progress {
+                    phase: Phase::Reading,
+                    done: meter.bytes(),
+                    total,
+                    rows: self.rows,
+                });
+            }
+            if !row.blank {
+                self.row(file, &row, &column)?;
+            }
+        }
+        // What another file holds does not say what this one's numbers are in order with.
+        self.decide()
+    }
+
+    #[inline]
+    fn row(&mut self, file: usize, row: &Row<'_>, column: &str) -> Result<(), Error> {
+        if let Some(problem) = &row.problem {
+            return Err(Error::at(&self.names[file], row.line, problem));
+        }
+        let text = row.field(0).unwrap_or_default().trim_ascii();
+        if text.is_empty() {
+            let why = match row.field(0) {
+                Some(_) => "empty".to_string(),
+                None => format!("no field {column:?}"),
+            };
+            self.refuse(file, row.line, why);
+            return Ok(());
+        }
+        if let Some(sample) = &mut self.sample {
+            sample.push_back((file, row.line, text.to_vec()));
+            if sample.len() == SAMPLE_ROWS {
+                self.decide()?;
+            }
+            return Ok(());
+        }
+        self.id(file, row.line, text)
+    }
+
+    /// Decides from the first ids what numbers are, and takes them.
+    fn decide(&mut self) -> Result<(), Error> {
+        let Some(sample) = self.sample.take() else {
+            return Ok(());
+        };
+        let texts = sample.iter().map(|(_, _, text)| text.as_slice());
+        self.reader.decide(texts, self.options.now);
+        for (file, line, text) in sample {
+            self.id(file, line, &text)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn id(&mut self, file: usize, line: u64, text: &[u8]) -> Result<(), Error> {
+        let Some(seen) = self.reader.read(text) else {
+            let format = self.options.read_as.format.as_deref().unwrap_or("id");
+            self.refuse(file, line, format!("{} is no {format}", shown(text)));
+            return Ok(());
+        };
+        let Seen { class, version, .. } = seen;
+        let kind = &mut self.kinds[usize::from(class.0)][usize::from(version & 15)];
+        kind.ids += 1;
+        kind.first.get_or_insert((file, line));
+        self.files[file].ids += 1;
+        let name = &self.names[file];
+        let place = || format!("{name}:{line}");
+        if let Some(micros) = seen.micros {
+            self.rates.time(micros, &place);
+            self.along.see(micros);
+            if let Some(worker) = seen.worker {
+                let clock_seq = (class == Class::UUID).then_some(seen.detail);
+                self.rates.worker(worker, micros, clock_seq, &place);
+            }
+        }
+        if class == Class::SNOWFLAKE {
+            self.sequences.zero += u64::from(seen.detail == 0);
+            self.sequences.max = self.sequences.max.max(seen.detail);
+        }
+        if sorts(class, version) {
+            let watch = self.watches[usize::from(class.0)].get_or_insert_with(OrderWatch::new);
+            watch.see(seen.rank, seen.micros, &mut self.order, place);
+        }
+        // A sequence's numbers are kept in a form that sorts.
+        let value = match class {
+            Class::SEQUENCE => reading::sequence_of(seen.identity).unsigned_abs().into(),
+            _ => seen.identity,
+        };
+        self.shards.see(value);
+        self.sorter.push(IdRecord::new(class, seen.identity, file, line))
+    }
+
+    #[cold]
+    fn refuse(&mut self, file: usize, line: u64, why: String) {
+        self.unreadable.lines += 1;
+        if self.unreadable.listed.len() < LISTED {
+            let place = format!("{}:{line}", self.names[file]);
+            self.unreadable.listed.push((place, why));
+        }
+    }
+
+    fn finish(mut self, watch: Watch<'_>) -> Result<Report, Error> {
+        let layout = match &self.reader.numbers {
+            NumbersAre::Snowflake { layout, guessed } => Some((layout.clone(), guessed.clone())),
+            _ => None,
+        };
+        let millis_of = |class: Class, identity: u128| match class {
+            Class::UUID => {
+                let version = (identity >> 76) as u8 & 15;
+                (version == 7).then_some((identity >> 80) as i64)
+            }
+            Class::SNOWFLAKE => {
+                let (layout, _) = layout.as_ref()?;
+                let parts = layout.unpack(identity as u64).ok()?;
+                Some(layout.time_of(parts.tick).unix_millis())
+            }
+            class if class.name() == "ulid" => Some((identity >> 80) as i64),
+            _ => None,
+        };
+        let sorted = std::mem::replace(&mut self.sorter, Sorter::new(0, &self.options.temp)).finish()?;
+        let spilled_bytes = sorted.spilled();
+        let found = examine(sorted, &self.names, &millis_of, watch)?;
+        // A few numbers among other ids are no sequence.
+        let sequence: u64 = self.kinds[usize::from(Class::SEQUENCE.0)].iter().map(|kind| kind.ids).sum();
+        let ids: u64 = self.files.iter().map(|file| file.ids).sum();
+        let numbers = found.numbers.filter(|_| sequence * 2 > ids);
+        let snowflakes = self.kinds[usize::from(Class::SNOWFLAKE.0)][0].ids > 0;
+        let layout = layout.filter(|_| snowflakes);
+        let (times, workers) = self.rates.result();
+        let mut report = Report {
+            ids,
+            formats: formats_of(&self.kinds, &self.names),
+            sequences: layout.as_ref().map(|(layout, _)| Sequences {
+                limit: (1 << layout.sequence_bits()) - 1,
+                ..self.sequences
+            }),
+            layout: layout.map(|(layout, guessed)| LayoutRead {
+                name: layout.name().to_string(),
+                guessed: guessed.is_some(),
+                others: guessed.unwrap_or_default(),
+            }),
+            files: self.files,
+            unreadable: self.unreadable,
+            repeats: found.repeats,
+            order: self.order,
+            times,
+            busiest_ms: found.busiest_ms,
+            workers,
+            shards: self.shards.result(),
+            numbers,
+            along: self.along.points(),
+            now_us: micros_of(self.options.now),
+            spilled_bytes,
+            verdict: Verdict::default(),
+        };
+        report.verdict = Verdict::of(&report, &self.options.fail_on);
+        Ok(report)
+    }
+}
+
+fn formats_of(kinds: &[[Kind; 16]], names: &[String]) -> Vec<FormatSeen> {
+    let mut formats: Vec<FormatSeen> = kinds
+        .iter()
+        .enumerate()
+        .flat_map(|(class, versions)| versions.iter().enumerate().map(move |(v, kind)| (class, v, kind)))
+        .filter_map(|(class, version, kind)| {
+            let (file, line) = kind.first?;
+            Some(FormatSeen {
+                format: Class(class as u8).name(),
+                version: (version > 0).then_some(version as u8),
+                ids: kind.ids,
+                first: format!("{}:{line}", names[file]),
+            })
+        })
+        .collect();
+    formats.sort_by_key(|seen| std::cmp::Reverse(seen.ids));
+    formats
+}
+
+fn micros_of(at: Timestamp) -> i64 {
+    i64::try_from(at.unix_nanos().div_euclid(1000)).unwrap_or(i64::MAX)
+}
+
+/// How many ids decide what numbers are.
+const SAMPLE_ROWS: usize = 4096;

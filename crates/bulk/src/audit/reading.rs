@@ -1,0 +1,515 @@
+//! From the text of an id to what the audit counts: its kind, its value, its time, its worker.
+
+use std::hash::Hasher;
+use std::sync::Arc;
+
+use mintage::{FORMATS, GenOptions, Layout, PRESETS, Timestamp, format, inspect_layout};
+use siphasher::sip128::{Hasher128, SipHasher24};
+use uuid::Uuid;
+
+use crate::error::{Error, nearest};
+
+/// A kind of id, as far as equal values of different kinds are different ids.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Class(pub(super) u8);
+
+impl Class {
+    pub(super) const UUID: Class = Class(0);
+    pub(super) const SNOWFLAKE: Class = Class(1);
+    pub(super) const SEQUENCE: Class = Class(2);
+    pub(super) const TEXT: Class = Class(3);
+    /// The first of those that stand for a row of `FORMATS`.
+    const ROWS: u8 = 4;
+    /// How many there can be: they have 6 bits in a record.
+    pub(super) const MAX: usize = 64;
+
+    fn of_row(row: usize) -> Class {
+        Class(Class::ROWS + row as u8)
+    }
+
+    /// Its name in every list of formats; `text` for what is none of them.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Class::UUID => "uuid",
+            Class::SNOWFLAKE => "snowflake",
+            Class::SEQUENCE => "sequence",
+            Class::TEXT => "text",
+            Class(row) => FORMATS
+                .get(usize::from(row - Class::ROWS))
+                .map_or("text", |row| row.name),
+        }
+    }
+
+    /// The canonical text of a value, where the value is the whole id.
+    pub(super) fn text(self, identity: u128) -> Option<String> {
+        match self {
+            Class::UUID => Some(Uuid::from_u128(identity).to_string()),
+            Class::SNOWFLAKE => Some((identity as u64).to_string()),
+            Class::SEQUENCE => Some(sequence_of(identity).to_string()),
+            Class::TEXT => None,
+            Class(row) => {
+                let row = FORMATS.get(usize::from(row - Class::ROWS))?;
+                let size = (row.bits / 8) as usize;
+                if !(1..=16).contains(&size) || row.name == "typeid" {
+                    return None;
+                }
+                let bytes = identity.to_be_bytes();
+                row.text(&mintage::Id::from_bytes(&bytes[16 - size..])?).ok()
+            }
+        }
+    }
+}
+
+/// The number of a sequence from the form in which it sorts.
+pub(super) fn sequence_of(identity: u128) -> i64 {
+    (identity as u64 ^ SIGN) as i64
+}
+
+const SIGN: u64 = 1 << 63;
+
+/// What an id says.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Seen {
+    pub(super) class: Class,
+    /// A UUID's version; 0 where there is none.
+    pub(super) version: u8,
+    /// Equal for equal ids of a class: the value, or a hash of 128 bits where the value is longer.
+    pub(super) identity: u128,
+    /// Sorts as the ids of the class are meant to.
+    pub(super) rank: u128,
+    /// Microseconds since 1970.
+    pub(super) micros: Option<i64>,
+    /// Who made it.
+    pub(super) worker: Option<u64>,
+    /// A Snowflake's sequence, or the clock sequence of versions 1 and 6.
+    pub(super) detail: u64,
+}
+
+impl Seen {
+    fn new(class: Class, value: u128) -> Seen {
+        Seen {
+            class,
+            version: 0,
+            identity: value,
+            rank: value,
+            micros: None,
+            worker: None,
+            detail: 0,
+        }
+    }
+}
+
+/// How ids are to be read.
+#[derive(Clone, Debug, Default)]
+pub struct ReadAs {
+    /// The name of the only format that is right; without one every id is read as what it looks like.
+    pub format: Option<String>,
+    /// The layout of Snowflakes; without one it is guessed.
+    pub layout: Option<Arc<Layout>>,
+}
+
+/// Reads ids.
+#[derive(Debug)]
+pub(super) struct Reader {
+    only: Option<Only>,
+    /// How numbers are read; decided by a sample where nobody says it.
+    pub(super) numbers: Numbers,
+    /// The row that read the last id of an unusual kind.
+    last_row: usize,
+    options: GenOptions,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Only {
+    /// A UUID of this version, 0 for any.
+    Uuid(u8),
+    Snowflake,
+    Sequence,
+    Row(usize),
+}
+
+/// What a decimal number is.
+#[derive(Clone, Debug)]
+pub(super) enum Numbers {
+    Undecided,
+    Sequence,
+    Snowflake {
+        layout: Arc<Layout>,
+        /// Whether the layout was guessed, and which others it may be as well.
+        guessed: Option<Vec<&'static str>>,
+    },
+}
+
+impl Reader {
+    /// # Errors
+    /// There is no format of that name.
+    pub(super) fn new(read_as: &ReadAs) -> Result<Reader, Error> {
+        let only = match read_as.format.as_deref() {
+            None => None,
+            Some("uuid") => Some(Only::Uuid(0)),
+            Some("snowflake") => Some(Only::Snowflake),
+            Some("sequence") => Some(Only::Sequence),
+            Some(name) => match name.strip_prefix("uuid").and_then(|v| v.parse().ok()) {
+                Some(version @ 1..=8) => Some(Only::Uuid(version)),
+                _ => {
+                    let row = FORMATS
+                        .iter()
+                        .position(|row| row.name == name || row.aliases.contains(&name));
+                    let Some(row) = row else {
+                        let near = nearest(name, FORMATS.iter().map(|row| row.name));
+                        let unknown = Error::usage(format_args!("there is no format {name:?}"));
+                        return Err(match near {
+                            Some(near) => unknown.with_hint(format_args!("did you mean {near:?}?")),
+                            None => unknown.with_hint("mint formats lists them"),
+                        });
+                    };
+                    Some(Only::Row(row))
+                }
+            },
+        };
+        let numbers = match (&read_as.layout, only) {
+            (Some(layout), _) => Numbers::Snowflake {
+                layout: layout.clone(),
+                guessed: None,
+            },
+            (None, Some(Only::Sequence)) => Numbers::Sequence,
+            _ => Numbers::Undecided,
+        };
+        Ok(Reader {
+            only,
+            numbers,
+            last_row: FORMATS.len(),
+            options: GenOptions::default(),
+        })
+    }
+
+    /// Decides what numbers are: Snowflakes of the first known layout in which nearly all have a time that can be,
+    /// or plain numbers.
+    pub(super) fn decide<'a>(&mut self, sample: impl Iterator<Item = &'a [u8]>, now: Timestamp) {
+        let Numbers::Undecided = self.numbers else { return };
+        let numbers: Vec<u64> = sample.filter_map(number).collect();
+        let fits = |layout: &Layout| {
+            let good = numbers.iter().filter(|id| {
+                inspect_layout(**id, layout, now).is_some_and(|reading| reading.confidence > 0.5)
+            });
+            good.count() * 20 >= numbers.len() * 19
+        };
+        let fitting: Vec<&mintage::Preset> = match numbers.is_empty() {
+            true => Vec::new(),
+            false => PRESETS.iter().filter(|preset| fits(&preset.layout())).collect(),
+        };
+        self.numbers = match (fitting.first(), self.only) {
+            (Some(first), _) => Numbers::Snowflake {
+                layout: Arc::new(first.layout()),
+                guessed: Some(fitting[1..].iter().map(|preset| preset.name).collect()),
+            },
+            (None, Some(Only::Snowflake)) => Numbers::Snowflake {
+                layout: Arc::new(PRESETS[0].layout()),
+                guessed: Some(Vec::new()),
+            },
+            (None, _) => Numbers::Sequence,
+        };
+    }
+
+    /// Reads an id; `None` if it is not what it should be. Nothing is wrong without a wish: then it is text.
+    #[inline]
+    pub(super) fn read(&mut self, text: &[u8]) -> Option<Seen> {
+        match self.only {
+            None => Some(self.any(text)),
+            Some(Only::Uuid(version)) => {
+                let seen = read_uuid(text)?;
+                (version == 0 || seen.version == version).then_some(seen)
+            }
+            Some(Only::Snowflake) => self.snowflake(number(text)?),
+            Some(Only::Sequence) => read_sequence(text),
+            Some(Only::Row(row)) => read_row(row, text, &self.options),
+        }
+    }
+
+    #[inline]
+    fn any(&mut self, text: &[u8]) -> Seen {
+        if matches!(text.len(), 36 | 32 | 38 | 45)
+            && let Some(seen) = read_uuid(text)
+        {
+            return seen;
+        }
+        if let Some(seen) = self.number(text) {
+            return seen;
+        }
+        if let Some(seen) = read_row(self.last_row, text, &self.options) {
+            return seen;
+        }
+        for row in 0..FORMATS.len() {
+            if let Some(seen) = read_row(row, text, &self.options) {
+                self.last_row = row;
+                return seen;
+            }
+        }
+        let hash = hash(text);
+        Seen {
+            rank: 0,
+            ..Seen::new(Class::TEXT, hash)
+        }
+    }
+
+    #[inline]
+    fn number(&self, text: &[u8]) -> Option<Seen> {
+        match &self.numbers {
+            Numbers::Snowflake { .. } => {
+                let id = number(text)?;
+                // What does not fit the layout is still a number.
+                self.snowflake(id).or_else(|| read_sequence(text))
+            }
+            _ => read_sequence(text),
+        }
+    }
+
+    #[inline]
+    fn snowflake(&self, id: u64) -> Option<Seen> {
+        let Numbers::Snowflake { layout, .. } = &self.numbers else {
+            return None;
+        };
+        let parts = layout.unpack(id).ok()?;
+        let at = layout.time_of(parts.tick).unix_nanos() / 1000;
+        Some(Seen {
+            micros: i64::try_from(at).ok(),
+            worker: (layout.worker_bits() > 0).then_some(parts.worker),
+            detail: parts.sequence,
+            ..Seen::new(Class::SNOWFLAKE, id.into())
+        })
+    }
+}
+
+fn read_uuid(text: &[u8]) -> Option<Seen> {
+    let id = Uuid::try_parse_ascii(text).ok()?;
+    let value = id.as_u128();
+    let mut seen = Seen::new(Class::UUID, value);
+    if id.get_variant() != uuid::Variant::RFC4122 {
+        return Some(seen);
+    }
+    seen.version = id.get_version_num() as u8;
+    let low = value as u64;
+    match seen.version {
+        1 | 6 => {
+            let ticks = match seen.version {
+                1 => {
+                    let high = (value >> 64) as u64;
+                    (high & 0xfff) << 48 | (high >> 16 & 0xffff) << 32 | high >> 32
+                }
+                _ => ((value >> 80) as u64) << 12 | (value >> 64) as u64 & 0xfff,
+            };
+            seen.rank = u128::from(ticks) << 64 | u128::from(low);
+            seen.micros = Some((ticks / 10) as i64 - GREGORIAN_MICROS);
+            seen.worker = Some(low & (1 << 48) - 1);
+            seen.detail = low >> 48 & 0x3fff;
+        }
+        7 => seen.micros = Some((value >> 80) as i64 * 1000),
+        _ => {}
+    }
+    Some(seen)
+}
+
+/// Microseconds from 1582-10-15 to 1970-01-01.
+const GREGORIAN_MICROS: i64 = 12_219_292_800_000_000;
+
+fn read_sequence(text: &[u8]) -> Option<Seen> {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    if digits.is_empty() || digits.len() > 19 || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let value: i64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    Some(Seen::new(Class::SEQUENCE, (value as u64 ^ SIGN).into()))
+}
+
+/// A number without a sign.
+#[inline]
+fn number(text: &[u8]) -> Option<u64> {
+    if text.is_empty() || text.len() > 20 {
+        return None;
+    }
+    text.iter().try_fold(0u64, |value, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value.checked_mul(10)?.checked_add(digit.into())
+    })
+}
+
+/// Reads one of the other formats by its row.
+fn read_row(row: usize, text: &[u8], options: &GenOptions) -> Option<Seen> {
+    let format = FORMATS.get(row)?;
+    if text.len() < format.text_len.0 || text.len() > format.text_len.1 {
+        return None;
+    }
+    // Plain numbers and UUIDs have their own ways.
+    if format.name.starts_with("uuid") || matches!(format.name, "snowflake" | "sequence") {
+        return None;
+    }
+    let id = format.parse(text, options).ok()?;
+    let mut seen = Seen::new(Class::of_row(row), 0);
+    match (id.number(), id.text()) {
+        (Some(value), None) => (seen.identity, seen.rank) = (value, value),
+        _ => {
+            seen.identity = hash(text);
+            seen.rank = id
+                .bytes()
+                .first_chunk()
+                .map_or(0, |first| u128::from_be_bytes(*first));
+        }
+    }
+    if format.name == "ulid" {
+        seen.micros = Some((seen.identity >> 80) as i64 * 1000);
+        return Some(seen);
+    }
+    let details = format.read(&id, options).ok()?;
+    seen.micros = details
+        .time
+        .and_then(|time| i64::try_from(time.at.unix_nanos().div_euclid(1000)).ok());
+    if !format.bytes_sort {
+        seen.rank = 0;
+    }
+    Some(seen)
+}
+
+fn hash(text: &[u8]) -> u128 {
+    let mut hasher = SipHasher24::new();
+    hasher.write(text);
+    hasher.finish128().as_u128()
+}
+
+/// Whether ids of this kind are meant to sort in the order in which they were made.
+pub(super) fn sorts(class: Class, version: u8) -> bool {
+    match class {
+        Class::UUID => matches!(version, 1 | 6 | 7),
+        Class::SNOWFLAKE | Class::SEQUENCE => true,
+        Class::TEXT => false,
+        class => format(class.name()).is_some_and(|row| row.bytes_sort && row.time.is_some()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn now() -> Timestamp {
+        Timestamp::from_unix_millis(1_800_000_000_000)
+    }
+
+    fn reader(format: Option<&str>) -> Reader {
+        Reader::new(&ReadAs {
+            format: format.map(str::to_string),
+            layout: None,
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn every_kind_is_told_with_its_time_and_worker() {
+        let mut any = reader(None);
+        any.decide([&b"1541815603606036480"[..]].into_iter(), now());
+        for (text, class, version, millis, worker) in [
+            (
+                "c232ab00-9414-11ec-b3c8-9f6bdeced846",
+                "uuid",
+                1,
+                Some(1_645_557_742_000),
+                Some(0x9f6b_dece_d846),
+            ),
+            (
+                "1EC9414C-232A-6B00-B3C8-9F6BDECED846",
+                "uuid",
+                6,
+                Some(1_645_557_742_000),
+                Some(0x9f6b_dece_d846),
+            ),
+            (
+                "{017f22e2-79b0-7cc3-98c4-dc0c0c07398f}",
+                "uuid",
+                7,
+                Some(1_645_557_742_000),
+                None,
+            ),
+            ("919108f752d143209bacf847db4148a8", "uuid", 4, None, None),
+            (
+                "1541815603606036480",
+                "snowflake",
+                0,
+                Some(1_656_432_460_105),
+                Some(378),
+            ),
+            ("-5", "sequence", 0, None, None),
+            ("01FWHE4YDGFK1SHH6W1G60EECF", "ulid", 0, Some(1_645_557_742_000), None),
+            ("hello world", "text", 0, None, None),
+        ] {
+            let seen = any.read(text.as_bytes()).unwrap();
+            assert_eq!((seen.class.name(), seen.version), (class, version), "{text}");
+            assert_eq!(
+                (seen.micros.map(|us| us / 1000), seen.worker),
+                (millis, worker),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_id_in_two_spellings_is_one_id() {
+        let mut any = reader(None);
+        let a = any.read(b"017f22e2-79b0-7cc3-98c4-dc0c0c07398f").unwrap();
+        for other in [
+            "017F22E2-79B0-7CC3-98C4-DC0C0C07398F",
+            "017f22e279b07cc398c4dc0c0c07398f",
+            "urn:uuid:017f22e2-79b0-7cc3-98c4-dc0c0c07398f",
+        ] {
+            assert_eq!(any.read(other.as_bytes()), Some(a), "{other}");
+        }
+        assert_eq!(
+            a.class.text(a.identity).as_deref(),
+            Some("017f22e2-79b0-7cc3-98c4-dc0c0c07398f")
+        );
+    }
+
+    #[test]
+    fn version_1_ranks_by_its_time() {
+        let mut any = reader(None);
+        let early = any.read(b"ffffffff-0000-11ec-8000-000000000001").unwrap();
+        let late = any.read(b"00000000-0001-11ec-8000-000000000001").unwrap();
+        assert!(early.rank < late.rank && early.identity > late.identity);
+        let six = mintage::uuid1_to_6(&Uuid::from_u128(early.identity)).unwrap();
+        assert_eq!(any.read(six.to_string().as_bytes()).unwrap().rank, early.rank);
+    }
+
+    #[test]
+    fn small_numbers_are_a_sequence_and_a_wish_is_a_wish() {
+        let mut any = reader(None);
+        any.decide([&b"1"[..], b"2", b"1000000"].into_iter(), now());
+        assert_eq!(any.read(b"7").unwrap().class, Class::SEQUENCE);
+        let mut only = reader(Some("uuid7"));
+        assert!(only.read(b"c232ab00-9414-11ec-b3c8-9f6bdeced846").is_none());
+        assert!(only.read(b"017f22e2-79b0-7cc3-98c4-dc0c0c07398f").is_some());
+        let said = Reader::new(&ReadAs {
+            format: Some("ulidd".into()),
+            layout: None,
+        });
+        assert!(said.unwrap_err().hint.unwrap().contains("\"ulid\""));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_a_reader_panic(text in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..60)) {
+            for format in [None, Some("uuid"), Some("snowflake"), Some("sequence"), Some("ulid"), Some("ksuid")] {
+                let mut reader = reader(format);
+                reader.decide([&text[..]].into_iter(), now());
+                if let Some(seen) = reader.read(&text) {
+                    seen.class.text(seen.identity);
+                }
+            }
+        }
+
+        #[test]
+        fn values_are_written_as_they_were_read(value in proptest::prelude::any::<i64>()) {
+            let seen = reader(Some("sequence")).read(value.to_string().as_bytes()).unwrap();
+            proptest::prop_assert_eq!(seen.class.text(seen.identity), Some(value.to_string()));
+        }
+    }
+}

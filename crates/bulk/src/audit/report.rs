@@ -1,0 +1,265 @@
+//! What an audit found, and whether that is sound.
+
+use serde::Serialize;
+
+use super::order::Order;
+use super::rates::{Times, Workers};
+use super::shards::Shards;
+use super::sorted::{Numbers, Repeats};
+
+/// What an audit found.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct Report {
+    /// Where the ids came from, and how many each has.
+    pub files: Vec<FileSeen>,
+    /// How many ids there are in all.
+    pub ids: u64,
+    /// What they are, most first.
+    pub formats: Vec<FormatSeen>,
+    /// How Snowflakes were read, if there are any.
+    pub layout: Option<LayoutRead>,
+    /// Lines that are no id of the format that was asked for, and lines without an id.
+    pub unreadable: Unreadable,
+    /// Ids that stand more than once.
+    pub repeats: Repeats,
+    /// Whether they stand in order.
+    pub order: Order,
+    /// When they were made.
+    pub times: Times,
+    /// The most ids of one millisecond, and that millisecond since 1970.
+    pub busiest_ms: Option<(u64, i64)>,
+    /// Who made them.
+    pub workers: Workers,
+    /// A Snowflake's sequences: how many are 0, and the largest.
+    pub sequences: Option<Sequences>,
+    /// How `id % n` spreads them.
+    pub shards: Option<Shards>,
+    /// Of plain numbers: what is missing.
+    pub numbers: Option<Numbers>,
+    /// Time along the file: row and microseconds since 1970, some two thousand points.
+    pub along: Vec<(u64, i64)>,
+    /// The time of the audit, in microseconds since 1970.
+    pub now_us: i64,
+    /// Bytes that went through temporary files.
+    pub spilled_bytes: u64,
+    /// Whether it is sound.
+    pub verdict: Verdict,
+}
+
+/// A file and its ids.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct FileSeen {
+    /// Its name.
+    pub name: String,
+    /// How many ids it has.
+    pub ids: u64,
+}
+
+/// A kind of id that was found.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct FormatSeen {
+    /// Its name; `text` for what no format claims.
+    pub format: &'static str,
+    /// A UUID's version.
+    pub version: Option<u8>,
+    /// How many there are.
+    pub ids: u64,
+    /// The first of them.
+    pub first: String,
+}
+
+impl FormatSeen {
+    /// In words.
+    pub fn words(&self) -> String {
+        match self.version {
+            Some(version) => format!("{} version {version}", self.format),
+            None => self.format.to_string(),
+        }
+    }
+}
+
+/// How Snowflakes were read.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct LayoutRead {
+    /// The layout's name.
+    pub name: String,
+    /// Whether nobody said so.
+    pub guessed: bool,
+    /// What they may be as well.
+    pub others: Vec<&'static str>,
+}
+
+/// Lines that hold no id.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Debug)]
+pub struct Unreadable {
+    /// How many.
+    pub lines: u64,
+    /// The first 20, and what is wrong.
+    pub listed: Vec<(String, String)>,
+}
+
+/// The sequence field of Snowflakes.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Debug)]
+pub struct Sequences {
+    /// How many ids have sequence 0.
+    pub zero: u64,
+    /// The largest.
+    pub max: u64,
+    /// The largest that fits.
+    pub limit: u64,
+}
+
+/// What can make an audit fail.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Debug)]
+#[serde(rename_all = "lowercase")]
+pub enum Fault {
+    /// Ids stand more than once.
+    Repeats,
+    /// Lines hold no id, or none of the format that was asked for.
+    Unreadable,
+    /// Ids lie in the future.
+    Future,
+    /// There is more than one kind.
+    Mixed,
+    /// They are not in order.
+    Order,
+    /// A worker's clock went back.
+    Steps,
+    /// A sequence lost numbers.
+    Gaps,
+    /// They spread unevenly.
+    Shards,
+}
+
+impl Fault {
+    /// Every fault by its name.
+    pub const ALL: &[(&str, Fault)] = &[
+        ("repeats", Fault::Repeats),
+        ("unreadable", Fault::Unreadable),
+        ("future", Fault::Future),
+        ("mixed", Fault::Mixed),
+        ("order", Fault::Order),
+        ("steps", Fault::Steps),
+        ("gaps", Fault::Gaps),
+        ("shards", Fault::Shards),
+    ];
+
+    /// What an audit fails for unless something else is asked for.
+    pub const DEFAULT: &[Fault] = &[Fault::Repeats, Fault::Unreadable, Fault::Future];
+}
+
+/// Whether a pile of ids is sound.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Debug)]
+pub struct Verdict {
+    /// Nothing that it was to fail for was found.
+    pub sound: bool,
+    /// What it fails for, in words.
+    pub faults: Vec<(Fault, String)>,
+    /// What else is worth a look.
+    pub remarks: Vec<(Fault, String)>,
+}
+
+impl Verdict {
+    /// Judges by what should make it fail.
+    pub(super) fn of(report: &Report, fail_on: &[Fault]) -> Verdict {
+        let mut verdict = Verdict::default();
+        for (fault, found) in findings(report) {
+            match fail_on.contains(&fault) {
+                true => verdict.faults.push((fault, found)),
+                false => verdict.remarks.push((fault, found)),
+            }
+        }
+        verdict.sound = verdict.faults.is_empty();
+        verdict
+    }
+}
+
+/// Everything that is not as it could be, in words.
+fn findings(report: &Report) -> Vec<(Fault, String)> {
+    let mut found = Vec::new();
+    let mut add = |fault, there: bool, words: String| {
+        if there {
+            found.push((fault, words));
+        }
+    };
+    let repeats = &report.repeats;
+    add(
+        Fault::Repeats,
+        repeats.ids > 0,
+        match repeats.across_files {
+            0 => format!("{} more than once", stand(repeats.ids)),
+            across => format!("{} more than once, {across} of them in more than one file", stand(repeats.ids)),
+        },
+    );
+    add(
+        Fault::Unreadable,
+        report.unreadable.lines > 0,
+        match report.unreadable.lines {
+            1 => "1 line holds no id".into(),
+            lines => format!("{lines} lines hold no id"),
+        },
+    );
+    add(
+        Fault::Future,
+        report.times.future > 0,
+        match report.times.future {
+            1 => "1 id lies in the future".into(),
+            ids => format!("{ids} ids lie in the future"),
+        },
+    );
+    let kinds: Vec<String> = report
+        .formats
+        .iter()
+        .map(|seen| format!("{} {}", seen.ids, seen.words()))
+        .collect();
+    add(Fault::Mixed, kinds.len() > 1, format!("formats are mixed: {}", kinds.join(", ")));
+    add(
+        Fault::Order,
+        report.order.out_of_order > 0,
+        match report.order.out_of_order {
+            1 => "1 id stands behind a later one".into(),
+            ids => format!("{ids} ids stand behind a later one"),
+        },
+    );
+    add(
+        Fault::Steps,
+        report.workers.steps_back > 0 && report.in_order_enough(),
+        match report.workers.steps_back {
+            1 => "a worker's time went back once".into(),
+            steps => format!("workers' times went back {steps} times"),
+        },
+    );
+    if let Some(numbers) = &report.numbers {
+        add(
+            Fault::Gaps,
+            numbers.lost > 0,
+            match numbers.lost {
+                1 => "1 number is missing".into(),
+                lost => format!("{lost} numbers are missing, in {} gaps", numbers.gaps),
+            },
+        );
+    }
+    if let Some(shards) = &report.shards {
+        add(
+            Fault::Shards,
+            !shards.even,
+            format!("id % {} is {}", shards.shards, shards.words),
+        );
+    }
+    found
+}
+
+fn stand(ids: u64) -> String {
+    match ids {
+        1 => "1 id stands".into(),
+        ids => format!("{ids} ids stand"),
+    }
+}
+
+impl Report {
+    /// Whether the files are nearly in the order in which ids were made, so that a time that goes back says something
+    /// about a clock and not about the file.
+    pub fn in_order_enough(&self) -> bool {
+        self.order.out_of_order * 10 <= self.order.compared
+    }
+}

@@ -1,0 +1,160 @@
+//! `mint audit`: is a pile of ids sound?
+
+mod report;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mintage::{Clock, Layout, SystemClock, Timestamp};
+use mintage_bulk::{AuditOptions, Fault, ReadAs, RowFormat, Source, audit, html};
+
+use crate::errors::Failure;
+use crate::out::Out;
+use crate::rows::{Bar, RowArgs, failed, parse_size};
+use crate::snowflake::preset_layout;
+use crate::snowflake_layout::parse_layout;
+use crate::time::parse_duration;
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = HELP)]
+pub(crate) struct Args {
+    /// Files with an id a line, or CSV, TSV, JSON Lines, plain logs; also .gz and .zst; - is standard input
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<String>,
+    /// The column of the ids: a name, a JSON path, a group of the pattern
+    #[arg(long, value_name = "COLUMN")]
+    column: Option<String>,
+    /// The format that every id should have; without it each is read as what it looks like
+    #[arg(long = "as", value_name = "FORMAT")]
+    read_as: Option<String>,
+    /// The known layout of Snowflakes, see mint presets; without it, it is guessed
+    #[arg(long, value_name = "NAME", conflicts_with = "layout")]
+    preset: Option<String>,
+    /// A layout of your own, see mint snowflake --help
+    #[arg(long, value_name = "LAYOUT", value_parser = parse_layout)]
+    layout: Option<Layout>,
+    /// Over how many shards id % N should spread
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(2..=65_536))]
+    shards: u32,
+    /// The present; ids after it lie in the future
+    #[arg(long, value_name = "TIME", value_parser = crate::time::parse)]
+    now: Option<Timestamp>,
+    /// How far after the present an id may lie
+    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration)]
+    tolerance: Duration,
+    /// What makes the audit fail: repeats, unreadable, future, mixed, order, steps, gaps, shards
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_fault,
+        default_value = "repeats,unreadable,future")]
+    fail_on: Vec<Fault>,
+    /// Also write a report with plots
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// How much memory sorting may use; what does not fit goes to temporary files
+    #[arg(long, value_name = "SIZE", default_value = "768MiB", value_parser = parse_size)]
+    memory: usize,
+    /// Where temporary files go
+    #[arg(long, value_name = "FOLDER")]
+    temp: Option<PathBuf>,
+    #[command(flatten)]
+    rows: RowArgs,
+}
+
+const HELP: &str = "\
+Examples:
+
+  mint audit ids.txt
+  mint audit orders.csv --column id --html report.html
+  mint audit node1.log.gz node2.log.gz --pattern '^(?<id>[0-9a-f-]{36})' --as uuid7
+  mint audit invoices.tsv --column number --as sequence --fail-on repeats,gaps
+
+Exit code 0: sound. 1: it found what --fail-on lists. Any number of ids; several files are checked against each other.";
+
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
+    let options = args.options()?;
+    let started = Instant::now();
+    let mut bar = Bar::new(out);
+    let found = audit(&options, &mut |progress| bar.show(progress));
+    bar.done();
+    let found = found.map_err(failed)?;
+    if let Some(path) = &args.html {
+        write_page(path, &html(&found))?;
+    }
+    if out.json {
+        out.json_line(&report::document(&found))?;
+    } else {
+        report::text(&found, out)?;
+        let seconds = started.elapsed().as_secs_f64().max(0.001);
+        let rate = crate::rows::thousands((found.ids as f64 / seconds) as u64);
+        out.detail(|| format!("{seconds:.1} s, {rate} ids/s, {} MiB in temporary files", found.spilled_bytes >> 20));
+    }
+    match found.verdict.sound {
+        true => Ok(()),
+        false => {
+            out.flush()?;
+            Err(Failure::Negative)
+        }
+    }
+}
+
+impl Args {
+    fn options(&self) -> Result<AuditOptions, Failure> {
+        let inputs = self.inputs.iter().map(|text| {
+            let source = Source::from_arg(text);
+            let format = match (self.rows.of(&source)?, &self.column) {
+                (Some(format), _) => format,
+                (None, None) => RowFormat::Lines,
+                (None, Some(_)) => {
+                    return Err(Failure::usage(format_args!(
+                        "{} does not say how its rows are written",
+                        source.name()
+                    ))
+                    .with_hint("--input-format csv, tsv or jsonl; --pattern for a plain log"));
+                }
+            };
+            Ok((source, format))
+        });
+        let inputs: Vec<(Source, RowFormat)> = inputs.collect::<Result<_, Failure>>()?;
+        if inputs.iter().filter(|(source, _)| *source == Source::Stdin).count() > 1 {
+            return Err(Failure::usage("standard input can be read only once"));
+        }
+        let layout = match (&self.layout, &self.preset) {
+            (Some(layout), _) => Some(layout.clone()),
+            (None, Some(preset)) => Some(preset_layout(preset)?),
+            (None, None) => None,
+        };
+        Ok(AuditOptions {
+            inputs,
+            column: self.column.clone(),
+            read_as: ReadAs {
+                format: self.read_as.clone(),
+                layout: layout.map(Arc::new),
+            },
+            shards: self.shards,
+            now: self.now.unwrap_or_else(|| SystemClock.now()),
+            tolerance: self.tolerance,
+            fail_on: self.fail_on.clone(),
+            memory_bytes: self.memory,
+            temp: self.temp.clone().unwrap_or_else(std::env::temp_dir),
+        })
+    }
+}
+
+/// Writes a page beside its place and renames it.
+fn write_page(path: &std::path::Path, page: &str) -> Result<(), Failure> {
+    let beside = path.with_added_extension("mint-part");
+    let written = std::fs::write(&beside, page).and_then(|()| std::fs::rename(&beside, path));
+    written.map_err(|e| {
+        // What is half there helps nobody.
+        let _ = std::fs::remove_file(&beside);
+        Failure::cannot(format_args!("cannot write {}: {e}", path.display()))
+    })
+}
+
+fn parse_fault(text: &str) -> Result<Fault, String> {
+    let found = Fault::ALL.iter().find(|(name, _)| *name == text);
+    found.map(|(_, fault)| *fault).ok_or_else(|| {
+        let names: Vec<&str> = Fault::ALL.iter().map(|(name, _)| *name).collect();
+        format!("there are: {}", names.join(", "))
+    })
+}

@@ -1,0 +1,265 @@
+//! An audit as lines of text, and as JSON.
+
+use mintage::Timestamp;
+use mintage_bulk::{FormatSeen, Report, rfc3339, span_words};
+use serde_json::{Value, json};
+
+use crate::errors::Failure;
+use crate::out::Out;
+use crate::rows::thousands;
+
+/// How many of a kind the text shows; JSON and the page show more.
+const SHOWN: usize = 10;
+
+/// Lines for a person, the verdict last.
+pub(super) fn text(report: &Report, out: &mut Out) -> Result<(), Failure> {
+    let kinds: Vec<String> = match report.formats.as_slice() {
+        [one] => vec![one.words()],
+        many => many
+            .iter()
+            .map(|seen| format!("{} {} (first {})", thousands(seen.ids), seen.words(), printable(&seen.first)))
+            .collect(),
+    };
+    row(out, "ids", &format!("{}: {}", thousands(report.ids), kinds.join(", ")))?;
+    if report.files.len() > 1 {
+        for file in &report.files {
+            row(out, "", &format!("{} in {}", thousands(file.ids), printable(&file.name)))?;
+        }
+    }
+    layout(report, out)?;
+    repeats(report, out)?;
+    order(report, out)?;
+    times(report, out)?;
+    workers(report, out)?;
+    numbers(report, out)?;
+    if let Some(shards) = &report.shards {
+        let words = format!(
+            "id % {} is {} (chi-square {:.1}, {} degrees of freedom; chance gives more in {:.1} of 100)",
+            shards.shards,
+            shards.words,
+            shards.chi_square,
+            shards.shards - 1,
+            shards.p * 100.0
+        );
+        row(out, "shards", &words)?;
+    }
+    verdict(report, out)
+}
+
+fn row(out: &mut Out, name: &str, words: &str) -> Result<(), Failure> {
+    out.line(format!("{name:<9} {words}").trim_end())
+}
+
+fn layout(report: &Report, out: &mut Out) -> Result<(), Failure> {
+    let Some(layout) = &report.layout else { return Ok(()) };
+    let words = match (layout.guessed, layout.others.as_slice()) {
+        (false, _) => layout.name.clone(),
+        (true, []) => format!("{}, as their times suggest", layout.name),
+        (true, others) => format!("{}, a guess: {} fit as well; --preset says which", layout.name, others.join(", ")),
+    };
+    row(out, "layout", &words)
+}
+
+fn repeats(report: &Report, out: &mut Out) -> Result<(), Failure> {
+    let repeats = &report.repeats;
+    if report.unreadable.lines > 0 {
+        row(out, "unread", &format!("{} lines hold no id", thousands(report.unreadable.lines)))?;
+        for (place, why) in report.unreadable.listed.iter().take(SHOWN) {
+            row(out, "", &format!("{}: {}", printable(place), printable(why)))?;
+        }
+    }
+    if repeats.ids == 0 {
+        return row(out, "repeats", "none");
+    }
+    let across = match repeats.across_files {
+        0 => String::new(),
+        across => format!(", {} of them in several files", thousands(across)),
+    };
+    row(
+        out,
+        "repeats",
+        &format!("{} ids, {} lines too many{across}", thousands(repeats.ids), thousands(repeats.lines)),
+    )?;
+    for repeat in repeats.listed.iter().take(SHOWN) {
+        let id = repeat.id.as_deref().unwrap_or("(text)");
+        let more = match repeat.times as usize - repeat.places.len() {
+            0 => String::new(),
+            more => format!(" and {more} times more"),
+        };
+        row(out, "", &format!("{id} at {}{more}", printable(&repeat.places.join(", "))))?;
+    }
+    match repeats.ids as usize {
+        ..=SHOWN => Ok(()),
+        many => row(out, "", &format!("and {} ids more", thousands((many - SHOWN) as u64))),
+    }
+}
+
+fn order(report: &Report, out: &mut Out) -> Result<(), Failure> {
+    let order = &report.order;
+    if order.compared == 0 {
+        return row(out, "order", "these ids have none");
+    }
+    if order.out_of_order == 0 {
+        return row(out, "order", "as in the files");
+    }
+    let mut words = format!(
+        "{} of {} stand behind a larger one, the first at {}; the farthest belongs some {} rows back",
+        thousands(order.out_of_order),
+        thousands(order.compared),
+        printable(order.first.as_deref().unwrap_or_default()),
+        thousands(order.farthest_rows)
+    );
+    if order.farthest_us > 0 {
+        words.push_str(&format!(
+            " and {} in time ({})",
+            span_words(order.farthest_us),
+            printable(order.farthest.as_deref().unwrap_or_default())
+        ));
+    }
+    row(out, "order", &words)
+}
+
+fn times(report: &Report, out: &mut Out) -> Result<(), Failure> {
+    let times = &report.times;
+    let (Some(first), Some(last)) = (times.first_us, times.last_us) else {
+        return Ok(());
+    };
+    let length = last.saturating_sub(first);
+    row(out, "time", &format!("{} to {}, {}", time(first), time(last), span_words(length)))?;
+    let hours = (length as f64 / 3.6e9).max(1.0 / 3600.0);
+    let mut words = format!("{} an hour", thousands((times.ids as f64 / hours).round() as u64));
+    if let Some((bucket, most)) = times.buckets.iter().max_by_key(|(_, ids)| ids) {
+        let at = time(bucket * times.bucket_secs * 1_000_000);
+        words.push_str(&format!(", the most {} from {at} on", thousands(*most)));
+    }
+    if let Some((most, ms)) = report.busiest_ms {
+        words.push_str(&format!("; up to {} a millisecond, at {}", thousands(most), time(ms * 1000)));
+    }
+    row(out, "rate", &words)?;
+    if times.future > 0 {
+        let at = printable(&times.future_at.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", "));
+        row(out, "future", &format!("{} ids lie after {}: {at}", thousands(times.future), time(report.now_us)))?;
+    }
+    Ok(())
+}
+
+fn workers(report: &Report, out: &mut Out) -> Result<(), Failure> {
+    let workers = &report.workers;
+    if workers.count == 0 {
+        return Ok(());
+    }
+    let total: u64 = workers.busiest.iter().map(|worker| worker.ids).sum();
+    let listed: Vec<String> = workers
+        .busiest
+        .iter()
+        .take(SHOWN)
+        .map(|worker| {
+            let share = worker.ids as f64 * 100.0 / total.max(1) as f64;
+            format!("{} {} ({share:.1} %)", worker.name, thousands(worker.ids))
+        })
+        .collect();
+    let more = if workers.more { " or more" } else { "" };
+    row(out, "workers", &format!("{}{more}: {}", thousands(workers.count), listed.join(", ")))?;
+    if !report.in_order_enough() {
+        return row(out, "clocks", "cannot be told: the files are not in the order of making");
+    }
+    let changes: u64 = workers.busiest.iter().map(|worker| worker.clock_seq_changes).sum();
+    let changes = match changes {
+        0 => String::new(),
+        changes => format!("; clock sequences changed {} times", thousands(changes)),
+    };
+    if workers.steps_back == 0 {
+        return row(out, "clocks", &format!("no worker's time goes back{changes}"));
+    }
+    row(out, "clocks", &format!("{} steps back{changes}; the largest:", thousands(workers.steps_back)))?;
+    for step in workers.steps.iter().take(SHOWN) {
+        let words = format!(
+            "worker {} by {} to {}, {}",
+            step.worker,
+            span_words(step.back_us),
+            time(step.to_us),
+            printable(&step.place)
+        );
+        row(out, "", &words)?;
+    }
+    Ok(())
+}
+
+fn numbers(report: &Report, out: &mut Out) -> Result<(), Failure> {
+    let Some(numbers) = &report.numbers else { return Ok(()) };
+    let step = match numbers.step {
+        1 => String::new(),
+        step => format!(" in steps of {step}"),
+    };
+    let span = format!("{} to {}{step}", numbers.min, numbers.max);
+    if numbers.lost == 0 {
+        return row(out, "numbers", &format!("{span}, none is missing"));
+    }
+    row(
+        out,
+        "numbers",
+        &format!("{span}, {} are missing, in {} gaps; the largest:", thousands(numbers.lost), thousands(numbers.gaps)),
+    )?;
+    for gap in numbers.largest.iter().take(SHOWN) {
+        row(out, "", &format!("{} between {} and {}", thousands(gap.lost), gap.after, gap.before))?;
+    }
+    Ok(())
+}
+
+fn verdict(report: &Report, out: &mut Out) -> Result<(), Failure> {
+    let verdict = &report.verdict;
+    let words = |found: &[(mintage_bulk::Fault, String)]| {
+        found.iter().map(|(_, words)| words.clone()).collect::<Vec<_>>().join("; ")
+    };
+    for (_, remark) in &verdict.remarks {
+        row(out, "note", remark)?;
+    }
+    match verdict.sound {
+        true => row(out, "verdict", "sound"),
+        false => row(out, "verdict", &format!("not sound: {}", words(&verdict.faults))),
+    }
+}
+
+/// The report as one JSON value. Integers that may pass 2^53 are strings.
+pub(super) fn document(report: &Report) -> Value {
+    let mut document = json!(report);
+    document["times"]["first"] = json!(report.times.first_us.map(time));
+    document["times"]["last"] = json!(report.times.last_us.map(time));
+    if let Some(numbers) = &report.numbers {
+        document["numbers"]["min"] = numbers.min.to_string().into();
+        document["numbers"]["max"] = numbers.max.to_string().into();
+        document["numbers"]["step"] = numbers.step.to_string().into();
+        document["numbers"]["lost"] = numbers.lost.to_string().into();
+        for (at, gap) in numbers.largest.iter().enumerate() {
+            document["numbers"]["largest"][at] = json!({
+                "after": gap.after.to_string(),
+                "before": gap.before.to_string(),
+                "lost": gap.lost.to_string(),
+            });
+        }
+    }
+    // Only a plot's.
+    if let Some(fields) = document.as_object_mut() {
+        fields.remove("along");
+    }
+    let pairs = |found: &[(mintage_bulk::Fault, String)]| -> Value {
+        found.iter().map(|(fault, words)| json!({"what": fault, "words": words})).collect()
+    };
+    document["verdict"]["faults"] = pairs(&report.verdict.faults);
+    document["verdict"]["remarks"] = pairs(&report.verdict.remarks);
+    document["formats"] = report.formats.iter().map(format_document).collect();
+    document
+}
+
+fn format_document(seen: &FormatSeen) -> Value {
+    json!({"format": seen.format, "version": seen.version, "ids": seen.ids, "first": seen.first})
+}
+
+fn time(micros: i64) -> String {
+    rfc3339(Timestamp::from_unix_nanos(i128::from(micros) * 1000))
+}
+
+/// What came from the files must not drive the terminal.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}

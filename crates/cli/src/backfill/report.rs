@@ -1,0 +1,182 @@
+//! What a back-fill says when it is done.
+
+use std::time::Duration;
+
+use mintage::Timestamp;
+use mintage_bulk::{BackfillFormat, BackfillOptions, DryRun, Filled, rfc3339};
+use serde_json::{Value, json};
+
+use crate::errors::Failure;
+use crate::out::Out;
+use crate::rows::thousands;
+
+/// A back-fill that was done.
+pub(super) fn filled(
+    filled: &Filled,
+    options: &BackfillOptions,
+    took: Duration,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    if out.json {
+        return match options.output {
+            // Rows went there.
+            mintage_bulk::Target::Stdout => Ok(()),
+            mintage_bulk::Target::File(_) => out.json_line(&document(filled, options)),
+        };
+    }
+    let seconds = took.as_secs_f64().max(0.001);
+    let fresh = filled.rows + filled.kept - filled.resumed_after.unwrap_or(0);
+    out.note(format!(
+        "{} rows in {:.1} s, {} rows/s{}",
+        thousands(filled.rows),
+        seconds,
+        thousands((fresh as f64 / seconds) as u64),
+        span_words(filled)
+    ));
+    for remark in remarks(filled, options) {
+        out.note(remark);
+    }
+    Ok(())
+}
+
+/// What a dry run found: the lines, then a sentence.
+pub(super) fn dry(found: &DryRun, options: &BackfillOptions, out: &mut Out) -> Result<(), Failure> {
+    if out.json {
+        let mut document = document(&found.filled, options);
+        document["troubles"] = found.troubles.into();
+        document["listed"] = json!(found.listed);
+        document["exhausted"] = json!(found.exhausted);
+        document["hint"] = json!(found.hint);
+        out.json_line(&document)?;
+    } else {
+        let name = options.input.name();
+        for trouble in found.listed.iter().chain(&found.exhausted) {
+            out.line(format!("{name}:{}: {}", trouble.line, printable(&trouble.what)))?;
+        }
+        let listed = found.listed.len() as u64;
+        if found.troubles > listed {
+            out.line(format!("and {} lines more", thousands(found.troubles - listed)))?;
+        }
+        let verdict = match (found.troubles, &found.exhausted) {
+            (0, None) => "every row can get an id".to_string(),
+            (0, Some(_)) => "a time has more rows than ids".to_string(),
+            (troubles, _) => format!(
+                "{} of {} rows cannot get an id",
+                thousands(troubles),
+                thousands(found.filled.rows + troubles)
+            ),
+        };
+        out.line(format!("{verdict}{}", span_words(&found.filled)))?;
+        for remark in remarks(&found.filled, options) {
+            out.line(remark)?;
+        }
+        if let Some(hint) = &found.hint {
+            out.note(format!("hint: {hint}"));
+        }
+    }
+    match found.sound() {
+        true => Ok(()),
+        false => {
+            out.flush()?;
+            Err(Failure::Negative)
+        }
+    }
+}
+
+fn span_words(filled: &Filled) -> String {
+    match (filled.first_ns, filled.last_ns) {
+        (Some(first), Some(last)) => format!(", {} to {}", time(first), time(last)),
+        _ => String::new(),
+    }
+}
+
+/// What is worth a line: zones, order, rows that share a time or a key.
+fn remarks(filled: &Filled, options: &BackfillOptions) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let zones = &filled.zones;
+    if zones.mixed() {
+        let with: u64 = zones.offsets.iter().map(|(_, count)| count).sum();
+        remarks.push(format!(
+            "note: zones are mixed: {} times say theirs, {} were read in the one given (first lines {} and {})",
+            thousands(with),
+            thousands(zones.without),
+            zones.first_with.unwrap_or_default(),
+            zones.first_without.unwrap_or_default()
+        ));
+    } else if zones.offsets.len() > 1 {
+        let offsets: Vec<String> = zones
+            .offsets
+            .iter()
+            .map(|(seconds, count)| format!("{} {}", offset(*seconds), thousands(*count)))
+            .collect();
+        remarks.push(format!("note: times have several offsets: {}", offsets.join(", ")));
+    }
+    if let Some(line) = filled.out_of_order {
+        remarks.push(format!("note: rows are not in order from line {line} on; they were sorted by time"));
+    }
+    if filled.kept > 0 {
+        remarks.push(format!(
+            "note: {} lines could not be used and have no id; the first is line {}",
+            thousands(filled.kept),
+            filled.first_kept.unwrap_or_default()
+        ));
+    }
+    if filled.same_key > 0 {
+        remarks.push(format!(
+            "note: {} rows have the time and key of another row; their order in the file tells them apart",
+            thousands(filled.same_key)
+        ));
+    }
+    if let Some((rows, cell)) = filled.busiest
+        && rows > 1
+        && !matches!(options.format, BackfillFormat::Uuid7 | BackfillFormat::Ulid)
+    {
+        remarks.push(format!("note: up to {} rows share one time ({})", thousands(rows), time(cell)));
+    }
+    if let Some(row) = filled.resumed_after {
+        remarks.push(format!("note: went on after row {}, where an earlier run had been interrupted", thousands(row)));
+    }
+    remarks
+}
+
+fn document(filled: &Filled, options: &BackfillOptions) -> Value {
+    json!({
+        "input": options.input.name(),
+        "format": options.format.name(),
+        "rows": filled.rows,
+        "kept": filled.kept,
+        "first_kept": filled.first_kept,
+        "first": filled.first_ns.map(time),
+        "last": filled.last_ns.map(time),
+        "busiest": filled.busiest.map(|(rows, cell)| json!({"rows": rows, "time": time(cell)})),
+        "same_key": filled.same_key,
+        "out_of_order": filled.out_of_order,
+        "resumed_after": filled.resumed_after,
+        "zones": {
+            "offsets": filled.zones.offsets.iter().map(|(s, n)| (offset(*s), json!(n))).collect::<serde_json::Map<_, _>>(),
+            "without": filled.zones.without,
+            "mixed": filled.zones.mixed(),
+        },
+        "output_bytes": filled.output_bytes,
+    })
+}
+
+fn time(nanos: i128) -> String {
+    rfc3339(Timestamp::from_unix_nanos(nanos))
+}
+
+fn offset(seconds: i32) -> String {
+    match seconds {
+        0 => "Z".into(),
+        _ => {
+            let sign = if seconds < 0 { '-' } else { '+' };
+            let minutes = seconds.unsigned_abs() / 60;
+            format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+        }
+    }
+}
+
+/// What came from the file must not drive the terminal.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}

@@ -1,0 +1,182 @@
+//! Numbers: Snowflakes of every preset, sequences, UUIDs as integers.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::rank::{Plausible, plausibility};
+use super::{FieldValue, IdTime, Reading, uuid};
+use crate::format::{Details, Id};
+use crate::layout::{Layout, Role};
+use crate::presets::PRESETS;
+use crate::text::{SnowflakeText, UuidText};
+use crate::time::Timestamp;
+
+/// Reads `id` by one layout; `None` if it is not an id of it.
+///
+/// ```
+/// use core::time::Duration;
+/// use mintage::{Layout, Timestamp, inspect_layout};
+/// let layout = Layout::builder("mine").time("timestamp_ms", 41).worker("worker", 10).sequence("sequence", 12);
+/// let layout = layout.build()?;
+/// let now = Timestamp::from_unix_millis(1_800_000_000_000);
+/// let reading = inspect_layout(7_200_000_000_000_000_000, &layout, now).expect("an id of the layout");
+/// assert_eq!(reading.time.expect("a time").at.unix_millis(), 1_716_613_769_531);
+/// # Ok::<(), mintage::LayoutError>(())
+/// ```
+pub fn inspect_layout(id: u64, layout: &Layout, now: Timestamp) -> Option<Reading> {
+    let name = String::from(layout.name()).into();
+    reading(id, layout, name, now)
+}
+
+fn reading(id: u64, layout: &Layout, name: Cow<'static, str>, now: Timestamp) -> Option<Reading> {
+    let parts = layout.unpack(id).ok()?;
+    let at = layout.time_of(parts.tick);
+    let rank = match plausibility(at, layout.epoch(), now) {
+        Plausible::Yes => (0.6, "its time lies between the layout's epoch and now"),
+        Plausible::Early => (
+            0.2,
+            "its time lies within a month of the layout's epoch, as any small number",
+        ),
+        Plausible::Future => (0.05, "its time lies in the future"),
+    };
+    let fields = layout
+        .fields()
+        .iter()
+        .filter(|field| !matches!(field.role, Role::Constant(_)));
+    let fields = fields.map(|field| {
+        let value = field.of(id);
+        let value = if field.bits < 53 {
+            FieldValue::Number(value)
+        } else {
+            FieldValue::Big(value)
+        };
+        (field.name.clone(), value)
+    });
+    let details = Details {
+        time: Some(IdTime {
+            at,
+            digits: digits_of(layout.tick()),
+        }),
+        fields: fields.collect(),
+    };
+    let mut reading = Reading::new("snowflake", Id::from(id), details, (rank.0, rank.1.into()));
+    reading.preset = Some(name);
+    Some(reading)
+}
+
+/// A decimal number: a Snowflake of every preset that it fits, a number of a sequence, a UUID as an integer.
+pub(super) fn inspect_decimal(text: &str, now: Timestamp, readings: &mut Vec<Reading>) {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return;
+    }
+    if let Ok(id) = SnowflakeText::Dec.read(text.as_bytes()) {
+        inspect_presets(id, now, readings);
+    }
+    if let Some(row) = crate::format::format("sequence")
+        && let Ok(id) = row.parse(text.as_bytes(), &crate::GenOptions::default())
+    {
+        let rank = match digits.len() {
+            ..10 => (0.5, "a small number, as sequences give"),
+            10..15 => (
+                0.15,
+                "any number may come from a sequence, but few sequences come this far",
+            ),
+            _ => (
+                0.04,
+                "any number may come from a sequence, but hardly one this large",
+            ),
+        };
+        readings.push(Reading::new(
+            "sequence",
+            id,
+            Details::default(),
+            (rank.0, rank.1.into()),
+        ));
+    }
+    // A UUID with as many leading zeros has a time no version means.
+    if digits.len() > 20
+        && let Ok(id) = UuidText::Int.read(text.as_bytes())
+    {
+        readings.push(uuid::reading_in(&id, UuidText::Int, now));
+    }
+}
+
+/// Reads `id` by every preset.
+fn inspect_presets(id: u64, now: Timestamp, readings: &mut Vec<Reading>) {
+    for (row, preset) in (0u32..).zip(PRESETS) {
+        #[cfg(feature = "std")]
+        let layout = &BUILT[row as usize];
+        #[cfg(not(feature = "std"))]
+        let layout = &preset.layout();
+        let Some(mut reading) = reading(id, layout, preset.name.into(), now) else {
+            continue;
+        };
+        // Where the time says nothing, the better known layout comes first.
+        reading.confidence *= 1.0 - f64::from(row) / 50.0;
+        readings.push(reading);
+    }
+}
+
+/// A Snowflake in another text than decimal: only what has a plausible time, and only by its likeliest preset,
+/// since every short text is a number in some alphabet.
+pub(super) fn inspect_forms(text: &str, now: Timestamp, readings: &mut Vec<Reading>) {
+    if !(9..=64).contains(&text.len()) || text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() < 60 {
+        return;
+    }
+    for (name, form) in SnowflakeText::ALL {
+        let Ok(id) = form.read(text.as_bytes()) else {
+            continue;
+        };
+        if id < 1 << 52 {
+            continue;
+        }
+        let mut found = Vec::new();
+        inspect_presets(id, now, &mut found);
+        let likeliest = found
+            .into_iter()
+            .max_by(|a, b| a.confidence.total_cmp(&b.confidence));
+        if let Some(mut reading) = likeliest.filter(|reading| reading.confidence > 0.3) {
+            reading.form = Some(name);
+            reading.confidence *= 0.5;
+            reading.why = alloc::format!("a number in {name}, and {}", reading.why).into();
+            readings.push(reading);
+        }
+    }
+}
+
+/// The layouts of [`PRESETS`], built once: building them costs more than reading an id.
+#[cfg(feature = "std")]
+static BUILT: std::sync::LazyLock<Vec<Layout>> =
+    std::sync::LazyLock::new(|| PRESETS.iter().map(crate::Preset::layout).collect());
+
+/// How many decimal digits of a second a tick tells: 3 for 1 ms, 2 for 10 ms, 0 for 1 s.
+fn digits_of(tick: Duration) -> u8 {
+    let (mut digits, mut unit) = (0, 1_000_000_000u128);
+    while digits < 9 && tick.as_nanos() < unit {
+        digits += 1;
+        unit /= 10;
+    }
+    digits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_follow_the_tick() {
+        for (tick, digits) in [
+            (1_000_000, 3),
+            (10_000_000, 2),
+            (1_000_000_000, 0),
+            (100, 7),
+            (1, 9),
+            (4_000_000, 3),
+        ] {
+            assert_eq!(digits_of(Duration::from_nanos(tick)), digits);
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Whether the store answers, and since when it does not.
+//!
+//! Every call of the ledger goes through [`Watched`]. A shared store that has not answered for a second is asked by
+//! one task alone ([`Watched::probe`]) until it answers again; all other calls are refused at once, so that nobody
+//! waits for a store that is known to be down. Reservations that failed in the background are waiting meanwhile, and
+//! all of them are woken by the first answer.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::task::{Context as Poller, Poll};
+use std::time::Duration;
+
+use mintage::Timestamp;
+
+use crate::runtime::{BoxFuture, Runtime};
+use crate::store::{
+    Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
+    Value, Version, Versioned,
+};
+
+/// How long a store must have been silent before calls are refused without asking it.
+const OPEN_AFTER: Duration = Duration::from_secs(1);
+
+/// Somebody who tries again as soon as the store answers.
+pub(crate) trait Waiting: Send + Sync {
+    /// The store may answer again.
+    fn try_again(self: Arc<Self>);
+}
+
+/// What is known of the store.
+#[derive(Debug)]
+pub(crate) struct Health {
+    runtime: Arc<dyn Runtime>,
+    /// When the first of the calls began that have all failed since.
+    down_since: Mutex<Option<Duration>>,
+    /// The last call failed.
+    failing: AtomicBool,
+    /// How often it came back.
+    recoveries: AtomicU64,
+    waiting: Mutex<Waiters>,
+    anybody_waits: AtomicBool,
+}
+
+#[derive(Default)]
+struct Waiters(Vec<Weak<dyn Waiting>>);
+
+impl std::fmt::Debug for Waiters {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} waiting", self.0.len())
+    }
+}
+
+impl Health {
+    pub(crate) fn new(runtime: Arc<dyn Runtime>) -> Arc<Health> {
+        Arc::new(Health {
+            runtime,
+            down_since: Mutex::default(),
+            failing: AtomicBool::new(false),
+            recoveries: AtomicU64::new(0),
+            waiting: Mutex::default(),
+            anybody_waits: AtomicBool::new(false),
+        })
+    }
+
+    /// For how long no call has succeeded, while calls fail.
+    pub(crate) fn down_for(&self) -> Option<Duration> {
+        if !self.failing.load(Ordering::Acquire) {
+            return None;
+        }
+        let since = (*self.down_since.lock().expect("no panic while held"))?;
+        Some(self.runtime.boottime().saturating_sub(since))
+    }
+
+    /// How often the store has come back.
+    pub(crate) fn recoveries(&self) -> u64 {
+        self.recoveries.load(Ordering::Acquire)
+    }
+
+    /// Tells `who` once a call has succeeded.
+    pub(crate) fn tell_when_up(&self, who: Weak<dyn Waiting>) {
+        let mut waiting = self.waiting.lock().expect("no panic while held");
+        waiting.0.push(who);
+        self.anybody_waits.store(true, Ordering::Release);
+    }
+
+    /// Whether anybody waits for an answer that no other call would bring.
+    pub(crate) fn anybody_waits(&self) -> bool {
+        self.anybody_waits.load(Ordering::Acquire)
+    }
+
+    /// Refuses a call without asking, while the store is known to be silent.
+    fn admit(&self) -> Result<(), StoreError> {
+        match self.down_for().filter(|down| *down >= OPEN_AFTER) {
+            None => Ok(()),
+            Some(down) => Err(unavailable(
+                Outcome::NotDone,
+                format!("the store has not answered for {} s", down.as_secs()),
+            )),
+        }
+    }
+
+    fn failed(&self, begun: Duration) {
+        let mut down_since = self.down_since.lock().expect("no panic while held");
+        down_since.get_or_insert(begun);
+        self.failing.store(true, Ordering::Release);
+    }
+
+    fn answered(&self) {
+        if self.failing.load(Ordering::Acquire) {
+            let mut down_since = self.down_since.lock().expect("no panic while held");
+            *down_since = None;
+            self.failing.store(false, Ordering::Release);
+            self.recoveries.fetch_add(1, Ordering::AcqRel);
+        }
+        if self.anybody_waits.load(Ordering::Acquire) {
+            self.wake();
+        }
+    }
+
+    #[cold]
+    fn wake(&self) {
+        let waiting = {
+            let mut waiting = self.waiting.lock().expect("no panic while held");
+            self.anybody_waits.store(false, Ordering::Release);
+            std::mem::take(&mut waiting.0)
+        };
+        for who in waiting.iter().filter_map(Weak::upgrade) {
+            who.try_again();
+        }
+    }
+
+    fn note<T>(&self, begun: Duration, answer: &Result<T, StoreError>) {
+        match answer {
+            Err(error) if error.kind == StoreErrorKind::Unavailable => self.failed(begun),
+            _ => self.answered(),
+        }
+    }
+}
+
+fn unavailable(outcome: Outcome, message: String) -> StoreError {
+    StoreError::new(StoreErrorKind::Unavailable, outcome, message)
+}
+
+/// A store whose calls are watched; calls of a shared one have an end.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    inner: Arc<dyn Store>,
+    health: Arc<Health>,
+    /// A shared store's call that takes longer is given up. The embedded store's is not: a slow disk still does
+    /// what it was told.
+    timeout: Option<Duration>,
+}
+
+impl Watched {
+    pub(crate) fn new(inner: Arc<dyn Store>, health: Arc<Health>, timeout: Duration) -> Watched {
+        let timeout = (!inner.exclusive()).then_some(timeout);
+        Watched {
+            inner,
+            health,
+            timeout,
+        }
+    }
+
+    /// Asks the store whether it answers.
+    pub(crate) async fn probe(&self) {
+        let key = Key::new("meta/probe").expect("within the key grammar");
+        // Whatever it says was noted.
+        let _ = self.timed("get", Outcome::NotDone, self.inner.get(&key)).await;
+    }
+
+    async fn call<T>(
+        &self,
+        what: &'static str,
+        unclear: Outcome,
+        call: BoxFuture<'_, Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        if self.timeout.is_some() {
+            self.health.admit()?;
+        }
+        self.timed(what, unclear, call).await
+    }
+
+    async fn timed<T>(
+        &self,
+        what: &'static str,
+        unclear: Outcome,
+        call: BoxFuture<'_, Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let begun = self.health.runtime.boottime();
+        let answer = match self.timeout {
+            None => call.await,
+            Some(timeout) => within(call, self.health.runtime.sleep(timeout))
+                .await
+                .unwrap_or_else(|| {
+                    Err(unavailable(
+                        unclear,
+                        format!(
+                            "the store did not answer a {what} within {} ms",
+                            timeout.as_millis()
+                        ),
+                    ))
+                }),
+        };
+        self.health.note(begun, &answer);
+        answer
+    }
+}
+
+/// What `call` answers before `end` comes.
+async fn within<T>(call: impl Future<Output = T>, end: impl Future<Output = ()>) -> Option<T> {
+    let (mut call, mut end) = (pin!(call), pin!(end));
+    std::future::poll_fn(|cx: &mut Poller<'_>| {
+        if let Poll::Ready(answer) = call.as_mut().poll(cx) {
+            return Poll::Ready(Some(answer));
+        }
+        end.as_mut().poll(cx).map(|()| None)
+    })
+    .await
+}
+
+impl Store for Watched {
+    fn scheme(&self) -> &'static str {
+        self.inner.scheme()
+    }
+
+    fn class(&self) -> Class {
+        self.inner.class()
+    }
+
+    fn durability(&self) -> Durability {
+        self.inner.durability()
+    }
+
+    fn wall(&self) -> StoreResult<'_, Option<Timestamp>> {
+        Box::pin(self.call("question for its clock", Outcome::NotDone, self.inner.wall()))
+    }
+
+    fn incarnation(&self) -> Option<String> {
+        self.inner.incarnation()
+    }
+
+    fn cluster_id(&self) -> u128 {
+        self.inner.cluster_id()
+    }
+
+    fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
+        Box::pin(self.call("get", Outcome::NotDone, self.inner.get(key)))
+    }
+
+    fn compare_and_set<'a>(
+        &'a self,
+        key: &'a Key,
+        expected: Option<Version>,
+        new: Value,
+        marks: Marks,
+    ) -> StoreResult<'a, Cas> {
+        let call = self.inner.compare_and_set(key, expected, new, marks);
+        Box::pin(self.call("compare-and-set", Outcome::Unknown, call))
+    }
+
+    fn scan<'a>(
+        &'a self,
+        prefix: &'a Key,
+        after: Option<&'a Key>,
+        limit: u16,
+    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
+        Box::pin(self.call("scan", Outcome::NotDone, self.inner.scan(prefix, after, limit)))
+    }
+
+    fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
+        Box::pin(self.call("remove", Outcome::Unknown, self.inner.remove(key, expected)))
+    }
+
+    fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
+        Box::pin(self.call("claim", Outcome::Unknown, self.inner.claim(claim)))
+    }
+
+    fn exclusive(&self) -> bool {
+        self.inner.exclusive()
+    }
+
+    fn stopped(&self) -> Option<StoreError> {
+        self.inner.stopped()
+    }
+
+    fn newest_wall(&self) -> Option<Timestamp> {
+        self.inner.newest_wall()
+    }
+
+    fn close<'a>(&'a self) -> StoreResult<'a, ()> {
+        self.inner.close()
+    }
+}

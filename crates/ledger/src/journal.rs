@@ -1,0 +1,518 @@
+//! What this node owns in a shared store and how far it has handed it out, on its own disk (protocol S7).
+//!
+//! ```text
+//!   shared store   seq/orders        mark 900,000          everything below is somebody's
+//!   journal        block/orders      [300,000 … 900,000)   this much of it is ours
+//!                                    mark 412,000          below it: handed out, or lost by a crash
+//!   memory         stock                 [411,500 … 412,000)
+//! ```
+//!
+//! A large block covers the outage budget; the stock in memory is a small piece of it, and a piece reaches memory
+//! only after the journal has it on disk. So a crash loses the piece, and a start goes on with the rest, after
+//! one compare-and-set has put this process into the place of the dead one (`instance`).
+//!
+//! The journal is an ordinary store that nobody else can open: the embedded one, with its own lock, checksums and
+//! witness. A journal that is damaged, copied or older than what the instance register remembers of it is not
+//! used: what it owned is a gap.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::LedgerError;
+use crate::name::Name;
+use crate::runtime::{Runtime, fresh_token};
+use crate::store::{
+    Cas, Claim, EmbeddedStore, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreSettings, Value,
+    Version, Versioned,
+};
+
+/// How many processes of one machine find a journal in one state folder.
+const SLOTS: u32 = 64;
+/// Claims of unknown outcome that one name's record remembers; one that is forgotten is a gap, nothing more.
+const PENDING_MAX: usize = 8;
+
+/// Opens a journal for the shared store `cluster` under the folder `state`: the first that no other process has open.
+/// One that is damaged or was copied is set aside, which costs the numbers that it owned.
+///
+/// Each process needs one of its own; [`crate::LedgerSettings::journal`] takes it.
+///
+/// ```
+/// # let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+/// # tokio.block_on(async {
+/// use mintage_ledger::{SystemRuntime, open_journal};
+/// let state = tempfile::tempdir()?;
+/// let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
+/// let first = open_journal(state.path(), 7, runtime.clone()).await?;
+/// let second = open_journal(state.path(), 7, runtime).await?;
+/// assert_ne!(first.cluster_id(), second.cluster_id());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The folder cannot be made or written, or all 64 journals are in use.
+pub async fn open_journal(
+    state: &Path,
+    cluster: u128,
+    runtime: Arc<dyn Runtime>,
+) -> Result<Arc<dyn Store>, StoreError> {
+    let settings = StoreSettings::default();
+    let all = state.join("journal").join(format!("{cluster:032x}"));
+    std::fs::create_dir_all(&all).map_err(|error| {
+        let message = format!("cannot make {}: {error}", all.display());
+        StoreError::new(StoreErrorKind::Denied, Outcome::NotDone, message)
+    })?;
+    let mut refused = None;
+    for slot in 0..SLOTS {
+        let folder = all.join(slot.to_string());
+        match EmbeddedStore::open(&folder, &settings, Arc::clone(&runtime)).await {
+            Ok(store) => return Ok(store),
+            Err(error) if error.kind == StoreErrorKind::InUse => refused = Some(error),
+            Err(error) if matches!(error.kind, StoreErrorKind::Corrupt | StoreErrorKind::Foreign) => {
+                let aside = set_aside(&folder)?;
+                tracing::warn!(
+                    %error, aside = %aside.display(),
+                    "this node's journal cannot be used: the numbers it owned are a gap"
+                );
+                return Ok(EmbeddedStore::open(&folder, &settings, runtime).await?);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Err(refused.expect("there are slots, and each was in use"))
+}
+
+/// Renames a folder to the first free `NAME.unusable-N`.
+fn set_aside(folder: &Path) -> Result<PathBuf, StoreError> {
+    let mut n = 1;
+    loop {
+        let aside = folder.with_extension(format!("unusable-{n}"));
+        if !aside.exists() {
+            return std::fs::rename(folder, &aside).map(|()| aside).map_err(|error| {
+                let message = format!("cannot set {} aside: {error}", folder.display());
+                StoreError::new(StoreErrorKind::Denied, Outcome::NotDone, message)
+            });
+        }
+        n += 1;
+    }
+}
+
+/// This node's journal.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    store: Arc<dyn Store>,
+    runtime: Arc<dyn Runtime>,
+    /// Whose blocks count: the instance register of this name is ours.
+    node: Mutex<u128>,
+    /// How often the journal's state was copied into the instance register, as counted here.
+    copies: AtomicU64,
+    version: tokio::sync::Mutex<Version>,
+    /// Something was handed out since it was last counted.
+    handed_out: AtomicBool,
+    broken: AtomicBool,
+}
+
+/// The register `node` of the journal.
+#[derive(Serialize, Deserialize)]
+struct Node {
+    /// The shared store it belongs to.
+    cluster: String,
+    node: String,
+}
+
+/// One name's record, and what is known of it.
+#[derive(Debug, Default)]
+pub(crate) struct Entry {
+    version: Option<Version>,
+    /// Everything below is handed out.
+    mark: u64,
+    /// A write was cut off: version and mark must be read again.
+    stale: bool,
+}
+
+/// What a name's record holds.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Owned {
+    node: String,
+    /// The sequence's generation when this was claimed.
+    pub generation: u64,
+    /// Ordinals from, until, that this node owns; ascending.
+    pub ranges: Vec<(u64, u64)>,
+    /// Claims of which it is not known whether they landed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending: Vec<Pending>,
+}
+
+/// A claim that was sent.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Pending {
+    /// The attempt's token, hexadecimal.
+    token: String,
+    range: (u64, u64),
+}
+
+impl Entry {
+    /// Everything below this ordinal is handed out.
+    pub(crate) fn mark(&self) -> u64 {
+        self.mark
+    }
+}
+
+impl Owned {
+    /// The ordinals from, until, that are owned and not handed out, given the token that the sequence's register
+    /// has now: a claim whose outcome was not known has landed if it is its own.
+    pub(crate) fn left(&self, mark: u64, token: u128) -> Vec<(u64, u64)> {
+        let token = format!("{token:032x}");
+        let landed = self.pending.iter().filter(|pending| pending.token == token);
+        let all = self
+            .ranges
+            .iter()
+            .copied()
+            .chain(landed.map(|pending| pending.range));
+        all.filter(|(_, until)| *until > mark)
+            .map(|(from, until)| (from.max(mark), until))
+            .collect()
+    }
+}
+
+impl Pending {
+    pub(crate) fn new(token: u128, from: u64, until: u64) -> Pending {
+        Pending {
+            token: format!("{token:032x}"),
+            range: (from, until),
+        }
+    }
+}
+
+fn node_key() -> Key {
+    Key::new("node").expect("within the key grammar")
+}
+
+fn block_key(name: &Name) -> Key {
+    Key::new(format!("block/{name}")).expect("names are within the key grammar")
+}
+
+impl Journal {
+    /// Reads which node this is, or makes it a new one, of the cluster `cluster`.
+    ///
+    /// # Errors
+    /// It belongs to another cluster, or cannot be read.
+    pub(crate) async fn open(
+        store: Arc<dyn Store>,
+        cluster: u128,
+        runtime: Arc<dyn Runtime>,
+    ) -> Result<Journal, LedgerError> {
+        let cluster = format!("{cluster:032x}");
+        let found = store.get(&node_key()).await.map_err(LedgerError::from_store)?;
+        let known = found.as_ref().and_then(|found| {
+            let body: Node = serde_json::from_str(&found.value.body).ok()?;
+            let node = u128::from_str_radix(&body.node, 16).ok()?;
+            (body.cluster == cluster).then_some((node, found.value.mark, found.version))
+        });
+        let (node, copies, version) = match known {
+            Some(known) => known,
+            None => {
+                // New, or used with another store before: none of its blocks can be found by the new node's name.
+                let node = fresh_token(&*runtime);
+                let before = found.map(|found| (found.version, found.value.mark));
+                let copies = before.map_or(1, |(_, mark)| mark);
+                let version = write_node(
+                    &*store,
+                    before.map(|(version, _)| version),
+                    &cluster,
+                    node,
+                    copies,
+                    &*runtime,
+                )
+                .await
+                .map_err(LedgerError::from_store)?;
+                (node, copies, version)
+            }
+        };
+        Ok(Journal {
+            store,
+            runtime,
+            node: Mutex::new(node),
+            copies: AtomicU64::new(copies),
+            version: tokio::sync::Mutex::new(version),
+            handed_out: AtomicBool::new(true),
+            broken: AtomicBool::new(false),
+        })
+    }
+
+    /// The name of this node's instance register.
+    pub(crate) fn node(&self) -> u128 {
+        *self.node.lock().expect("no panic while held")
+    }
+
+    /// How often the journal was copied, as the journal counts it.
+    pub(crate) fn copies(&self) -> u64 {
+        self.copies.load(Ordering::Acquire)
+    }
+
+    /// Whether it can be used: a write has never failed.
+    pub(crate) fn works(&self) -> bool {
+        !self.broken.load(Ordering::Acquire)
+    }
+
+    /// Forgets every block and becomes the node `node`: somebody else may go on with what this one owned.
+    pub(crate) async fn begin_anew(&self, node: u128, cluster: u128) {
+        *self.node.lock().expect("no panic while held") = node;
+        let mut version = self.version.lock().await;
+        let cluster = format!("{cluster:032x}");
+        match write_node(
+            &*self.store,
+            Some(*version),
+            &cluster,
+            node,
+            self.copies(),
+            &*self.runtime,
+        )
+        .await
+        {
+            Ok(new) => *version = new,
+            Err(error) => self.failed(&error),
+        }
+    }
+
+    /// What the next renewal of the instance register carries: a count that is on disk here before it is there.
+    pub(crate) async fn count_copy(&self) -> u64 {
+        if self.works() && self.handed_out.swap(false, Ordering::AcqRel) {
+            let mut version = self.version.lock().await;
+            let claim = Claim {
+                key: node_key(),
+                expected: *version,
+                add: 1,
+                token: fresh_token(&*self.runtime),
+            };
+            match self.store.claim(&claim).await {
+                Ok(Cas::Done(new)) => {
+                    *version = new;
+                    self.copies.fetch_add(1, Ordering::AcqRel);
+                }
+                Ok(Cas::Lost(found)) => self.failed(&vanished("node", found.as_ref())),
+                Err(error) => self.failed(&error),
+            }
+        }
+        self.copies()
+    }
+
+    /// What this node owned of `name` when it last wrote; nothing, if the journal does not work.
+    pub(crate) async fn read(&self, name: &Name) -> (Entry, Option<Owned>) {
+        if !self.works() {
+            return (Entry::default(), None);
+        }
+        let found = match self.store.get(&block_key(name)).await {
+            Ok(found) => found,
+            Err(error) => {
+                self.failed(&error);
+                None
+            }
+        };
+        let Some(found) = found else {
+            return (Entry::default(), None);
+        };
+        let entry = Entry {
+            version: Some(found.version),
+            mark: found.value.mark,
+            stale: false,
+        };
+        let owned = serde_json::from_str::<Owned>(&found.value.body).ok();
+        let ours = format!("{:032x}", self.node());
+        (entry, owned.filter(|owned| owned.node == ours))
+    }
+
+    /// Writes what this node owns of `name`, and which claims are on their way.
+    ///
+    /// # Errors
+    /// The disk refused: the journal is not used any more.
+    pub(crate) async fn write(
+        &self,
+        name: &Name,
+        entry: &mut Entry,
+        generation: u64,
+        ranges: Vec<(u64, u64)>,
+        mut pending: Vec<Pending>,
+    ) -> Result<(), StoreError> {
+        pending.drain(..pending.len().saturating_sub(PENDING_MAX));
+        let first = ranges
+            .first()
+            .or(pending.first().map(|pending| &pending.range))
+            .map_or(entry.mark, |(from, _)| *from);
+        let owned = Owned {
+            node: format!("{:032x}", self.node()),
+            generation,
+            ranges,
+            pending,
+        };
+        let body = serde_json::to_string(&owned).expect("plain fields always serialise");
+        self.refresh(name, entry).await?;
+        // Ordinals only grow, so nothing owned lies below what was handed out.
+        let value = Value {
+            mark: entry.mark.max(first),
+            token: fresh_token(&*self.runtime),
+            body,
+        };
+        let mark = value.mark;
+        entry.stale = true;
+        let written = self
+            .store
+            .compare_and_set(&block_key(name), entry.version, value, Marks::NeverLower)
+            .await;
+        self.settle(name, entry, written, mark)
+    }
+
+    /// Notes that everything below `until` is handed out. On disk when this returns.
+    ///
+    /// # Errors
+    /// The disk refused: nothing of it may be handed out, and the journal is not used any more.
+    pub(crate) async fn hand_out(
+        &self,
+        name: &Name,
+        entry: &mut Entry,
+        until: u64,
+    ) -> Result<(), StoreError> {
+        self.refresh(name, entry).await?;
+        if until <= entry.mark {
+            return Ok(());
+        }
+        let Some(expected) = entry.version else {
+            let error = vanished(name.as_str(), None);
+            self.failed(&error);
+            return Err(error);
+        };
+        self.handed_out.store(true, Ordering::Release);
+        let claim = Claim {
+            key: block_key(name),
+            expected,
+            add: until - entry.mark,
+            token: fresh_token(&*self.runtime),
+        };
+        entry.stale = true;
+        let written = self.store.claim(&claim).await;
+        self.settle(name, entry, written, until)
+    }
+
+    /// Notes that nothing from `from` on was handed out after all; for a clean stop.
+    pub(crate) async fn take_back(&self, name: &Name, entry: &mut Entry, from: u64) {
+        if !self.works() || self.refresh(name, entry).await.is_err() || from >= entry.mark {
+            return;
+        }
+        let Ok(Some(Versioned { mut value, version })) = self.store.get(&block_key(name)).await else {
+            return;
+        };
+        value.mark = from;
+        value.token = fresh_token(&*self.runtime);
+        let written = self
+            .store
+            .compare_and_set(&block_key(name), Some(version), value, Marks::GiveBack)
+            .await;
+        let _ = self.settle(name, entry, written, from);
+    }
+
+    /// A clean stop.
+    pub(crate) async fn close(&self) {
+        if let Err(error) = self.store.close().await {
+            tracing::warn!(%error, "the journal was not closed cleanly");
+        }
+    }
+
+    /// Reads version and mark again where a write was cut off. Nobody else writes here.
+    async fn refresh(&self, name: &Name, entry: &mut Entry) -> Result<(), StoreError> {
+        if !self.works() {
+            return Err(unusable());
+        }
+        if entry.stale {
+            let found = self
+                .store
+                .get(&block_key(name))
+                .await
+                .inspect_err(|e| self.failed(e))?;
+            entry.mark = found.as_ref().map_or(0, |found| found.value.mark);
+            entry.version = found.map(|found| found.version);
+            entry.stale = false;
+        }
+        Ok(())
+    }
+
+    fn settle(
+        &self,
+        name: &Name,
+        entry: &mut Entry,
+        written: Result<Cas, StoreError>,
+        mark: u64,
+    ) -> Result<(), StoreError> {
+        let error = match written {
+            Ok(Cas::Done(version)) => {
+                *entry = Entry {
+                    version: Some(version),
+                    mark,
+                    stale: false,
+                };
+                return Ok(());
+            }
+            Ok(Cas::Lost(found)) => vanished(name.as_str(), found.as_ref()),
+            Err(error) => error,
+        };
+        self.failed(&error);
+        Err(error)
+    }
+
+    /// From now on nothing is owned through it: what was, is a gap.
+    fn failed(&self, error: &StoreError) {
+        if !self.broken.swap(true, Ordering::AcqRel) {
+            tracing::error!(
+                %error,
+                "this node's journal cannot be written: the outage budget is limited by max_gap until the next start"
+            );
+        }
+    }
+}
+
+async fn write_node(
+    store: &dyn Store,
+    expected: Option<Version>,
+    cluster: &str,
+    node: u128,
+    copies: u64,
+    runtime: &dyn Runtime,
+) -> Result<Version, StoreError> {
+    let body = Node {
+        cluster: cluster.to_string(),
+        node: format!("{node:032x}"),
+    };
+    let value = Value {
+        mark: copies,
+        token: fresh_token(runtime),
+        body: serde_json::to_string(&body).expect("plain fields always serialise"),
+    };
+    match store
+        .compare_and_set(&node_key(), expected, value, Marks::NeverLower)
+        .await?
+    {
+        Cas::Done(version) => Ok(version),
+        Cas::Lost(found) => Err(vanished("node", found.as_ref())),
+    }
+}
+
+fn unusable() -> StoreError {
+    StoreError::new(
+        StoreErrorKind::Unavailable,
+        Outcome::NotDone,
+        "the journal is not used any more",
+    )
+}
+
+/// Somebody else wrote to what only we have open.
+fn vanished(record: &str, found: Option<&Versioned>) -> StoreError {
+    let found = found.map_or("nothing".into(), |found| format!("version {}", found.version.0));
+    StoreError::new(
+        StoreErrorKind::Corrupt,
+        Outcome::NotDone,
+        format!("the journal's record {record} was written by somebody else: found {found}"),
+    )
+}

@@ -1,0 +1,279 @@
+//! What a sequence owns beyond its stock: large blocks of a shared store, of which small pieces go into stock once
+//! the journal has them (protocol S7). It also decides who may add to the stock.
+//!
+//! On a shared store the stock stays open while the worker waits for the store. Three may add to it or drop it:
+//! the worker (what it claimed), a feeding (a piece of a large block), and whoever drops everything (the instance
+//! register was lost, another node changed the definition). They exclude each other by one short lock, which is
+//! never held across a call; what was under way when everything was dropped is told by the epoch.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use mintage::Run;
+
+use super::Sequence;
+use super::demand::Demand;
+use super::spec::Gap;
+use super::state::Range;
+use super::stock::Taken;
+use crate::journal::Entry;
+
+/// Large blocks, and the lock on who adds to the stock.
+#[derive(Debug, Default)]
+pub(super) struct Owned {
+    inner: Mutex<Inner>,
+    /// The name's record in the journal. Held while the journal writes; taken before `inner`.
+    pub(super) entry: tokio::sync::Mutex<Entry>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Inner {
+    /// What is owned and not handed out to the stock; ascending.
+    pub(super) ranges: VecDeque<Range>,
+    /// Raised whenever everything is dropped.
+    pub(super) epoch: u64,
+    pub(super) demand: Demand,
+}
+
+impl Owned {
+    pub(super) fn new(entry: Entry, ranges: Vec<Range>) -> Owned {
+        Owned {
+            inner: Mutex::new(Inner {
+                ranges: ranges.into(),
+                ..Inner::default()
+            }),
+            entry: tokio::sync::Mutex::new(entry),
+        }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().expect("no panic while held")
+    }
+}
+
+impl Inner {
+    /// How many numbers are owned beyond the stock.
+    pub(super) fn count(&self) -> u64 {
+        self.ranges.iter().map(|range| range.run.count).sum()
+    }
+
+    /// Adds a block behind the others.
+    pub(super) fn push(&mut self, range: Range) {
+        match self.ranges.back_mut().filter(|last| last.touches(&range)) {
+            Some(last) => last.run.count += range.run.count,
+            None => self.ranges.push_back(range),
+        }
+    }
+
+    /// The ordinals owned, for the journal.
+    pub(super) fn ordinals(&self) -> Vec<(u64, u64)> {
+        self.ranges
+            .iter()
+            .map(|range| (range.ordinal, range.end()))
+            .collect()
+    }
+}
+
+/// A piece on its way into the journal; put back if the feeding is cut off, since nobody has seen it.
+struct Piece<'a> {
+    owned: &'a Owned,
+    range: Option<Range>,
+    epoch: u64,
+}
+
+impl Drop for Piece<'_> {
+    fn drop(&mut self) {
+        if let Some(range) = self.range.take() {
+            let mut inner = self.owned.lock();
+            if inner.epoch == self.epoch {
+                match inner.ranges.front_mut().filter(|next| range.touches(next)) {
+                    Some(next) => {
+                        *next = Range {
+                            ordinal: range.ordinal,
+                            run: Run {
+                                count: range.run.count + next.run.count,
+                                ..range.run
+                            },
+                        }
+                    }
+                    None => inner.ranges.push_front(range),
+                }
+            }
+        }
+    }
+}
+
+impl Sequence {
+    /// Whether takers go on while the worker waits for the store: so it is on shared stores. Where the store is
+    /// ours alone, the stock is closed for exactness, and gap-free sequences have none.
+    pub(super) fn stays_open(&self) -> bool {
+        !self.context.store.exclusive()
+    }
+
+    /// How many numbers were ever used.
+    pub(super) fn used(&self) -> u64 {
+        self.direct.load(Ordering::Relaxed) + self.stock.taken()
+    }
+
+    /// How many numbers of the large blocks are not handed out yet.
+    pub(super) fn owned_count(&self) -> u64 {
+        self.owned.lock().count()
+    }
+
+    /// The block for `asked` numbers that are wanted now: what the name used in the last second, and never more
+    /// unused numbers in memory than `max_gap`, of which `unused` are spoken for.
+    pub(super) fn block(&self, asked: u64, unused: u64, max_gap: u64) -> u64 {
+        let now = self.context.runtime.boottime();
+        let used = self.used();
+        let mut owned = self.owned.lock();
+        owned.demand.note_second(now, used);
+        let block = owned.demand.used_last_second(now, used.saturating_add(asked));
+        drop(owned);
+        block.min(max_gap.saturating_sub(unused))
+    }
+
+    /// Takes 1 to `n` numbers (exactly `n` if contiguous) from memory, or from what this process owns.
+    pub(super) async fn take_owned(self: &Arc<Self>, n: u64, contiguous: bool) -> Option<Run> {
+        let taken = match contiguous {
+            true => self.try_take_contiguous(n),
+            false => self.try_take(n),
+        };
+        match taken {
+            Some(run) => Some(run),
+            None => self.feed(n, contiguous).await,
+        }
+    }
+
+    /// Hands a piece of the large blocks out: up to `n` numbers to the caller (exactly `n`, if contiguous, or
+    /// nothing), a second's worth to the stock. On disk first. `None`: nothing is owned, or `n` was 0.
+    pub(super) async fn feed(self: &Arc<Self>, n: u64, contiguous: bool) -> Option<Run> {
+        let journal = self.context.journal.as_ref()?;
+        if self.owned_count() == 0 {
+            return None;
+        }
+        let mut entry = self.owned.entry.lock().await;
+        // Somebody else may have fed the stock while we waited.
+        let found = match contiguous {
+            true => self.stock.take_exactly(n),
+            false => self.stock.take(n),
+        };
+        if let (Taken::Run(run) | Taken::RunLow(run), true) = (found, n > 0) {
+            return Some(run);
+        }
+        let max_gap = self.published.load().max_gap;
+        let unused = self.stock.unused();
+        let block = self.block(n, unused, max_gap);
+        if n == 0 && (block == 0 || unused > block) {
+            return None;
+        }
+        let mut piece = self.cut(n, n.saturating_add(block), contiguous)?;
+        let until = piece.range.as_ref().map_or(0, Range::end);
+        let written = journal.hand_out(&self.name, &mut entry, until).await;
+        let mut inner = self.owned.lock();
+        let range = piece.range.take()?;
+        if written.is_err() {
+            // Nothing may be handed out that the journal does not have, now or later.
+            let lost = range.run.count + inner.count();
+            inner.ranges.clear();
+            self.context.counters.lost(lost);
+            return None;
+        }
+        if inner.epoch != piece.epoch {
+            self.context.counters.lost(range.run.count);
+            return None;
+        }
+        let (head, tail) = range.split(n);
+        if let Some(tail) = tail {
+            self.stock.append(tail, block / 2);
+        }
+        self.stock.issued_past(&head);
+        self.direct.fetch_add(head.run.count, Ordering::Relaxed);
+        (head.run.count > 0).then_some(head.run)
+    }
+
+    /// Takes up to `count` numbers out of the first large block; `None` if it has not the `n` that must touch.
+    fn cut(&self, n: u64, count: u64, contiguous: bool) -> Option<Piece<'_>> {
+        let mut inner = self.owned.lock();
+        let front = *inner.ranges.front()?;
+        if contiguous && front.run.count < n {
+            return None;
+        }
+        let (head, tail) = front.split(count);
+        match tail {
+            Some(tail) => inner.ranges[0] = tail,
+            None => drop(inner.ranges.pop_front()),
+        }
+        Some(Piece {
+            owned: &self.owned,
+            range: Some(head),
+            epoch: inner.epoch,
+        })
+    }
+
+    /// Adds what was reserved in the epoch `epoch` to the stock; lost if everything was dropped since.
+    pub(super) fn stock_up(&self, range: Range, epoch: u64, low_water: u64) {
+        let inner = self.owned.lock();
+        if inner.epoch == epoch {
+            self.stock.append(range, low_water);
+        } else {
+            self.context.counters.lost(range.run.count);
+        }
+    }
+
+    /// Drops all that is in stock, owned or under way, at once, and answers the new epoch; `last` is the last
+    /// number issued, where another definition says so.
+    pub(super) fn drop_all(&self, last: Option<i64>) -> u64 {
+        let mut inner = self.owned.lock();
+        inner.epoch += 1;
+        let mut lost = inner.count();
+        inner.ranges.clear();
+        let last = last.or(self.stock.last_issued());
+        lost += self
+            .stock
+            .close()
+            .iter()
+            .map(|range| range.run.count)
+            .sum::<u64>();
+        self.stock.restart(last);
+        self.context.counters.lost(lost);
+        inner.epoch
+    }
+
+    /// Closes the stock for good and notes in the journal that what was in it was not used, so that the next
+    /// process with this journal goes on there.
+    pub(super) async fn put_away(&self) {
+        let mut entry = self.owned.entry.lock().await;
+        let mut rest = {
+            let mut inner = self.owned.lock();
+            inner.epoch += 1;
+            inner.ranges.clear();
+            self.stock.close()
+        };
+        let Some(journal) = &self.context.journal else {
+            return;
+        };
+        // Only what lies on top of what was handed out can be taken back.
+        rest.sort_unstable_by_key(|range| range.ordinal);
+        let mut from = entry.mark();
+        for range in rest.iter().rev() {
+            if range.end() == from {
+                from = range.ordinal;
+            }
+        }
+        if from < entry.mark() {
+            journal.take_back(&self.name, &mut entry, from).await;
+        }
+    }
+
+    /// Whether there is a second level: a journal that works, and a sequence that may lose numbers.
+    pub(super) fn has_second_level(&self) -> bool {
+        self.stays_open()
+            && self
+                .context
+                .journal
+                .as_ref()
+                .is_some_and(|journal| journal.works())
+            && self.published.load().gap == Gap::Bounded
+    }
+}

@@ -1,0 +1,114 @@
+//! How fast a name is used, what it has left, and for how long that lasts.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::Sequence;
+use super::spec::Gap;
+use crate::name::Name;
+
+/// For how long a name counts as in use after it was last asked.
+const IN_USE: Duration = Duration::from_secs(60);
+
+/// What a sequence has left without its store.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SequenceStock {
+    /// Its name.
+    pub name: Name,
+    /// How many numbers this process owns and has not given out.
+    pub unused: u64,
+    /// How many it gives out per second, averaged over the last ten.
+    pub rate: f64,
+    /// How long they last at that rate, in seconds; infinite while nobody takes any.
+    pub seconds: f64,
+    /// Somebody was refused since numbers were last had.
+    pub ran_out: bool,
+}
+
+impl Sequence {
+    /// Puts the sequence among those that are looked after every second.
+    pub(super) fn keep_active(&self) {
+        if !self.active.load(Ordering::Relaxed)
+            && !self.active.swap(true, Ordering::AcqRel)
+            && let Some(me) = self.me.upgrade()
+        {
+            self.refresh_use();
+            self.context.active.lock().expect("no panic while held").push(me);
+        }
+    }
+
+    /// Notes that somebody asked and got nothing.
+    pub(super) fn was_refused(&self) {
+        let now = u64::try_from(self.context.runtime.boottime().as_millis()).unwrap_or(u64::MAX);
+        self.refused_ms.store(now.max(1), Ordering::Release);
+    }
+
+    fn refresh_use(&self) {
+        let now = self.context.runtime.boottime();
+        let used = self.used();
+        self.owned.lock().demand.note_use(now, used);
+    }
+
+    /// Looks after the sequence, once a second: samples its use and reserves ahead. `false`: it is idle and needs
+    /// that no more.
+    pub(crate) fn tend(self: &Arc<Self>) -> bool {
+        let now = self.context.runtime.boottime();
+        let used = self.used();
+        let idle_for = {
+            let mut owned = self.owned.lock();
+            owned.demand.note_second(now, used);
+            owned.demand.note_use(now, used)
+        };
+        if idle_for > IN_USE && !self.refused_lately(now) {
+            self.active.store(false, Ordering::Release);
+            return false;
+        }
+        if self.stays_open() && self.exists() && !self.refill.load(Ordering::Relaxed) {
+            let state = self.published.load();
+            if state.gap == Gap::Bounded && self.plan(state.left(), state.max_gap).want > 0 {
+                self.ask_for_refill();
+            }
+        }
+        true
+    }
+
+    /// Whether it is among those that are looked after.
+    pub(crate) fn is_active(&self) -> bool {
+        self.active.load(Ordering::Acquire)
+    }
+
+    fn refused_lately(&self, now: Duration) -> bool {
+        match self.refused_ms.load(Ordering::Acquire) {
+            0 => false,
+            ms => now.saturating_sub(Duration::from_millis(ms)) < IN_USE,
+        }
+    }
+
+    /// What the sequence has left without its store.
+    pub fn left_in_stock(&self) -> SequenceStock {
+        let now = self.context.runtime.boottime();
+        let used = self.used();
+        let rate = self.owned.lock().demand.rate(now, used);
+        let unused = self.stock.unused() + self.owned_count();
+        let ran_out = unused == 0 && (rate > 0.0 || self.refused_lately(now));
+        SequenceStock {
+            name: self.name.clone(),
+            unused,
+            rate,
+            seconds: match (ran_out, rate > 0.0) {
+                (true, _) => 0.0,
+                (false, true) => unused as f64 / rate,
+                (false, false) => f64::INFINITY,
+            },
+            ran_out,
+        }
+    }
+
+    /// What the last second used, as the last look found.
+    pub(super) fn last_block(&self) -> u64 {
+        let now = self.context.runtime.boottime();
+        let used = self.used();
+        self.owned.lock().demand.used_last_second(now, used)
+    }
+}

@@ -1,0 +1,239 @@
+//! The contract of [`Store`](super::Store) over stores that can only say "write this if that is unchanged": etcd
+//! and ZooKeeper. The rules are judged here, on a copy of the register whose guard the store then compares, so
+//! that a copy that is out of date costs a round trip and nothing else.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::rules::{Current, Verdict, check_value, judge_claim, judge_remove, judge_set};
+use super::{Cas, Claim, Key, Marks, Outcome, StoreError, StoreErrorKind, Value, Version, Versioned};
+use crate::runtime::BoxFuture;
+
+/// A register as it was seen, and what the store compares to tell whether it is still so.
+#[derive(Clone, Debug)]
+pub(super) struct Held<G> {
+    pub(super) found: Versioned,
+    pub(super) guard: G,
+}
+
+/// What a conditional write came to.
+#[derive(Debug)]
+pub(super) enum Put<G> {
+    /// Written, and durable.
+    Done(G),
+    /// Not written: this is what is there.
+    Changed(Option<Held<G>>),
+}
+
+/// What a store of this kind brings.
+pub(super) trait Guarded: Send + Sync {
+    /// Equal guards mean: nobody wrote in between, removals and re-creations included.
+    type Guard: Clone + Send + Sync;
+
+    /// Copies of registers as they were last seen.
+    fn copies(&self) -> &Copies<Self::Guard>;
+
+    /// Reads a register.
+    fn read<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Held<Self::Guard>>, StoreError>>;
+
+    /// Writes `new` over `old`, or where nothing is.
+    fn put<'a>(
+        &'a self,
+        verb: &'static str,
+        key: &'a Key,
+        old: Option<&'a Held<Self::Guard>>,
+        new: &'a Versioned,
+    ) -> BoxFuture<'a, Result<Put<Self::Guard>, StoreError>>;
+
+    /// Removes `old`.
+    fn delete<'a>(
+        &'a self,
+        key: &'a Key,
+        old: &'a Held<Self::Guard>,
+    ) -> BoxFuture<'a, Result<Put<Self::Guard>, StoreError>>;
+}
+
+/// How often a write is tried again after it certainly did nothing, because the copy was out of date.
+const ATTEMPTS: u32 = 4;
+
+/// See [`Store::get`](super::Store::get).
+pub(super) async fn get<S: Guarded>(store: &S, key: &Key) -> Result<Option<Versioned>, StoreError> {
+    let held = store.read(key).await?;
+    store.copies().note(key, held.as_ref());
+    Ok(held.map(|held| held.found))
+}
+
+/// See [`Store::compare_and_set`](super::Store::compare_and_set).
+pub(super) async fn compare_and_set<S: Guarded>(
+    store: &S,
+    key: &Key,
+    expected: Option<Version>,
+    new: Value,
+    marks: Marks,
+) -> Result<Cas, StoreError> {
+    check_value(key, &new)?;
+    change(store, "write of", key, expected, |found| {
+        Ok(match judge_set(key, found.map(current), expected, &new, marks)? {
+            Verdict::Lost => Step::Lost,
+            Verdict::Go(version) => Step::Write(Versioned {
+                value: new.clone(),
+                version,
+            }),
+        })
+    })
+    .await
+}
+
+/// See [`Store::claim`](super::Store::claim).
+pub(super) async fn claim<S: Guarded>(store: &S, claim: &Claim) -> Result<Cas, StoreError> {
+    change(store, "claim on", &claim.key, Some(claim.expected), |found| {
+        Ok(match (judge_claim(claim, found.map(current))?, found) {
+            (Some((version, mark)), Some(found)) => Step::Write(Versioned {
+                value: Value {
+                    mark,
+                    token: claim.token,
+                    body: found.value.body.clone(),
+                },
+                version,
+            }),
+            _ => Step::Lost,
+        })
+    })
+    .await
+}
+
+/// See [`Store::remove`](super::Store::remove).
+pub(super) async fn remove<S: Guarded>(store: &S, key: &Key, expected: Version) -> Result<Cas, StoreError> {
+    change(store, "removal of", key, Some(expected), |found| {
+        Ok(match judge_remove(key, found.map(current), expected)? {
+            Verdict::Lost => Step::Lost,
+            Verdict::Go(_) => Step::Remove,
+        })
+    })
+    .await
+}
+
+/// What the rules say to a register as it was seen.
+enum Step {
+    Lost,
+    Write(Versioned),
+    Remove,
+}
+
+async fn change<S: Guarded>(
+    store: &S,
+    verb: &'static str,
+    key: &Key,
+    expected: Option<Version>,
+    judge: impl Fn(Option<&Versioned>) -> Result<Step, StoreError>,
+) -> Result<Cas, StoreError> {
+    let copies = store.copies();
+    // A copy at another version than the expected one proves nothing: the store has the word. Absence needs no
+    // copy, the store compares it.
+    let mut seen = copies.of(key).filter(|held| Some(held.found.version) == expected);
+    let mut is_fresh = expected.is_none();
+    for _ in 0..ATTEMPTS {
+        if seen.is_none() && !is_fresh {
+            seen = store.read(key).await?;
+            copies.note(key, seen.as_ref());
+            is_fresh = true;
+        }
+        let step = match judge(seen.as_ref().map(|held| &held.found)) {
+            Ok(step) if is_fresh || !matches!(step, Step::Lost) => step,
+            Err(error) if is_fresh => return Err(error),
+            // A refusal that rests on a copy is no answer.
+            _ => {
+                seen = None;
+                continue;
+            }
+        };
+        let outcome = match step {
+            Step::Lost => return Ok(Cas::Lost(seen.map(|held| held.found))),
+            Step::Write(new) => {
+                let put = store.put(verb, key, seen.as_ref(), &new).await;
+                if let Ok(Put::Done(guard)) = put {
+                    let version = new.version;
+                    copies.note(key, Some(&Held { found: new, guard }));
+                    return Ok(Cas::Done(version));
+                }
+                put
+            }
+            Step::Remove => match &seen {
+                Some(old) => {
+                    let put = store.delete(key, old).await;
+                    if let Ok(Put::Done(_)) = put {
+                        let version = old.found.version;
+                        copies.note(key, None);
+                        return Ok(Cas::Done(version));
+                    }
+                    put
+                }
+                None => return Ok(Cas::Lost(None)),
+            },
+        };
+        match outcome {
+            Ok(Put::Changed(held)) => {
+                copies.note(key, held.as_ref());
+                (seen, is_fresh) = (held, true);
+            }
+            Ok(Put::Done(_)) => unreachable!("taken above"),
+            Err(error) => {
+                // It may have landed: what is there now must be read.
+                copies.note(key, None);
+                return Err(error);
+            }
+        }
+    }
+    Err(StoreError::new(
+        StoreErrorKind::Unavailable,
+        Outcome::NotDone,
+        format!("{verb} {key}: others write it so often that {ATTEMPTS} attempts were in vain"),
+    ))
+}
+
+fn current(found: &Versioned) -> Current {
+    Current {
+        mark: found.value.mark,
+        version: found.version,
+    }
+}
+
+/// Copies of registers as they were last seen; what does not fit is read again when it is needed.
+#[derive(Debug)]
+pub(super) struct Copies<G> {
+    held: Mutex<HashMap<Key, Held<G>>>,
+}
+
+/// With bodies of at most [`COPY_BODY_MAX`] bytes: 20 MB at the very most, a fifth of it as registers are.
+const COPIES_MAX: usize = 16 * 1024;
+const COPY_BODY_MAX: usize = 1024;
+
+impl<G: Clone> Copies<G> {
+    pub(super) fn new() -> Copies<G> {
+        Copies {
+            held: Mutex::default(),
+        }
+    }
+
+    fn of(&self, key: &Key) -> Option<Held<G>> {
+        self.held().get(key).cloned()
+    }
+
+    fn note(&self, key: &Key, seen: Option<&Held<G>>) {
+        let mut held = self.held();
+        match seen.filter(|seen| seen.found.value.body.len() <= COPY_BODY_MAX) {
+            None => drop(held.remove(key)),
+            Some(seen) => {
+                if held.len() >= COPIES_MAX && !held.contains_key(key) {
+                    held.clear();
+                }
+                held.insert(key.clone(), seen.clone());
+            }
+        }
+    }
+
+    fn held(&self) -> MutexGuard<'_, HashMap<Key, Held<G>>> {
+        // No code between lock and unlock panics half-way through a change.
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,268 @@
+//! A private etcd for the store suite: one member, or several.
+
+use std::fs;
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+use super::process::signal_all;
+use crate::http;
+use crate::need;
+use crate::run::{self, Said};
+use crate::store_suite::{
+    Engine, OWNER_PASSWORD, OWNER_PASSWORD_ENCODED, READER_PASSWORD, READER_PASSWORD_ENCODED,
+    WRONG_PASSWORD_ENCODED,
+};
+
+/// The administrator's password.
+const ROOT_PASSWORD: &str = "root";
+
+/// One member in a folder of its own. Accounts `mint`, which may write what the store writes, and `reader`.
+#[derive(Debug)]
+pub struct Etcd {
+    child: Option<Child>,
+    name: String,
+    address: SocketAddr,
+    peer: SocketAddr,
+    /// Every member's name and peer address.
+    cluster: String,
+    folder: TempDir,
+    settings: Vec<String>,
+    https: bool,
+}
+
+impl Etcd {
+    /// Starts a cluster of one, with accounts; `None`, said in words, where etcd is absent.
+    ///
+    /// # Panics
+    /// When the program is there but does not work.
+    pub fn run() -> Option<Etcd> {
+        let server = Etcd::cluster(1)?.remove(0);
+        server.make_accounts();
+        Some(server)
+    }
+
+    /// Starts a cluster without accounts; `None`, said in words, where etcd is absent.
+    ///
+    /// # Panics
+    /// When the program is there but does not work.
+    pub fn cluster(members: usize) -> Option<Vec<Etcd>> {
+        let there = |program: &str, arg: &str| {
+            let mut probe = Command::new(program);
+            probe.arg(arg).stdout(Stdio::null()).stderr(Stdio::null());
+            probe.status().is_ok_and(|status| status.success())
+        };
+        if !need::needed("etcd", there("etcd", "--version") && there("etcdctl", "version")) {
+            return None;
+        }
+        let mut servers: Vec<Etcd> = (0..members)
+            .map(|n| Etcd {
+                child: None,
+                name: format!("m{n}"),
+                address: free(),
+                peer: free(),
+                cluster: String::new(),
+                folder: tempfile::tempdir().expect("a temporary folder can be made"),
+                settings: Vec::new(),
+                https: false,
+            })
+            .collect();
+        let all: Vec<String> = servers
+            .iter()
+            .map(|server| format!("{}=http://{}", server.name, server.peer))
+            .collect();
+        for server in &mut servers {
+            server.cluster = all.join(",");
+            server.launch();
+        }
+        for server in &mut servers {
+            server.wait();
+        }
+        Some(servers)
+    }
+
+    /// Starts a cluster of one that speaks TLS only, with these files in PEM: certificate, key, and the authority
+    /// that clients must come from.
+    ///
+    /// # Panics
+    /// When the program is there but does not work.
+    pub fn with_tls(cert: &str, key: &str, client_ca: &str) -> Option<Etcd> {
+        let mut server = Etcd::cluster(1)?.remove(0);
+        server.kill();
+        server.https = true;
+        server.settings = ["--cert-file", cert, "--key-file", key, "--client-cert-auth"]
+            .iter()
+            .chain(&["--trusted-ca-file", client_ca])
+            .map(|setting| setting.to_string())
+            .collect();
+        server.launch();
+        // Its health is behind TLS, too; the one who opens a store will wait for it.
+        Some(server)
+    }
+
+    /// Runs etcdctl as the administrator.
+    pub fn ctl(&self, args: &[&str]) -> Said {
+        let mut command = Command::new("etcdctl");
+        command
+            .env("ETCDCTL_API", "3")
+            .args(["--endpoints", &format!("http://{}", self.address)])
+            .args(args);
+        run::with_input(command, b"")
+    }
+
+    /// The same with the administrator's account.
+    ///
+    /// # Panics
+    /// When it fails.
+    #[track_caller]
+    pub fn admin(&self, args: &[&str]) -> String {
+        let root = format!("root:{ROOT_PASSWORD}");
+        let args: Vec<&str> = ["--user", &root].iter().chain(args).copied().collect();
+        self.ctl(&args).ok()
+    }
+
+    fn make_accounts(&self) {
+        let ctl = |args: &[&str]| self.ctl(args).ok();
+        for (user, password) in [
+            ("root", ROOT_PASSWORD),
+            ("mint", OWNER_PASSWORD),
+            ("reader", READER_PASSWORD),
+        ] {
+            ctl(&["user", "add", user, &format!("--new-user-password={password}")]);
+            ctl(&["role", "add", user]);
+            ctl(&["user", "grant-role", user, user]);
+        }
+        for (role, right) in [("mint", "readwrite"), ("reader", "read")] {
+            ctl(&["role", "grant-permission", role, "--prefix=true", right, "mint_"]);
+        }
+        ctl(&["auth", "enable"]);
+    }
+
+    fn launch(&mut self) {
+        let mut command = Command::new("etcd");
+        let scheme = if self.https { "https" } else { "http" };
+        let (client, peer) = (
+            format!("{scheme}://{}", self.address),
+            format!("http://{}", self.peer),
+        );
+        let log = fs::File::create(self.folder.path().join("log")).expect("the folder is ours");
+        let child = command
+            .args(["--name", &self.name, "--bcrypt-cost", "4", "--logger", "zap"])
+            .args([
+                "--listen-client-urls",
+                &client,
+                "--advertise-client-urls",
+                &client,
+            ])
+            .args([
+                "--listen-peer-urls",
+                &peer,
+                "--initial-advertise-peer-urls",
+                &peer,
+            ])
+            .args(["--initial-cluster", &self.cluster, "--data-dir"])
+            .arg(self.folder.path().join("data"))
+            .args(&self.settings)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn();
+        self.child = Some(child.expect("etcd can be started"));
+    }
+
+    fn wait(&mut self) {
+        let child = self.child.as_mut().expect("was launched");
+        while child.try_wait().expect("was started").is_none() {
+            let health = http::exchange(self.address, "GET", "/health", "");
+            if health.is_ok_and(|answer| answer.text().contains("true")) {
+                return;
+            }
+            std::thread::yield_now();
+        }
+        let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
+        panic!("etcd did not start:\n{log}");
+    }
+
+    fn signal(&self, signal: &str) {
+        if let Some(child) = &self.child {
+            signal_all(&[child.id()], signal);
+        }
+    }
+}
+
+fn free() -> SocketAddr {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
+    free.expect("loopback has a free port")
+}
+
+impl Engine for Etcd {
+    fn scheme(&self) -> &'static str {
+        "etcd"
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    fn url(&self, at: SocketAddr) -> String {
+        format!("etcd://mint:{OWNER_PASSWORD_ENCODED}@{at}")
+    }
+
+    fn url_of_stranger(&self, at: SocketAddr) -> Option<String> {
+        Some(format!("etcd://mint:{WRONG_PASSWORD_ENCODED}@{at}"))
+    }
+
+    fn url_of_reader(&self, at: SocketAddr) -> Option<String> {
+        Some(format!("etcd://reader:{READER_PASSWORD_ENCODED}@{at}"))
+    }
+
+    fn stop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            signal_all(&[child.id()], "TERM");
+            child.wait().expect("was started");
+        }
+    }
+
+    fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().expect("is ours");
+            child.wait().expect("was started");
+        }
+    }
+
+    fn start(&mut self) {
+        self.launch();
+        self.wait();
+    }
+
+    fn freeze(&mut self) {
+        self.signal("STOP");
+    }
+
+    fn thaw(&mut self) {
+        self.signal("CONT");
+    }
+
+    fn empty(&mut self) {
+        self.admin(&["del", "--prefix", "mint_"]);
+    }
+
+    fn set_schema_version(&mut self, version: u32) {
+        let meta = self.admin(&["get", "--print-value-only", "mint_meta"]);
+        let (_, id) = meta.split_once(',').expect("a version and an id");
+        let meta = format!("{{\"schema_version\":{version},{}", id.trim());
+        self.admin(&["put", "mint_meta", &meta]);
+    }
+
+    fn set_cluster_id(&mut self, id: u128) {
+        let meta = format!("{{\"schema_version\":1,\"cluster_id\":\"{id:032x}\"}}");
+        self.admin(&["put", "mint_meta", &meta]);
+    }
+}
+
+impl Drop for Etcd {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

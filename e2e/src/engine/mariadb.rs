@@ -1,0 +1,219 @@
+//! A private MariaDB for the store suite.
+
+use std::fs;
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+use super::process::signal_all;
+use crate::run::{self, Said};
+use crate::sql::mariadb::{found, install, user};
+use crate::sql::template::{copy, template};
+use crate::store_suite::{
+    Engine, OWNER_PASSWORD, OWNER_PASSWORD_ENCODED, READER_PASSWORD, READER_PASSWORD_ENCODED,
+    WRONG_PASSWORD_ENCODED,
+};
+
+/// A server in a folder of its own, durable as a careful administrator would have it.
+#[derive(Debug)]
+pub struct Mariadb {
+    child: Option<Child>,
+    address: SocketAddr,
+    folder: TempDir,
+    settings: Vec<String>,
+}
+
+impl Mariadb {
+    /// Starts one with the database `ids`, which account `mint` may do everything with; `None`, said in words,
+    /// where MariaDB is absent.
+    ///
+    /// # Panics
+    /// When the programs are there but do not work.
+    pub fn run() -> Option<Mariadb> {
+        Mariadb::with_settings(&[])
+    }
+
+    /// The same with further settings, such as `--sync-binlog=0`.
+    ///
+    /// # Panics
+    /// When the programs are there but do not work.
+    pub fn with_settings(settings: &[&str]) -> Option<Mariadb> {
+        if !found() {
+            return None;
+        }
+        let key = format!("{OWNER_PASSWORD}{READER_PASSWORD}");
+        let template = template("mariadb-store", &key, |data| {
+            let mut server = Mariadb::prepare(&[]);
+            install(&user(), &server.data());
+            server.start();
+            server.admin(
+                "",
+                &format!(
+                    "CREATE DATABASE ids;
+                     CREATE USER mint@'%' IDENTIFIED BY '{OWNER_PASSWORD}';
+                     CREATE USER reader@'%' IDENTIFIED BY '{READER_PASSWORD}';
+                     GRANT ALL ON ids.* TO mint@'%';
+                     GRANT SELECT ON ids.* TO reader@'%';"
+                ),
+            );
+            server.stop();
+            copy(&server.data(), data);
+        });
+        let mut server = Mariadb::prepare(settings);
+        copy(&template, &server.data());
+        server.start();
+        Some(server)
+    }
+
+    /// Where its data is.
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Runs SQL as the administrator and answers its rows.
+    ///
+    /// # Panics
+    /// When it fails.
+    #[track_caller]
+    pub fn admin(&self, database: &str, sql: &str) -> String {
+        self.sql(database, sql).ok()
+    }
+
+    /// Runs SQL as the administrator, as a batch: rows without headings, fields parted by tabs.
+    pub fn sql(&self, database: &str, sql: &str) -> Said {
+        let mut command = self.client("mariadb");
+        command.args(["-N", "-B", "--default-character-set=utf8mb4", "-D", database]);
+        run::with_input(command, sql.as_bytes())
+    }
+
+    fn client(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
+            .args(["--no-defaults", "--connect-timeout=2", "-u", "root", "-S"])
+            .arg(self.folder.path().join("s"));
+        command
+    }
+
+    fn prepare(settings: &[&str]) -> Mariadb {
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
+        Mariadb {
+            child: None,
+            address: free.expect("loopback has a free port"),
+            folder: tempfile::tempdir().expect("a temporary folder can be made"),
+            settings: settings.iter().map(|setting| setting.to_string()).collect(),
+        }
+    }
+
+    fn url_of(&self, account: &str, password: &str, at: SocketAddr) -> String {
+        format!("mysql://{account}:{password}@{at}/ids")
+    }
+
+    fn signal(&self, signal: &str) {
+        if let Some(child) = &self.child {
+            signal_all(&[child.id()], signal);
+        }
+    }
+}
+
+impl Engine for Mariadb {
+    fn scheme(&self) -> &'static str {
+        "mysql"
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    fn url(&self, at: SocketAddr) -> String {
+        self.url_of("mint", OWNER_PASSWORD_ENCODED, at)
+    }
+
+    fn url_of_stranger(&self, at: SocketAddr) -> Option<String> {
+        Some(self.url_of("mint", WRONG_PASSWORD_ENCODED, at))
+    }
+
+    fn url_of_reader(&self, at: SocketAddr) -> Option<String> {
+        Some(self.url_of("reader", READER_PASSWORD_ENCODED, at))
+    }
+
+    fn stop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            signal_all(&[child.id()], "TERM");
+            child.wait().expect("was started");
+        }
+    }
+
+    fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().expect("is ours");
+            child.wait().expect("was started");
+        }
+    }
+
+    fn start(&mut self) {
+        let file = |name: &str| self.folder.path().join(name).display().to_string();
+        let mut command = Command::new("mariadbd");
+        command
+            .args([
+                "--no-defaults",
+                &user(),
+                "--bind-address=127.0.0.1",
+                "--skip-name-resolve",
+            ])
+            .args([
+                "--innodb-buffer-pool-size=64M",
+                "--innodb-log-file-size=64M",
+                "--default-time-zone=+00:00",
+            ])
+            .args(&self.settings)
+            .arg(format!("--port={}", self.address.port()))
+            .arg(format!("--datadir={}", file("data")))
+            .arg(format!("--socket={}", file("s")))
+            .arg(format!("--pid-file={}", file("pid")))
+            .arg(format!("--log-error={}", file("log")));
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut child = child.expect("mariadbd can be started");
+        while child.try_wait().expect("was started").is_none() {
+            let mut ping = self.client("mariadb-admin");
+            ping.arg("ping");
+            if run::with_input(ping, b"").code == 0 {
+                self.child = Some(child);
+                return;
+            }
+        }
+        let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
+        panic!("mariadbd did not start:\n{log}");
+    }
+
+    fn freeze(&mut self) {
+        self.signal("STOP");
+    }
+
+    fn thaw(&mut self) {
+        self.signal("CONT");
+    }
+
+    fn empty(&mut self) {
+        self.admin("ids", "TRUNCATE mint_register; TRUNCATE mint_meta");
+    }
+
+    fn set_schema_version(&mut self, version: u32) {
+        self.admin("ids", &format!("UPDATE mint_meta SET schema_version = {version}"));
+    }
+
+    fn set_cluster_id(&mut self, id: u128) {
+        self.admin("ids", &format!("UPDATE mint_meta SET cluster_id = '{id:032x}'"));
+    }
+}
+
+impl Drop for Mariadb {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

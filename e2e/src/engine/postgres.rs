@@ -1,0 +1,287 @@
+//! A private PostgreSQL for the store suite, and its replicas.
+
+use std::fs;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+use super::process::{signal_all, signal_tree, tree};
+use crate::run::{self, Said};
+use crate::sql::postgres::{answers, as_owner, found, initdb, open_folder};
+use crate::sql::template::{copy, template};
+use crate::store_suite::{
+    Engine, OWNER_PASSWORD, OWNER_PASSWORD_ENCODED, READER_PASSWORD, READER_PASSWORD_ENCODED,
+    WRONG_PASSWORD_ENCODED,
+};
+
+/// Accounts with passwords, and the administrator without one.
+const HBA: &str = "host all postgres 127.0.0.1/32 trust
+host replication postgres 127.0.0.1/32 trust
+host all all 127.0.0.1/32 scram-sha-256
+";
+
+/// A server in a folder of its own, durable as a careful administrator would have it.
+#[derive(Debug)]
+pub struct Postgres {
+    child: Option<Child>,
+    bin: PathBuf,
+    address: SocketAddr,
+    folder: TempDir,
+    settings: Vec<String>,
+}
+
+impl Postgres {
+    /// Starts one with the database `ids`, whose owner is `mint`; `None`, said in words, where PostgreSQL is absent.
+    ///
+    /// # Panics
+    /// When the programs are there but do not work.
+    pub fn run() -> Option<Postgres> {
+        Postgres::with_settings(&[])
+    }
+
+    /// The same with further settings, such as `synchronous_commit=off`.
+    ///
+    /// # Panics
+    /// When the programs are there but do not work.
+    pub fn with_settings(settings: &[&str]) -> Option<Postgres> {
+        let bin = found()?;
+        let key = format!("{}\n{HBA}{OWNER_PASSWORD}{READER_PASSWORD}", bin.display());
+        let template = template("postgres-store", &key, |data| {
+            let mut server = Postgres::prepare(bin.clone(), &[]);
+            initdb(&server.bin, &server.data());
+            server.start();
+            server.admin(
+                "postgres",
+                &format!(
+                    "CREATE ROLE mint LOGIN PASSWORD '{OWNER_PASSWORD}';
+                     CREATE ROLE reader LOGIN PASSWORD '{READER_PASSWORD}';
+                     CREATE DATABASE ids OWNER mint;"
+                ),
+            );
+            server.admin(
+                "ids",
+                "GRANT ALL ON SCHEMA public TO mint;
+                 ALTER DEFAULT PRIVILEGES FOR ROLE mint GRANT SELECT ON TABLES TO reader;",
+            );
+            server.stop();
+            fs::write(server.data().join("pg_hba.conf"), HBA).expect("the folder is ours");
+            copy(&server.data(), data);
+        });
+        let mut server = Postgres::prepare(bin, settings);
+        copy(&template, &server.data());
+        server.start();
+        Some(server)
+    }
+
+    /// A standby that streams from this server, asynchronously unless this server's settings name it.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn replica(&self, name: &str) -> Postgres {
+        let mut server = Postgres::prepare(self.bin.clone(), &[&format!("cluster_name={name}")]);
+        let mut backup = as_owner(&self.bin.join("pg_basebackup"));
+        // The folder must belong to the account that runs the server.
+        let data = server.data();
+        make_data_folder(&data);
+        backup
+            .arg("-D")
+            .arg(&data)
+            .args([
+                "-h",
+                "127.0.0.1",
+                "-U",
+                "postgres",
+                "-c",
+                "fast",
+                "-X",
+                "stream",
+                "-R",
+                "--no-sync",
+            ])
+            .args(["-p", &self.address.port().to_string()]);
+        run::with_input(backup, b"").ok();
+        server.start();
+        server
+    }
+
+    /// Makes a standby the primary, and waits until it takes writes.
+    ///
+    /// # Panics
+    /// When it does not.
+    pub fn promote(&self) {
+        assert_eq!(self.admin("postgres", "SELECT pg_promote(true, 60)").trim(), "t");
+    }
+
+    /// Where its data is.
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// What its log says so far.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+
+    /// Runs SQL as the administrator and answers what psql says.
+    ///
+    /// # Panics
+    /// When it fails.
+    #[track_caller]
+    pub fn admin(&self, database: &str, sql: &str) -> String {
+        self.psql(database, sql).ok()
+    }
+
+    /// Runs SQL as the administrator: unaligned rows, fields parted by tabs, an end at the first error.
+    pub fn psql(&self, database: &str, sql: &str) -> Said {
+        let mut command = Command::new(self.bin.join("psql"));
+        command
+            .args(["-X", "-q", "-A", "-t", "-F", "\t", "-v", "ON_ERROR_STOP=1"])
+            .args(["-h", "127.0.0.1", "-U", "postgres", "-d", database])
+            .args(["-p", &self.address.port().to_string()])
+            .current_dir("/");
+        run::with_input(command, sql.as_bytes())
+    }
+
+    /// Everything but data and process.
+    fn prepare(bin: PathBuf, settings: &[&str]) -> Postgres {
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
+        Postgres {
+            child: None,
+            bin,
+            address: free.expect("loopback has a free port"),
+            folder: open_folder(),
+            settings: settings.iter().map(|setting| setting.to_string()).collect(),
+        }
+    }
+
+    fn pid(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
+    }
+
+    fn url_of(&self, account: &str, password: &str, at: SocketAddr) -> String {
+        format!("postgres://{account}:{password}@{at}/ids")
+    }
+}
+
+impl Engine for Postgres {
+    fn scheme(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    fn url(&self, at: SocketAddr) -> String {
+        self.url_of("mint", OWNER_PASSWORD_ENCODED, at)
+    }
+
+    fn url_of_stranger(&self, at: SocketAddr) -> Option<String> {
+        Some(self.url_of("mint", WRONG_PASSWORD_ENCODED, at))
+    }
+
+    fn url_of_reader(&self, at: SocketAddr) -> Option<String> {
+        Some(self.url_of("reader", READER_PASSWORD_ENCODED, at))
+    }
+
+    fn stop(&mut self) {
+        // A fast shutdown: sessions are ended, everything is written.
+        if let Some(mut child) = self.child.take() {
+            signal_all(&[child.id()], "INT");
+            child.wait().expect("was started");
+        }
+    }
+
+    fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let all = tree(child.id());
+            signal_all(&all, "KILL");
+            child.wait().expect("was started");
+            // Its children hold the shared memory that a new server wants; they are not ours to wait for.
+            while all.iter().any(|pid| Path::new(&format!("/proc/{pid}")).exists()) {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    fn start(&mut self) {
+        let port = self.address.port().to_string();
+        let log = fs::File::options()
+            .create(true)
+            .append(true)
+            .open(self.folder.path().join("log"));
+        let mut command = as_owner(&self.bin.join("postgres"));
+        command.arg("-D").arg(self.data()).args(["-p", &port]);
+        for setting in [
+            "listen_addresses=127.0.0.1",
+            "unix_socket_directories=",
+            "max_connections=40",
+            "shared_buffers=32MB",
+            "timezone=UTC",
+        ] {
+            command.args(["-c", setting]);
+        }
+        for setting in &self.settings {
+            command.args(["-c", setting]);
+        }
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log.expect("the folder is ours"))
+            .spawn()
+            .expect("setpriv can be started");
+        while child.try_wait().expect("was started").is_none() {
+            let mut ready = Command::new(self.bin.join("pg_isready"));
+            ready.args(["-q", "-h", "127.0.0.1", "-p", &port]);
+            if answers(&mut ready) {
+                self.child = Some(child);
+                return;
+            }
+        }
+        panic!("postgres did not start:\n{}", self.log());
+    }
+
+    fn freeze(&mut self) {
+        if let Some(pid) = self.pid() {
+            signal_tree(pid, "STOP");
+        }
+    }
+
+    fn thaw(&mut self) {
+        if let Some(pid) = self.pid() {
+            signal_tree(pid, "CONT");
+        }
+    }
+
+    fn empty(&mut self) {
+        self.admin("ids", "TRUNCATE mint_register, mint_meta");
+    }
+
+    fn set_schema_version(&mut self, version: u32) {
+        self.admin("ids", &format!("UPDATE mint_meta SET schema_version = {version}"));
+    }
+
+    fn set_cluster_id(&mut self, id: u128) {
+        self.admin("ids", &format!("UPDATE mint_meta SET cluster_id = '{id:032x}'"));
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.thaw();
+        self.stop();
+    }
+}
+
+/// An empty folder for data, with the owner and mode that the server wants.
+fn make_data_folder(data: &Path) {
+    let mut install = Command::new("install");
+    install.args(["-d", "-m", "700"]);
+    if crate::sql::postgres::is_root() {
+        install.args(["-o", "postgres"]);
+    }
+    install.arg(data);
+    run::with_input(install, b"").ok();
+}

@@ -1,0 +1,228 @@
+//! A private Redis for the store suite, and its replicas.
+
+use std::fs;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+use super::process::signal_all;
+use crate::need;
+use crate::redis::cli;
+use crate::resp::Resp;
+use crate::store_suite::{
+    Engine, OWNER_PASSWORD, OWNER_PASSWORD_ENCODED, READER_PASSWORD_ENCODED, WRONG_PASSWORD_ENCODED,
+};
+
+/// SHA-256 of [`READER_PASSWORD`](crate::store_suite::READER_PASSWORD): a file of accounts knows no blanks.
+const READER_SHA256: &str = "f5a44a6164c8d2a21e9770a2a496288419120ab95ab566704bc7994c264431e1";
+
+/// A server in a folder of its own, which syncs every write unless told otherwise. Accounts `mint`, which may do
+/// everything, `reader`, and the administrator without a password.
+#[derive(Debug)]
+pub struct Redis {
+    child: Option<Child>,
+    address: SocketAddr,
+    folder: TempDir,
+    settings: Vec<String>,
+}
+
+impl Redis {
+    /// Starts one; `None`, said in words, where Redis is absent.
+    ///
+    /// # Panics
+    /// When the program is there but does not work.
+    pub fn run() -> Option<Redis> {
+        Redis::with_settings(&[])
+    }
+
+    /// The same with further settings, such as `--appendfsync everysec`, in single words.
+    ///
+    /// # Panics
+    /// When the program is there but does not work.
+    pub fn with_settings(settings: &[&str]) -> Option<Redis> {
+        if !need::redis() {
+            return None;
+        }
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
+        let mut server = Redis {
+            child: None,
+            address: free.expect("loopback has a free port"),
+            folder: tempfile::tempdir().expect("a temporary folder can be made"),
+            settings: settings.iter().map(|setting| setting.to_string()).collect(),
+        };
+        server.start();
+        Some(server)
+    }
+
+    /// A replica of this server that has caught up, with the same settings.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn replica(&self) -> Redis {
+        let port = self.address.port().to_string();
+        let mut settings: Vec<&str> = self.settings.iter().map(String::as_str).collect();
+        settings.extend(["--replicaof", "127.0.0.1", &port]);
+        let replica = Redis::with_settings(&settings).expect("this one is there");
+        while !replica.info("master_link_status").contains("up") {
+            std::thread::yield_now();
+        }
+        replica
+    }
+
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Runs one command as the administrator and answers what redis-cli prints.
+    ///
+    /// # Panics
+    /// When it fails.
+    #[track_caller]
+    pub fn admin(&self, words: &[&str]) -> String {
+        let words: Vec<&str> = ["-e"].iter().chain(words).copied().collect();
+        cli(self.address, &words, b"").ok()
+    }
+
+    /// One line of `INFO`.
+    pub fn info(&self, name: &str) -> String {
+        let all = cli(self.address, &["INFO"], b"").out;
+        let line = all.lines().find(|line| line.starts_with(&format!("{name}:")));
+        line.unwrap_or_default().to_string()
+    }
+
+    /// Removes all its data while it is down.
+    ///
+    /// # Panics
+    /// When it runs.
+    pub fn wipe(&mut self) {
+        assert!(self.child.is_none(), "only while it is down");
+        for entry in fs::read_dir(self.folder.path()).expect("the folder is ours") {
+            let path: PathBuf = entry.expect("the folder is ours").path();
+            match path.is_dir() {
+                true => fs::remove_dir_all(path),
+                false => fs::remove_file(path),
+            }
+            .expect("the folder is ours");
+        }
+    }
+
+    fn signal(&self, signal: &str) {
+        if let Some(child) = &self.child {
+            signal_all(&[child.id()], signal);
+        }
+    }
+}
+
+impl Engine for Redis {
+    fn scheme(&self) -> &'static str {
+        "redis"
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    fn url(&self, at: SocketAddr) -> String {
+        format!("redis://mint:{OWNER_PASSWORD_ENCODED}@{at}/0")
+    }
+
+    fn url_of_stranger(&self, at: SocketAddr) -> Option<String> {
+        Some(format!("redis://mint:{WRONG_PASSWORD_ENCODED}@{at}/0"))
+    }
+
+    fn url_of_reader(&self, at: SocketAddr) -> Option<String> {
+        Some(format!("redis://reader:{READER_PASSWORD_ENCODED}@{at}/0"))
+    }
+
+    fn stop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            signal_all(&[child.id()], "TERM");
+            child.wait().expect("was started");
+        }
+    }
+
+    fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().expect("is ours");
+            child.wait().expect("was started");
+        }
+    }
+
+    fn start(&mut self) {
+        let accounts = self.folder.path().join("users.acl");
+        let lines = format!(
+            "user default on nopass ~* &* +@all\n\
+             user mint on >{OWNER_PASSWORD} ~* &* +@all\n\
+             user reader on #{READER_SHA256} ~* +@read +eval +evalsha +info +config|get\n"
+        );
+        fs::write(&accounts, lines).expect("the folder is ours");
+        let log = self.folder.path().join("log");
+        // Another process may have the port for a moment after a kill: then try again.
+        for _ in 0..200 {
+            let mut child = Command::new("redis-server")
+                .args(["--port", &self.address.port().to_string(), "--bind", "127.0.0.1"])
+                .args(["--save", "", "--appendonly", "yes", "--appendfsync", "always"])
+                .args([
+                    "--repl-diskless-sync-delay",
+                    "0",
+                    "--daemonize",
+                    "no",
+                    "--aclfile",
+                ])
+                .arg(&accounts)
+                .args(&self.settings)
+                .arg("--dir")
+                .arg(self.folder.path())
+                .arg("--logfile")
+                .arg(&log)
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .expect("redis-server can be started");
+            while child.try_wait().expect("was started").is_none() {
+                let pong = Resp::connect(self.address).and_then(|mut c| c.ask(&["PING"]));
+                if pong.is_ok_and(|reply| reply.text().as_deref() == Some("PONG")) {
+                    self.child = Some(child);
+                    return;
+                }
+                std::thread::yield_now();
+            }
+            let said = fs::read_to_string(&log).unwrap_or_default();
+            assert!(
+                said.contains("Address already in use"),
+                "redis-server did not start:\n{said}"
+            );
+        }
+        panic!("the port of redis-server stays in use");
+    }
+
+    fn freeze(&mut self) {
+        self.signal("STOP");
+    }
+
+    fn thaw(&mut self) {
+        self.signal("CONT");
+    }
+
+    fn empty(&mut self) {
+        self.admin(&["FLUSHALL"]);
+    }
+
+    fn set_schema_version(&mut self, version: u32) {
+        self.admin(&["HSET", "mint_meta", "schema_version", &version.to_string()]);
+    }
+
+    fn set_cluster_id(&mut self, id: u128) {
+        self.admin(&["HSET", "mint_meta", "cluster_id", &format!("{id:032x}")]);
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

@@ -1,0 +1,230 @@
+//! `mint audit`: is a pile of ids sound? From outside.
+#![allow(clippy::unwrap_used)]
+
+use std::fs::{self, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use mintage_e2e::run::{self, Said};
+use serde_json::Value;
+
+fn mint(folder: &Path, line: &str) -> Said {
+    run::mint(folder, line.split_whitespace())
+}
+
+fn home() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// The audit's report, and its exit code.
+fn report(folder: &Path, line: &str) -> (i32, Value) {
+    let said = mint(folder, &format!("audit --json {line}"));
+    let report = serde_json::from_str(&said.out).unwrap_or_else(|_| panic!("{said:?}"));
+    (said.code, report)
+}
+
+/// How many ids the planted repeat hides among; `MINT_TEST_AUDIT_IDS` asks for more (the long form is 100 million).
+fn many() -> u64 {
+    std::env::var("MINT_TEST_AUDIT_IDS").map_or(2_000_000, |n| n.parse().expect("a number of ids"))
+}
+
+/// Writes so many random UUIDs, the way users do.
+fn random_ids(path: &Path, count: u64) {
+    let out = fs::File::create(path).unwrap();
+    let mut command = run::command(["uuid", "v4", "-n", &count.to_string()]);
+    assert!(command.stdout(Stdio::from(out)).status().unwrap().success());
+}
+
+#[test]
+fn one_planted_repeat_among_many_is_found_with_both_its_lines() {
+    let home = home();
+    let path = home.path().join("ids.txt");
+    let count = many();
+    random_ids(&path, count - 1);
+    let wanted = count / 3;
+    let id = BufReader::new(fs::File::open(&path).unwrap())
+        .lines()
+        .nth(wanted as usize - 1)
+        .unwrap()
+        .unwrap();
+    let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+    // Another spelling is the same id.
+    writeln!(file, "{}", id.to_uppercase()).unwrap();
+    drop(file);
+    // Memory for a fraction of them, so that the rest is sorted outside.
+    let memory = if count > 50_000_000 { "768MiB" } else { "16MiB" };
+    let temp = home.path().join("temp");
+    fs::create_dir(&temp).unwrap();
+    let line = format!("ids.txt --memory {memory} --temp {}", temp.display());
+    let (code, found) = report(home.path(), &line);
+    assert_eq!(code, 1, "{found:#}");
+    assert_eq!((found["ids"].as_u64(), found["repeats"]["ids"].as_u64()), (Some(count), Some(1)));
+    let repeat = &found["repeats"]["listed"][0];
+    assert_eq!(repeat["id"], id);
+    assert_eq!(repeat["places"], serde_json::json!([format!("ids.txt:{wanted}"), format!("ids.txt:{count}")]));
+    assert!(found["spilled_bytes"].as_u64().unwrap() > 0, "it did not fit memory");
+    assert_eq!(fs::read_dir(&temp).unwrap().count(), 0, "nothing is left behind");
+    assert_eq!(found["shards"]["even"], true);
+}
+
+#[test]
+fn sound_ids_are_sound_in_every_form() {
+    let home = home();
+    for (name, line) in [
+        ("v7", "uuid v7 -n 5000"),
+        ("v1", "uuid v1 -n 5000"),
+        ("v6", "uuid v6 -n 5000 --format braced"),
+        ("snowflake", "snowflake -n 5000 --worker 3 --unguarded"),
+    ] {
+        let made = mint(home.path(), line).ok();
+        fs::write(home.path().join(name), made).unwrap();
+        let (code, found) = report(home.path(), name);
+        assert_eq!(code, 0, "{name}: {found:#}");
+        assert_eq!(found["ids"], 5000);
+        assert_eq!(found["order"]["out_of_order"], 0, "{name}");
+        assert_eq!(found["formats"].as_array().unwrap().len(), 1, "{name}");
+        assert!(found["times"]["first"].as_str() <= found["times"]["last"].as_str(), "{name}");
+    }
+    let (_, found) = report(home.path(), "snowflake");
+    assert_eq!(found["workers"]["busiest"][0]["name"], "3");
+    assert_eq!(found["layout"]["guessed"], true);
+}
+
+#[test]
+fn files_are_checked_against_each_other() {
+    let home = home();
+    fs::write(home.path().join("a.csv"), "id,x\n1,a\n2,b\n3,c\n").unwrap();
+    fs::write(home.path().join("b.jsonl"), "{\"id\": 5}\n{\"id\": \"3\"}\n").unwrap();
+    let (code, found) = report(home.path(), "a.csv b.jsonl");
+    assert_eq!(code, 1);
+    assert_eq!(found["repeats"]["across_files"], 1);
+    assert_eq!(found["repeats"]["listed"][0]["places"], serde_json::json!(["a.csv:4", "b.jsonl:2"]));
+    assert_eq!(found["order"]["out_of_order"], 1, "within b alone: 5 before 3");
+    let said = mint(home.path(), "audit a.csv b.jsonl");
+    assert_eq!(said.code, 1);
+    assert!(said.out.contains("verdict   not sound: 1 id stands more than once, 1 of them in more than one file"), "{}", said.out);
+}
+
+#[test]
+fn a_sequence_tells_what_it_lost() {
+    let home = home();
+    let numbers: Vec<String> = (100..=10_000).filter(|n| n % 1000 != 7).map(|n| n.to_string()).collect();
+    fs::write(home.path().join("numbers"), numbers.join("\n")).unwrap();
+    let (code, found) = report(home.path(), "numbers --as sequence");
+    assert_eq!(code, 0, "gaps alone are no fault");
+    assert_eq!(found["numbers"]["lost"], "9");
+    assert_eq!(found["numbers"]["gaps"], 9);
+    assert_eq!(found["numbers"]["largest"][0]["lost"], "1");
+    let (code, found) = report(home.path(), "numbers --fail-on repeats,gaps");
+    assert_eq!(code, 1, "{found:#}");
+    assert_eq!(found["verdict"]["faults"][0]["what"], "gaps");
+}
+
+/// Snowflakes of two workers, one of whose clocks goes back.
+fn snowflakes() -> String {
+    let layout = |ms: u64, worker: u64, sequence: u64| (ms << 22 | worker << 12 | sequence).to_string();
+    // Milliseconds after Twitter's epoch, in 2022.
+    let start = 360_000_000_000u64;
+    let mut ids = Vec::new();
+    for i in 0..4000u64 {
+        let step = if i >= 3000 { 2500 } else { 0 };
+        ids.push(layout(start + i * 100 - step, 7, 0));
+        ids.push(layout(start + i * 100, 9, 0));
+    }
+    ids.join("\n")
+}
+
+#[test]
+fn a_clock_that_went_back_and_shards_that_are_uneven_are_seen() {
+    let home = home();
+    fs::write(home.path().join("ids"), snowflakes()).unwrap();
+    let (code, found) = report(home.path(), "ids --preset twitter --fail-on steps,shards,order");
+    assert_eq!(code, 1);
+    let steps = &found["workers"];
+    assert_eq!(steps["steps_back"], 1, "{steps:#}");
+    assert_eq!(steps["steps"][0]["worker"], "7");
+    assert_eq!(steps["steps"][0]["back_us"], 2_400_000);
+    assert_eq!(steps["steps"][0]["place"], "ids:6001");
+    assert_eq!(found["shards"]["even"], false);
+    assert_eq!(found["sequences"]["zero"], 8000);
+    assert!(found["order"]["farthest_us"].as_u64().unwrap() >= 2_400_000);
+    let said = mint(home.path(), "audit ids --preset twitter").out;
+    for line in [
+        "ids       8,000: snowflake",
+        "layout    twitter",
+        "repeats   none",
+        "workers   2: 7 4,000 (50.0 %), 9 4,000 (50.0 %)",
+        "clocks    1 steps back; the largest:",
+        "shards    id % 16 is uneven: shard 0 has 16.0 times its share",
+        "verdict   sound",
+    ] {
+        assert!(said.lines().any(|l| l.starts_with(line)), "{line}\n{said}");
+    }
+}
+
+#[test]
+fn ids_from_the_future_mixed_formats_and_lines_without_one_are_told() {
+    let home = home();
+    let text = "017f22e2-79b0-7cc3-98c4-dc0c0c07398f\n\
+        f17f22e2-79b0-7cc3-98c4-dc0c0c07398f\n\
+        919108f7-52d1-4320-9bac-f847db4148a8\n\
+        not an id\n";
+    fs::write(home.path().join("ids"), text).unwrap();
+    let (code, found) = report(home.path(), "ids");
+    assert_eq!(code, 1);
+    assert_eq!(found["times"]["future"], 1);
+    assert_eq!(found["times"]["future_at"], serde_json::json!(["ids:2"]));
+    assert_eq!(found["formats"].as_array().unwrap().len(), 3, "{found:#}");
+    let (code, found) = report(home.path(), "ids --as uuid7 --now @99999999999");
+    assert_eq!((code, &found["unreadable"]["lines"]), (1, &2.into()));
+    assert_eq!(found["unreadable"]["listed"][0][0], "ids:3");
+}
+
+#[test]
+fn what_cannot_be_audited_is_refused_in_words() {
+    let home = home();
+    fs::write(home.path().join("a.csv"), "key,x\n1,2\n3\n").unwrap();
+    mint(home.path(), "audit a.csv").fails(2, "a.csv has no column \"id\"", "there are: key, x");
+    mint(home.path(), "audit a.csv --column key").fails(3, "a.csv:3: this row has 1 field", "");
+    mint(home.path(), "audit absent").fails(3, "cannot read absent: no such file", "");
+    mint(home.path(), "audit a.csv --as uuid9").fails(2, "there is no format \"uuid9\"", "");
+    mint(home.path(), "audit a.csv --column key --memory 1KiB").fails(2, "1KiB is too little", "");
+    mint(home.path(), "audit - -").fails(2, "standard input can be read only once", "");
+    let mut zipped = Command::new("sh");
+    zipped
+        .args(["-c", "yes 12345 | head -100000 | gzip > cut.gz && truncate -s 200 cut.gz"])
+        .current_dir(home.path());
+    assert!(zipped.status().unwrap().success());
+    mint(home.path(), "audit cut.gz").fails(3, "its gzip data is damaged", "");
+}
+
+#[test]
+fn the_page_is_whole_in_itself() {
+    let home = home();
+    fs::write(home.path().join("<ids>&.txt"), snowflakes()).unwrap();
+    let said = run::mint(
+        home.path(),
+        ["audit", "<ids>&.txt", "--preset", "twitter", "--html", "report.html"],
+    );
+    assert_eq!(said.code, 0, "{said:?}");
+    let page = fs::read_to_string(home.path().join("report.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
+    assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
+    assert_eq!(page.matches("<svg").count(), 4, "rate, order, workers, shards");
+    assert!(page.contains("&lt;ids&gt;&amp;.txt") && !page.contains("<ids>"));
+    for foreign in ["<script", "http://", "https://", "url(", "@import", " src="] {
+        assert!(!page.contains(foreign), "{foreign}");
+    }
+}
+
+#[test]
+fn standard_input_is_a_pile_too() {
+    let home = home();
+    let mut command = run::command(["audit", "-", "--json"]);
+    command.current_dir(home.path());
+    let said = run::with_input(command, b"5\n6\n5\n");
+    let found: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!((said.code, &found["repeats"]["lines"]), (1, &1.into()));
+    assert_eq!(found["repeats"]["listed"][0]["places"][1], "standard input:3");
+}

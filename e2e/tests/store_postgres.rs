@@ -1,0 +1,327 @@
+//! The PostgreSQL store on a real server: the suite of all stores, then what only PostgreSQL has: settings that
+//! forget, replicas, certificates.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use mintage_e2e::engine::postgres::Postgres;
+use mintage_e2e::store_suite::{Engine, Lab, holds_no_secret, key, quick, until_ok, value};
+use mintage_ledger::{
+    Class, Ledger, LedgerError, LedgerSettings, Marks, Name, Outcome, Store, StoreErrorKind, StoreSettings,
+    Version, init_store,
+};
+
+mintage_e2e::store_suite!(Postgres::run());
+
+/// Numbers of the sequence `orders`, one claim each, so that every one is an acknowledged write.
+fn take(lab: &Lab<Postgres>, ledger: &Ledger, count: usize) -> Vec<i64> {
+    let name = Name::new("orders").unwrap();
+    lab.wait(async {
+        let orders = ledger.sequence_or_create(&name).await.unwrap();
+        let mut taken = Vec::new();
+        for _ in 0..count {
+            taken.push(orders.take(1).await.unwrap().first);
+        }
+        taken
+    })
+}
+
+fn ledger(lab: &Lab<Postgres>, store: &Arc<dyn Store>) -> Arc<Ledger> {
+    let settings = LedgerSettings {
+        max_gap: 1,
+        ..LedgerSettings::default()
+    };
+    lab.wait(Ledger::open(store.clone(), settings, lab.runtime()))
+        .unwrap()
+}
+
+fn mark(server: &Postgres) -> i64 {
+    let mark = server.admin("ids", "SELECT mark FROM mint_register WHERE key = 'seq/orders'");
+    mark.trim().parse().unwrap()
+}
+
+/// The server's default gives up acknowledged writes at a crash, and did so here to another client; the store's
+/// own sessions do not use that default.
+#[test]
+fn a_server_that_loses_acknowledged_writes_loses_none_of_ours() {
+    let settings = [
+        "synchronous_commit=off",
+        "wal_writer_delay=10000ms",
+        "max_wal_senders=0",
+        "wal_level=minimal",
+    ];
+    let Some(server) = Postgres::with_settings(&settings) else {
+        return;
+    };
+    let mut lab = Lab::new(server);
+    lab.init();
+    lab.engine.admin(
+        "ids",
+        "CREATE TABLE theirs (n bigint); INSERT INTO theirs VALUES (1); CHECKPOINT",
+    );
+    let (mut seen, mut lost) = (BTreeSet::new(), 0);
+    for round in 0..5 {
+        let store = lab.open(&lab.direct());
+        let found = store.durability();
+        assert_eq!(found.class, Class::Durable, "{found:?}");
+        assert!(found.why.contains("the server's default is off"), "{found:?}");
+        let ledger = ledger(&lab, &store);
+        for number in take(&lab, &ledger, 20) {
+            assert!(seen.insert(number), "round {round}: {number} again");
+        }
+        let theirs = 1000 + round;
+        lab.engine
+            .admin("ids", &format!("UPDATE theirs SET n = {theirs}"));
+        lab.engine.kill();
+        lab.engine.start();
+        let kept = lab.engine.admin("ids", "SELECT n FROM theirs");
+        lost += u32::from(kept.trim() != theirs.to_string());
+        assert!(
+            mark(&lab.engine) >= *seen.last().unwrap(),
+            "round {round}: a mark went back"
+        );
+    }
+    assert!(
+        lost > 0,
+        "the server lost nothing that it had acknowledged: this shows nothing"
+    );
+    assert_eq!(seen.len(), 100);
+}
+
+/// What no session can mend is class L, refused with the setting to change.
+#[test]
+fn a_server_that_does_not_sync_is_refused_unless_allowed() {
+    let Some(server) = Postgres::with_settings(&["fsync=off"]) else {
+        return;
+    };
+    let lab = Lab::new(server);
+    lab.init();
+    let error = lab.refused(&lab.direct(), &quick());
+    assert_eq!(error.kind, StoreErrorKind::Denied, "{error:?}");
+    assert!(error.message.contains("fsync=off"), "{error:?}");
+    assert!(error.hint.as_deref().unwrap().contains("fsync = on"), "{error:?}");
+    let allowed = StoreSettings {
+        allow_lossy: true,
+        ..quick()
+    };
+    let store = lab.open_with(&lab.direct(), &allowed).unwrap();
+    assert_eq!(store.class(), Class::Lossy);
+    let before = store.incarnation().unwrap();
+    assert!(before.contains(" since @"), "{before}");
+}
+
+/// Tables without a log are empty after a crash.
+#[test]
+fn unlogged_tables_are_refused() {
+    let Some(server) = Postgres::run() else { return };
+    let lab = Lab::new(server);
+    lab.init();
+    lab.engine.admin("ids", "ALTER TABLE mint_register SET UNLOGGED");
+    let error = lab.refused(&lab.direct(), &quick());
+    assert!(error.hint.as_deref().unwrap().contains("SET LOGGED"), "{error:?}");
+}
+
+/// A standby that lags, promoted: acknowledged writes are gone, and nobody mints above what is left of them.
+#[test]
+fn an_asynchronous_replica_that_lost_writes_is_refused() {
+    let Some(server) = Postgres::run() else { return };
+    let mut lab = Lab::new(server);
+    lab.init();
+    let mut replica = lab.engine.replica("r1");
+    let store = lab.open(&lab.proxied());
+    let ledger = ledger(&lab, &store);
+    let mut seen: BTreeSet<i64> = take(&lab, &ledger, 10).into_iter().collect();
+    let caught_up = "SELECT pg_current_wal_lsn() <= replay_lsn FROM pg_stat_replication";
+    while lab.engine.admin("ids", caught_up).trim() != "t" {
+        std::thread::yield_now();
+    }
+    replica.stop();
+    seen.extend(take(&lab, &ledger, 50));
+    let acknowledged = mark(&lab.engine);
+    lab.engine.kill();
+    replica.start();
+    replica.promote();
+    let left = mark(&replica);
+    assert!(
+        left < acknowledged,
+        "the replica lost nothing: this shows nothing"
+    );
+    lab.proxy.redirect(replica.address());
+
+    // The node that runs: what it has in hand may go out, then it stops for good.
+    let orders = lab.wait(ledger.existing(&Name::new("orders").unwrap())).unwrap();
+    let refused = loop {
+        match lab.wait(orders.take(1)) {
+            Ok(number) => assert!(seen.insert(number.first), "{number:?} again"),
+            Err(LedgerError::Unavailable { .. }) => {}
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(refused, LedgerError::Stopped(_)), "{refused:?}");
+    assert!(
+        refused.to_string().contains("another copy of the data answers"),
+        "{refused}"
+    );
+    assert_eq!(
+        store.stopped().map(|error| error.kind),
+        Some(StoreErrorKind::Stopped)
+    );
+    // And one that starts.
+    let error = lab.refused(&lab.proxied(), &quick());
+    assert_eq!(error.kind, StoreErrorKind::Foreign, "{error:?}");
+    assert!(
+        error.hint.as_deref().unwrap().contains("mint store restore"),
+        "{error:?}"
+    );
+    holds_no_secret(&error);
+    // A tool that will raise the marks takes it, and then it is the copy.
+    let accept = StoreSettings {
+        accept_copy: true,
+        ..quick()
+    };
+    let tool = lab.open_with(&lab.proxied(), &accept).unwrap();
+    let orders = key("seq/orders");
+    let found = lab.wait(tool.get(&orders)).unwrap().unwrap();
+    let mut raised = found.value.clone();
+    raised.mark += 1_000;
+    raised.token = 9;
+    lab.wait(tool.compare_and_set(&orders, Some(found.version), raised, Marks::NeverLower))
+        .unwrap();
+    let store = lab.open(&lab.proxied());
+    let ledger = self::ledger(&lab, &store);
+    for number in take(&lab, &ledger, 20) {
+        assert!(seen.insert(number), "{number} again");
+    }
+}
+
+/// A standby that must confirm: nothing is lost, and the nodes go on by themselves.
+#[test]
+fn a_synchronous_replica_takes_over_without_a_word() {
+    let Some(server) = Postgres::run() else { return };
+    let mut lab = Lab::new(server);
+    lab.init();
+    let replica = lab.engine.replica("r1");
+    lab.engine
+        .admin("ids", "ALTER SYSTEM SET synchronous_standby_names = 'r1'");
+    lab.engine.admin("ids", "SELECT pg_reload_conf()");
+    let in_sync = "SELECT sync_state = 'sync' FROM pg_stat_replication";
+    while lab.engine.admin("ids", in_sync).trim() != "t" {
+        std::thread::yield_now();
+    }
+    let store = lab.open(&lab.proxied());
+    let found = store.durability();
+    assert_eq!(found.class, Class::Survives, "{found:?}");
+    let before = store.incarnation().unwrap();
+    let ledger = ledger(&lab, &store);
+    let mut seen: BTreeSet<i64> = take(&lab, &ledger, 50).into_iter().collect();
+    let acknowledged = mark(&lab.engine);
+    lab.engine.kill();
+    replica.promote();
+    assert!(
+        mark(&replica) >= acknowledged,
+        "a synchronous replica lost a write"
+    );
+    lab.proxy.redirect(replica.address());
+    let orders = key("seq/orders");
+    lab.wait(until_ok(|| store.get(&orders)));
+    for number in take(&lab, &ledger, 20) {
+        assert!(seen.insert(number), "{number} again");
+    }
+    assert!(store.stopped().is_none());
+    assert_ne!(store.incarnation().unwrap(), before);
+    // It stands alone now.
+    assert_eq!(store.class(), Class::Durable);
+    lab.open(&lab.proxied());
+}
+
+/// A database that was set to read-only, by a full disk's guard or before a move, comes back by itself.
+#[test]
+fn a_read_only_database_and_a_standby_take_no_writes_for_the_time_being() {
+    let Some(server) = Postgres::run() else { return };
+    let mut lab = Lab::new(server);
+    lab.init();
+    let store = lab.open(&lab.direct());
+    let held = key("seq/held");
+    let write = |expected: u64| {
+        let expected = (expected > 0).then_some(Version(expected));
+        store.compare_and_set(
+            &held,
+            expected,
+            value(expected.map_or(0, |v| v.0), 1),
+            Marks::NeverLower,
+        )
+    };
+    lab.wait(write(0)).unwrap();
+    lab.engine.admin(
+        "postgres",
+        "ALTER DATABASE ids SET default_transaction_read_only = on",
+    );
+    lab.engine.stop();
+    lab.engine.start();
+    // The first call may meet the connection that went with the server.
+    lab.wait(write(1)).unwrap_err();
+    let error = lab.wait(write(1)).unwrap_err();
+    assert_eq!(
+        (error.kind, error.outcome),
+        (StoreErrorKind::Unavailable, Outcome::NotDone),
+        "{error:?}"
+    );
+    assert!(error.message.contains("read-only"), "{error:?}");
+    lab.engine.admin(
+        "postgres",
+        "SET default_transaction_read_only = off; ALTER DATABASE ids RESET default_transaction_read_only",
+    );
+    lab.wait(until_ok(|| write(1)));
+    let replica = lab.engine.replica("r1");
+    let error = lab.refused(&replica.url(replica.address()), &quick());
+    assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
+    assert!(error.message.contains("standby"), "{error:?}");
+}
+
+/// Several `mint init` at once, on a server that has the account's tables made by hand or not at all.
+#[test]
+fn many_inits_at_once_make_one_cluster() {
+    let Some(server) = Postgres::run() else { return };
+    let lab = Lab::new(server);
+    let (url, settings) = (lab.direct(), StoreSettings::default());
+    let made = lab.wait(async {
+        let inits: Vec<_> = (0..6)
+            .map(|_| {
+                let (url, settings, runtime) = (url.clone(), settings.clone(), lab.runtime());
+                tokio::spawn(async move { init_store(&url, &settings, runtime).await })
+            })
+            .collect();
+        let mut made = Vec::new();
+        for init in inits {
+            made.push(init.await.unwrap().unwrap());
+        }
+        made
+    });
+    let ids: BTreeSet<u128> = made.iter().map(|made| made.cluster_id).collect();
+    assert_eq!(ids.len(), 1, "{made:?}");
+    assert_eq!(made.iter().filter(|made| made.created).count(), 1, "{made:?}");
+    // Registers without a cluster id are somebody's, and not to be adopted.
+    lab.open(&lab.direct());
+    lab.engine.admin("ids", "DELETE FROM mint_meta");
+    let error = lab.wait(init_store(&url, &settings, lab.runtime())).unwrap_err();
+    assert_eq!(error.kind, StoreErrorKind::Corrupt, "{error:?}");
+    // Tables made by hand, as docs/stores-sql.md shows them.
+    lab.engine.admin("ids", "TRUNCATE mint_register");
+    assert!(
+        lab.wait(init_store(&url, &settings, lab.runtime()))
+            .unwrap()
+            .created
+    );
+}
+
+/// The page for administrators shows the very statements that `mint init` runs.
+#[test]
+fn the_documentation_shows_the_tables_that_init_makes() {
+    let root = mintage_e2e::binary::root();
+    let page = std::fs::read_to_string(root.join("docs/stores-sql.md")).unwrap();
+    for name in ["postgres.sql", "mysql.sql"] {
+        let schema = std::fs::read_to_string(root.join("crates/ledger/src/store/sql").join(name)).unwrap();
+        assert!(page.contains(schema.trim()), "docs/stores-sql.md differs from {name}");
+    }
+}

@@ -1,0 +1,288 @@
+//! What goes wrong with machines, stores and clocks.
+
+use std::time::Duration;
+
+use super::fault::Fault;
+use super::machine::ClockChange;
+use super::op::Op;
+use super::process::Input;
+use super::subject::{self, TRUE_WALL_NS};
+use super::world::{Event, Node, Pause, Running, SECOND_NS, Sender, Step, World};
+
+impl World {
+    pub(super) fn nemesis(&mut self) -> Step {
+        if self.healing {
+            return Ok(());
+        }
+        let gap = self.dice.length(Duration::from_millis(20), self.plan.nemesis_gap);
+        self.at(gap.as_nanos() as u64, Event::Nemesis);
+        let (fault, _, _) = *self.dice.pick(Fault::ALL);
+        if !self.plan.has(fault) {
+            return Ok(());
+        }
+        let node = self.dice.index(self.nodes.len());
+        if fault == Fault::StoreDown {
+            let length = self
+                .dice
+                .length(Duration::from_millis(10), Duration::from_secs(15));
+            self.down_until_ns = self.now_ns + length.as_nanos() as u64;
+            self.tally.faults.note(fault);
+            self.note(10, &[self.down_until_ns], || {
+                format!("the store is down for {length:?}")
+            });
+            self.at(length.as_nanos() as u64, Event::StoreUp);
+            for node in &self.nodes {
+                if let Some(process) = &node.process {
+                    self.check.trouble(process.number);
+                }
+            }
+            return Ok(());
+        }
+        let Some(process) = &self.nodes[node].process else {
+            return Ok(());
+        };
+        let number = process.number;
+        let (paused, closing, copy) = (
+            self.nodes[node].pause.is_some(),
+            process.closing,
+            self.nodes[node].copy,
+        );
+        match fault {
+            Fault::Partition => {
+                let length = self
+                    .dice
+                    .length(Duration::from_millis(10), Duration::from_secs(20));
+                self.nodes[node].cut_off_until_ns = self.now_ns + length.as_nanos() as u64;
+                self.happened(
+                    fault,
+                    Sender {
+                        node,
+                        process: number,
+                    },
+                );
+                self.note(11, &[node as u64], || {
+                    format!("node {node} is cut off for {length:?}")
+                });
+            }
+            Fault::Crash if !copy => {
+                self.tally.faults.note(fault);
+                return self.kill(node, "");
+            }
+            Fault::Reboot if !copy => {
+                self.tally.faults.note(fault);
+                self.kill(node, "by a reboot")?;
+                let clock = &mut self.nodes[node].clock;
+                let wall = clock.wall_offset_ns + i128::from(clock.boot_ns);
+                clock.boot_ns = self.dice.below(10 * SECOND_NS);
+                clock.wall_offset_ns = wall - i128::from(clock.boot_ns);
+            }
+            Fault::Reconfigured if !copy => {
+                self.tally.faults.note(fault);
+                self.kill(node, "to be reconfigured")?;
+                self.nodes[node].settings = subject::settings(&mut self.dice);
+            }
+            Fault::CleanStop | Fault::CrashClosing if !closing && !paused && process.open && !copy => {
+                return self.close(node, fault == Fault::CrashClosing);
+            }
+            Fault::Cut => return self.cut(node),
+            Fault::Paused | Fault::Stood if !paused => self.pause(node, fault == Fault::Stood),
+            Fault::Cloned if !self.cloned && process.inner.copyable() && process.open && !paused => {
+                self.clone_process(node);
+            }
+            Fault::Stepped | Fault::SteppedFar | Fault::Jumped | Fault::Frozen => {
+                self.disturb_clock(node, fault)
+            }
+            Fault::Released => {
+                let pool = *self.dice.pick(&self.pools_in_use.clone());
+                if subject::pool_spec(pool, None).is_none() || self.pools_made[pool] {
+                    let worker = self.dice.below(4);
+                    self.tally.faults.note(fault);
+                    self.ask(node, Op::Release { pool, worker });
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn close(&mut self, node: usize, and_kill: bool) -> Step {
+        let Some(process) = &mut self.nodes[node].process else {
+            return Ok(());
+        };
+        process.closing = true;
+        let number = process.number;
+        self.ask(node, Op::Close);
+        // A close that hangs is killed in the end, as a supervisor does.
+        let patience = if and_kill {
+            self.dice
+                .length(Duration::from_micros(100), Duration::from_millis(500))
+        } else {
+            Duration::from_secs(60)
+        };
+        let process = number;
+        self.at(patience.as_nanos() as u64, Event::KillClosing { node, process });
+        Ok(())
+    }
+
+    pub(super) fn cut(&mut self, node: usize) -> Step {
+        let Some(process) = &self.nodes[node].process else {
+            return Ok(());
+        };
+        let number = process.number;
+        let near = process.inner.machine.near_tasks();
+        if near.is_empty() {
+            return Ok(());
+        }
+        let id = *self.dice.pick(&near);
+        let asked = self.asked(number);
+        self.happened(
+            Fault::Cut,
+            Sender {
+                node,
+                process: number,
+            },
+        );
+        self.check.cut(number, &asked);
+        self.feed(node, Input::Cut(id));
+        self.collect(node)
+    }
+
+    pub(super) fn pause(&mut self, node: usize, stands: bool) {
+        let length = self
+            .dice
+            .length(Duration::from_millis(50), Duration::from_secs(30));
+        self.tally
+            .faults
+            .note(if stands { Fault::Stood } else { Fault::Paused });
+        self.note(12, &[node as u64], || {
+            format!("node {node} stops for {length:?}, clocks too: {stands}")
+        });
+        self.nodes[node].pause = Some(Pause {
+            since_ns: self.now_ns,
+            stands,
+        });
+        if let Some(process) = &self.nodes[node].process {
+            self.check.trouble(process.number);
+        }
+        self.at(length.as_nanos() as u64, Event::Resume { node });
+    }
+
+    pub(super) fn stood_still(&mut self, node: usize, pause: &Pause) {
+        if pause.stands {
+            let length = Duration::from_nanos(self.now_ns - pause.since_ns);
+            self.change_clock(node, ClockChange::Stood(length));
+        }
+    }
+
+    pub(super) fn resume(&mut self, node: usize) {
+        let Some(pause) = self.nodes[node].pause.take() else {
+            return;
+        };
+        self.note(13, &[node as u64], || format!("node {node} goes on"));
+        self.stood_still(node, &pause);
+        let held_back = std::mem::take(&mut self.nodes[node].held_back);
+        let Some(process) = &self.nodes[node].process else {
+            return;
+        };
+        let to = Sender {
+            node,
+            process: process.number,
+        };
+        // What arrived meanwhile lies in the socket; timers may be seen first.
+        if self.dice.chance(500) {
+            self.feed(node, Input::Fire);
+        }
+        for (id, ask, told) in held_back {
+            self.hand_over(to, id, &ask, told);
+        }
+    }
+
+    pub(super) fn change_clock(&mut self, node: usize, change: ClockChange) {
+        let true_wall_ns = TRUE_WALL_NS + i128::from(self.now_ns);
+        let now_ns = self.now_ns;
+        self.note(14, &[node as u64], || format!("node {node}'s clock: {change:?}"));
+        match &mut self.nodes[node].process {
+            Some(process) => {
+                process.inner.feed(now_ns, Input::Clock(change, true_wall_ns));
+            }
+            None => self.nodes[node].clock.change(&change, now_ns, true_wall_ns),
+        }
+    }
+
+    pub(super) fn disturb_clock(&mut self, node: usize, fault: Fault) {
+        let back = self.dice.chance(500);
+        let by = match fault {
+            Fault::Frozen => {
+                let length = self
+                    .dice
+                    .length(Duration::from_millis(100), Duration::from_secs(60));
+                self.tally.faults.note(fault);
+                self.change_clock(node, ClockChange::Freeze);
+                return self.at(length.as_nanos() as u64, Event::Thaw { node });
+            }
+            Fault::Stepped => self.dice.length(Duration::from_millis(1), Duration::from_secs(5)),
+            Fault::SteppedFar => self
+                .dice
+                .length(Duration::from_secs(5), Duration::from_secs(3_600)),
+            _ => self.dice.length(
+                Duration::from_secs(86_400),
+                Duration::from_secs(10 * 365 * 86_400),
+            ),
+        };
+        self.tally.faults.note(fault);
+        let by = by.as_nanos() as i128;
+        self.change_clock(node, ClockChange::Step(if back { -by } else { by }));
+        if self.dice.chance(300) {
+            let said = *self.dice.pick(&[None, Some(true), Some(false)]);
+            self.change_clock(node, ClockChange::Synchronised(said));
+        }
+    }
+
+    /// A resumed snapshot of a running machine beside the original.
+    pub(super) fn clone_process(&mut self, node: usize) {
+        let Some(process) = &self.nodes[node].process else {
+            return;
+        };
+        let number = process.number;
+        let mut inner = process.inner.copy();
+        let copy = self.check.copy(number, self.now_ns);
+        self.cloned = true;
+        self.tally.faults.note(Fault::Cloned);
+        self.note(15, &[node as u64], || {
+            format!("node {node}: process {copy} is a copy of process {number}")
+        });
+        if self.dice.chance(500) {
+            inner.machine.reseed(self.dice.next());
+        } else {
+            self.tally.faults.note(Fault::CloneSameRandom);
+        }
+        let settings = self.nodes[node].settings.clone();
+        let lent = self.nodes[node].lent.clone();
+        // No two machines read their clocks in the same nanosecond.
+        let apart = Duration::from_nanos(1 + self.dice.below(1_000_000));
+        inner.feed(self.now_ns, Input::Clock(ClockChange::Stood(apart), 0));
+        self.nodes.push(Node {
+            process: Some(Running {
+                number: copy,
+                inner,
+                open: true,
+                closing: false,
+            }),
+            clock: self.nodes[node].clock.clone(),
+            settings,
+            pause: None,
+            held_back: Vec::new(),
+            cut_off_until_ns: 0,
+            starting: false,
+            lent,
+            copy: true,
+        });
+        // The copy goes on with the same requests; what it answers counts as issued.
+        let same: Vec<_> = self.under_way.range((number, 0)..=(number, u64::MAX)).collect();
+        let same: Vec<_> = same
+            .into_iter()
+            .map(|((_, n), op)| ((copy, *n), op.clone()))
+            .collect();
+        self.under_way.extend(same);
+    }
+}

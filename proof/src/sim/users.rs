@@ -1,0 +1,252 @@
+//! What users ask, and what they get.
+
+use std::time::Duration;
+
+use mintage::Timestamp;
+use mintage_ledger::LedgerError;
+
+use super::check::{Minted, Numbers};
+use super::fault::Fault;
+use super::op::{Came, Op};
+use super::process::Input;
+use super::subject::{self, SEQUENCES, TRUE_WALL_NS};
+use super::trace::{came_number, show_came};
+use super::world::{Event, Sender, Step, UnderWay, World};
+
+impl World {
+    pub(super) fn ask(&mut self, node: usize, op: Op) {
+        let Some(process) = &self.nodes[node].process else {
+            return;
+        };
+        let sender = Sender {
+            node,
+            process: process.number,
+        };
+        let number = self.next_op;
+        self.next_op += 1;
+        self.note(8, &[number, node as u64], || {
+            format!("process {}: op {number} {op:?}", sender.process)
+        });
+        let under_way = UnderWay {
+            op: op.clone(),
+            began_ns: self.now_ns,
+            goal: self.healing,
+        };
+        self.under_way.insert((sender.process, number), under_way);
+        self.feed(node, Input::Ask(number, op));
+    }
+
+    /// A few requests, and when the next come.
+    pub(super) fn users(&mut self) {
+        if self.healing {
+            return;
+        }
+        let gap = self
+            .dice
+            .length(Duration::from_micros(50), Duration::from_secs(2));
+        self.at(gap.as_nanos() as u64, Event::Users);
+        for _ in 0..1 + self.dice.below(4) {
+            let node = self.dice.index(self.nodes.len());
+            let open = self.nodes[node]
+                .process
+                .as_ref()
+                .is_some_and(|p| p.open && !p.closing);
+            if !open || self.nodes[node].pause.is_some() {
+                continue;
+            }
+            self.ops_left = self.ops_left.saturating_sub(1);
+            let op = self.choose(node);
+            self.ask(node, op);
+        }
+    }
+
+    pub(super) fn choose(&mut self, node: usize) -> Op {
+        let total: u64 = SEQUENCES.iter().map(|row| row.weight).sum();
+        let mut at = self.dice.below(total);
+        let chosen = SEQUENCES.iter().position(|row| {
+            let here = at < row.weight;
+            at = at.wrapping_sub(row.weight);
+            here
+        });
+        let sequence = chosen.unwrap_or(0);
+        let pool = *self.dice.pick(&self.pools_in_use.clone());
+        if SEQUENCES[sequence].spec().is_some() && !self.made[sequence] {
+            return Op::Create { sequence };
+        }
+        if subject::pool_spec(pool, None).is_some() && !self.pools_made[pool] {
+            return Op::CreatePool { pool };
+        }
+        let n = self.dice.size(SEQUENCES[sequence].most);
+        match self.dice.below(20) {
+            0..6 => Op::Take {
+                sequence,
+                n,
+                contiguous: false,
+            },
+            6..8 => Op::Take {
+                sequence,
+                n,
+                contiguous: true,
+            },
+            8..10 => Op::TryTake { sequence, n },
+            10..14 => Op::Mint {
+                pool,
+                n: self.dice.size(600) as usize,
+            },
+            14..17 => Op::TryMint {
+                pool,
+                n: self.dice.size(600) as usize,
+            },
+            17 => self.choose_lent(node, pool),
+            18 if self.plan.has(Fault::Moved) => self.choose_move(),
+            _ => Op::Look { sequence },
+        }
+    }
+
+    pub(super) fn choose_lent(&mut self, node: usize, pool: usize) -> Op {
+        let known = self.nodes[node].lent.len();
+        if known == 0 || self.dice.chance(300) {
+            return Op::Lend { pool };
+        }
+        let (pool, window) = self.nodes[node].lent[self.dice.index(known)].clone();
+        match self.dice.chance(800) {
+            true => Op::RenewLent { pool, window },
+            false => Op::EndLent { pool, window },
+        }
+    }
+
+    pub(super) fn choose_move(&mut self) -> Op {
+        self.tally.faults.note(Fault::Moved);
+        let sequence = subject::MOVED;
+        let to = 1 + self.dice.size(100_000) as i64;
+        match self.dice.below(6) {
+            0 | 1 => Op::Set { sequence, to },
+            2 => Op::Alter {
+                sequence,
+                max_gap: self.dice.size(200),
+                increment: 1 + self.dice.below(3) as i64,
+            },
+            3 if self.made[subject::LOOSE] => Op::Restart {
+                sequence: subject::LOOSE,
+                to,
+            },
+            _ => Op::Drop { sequence },
+        }
+    }
+
+    pub(super) fn came(&mut self, sender: Sender, number: u64, came: Came) -> Step {
+        let Some(asked) = self.under_way.remove(&(sender.process, number)) else {
+            return Err(format!("op {number} was answered twice"));
+        };
+        let (node, process) = (sender.node, sender.process);
+        self.note(9, &[number, came_number(&came)], || {
+            format!("process {process}: op {number} came to {}", show_came(&came))
+        });
+        if asked.goal && matches!(came, Came::Numbers(_) | Came::Ids(_)) {
+            self.goals[node].pop();
+        }
+        match (came, asked.op.clone()) {
+            (Came::Opened, _) => {
+                if let Some(running) = &mut self.nodes[node].process {
+                    running.open = true;
+                }
+            }
+            (Came::Numbers(run), Op::Take { sequence, n, .. } | Op::TryTake { sequence, n }) => {
+                let contiguous = matches!(asked.op, Op::Take { contiguous: true, .. });
+                return self.check.numbers(Numbers {
+                    process,
+                    sequence,
+                    run,
+                    began_ns: asked.began_ns,
+                    asked: n,
+                    contiguous,
+                });
+            }
+            (Came::Ids(ids), Op::Mint { pool, .. } | Op::TryMint { pool, .. }) => {
+                let clock_error =
+                    |at_ns: u64, clock: Timestamp| TRUE_WALL_NS + i128::from(at_ns) - clock.unix_nanos();
+                let minted = Minted {
+                    process,
+                    pool,
+                    places: ids.places,
+                    began_ns: asked.began_ns,
+                    now_ns: self.now_ns,
+                    error_ns: (
+                        clock_error(asked.began_ns, ids.before),
+                        clock_error(self.now_ns, ids.after),
+                    ),
+                    at_once: ids.at_once,
+                };
+                return self.check.minted(&minted, TRUE_WALL_NS);
+            }
+            (Came::Lent(window), Op::Lend { pool } | Op::RenewLent { pool, .. }) => {
+                self.nodes[node]
+                    .lent
+                    .retain(|(_, known)| known.owner != window.owner);
+                self.nodes[node].lent.push((pool, window));
+            }
+            (Came::Done, Op::Create { sequence }) => self.made[sequence] = true,
+            (Came::Done, Op::CreatePool { pool }) => self.pools_made[pool] = true,
+            (Came::Done, _) => {}
+            (Came::Closed, _) => return self.closed(node),
+            (Came::Refused(error), op) => return self.refused(sender, op, error),
+            (came, op) => return Err(format!("{op:?} came to {came:?}")),
+        }
+        Ok(())
+    }
+
+    pub(super) fn closed(&mut self, node: usize) -> Step {
+        self.tally.faults.note(Fault::CleanStop);
+        self.kill(node, "after it closed")
+    }
+
+    /// An error that the ledger may answer in these circumstances, or not.
+    pub(super) fn refused(&mut self, sender: Sender, op: Op, error: LedgerError) -> Step {
+        use LedgerError as E;
+        let expected = match &error {
+            E::Unavailable { .. } | E::Closing => true,
+            E::OnlyForward { .. } | E::NeedsAllowRepeat { .. } | E::NotFound { .. } => {
+                matches!(
+                    op,
+                    Op::Set { .. }
+                        | Op::Alter { .. }
+                        | Op::Drop { .. }
+                        | Op::Restart { .. }
+                        | Op::Look { .. }
+                )
+            }
+            E::Exhausted { .. } | E::RunTooLong { .. } => {
+                matches!(op, Op::Take { sequence, .. } if matches!(SEQUENCES[sequence].name, "tight" | "ring"))
+            }
+            E::WindowLost { .. } | E::NoWindow { .. } => {
+                matches!(op, Op::RenewLent { .. } | Op::EndLent { .. } | Op::Release { .. })
+            }
+            E::Invalid(_) => matches!(op, Op::Release { .. }),
+            _ => false,
+        };
+        if !expected {
+            return Err(format!("{op:?} was refused: {error}"));
+        }
+        if let Op::Take {
+            sequence,
+            n,
+            contiguous: true,
+        } = op
+        {
+            self.check.long_run(sender.process, sequence, n);
+        }
+        if matches!(op, Op::Open(_)) {
+            return self.kill(sender.node, "for it could not open");
+        }
+        if matches!(op, Op::Close) {
+            return self.closed(sender.node);
+        }
+        if let Op::RenewLent { window, .. } | Op::EndLent { window, .. } = op {
+            // The borrower stops.
+            self.nodes[sender.node]
+                .lent
+                .retain(|(_, known)| known.owner != window.owner);
+        }
+        Ok(())
+    }
+}
