@@ -119,7 +119,8 @@ pub async fn back_up(
     };
     put(json(&head))?;
     let mut registers = 0;
-    for prefix in PREFIXES {
+    // A store of a set keeps its place in it.
+    for prefix in PREFIXES.into_iter().chain(["cluster/stripe"]) {
         let mut pages = Pages::of(store, prefix);
         loop {
             let page = pages.next().await?;
