@@ -252,7 +252,7 @@ impl Client {
                             self.seen[phase].served += 1;
                             let document: Value = serde_json::from_slice(&body)?;
                             let found = document["ids"].as_array().into_iter().flatten();
-                            let found = found.filter_map(|id| id.as_str()?.parse().ok());
+                            let found = found.filter_map(|id| id.as_str()?.parse::<i64>().ok());
                             self.ids[kind].extend(found);
                         }
                         _ => self.failed(phase, String::from_utf8_lossy(&body).into_owned()),

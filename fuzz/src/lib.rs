@@ -19,12 +19,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 pub use engine::{Broken, Report, fuzz, run_one};
 pub use targets::targets;
 
+/// A promise about one input; panics when it is broken.
+pub type Check = Box<dyn Fn(&[u8]) + Send + Sync>;
+
 /// Something to fuzz.
 pub struct Target {
     /// Its name on the command line and its folder in `corpus/`.
     pub name: String,
     /// Panics when a promise is broken.
-    pub run: Box<dyn Fn(&[u8]) + Send + Sync>,
+    pub run: Check,
     /// Inputs to begin with: valid ones, and ones that come near.
     pub seeds: Vec<Vec<u8>>,
     /// Pieces that make sense in an input.

@@ -32,7 +32,7 @@ fn check(input: &[u8]) {
         saw((reading.format, reading.form, reading.version));
     }
     // Dearer than all the rest, and only asked for where there is nothing else to say.
-    if readings.is_empty() && input.len() % 8 == 0 {
+    if readings.is_empty() && input.len().is_multiple_of(8) {
         let refused = refusals(&text);
         assert!(refused.len() > FORMATS.len());
         assert!(

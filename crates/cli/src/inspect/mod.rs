@@ -162,7 +162,7 @@ fn of_layout(id: &str, layout: &Layout, now: Timestamp) -> Result<Reading, Strin
 }
 
 /// Reads every Snowflake again with another epoch.
-fn move_epoch(readings: &mut Vec<Reading>, epoch: Timestamp, now: Timestamp) {
+fn move_epoch(readings: &mut [Reading], epoch: Timestamp, now: Timestamp) {
     for reading in readings.iter_mut() {
         let preset = reading.preset.as_deref().and_then(mintage::preset);
         let moved = preset.and_then(|preset| with_epoch(&preset.layout(), epoch).ok());
