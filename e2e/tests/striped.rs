@@ -7,7 +7,9 @@ use mintage_e2e::store_suite::Engine;
 
 #[test]
 fn one_of_two_databases_is_enough_and_nothing_repeats() {
-    let (Some(first), Some(mut second)) = (Mariadb::run(), Mariadb::run()) else { return };
+    let (Some(first), Some(mut second)) = (Mariadb::run(), Mariadb::run()) else {
+        return;
+    };
     let urls = [first.url(first.address()), second.url(second.address())];
     // In whatever order: nothing follows from it.
     let set = format!("{} {}", urls[1], urls[0]);
@@ -16,10 +18,15 @@ fn one_of_two_databases_is_enough_and_nothing_repeats() {
         cluster.mint(&["init", "--store", url]);
     }
     let made = cluster.mint(&["store", "stripes", "make", &urls[0], &urls[1]]);
-    assert!(made.contains("store 0 of 2") && made.contains("store 1 of 2"), "{made}");
+    assert!(
+        made.contains("store 0 of 2") && made.contains("store 1 of 2"),
+        "{made}"
+    );
     assert!(!made.contains("0wner"), "a password was printed: {made}");
     let small = layout(3);
-    cluster.mint(&["pool", "create", "small", "--layout", &small, "--window", "2s", "--store", &set]);
+    cluster.mint(&[
+        "pool", "create", "small", "--layout", &small, "--window", "2s", "--store", &set,
+    ]);
     for _ in 0..3 {
         cluster.add();
     }

@@ -67,7 +67,9 @@ pub(crate) async fn open_configured(
         lock_wait: LOCK_WAIT,
         ..store_settings(config)
     };
-    open_stores(config, &settings, runtime).await.map_err(store_refused)
+    open_stores(config, &settings, runtime)
+        .await
+        .map_err(store_refused)
 }
 
 /// Runs one piece of work on a runtime of its own.

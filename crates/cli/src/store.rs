@@ -46,7 +46,8 @@ enum StoreCommand {
     Restore {
         /// The file of mint store backup
         file: Option<PathBuf>,
-        /// Numbers to skip in each sequence: more than were given out since the backup was made
+        /// Numbers to skip in each sequence: more than were given out since the backup was made, and max_gap more
+        /// for each server
         #[arg(long, value_name = "N", conflicts_with = "max_rate")]
         advance: Option<u64>,
         /// Instead: numbers per second that the busiest sequence can have given out since
@@ -110,8 +111,10 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let given = args.store.as_deref().map(store_given).unwrap_or_default();
     let config = load(args.config.as_deref(), given)?.config;
     if !config.store_urls.is_empty() && !matches!(args.command, StoreCommand::Stripes { .. }) {
-        return Err(Failure::usage("store.urls is a set, and this works on one store at a time")
-            .with_hint("name one with --store URL"));
+        return Err(
+            Failure::usage("store.urls is a set, and this works on one store at a time")
+                .with_hint("name one with --store URL"),
+        );
     }
     let path = match (config.store_url.0.split_once(':'), &args.command) {
         // What works through the seam works on every store.

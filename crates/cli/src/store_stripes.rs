@@ -21,14 +21,19 @@ pub(crate) fn run(config: &Config, command: &StripesCommand, out: &mut Out) -> R
                 let borrowed: Vec<&dyn Store> = opened.iter().map(|store| &**store).collect();
                 make_set(&borrowed, &*runtime).await.map_err(store_refused)
             })?;
-            stores.iter().zip(&notes).try_for_each(|(url, note)| tell(url, Some(note), out))
+            stores
+                .iter()
+                .zip(&notes)
+                .try_for_each(|(url, note)| tell(url, Some(note), out))
         }
         StripesCommand::Add { new, to } => {
             let note = block_on(async {
                 let (opened, runtime) = open_all(config, to).await?;
                 let borrowed: Vec<&dyn Store> = opened.iter().map(|store| &**store).collect();
                 let (added, _) = open_all(config, std::slice::from_ref(new)).await?;
-                add_to_set(&borrowed, &*added[0], &*runtime).await.map_err(store_refused)
+                add_to_set(&borrowed, &*added[0], &*runtime)
+                    .await
+                    .map_err(store_refused)
             })?;
             tell(new, Some(&note), out)
         }
@@ -78,7 +83,10 @@ fn tell(url: &str, note: Option<&StripeNote>, out: &mut Out) -> Result<(), Failu
         }));
     }
     out.line(match note {
-        Some(note) => format!("{store}: store {} of {} in set {}", note.number, note.of, note.set),
+        Some(note) => format!(
+            "{store}: store {} of {} in set {}",
+            note.number, note.of, note.set
+        ),
         None => format!("{store}: in no set"),
     })
 }

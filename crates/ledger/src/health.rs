@@ -17,8 +17,7 @@ use mintage::Timestamp;
 use crate::runtime::{BoxFuture, Runtime};
 use crate::store::{
     Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
-    Striped,
-    Value, Version, Versioned,
+    Striped, Value, Version, Versioned,
 };
 
 /// How long a store must have been silent before calls are refused without asking it.

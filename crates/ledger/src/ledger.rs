@@ -11,12 +11,15 @@ use crate::cluster::Missed;
 use crate::context::Context;
 use crate::counters::Counters;
 use crate::error::LedgerError;
+use crate::health::{Health, Watched};
 use crate::journal::Journal;
 use crate::name::Name;
 use crate::outage;
 use crate::pool::{Pool, PoolInfo, PoolKind, PoolSpec};
 use crate::runtime::{Runtime, fresh_token};
-use crate::sequence::{Change, change_all, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome, State};
+use crate::sequence::{
+    Change, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome, State, change_all,
+};
 use crate::settings::LedgerSettings;
 use crate::store::{Cas, Class, Durability, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Versioned, tools};
 
@@ -92,10 +95,13 @@ impl Ledger {
             Some(journal) => Some(Journal::open(journal, store.cluster_id(), Arc::clone(&runtime)).await?),
             None => None,
         };
-        if let Some(why) = tools::sealed(&*store).await.map_err(LedgerError::from_store)? {
+        // A store that does not answer must not hold the start up for ever.
+        let health = Health::new(Arc::clone(&runtime));
+        let asked = Watched::new(Arc::clone(&store), health, settings.request_timeout);
+        if let Some(why) = tools::sealed(&asked).await.map_err(LedgerError::from_store)? {
             return Err(LedgerError::Stopped(tools::refusal(&why)));
         }
-        let above = tools::restored_above(&*store)
+        let above = tools::restored_above(&asked)
             .await
             .map_err(LedgerError::from_store)?;
         let context = Arc::new(Context::new(store, settings, journal, above, runtime));
@@ -366,7 +372,15 @@ impl Ledger {
             });
         }
         let max_gap = context.settings.max_gap;
-        change_all(striped, &sequence_key(name), name, &change, max_gap, &*context.runtime).await?;
+        change_all(
+            striped,
+            &sequence_key(name),
+            name,
+            &change,
+            max_gap,
+            &*context.runtime,
+        )
+        .await?;
         // What this process holds of the old definition goes with a look at the new one.
         let _ = sequence.ask_to_look().await;
         Ok(outcome)

@@ -27,7 +27,10 @@ struct Set {
 
 impl Set {
     async fn of(count: u32) -> Set {
-        let world = Cluster::new(MemoryStore::shared(0));
+        Set::within(Cluster::new(MemoryStore::shared(0)), count).await
+    }
+
+    async fn within(world: Cluster, count: u32) -> Set {
         let mut set = Set {
             stores: Vec::new(),
             cluster: world,
@@ -204,7 +207,12 @@ fn a_change_needs_every_store_and_is_followed_by_all() {
         }
         let orders = nodes[0].ledger.sequence_or_create(&name("orders")).await.unwrap();
         let error = orders.take_contiguous(2).await.unwrap_err();
-        assert!(error.to_string().contains("each of the 3 stores has its own share"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("each of the 3 stores has its own share"),
+            "{error}"
+        );
     });
 }
 
@@ -253,7 +261,7 @@ fn a_store_is_added_above_all_that_was_given_out() {
 fn a_set_refuses_what_does_not_belong_to_it() {
     in_paused_time(|| async {
         let set = Set::of(2).await;
-        let other = Set::of(2).await;
+        let other = Set::within(set.cluster.beside(MemoryStore::shared(0)), 2).await;
         let runtime = On(set.cluster.machine());
         let mixed: Vec<&dyn Store> = vec![&*set.stores[0], &*other.stores[1]];
         assert!(make_set(&mixed, &runtime).await.is_err());

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use mintage_ledger::state_file::user_state_folder;
 use mintage_ledger::{
-    Durability, Ledger, LedgerSettings, LossyRules, OpenMember, Outcome, Runtime, StoreError, StoreErrorKind, Striped, Store, StoreSettings, SystemRuntime,
-    open_journal, open_pinned,
+    Durability, Ledger, LedgerSettings, LossyRules, OpenMember, Outcome, Runtime, Store, StoreError,
+    StoreErrorKind, StoreSettings, Striped, SystemRuntime, open_journal, open_pinned,
 };
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -174,7 +174,10 @@ pub async fn open_stores(
         Some(expected) => Err(StoreError::new(
             StoreErrorKind::Foreign,
             Outcome::NotDone,
-            format!("the stores are set {:032x}, expected {expected:032x}", set.cluster_id()),
+            format!(
+                "the stores are set {:032x}, expected {expected:032x}",
+                set.cluster_id()
+            ),
         )),
     }
 }

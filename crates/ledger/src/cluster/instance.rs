@@ -48,8 +48,13 @@ impl Ledger {
     /// The store does not answer: whether the blocks of the journal are ours is not known, so the start must wait.
     pub(crate) async fn join_cluster(&self) -> Result<Option<Entered>, LedgerError> {
         let context = &self.context;
-        let found = context.store.get(&changes::key()).await;
-        let (last, _) = changes::since(found.map_err(LedgerError::from_store)?.as_ref(), 0);
+        let found = match context.store.get(&changes::key()).await {
+            Ok(found) => found,
+            // One store of a set: nothing is changed while it is away, and all is looked at when it is back.
+            Err(_) if !context.store.reachable(&changes::key()) => None,
+            Err(error) => return Err(LedgerError::from_store(error)),
+        };
+        let (last, _) = changes::since(found.as_ref(), 0);
         context.cluster.seen.store(last, Ordering::Release);
         enter(context).await
     }
@@ -134,11 +139,15 @@ impl Ledger {
         let ours = Arc::clone(self);
         self.context.runtime.spawn(Box::pin(async move {
             let cluster = &ours.context.cluster;
-            if ours.look_again(&missed).await {
+            let followed = ours.look_again(&missed).await;
+            if followed {
                 cluster.seen.store(last, Ordering::Release);
             }
             cluster.following.store(false, Ordering::Release);
-            cluster.poke.notify_one();
+            // What a store that refuses at once did not show is looked for at the next poll.
+            if followed {
+                cluster.poke.notify_one();
+            }
         }));
         Ok(())
     }

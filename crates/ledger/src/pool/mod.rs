@@ -518,8 +518,6 @@ impl Pool {
     }
 }
 
-/// How often somebody is warned that the pool ends.
-const DAY: Duration = Duration::from_secs(24 * 3600);
 /// For how long a pool counts as in use after its last id.
 const IN_USE: Duration = Duration::from_secs(60);
 /// How many UUIDs one take makes at most.

@@ -335,14 +335,19 @@ impl State {
     pub(crate) fn levelled<'a>(states: impl Iterator<Item = &'a State>) -> Option<State> {
         let states: Vec<&State> = states.collect();
         let generation = states.iter().map(|state| state.generation).max()? + 1;
-        let past = states.iter().fold(None, |past, state| union(past, state.all_past()));
+        let past = states
+            .iter()
+            .fold(None, |past, state| union(past, state.all_past()));
         // The furthest that exists, else any tombstone.
         let mut furthest: Option<&State> = None;
         for state in &states {
             let further = furthest.is_none_or(|so_far| match (so_far.dropped, state.dropped) {
                 (true, false) => true,
                 (false, true) => false,
-                _ => match (so_far.last_before(so_far.ordinal), state.last_before(state.ordinal)) {
+                _ => match (
+                    so_far.last_before(so_far.ordinal),
+                    state.last_before(state.ordinal),
+                ) {
                     (_, None) => false,
                     (None, Some(_)) => true,
                     (Some(a), Some(b)) => state.def.is_forward(a, b),

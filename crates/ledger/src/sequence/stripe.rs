@@ -79,6 +79,7 @@ mod tests {
             start: Some(start),
             increment: Some(increment),
             min: Some(i64::MIN + 1),
+            max: Some(i64::MAX),
             ..SequenceOptions::default()
         })
         .unwrap()
@@ -120,7 +121,10 @@ mod tests {
         let def = def(1, 10);
         let mut all = BTreeSet::new();
         for (number, value) in [(0, 501), (1, 1), (2, 5_000_017)] {
-            let base = Base { value, is_called: true };
+            let base = Base {
+                value,
+                is_called: true,
+            };
             for value in numbers(Stripe { number, of: 3 }, &def, base, 100_000) {
                 assert!(all.insert(value), "{value} twice");
             }
@@ -134,11 +138,20 @@ mod tests {
             ..SequenceOptions::default()
         })
         .unwrap();
-        let base = Base { value: 1, is_called: false };
+        let base = Base {
+            value: 1,
+            is_called: false,
+        };
         let stripe = |number| Stripe { number, of: 3 };
         let run = |number, skip| stripe(number).run(&def, base, skip, 100);
-        assert_eq!(run(0, 0).map(|run| (run.first, run.step, run.count)), Ok((1, 3, 4)));
-        assert_eq!(run(1, 0).map(|run| (run.first, run.step, run.count)), Ok((2, 3, 3)));
+        assert_eq!(
+            run(0, 0).map(|run| (run.first, run.step, run.count)),
+            Ok((1, 3, 4))
+        );
+        assert_eq!(
+            run(1, 0).map(|run| (run.first, run.step, run.count)),
+            Ok((2, 3, 3))
+        );
         assert!(run(1, 3).is_err());
         assert!(run(0, u64::MAX).is_err());
     }

@@ -9,7 +9,7 @@ use super::worker::Change;
 use crate::error::LedgerError;
 use crate::name::Name;
 use crate::runtime::{Runtime, fresh_token};
-use crate::store::{Cas, Key, Marks, Striped};
+use crate::store::{Cas, Key, Marks, Store, Striped};
 
 /// How often one store is tried again after losing a race for the record.
 const TRIES: usize = 64;
@@ -32,7 +32,13 @@ pub(crate) async fn change_all(
         let found = found.map_err(LedgerError::from_store)?;
         states.push(found.map(|found| State::read(name, &found)).transpose()?);
     }
-    let generation = states.iter().flatten().map(|state| state.generation).max().unwrap_or(0) + 1;
+    let generation = states
+        .iter()
+        .flatten()
+        .map(|state| state.generation)
+        .max()
+        .unwrap_or(0)
+        + 1;
     let past = states
         .iter()
         .flatten()
@@ -53,7 +59,12 @@ pub(crate) async fn change_all(
             let value = state_to_write.write(fresh_token(runtime));
             let expected = state.as_ref().and_then(|state| state.version);
             let written = store
-                .compare_and_set(key, expected.map(|version| version.raw()), value, Marks::NeverLower)
+                .compare_and_set(
+                    key,
+                    expected.map(|version| version.raw()),
+                    value,
+                    Marks::NeverLower,
+                )
                 .await
                 .map_err(LedgerError::from_store)?;
             match written {
@@ -93,7 +104,11 @@ fn next(
     let there = state.filter(|state| !state.dropped);
     let made = |spec: &SequenceSpec| {
         let made = match state {
-            Some(state) => State { past, ..state.clone() }.recreated(name, spec, max_gap)?,
+            Some(state) => State {
+                past,
+                ..state.clone()
+            }
+            .recreated(name, spec, max_gap)?,
             None => State::fresh(spec, max_gap)?,
         };
         if made.def.cycle {

@@ -63,8 +63,8 @@ pub(crate) use guard::Guard;
 pub use guard::LossyRules;
 pub use memory::MemoryStore;
 pub use pin::{Pins, open_pinned};
-pub use striped::{OpenMember, StripeNote, Striped, stripe_of};
 pub use registry::{Initialised, STORES, StoreKind, StoreSettings, embedded_folder, init_store, open_store};
+pub use striped::{OpenMember, StripeNote, Striped, stripe_of};
 
 #[cfg(feature = "zookeeper")]
 pub use zookeeper::ZooKeeperStore;

@@ -31,8 +31,8 @@ use serde::{Deserialize, Serialize};
 
 use super::tools;
 use super::{
-    Cas, Claim, Class, Durability, Guard, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
-    Value, Version, Versioned,
+    Cas, Claim, Class, Durability, Guard, Key, Marks, Outcome, Store, StoreError, StoreErrorKind,
+    StoreResult, Value, Version, Versioned,
 };
 use crate::runtime::{BoxFuture, Runtime, fresh_token};
 use crate::sequence::{STRIPES_MAX, Stripe};
@@ -180,7 +180,10 @@ impl Striped {
         }
         let Some(note) = first else {
             return Err(failed.unwrap_or_else(|| {
-                refused(StoreErrorKind::Invalid, "a set of stores has at least one".to_string())
+                refused(
+                    StoreErrorKind::Invalid,
+                    "a set of stores has at least one".to_string(),
+                )
             }));
         };
         if usize::from(note.of) != listed {
@@ -196,12 +199,19 @@ impl Striped {
         let mut byte = [0];
         striped.runtime.fill_random(&mut byte);
         let alive: Vec<u8> = striped.alive().into_iter().map(|(number, _)| number).collect();
-        let begin = alive.get(usize::from(byte[0]) % alive.len().max(1)).copied().unwrap_or(0);
+        let begin = alive
+            .get(usize::from(byte[0]) % alive.len().max(1))
+            .copied()
+            .unwrap_or(0);
         *striped.lock_active() = (1, begin);
         Ok(Arc::new(striped))
     }
 
-    async fn open_member(&self, member: &Member, first: Option<&StripeNote>) -> Result<StripeNote, StoreError> {
+    async fn open_member(
+        &self,
+        member: &Member,
+        first: Option<&StripeNote>,
+    ) -> Result<StripeNote, StoreError> {
         let store = (member.open)().await?;
         let name = &member.name;
         let Some(note) = stripe_of(&*store).await? else {
@@ -250,7 +260,12 @@ impl Striped {
             .members
             .iter()
             .filter(|member| member.rests_until_ms.load(Ordering::Acquire) <= now)
-            .filter_map(|member| member.lock().as_ref().map(|(note, guard)| (note.number, Arc::clone(guard))))
+            .filter_map(|member| {
+                member
+                    .lock()
+                    .as_ref()
+                    .map(|(note, guard)| (note.number, Arc::clone(guard)))
+            })
             .collect();
         alive.sort_by_key(|(number, _)| *number);
         alive
@@ -327,7 +342,9 @@ impl Striped {
     /// Leaves a store alone for a while.
     fn rest(&self, number: u8) {
         if let Some((member, _)) = self.member(number) {
-            let until = self.now_ms().saturating_add(u64::try_from(REST.as_millis()).unwrap_or(u64::MAX));
+            let until = self
+                .now_ms()
+                .saturating_add(u64::try_from(REST.as_millis()).unwrap_or(u64::MAX));
             member.rests_until_ms.store(until, Ordering::Release);
         }
     }
@@ -375,7 +392,9 @@ impl Striped {
                     token: fresh_token(&*self.runtime),
                     body: TOMBSTONE_BODY.to_string(),
                 };
-                let made = guard.compare_and_set(key, None, tombstone, Marks::NeverLower).await;
+                let made = guard
+                    .compare_and_set(key, None, tombstone, Marks::NeverLower)
+                    .await;
                 match made {
                     Ok(_) => return Ok(Cas::Lost(self.sequence(key).await?)),
                     Err(error) => Err(error),
@@ -398,7 +417,11 @@ impl Striped {
         let alive = self.alive();
         let number = match key.as_str().split_once('/') {
             Some(("window", rest)) => {
-                let worker = rest.rsplit('/').next().and_then(|w| w.parse::<u64>().ok()).unwrap_or(0);
+                let worker = rest
+                    .rsplit('/')
+                    .next()
+                    .and_then(|w| w.parse::<u64>().ok())
+                    .unwrap_or(0);
                 (worker % u64::from(self.of)) as u8
             }
             Some(("instance", _)) => {
@@ -571,8 +594,10 @@ impl Store for Striped {
             if key.as_str().starts_with("pool/") && expected.is_none() {
                 return self.everywhere(key, new, marks).await;
             }
-            self.at_home(key, async |guard| guard.compare_and_set(key, expected, new, marks).await)
-                .await
+            self.at_home(key, async |guard| {
+                guard.compare_and_set(key, expected, new, marks).await
+            })
+            .await
         })
     }
 
@@ -623,13 +648,18 @@ impl Store for Striped {
             if key.as_str().starts_with("instance/") {
                 // Of others it is not known where they are.
                 for (number, guard) in self.alive() {
-                    if guard.get(key).await?.is_some_and(|found| found.version == expected) {
+                    if guard
+                        .get(key)
+                        .await?
+                        .is_some_and(|found| found.version == expected)
+                    {
                         let mut homes = self.homes.lock().unwrap_or_else(PoisonError::into_inner);
                         homes.insert(key.clone(), number);
                     }
                 }
             }
-            self.at_home(key, async |guard| guard.remove(key, expected).await).await
+            self.at_home(key, async |guard| guard.remove(key, expected).await)
+                .await
         })
     }
 

@@ -27,8 +27,8 @@ pub use check::{StoreReport, check_store};
 pub(crate) use migrate::refusal;
 pub use migrate::{MigrateReport, migrate, seal, sealed, unseal};
 pub(crate) use raise::restored_above;
-pub use stripes::{add_to_set, make_set};
 pub use raise::{Advance, RestoreReport, note_restored, raise_in_place, restore_into};
+pub use stripes::{add_to_set, make_set};
 
 /// The prefixes of everything that a store must not lose. Instances and their changes end with the processes.
 pub(super) const PREFIXES: [&str; 3] = ["pool/", "seq/", "window/"];

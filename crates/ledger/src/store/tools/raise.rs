@@ -15,12 +15,18 @@ const AHEAD_MAX: Duration = Duration::from_secs(60);
 /// How often a register is tried again after somebody else wrote it.
 const TRIES: usize = 64;
 
+/// Marks run ahead of what was given out by what servers own for an outage, in seconds of its use,
+const RESERVED_AHEAD_S: u64 = 660;
+/// and by their blocks: a hundred servers' worth of the default `max_gap`.
+const BLOCKS_AHEAD: u64 = 100 * 100_000;
+
 /// How many numbers of each sequence a restore skips.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Advance {
-    /// So many.
+    /// So many. Marks move by blocks: it must be more than was given out since, and `max_gap` more for each server.
     By(u64),
-    /// What can have been given out at this many numbers per second since the backup was made.
+    /// What can have been given out at this many numbers per second since the backup was made, and what a hundred
+    /// servers with the default `max_gap` and an outage budget of up to ten minutes had reserved besides.
     AtRate(u64),
 }
 
@@ -28,7 +34,9 @@ impl Advance {
     fn numbers(self, age: Duration) -> u64 {
         match self {
             Advance::By(numbers) => numbers,
-            Advance::AtRate(rate) => rate.saturating_mul(age.as_secs().saturating_add(1)),
+            Advance::AtRate(rate) => rate
+                .saturating_mul(age.as_secs().saturating_add(RESERVED_AHEAD_S))
+                .saturating_add(BLOCKS_AHEAD),
         }
     }
 }

@@ -26,7 +26,9 @@ fn refused(kind: StoreErrorKind, why: String, hint: &str) -> StoreError {
 /// # Errors
 /// A store holds registers, is in another set, or stands twice; there are more than 16 or fewer than 2.
 pub async fn make_set(stores: &[&dyn Store], runtime: &dyn Runtime) -> Result<Vec<StripeNote>, StoreError> {
-    let of = u8::try_from(stores.len()).ok().filter(|of| (2..=STRIPES_MAX).contains(of));
+    let of = u8::try_from(stores.len())
+        .ok()
+        .filter(|of| (2..=STRIPES_MAX).contains(of));
     let Some(of) = of else {
         return Err(refused(
             StoreErrorKind::Invalid,
@@ -47,7 +49,9 @@ pub async fn make_set(stores: &[&dyn Store], runtime: &dyn Runtime) -> Result<Ve
     let mut set = None;
     for store in stores {
         match stripe_of(*store).await? {
-            Some(note) if note.of == of && set.as_ref().is_none_or(|set| *set == note.set) => set = Some(note.set),
+            Some(note) if note.of == of && set.as_ref().is_none_or(|set| *set == note.set) => {
+                set = Some(note.set)
+            }
             Some(note) => return Err(in_another_set(&note)),
             None => check_empty(*store).await?,
         }
@@ -153,7 +157,8 @@ async fn level_sequences(
     }
     for key in names.into_keys() {
         let name = Name::new(key.as_str().trim_start_matches("seq/"));
-        let name = name.map_err(|e| refused(StoreErrorKind::Corrupt, e.to_string(), "repair the record first"))?;
+        let name =
+            name.map_err(|e| refused(StoreErrorKind::Corrupt, e.to_string(), "repair the record first"))?;
         let mut states = Vec::with_capacity(places.len());
         for (store, note) in places {
             let stripe = Stripe {
@@ -162,11 +167,13 @@ async fn level_sequences(
             };
             let found = (*store).get(&key).await?.map(|found| placed(found, stripe));
             let state = found.map(|found| State::read(&name, &found)).transpose();
-            let state =
-                state.map_err(|e| refused(StoreErrorKind::Corrupt, e.to_string(), "repair the record first"))?;
+            let state = state
+                .map_err(|e| refused(StoreErrorKind::Corrupt, e.to_string(), "repair the record first"))?;
             states.push(state);
         }
-        let Some(level) = State::levelled(states.iter().flatten()) else { continue };
+        let Some(level) = State::levelled(states.iter().flatten()) else {
+            continue;
+        };
         for ((store, _), state) in places.iter().zip(&states) {
             let ordinal = state.as_ref().map_or(0, |state| state.ordinal);
             rewrite(*store, &key, &level.at_ordinal(ordinal), runtime).await?;
@@ -177,7 +184,12 @@ async fn level_sequences(
 }
 
 /// Writes a sequence's record, whatever version it is at: the store is sealed.
-async fn rewrite(store: &dyn Store, key: &Key, state: &State, runtime: &dyn Runtime) -> Result<(), StoreError> {
+async fn rewrite(
+    store: &dyn Store,
+    key: &Key,
+    state: &State,
+    runtime: &dyn Runtime,
+) -> Result<(), StoreError> {
     put(store, key, |found| {
         let value = state.write(fresh_token(runtime));
         // Numbers that were taken by somebody who was cut off while the store was sealed.
@@ -200,7 +212,12 @@ async fn move_windows(all: &[&dyn Store], runtime: &dyn Runtime) -> Result<(), S
         .await?;
     }
     for (key, value) in windows {
-        let worker: u64 = key.as_str().rsplit('/').next().and_then(|w| w.parse().ok()).unwrap_or(0);
+        let worker: u64 = key
+            .as_str()
+            .rsplit('/')
+            .next()
+            .and_then(|w| w.parse().ok())
+            .unwrap_or(0);
         let home = all[(worker % all.len() as u64) as usize];
         put(home, &key, |found| Value {
             mark: found.map_or(0, |found| found.value.mark).max(value.mark),
@@ -300,7 +317,10 @@ async fn check_empty(store: &dyn Store) -> Result<(), StoreError> {
 fn in_another_set(note: &StripeNote) -> StoreError {
     refused(
         StoreErrorKind::InUse,
-        format!("a store is number {} of {} in set {} already", note.number, note.of, note.set),
+        format!(
+            "a store is number {} of {} in set {} already",
+            note.number, note.of, note.set
+        ),
         "name the stores of one set, in the order in which they were first named",
     )
 }
