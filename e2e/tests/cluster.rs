@@ -2,7 +2,9 @@
 //! who can serve does. `cargo xtask e2e --matrix` runs the long form and prints the table.
 
 use mintage_e2e::cluster::{Cluster, eventually, rounds};
-use mintage_e2e::engine::{etcd::Etcd, mariadb::Mariadb, postgres::Postgres, redis::Redis};
+use mintage_e2e::engine::{
+    etcd::Etcd, mariadb::Mariadb, postgres::Postgres, redis::Redis, zookeeper::ZooKeeper,
+};
 use mintage_e2e::need;
 use mintage_e2e::proxy::Fault;
 use mintage_e2e::store_suite::Engine;
@@ -62,6 +64,7 @@ on_every_store! {
     redis: Redis::run();
     etcd: Etcd::run();
     mariadb: Mariadb::run();
+    zookeeper: ZooKeeper::run();
 }
 
 fn rolling_kills(engine: impl Engine) {

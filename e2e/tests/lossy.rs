@@ -2,9 +2,9 @@
 //! engine's loss is shown, and no id repeats.
 #![allow(clippy::unwrap_used)]
 
-use mintage_e2e::cluster::Cluster;
+use mintage_e2e::cluster::{Cluster, eventually};
 use mintage_e2e::engine::{postgres::Postgres, redis::Redis};
-use mintage_e2e::proxy::Proxy;
+use mintage_e2e::proxy::{Fault, Proxy};
 use mintage_e2e::store_suite::Engine;
 
 const ALLOWED: [&str; 1] = ["MINT_STORE__ALLOW_LOSSY=true"];
@@ -42,9 +42,14 @@ impl Mark for Postgres {
 }
 
 /// The replica stands still while the primary acknowledges more, and then takes over.
-fn promoted<E: Engine + Mark>(engine: E, mut replica: E, promote: impl Fn(&E), fault: &str) {
-    let (mut cluster, proxy) = three(engine);
-    replica.freeze();
+fn promoted<E: Engine + Mark>(
+    (cluster, proxy): (Cluster<E>, Proxy),
+    mut replica: E,
+    cut_off: impl FnOnce(&mut E),
+    promote: impl FnOnce(&mut E),
+) {
+    let mut cluster = cluster;
+    cut_off(&mut replica);
     let before = cluster.engine.mark();
     // Every server reserves anew, and its clients have the numbers.
     let mut acknowledged = before;
@@ -53,8 +58,7 @@ fn promoted<E: Engine + Mark>(engine: E, mut replica: E, promote: impl Fn(&E), f
         acknowledged = cluster.engine.mark();
     }
     cluster.engine.kill();
-    replica.thaw();
-    promote(&replica);
+    promote(&mut replica);
     let left = replica.mark();
     assert!(
         left < acknowledged,
@@ -71,7 +75,7 @@ fn promoted<E: Engine + Mark>(engine: E, mut replica: E, promote: impl Fn(&E), f
         replica.mark() > acknowledged,
         "every mark was raised above what was lost"
     );
-    cluster.checked(fault);
+    cluster.checked("asynchronous replica promoted");
 }
 
 #[test]
@@ -79,11 +83,21 @@ fn a_promoted_redis_replica_with_lost_writes_repeats_nothing() {
     let Some(primary) = Redis::with_settings(&["--appendfsync", "everysec"]) else {
         return;
     };
-    let replica = primary.replica();
-    let promote = |replica: &Redis| {
+    let three = three(primary);
+    let stream = Proxy::to(three.0.engine.address());
+    let replica = three.0.engine.replica(stream.address());
+    let cut_off = |replica: &mut Redis| {
+        let offset = |server: &Redis| server.info("master_repl_offset");
+        eventually("the replica has a copy", || {
+            offset(replica) != "master_repl_offset:0"
+        });
+        stream.set(Fault::HoldAnswers);
+    };
+    let promote = |replica: &mut Redis| {
+        stream.cut_all();
         replica.admin(&["REPLICAOF", "NO", "ONE"]);
     };
-    promoted(primary, replica, promote, "asynchronous replica promoted");
+    promoted(three, replica, cut_off, promote);
 }
 
 #[test]
@@ -91,13 +105,13 @@ fn a_promoted_postgres_replica_with_lost_writes_repeats_nothing() {
     let Some(primary) = Postgres::with_settings(&["synchronous_commit=off"]) else {
         return;
     };
-    let replica = primary.replica("lagging");
-    promoted(
-        primary,
-        replica,
-        Postgres::promote,
-        "asynchronous replica promoted",
-    );
+    let three = three(primary);
+    let replica = three.0.engine.replica("lagging");
+    let promote = |replica: &mut Postgres| {
+        replica.start();
+        replica.promote();
+    };
+    promoted(three, replica, Engine::stop, promote);
 }
 
 #[test]
