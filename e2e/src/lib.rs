@@ -5,9 +5,11 @@
 
 pub mod binary;
 pub mod certificates;
+pub mod cluster;
 pub mod console;
 pub mod engine;
 pub mod http;
+pub mod namespace;
 pub mod need;
 pub mod outage;
 pub mod proxy;

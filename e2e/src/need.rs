@@ -35,6 +35,57 @@ pub fn root() -> bool {
     needed("root", root)
 }
 
+/// libfaketime, which makes a program see another wall clock.
+#[derive(Clone, Debug)]
+pub struct Faketime {
+    library: PathBuf,
+}
+
+impl Faketime {
+    /// What the environment of a program must hold so that its wall clock follows `clock`: a file with an offset
+    /// such as `+5h`, which may be changed while the program runs. Its other clocks stay true.
+    pub fn environment(&self, clock: &Path) -> Vec<String> {
+        vec![
+            format!("LD_PRELOAD={}", self.library.display()),
+            format!("FAKETIME_TIMESTAMP_FILE={}", clock.display()),
+            "FAKETIME_NO_CACHE=1".to_string(),
+            "FAKETIME_DONT_FAKE_MONOTONIC=1".to_string(),
+            "FAKETIME_DONT_RESET=1".to_string(),
+        ]
+    }
+}
+
+/// Where libfaketime is, if it is there.
+pub fn faketime() -> Option<Faketime> {
+    let folders = ["x86_64-linux-gnu", "aarch64-linux-gnu"];
+    let library = folders
+        .iter()
+        .map(|folder| PathBuf::from(format!("/usr/lib/{folder}/faketime/libfaketime.so.1")))
+        .find(|library| library.exists());
+    needed("faketime", library.is_some());
+    library.map(|library| Faketime { library })
+}
+
+/// Whether network namespaces can be made, and nftables filters what goes between them.
+pub fn partitions() -> bool {
+    let name = format!("mint-probe-{}", std::process::id());
+    let ip = |args: &[&str]| {
+        Command::new("ip")
+            .args(args)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+    };
+    let made = ip(&["netns", "add", &name]);
+    let filters = made && ip(&["netns", "exec", &name, "nft", "list", "ruleset"]);
+    if made {
+        ip(&["netns", "del", &name]);
+    }
+    let (netns, nftables) = (needed("netns", made), needed("nftables", filters));
+    netns && nftables
+}
+
 /// A Python that has redis-py with hiredis; `cargo xtask test` makes one and names it in `MINT_TEST_PYTHON`.
 pub fn redis_py() -> Option<PathBuf> {
     let named = std::env::var_os("MINT_TEST_PYTHON").map(PathBuf::from);

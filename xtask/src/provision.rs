@@ -35,6 +35,9 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
         &["-c", "test -f /usr/share/java/zookeeper.jar"],
         "zookeeper",
     ),
+    ("faketime", &["--version"], "faketime"),
+    ("ip", &["-V"], "iproute2"),
+    ("nft", &["--version"], "nftables"),
 ];
 
 /// What the server benchmark uses besides.

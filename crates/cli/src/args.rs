@@ -100,7 +100,7 @@ pub(crate) enum Command {
     Sql(crate::sql::Args),
     /// Make a shared store ready for use: its schema and its cluster id
     Init(crate::init::Args),
-    /// Check and mend the folder of the embedded store
+    /// Back up, restore, check and move stores; mend the folder of the embedded one
     Store(crate::store::Args),
     /// Show, check or begin a configuration
     Config(crate::config::Args),

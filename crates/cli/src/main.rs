@@ -32,6 +32,8 @@ mod snowflake;
 mod snowflake_layout;
 mod sql;
 mod store;
+mod store_stripes;
+mod store_tools;
 mod time;
 mod token;
 mod uuid;

@@ -1,4 +1,5 @@
-//! `mint store`: the folder of the embedded store, while no process has it open.
+//! `mint store`: the folder of the embedded store, while no process has it open; backups, checks and moves of every
+//! store.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,14 +8,17 @@ use std::time::Duration;
 use clap::Subcommand;
 use mintage::{Clock, SystemClock};
 use mintage_ledger::embedded::{self, CheckReport, RepairReport, ToolReport};
-use mintage_ledger::{Runtime, StoreError, StoreSettings, SystemRuntime, advanced_mark, embedded_folder};
-use mintage_server::config::Override;
+use mintage_ledger::tools::note_restored;
+use mintage_ledger::{
+    EmbeddedStore, Runtime, Store, StoreError, StoreSettings, SystemRuntime, advanced_mark, embedded_folder,
+};
 use serde_json::json;
 
-use crate::config::load;
+use crate::config::{load, store_given};
 use crate::errors::Failure;
 use crate::local::{LOCK_WAIT, block_on, store_refused};
 use crate::out::Out;
+use crate::store_tools as tools;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -32,11 +36,42 @@ pub(crate) struct Args {
 enum StoreCommand {
     /// Declare a copied folder to be the store from now on; the original must never run again
     Adopt,
-    /// Make a restored backup or snapshot safe to use, and adopt it
+    /// Write everything the store must not lose to a file of JSON lines with a checksum; servers may run meanwhile
+    Backup {
+        /// The file, which must not exist; - for standard output
+        file: String,
+    },
+    /// Put a backup file into an empty store; without one, make a restored folder or database safe to use. Every mark
+    /// is raised above what may have been given out since
     Restore {
-        /// Numbers to skip in each sequence: more than were given out since the backup was made
+        /// The file of mint store backup
+        file: Option<PathBuf>,
+        /// Numbers to skip in each sequence: more than were given out since the backup was made, and max_gap more
+        /// for each server
+        #[arg(long, value_name = "N", conflicts_with = "max_rate")]
+        advance: Option<u64>,
+        /// Instead: numbers per second that the busiest sequence can have given out since
         #[arg(long, value_name = "N")]
-        advance: u64,
+        max_rate: Option<u64>,
+        /// The store may be another cluster than the one the backup is of
+        #[arg(long, requires = "file")]
+        foreign: bool,
+        /// The store need not be empty; marks are kept where they are higher
+        #[arg(long, requires = "file")]
+        into_used: bool,
+    },
+    /// Seal this store and go on in another: stops its servers, copies everything
+    Migrate {
+        /// The store to go on in: just made by mint init, or a new folder
+        #[arg(long, value_name = "URL")]
+        to: String,
+    },
+    /// Give a store back that was sealed for a move, if the other one was never used
+    Unseal,
+    /// Make a set of several stores, any one of which is enough, or add one to it
+    Stripes {
+        #[command(subcommand)]
+        command: StripesCommand,
     },
     /// Verify everything and change nothing; exit code 1 if a start would be refused
     Check,
@@ -44,41 +79,112 @@ enum StoreCommand {
     Repair,
 }
 
+#[derive(Subcommand, Debug)]
+pub(crate) enum StripesCommand {
+    /// Make a set of stores that mint init has just made
+    Make {
+        /// The stores
+        #[arg(value_name = "URL", required = true, num_args = 2..)]
+        stores: Vec<String>,
+    },
+    /// Add a store that mint init has just made to a set: its servers stop, and start again with one URL more
+    Add {
+        /// The new store
+        #[arg(value_name = "URL")]
+        new: String,
+        /// Every store of the set
+        #[arg(long, value_name = "URL", required = true, num_args = 1..)]
+        to: Vec<String>,
+    },
+    /// Say which place stores have in a set
+    Show {
+        /// The stores
+        #[arg(value_name = "URL", required = true)]
+        stores: Vec<String>,
+    },
+}
+
 /// How far ahead a window may have been reserved where the configuration does not say.
-const WINDOW_MAX: Duration = Duration::from_secs(600);
+pub(crate) const WINDOW_MAX: Duration = Duration::from_secs(600);
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
-    let given = args.store.as_ref().map(|url| Override {
-        path: "store.url".into(),
-        value: url.clone(),
-        flag: "--store".into(),
-    });
-    let config = load(args.config.as_deref(), given.into_iter().collect())?.config;
-    let Some(("file", path)) = config.store_url.0.split_once(':') else {
-        return Err(Failure::usage(format_args!(
-            "store {} has no folder",
-            config.store_url.redacted()
-        ))
-        .with_hint("name one with --store file:PATH"));
+    let given = args.store.as_deref().map(store_given).unwrap_or_default();
+    let config = load(args.config.as_deref(), given)?.config;
+    if !config.store_urls.is_empty() && !matches!(args.command, StoreCommand::Stripes { .. }) {
+        return Err(
+            Failure::usage("store.urls is a set, and this works on one store at a time")
+                .with_hint("name one with --store URL"),
+        );
+    }
+    let path = match (config.store_url.0.split_once(':'), &args.command) {
+        // What works through the seam works on every store.
+        (_, StoreCommand::Backup { file }) => return tools::backup(&config, file, out),
+        (_, StoreCommand::Migrate { to }) => return tools::migrate_to(&config, to, out),
+        (_, StoreCommand::Stripes { command }) => return crate::store_stripes::run(&config, command, out),
+        (_, StoreCommand::Unseal) => return tools::unseal(&config, out),
+        (
+            _,
+            StoreCommand::Restore {
+                file: Some(file),
+                advance,
+                max_rate,
+                foreign,
+                into_used,
+            },
+        ) => {
+            let advance = tools::advance(*advance, *max_rate)?;
+            return tools::restore(&config, file, advance, (*foreign, *into_used), out);
+        }
+        (Some(("file", path)), _) => path,
+        (_, StoreCommand::Check) => return tools::check(&config, out),
+        (
+            _,
+            StoreCommand::Restore {
+                advance, max_rate, ..
+            },
+        ) => return tools::raise(&config, tools::advance(*advance, *max_rate)?, out),
+        (_, StoreCommand::Adopt | StoreCommand::Repair) => {
+            return Err(Failure::usage(format_args!(
+                "store {} has no folder",
+                config.store_url.redacted()
+            ))
+            .with_hint("name one with --store file:PATH"));
+        }
     };
     let folder = embedded_folder(path);
     let settings = StoreSettings {
         lock_wait: LOCK_WAIT,
         ..StoreSettings::default()
     };
-    match args.command {
+    match &args.command {
         StoreCommand::Adopt => {
             let done = with_runtime(async |runtime| embedded::adopt(folder, &settings, runtime).await)?;
             moved(folder, "adopted", &done, out)
         }
-        StoreCommand::Restore { advance } => {
+        StoreCommand::Restore {
+            advance: Some(advance),
+            ..
+        } => {
             let window = config.window.0.unwrap_or(WINDOW_MAX);
             let now = SystemClock.now();
+            let advance = *advance;
             let raise = |key: &_, value: &_| advanced_mark(key, value, advance, now, window);
-            let done =
-                with_runtime(async |runtime| embedded::restore(folder, raise, &settings, runtime).await)?;
+            let done = with_runtime(async |runtime| {
+                let done = embedded::restore(folder, raise, &settings, Arc::clone(&runtime)).await?;
+                // Names that were made after the backup begin above, too.
+                let store = EmbeddedStore::open(folder, &settings, Arc::clone(&runtime)).await?;
+                note_restored(&*store, advance, &*runtime).await?;
+                store.close().await?;
+                Ok(done)
+            })?;
             moved(folder, "restored", &done, out)
         }
+        StoreCommand::Restore { .. } => Err(Failure::usage("a folder does not say how old it is")
+            .with_hint("say --advance N, more than was given out since the copy was made")),
+        StoreCommand::Backup { .. }
+        | StoreCommand::Migrate { .. }
+        | StoreCommand::Stripes { .. }
+        | StoreCommand::Unseal => unreachable!("answered above"),
         StoreCommand::Check => {
             let found = with_runtime(async |runtime| embedded::check(folder, &settings, runtime).await)?;
             checked(folder, &found, out)
@@ -90,7 +196,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     }
 }
 
-fn with_runtime<T>(work: impl AsyncFnOnce(Arc<dyn Runtime>) -> Result<T, StoreError>) -> Result<T, Failure> {
+pub(crate) fn with_runtime<T>(
+    work: impl AsyncFnOnce(Arc<dyn Runtime>) -> Result<T, StoreError>,
+) -> Result<T, Failure> {
     block_on(async {
         let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
         work(runtime).await.map_err(store_refused)

@@ -1,10 +1,12 @@
 //! By how much a mark must be raised when a backup or snapshot is restored.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use mintage::{PRESETS, Timestamp};
 use serde_json::Value as Json;
 
+use crate::pool::PoolSpec;
 use crate::store::{Key, Value};
 
 /// The mark of a restored register that lies above everything issued since the backup was made, when at most
@@ -37,6 +39,49 @@ pub fn advanced_mark(key: &Key, value: &Value, numbers: u64, now: Timestamp, win
         // The tick that has begun may have been minted in.
         Some(Ok(tick)) => value.mark.max(tick + 1),
         Some(Err(_)) | None => u64::MAX,
+    }
+}
+
+/// By how much the marks of a whole store are raised: pools of any layout, as the store knows them.
+#[derive(Debug)]
+pub(crate) struct Raise {
+    /// For everything that counts numbers.
+    pub numbers: u64,
+    /// No window begins before this.
+    pub floor: Timestamp,
+    /// The store's pools by name.
+    pub pools: HashMap<String, PoolSpec>,
+}
+
+impl Raise {
+    /// The raised mark; `None` for a window whose pool and layout are both unknown, or past the largest mark.
+    pub(crate) fn mark(&self, key: &Key, value: &Value) -> Option<u64> {
+        let within = |mark: u64| Some(mark).filter(|mark| *mark <= i64::MAX as u64);
+        let Some(rest) = key.as_str().strip_prefix("window/") else {
+            // The definition of a pool carries no mark.
+            return match key.as_str().starts_with("pool/") {
+                true => Some(value.mark),
+                false => within(value.mark.saturating_add(self.numbers)),
+            };
+        };
+        let pool = rest.rsplit_once('/').map_or(rest, |(pool, _)| pool);
+        match self
+            .pools
+            .get(pool)
+            .map(|spec| spec.kind.ticks().tick_at(self.floor))
+        {
+            Some(Ok(tick)) => within(value.mark.max(tick + 1)),
+            Some(Err(_)) => None,
+            None => within(advanced_mark(key, value, 0, self.floor, Duration::ZERO)),
+        }
+    }
+
+    /// The longest window of any pool, where those that do not say have `default`.
+    pub(crate) fn longest(pools: &HashMap<String, PoolSpec>, default: Duration) -> Duration {
+        pools
+            .values()
+            .map(|spec| spec.window.unwrap_or(default))
+            .fold(default, Duration::max)
     }
 }
 

@@ -50,8 +50,24 @@ struct Pending {
 
 #[derive(Debug)]
 struct Watch {
-    last_offset_ns: i128,
+    /// The wall clock minus boot time at the last look.
+    apart_ns: i128,
     pending: Option<Pending>,
+    reference: Reference,
+}
+
+/// Which time is right, by more than this machine's own clock (protocol W6).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reference {
+    /// There is only the own wall clock: a far step must be confirmed by the kernel or by time.
+    Own,
+    /// Two sources agree on this wall clock minus boot time, in nanoseconds: it is followed at once.
+    Agreed {
+        /// What they agree on.
+        offset_ns: i128,
+    },
+    /// No two sources agree: no far step is followed.
+    Disputed,
 }
 
 /// What [`AnchoredClock`] has seen.
@@ -97,11 +113,12 @@ impl AnchoredClock {
         };
         AnchoredClock {
             runtime,
-            line: ArcSwap::from_pointee(line),
             watch: Mutex::new(Watch {
-                last_offset_ns: wall.unix_nanos() - start.unix_nanos(),
+                apart_ns: wall.unix_nanos() - line.boot.as_nanos() as i128,
                 pending: None,
+                reference: Reference::Own,
             }),
+            line: ArcSwap::from_pointee(line),
             confirm,
             offset_ns: AtomicI64::new(0),
             steps: AtomicU64::new(0),
@@ -125,18 +142,34 @@ impl AnchoredClock {
         }
     }
 
+    /// What the next looks compare with; [`Reference::Own`] at the start.
+    pub(crate) fn refer_to(&self, reference: Reference) {
+        self.watch.lock().expect("no panic while held").reference = reference;
+    }
+
     /// Compares with the wall clock: slews, notes a step, or follows a confirmed one. The ledger does this twice a second.
     pub fn look(&self) {
         let mut watch = self.watch.lock().expect("no panic while held");
         let boot = self.runtime.boottime();
         let wall = self.runtime.wall().unix_nanos();
         let now = self.line.load().at(boot);
-        let offset = wall - now;
-        let moved = (offset - watch.last_offset_ns).unsigned_abs();
-        if moved > STEP_MIN.as_nanos() {
+        let boot_ns = boot.as_nanos() as i128;
+        if (wall - boot_ns - watch.apart_ns).unsigned_abs() > STEP_MIN.as_nanos() {
             self.steps.fetch_add(1, Ordering::Relaxed);
-            tracing::warn!(offset_ms = offset / 1_000_000, "the wall clock was stepped");
+            let stepped_ms = (wall - boot_ns - watch.apart_ns) / 1_000_000;
+            tracing::warn!(stepped_ms, "the wall clock was stepped");
         }
+        watch.apart_ns = wall - boot_ns;
+        // The own clock where it is among those that agree: it runs smoother than what came over a network.
+        let target = match watch.reference {
+            Reference::Agreed { offset_ns }
+                if (wall - boot_ns - offset_ns).unsigned_abs() > SLEW_MAX.as_nanos() =>
+            {
+                boot_ns + offset_ns
+            }
+            _ => wall,
+        };
+        let offset = target - now;
         let far = offset.unsigned_abs() > SLEW_MAX.as_nanos();
         let mut offset_left = offset;
         if !far {
@@ -156,10 +189,15 @@ impl AnchoredClock {
                 offset_ns: offset,
             });
             let stood = boot.saturating_sub(pending.since);
-            if self.runtime.clock_synchronised() == Some(true) || stood >= self.confirm {
-                tracing::warn!(offset_ms = offset / 1_000_000, "following the wall clock's step");
+            let confirmed = match watch.reference {
+                Reference::Own => self.runtime.clock_synchronised() == Some(true) || stood >= self.confirm,
+                Reference::Agreed { .. } => true,
+                Reference::Disputed => false,
+            };
+            if confirmed {
+                tracing::warn!(offset_ms = offset / 1_000_000, "ids follow the step of the clock");
                 self.line.store(Arc::new(Line {
-                    wall_ns: wall,
+                    wall_ns: target,
                     boot,
                     ppm: 0,
                 }));
@@ -185,8 +223,8 @@ impl AnchoredClock {
             u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
             Ordering::Relaxed,
         );
-        watch.last_offset_ns = offset_left;
+        let shown = wall - target + offset_left;
         self.offset_ns
-            .store(i64::try_from(offset_left).unwrap_or(i64::MAX), Ordering::Relaxed);
+            .store(i64::try_from(shown).unwrap_or(i64::MAX), Ordering::Relaxed);
     }
 }

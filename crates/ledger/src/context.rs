@@ -7,17 +7,20 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use crate::clock::AnchoredClock;
+use crate::cluster::Cluster;
 use crate::counters::Counters;
 use crate::health::{Health, Watched};
 use crate::journal::Journal;
 use crate::runtime::{Runtime, fresh_token};
 use crate::sequence::Sequence;
 use crate::settings::LedgerSettings;
-use crate::store::Store;
+use crate::store::{Guard, Store};
 
 #[derive(Debug)]
 pub(crate) struct Context {
     pub store: Arc<dyn Store>,
+    /// `store`, where it is a shared one, or one that a backup was restored into.
+    pub guard: Option<Arc<Guard>>,
     pub runtime: Arc<dyn Runtime>,
     pub settings: LedgerSettings,
     pub clock: AnchoredClock,
@@ -34,6 +37,8 @@ pub(crate) struct Context {
     pub started: Duration,
     /// How many sequences exist.
     pub sequences: AtomicU64,
+    /// The other processes on the store.
+    pub cluster: Cluster,
     /// No new work is begun.
     pub closing: AtomicBool,
     /// Sequences that were used lately: the budget is kept for these.
@@ -50,6 +55,7 @@ impl Context {
         store: Arc<dyn Store>,
         settings: LedgerSettings,
         journal: Option<Journal>,
+        above: u64,
         runtime: Arc<dyn Runtime>,
     ) -> Context {
         let health = Health::new(Arc::clone(&runtime));
@@ -57,7 +63,17 @@ impl Context {
         let store: Arc<dyn Store> = Arc::clone(&watched) as Arc<dyn Store>;
         let node = journal.as_ref().map(Journal::node);
         let clock = AnchoredClock::new(Arc::clone(&runtime), store.newest_wall(), settings.clock_confirm);
+        // A store that is ours alone keeps what it acknowledged, or says so itself.
+        // Each store of a set has a guard of its own.
+        let guarded = (!store.exclusive() || above > 0) && store.striped().is_none();
+        let guard =
+            guarded.then(|| Guard::new(Arc::clone(&store), Arc::clone(&runtime), settings.lossy, above));
+        let store = match &guard {
+            Some(guard) => Arc::clone(guard) as Arc<dyn Store>,
+            None => store,
+        };
         Context {
+            guard,
             clock,
             counters: Counters::default(),
             health,
@@ -66,6 +82,7 @@ impl Context {
             journal,
             started: runtime.boottime(),
             sequences: AtomicU64::new(0),
+            cluster: Cluster::default(),
             closing: AtomicBool::new(false),
             active: Mutex::default(),
             refills: Semaphore::new(REFILLS_AT_ONCE),
@@ -73,6 +90,11 @@ impl Context {
             runtime,
             settings,
         }
+    }
+
+    /// Which recovery of the store its answers belong to; 0 where none ever happened.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.guard.as_ref().map_or(0, |guard| guard.epoch())
     }
 
     pub(crate) fn instance(&self) -> u128 {

@@ -17,7 +17,7 @@ use mintage::Timestamp;
 use crate::runtime::{BoxFuture, Runtime};
 use crate::store::{
     Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
-    Value, Version, Versioned,
+    Striped, Value, Version, Versioned,
 };
 
 /// How long a store must have been silent before calls are refused without asking it.
@@ -275,6 +275,18 @@ impl Store for Watched {
 
     fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
         Box::pin(self.call("claim", Outcome::Unknown, self.inner.claim(claim)))
+    }
+
+    fn striped(&self) -> Option<&Striped> {
+        self.inner.striped()
+    }
+
+    fn reachable(&self, key: &Key) -> bool {
+        self.inner.reachable(key)
+    }
+
+    fn tend(&self) -> BoxFuture<'_, ()> {
+        self.inner.tend()
     }
 
     fn exclusive(&self) -> bool {

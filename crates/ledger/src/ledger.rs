@@ -7,18 +7,21 @@ use std::sync::{Arc, RwLock};
 use mintage::Base;
 
 use crate::clock::{AnchoredClock, LOOK_EVERY};
+use crate::cluster::Missed;
 use crate::context::Context;
 use crate::counters::Counters;
 use crate::error::LedgerError;
-use crate::instance;
+use crate::health::{Health, Watched};
 use crate::journal::Journal;
 use crate::name::Name;
 use crate::outage;
 use crate::pool::{Pool, PoolInfo, PoolKind, PoolSpec};
 use crate::runtime::{Runtime, fresh_token};
-use crate::sequence::{Change, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome, State};
+use crate::sequence::{
+    Change, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome, State, change_all,
+};
 use crate::settings::LedgerSettings;
-use crate::store::{Cas, Class, Durability, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Versioned};
+use crate::store::{Cas, Class, Durability, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Versioned, tools};
 
 /// The pool that a fresh ledger has.
 pub const DEFAULT_POOL: &str = "default";
@@ -49,6 +52,16 @@ pub struct Ledger {
     pub(crate) context: Arc<Context>,
     sequences: RwLock<HashMap<Name, Arc<Sequence>>>,
     pools: RwLock<HashMap<Name, Arc<Pool>>>,
+}
+
+/// What a changed sequence is now, and who does not follow yet.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Changed {
+    /// What the sequence is now.
+    pub info: SequenceInfo,
+    /// Other processes on a shared store that live and had not seen the change in time: they may still give out
+    /// numbers of the old definition (protocol S5).
+    pub pending: Vec<String>,
 }
 
 /// Whether ids can be given out, and what stands against it.
@@ -82,7 +95,16 @@ impl Ledger {
             Some(journal) => Some(Journal::open(journal, store.cluster_id(), Arc::clone(&runtime)).await?),
             None => None,
         };
-        let context = Arc::new(Context::new(store, settings, journal, runtime));
+        // A store that does not answer must not hold the start up for ever.
+        let health = Health::new(Arc::clone(&runtime));
+        let asked = Watched::new(Arc::clone(&store), health, settings.request_timeout);
+        if let Some(why) = tools::sealed(&asked).await.map_err(LedgerError::from_store)? {
+            return Err(LedgerError::Stopped(tools::refusal(&why)));
+        }
+        let above = tools::restored_above(&asked)
+            .await
+            .map_err(LedgerError::from_store)?;
+        let context = Arc::new(Context::new(store, settings, journal, above, runtime));
         let ledger = Arc::new(Ledger {
             context: Arc::clone(&context),
             sequences: RwLock::default(),
@@ -91,7 +113,7 @@ impl Ledger {
         ledger.count_sequences().await?;
         let entered = match context.store.exclusive() {
             true => None,
-            false => instance::enter(&context).await?,
+            false => ledger.join_cluster().await?,
         };
         let ticking = Arc::clone(&context);
         context.runtime.spawn(Box::pin(async move {
@@ -110,10 +132,9 @@ impl Ledger {
         let looking = Arc::downgrade(&ledger);
         context.runtime.spawn(Box::pin(outage::look_ahead(looking)));
         if !context.store.exclusive() {
-            let ours = Arc::clone(&ledger);
-            context.runtime.spawn(Box::pin(async move {
-                instance::keep(&ours.context, entered, || ours.drop_everything()).await;
-            }));
+            context
+                .runtime
+                .spawn(Box::pin(Arc::clone(&ledger).keep_instance(entered)));
         }
         Ok(ledger)
     }
@@ -150,7 +171,25 @@ impl Ledger {
             .map_err(LedgerError::from_store)
     }
 
-    fn drop_everything(&self) {
+    /// Looks up sequences that others have changed; `false`: not all could be.
+    pub(crate) async fn look_again(&self, missed: &Missed) -> bool {
+        let sequences = match missed {
+            Missed::These(names) => names
+                .iter()
+                .filter_map(|name| self.sequence(name.as_str()))
+                .collect(),
+            Missed::Many => self.loaded(),
+        };
+        // All are asked at once, then each is waited for.
+        let looks: Vec<_> = sequences.iter().map(Sequence::ask_to_look).collect();
+        let mut all = true;
+        for look in looks {
+            all &= look.await.unwrap_or(false);
+        }
+        all
+    }
+
+    pub(crate) fn drop_everything(&self) {
         for sequence in self.loaded() {
             sequence.drop_stock();
         }
@@ -278,45 +317,90 @@ impl Ledger {
     ///
     /// # Errors
     /// The new definition makes no sense, or numbers could repeat and `allow_repeat` is not set.
-    pub async fn alter(&self, name: &Name, patch: &SequencePatch) -> Result<SequenceInfo, LedgerError> {
+    pub async fn alter(&self, name: &Name, patch: &SequencePatch) -> Result<Changed, LedgerError> {
         self.existing(name).await?;
-        self.change(name, Change::Alter(*patch)).await
+        self.change_for_all(name, Change::Alter(*patch)).await
     }
 
-    /// Drops a sequence; a tombstone keeps its mark, and the same name made again continues above it.
+    /// Drops a sequence; a tombstone keeps its mark, and the same name made again continues above it. Answers who
+    /// does not follow yet, as [`Changed::pending`].
     ///
     /// # Errors
     /// [`LedgerError::NotFound`], or the store refuses.
-    pub async fn drop_sequence(&self, name: &Name) -> Result<(), LedgerError> {
+    pub async fn drop_sequence(&self, name: &Name) -> Result<Vec<String>, LedgerError> {
         self.existing(name).await?;
-        self.change(name, Change::Drop).await.map(drop)
+        Ok(self.change_for_all(name, Change::Drop).await?.pending)
     }
 
     /// Moves a sequence: the next number is `to` (plus the increment if called).
     ///
     /// # Errors
     /// Out of bounds; or backwards without `allow_repeat`.
-    pub async fn restart(
-        &self,
-        name: &Name,
-        to: Base,
-        allow_repeat: bool,
-    ) -> Result<SequenceInfo, LedgerError> {
+    pub async fn restart(&self, name: &Name, to: Base, allow_repeat: bool) -> Result<Changed, LedgerError> {
         self.existing(name).await?;
-        self.change(name, Change::Restart { to, allow_repeat }).await
+        self.change_for_all(name, Change::Restart { to, allow_repeat })
+            .await
     }
 
-    /// Makes a sequence or moves it, forward only.
+    /// Makes a sequence or moves it, forward only. Others on a shared store may not follow yet: see
+    /// [`Ledger::followed_by_all`].
     ///
     /// # Errors
     /// [`LedgerError::OnlyForward`], out of bounds, or there are too many.
     pub async fn set(&self, name: &Name, to: Base) -> Result<SetOutcome, LedgerError> {
-        self.load(name).await?.change(Change::Set(to)).await
+        let sequence = self.load(name).await?;
+        self.change_of(&sequence, Change::Set(to)).await
+    }
+
+    /// Makes a change, in every store of a set.
+    async fn change_of(&self, sequence: &Arc<Sequence>, change: Change) -> Result<SetOutcome, LedgerError> {
+        let context = &self.context;
+        let Some(striped) = context.store.striped() else {
+            return sequence.change(change).await;
+        };
+        let name = sequence.name();
+        let existed = sequence.exists();
+        let outcome = SetOutcome {
+            previous: sequence.last_issued(),
+            created: !existed,
+        };
+        let makes = matches!(change, Change::Create(_) | Change::Set(_));
+        if makes && !existed && self.sequence_count() >= context.settings.max_sequences {
+            return Err(LedgerError::TooMany {
+                name: name.clone(),
+                max: context.settings.max_sequences,
+            });
+        }
+        let max_gap = context.settings.max_gap;
+        change_all(
+            striped,
+            &sequence_key(name),
+            name,
+            &change,
+            max_gap,
+            &*context.runtime,
+        )
+        .await?;
+        // What this process holds of the old definition goes with a look at the new one.
+        let _ = sequence.ask_to_look().await;
+        Ok(outcome)
+    }
+
+    /// Tells the other processes on a shared store that a sequence was changed, and waits until each that lives
+    /// follows: about a second at most. Answers the names of those that do not in time (protocol S5).
+    pub async fn followed_by_all(&self, name: &Name) -> Vec<String> {
+        self.context.seen_by_all(name).await
+    }
+
+    async fn change_for_all(&self, name: &Name, change: Change) -> Result<Changed, LedgerError> {
+        let info = self.change(name, change).await?;
+        let pending = self.followed_by_all(name).await;
+        Ok(Changed { info, pending })
     }
 
     async fn change(&self, name: &Name, change: Change) -> Result<SequenceInfo, LedgerError> {
         let sequence = self.load(name).await?;
-        sequence.change(change).await?;
+        self.change_of(&sequence, change).await?;
         Ok(sequence.info())
     }
 
@@ -495,6 +579,7 @@ impl Ledger {
         if self.context.closing.load(Ordering::Acquire) {
             reasons.push("closing".to_string());
         }
+        reasons.extend(self.context.time_dispute());
         reasons.extend(self.store_status().reason());
         let clock = self.context.clock.report();
         if let Some(left) = clock.unconfirmed {
@@ -550,6 +635,7 @@ impl Ledger {
         for pool in self.loaded_pools() {
             pool.stop().await;
         }
+        self.leave_cluster().await;
         // All are asked at once, so that the store can group them; then each is waited for.
         let loaded = self.loaded();
         let waits: Vec<_> = loaded.iter().map(Sequence::ask_to_give_back).collect();

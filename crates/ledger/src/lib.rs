@@ -10,12 +10,12 @@
 
 mod advance;
 mod clock;
+mod cluster;
 mod context;
 mod counters;
 mod error;
 mod forecast;
 mod health;
-mod instance;
 mod journal;
 mod ledger;
 pub mod local_snowflake;
@@ -36,7 +36,7 @@ pub use counters::{Counters, RESERVE_BUCKETS_US};
 pub use error::LedgerError;
 pub use forecast::{Ending, Forecast, Limit};
 pub use journal::open_journal;
-pub use ledger::{DEFAULT_POOL, Ledger, Readiness, UUID1_POOL};
+pub use ledger::{Changed, DEFAULT_POOL, Ledger, Readiness, UUID1_POOL};
 pub use name::{NAME_MAX_BYTES, Name, NameError};
 pub use outage::{Budget, BudgetOf, StoreStatus};
 pub use pool::{LentWindow, Pool, PoolInfo, PoolKind, PoolSpec, PoolStock, WindowInfo};

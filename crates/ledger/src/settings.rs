@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mintage::ClockPolicy;
 
-use crate::store::Store;
+use crate::store::{LossyRules, Store};
 
 /// Settings of a ledger; [`LedgerSettings::default`] is what `mint serve` runs with.
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ pub struct LedgerSettings {
     pub clock_policy: ClockPolicy,
     /// How long a clock step must stand before it is followed (protocol C1).
     pub clock_confirm: Duration,
+    /// That a shared store may forget what it acknowledged was allowed, and these rules hold (class L).
+    pub lossy: Option<LossyRules>,
     /// How long a name goes on without its shared store, once its rate was steady for 10 s. Without a journal,
     /// `max_gap` limits it. Windows of pools have their own length.
     pub outage_budget: Duration,
@@ -47,6 +49,7 @@ impl Default for LedgerSettings {
             max_ahead: Duration::from_secs(5),
             clock_policy: ClockPolicy::Hold,
             clock_confirm: Duration::from_secs(60),
+            lossy: None,
             outage_budget: Duration::from_secs(60),
             request_timeout: Duration::from_secs(4),
             journal: None,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mintage::{Format, GenOptions, IdTime, Preset, Role, SequenceStart, Timestamp};
 use mintage_ledger::{
-    BudgetOf, Forecast, Gap, LentWindow, PoolInfo, PoolKind, SequenceInfo, StoreStatus, WindowInfo,
+    BudgetOf, Changed, Forecast, Gap, LentWindow, PoolInfo, PoolKind, SequenceInfo, StoreStatus, WindowInfo,
 };
 use serde_json::{Value, json};
 
@@ -30,6 +30,15 @@ pub fn sequence(info: &SequenceInfo) -> Value {
     // Nothing is said of a sequence whose rate nobody has seen.
     if info.forecast.rate.is_some() || !info.forecast.endings.is_empty() {
         shown["forecast"] = forecast(&info.forecast);
+    }
+    shown
+}
+
+/// A changed sequence; `pending` names servers of the cluster that do not follow yet, where there are any.
+pub fn changed(changed: &Changed) -> Value {
+    let mut shown = sequence(&changed.info);
+    if !changed.pending.is_empty() {
+        shown["pending"] = json!(changed.pending);
     }
     shown
 }

@@ -183,7 +183,7 @@ impl Desk {
             Op::Restart { sequence, to } => {
                 ledger.restart(&sequence_name(sequence), called(to), true).await?;
             }
-            Op::Drop { sequence } => ledger.drop_sequence(&sequence_name(sequence)).await?,
+            Op::Drop { sequence } => drop(ledger.drop_sequence(&sequence_name(sequence)).await?),
             Op::Lend { pool } => {
                 let pool = ledger.pool_or_default(&pool_name(pool)).await?;
                 return Ok(Came::Lent(pool.lend("borrower").await?));

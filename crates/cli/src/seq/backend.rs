@@ -3,7 +3,7 @@
 
 use mintage::{Base, Run};
 use mintage_ledger::{Gap, LedgerError, Name, SequenceInfo, SequencePatch, SequenceSpec};
-use mintage_server::render::sequence;
+use mintage_server::render::{changed, sequence};
 use serde_json::{Map, Value, json};
 
 use crate::connect::{Client, server_url};
@@ -53,14 +53,19 @@ impl Backend {
     pub(super) fn alter(&self, name: &Name, wanted: &SequencePatch) -> Result<Value, Failure> {
         match self {
             Backend::Server(client) => client.call("PATCH", &path(name), Some(&document(wanted))),
-            Backend::Store(local) => info(local.run(async |ledger| ledger.alter(name, wanted).await)),
+            Backend::Store(local) => {
+                let done = local.run(async |ledger| ledger.alter(name, wanted).await)?;
+                Ok(changed(&done))
+            }
         }
     }
 
     pub(super) fn drop_sequence(&self, name: &Name) -> Result<(), Failure> {
         match self {
             Backend::Server(client) => client.call("DELETE", &path(name), None).map(drop),
-            Backend::Store(local) => local.run(async |ledger| ledger.drop_sequence(name).await),
+            Backend::Store(local) => local
+                .run(async |ledger| ledger.drop_sequence(name).await)
+                .map(drop),
         }
     }
 
@@ -159,15 +164,18 @@ impl Backend {
                 let to = json!({"value": value, "is_called": is_called, "allow_repeat": allow_repeat});
                 client.call("POST", &format!("{}/restart", path(name)), Some(&to))
             }
-            Backend::Store(local) => info(local.run(async |ledger| {
-                let value = match value {
-                    Some(value) => value,
-                    None => ledger.show(name).await?.def.start,
-                };
-                ledger
-                    .restart(name, Base { value, is_called }, allow_repeat)
-                    .await
-            })),
+            Backend::Store(local) => {
+                let done = local.run(async |ledger| {
+                    let value = match value {
+                        Some(value) => value,
+                        None => ledger.show(name).await?.def.start,
+                    };
+                    ledger
+                        .restart(name, Base { value, is_called }, allow_repeat)
+                        .await
+                })?;
+                Ok(changed(&done))
+            }
         }
     }
 }

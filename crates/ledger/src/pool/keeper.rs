@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mintage::{Snowflake, Window};
 
-use super::lease::{Lease, Owner, Unknown};
+use super::lease::{Lease, Owner, Renewal, Unknown};
 use super::{Pool, Seat};
 use crate::error::LedgerError;
 
@@ -34,17 +34,32 @@ impl Pool {
                 self.let_go(holding.take());
             }
             let pause = match holding.as_mut() {
-                Some(held) => {
-                    if self.renew(&self.owner(), &mut held.lease).await {
+                Some(held) => match self.renew(&self.owner(), &mut held.lease).await {
+                    Renewal::Extended => {
                         held.seat.generator.extend(held.lease.until);
                         // Whoever waits for the window to be extended may go on, if it was.
                         self.tell(self.passed(held.lease.until));
                         RENEW_EVERY
-                    } else {
+                    }
+                    // The one of several stores that has this worker is down: another has others.
+                    Renewal::Kept(_)
+                        if !self.is_reachable(held.seat.worker)
+                            && self.now_tick().is_ok_and(|now| now >= held.lease.until) =>
+                    {
                         self.let_go(holding.take());
                         Duration::ZERO
                     }
-                }
+                    Renewal::Kept(error) => {
+                        tracing::warn!(pool = %self.name, %error, "could not renew the window");
+                        // Those who mint hear of it once the window has passed.
+                        self.tell_until(error, self.context.runtime.boottime() + RENEW_EVERY);
+                        RENEW_EVERY
+                    }
+                    Renewal::Lost => {
+                        self.let_go(holding.take());
+                        Duration::ZERO
+                    }
+                },
                 None => match self.take_seat(&mut unknown).await {
                     Ok(held) => {
                         self.context
@@ -59,9 +74,15 @@ impl Pool {
                     }
                     Err(error) => {
                         tracing::warn!(pool = %self.name, %error, "no window");
-                        self.tell(Some(error));
-                        let pause = backoff;
+                        // A worker that is known to be free sooner is not waited past.
+                        let pause = match &error {
+                            LedgerError::Unavailable { retry_after_s, .. } => {
+                                backoff.min(Duration::from_secs(*retry_after_s))
+                            }
+                            _ => backoff,
+                        };
                         backoff = (backoff * 2).min(BACKOFF_MAX);
+                        self.tell_until(error, self.context.runtime.boottime() + pause);
                         pause
                     }
                 },
@@ -140,6 +161,11 @@ impl Pool {
             clock_epoch,
             seat,
         })
+    }
+
+    fn tell_until(&self, failure: LedgerError, not_before: Duration) {
+        self.status.lock().expect("no panic while held").not_before = not_before;
+        self.tell(Some(failure));
     }
 
     fn tell(&self, failure: Option<LedgerError>) {

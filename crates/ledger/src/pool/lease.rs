@@ -14,6 +14,12 @@ use crate::store::{Cas, Marks, Outcome, SCAN_LIMIT_MAX, StoreError, StoreErrorKi
 
 /// Random workers that are tried when a page shows no free one.
 const RANDOM_TRIES: usize = 16;
+/// Pages of records that are looked at, one after the other, before a newcomer is refused: 128,000 workers.
+const PAGES_MAX: usize = 128;
+/// A window that was written this lately is held by somebody who lives: renewals come every second.
+const RENEWED_WITHIN: Duration = Duration::from_secs(2);
+/// How far apart two validated clocks may be (protocol W6), twice.
+const CLOCKS_APART: Duration = Duration::from_secs(10);
 /// Renewals of unknown outcome that are remembered; one that is forgotten costs the window, nothing more.
 const ATTEMPTS_MAX: usize = 64;
 /// No clock is right that reads earlier than this: 2026-11-01, when this was written (protocol W6).
@@ -42,6 +48,17 @@ pub(crate) struct Unknown {
     worker: u64,
     token: u128,
     from: u64,
+}
+
+/// What a renewal came to.
+#[derive(Debug)]
+pub(crate) enum Renewal {
+    /// The window reaches further, or as far as it did.
+    Extended,
+    /// Not for the moment: mint on up to the last acknowledged end.
+    Kept(LedgerError),
+    /// Somebody else has it.
+    Lost,
 }
 
 /// Who holds a window.
@@ -75,8 +92,16 @@ impl Lease {
 
 impl Pool {
     /// Now in ticks, validated (protocol W6).
+    async fn valid_tick(&self) -> Result<u64, LedgerError> {
+        self.tick_of(self.context.valid_now().await?)
+    }
+
+    /// Now in ticks, by the clock that ids read.
     pub(super) fn now_tick(&self) -> Result<u64, LedgerError> {
-        let now = self.context.clock.now();
+        self.tick_of(self.context.clock.now())
+    }
+
+    fn tick_of(&self, now: Timestamp) -> Result<u64, LedgerError> {
         if now < NOT_BEFORE {
             return Err(LedgerError::Unavailable {
                 message: format!(
@@ -105,7 +130,7 @@ impl Pool {
             name: owner.name.clone(),
             from,
             layout: self.spec.kind.fingerprint(),
-            wall_ms: self.context.runtime.wall().unix_millis(),
+            wall_ms: self.context.clock.now().unix_millis(),
             retired: false,
         }
     }
@@ -120,7 +145,12 @@ impl Pool {
         if let Some(error) = self.context.store.stopped() {
             return Err(LedgerError::Stopped(error));
         }
-        let now = self.now_tick()?;
+        let now = self.valid_tick().await?;
+        let floor = self.floor_tick();
+        if floor > now.saturating_add(self.lengths.max_ahead) {
+            return Err(self.floor_ahead(floor - now));
+        }
+        let now = now.max(floor);
         if let Some(attempt) = unknown.take() {
             match self.record(attempt.worker).await {
                 // Ours if the record carries the token of our own attempt (protocol R1); else it is spent.
@@ -136,16 +166,17 @@ impl Pool {
         }
         let survey = self.survey(now).await?;
         self.check_clock(&survey)?;
-        let mut absent = survey.absent;
-        self.shuffle(&mut absent);
-        for worker in absent {
-            if let Some(lease) = self.try_worker(owner, worker, None, now, unknown).await? {
-                return Ok(lease);
-            }
+        let whole = survey.whole;
+        let mut soonest = survey.soonest.clone();
+        if let Some(lease) = self.try_absent(owner, &survey, now, unknown).await? {
+            return Ok(lease);
         }
         let workers = self.spec.kind.workers();
         for _ in 0..RANDOM_TRIES.min(usize::try_from(workers).unwrap_or(usize::MAX)) {
             let worker = self.random_below(workers);
+            if !self.is_reachable(worker) {
+                continue;
+            }
             let found = self.record(worker).await?;
             if found.as_ref().is_none_or(|found| found.value.mark <= now)
                 && let Some(lease) = self.try_worker(owner, worker, found, now, unknown).await?
@@ -153,19 +184,39 @@ impl Pool {
                 return Ok(lease);
             }
         }
-        let mut passed = survey.passed;
-        self.shuffle(&mut passed);
-        for (worker, found) in passed {
-            if let Some(lease) = self.try_worker(owner, worker, Some(found), now, unknown).await? {
+        if let Some(lease) = self.try_passed(owner, survey, now, unknown).await? {
+            return Ok(lease);
+        }
+        // Nobody waits while a free one exists: the pages that were not looked at.
+        let mut first = 0;
+        for _ in 0..PAGES_MAX {
+            if whole || first >= workers {
+                break;
+            }
+            let survey = self.survey_from(first, now).await?;
+            first = survey.last.saturating_add(1);
+            let sooner = |found: &Versioned| {
+                soonest
+                    .as_ref()
+                    .is_none_or(|(_, s)| found.value.mark < s.value.mark)
+            };
+            if let Some(found) = survey.soonest.clone().filter(|(_, found)| sooner(found)) {
+                soonest = Some(found);
+            }
+            if let Some(lease) = self.try_absent(owner, &survey, now, unknown).await? {
+                return Ok(lease);
+            }
+            if let Some(lease) = self.try_passed(owner, survey, now, unknown).await? {
                 return Ok(lease);
             }
         }
         // None is free: run ahead a little, or say how long it takes.
-        let Some((worker, found)) = survey.soonest else {
+        let Some((worker, found)) = soonest else {
             return Err(self.no_worker(1));
         };
         let ahead = found.value.mark.saturating_sub(now);
         if ahead <= self.lengths.max_ahead
+            && !self.is_renewed(&found)
             && let Some(lease) = self.try_worker(owner, worker, Some(found), now, unknown).await?
         {
             return Ok(lease);
@@ -176,6 +227,72 @@ impl Pool {
                 .unwrap_or(u64::MAX)
                 .saturating_add(1),
         ))
+    }
+
+    async fn try_absent(
+        &self,
+        owner: &Owner,
+        survey: &Survey,
+        now: u64,
+        unknown: &mut Option<Unknown>,
+    ) -> Result<Option<Lease>, LedgerError> {
+        let mut absent = survey.absent.clone();
+        self.shuffle(&mut absent);
+        for worker in absent {
+            if let Some(lease) = self.try_worker(owner, worker, None, now, unknown).await? {
+                return Ok(Some(lease));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn try_passed(
+        &self,
+        owner: &Owner,
+        survey: Survey,
+        now: u64,
+        unknown: &mut Option<Unknown>,
+    ) -> Result<Option<Lease>, LedgerError> {
+        let mut passed = survey.passed;
+        self.shuffle(&mut passed);
+        for (worker, found) in passed {
+            if let Some(lease) = self.try_worker(owner, worker, Some(found), now, unknown).await? {
+                return Ok(Some(lease));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether somebody who lives extends this window every second: taking it would only make them take
+    /// another one. A clean stop or a death leaves it alone for longer than that.
+    fn is_renewed(&self, found: &Versioned) -> bool {
+        let Ok(body) = WindowBody::read(found) else {
+            return false;
+        };
+        if self.context.store.exclusive() {
+            return false;
+        }
+        let since_ms = self
+            .context
+            .clock
+            .now()
+            .unix_millis()
+            .saturating_sub(body.wall_ms);
+        !body.retired && i128::from(since_ms) < RENEWED_WITHIN.as_millis() as i128
+    }
+
+    fn floor_ahead(&self, ticks: u64) -> LedgerError {
+        let wait_ns = u128::from(ticks) * self.ticks.tick().as_nanos();
+        let retry_after_s = u64::try_from(wait_ns / 1_000_000_000)
+            .unwrap_or(u64::MAX)
+            .saturating_add(1);
+        LedgerError::Unavailable {
+            message: format!(
+                "the store may have lost windows of pool {}: new ones are taken in {retry_after_s} s",
+                self.name
+            ),
+            retry_after_s,
+        }
     }
 
     fn no_worker(&self, retry_after_s: u64) -> LedgerError {
@@ -191,7 +308,8 @@ impl Pool {
 
     /// A clock far behind what others have stored takes no new worker (protocol W6).
     fn check_clock(&self, survey: &Survey) -> Result<(), LedgerError> {
-        let Some(newest) = survey.newest_wall_ms else {
+        // Where others say what time it is, a record that a broken clock once wrote counts for nothing.
+        let Some(newest) = survey.newest_wall_ms.filter(|_| self.context.has_one_clock()) else {
             return Ok(());
         };
         let behind_ms = newest.saturating_sub(self.context.clock.now().unix_millis());
@@ -226,12 +344,26 @@ impl Pool {
         } else {
             0
         };
+        self.survey_from(first, now).await
+    }
+
+    async fn survey_from(&self, first: u64, now: u64) -> Result<Survey, LedgerError> {
+        let workers = self.spec.kind.workers();
         let records = self.page(first, SCAN_LIMIT_MAX).await?;
         let last = match records.last() {
             Some((worker, _)) if records.len() == usize::from(SCAN_LIMIT_MAX) => *worker,
             _ => workers - 1,
         };
-        Ok(Survey::of(records, first, last, now))
+        let whole = first == 0 && last == workers - 1;
+        let mut survey = Survey::of(records, first..=last, whole, now);
+        // Of several stores the one that has a worker may be down.
+        survey.keep(|worker| self.is_reachable(worker));
+        Ok(survey)
+    }
+
+    pub(super) fn is_reachable(&self, worker: u64) -> bool {
+        let key = window::key(self.name.as_str(), worker);
+        self.context.store.reachable(&key)
     }
 
     /// The records of the workers from `first` on, at most `limit`.
@@ -379,11 +511,14 @@ impl Pool {
         Ok(())
     }
 
-    /// Extends the window from the known version; `false`: it is lost (protocol W5).
-    pub(crate) async fn renew(&self, owner: &Owner, lease: &mut Lease) -> bool {
-        let Ok(now) = self.now_tick() else {
-            // The clock is of no use: mint on up to the acknowledged end.
-            return true;
+    /// Extends the window from the known version (protocol W5).
+    pub(crate) async fn renew(&self, owner: &Owner, lease: &mut Lease) -> Renewal {
+        let now = match self.valid_tick().await {
+            Ok(now) => now,
+            Err(error) => {
+                // The clock is of no use: mint on up to the acknowledged end.
+                return Renewal::Kept(error);
+            }
         };
         let until = self.end_at(now, owner.age).max(lease.until);
         let token = fresh_token(&*self.context.runtime);
@@ -395,7 +530,10 @@ impl Pool {
         {
             Ok(Cas::Done(version)) => {
                 lease.extended(version, until);
-                true
+                Renewal::Extended
+            }
+            Ok(Cas::Lost(found)) if self.may_reassert(lease, found.as_ref(), now) => {
+                self.reassert(owner, lease, found, until).await
             }
             Ok(Cas::Lost(Some(found))) => {
                 let landed = lease
@@ -406,28 +544,73 @@ impl Pool {
                     // An earlier renewal of ours had landed after all.
                     Some((_, until)) => {
                         lease.extended(found.version, until);
-                        true
+                        Renewal::Extended
                     }
                     None => {
                         tracing::warn!(pool = %self.name, worker, "window lost to another holder");
-                        false
+                        Renewal::Lost
                     }
                 }
             }
             Ok(Cas::Lost(None)) => {
                 tracing::error!(pool = %self.name, worker, "the window's record vanished");
-                false
+                Renewal::Lost
             }
             Err(error) => {
-                tracing::warn!(pool = %self.name, worker, %error, "could not renew the window");
                 if error.outcome == Outcome::Unknown {
                     // Used only once it is known to have landed; retried from the same version.
                     lease.attempts.truncate(ATTEMPTS_MAX - 1);
                     lease.attempts.insert(0, (token, until));
                 }
-                true
+                Renewal::Kept(LedgerError::from_store(error))
             }
         }
+    }
+
+    /// Whether a record that the store has lost and recovered is still ours to extend: nobody can have taken a
+    /// window that lasts, and nobody takes one before the floor (class L; leans on clocks within 5 s).
+    fn may_reassert(&self, lease: &Lease, found: Option<&Versioned>, now: u64) -> bool {
+        let lasts = lease.until > now.saturating_add(self.ticks_in(CLOCKS_APART));
+        let raised_only = found.is_none_or(|found| found.value.mark <= self.floor_tick().max(lease.until));
+        lease.version.epoch() != self.context.epoch() && lasts && raised_only
+    }
+
+    async fn reassert(
+        &self,
+        owner: &Owner,
+        lease: &mut Lease,
+        found: Option<Versioned>,
+        until: u64,
+    ) -> Renewal {
+        let until = found.as_ref().map_or(until, |found| until.max(found.value.mark));
+        let value = self
+            .body(owner, lease.from)
+            .value(until, fresh_token(&*self.context.runtime));
+        let expected = found.map(|found| found.version);
+        match self.write(lease.worker, expected, value, Marks::NeverLower).await {
+            Ok(Cas::Done(version)) => {
+                lease.extended(version, until);
+                Renewal::Extended
+            }
+            Ok(Cas::Lost(_)) => Renewal::Lost,
+            // The next renewal finds the record as it is.
+            Err(error) => Renewal::Kept(LedgerError::from_store(error)),
+        }
+    }
+
+    fn ticks_in(&self, length: Duration) -> u64 {
+        let ticks = length.as_nanos().div_ceil(self.ticks.tick().as_nanos().max(1));
+        u64::try_from(ticks).unwrap_or(u64::MAX)
+    }
+
+    /// No window begins before this tick: a store of class L may have lost windows up to here.
+    fn floor_tick(&self) -> u64 {
+        let floor = self.context.guard.as_ref().and_then(|guard| guard.floor());
+        floor.map_or(0, |floor| {
+            self.ticks
+                .tick_at(floor)
+                .map_or(u64::MAX, |tick| tick.saturating_add(1))
+        })
     }
 
     /// Lowers `until` to `unused_from`; only where nobody else can hold (protocol W7). The caller never uses the

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mintage::Timestamp;
 
 use super::Pool;
-use super::lease::{Lease, Owner};
+use super::lease::{Lease, Owner, Renewal};
 use crate::error::LedgerError;
 use crate::runtime::fresh_token;
 use crate::store::Version;
@@ -76,17 +76,11 @@ impl Pool {
             age,
         };
         let mut lease = Lease::new(worker, body.from, &found);
-        if !self.renew(&owner, &mut lease).await {
-            return Err(lost());
+        match self.renew(&owner, &mut lease).await {
+            Renewal::Extended => Ok(self.lent(owner.id, &lease)),
+            Renewal::Kept(error) => Err(error),
+            Renewal::Lost => Err(lost()),
         }
-        if lease.version == found.version {
-            let message = format!("the window of worker {worker} could not be renewed");
-            return Err(LedgerError::Unavailable {
-                message,
-                retry_after_s: 1,
-            });
-        }
-        Ok(self.lent(owner.id, &lease))
     }
 
     /// Ends a lent window: it is not renewed any more, and its worker is free once it has passed.

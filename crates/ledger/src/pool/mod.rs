@@ -29,7 +29,8 @@ use crate::name::Name;
 use crate::store::SCAN_LIMIT_MAX;
 pub use kind::{PoolKind, PoolSpec};
 pub use lend::LentWindow;
-use window::{Lengths, WindowBody};
+use window::Lengths;
+pub(crate) use window::WindowBody;
 
 /// A pool of workers over one layout; this process holds one window of it and mints from one shared generator
 /// (protocol W9). Thread-safe.
@@ -77,6 +78,8 @@ struct Held {
 #[derive(Debug, Default)]
 struct Status {
     failure: Option<LedgerError>,
+    /// No other attempt before this boot time: those who ask meanwhile hear of the last one.
+    not_before: Duration,
     ended: bool,
 }
 
@@ -140,7 +143,8 @@ pub struct WindowInfo {
 impl Pool {
     pub(crate) fn new(context: Arc<Context>, name: Name, spec: PoolSpec) -> Pool {
         let ticks = spec.kind.ticks();
-        let window = spec.window.or(context.settings.window);
+        let short = context.settings.lossy.map(|rules| rules.window);
+        let window = spec.window.or(context.settings.window).or(short);
         let lengths = Lengths::new(&ticks, spec.kind.workers(), window, context.settings.max_ahead);
         // A policy set for all pools must not stop those whose layout cannot follow it.
         let set = Some(context.settings.clock_policy).filter(|policy| ticks.check_policy(*policy).is_ok());
@@ -309,6 +313,14 @@ impl Pool {
         }
         if self.context.closing.load(Ordering::Acquire) {
             return Err(LedgerError::Closing);
+        }
+        {
+            let status = self.status.lock().expect("no panic while held");
+            if let Some(error) = &status.failure
+                && self.context.runtime.boottime() < status.not_before
+            {
+                return Err(error.clone());
+            }
         }
         let tried = self.tried.notified();
         tokio::pin!(tried);

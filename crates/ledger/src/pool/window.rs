@@ -3,6 +3,7 @@
 //! A window is `worker w for id-ticks [from, until)`. Its register's mark is `until`, in ticks of the layout
 //! since its epoch. A successor starts at the stored `until`, never at its own now (protocol W2).
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use mintage::Layout;
@@ -116,21 +117,32 @@ pub(crate) struct Survey {
     pub soonest: Option<(u64, Versioned)>,
     /// The newest wall clock seen in a record.
     pub newest_wall_ms: Option<i64>,
+    /// The last worker that was looked at.
+    pub last: u64,
+    /// Whether these are all there are.
+    pub whole: bool,
 }
 
 /// How many absent workers a survey names.
 const ABSENT_MAX: usize = 16;
 
 impl Survey {
-    /// Sorts `page`, which begins at worker `first` and is complete up to `last` (inclusive).
-    pub(crate) fn of(page: Vec<(u64, Versioned)>, first: u64, last: u64, now: u64) -> Survey {
+    /// Sorts `page`, which is complete for `workers`; `whole`: those are all.
+    pub(crate) fn of(
+        page: Vec<(u64, Versioned)>,
+        workers: RangeInclusive<u64>,
+        whole: bool,
+        now: u64,
+    ) -> Survey {
         let mut survey = Survey {
             absent: Vec::new(),
             passed: Vec::new(),
             soonest: None,
             newest_wall_ms: None,
+            last: *workers.end(),
+            whole,
         };
-        let mut expected = first;
+        let mut expected = *workers.start();
         for (worker, found) in page {
             survey.note_absent(expected, worker);
             expected = worker + 1;
@@ -146,8 +158,15 @@ impl Survey {
                 survey.soonest = Some((worker, found));
             }
         }
-        survey.note_absent(expected, last.saturating_add(1));
+        survey.note_absent(expected, workers.end().saturating_add(1));
         survey
+    }
+
+    /// Forgets workers that cannot be had now.
+    pub(crate) fn keep(&mut self, can_be_had: impl Fn(u64) -> bool) {
+        self.absent.retain(|worker| can_be_had(*worker));
+        self.passed.retain(|(worker, _)| can_be_had(*worker));
+        self.soonest = self.soonest.take().filter(|(worker, _)| can_be_had(*worker));
     }
 
     fn note_absent(&mut self, from: u64, to: u64) {

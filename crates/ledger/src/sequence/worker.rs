@@ -35,6 +35,9 @@ pub(crate) enum Job {
     GiveBack {
         answer: oneshot::Sender<()>,
     },
+    Look {
+        answer: oneshot::Sender<bool>,
+    },
 }
 
 /// A change of the definition or position.
@@ -154,6 +157,10 @@ impl Worker<'_> {
                         false => self.change(change).await,
                     };
                     let _ = answer.send(changed);
+                }
+                Job::Look { answer } => {
+                    self.serve_takes(std::mem::take(&mut takes)).await;
+                    let _ = answer.send(self.look().await);
                 }
                 Job::GiveBack { answer } => {
                     self.serve_takes(std::mem::take(&mut takes)).await;
@@ -436,6 +443,23 @@ impl Worker<'_> {
         }
         self.stored(state);
         Ok(None)
+    }
+
+    /// Reads the record that another process has changed; stock of an older definition is dropped with that
+    /// (protocol S5). Whether it could be read.
+    async fn look(&mut self) -> bool {
+        let Ok(found) = self.sequence.context.store.get(&self.sequence.key).await else {
+            return false;
+        };
+        match self.reconcile(found) {
+            Ok(Some(landed)) if self.held.state.gap == Gap::None => self.held.adopted.push(landed),
+            Ok(Some(landed)) => self.sequence.stock_up(landed, self.held.epoch, 0),
+            Ok(None) => {}
+            // Said to whoever asks for a number next; there is nothing to wait for.
+            Err(error) => tracing::error!(sequence = %self.sequence.name, %error, "cannot follow a change"),
+        }
+        self.sequence.publish(&self.held.state);
+        true
     }
 
     /// What the store holds is known to be `state`.

@@ -25,10 +25,16 @@ use crate::runtime::{Runtime, fresh_token};
 pub struct MemoryStore {
     registers: Mutex<BTreeMap<Key, Versioned>>,
     cluster_id: u128,
-    exclusive: bool,
+    shared: bool,
+    incarnation: Mutex<Option<String>>,
 }
 
 impl MemoryStore {
+    /// A store for several ledgers of one process, which then treat it as any shared one; for tests.
+    pub fn shared(cluster_id: u128) -> Arc<Self> {
+        MemoryStore::made(cluster_id, true, BTreeMap::new())
+    }
+
     /// An empty store with a fresh cluster id.
     pub fn new(runtime: &dyn Runtime) -> Arc<Self> {
         MemoryStore::with_cluster_id(fresh_token(runtime))
@@ -36,19 +42,15 @@ impl MemoryStore {
 
     /// An empty store with a given cluster id; for tests.
     pub fn with_cluster_id(cluster_id: u128) -> Arc<Self> {
-        Arc::new(MemoryStore {
-            registers: Mutex::default(),
-            cluster_id,
-            exclusive: true,
-        })
+        MemoryStore::made(cluster_id, false, BTreeMap::new())
     }
 
-    /// An empty store that any number of ledgers may have open at the same time; for tests.
-    pub fn shared(cluster_id: u128) -> Arc<Self> {
+    fn made(cluster_id: u128, shared: bool, registers: BTreeMap<Key, Versioned>) -> Arc<Self> {
         Arc::new(MemoryStore {
-            registers: Mutex::default(),
+            registers: Mutex::new(registers),
             cluster_id,
-            exclusive: false,
+            shared,
+            incarnation: Mutex::default(),
         })
     }
 
@@ -58,11 +60,16 @@ impl MemoryStore {
         cluster_id: u128,
         registers: impl IntoIterator<Item = (Key, Versioned)>,
     ) -> Arc<Self> {
-        Arc::new(MemoryStore {
-            registers: Mutex::new(registers.into_iter().collect()),
-            cluster_id,
-            exclusive: true,
-        })
+        MemoryStore::made(cluster_id, false, registers.into_iter().collect())
+    }
+
+    /// Forgets what was written since these registers were read by [`MemoryStore::dump`], as a server that
+    /// loses acknowledged writes, and calls itself `incarnation` from now on; for tests.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn fall_back_to(&self, registers: impl IntoIterator<Item = (Key, Versioned)>, incarnation: &str) {
+        let mut held = self.registers();
+        *held = registers.into_iter().collect();
+        *self.incarnation.lock().unwrap_or_else(PoisonError::into_inner) = Some(incarnation.to_string());
     }
 
     /// Every register, in key order; for tests.
@@ -163,6 +170,13 @@ impl Store for MemoryStore {
         Class::Lossy
     }
 
+    fn incarnation(&self) -> Option<String> {
+        self.incarnation
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
     fn cluster_id(&self) -> u128 {
         self.cluster_id
     }
@@ -199,6 +213,6 @@ impl Store for MemoryStore {
     }
 
     fn exclusive(&self) -> bool {
-        self.exclusive
+        !self.shared
     }
 }

@@ -21,6 +21,7 @@ pub mod embedded;
 mod etcd;
 #[cfg(any(test, feature = "testing"))]
 mod faulty;
+mod guard;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod guarded;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
@@ -42,6 +43,9 @@ mod sql;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
 
+mod striped;
+pub mod tools;
+
 use std::fmt;
 
 use mintage::Timestamp;
@@ -55,9 +59,12 @@ pub use embedded::EmbeddedStore;
 pub use etcd::EtcdStore;
 #[cfg(any(test, feature = "testing"))]
 pub use faulty::{FaultCounts, FaultPlan, FaultyStore};
+pub(crate) use guard::Guard;
+pub use guard::LossyRules;
 pub use memory::MemoryStore;
 pub use pin::{Pins, open_pinned};
 pub use registry::{Initialised, STORES, StoreKind, StoreSettings, embedded_folder, init_store, open_store};
+pub use striped::{OpenMember, StripeNote, Striped, stripe_of};
 
 #[cfg(feature = "zookeeper")]
 pub use zookeeper::ZooKeeperStore;
@@ -364,6 +371,21 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// holders give back what they did not use (protocol W7, S4).
     fn exclusive(&self) -> bool {
         false
+    }
+
+    /// The set of stores that this is, if it is one (protocol S9).
+    fn striped(&self) -> Option<&Striped> {
+        None
+    }
+
+    /// Whether the one of several stores that has this register answers; true where there is only one.
+    fn reachable(&self, _key: &Key) -> bool {
+        true
+    }
+
+    /// What is to be done about once a second.
+    fn tend(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
     }
 
     /// Why this process must not mint any more, once a sync has failed or a mark went back (protocol E3).

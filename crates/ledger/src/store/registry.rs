@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Class, EmbeddedStore, MemoryStore, Outcome, Store, StoreError, StoreErrorKind};
+use super::{
+    Class, EmbeddedStore, Guard, LossyRules, MemoryStore, Outcome, Store, StoreError, StoreErrorKind,
+};
 use crate::runtime::{BoxFuture, Runtime};
 
 /// What opening a store may be told.
@@ -237,13 +239,28 @@ pub async fn init_store(
     runtime: Arc<dyn Runtime>,
 ) -> Result<Initialised, StoreError> {
     let (kind, rest) = StoreKind::of(url)?;
-    match kind.init {
-        Some(init) => init(rest, settings, runtime).await,
-        None => Err(invalid(format!(
+    let Some(init) = kind.init else {
+        return Err(invalid(format!(
             "store {}: needs no initialising, it is made at its first opening",
             kind.scheme
-        ))),
+        )));
+    };
+    let made = init(rest, settings, Arc::clone(&runtime)).await?;
+    if made.created {
+        // One that may forget says from its first moment on which copy of it is whole.
+        let any = StoreSettings {
+            allow_lossy: true,
+            expect_cluster: Some(made.cluster_id),
+            ..settings.clone()
+        };
+        let store = (kind.open)(rest, &any, Arc::clone(&runtime)).await?;
+        if store.class() == Class::Lossy {
+            Guard::new(store, runtime, Some(LossyRules::default()), 0)
+                .begin()
+                .await?;
+        }
     }
+    Ok(made)
 }
 
 /// Refuses a shared store that may forget what it acknowledged, unless that was allowed. The one place that

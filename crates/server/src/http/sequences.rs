@@ -142,17 +142,18 @@ pub(super) async fn alter(worker: &Rc<Worker>, name: &[u8], body: &[u8]) -> Answ
         max_gap: definition.max_gap()?,
         allow_repeat: definition.allow_repeat.unwrap_or(false),
     };
-    let info = worker.service().alter(&name, &patch).await?;
-    Ok(Response::json(StatusCode::OK, &render::sequence(&info)))
+    let changed = worker.service().alter(&name, &patch).await?;
+    Ok(Response::json(StatusCode::OK, &render::changed(&changed)))
 }
 
 /// `DELETE /v1/sequences/{name}`
 pub(super) async fn drop_sequence(worker: &Rc<Worker>, name: &[u8]) -> Answer<Response> {
     let name = worker.service().name(name)?;
-    if !worker.service().drop_sequence(&name).await? {
-        return Err(ServiceError::new(Code::NotFound, format!("no sequence {name}")));
+    match worker.service().drop_sequence(&name).await? {
+        None => Err(ServiceError::new(Code::NotFound, format!("no sequence {name}"))),
+        Some(pending) if pending.is_empty() => Ok(Response::empty(StatusCode::NO_CONTENT)),
+        Some(pending) => Ok(Response::json(StatusCode::OK, &json!({ "pending": pending }))),
     }
-    Ok(Response::empty(StatusCode::NO_CONTENT))
 }
 
 /// `POST /v1/sequences/{name}/restart`
@@ -163,11 +164,11 @@ pub(super) async fn restart(worker: &Rc<Worker>, name: &[u8], body: &[u8]) -> An
         value: restart.value.0,
         is_called: restart.is_called.unwrap_or(true),
     };
-    let info = worker
+    let changed = worker
         .service()
         .restart(&name, to, restart.allow_repeat.unwrap_or(false))
         .await?;
-    Ok(Response::json(StatusCode::OK, &render::sequence(&info)))
+    Ok(Response::json(StatusCode::OK, &render::changed(&changed)))
 }
 
 /// A definition, or a change of one. `cache` is SQL's word for `max_gap`.

@@ -13,7 +13,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mintage::{Base, Clock, Reading};
-use mintage_ledger::{Ledger, LedgerError, Name, SequenceInfo, SequencePatch, SequenceSpec, StoreError};
+use mintage_ledger::{
+    Changed, Ledger, LedgerError, Name, SequenceInfo, SequencePatch, SequenceSpec, StoreError,
+};
 
 pub use worker::Worker;
 
@@ -51,12 +53,14 @@ pub enum Condition {
 }
 
 /// What `set` did.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SetAnswer {
     /// Whether the condition held.
     pub applied: bool,
     /// The last number before.
     pub previous: Option<i64>,
+    /// Servers of the cluster that live and do not follow yet.
+    pub pending: Vec<String>,
 }
 
 /// One page of names.
@@ -129,18 +133,18 @@ impl Service {
     ///
     /// # Errors
     /// [`Code::NotFound`], [`Code::NeedsAllowRepeat`], [`Code::InvalidArgument`], and what the store says.
-    pub async fn alter(&self, name: &Name, patch: &SequencePatch) -> Answer<SequenceInfo> {
+    pub async fn alter(&self, name: &Name, patch: &SequencePatch) -> Answer<Changed> {
         self.ledger.alter(name, patch).await.map_err(from_ledger)
     }
 
-    /// Drops a sequence; a tombstone keeps its mark. Whether there was one.
+    /// Drops a sequence; a tombstone keeps its mark. `None`: there was none; else who does not know yet.
     ///
     /// # Errors
     /// What the store says.
-    pub async fn drop_sequence(&self, name: &Name) -> Answer<bool> {
+    pub async fn drop_sequence(&self, name: &Name) -> Answer<Option<Vec<String>>> {
         match self.ledger.drop_sequence(name).await {
-            Ok(()) => Ok(true),
-            Err(LedgerError::NotFound { .. }) => Ok(false),
+            Ok(pending) => Ok(Some(pending)),
+            Err(LedgerError::NotFound { .. }) => Ok(None),
             Err(error) => Err(from_ledger(error)),
         }
     }
@@ -149,7 +153,7 @@ impl Service {
     ///
     /// # Errors
     /// [`Code::NotFound`], [`Code::NeedsAllowRepeat`], [`Code::InvalidArgument`], and what the store says.
-    pub async fn restart(&self, name: &Name, to: Base, allow_repeat: bool) -> Answer<SequenceInfo> {
+    pub async fn restart(&self, name: &Name, to: Base, allow_repeat: bool) -> Answer<Changed> {
         self.ledger
             .restart(name, to, allow_repeat)
             .await
@@ -164,13 +168,14 @@ impl Service {
     /// # Errors
     /// [`Code::OnlyForward`], [`Code::InvalidArgument`], [`Code::TooMany`], and what the store says.
     pub async fn set(&self, name: &Name, last: i64, condition: Condition) -> Answer<SetAnswer> {
-        let _alone = self.setting.lock().await;
+        let alone = self.setting.lock().await;
         if condition != Condition::Always {
             let found = self.find(name).await?;
             if found.is_some() != (condition == Condition::IfPresent) {
                 return Ok(SetAnswer {
                     applied: false,
                     previous: found.and_then(|info| info.last),
+                    pending: Vec::new(),
                 });
             }
         }
@@ -179,9 +184,12 @@ impl Service {
             is_called: true,
         };
         let outcome = self.ledger.set(name, to).await.map_err(from_ledger)?;
+        // Others need not wait for each other's followers.
+        drop(alone);
         Ok(SetAnswer {
             applied: true,
             previous: outcome.previous,
+            pending: self.ledger.followed_by_all(name).await,
         })
     }
 

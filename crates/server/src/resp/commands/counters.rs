@@ -132,6 +132,10 @@ pub(super) fn set(call: &mut Call<'_>) -> Flow {
                 Some(previous) => reply.bulk_number(previous),
                 None => reply.null(),
             },
+            // Applied here; servers of the cluster that do not follow yet may give out older numbers.
+            Ok(answer) if answer.applied && !answer.pending.is_empty() => {
+                reply.simple(&format!("OK pending on {}", answer.pending.join(",")));
+            }
             Ok(answer) if answer.applied => reply.simple("OK"),
             Ok(_) => reply.null(),
             // Redis's clients expect the bare sentence here.

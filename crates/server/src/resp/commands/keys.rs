@@ -33,10 +33,10 @@ pub(super) fn del(call: &mut Call<'_>) -> Flow {
             let dropped = match worker.service().name(name) {
                 Ok(name) => worker.service().drop_sequence(&name).await,
                 // What is no name does not exist.
-                Err(_) => Ok(false),
+                Err(_) => Ok(None),
             };
             match dropped {
-                Ok(dropped) => count += i64::from(dropped),
+                Ok(dropped) => count += i64::from(dropped.is_some()),
                 Err(error) => {
                     reply.refuse(&error);
                     return reply;

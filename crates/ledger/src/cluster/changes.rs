@@ -1,0 +1,133 @@
+//! Changes of definitions that every process must see (protocol S5): one register that counts them and names the
+//! last ones.
+//!
+//! Who changes a definition first writes the sequence's own record and then counts the change here. Everybody
+//! looks at this register four times a second, looks the named sequences up, drops what it holds of an older
+//! generation, and says in its instance register how far it has followed.
+
+use serde::{Deserialize, Serialize};
+
+use crate::context::Context;
+use crate::name::Name;
+use crate::runtime::fresh_token;
+use crate::store::{Cas, Key, Marks, Outcome, StoreError, StoreErrorKind, Value, Versioned};
+
+/// How many changes are named; who has missed more looks at everything it has.
+const NAMED_MAX: usize = 32;
+/// How often a lost race for the register is tried again.
+const TRIES: usize = 64;
+
+#[derive(Serialize, Deserialize, Default)]
+struct Body {
+    /// The last changes, oldest first; the register's mark is the number of the last one.
+    last: Vec<String>,
+}
+
+/// What happened since a change that was seen.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Missed {
+    /// Changes of these sequences.
+    These(Vec<Name>),
+    /// More than are named.
+    Many,
+}
+
+/// Where changes are counted.
+pub(crate) fn key() -> Key {
+    Key::new("cluster/changes").expect("a constant within the key grammar")
+}
+
+/// The number of the last change, and what was missed by who has seen up to `seen`.
+pub(crate) fn since(found: Option<&Versioned>, seen: u64) -> (u64, Missed) {
+    let Some(found) = found else {
+        return (0, Missed::Many);
+    };
+    let last = found.value.mark;
+    let body: Body = serde_json::from_str(&found.value.body).unwrap_or_default();
+    let missed = last.checked_sub(seen).and_then(|n| usize::try_from(n).ok());
+    let named = missed.and_then(|n| body.last.len().checked_sub(n));
+    let names = named.map(|from| body.last[from..].iter().map(Name::new).collect::<Result<_, _>>());
+    match names {
+        Some(Ok(names)) => (last, Missed::These(names)),
+        // A name that is none was written by a newer program.
+        Some(Err(_)) | None => (last, Missed::Many),
+    }
+}
+
+/// Counts a change of `name` and answers its number.
+pub(crate) async fn count(context: &Context, name: &Name) -> Result<u64, StoreError> {
+    let key = key();
+    let mut found = context.store.get(&key).await?;
+    for _ in 0..TRIES {
+        let (mut body, mark, version) = match &found {
+            Some(found) => (
+                serde_json::from_str::<Body>(&found.value.body).unwrap_or_default(),
+                found.value.mark,
+                Some(found.version),
+            ),
+            None => (Body::default(), 0, None),
+        };
+        body.last.push(name.to_string());
+        let surplus = body.last.len().saturating_sub(NAMED_MAX);
+        body.last.drain(..surplus);
+        let value = Value {
+            mark: mark + 1,
+            token: fresh_token(&*context.runtime),
+            body: serde_json::to_string(&body).expect("names always serialise"),
+        };
+        let token = value.token;
+        match context
+            .store
+            .compare_and_set(&key, version, value, Marks::NeverLower)
+            .await
+        {
+            Ok(Cas::Done(_)) => return Ok(mark + 1),
+            Ok(Cas::Lost(now)) => found = now,
+            // Counted twice costs others a look, nothing more; not counted at all would leave them behind.
+            Err(error) if error.outcome == Outcome::Unknown => {
+                found = context.store.get(&key).await?;
+                if let Some(found) = found.as_ref().filter(|found| found.value.token == token) {
+                    return Ok(found.value.mark);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Err(StoreError::new(
+        StoreErrorKind::Unavailable,
+        Outcome::NotDone,
+        format!("too many writers on {key}"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Version;
+
+    #[test]
+    fn what_was_missed_is_named_as_far_back_as_it_goes() {
+        let name = |n: u32| Name::new(format!("s{n}")).unwrap();
+        let body = Body {
+            last: (6..=9).map(|n| name(n).to_string()).collect(),
+        };
+        let found = Versioned {
+            value: Value {
+                mark: 9,
+                token: 1,
+                body: serde_json::to_string(&body).unwrap(),
+            },
+            version: Version(9),
+        };
+        assert_eq!(since(Some(&found), 9), (9, Missed::These(vec![])));
+        assert_eq!(since(Some(&found), 7), (9, Missed::These(vec![name(8), name(9)])));
+        assert_eq!(
+            since(Some(&found), 5),
+            (9, Missed::These((6..=9).map(name).collect()))
+        );
+        assert_eq!(since(Some(&found), 4), (9, Missed::Many));
+        // A store that went back: nothing is known.
+        assert_eq!(since(Some(&found), 12), (9, Missed::Many));
+        assert_eq!(since(None, 3), (0, Missed::Many));
+    }
+}

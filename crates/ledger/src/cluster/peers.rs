@@ -1,0 +1,227 @@
+//! The other processes on a shared store, as their registers show them: who lives, what each has seen, and what
+//! its clock reads.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::store::{Key, Version, Versioned};
+
+/// A register that has not changed for this long belongs to nobody who lives: three renewals were missed.
+pub(crate) const LIVE_FOR: Duration = Duration::from_secs(3);
+/// A register that has not changed for this long is removed. Its owner, should it wake up, finds it gone and
+/// drops all it holds (protocol R4).
+const CLUTTER_AFTER: Duration = Duration::from_secs(600);
+/// The same where a journal waits for the next process on its machine, which then owns what it says (protocol S7).
+const CLUTTER_AFTER_JOURNAL: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// The body of an instance register.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct InstanceBody {
+    /// What the process calls itself; for people.
+    #[serde(default)]
+    pub name: String,
+    /// The clock that its ids read at this write, in milliseconds since 1970 (protocol W6).
+    pub wall_ms: i64,
+    /// The newest change of a definition that it follows (protocol S5).
+    #[serde(default)]
+    pub seen: u64,
+    /// How often the journal's state was copied here, as the journal counts it: a journal that counts less is an
+    /// old copy of itself, and what it owned has been handed out by another (protocol S7).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal: Option<u64>,
+    /// The process has stopped; its register waits for the next one with the same journal.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
+}
+
+/// What the registers of others have shown so far. Times are this process's own boot time, so that nobody's wall
+/// clock decides who lives.
+#[derive(Debug, Default)]
+pub(crate) struct Peers {
+    known: BTreeMap<Key, Peer>,
+}
+
+#[derive(Debug)]
+struct Peer {
+    version: Version,
+    body: InstanceBody,
+    /// When it was first seen at this version.
+    since: Duration,
+    /// Its wall clock minus our boot time in nanoseconds, once it was seen to change and so known to be fresh.
+    offset_ns: Option<i128>,
+}
+
+impl Peers {
+    /// Takes in what a scan at boot time `now` showed; `every` is the time since the scan before.
+    pub(crate) fn observe(
+        &mut self,
+        found: impl IntoIterator<Item = (Key, Versioned)>,
+        ours: &Key,
+        now: Duration,
+        every: Duration,
+    ) {
+        let mut left = std::mem::take(&mut self.known);
+        for (key, found) in found {
+            // What cannot be read is a newer program's; it says nothing to us, but it lives or not as any other.
+            let body = serde_json::from_str(&found.value.body).unwrap_or(InstanceBody {
+                name: key.as_str().to_string(),
+                wall_ms: 0,
+                seen: 0,
+                journal: None,
+                stopped: false,
+            });
+            if key == *ours {
+                continue;
+            }
+            let before = left.remove(&key);
+            let peer = match before {
+                Some(peer) if peer.version == found.version => peer,
+                before => {
+                    // It was written somewhere between the two scans.
+                    let written = now.saturating_sub(every / 2).as_nanos() as i128;
+                    let fresh = before.is_some() && body.wall_ms != 0;
+                    Peer {
+                        version: found.version,
+                        offset_ns: fresh.then(|| i128::from(body.wall_ms) * 1_000_000 - written),
+                        body,
+                        since: now,
+                    }
+                }
+            };
+            self.known.insert(key, peer);
+        }
+    }
+
+    fn live(&self, now: Duration) -> impl Iterator<Item = &Peer> {
+        self.known
+            .values()
+            .filter(move |peer| !peer.body.stopped && now.saturating_sub(peer.since) < LIVE_FOR)
+    }
+
+    /// The names of those who live and have not seen change `n` yet.
+    pub(crate) fn behind(&self, n: u64, now: Duration) -> Vec<String> {
+        self.live(now)
+            .filter(|peer| peer.body.seen < n)
+            .map(|peer| peer.body.name.clone())
+            .collect()
+    }
+
+    /// The names of those who live.
+    pub(crate) fn names(&self, now: Duration) -> Vec<String> {
+        self.live(now).map(|peer| peer.body.name.clone()).collect()
+    }
+
+    /// The median of the clocks of those who live, as wall clock minus our boot time, in nanoseconds.
+    pub(crate) fn median_ns(&self, now: Duration) -> Option<i128> {
+        let mut offsets: Vec<i128> = self.live(now).filter_map(|peer| peer.offset_ns).collect();
+        offsets.sort_unstable();
+        // Of an even number the lower middle: no clock that nobody has.
+        offsets.get(offsets.len().checked_sub(1)? / 2).copied()
+    }
+
+    /// Whether somebody may live of whom only one register was seen, so that its clock is not known yet.
+    pub(crate) fn undecided(&self, now: Duration) -> bool {
+        self.live(now).any(|peer| peer.offset_ns.is_none())
+    }
+
+    /// Registers whose owners are long gone.
+    pub(crate) fn clutter(&self, now: Duration) -> Vec<(Key, Version)> {
+        self.known
+            .iter()
+            .filter(|(_, peer)| {
+                let after = match peer.body.journal {
+                    Some(_) => CLUTTER_AFTER_JOURNAL,
+                    None => CLUTTER_AFTER,
+                };
+                now.saturating_sub(peer.since) >= after
+            })
+            .map(|(key, peer)| (key.clone(), peer.version))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Value;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn register(id: u32, version: u64, wall_ms: i64, seen: u64) -> (Key, Versioned) {
+        let body = InstanceBody {
+            name: format!("node-{id}"),
+            wall_ms,
+            seen,
+            journal: None,
+            stopped: false,
+        };
+        let value = Value {
+            mark: 0,
+            token: 1,
+            body: serde_json::to_string(&body).unwrap(),
+        };
+        let version = Version(version);
+        (key(id), Versioned { value, version })
+    }
+
+    fn key(id: u32) -> Key {
+        Key::new(format!("instance/{id:032x}")).unwrap()
+    }
+
+    #[test]
+    fn who_stops_writing_is_dead_after_three_renewals_and_clutter_later() {
+        let mut peers = Peers::default();
+        let at = |s: u64| Duration::from_secs(100 + s);
+        peers.observe(
+            [register(1, 5, 1, 0), register(9, 1, 1, 0)],
+            &key(9),
+            at(0),
+            SECOND,
+        );
+        assert_eq!(peers.names(at(2)), ["node-1"], "our own is not among them");
+        peers.observe([register(1, 5, 1, 0)], &key(9), at(3), SECOND);
+        assert!(peers.names(at(3)).is_empty());
+        assert!(peers.clutter(at(599)).is_empty());
+        assert_eq!(peers.clutter(at(600)), [(key(1), Version(5))]);
+        peers.observe([register(1, 6, 1, 0)], &key(9), at(601), SECOND);
+        assert_eq!(peers.names(at(601)), ["node-1"], "it woke up");
+        peers.observe([], &key(9), at(602), SECOND);
+        assert!(peers.names(at(602)).is_empty(), "it left");
+    }
+
+    #[test]
+    fn only_those_who_live_are_waited_for() {
+        let mut peers = Peers::default();
+        let at = |s: u64| Duration::from_secs(100 + s);
+        let all = |v| [register(1, v, 1, 7), register(2, v, 1, 6), register(3, 1, 1, 0)];
+        for s in 0..5 {
+            peers.observe(all(s), &key(9), at(s), SECOND);
+        }
+        assert_eq!(peers.behind(7, at(4)), ["node-2"]);
+        assert!(peers.behind(6, at(4)).is_empty());
+    }
+
+    #[test]
+    fn the_clock_of_the_many_is_the_median_of_those_seen_to_change() {
+        let mut peers = Peers::default();
+        let at = |s: u64| Duration::from_secs(100 + s);
+        let scan = |v: u64| {
+            let ms = 1_000_000 + v as i64 * 1000;
+            [
+                register(1, v, ms, 0),
+                register(2, v, ms + 2_000, 0),
+                register(3, v, ms + 3_600_000, 0),
+            ]
+        };
+        peers.observe(scan(1), &key(9), at(0), SECOND);
+        assert_eq!(peers.median_ns(at(0)), None, "nobody knows how old these are");
+        assert!(peers.undecided(at(0)));
+        peers.observe(scan(2), &key(9), at(1), SECOND);
+        assert!(!peers.undecided(at(1)));
+        // Written half a second before the scan at 101 s, by a clock that read 1004 s.
+        let offset_ms = peers.median_ns(at(1)).unwrap() / 1_000_000;
+        assert_eq!(offset_ms, 1_004_000 - 100_500);
+    }
+}

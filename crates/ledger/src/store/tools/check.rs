@@ -1,0 +1,123 @@
+//! Whether every register of a store makes sense; changes nothing.
+
+use std::time::Duration;
+
+use super::super::{Key, Store, StoreError, Versioned};
+use super::{PREFIXES, Pages, pools, sealed};
+use crate::name::Name;
+use crate::pool::{PoolSpec, WindowBody};
+use crate::runtime::Runtime;
+use crate::sequence::State;
+use crate::store::embedded::TOMBSTONE_BODY;
+
+/// What a check found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct StoreReport {
+    /// How many registers were read.
+    pub registers: u64,
+    /// What a server would refuse, in words; empty when the store is sound.
+    pub findings: Vec<String>,
+    /// What is worth knowing.
+    pub notes: Vec<String>,
+}
+
+/// The longest that a window may reach ahead before it is worth a note: the longest there can be, and a day.
+const FAR_AHEAD: Duration = Duration::from_secs(2 * 24 * 3600);
+/// Findings of one kind that are told one by one.
+const TOLD_MAX: usize = 100;
+
+/// Reads every register and says which make no sense.
+///
+/// # Errors
+/// The store does not answer.
+pub async fn check_store(store: &dyn Store, runtime: &dyn Runtime) -> Result<StoreReport, StoreError> {
+    let mut report = StoreReport::default();
+    let pools = pools(store).await?;
+    let latest = runtime.wall().saturating_add(FAR_AHEAD);
+    for prefix in PREFIXES {
+        let mut pages = Pages::of(store, prefix);
+        loop {
+            let page = pages.next().await?;
+            if page.is_empty() {
+                break;
+            }
+            for (key, found) in page {
+                report.registers += 1;
+                let problem = match prefix {
+                    "pool/" => pool_problem(&key, &found),
+                    "seq/" => sequence_problem(&key, &found),
+                    _ => window_problem(&key, &found, &pools, latest),
+                };
+                if let Some(problem) = problem.filter(|_| report.findings.len() < TOLD_MAX) {
+                    report.findings.push(format!("{key}: {problem}"));
+                }
+            }
+        }
+    }
+    if let Some(seal) = sealed(store).await? {
+        report.findings.push(format!("the store is sealed: {seal}"));
+    }
+    let durability = store.durability();
+    if !durability.why.is_empty() {
+        report
+            .notes
+            .push(format!("class {:?}: {}", durability.class, durability.why));
+    }
+    Ok(report)
+}
+
+fn pool_problem(key: &Key, found: &Versioned) -> Option<String> {
+    let name = Name::new(key.as_str().trim_start_matches("pool/")).map_err(|e| e.to_string());
+    name.and_then(|name| {
+        PoolSpec::read(&name, &found.value.body)
+            .map(drop)
+            .map_err(|e| e.to_string())
+    })
+    .err()
+}
+
+fn sequence_problem(key: &Key, found: &Versioned) -> Option<String> {
+    let name = Name::new(key.as_str().trim_start_matches("seq/")).map_err(|e| e.to_string());
+    name.and_then(|name| State::read(&name, found).map(drop).map_err(|e| e.to_string()))
+        .err()
+}
+
+fn window_problem(
+    key: &Key,
+    found: &Versioned,
+    pools: &std::collections::HashMap<String, PoolSpec>,
+    latest: mintage::Timestamp,
+) -> Option<String> {
+    let rest = key.as_str().trim_start_matches("window/");
+    let pool = rest.rsplit_once('/').map(|(pool, _)| pool);
+    let Some(spec) = pool.and_then(|pool| pools.get(pool)) else {
+        return Some("its pool is not there".to_string());
+    };
+    if found.value.body == TOMBSTONE_BODY {
+        return None;
+    }
+    let body = match WindowBody::read(found) {
+        Ok(body) => body,
+        Err(error) => return Some(error),
+    };
+    let ours = spec.kind.fingerprint();
+    if body.layout != ours {
+        return Some(format!(
+            "it was held with layout {}, its pool has {ours}",
+            body.layout
+        ));
+    }
+    if body.from > found.value.mark {
+        return Some(format!(
+            "it begins at tick {} and ends at {}",
+            body.from, found.value.mark
+        ));
+    }
+    let until = spec.kind.ticks().time_of(found.value.mark);
+    (until > latest).then(|| {
+        format!(
+            "it reaches {} s ahead: a clock was wrong, and its worker is parked until then",
+            until.since(latest).as_secs() + FAR_AHEAD.as_secs()
+        )
+    })
+}

@@ -1,0 +1,107 @@
+//! What an operator does to a whole store, through the seam: back up, restore, check, move.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `backup` | a store as a checksummed file of JSON lines, and back |
+//! | `raise` | a store that a backup was restored into: every mark higher |
+//! | `migrate` | seal one store and go on in another |
+//! | `stripes` | sets of stores: making one, adding to one |
+//! | `check` | whether every register makes sense |
+
+mod backup;
+mod check;
+mod migrate;
+mod raise;
+mod stripes;
+
+use std::collections::HashMap;
+
+use mintage::Timestamp;
+
+use super::{Key, SCAN_LIMIT_MAX, Store, StoreError, Versioned};
+use crate::name::Name;
+use crate::pool::PoolSpec;
+
+pub use backup::{Backup, BackupError, back_up};
+pub use check::{StoreReport, check_store};
+pub(crate) use migrate::refusal;
+pub use migrate::{MigrateReport, migrate, seal, sealed, unseal};
+pub(crate) use raise::restored_above;
+pub use raise::{Advance, RestoreReport, note_restored, raise_in_place, restore_into};
+pub use stripes::{add_to_set, make_set};
+
+/// The prefixes of everything that a store must not lose. Instances and their changes end with the processes.
+pub(super) const PREFIXES: [&str; 3] = ["pool/", "seq/", "window/"];
+
+/// Everything under a prefix, page by page.
+pub(super) struct Pages<'a> {
+    store: &'a dyn Store,
+    prefix: Key,
+    after: Option<Key>,
+    ended: bool,
+}
+
+impl<'a> Pages<'a> {
+    pub(super) fn of(store: &'a dyn Store, prefix: &str) -> Pages<'a> {
+        Pages {
+            store,
+            prefix: Key::new(prefix).expect("a constant within the key grammar"),
+            after: None,
+            ended: false,
+        }
+    }
+
+    /// The next page; empty at the end.
+    pub(super) async fn next(&mut self) -> Result<Vec<(Key, Versioned)>, StoreError> {
+        if self.ended {
+            return Ok(Vec::new());
+        }
+        let page = self
+            .store
+            .scan(&self.prefix, self.after.as_ref(), SCAN_LIMIT_MAX)
+            .await?;
+        self.ended = page.len() < usize::from(SCAN_LIMIT_MAX);
+        self.after = page.last().map(|(key, _)| key.clone());
+        Ok(page)
+    }
+}
+
+/// The pools that a store knows; records that make no sense are passed over.
+pub(super) async fn pools(store: &dyn Store) -> Result<HashMap<String, PoolSpec>, StoreError> {
+    let mut pools = HashMap::new();
+    let mut pages = Pages::of(store, "pool/");
+    loop {
+        let page = pages.next().await?;
+        if page.is_empty() {
+            return Ok(pools);
+        }
+        pools.extend(
+            page.iter()
+                .filter_map(|(key, found)| pool_of(key, &found.value.body)),
+        );
+    }
+}
+
+pub(super) fn pool_of(key: &Key, body: &str) -> Option<(String, PoolSpec)> {
+    let name = Name::new(key.as_str().strip_prefix("pool/")?).ok()?;
+    Some((name.to_string(), PoolSpec::read(&name, body).ok()?))
+}
+
+/// The newest clock that a process wrote down: when something was last acknowledged, as far as is known.
+pub(super) async fn newest_wall(store: &dyn Store) -> Result<Option<Timestamp>, StoreError> {
+    let mut newest = None;
+    for prefix in ["instance/", "window/"] {
+        let mut pages = Pages::of(store, prefix);
+        loop {
+            let page = pages.next().await?;
+            if page.is_empty() {
+                break;
+            }
+            for (_, found) in page {
+                let body: serde_json::Value = serde_json::from_str(&found.value.body).unwrap_or_default();
+                newest = newest.max(body["wall_ms"].as_i64());
+            }
+        }
+    }
+    Ok(newest.map(Timestamp::from_unix_millis))
+}
