@@ -1,6 +1,7 @@
 //! Side by side with peers: every round measures both sides, the ratio of a round is what counts.
 
 mod bulk;
+mod command;
 mod core;
 mod formats;
 mod machine;
@@ -11,12 +12,14 @@ fn main() {
     match arguments.next().as_deref() {
         Some("core") => core::run(&arguments.collect::<Vec<_>>()),
         Some("bulk") => bulk::run(&arguments.collect::<Vec<_>>()),
+        Some("command") => command::run(&arguments.collect::<Vec<_>>()),
+        Some("peer") => command::peer(&arguments.collect::<Vec<_>>()),
         Some("server") => server::run(&arguments.collect::<Vec<_>>()),
         other => {
             eprintln!("error: no benchmark called {:?}", other.unwrap_or(""));
             eprintln!(
-                "hint: bench core [WORD...], bench server [--rounds N] [--short] [redis|single|http], or bench bulk \
-                 [--rows N] [--rounds N] [--folder PATH]"
+                "hint: bench core [WORD...], bench server [--rounds N] [--short] [redis|single|http], bench command \
+                 [--ids N] [--rounds N], or bench bulk [--rows N] [--rounds N] [--folder PATH]"
             );
             std::process::exit(2);
         }

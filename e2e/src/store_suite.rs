@@ -629,7 +629,9 @@ pub mod cases {
             })
             .collect();
         for kill in 1..=3u64 {
-            while acknowledged.load(Ordering::SeqCst) < 60 * kill {
+            // A writer that has ended has failed, and says below how.
+            while acknowledged.load(Ordering::SeqCst) < 60 * kill && !writers.iter().any(|w| w.is_finished())
+            {
                 std::thread::sleep(Duration::from_millis(1));
             }
             lab.engine.kill();

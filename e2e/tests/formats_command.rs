@@ -472,7 +472,7 @@ fn bulk_is_distinct_in_order_and_well_formed() {
         let lines: Vec<&str> = out.lines().collect();
         let mut distinct = lines.clone();
         distinct.sort_unstable();
-        assert_eq!(!sorted || distinct == lines, true, "{line}");
+        assert!(!sorted || distinct == lines, "{line}");
         distinct.dedup();
         let count: usize = line.rsplit(' ').next().unwrap().parse().unwrap();
         assert_eq!(distinct.len(), count, "{line}");

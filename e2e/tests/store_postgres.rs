@@ -374,6 +374,55 @@ fn whatever_is_dropped_or_emptied_stops_a_running_node() {
     }
 }
 
+/// An account that may not read the control file, after an owner who may made the store.
+#[test]
+fn an_account_that_may_not_see_the_system_sees_the_same_copy() {
+    let Some(server) = Postgres::run() else { return };
+    let lab = Lab::new(server);
+    lab.init();
+    lab.engine.admin(
+        "ids",
+        "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM public",
+    );
+    let store = lab.open(&lab.direct());
+    assert!(store.incarnation().unwrap().starts_with("unknown/"), "{store:?}");
+    lab.engine
+        .admin("ids", "GRANT EXECUTE ON FUNCTION pg_control_system() TO public");
+    lab.open(&lab.direct());
+}
+
+/// A server too slow to say which copy of the data it is has not become another one.
+#[test]
+fn a_look_at_the_copy_that_times_out_stops_nobody() {
+    let Some(server) = Postgres::run() else { return };
+    let lab = Lab::new(server);
+    lab.init();
+    let store = lab.open(&lab.proxied());
+    let held = key("seq/held");
+    lab.engine.admin(
+        "ids",
+        "SET allow_system_table_mods = on;
+         CREATE OR REPLACE FUNCTION pg_catalog.pg_control_system(OUT pg_control_version integer,
+             OUT catalog_version_no integer, OUT system_identifier bigint,
+             OUT pg_control_last_modified timestamptz)
+         LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); END'",
+    );
+    lab.proxy.cut_all();
+    for _ in 0..2 {
+        // The first may meet the connection that was cut.
+        let error = lab.wait(store.get(&held)).unwrap_err();
+        assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
+    }
+    assert!(store.stopped().is_none());
+    let error = lab.refused(&lab.direct(), &quick());
+    assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
+    lab.engine.admin(
+        "ids",
+        "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM public",
+    );
+    assert_eq!(lab.wait(until_ok(|| store.get(&held))), None);
+}
+
 /// Several `mint init` at once, on a server that has the account's tables made by hand or not at all.
 #[test]
 fn many_inits_at_once_make_one_cluster() {

@@ -22,9 +22,13 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         .filter(|a| *a != "--save")
         .collect();
     let (names, rest): (&[&str], &[&str]) = match args.as_slice() {
-        [name @ ("core" | "server" | "bulk"), rest @ ..] => (&[*name], rest),
-        [] => (&["core", "server", "bulk"], &[]),
-        [other, ..] => return Err(format!("no benchmark named {other:?}: core, server or bulk")),
+        [name @ ("core" | "command" | "server" | "bulk"), rest @ ..] => (&[*name], rest),
+        [] => (&["core", "command", "server", "bulk"], &[]),
+        [other, ..] => {
+            return Err(format!(
+                "no benchmark named {other:?}: core, command, server or bulk"
+            ));
+        }
     };
     for name in names {
         let text = bench(name, rest)?;
@@ -45,15 +49,15 @@ fn bench(name: &str, rest: &[&str]) -> Result<String, String> {
     command.arg(name).args(rest);
     if name == "server" {
         provision::debian(provision::BENCH_TOOLS);
+    }
+    if matches!(name, "server" | "command" | "bulk") {
         step::run(&mut step::cargo("build --release -p mintage-cli"))?;
         command.env("MINT_BIN", step::target_dir().join("release/mint"));
     }
-    if name == "bulk" {
-        step::run(&mut step::cargo("build --release -p mintage-cli"))?;
-        command.env("MINT_BIN", step::target_dir().join("release/mint"));
-        if let Some(python) = provision::bench_python() {
-            command.env("MINT_BENCH_PYTHON", python);
-        }
+    if name == "bulk"
+        && let Some(python) = provision::bench_python()
+    {
+        command.env("MINT_BENCH_PYTHON", python);
     }
     let text = step::output(&mut command)?;
     let shown = std::io::stdout().write_all(text.as_bytes());

@@ -27,6 +27,14 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
     ("psql", &["--version"], "postgresql-client-15"),
     ("mariadbd", &["--version"], "mariadb-server"),
     ("mariadb", &["--version"], "mariadb-client"),
+    ("etcd", &["--version"], "etcd-server"),
+    ("etcdctl", &["--help"], "etcd-client"),
+    ("java", &["-version"], "default-jre-headless"),
+    (
+        "sh",
+        &["-c", "test -f /usr/share/java/zookeeper.jar"],
+        "zookeeper",
+    ),
 ];
 
 /// What the server benchmark uses besides.

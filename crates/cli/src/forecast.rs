@@ -7,24 +7,25 @@ pub(crate) fn lines(document: &Value) -> Vec<String> {
     let forecast = &document["forecast"];
     let rate = forecast["per_second"].as_f64();
     let endings = forecast["ends"].as_array().into_iter().flatten();
-    endings
-        .map(|ending| {
-            let limit = ending["limit"].as_str().unwrap_or("?");
-            let near = if ending["near"] == true {
-                "  WARNING: near"
-            } else {
-                ""
-            };
-            match ending["at"].as_str() {
-                Some(at) => {
-                    let years = ending["years"].as_f64().unwrap_or_default();
-                    let pace = rate.map_or(String::new(), |rate| format!(", at {rate} a second"));
-                    format!("{limit}: {at}, in {years} years{pace}{near}")
-                }
-                None => format!("{limit}: passed{near}"),
+    // What is past and meant to be, such as snowflakes beyond 2^53, is no news.
+    let news = endings.filter(|ending| ending["near"] == true || !ending["at"].is_null());
+    news.map(|ending| {
+        let limit = ending["limit"].as_str().unwrap_or("?");
+        let near = if ending["near"] == true {
+            "  WARNING: near"
+        } else {
+            ""
+        };
+        match ending["at"].as_str() {
+            Some(at) => {
+                let years = ending["years"].as_f64().unwrap_or_default();
+                let pace = rate.map_or(String::new(), |rate| format!(", at {rate} a second"));
+                format!("{limit}: {at}, in {years} years{pace}{near}")
             }
-        })
-        .collect()
+            None => format!("{limit}: passed{near}"),
+        }
+    })
+    .collect()
 }
 
 #[cfg(test)]
@@ -38,6 +39,7 @@ mod tests {
         let document = json!({"forecast": {"per_second": 12.5, "ends": [
             {"limit": "2^53", "at": "2030-01-01T00:00:00Z", "years": 3.1, "near": true},
             {"limit": "bound", "at": null, "years": 0.0, "near": true},
+            {"limit": "2^63", "at": null, "years": 0.0, "near": false},
         ]}});
         assert_eq!(
             lines(&document),

@@ -12,10 +12,10 @@ pub(crate) struct Pace {
 }
 
 const HOUR: Duration = Duration::from_secs(3600);
-/// How far back a pace is measured.
-const DAY: Duration = Duration::from_secs(24 * 3600);
-/// What was seen for less time than this says nothing about a day.
-const MEASURED_MIN: Duration = Duration::from_secs(60);
+/// How far back a pace is measured; and what must have been seen of something that changes with deployments.
+pub(crate) const DAY: Duration = Duration::from_secs(24 * 3600);
+/// What was seen for less time than this says nothing about the pace of a sequence.
+pub(crate) const A_MINUTE: Duration = Duration::from_secs(60);
 
 impl Pace {
     /// Notes that `used` were used by the boot time `now`.
@@ -33,11 +33,11 @@ impl Pace {
         self.samples.push_back((now, used));
     }
 
-    /// How many a second, over a day or as long as was seen; `None`: that is too short to say.
-    pub(crate) fn per_second(&self, now: Duration, used: u64) -> Option<f64> {
+    /// How many a second, over a day or as long as was seen; `None`: that is shorter than `at_least`.
+    pub(crate) fn per_second(&self, now: Duration, used: u64, at_least: Duration) -> Option<f64> {
         let (then, before) = self.samples.front()?;
         let seen = now.saturating_sub(*then);
-        (seen >= MEASURED_MIN).then(|| used.saturating_sub(*before) as f64 / seen.as_secs_f64())
+        (seen >= at_least).then(|| used.saturating_sub(*before) as f64 / seen.as_secs_f64())
     }
 }
 
@@ -182,14 +182,14 @@ mod tests {
     #[test]
     fn a_pace_is_measured_over_a_day_at_most() {
         let mut pace = Pace::default();
-        assert_eq!(pace.per_second(hours(1), 5), None);
+        assert_eq!(pace.per_second(hours(1), 5, A_MINUTE), None);
         for hour in 0..100u64 {
             // 10 a second for three days, then 1.
             let used = 36_000 * hour.min(72) + 3600 * hour.saturating_sub(72);
             pace.note(hours(hour), used);
             assert!(pace.samples.len() <= 26);
         }
-        let rate = pace.per_second(hours(99), 36_000 * 72 + 3600 * 27).unwrap();
+        let rate = pace.per_second(hours(99), 36_000 * 72 + 3600 * 27, DAY).unwrap();
         assert!((1.0..1.5).contains(&rate), "{rate}");
     }
 

@@ -228,20 +228,24 @@ impl LocalSnowflake {
 
     /// The ids of a reservation, in order.
     pub fn ids(&self, reserved: Reserved) -> impl Iterator<Item = u64> + use<> {
-        let layout = self.layout.clone();
+        let layout = &self.layout;
         let bits = layout.sequence_bits();
-        let rollback = layout
-            .fields()
-            .iter()
-            .find(|field| field.role == Role::Rollback)
-            .map_or(0, |field| reserved.rollback << field.shift);
-        (reserved.word..reserved.word + reserved.count).map(move |word| {
-            let sequence = word & ((1 << bits) - 1);
+        let shift_of = |role| {
             layout
-                .pack(word >> bits, reserved.worker, sequence)
-                .expect("was checked when it was reserved")
-                | rollback
-        })
+                .fields()
+                .iter()
+                .find(|field| field.role == role)
+                .map_or(0, |field| field.shift)
+        };
+        let (time, sequence) = (shift_of(Role::Time), shift_of(Role::Sequence));
+        // Worker and constants are the same in all of them; time and sequence fit, which the reservation checked.
+        let same = layout
+            .pack(0, reserved.worker, 0)
+            .expect("the worker was checked when it was reserved")
+            | reserved.rollback << shift_of(Role::Rollback);
+        let mask = (1 << bits) - 1;
+        (reserved.word..reserved.word + reserved.count)
+            .map(move |word| same | (word >> bits) << time | (word & mask) << sequence)
     }
 
     fn read(&self, found: &Found, asked: Option<u64>) -> Result<Record, LocalError> {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 /// A sequence's definition and where it stands.
 pub fn sequence(info: &SequenceInfo) -> Value {
-    json!({
+    let mut shown = json!({
         "name": info.name.as_str(),
         "start": info.def.start.to_string(),
         "increment": info.def.increment.to_string(),
@@ -26,8 +26,12 @@ pub fn sequence(info: &SequenceInfo) -> Value {
         "max_gap": info.max_gap,
         "order": "node",
         "last": info.last.map(|last| last.to_string()),
-        "forecast": forecast(&info.forecast),
-    })
+    });
+    // Nothing is said of a sequence whose rate nobody has seen.
+    if info.forecast.rate.is_some() || !info.forecast.endings.is_empty() {
+        shown["forecast"] = forecast(&info.forecast);
+    }
+    shown
 }
 
 /// When something ends at today's rate.

@@ -1,11 +1,13 @@
 //! A private etcd for the store suite: one member, or several.
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
+use super::port::free;
 use super::process::signal_all;
 use crate::http;
 use crate::need;
@@ -122,6 +124,38 @@ impl Etcd {
         self.ctl(&args).ok()
     }
 
+    /// Saves a snapshot of a cluster without accounts.
+    ///
+    /// # Panics
+    /// When it cannot be saved.
+    pub fn save_snapshot(&self) -> PathBuf {
+        let file = self.folder.path().join("snapshot");
+        self.ctl(&["snapshot", "save", &file.display().to_string()]).ok();
+        file
+    }
+
+    /// Puts a snapshot in the place of a single member's data while it is down.
+    ///
+    /// # Panics
+    /// When it runs, or the snapshot is none.
+    pub fn restore_snapshot(&self, file: &Path) {
+        assert!(self.child.is_none(), "only while it is down");
+        let data = self.folder.path().join("data");
+        fs::remove_dir_all(&data).expect("the folder is ours");
+        let data = data.display().to_string();
+        let args = [
+            "snapshot",
+            "restore",
+            &file.display().to_string(),
+            "--data-dir",
+            &data,
+        ];
+        let peer = format!("http://{}", self.peer);
+        let member = ["--name", &self.name, "--initial-cluster", &self.cluster];
+        let advertised = ["--initial-advertise-peer-urls", &peer];
+        self.ctl(&[&args[..], &member, &advertised].concat()).ok();
+    }
+
     fn make_accounts(&self) {
         let ctl = |args: &[&str]| self.ctl(args).ok();
         for (user, password) in [
@@ -189,11 +223,6 @@ impl Etcd {
             signal_all(&[child.id()], signal);
         }
     }
-}
-
-fn free() -> SocketAddr {
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
-    free.expect("loopback has a free port")
 }
 
 impl Engine for Etcd {

@@ -2,6 +2,8 @@
 
 pub mod etcd;
 pub mod mariadb;
+pub mod port;
 pub mod postgres;
 pub mod process;
 pub mod redis;
+pub mod zookeeper;

@@ -438,7 +438,6 @@ mod tests {
                 Some(1_656_432_460_105),
                 Some(378),
             ),
-            ("-5", "sequence", 0, None, None),
             (
                 "01FWHE4YDGFK1SHH6W1G60EECF",
                 "ulid",

@@ -60,6 +60,26 @@ pub(super) static CHOICES: &[Choice] = &[
         command: "mint uuid --format base62",
     },
     Choice {
+        need: "an id that says what it names: user_…",
+        format: "typeid",
+        command: "mint gen typeid --prefix user",
+    },
+    Choice {
+        need: "26 characters without look-alikes, by time",
+        format: "ulid",
+        command: "mint gen ulid",
+    },
+    Choice {
+        need: "a secret key that a scanner recognises",
+        format: "token",
+        command: "mint gen token --prefix key --checksum",
+    },
+    Choice {
+        need: "random text of a length and alphabet of your own",
+        format: "nanoid",
+        command: "mint gen nanoid --length 21",
+    },
+    Choice {
         need: "ids of past events, in the order they happened",
         format: "uuid7",
         command: "mint uuid v7 --at 2022-02-22T19:22:22Z",

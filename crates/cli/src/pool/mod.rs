@@ -151,6 +151,14 @@ fn show(pool: &Value, out: &mut Out) -> Result<(), Failure> {
         return out.json_line(pool);
     }
     fields(pool, out)?;
+    out.line(format!(
+        "{:<12}  {}",
+        "workers held",
+        plain(&pool["workers_held"])
+    ))?;
+    for line in forecast::lines(pool) {
+        out.line(format!("{:<12}  {line}", "forecast"))?;
+    }
     match pool["windows"].as_array().map(Vec::as_slice) {
         None | Some([]) => Ok(()),
         Some(windows) => {
@@ -174,15 +182,12 @@ fn fields(pool: &Value, out: &mut Out) -> Result<(), Failure> {
         "kind",
         "layout",
         "workers",
-        "workers_held",
         "window",
         "clock_policy",
+        "ends",
     ] {
         let title = field.replace('_', " ");
         out.line(format!("{title:<12}  {}", plain(&pool[field])))?;
-    }
-    for line in forecast::lines(pool) {
-        out.line(format!("{:<12}  {line}", "ends"))?;
     }
     Ok(())
 }

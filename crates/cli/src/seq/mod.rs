@@ -285,7 +285,7 @@ fn show(sequence: &Value, out: &mut Out) -> Result<(), Failure> {
         out.line(format!("{field:width$}  {}", plain(&fields[field])))?;
     }
     for line in forecast::lines(sequence) {
-        out.line(format!("{:width$}  {line}", "ends"))?;
+        out.line(format!("{:width$}  {line}", "forecast"))?;
     }
     Ok(())
 }

@@ -42,7 +42,12 @@ pub(super) const SQIDS: Format = Format {
             position: 0,
             rule: "these options make no sqid",
         })?;
-        sqids.decode(text).map(|_| as_id(text))
+        // Kept in its one canonical text, so that what was read leniently reads back strictly.
+        let numbers = sqids.decode(text)?;
+        let canonical = sqids
+            .encode(&numbers)
+            .map_err(|_| TextError::NotCanonical { position: 0 })?;
+        Ok(as_id(canonical.as_bytes()))
     }),
     read: |id, options| {
         let text = id.text().unwrap_or("");

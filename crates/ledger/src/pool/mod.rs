@@ -377,6 +377,8 @@ impl Pool {
     pub fn info(&self) -> PoolInfo {
         let seat = self.seat.load();
         let ticks = u32::try_from(self.lengths.max).unwrap_or(u32::MAX);
+        // Let go of before the forecast takes the same lock.
+        let held = self.held.lock().expect("no panic while held").last;
         PoolInfo {
             name: self.name.clone(),
             kind: self.spec.kind.clone(),
@@ -388,7 +390,7 @@ impl Pool {
                 .as_ref()
                 .map(|seat| self.ticks.time_of(seat.generator.until_tick())),
             ends: self.ticks.end(),
-            held: self.held.lock().expect("no panic while held").last,
+            held,
             forecast: self.forecast(),
         }
     }
@@ -424,7 +426,9 @@ impl Pool {
         }
         let held = self.held.lock().expect("no panic while held");
         if let Some(count) = held.last {
-            let growth = held.pace.per_second(self.context.runtime.boottime(), count);
+            // A day at least: within one, deployments come and go.
+            let now = self.context.runtime.boottime();
+            let growth = held.pace.per_second(now, count, forecast::DAY);
             let left = self.spec.kind.workers().saturating_sub(count);
             endings.extend(forecast::after(Limit::Workers, left, growth));
         }
@@ -437,12 +441,12 @@ impl Pool {
             tracing::debug!(pool = %self.name, %error, "could not count the workers");
         }
         let now = self.context.runtime.boottime();
-        let forecast = self.forecast();
+        let ahead = self.forecast();
         let mut held = self.held.lock().expect("no panic while held");
         if now >= held.warn_at
-            && let Some(first) = forecast.warnings().next()
+            && let Some(first) = ahead.warnings().next()
         {
-            held.warn_at = now + DAY;
+            held.warn_at = now + forecast::DAY;
             let days = first.left.as_secs() / 86_400;
             tracing::warn!(pool = %self.name, limit = first.limit.as_str(), days, "it ends soon");
         }
@@ -515,8 +519,6 @@ impl Pool {
     }
 }
 
-/// How often somebody is warned that the pool ends.
-const DAY: Duration = Duration::from_secs(24 * 3600);
 /// For how long a pool counts as in use after its last id.
 const IN_USE: Duration = Duration::from_secs(60);
 /// How many UUIDs one take makes at most.

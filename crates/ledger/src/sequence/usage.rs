@@ -8,7 +8,7 @@ use mintage::Clock;
 
 use super::Sequence;
 use super::spec::Gap;
-use crate::forecast::Forecast;
+use crate::forecast::{A_MINUTE, DAY, Forecast};
 use crate::name::Name;
 
 /// For how long a name counts as in use after it was last asked.
@@ -16,8 +16,6 @@ const IN_USE: Duration = Duration::from_secs(60);
 
 /// How often it is looked at whether a sequence ends soon.
 const LOOK_AHEAD_EVERY: Duration = Duration::from_secs(60);
-/// How often somebody is warned.
-const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// What a sequence has left without its store.
 #[derive(Clone, PartialEq, Debug)]
@@ -122,7 +120,7 @@ impl Sequence {
         // Reservations come in blocks: what was not handed out of them is no use yet.
         let used = state.ordinal.saturating_sub(owned.count() + self.stock.unused());
         owned.pace.note(now, used);
-        let rate = owned.pace.per_second(now, used);
+        let rate = owned.pace.per_second(now, used, A_MINUTE);
         state.forecast(rate, Some(self.context.clock.now()))
     }
 

@@ -33,6 +33,9 @@ pub(super) trait Driver: Send + Sync + 'static {
     /// Makes a connection, credentials included. Runs on the ledger's own thread.
     fn connect(&self) -> BoxFuture<'_, Result<Self::Connection, Failure>>;
 
+    /// Ends a connection at once, where dropping it is not enough.
+    fn discard(&self, _: &Self::Connection) {}
+
     /// Asks who answers.
     fn probe(&self, connection: Self::Connection) -> BoxFuture<'_, Result<Probe<Self::Guard>, Failure>>;
 }
@@ -42,6 +45,8 @@ pub(super) trait Driver: Send + Sync + 'static {
 pub(super) struct Probe<G> {
     /// What `mint init` wrote; `None` where it did not, or where it is gone.
     pub(super) meta: Option<(Meta, G)>,
+    /// Whether the registers still have the mark that `mint init` set among them.
+    pub(super) whole: bool,
     /// What the store may forget.
     pub(super) durability: Durability,
     /// Which copy of the store it is.
@@ -199,7 +204,10 @@ impl<D: Driver> Link<D> {
 
     /// Drops the connection; a later call makes a new one.
     pub(super) fn disconnect(&self) {
-        self.state().current = None;
+        let current = self.state().current.clone();
+        if let Some(current) = current {
+            self.forget(&current);
+        }
     }
 
     /// Reads. Whatever goes wrong, nothing was changed.
@@ -383,6 +391,19 @@ impl<D: Driver> Link<D> {
     fn judge(&self, probe: Probe<D::Guard>) -> Result<D::Guard, StoreError> {
         let (meta, guard) = probe.meta.unzip();
         self.identify(meta)?;
+        if !probe.whole {
+            let why = format!(
+                "{} has lost its registers: mint_register was emptied",
+                self.driver.place()
+            );
+            let error = StoreError::new(StoreErrorKind::Foreign, Outcome::NotDone, why).with_hint(
+                "restore the store, or start on another one with mint store restore --advance N from a backup",
+            );
+            return Err(match self.was_open() {
+                true => self.stop(error),
+                false => error,
+            });
+        }
         let mut state = self.state();
         if let Some(before) = state.incarnation.replace(probe.incarnation.clone())
             && before != probe.incarnation
@@ -451,6 +472,11 @@ impl<D: Driver> Link<D> {
         Ok(meta)
     }
 
+    /// Whether a connection was ever made: what was there then must be there for good.
+    fn was_open(&self) -> bool {
+        self.state().durability.is_some()
+    }
+
     /// A guarded request found another meta record: says which.
     async fn meet_stranger(&self, connected: &Arc<Connected<D>>) -> StoreError {
         self.forget(connected);
@@ -491,6 +517,8 @@ impl<D: Driver> Link<D> {
         {
             state.current = None;
         }
+        drop(state);
+        self.driver.discard(&broken.connection);
     }
 
     async fn within<T>(&self, limit: Duration, work: impl Future<Output = T> + Send) -> Option<T> {
@@ -509,6 +537,7 @@ impl<D: Driver> Link<D> {
 
 /// Runs `work` on the ledger's own thread, so that what a driver spawns lives as long as the ledger and not only
 /// as long as the thread that asked.
+#[cfg(any(feature = "redis", feature = "etcd"))]
 pub(super) async fn on_own_thread<T: Send + 'static>(
     runtime: &Arc<dyn Runtime>,
     work: impl Future<Output = Result<T, Failure>> + Send + 'static,

@@ -15,7 +15,7 @@ use sqlx::postgres::{PgConnectOptions, PgConnection, PgDatabaseError, PgSeverity
 use super::registry::Initialised;
 use super::sql::session::{Arg, Column, Dialect, Field, Probe, Row, Session, Sort, session};
 use super::sql::statements::Texts;
-use super::sql::{self, url};
+use super::sql::{self, UNKNOWN_SYSTEM, url};
 use super::{Class, Durability, Store, StoreError, StoreSettings};
 use crate::runtime::{BoxFuture, Runtime};
 
@@ -136,14 +136,15 @@ impl Dialect for Postgres {
             let system = "SELECT system_identifier::text FROM pg_control_system()";
             let system = match session.rows(&system.into(), &[], &[Column::Text]).await {
                 Ok(rows) => rows.into_iter().flatten().next(),
-                // Some hosts forbid it; the timeline alone then tells a promoted replica.
-                Err(sqlx::Error::Database(_)) => None,
+                // Some hosts forbid it; the timeline alone then tells a promoted replica. Any other failure
+                // says nothing of the copy.
+                Err(sqlx::Error::Database(error)) if self.sort(&*error) == Sort::Denied => None,
                 Err(error) => return Err(error),
             };
             let system = system
                 .as_ref()
                 .and_then(Field::text)
-                .unwrap_or("unknown")
+                .unwrap_or(UNKNOWN_SYSTEM)
                 .to_string();
             let row = rows.into_iter().next().ok_or(sqlx::Error::RowNotFound)?;
             let row: Vec<&str> = row.iter().map(|field| field.text().unwrap_or_default()).collect();

@@ -153,9 +153,22 @@ pub(super) enum Copy {
     Refused,
 }
 
+/// The first part of a copy's name, `system/timeline`, where the account may not read it.
+pub(in super::super) const UNKNOWN_SYSTEM: &str = "unknown";
+
+/// Whether two names mean one copy: an account that may not see the system sees the timeline alone.
+pub(super) fn same_copy(one: &str, other: &str) -> bool {
+    match (one.split_once('/'), other.split_once('/')) {
+        (Some((one, one_line)), Some((other, other_line))) => {
+            one_line == other_line && (one == other || one == UNKNOWN_SYSTEM || other == UNKNOWN_SYSTEM)
+        }
+        _ => one == other,
+    }
+}
+
 /// Compares the copy that answers with the one in `mint_meta`.
 pub(super) fn judge_copy(meta: &Meta, probe: &Probe, allow_lossy: bool) -> Copy {
-    let same = meta.copy == probe.copy;
+    let same = same_copy(&meta.copy, &probe.copy);
     if same && meta.class == letter(probe.durability.class) {
         return Copy::Same;
     }
@@ -223,6 +236,16 @@ mod tests {
             (("7/1", "L"), ("7/2", Durable), false, Copy::Refused),
             (("7/1", "S"), ("7/2", Durable), false, Copy::Record),
             (("7/1", "D"), ("7/2", Lossy), true, Copy::Record),
+            // An account that may not read the system identifier, and one that may.
+            (("7/1", "D"), ("unknown/1", Durable), false, Copy::Same),
+            (("unknown/1", "D"), ("7/1", Durable), false, Copy::Same),
+            (("7/1", "D"), ("unknown/2", Durable), false, Copy::Refused),
+            (
+                ("server_id 1", "D"),
+                ("server_id 2", Durable),
+                false,
+                Copy::Refused,
+            ),
         ] {
             let judged = judge_copy(&meta(known.0, known.1), &probe(found.0, found.1), allow_lossy);
             assert_eq!(judged, copy, "{known:?} {found:?} {allow_lossy}");

@@ -30,12 +30,14 @@ use super::{
 };
 use crate::runtime::Runtime;
 use identity::{
-    Copy, Head, Meta, check_head, damaged, emptied, hex, judge_copy, letter, not_made, read_hex, taken_over,
+    Copy, Head, Meta, check_head, damaged, emptied, hex, judge_copy, letter, not_made, read_hex, same_copy,
+    taken_over,
 };
 use pool::{CONNECTIONS_MAX, Kept, Pool};
 use session::{Arg, Column, Dialect, Fault, Field, Probe, Row, Session, Sort};
 use statements::{META, REGISTER, Statements};
 
+pub(super) use identity::UNKNOWN_SYSTEM;
 pub(super) use init::init;
 
 /// How long a connection may have been idle before it is tried out first: a restarted server then costs a round
@@ -215,16 +217,21 @@ async fn look<D: Dialect>(
         Copy::Refused => return Err(taken_over(store, &meta, &probe)),
         Copy::Record => {
             let (class, cluster) = (letter(probe.durability.class), hex(meta.head.cluster_id));
-            if meta.copy != probe.copy {
+            // The fuller of two names for one copy.
+            let copy = match same_copy(&meta.copy, &probe.copy) {
+                true => &meta.copy,
+                false => &probe.copy,
+            };
+            if *copy != meta.copy {
                 tracing::warn!(
                     store,
                     was = meta.copy,
-                    now = probe.copy,
+                    now = copy,
                     "another copy of the data answers"
                 );
             }
             let args = [
-                Arg::Text(&probe.copy),
+                Arg::Text(copy),
                 Arg::Text(class),
                 Arg::Text(&cluster),
                 Arg::Text(&meta.copy),

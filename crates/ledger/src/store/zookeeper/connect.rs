@@ -1,12 +1,13 @@
 //! How a ZooKeeper ensemble is reached, and who answers there.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use zookeeper_client::{Acl, Acls, Client, Error, MultiReadResult};
+use tokio::sync::oneshot;
+use zookeeper_client::{Acl, Acls, Client, Error, MultiReadResult, SessionState};
 
 use super::super::address::{Address, invalid};
-use super::super::link::{Driver, Failure, Meta, Probe, on_own_thread};
+use super::super::link::{Driver, Failure, Meta, Probe};
 use super::super::{Class, Durability, StoreError, StoreErrorKind, record};
 use super::names::Names;
 use crate::runtime::{BoxFuture, Runtime};
@@ -30,7 +31,7 @@ pub(super) struct ZooKeeper {
 pub(super) struct MetaGuard {
     pub(super) text: Vec<u8>,
     pub(super) version: i32,
-    /// The node that exists as long as the data is that of this cluster.
+    /// The node that exists as long as the registers are those of this cluster.
     pub(super) cluster: String,
 }
 
@@ -39,6 +40,27 @@ pub(super) struct MetaGuard {
 pub(super) struct Connection {
     pub(super) client: Client,
     pub(super) acls: Arc<[Acl]>,
+    end: Arc<End>,
+}
+
+/// Ends a session's thread when it is dropped, or at once. The driver keeps what was asked while it had no
+/// connection and sends it on the next one, however late; with its thread, all that ends.
+#[derive(Debug)]
+struct End {
+    alive: Mutex<Option<oneshot::Sender<()>>>,
+}
+
+impl Connection {
+    /// The client, if its session has a connection.
+    pub(super) fn live(&self) -> Result<&Client, Failure> {
+        match self.client.state() {
+            SessionState::SyncConnected => Ok(&self.client),
+            state => Err(Failure::Useless(
+                StoreErrorKind::Unavailable,
+                format!("the session is {state:?}"),
+            )),
+        }
+    }
 }
 
 /// Long enough for a pause of the program, short enough for the server to forget one that is gone.
@@ -89,6 +111,30 @@ impl ZooKeeper {
         })
     }
 
+    /// A session, and the access list for new nodes.
+    async fn session(&self) -> Result<(Client, Vec<Acl>), Failure> {
+        let mut connector = Client::connector()
+            .with_session_timeout(SESSION_TIMEOUT)
+            .with_fail_eagerly();
+        if let Some(digest) = &self.digest {
+            connector = connector.with_auth("digest", digest);
+        }
+        let client = connector
+            .connect(&self.hosts)
+            .await
+            .map_err(|error| match error {
+                Error::AuthFailed => failure(&error),
+                // No session, so nothing was asked.
+                error => Failure::Useless(StoreErrorKind::Unavailable, error.to_string()),
+            })?;
+        match client.get_acl(&self.names.register).await {
+            Ok((acls, _)) => Ok((client, acls)),
+            // The probe will say what this means.
+            Err(Error::NoNode | Error::NoAuth) => Ok((client, self.acls())),
+            Err(error) => Err(failure(&error)),
+        }
+    }
+
     /// Whether nodes belong to an account.
     pub(super) fn acls(&self) -> Vec<Acl> {
         let default = match self.digest {
@@ -133,36 +179,50 @@ impl Driver for ZooKeeper {
     }
 
     fn connect(&self) -> BoxFuture<'_, Result<Connection, Failure>> {
-        let own = self.clone();
-        let work = async move {
-            let mut connector = Client::connector()
-                .with_session_timeout(SESSION_TIMEOUT)
-                .with_fail_eagerly();
-            if let Some(digest) = &own.digest {
-                connector = connector.with_auth("digest", digest);
-            }
-            let client = connector.connect(&own.hosts).await.map_err(|error| match error {
-                // No session, so nothing was asked.
-                Error::AuthFailed => failure(&error),
-                error => Failure::Useless(StoreErrorKind::Unavailable, error.to_string()),
-            })?;
-            let acls = match client.get_acl(&own.names.register).await {
-                Ok((acls, _)) => acls,
-                // The probe will say what this means.
-                Err(Error::NoNode | Error::NoAuth) => own.acls(),
-                Err(error) => return Err(failure(&error)),
-            };
+        let (own, (tell, told)) = (self.clone(), oneshot::channel());
+        let (alive, mut ended) = oneshot::channel::<()>();
+        let started = self.runtime.spawn_thread(
+            "zookeeper",
+            Box::new(move || {
+                let Ok(tokio) = tokio::runtime::Builder::new_current_thread()
+                    .enable_time()
+                    .build()
+                else {
+                    return;
+                };
+                tokio.block_on(async move {
+                    tokio::select! {
+                        // The one who asked has given up, or uses it no more.
+                        _ = &mut ended => return,
+                        made = own.session() => drop(tell.send(made)),
+                    }
+                    ended.await.ok();
+                });
+            }),
+        );
+        Box::pin(async move {
+            let lost = |why: String| Failure::Lost(why);
+            started.map_err(|error| lost(error.to_string()))?;
+            let made = told.await.map_err(|_| lost("its thread has ended".to_string()))?;
+            let (client, acls) = made?;
             Ok(Connection {
                 client,
                 acls: acls.into(),
+                end: Arc::new(End {
+                    alive: Mutex::new(Some(alive)),
+                }),
             })
-        };
-        Box::pin(on_own_thread(&self.runtime, work))
+        })
+    }
+
+    fn discard(&self, connection: &Connection) {
+        let alive = connection.end.alive.lock();
+        drop(alive.unwrap_or_else(PoisonError::into_inner).take());
     }
 
     fn probe(&self, connection: Connection) -> BoxFuture<'_, Result<Probe<MetaGuard>, Failure>> {
         Box::pin(async move {
-            let client = &connection.client;
+            let client = connection.live()?;
             let sync = client.sync("/");
             let meta = client.get_data(&self.names.meta);
             sync.await.map_err(|error| failure(&error))?;
@@ -171,6 +231,7 @@ impl Driver for ZooKeeper {
                 Err(Error::NoNode) => {
                     return Ok(Probe {
                         meta: None,
+                        whole: true,
                         durability: judge(None),
                         incarnation: String::new(),
                     });
@@ -189,22 +250,21 @@ impl Driver for ZooKeeper {
                 Err(Error::NoNode | Error::NoAuth) => None,
                 Err(error) => return Err(failure(&error)),
             };
-            let children = client.list_children(&self.names.meta).await;
-            let children = children.map_err(|error| failure(&error))?;
-            let [cluster] = children.as_slice() else {
-                return Err(damaged(
-                    "mint_meta has lost its node, the one named after the cluster id",
-                ));
-            };
+            let cluster = self.names.sentinel(meta.cluster_id);
+            let sentinel = client
+                .check_stat(&cluster)
+                .await
+                .map_err(|error| failure(&error))?;
             Ok(Probe {
                 meta: Some((
                     meta,
                     MetaGuard {
                         text,
                         version: stat.version,
-                        cluster: format!("{}/{cluster}", self.names.meta),
+                        cluster,
                     },
                 )),
+                whole: sentinel.is_some(),
                 durability: judge(config.as_deref()),
                 incarnation: format!("made at zxid {:x}", stat.czxid),
             })

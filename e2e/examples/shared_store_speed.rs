@@ -1,4 +1,4 @@
-//! What a reservation costs on each shared store: `cargo run --release -p mintage-e2e --example store_speed`.
+//! What a reservation costs on each shared store: `cargo run --release -p mintage-e2e --example shared_store_speed`.
 //!
 //! Private servers on this machine with full durability; one claim is one reservation of a block of numbers.
 
