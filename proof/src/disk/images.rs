@@ -391,9 +391,10 @@ impl Cut<'_> {
         }
         if self.recoveries > 0 && said.opened && self.dice.chance(20) {
             self.recoveries -= 1;
-            disk.image(&image, loss, &mut again).map_err(io)?;
-            self.recovery(&image, said)?;
-            std::fs::remove_dir_all(&image).map_err(io)?;
+            let recovering = self.scratch.join("recovering");
+            disk.image(&recovering, loss, &mut again).map_err(io)?;
+            self.recovery(&recovering, said)?;
+            std::fs::remove_dir_all(&recovering).map_err(io)?;
         }
         Ok(())
     }
