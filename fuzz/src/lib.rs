@@ -10,6 +10,7 @@
 mod engine;
 mod mutate;
 mod random;
+mod scratch;
 pub mod seeds;
 mod targets;
 

@@ -461,7 +461,11 @@ fn power_cuts(setting: &Setting) -> Outcome {
                 "{} cuts, {} of them under work, {} times full, {} times read-only",
                 done.cuts, done.working, done.full, done.read_only
             );
-            outcome(done.failure, done.cuts >= cuts && done.full > 0 && done.read_only > 0, measured)
+            outcome(
+                done.failure,
+                done.cuts >= cuts && done.full > 0 && done.read_only > 0,
+                measured,
+            )
         }
         Err(why) => Outcome::NotRun(why),
     }

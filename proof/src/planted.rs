@@ -314,6 +314,15 @@ pub struct Hunt {
     pub found: Option<String>,
 }
 
+/// Passes on what a process of ours said of the bug that is planted in it.
+pub(crate) fn pass_on(stderr: &[u8]) {
+    for line in String::from_utf8_lossy(stderr).lines() {
+        if line.starts_with("planted bug ") {
+            eprintln!("{line}");
+        }
+    }
+}
+
 /// Plants one bug in `program` (a build with the feature `planted`) and lets its finder look for it.
 ///
 /// # Errors

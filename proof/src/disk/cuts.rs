@@ -170,12 +170,10 @@ fn one_life(
     let mounted = disk.mount()?;
     done.working += u64::from(text.contains("got ") && kind > 1);
     if data.exists() {
-        let verdict = super::block_on(|runtime| said.go_on(&data, runtime));
-        if let Err(why) = verdict {
-            done.failure = Some(format!("cut {}: {why}", done.cuts));
+        match super::block_on(|runtime| said.go_on(&data, runtime)) {
+            Ok(after) => *said = after,
+            Err(why) => done.failure = Some(format!("cut {}: {why}", done.cuts)),
         }
-        // What the judge took counts as issued, and the clean stop gave back what it did not: begin to count anew.
-        *said = said.after_judge();
     } else if said.opened {
         done.failure = Some(format!("cut {}: the folder is gone", done.cuts));
     }

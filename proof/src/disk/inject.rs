@@ -106,9 +106,9 @@ fn one_kind(program: &Path, call: &str, fault: &str, turns: u64, stride: u64) ->
             .arg(&folder)
             .args([Script::Ledger.word(), "7", "14"])
             .stdin(Stdio::null())
-            .stderr(Stdio::null())
             .output()
             .map_err(|e| format!("cannot start strace: {e}"))?;
+        crate::planted::pass_on(&output.stderr);
         let seen = std::fs::read_to_string(&trace).unwrap_or_default();
         let happened = seen.contains("(INJECTED)") || seen.contains("+++ killed by SIGKILL +++");
         if !happened {

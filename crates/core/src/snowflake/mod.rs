@@ -433,11 +433,11 @@ impl Snowflake {
         let begin = tick.min(until) << self.sequence_bits;
         let seen = self.word.0.load(Ordering::Relaxed);
         let past_end = if crate::planted!("gt-for-ge") {
-            seen > limit
+            seen > limit || begin > limit
         } else {
-            seen >= limit
+            seen >= limit || begin >= limit
         };
-        if past_end || begin >= limit {
+        if past_end {
             return Err(self.refusal(seen.max(begin), tick, until));
         }
         if seen < begin {

@@ -258,12 +258,13 @@ impl Worker<'_> {
             }
             // What the record says of the stock may be learned only here: none if the sequence is gap-free.
             let most = match (self.held.state.gap, use_of) {
-                (Gap::None, _) if mintage::planted!("gap-free-keeps-stock") => block,
+                (Gap::None, _) if mintage::planted!("gap-free-keeps-stock") => 3,
                 (Gap::None, _) => 0,
                 (Gap::Bounded, _) if mintage::planted!("max-gap-ignored") => block.saturating_mul(50),
                 (Gap::Bounded, Use::Owned) => block,
                 (Gap::Bounded, _) => self.held.state.max_gap.saturating_sub(asked),
             };
+            let block = block.max(u64::from(mintage::planted!("gap-free-keeps-stock")) * 3);
             let want = asked.saturating_add(block.min(most));
             if want == 0 {
                 return Err(LedgerError::Unavailable {
