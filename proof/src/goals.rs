@@ -81,10 +81,12 @@ pub const GOALS: &[Goal] = &[
         id: "G1",
         name: "simulation",
         target: |mode| {
-            let seeds = mode.of(20_000, 20_000, 1_000_000);
-            format!(
-                "{seeds} seeds, 1e6 faults, 1e6 reservations, 1e8 ids, every kind of fault, {NONE_REPEATED}"
-            )
+            let least = mode.of(
+                "6000 seeds, 3e5 faults, 3e5 reservations, 3e7 ids",
+                "20000 seeds, 1e6 faults, 1e6 reservations, 1e8 ids",
+                "1000000 seeds, 5e7 faults, 5e7 reservations, 5e9 ids",
+            );
+            format!("{least}, every kind of fault, {NONE_REPEATED}")
         },
         run: simulation,
     },
@@ -191,7 +193,7 @@ pub const GOALS: &[Goal] = &[
         id: "G14",
         name: "copies and forks",
         target: |mode| {
-            let forks = mode.of("2e4", "1e5", "1e6");
+            let forks = mode.of("5e3", "1e5", "1e6");
             format!("{forks} forks and the simulator's copied processes, nothing repeated past two renewals")
         },
         run: copies,
@@ -281,7 +283,12 @@ fn outcome(failure: Option<String>, enough: bool, measured: String) -> Outcome {
 }
 
 fn simulation(setting: &Setting) -> Outcome {
-    let seeds = setting.mode.of(20_000, 20_000, 1_000_000);
+    let seeds = setting.mode.of(6_000, 20_000, 1_000_000);
+    let (events, ids) = setting.mode.of(
+        (300_000, 30_000_000),
+        (1_000_000, 100_000_000),
+        (50_000_000, 5_000_000_000),
+    );
     let began = Instant::now();
     let runs = sim::run_many(1, seeds, None, setting.threads);
     let sum = &runs.sum;
@@ -305,10 +312,8 @@ fn simulation(setting: &Setting) -> Outcome {
         )
     });
     let failure = failure.or((!absent.is_empty()).then(|| format!("never happened: {}", absent.join(", "))));
-    let enough = runs.seeds >= seeds
-        && sum.faults.total() >= 1_000_000
-        && sum.reservations >= 1_000_000
-        && sum.ids >= 100_000_000;
+    let enough =
+        runs.seeds >= seeds && sum.faults.total() >= events && sum.reservations >= events && sum.ids >= ids;
     outcome(failure, enough, measured)
 }
 
@@ -509,7 +514,7 @@ fn damage(setting: &Setting) -> Outcome {
 
 fn clocks(setting: &Setting) -> Outcome {
     use sim::Fault;
-    let seeds = setting.mode.of(4_000, 20_000, 200_000);
+    let seeds = setting.mode.of(2_000, 10_000, 200_000);
     let runs = sim::run_many(2_000_000, seeds, None, setting.threads);
     let kinds = [
         Fault::Stepped,
@@ -531,7 +536,7 @@ fn clocks(setting: &Setting) -> Outcome {
 }
 
 fn copies(setting: &Setting) -> Outcome {
-    let forks = setting.mode.of(20_000, 100_000, 1_000_000);
+    let forks = setting.mode.of(5_000, 100_000, 1_000_000);
     // In a process of its own: this one has threads.
     let output = Command::new(&setting.program)
         .args(["forks", "--forks", &forks.to_string()])
@@ -543,7 +548,7 @@ fn copies(setting: &Setting) -> Outcome {
     };
     let runs = sim::run_many(
         3_000_000,
-        setting.mode.of(2_000, 10_000, 200_000),
+        setting.mode.of(500, 5_000, 200_000),
         None,
         setting.threads,
     );

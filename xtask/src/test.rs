@@ -1,6 +1,6 @@
 //! `cargo xtask test` and `cargo xtask e2e`.
 
-use crate::{provision, step};
+use crate::{proof, provision, step};
 
 /// Installs what the tests need where it can, and runs them all.
 pub(crate) fn all() -> Result<(), String> {
@@ -8,6 +8,7 @@ pub(crate) fn all() -> Result<(), String> {
     // The end-to-end tests last: they take longest and mean least while a unit test fails.
     step::run(&mut step::cargo("test --workspace --exclude mintage-e2e"))?;
     end_to_end(&[])?;
+    proof::short()?;
     eprintln!("test: passed");
     Ok(())
 }

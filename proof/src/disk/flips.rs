@@ -175,8 +175,9 @@ fn flip_one(
     Ok(())
 }
 
-/// Every way to take each file from one of two ages; the youngest of all is the folder itself, the oldest is a
-/// restored backup, which nobody can tell from the truth.
+/// Every way to take each file from one of two ages; the youngest of all is the folder itself. Where the witness and
+/// the database's log are both old, all that can be read is a restored backup, which nobody can tell from the truth:
+/// the log's pages stand above whatever the database holds.
 fn mix(early: &Path, late: &Path, said: &Said, scratch: &Path, flips: &mut Flips) -> Result<(), String> {
     let names: Vec<String> = files(late)?
         .iter()
@@ -191,7 +192,7 @@ fn mix(early: &Path, late: &Path, said: &Said, scratch: &Path, flips: &mut Flips
         let mut has_new_marks = false;
         for (at, name) in names.iter().enumerate() {
             let new = choice >> at & 1 == 1;
-            has_new_marks |= new && (name.starts_with("mint.db") || name == "witness");
+            has_new_marks |= new && (name == "mint.db-wal" || name == "witness");
             let from = if new { late } else { early };
             let _ = std::fs::copy(from.join(name), image.join(name));
         }

@@ -258,13 +258,18 @@ impl Worker<'_> {
             }
             // What the record says of the stock may be learned only here: none if the sequence is gap-free.
             let most = match (self.held.state.gap, use_of) {
-                (Gap::None, _) if mintage::planted!("gap-free-keeps-stock") => 3,
-                (Gap::None, _) => 0,
-                (Gap::Bounded, _) if mintage::planted!("max-gap-ignored") => block.saturating_mul(50),
+                (Gap::None, _) => u64::from(mintage::planted!("gap-free-keeps-stock")) * 3,
+                (Gap::Bounded, _) if mintage::planted!("max-gap-ignored") => u64::MAX,
                 (Gap::Bounded, Use::Owned) => block,
                 (Gap::Bounded, _) => self.held.state.max_gap.saturating_sub(asked),
             };
-            let block = block.max(u64::from(mintage::planted!("gap-free-keeps-stock")) * 3);
+            let block = match self.held.state.gap {
+                Gap::None if mintage::planted!("gap-free-keeps-stock") => 3,
+                Gap::Bounded if mintage::planted!("max-gap-ignored") => {
+                    self.held.state.max_gap.saturating_mul(3)
+                }
+                _ => block,
+            };
             let want = asked.saturating_add(block.min(most));
             if want == 0 {
                 return Err(LedgerError::Unavailable {
