@@ -21,7 +21,7 @@ fn make() -> tempfile::TempDir {
 ///
 /// # Panics
 /// There is no room for a temporary folder.
-pub fn path(name: &str) -> PathBuf {
+pub(crate) fn path(name: &str) -> PathBuf {
     FOLDER.with(|folder| folder.path().join(name))
 }
 
@@ -29,7 +29,7 @@ pub fn path(name: &str) -> PathBuf {
 ///
 /// # Panics
 /// There is no room for it.
-pub fn file(name: &str, content: &[u8]) -> PathBuf {
+pub(crate) fn file(name: &str, content: &[u8]) -> PathBuf {
     let path = path(name);
     std::fs::write(&path, content).expect("there is room for a small file");
     path

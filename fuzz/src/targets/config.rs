@@ -15,7 +15,8 @@ pub(super) fn targets() -> [Target; 2] {
     let settings: Vec<String> = keys().iter().map(|key| format!("{}=1", key.path)).collect();
     [
         Target::new("config-file", sections, check_file)
-            .longest(1024)
+            .longest(512)
+            .cost(50)
             .words(&[
                 "[",
                 "]",
@@ -29,21 +30,24 @@ pub(super) fn targets() -> [Target; 2] {
                 "\n",
                 "9223372036854775808",
             ]),
-        Target::new("config-text", settings, check_text).words(&[
-            "=",
-            "1s",
-            "10ms",
-            "1MiB",
-            "64k",
-            "off",
-            "none",
-            "127.0.0.1:0",
-            "file:/a",
-            "postgres://u:p@h/d",
-            "18446744073709551616",
-            "-1",
-            ",",
-        ]),
+        Target::new("config-text", settings, check_text)
+            .longest(96)
+            .cost(200)
+            .words(&[
+                "=",
+                "1s",
+                "10ms",
+                "1MiB",
+                "64k",
+                "off",
+                "none",
+                "127.0.0.1:0",
+                "file:/a",
+                "postgres://u:p@h/d",
+                "18446744073709551616",
+                "-1",
+                ",",
+            ]),
     ]
 }
 

@@ -68,8 +68,10 @@ fn check_head(input: &[u8]) {
         Start::Other => saw("other"),
         Start::Request { bytes, understood } => {
             assert!(bytes <= input.len() && input[..bytes].ends_with(b"\r\n"));
+            // A backslash of the input is shown as two.
+            let controls = understood.replace("\\\\", "");
             assert!(
-                !understood.contains("\\r") && !understood.contains("\\n"),
+                !controls.contains("\\r") && !controls.contains("\\n"),
                 "{understood}"
             );
             let alone = start(&input[..bytes], HEADERS_MAX);

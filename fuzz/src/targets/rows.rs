@@ -28,6 +28,7 @@ pub(super) fn targets() -> [Target; 3] {
             judge(input, RowFormat::Fields(Dialect::CSV));
             judge(input, RowFormat::Fields(Dialect::TSV));
         })
+        .cost(200)
         .words(&[
             "\"",
             "\"\"",
@@ -39,8 +40,10 @@ pub(super) fn targets() -> [Target; 3] {
             "18446744073709551616",
         ]),
         Target::new("rows-json", json, |input| judge(input, RowFormat::JsonLines))
+            .cost(200)
             .words(&["{\"id\":", "}\n", "\\u00", "\\ud83d", "\"", "[", "null", "-1"]),
         Target::new("rows-list", lines, |input| judge(input, RowFormat::Lines))
+            .cost(200)
             .words(&["\n", "\r", "9", "-"]),
     ]
 }

@@ -19,9 +19,11 @@ pub(super) fn targets() -> [Target; 2] {
     [
         Target::new("state-file", state_files(), check_state)
             .longest(8192)
+            .cost(5)
             .words(&["payload-1", "payload-2", "\0\0\0\0"]),
         Target::new("witness", witnesses(), check_witness)
             .longest(WITNESS_BYTES)
+            .cost(5)
             .words(&["MINTWIT1", "\0\0\0\0\0\0\0\0", "\0\0\0\0\0\0\0\u{1}"]),
     ]
 }

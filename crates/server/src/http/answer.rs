@@ -29,7 +29,7 @@ const ALWAYS: [(&str, &str); 2] = [
     ("x-content-type-options", "nosniff"),
 ];
 
-fn always() -> impl Iterator<Item = (&'static str, &'static str)> {
+fn always<'a>() -> impl Iterator<Item = (&'static str, &'a str)> {
     let cached = mintage::planted!("answers-may-be-cached");
     ALWAYS
         .into_iter()
