@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod layering;
+mod proof;
 mod provision;
 mod step;
 mod test;
@@ -21,6 +22,9 @@ cargo xtask COMMAND
                    ids checked, repeats and refused requests
   fuzz [TARGET...] [--runs N] [--seed N] [--list]
                    random inputs for every reader of text and bytes
+  proof [--short|--long] [--save] [--only G1,G5] [--allow-missing G4]
+                   evidence that nothing is ever repeated: simulation, crash images, power cuts,
+                   planted bugs; 20 minutes, or 5, or a night
   bench [core|command|server|bulk] [--save] [ARGS]
                    side by side with peers, ratios in one run; --save puts the tables
                    into docs/performance.md and docs/bulk.md
@@ -45,6 +49,7 @@ fn main() -> ExitCode {
         Some("e2e") if rest.first().is_some_and(|arg| arg == "--matrix") => test::matrix(&rest[1..]),
         Some("e2e") => test::e2e(rest),
         Some("fuzz") => test::fuzz(rest),
+        Some("proof") => proof::run(rest),
         Some("bench") => bench::run(rest),
         None | Some("help" | "--help" | "-h") => {
             print!("{HELP}");

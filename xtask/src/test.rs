@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use crate::{provision, step};
+use crate::{proof, provision, step};
 
 /// Installs what the tests need where it can, and runs them all.
 pub(crate) fn all() -> Result<(), String> {
@@ -11,6 +11,7 @@ pub(crate) fn all() -> Result<(), String> {
     // The end-to-end tests last: they take longest and mean least while a unit test fails.
     step::run(&mut step::cargo("test --workspace --exclude mintage-e2e"))?;
     end_to_end(&[])?;
+    proof::short()?;
     eprintln!("test: passed");
     Ok(())
 }
@@ -58,7 +59,8 @@ pub(crate) fn fuzz(args: &[String]) -> Result<(), String> {
 /// Walks every interleaving of threads on the atomics, under loom; in a target folder of its own, since the
 /// flag is another build of everything.
 pub(crate) fn loom() -> Result<(), String> {
-    let mut command = step::cargo("test --release -p mintage --no-default-features --test loom");
+    let mut command =
+        step::cargo("test --release -p mintage --no-default-features --test loom --test loom_block");
     command
         .env("RUSTFLAGS", "--cfg loom")
         .env("CARGO_TARGET_DIR", step::root().join("target/loom"))

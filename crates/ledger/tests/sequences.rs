@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mintage::{Base, SequenceOptions};
 use mintage_ledger::*;
@@ -536,12 +537,21 @@ struct SharedStore {
     inner: Arc<MemoryStore>,
     /// Every write is delivered twice, and the second answer is the one that arrives.
     twice: bool,
+    /// The answer of the next claim is lost.
+    loses: AtomicBool,
 }
 
 impl SharedStore {
     fn open(twice: bool) -> Arc<dyn Store> {
-        let inner = MemoryStore::with_cluster_id(1);
-        Arc::new(SharedStore { inner, twice })
+        SharedStore::over(MemoryStore::with_cluster_id(1), twice)
+    }
+
+    fn over(inner: Arc<MemoryStore>, twice: bool) -> Arc<SharedStore> {
+        Arc::new(SharedStore {
+            inner,
+            twice,
+            loses: AtomicBool::new(false),
+        })
     }
 }
 
@@ -566,6 +576,14 @@ impl Store for SharedStore {
         marks: Marks,
     ) -> StoreResult<'a, Cas> {
         Box::pin(async move {
+            if key.as_str().starts_with("seq/") && self.loses.swap(false, Ordering::Relaxed) {
+                self.inner.compare_and_set(key, expected, new, marks).await?;
+                return Err(StoreError::new(
+                    StoreErrorKind::Unavailable,
+                    Outcome::Unknown,
+                    "the answer is lost",
+                ));
+            }
             let first = self
                 .inner
                 .compare_and_set(key, expected, new.clone(), marks)
@@ -631,5 +649,72 @@ fn a_write_that_is_delivered_twice_is_one_write() {
         ledger.create(&name("bills"), &spec).await.unwrap();
         let bills = ledger.existing(&name("bills")).await.unwrap();
         assert_eq!(numbers(&bills, 100).await.unwrap(), (1..=100).collect::<Vec<_>>());
+    });
+}
+
+/// A claim that was done unheard was only recognised while nobody else had written since; after that its numbers were
+/// a hole in a gap-free sequence.
+#[test]
+fn a_claim_done_unheard_is_known_after_somebody_else_claimed() {
+    run(|runtime| async move {
+        let inner = MemoryStore::with_cluster_id(1);
+        let (store_a, store_b) = (
+            SharedStore::over(inner.clone(), false),
+            SharedStore::over(inner, false),
+        );
+        let a = ledger_on(&(store_a.clone() as Arc<dyn Store>), &runtime).await;
+        let b = ledger_on(&(store_b as Arc<dyn Store>), &runtime).await;
+        let spec = SequenceSpec {
+            gap: Gap::None,
+            ..Default::default()
+        };
+        a.create(&name("bills"), &spec).await.unwrap();
+        let (bills_a, bills_b) = (
+            a.existing(&name("bills")).await.unwrap(),
+            b.existing(&name("bills")).await.unwrap(),
+        );
+        assert_eq!(bills_b.take(1).await.unwrap().first, 1);
+        assert_eq!(bills_a.take(1).await.unwrap().first, 2);
+        store_a.loses.store(true, Ordering::Relaxed);
+        let unheard = bills_a.take(1).await;
+        assert!(
+            matches!(unheard, Err(LedgerError::Unavailable { .. })),
+            "{unheard:?}"
+        );
+        assert_eq!(bills_b.take(1).await.unwrap().first, 4);
+        // The store is asked again after a while.
+        let found = loop {
+            match bills_a.take(1).await {
+                Err(LedgerError::Unavailable { .. }) => tokio::task::yield_now().await,
+                found => break found.unwrap().first,
+            }
+        };
+        assert_eq!(found, 3);
+        assert_eq!(bills_a.take(1).await.unwrap().first, 5);
+    });
+}
+
+/// A change took back what its process had in stock, which a copy of the process could still issue.
+#[test]
+fn a_change_on_a_shared_store_spends_the_stock() {
+    run(|runtime| async move {
+        let store = SharedStore::open(false);
+        let ledger = ledger_on(&store, &runtime).await;
+        let orders = ledger.sequence_or_create(&name("orders")).await.unwrap();
+        let mut last = 0;
+        let mut reserved = 0;
+        // Until a refill has left something in stock.
+        while reserved <= last {
+            last = *numbers(&orders, 100).await.unwrap().last().unwrap();
+            tokio::task::yield_now().await;
+            reserved = ledger.show(&name("orders")).await.unwrap().ordinal as i64;
+        }
+        let patch = SequencePatch {
+            max_gap: Some(5_000),
+            ..Default::default()
+        };
+        ledger.alter(&name("orders"), &patch).await.unwrap();
+        let next = orders.take(1).await.unwrap().first;
+        assert!(next > reserved, "{next}: {reserved} were reserved");
     });
 }

@@ -1,9 +1,14 @@
 //! Every target: a file each, and a line here.
 
+mod config;
 mod formats;
+mod http;
 mod inspect;
 mod layout;
 mod numbers;
+mod resp;
+mod rows;
+mod state;
 mod time;
 mod uuid_text;
 
@@ -18,6 +23,11 @@ pub fn targets() -> Vec<Target> {
     all.push(inspect::target());
     all.push(layout::target());
     all.push(time::target());
+    all.extend(resp::targets());
+    all.extend(http::targets());
+    all.extend(config::targets());
+    all.extend(state::targets());
+    all.extend(rows::targets());
     all
 }
 

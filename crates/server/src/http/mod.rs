@@ -8,6 +8,7 @@
 //! | `route` | paths and methods |
 //! | `answer`, `date` | answers and problem documents |
 //! | `sequences`, `ids`, `operations` | what the routes do |
+//! | `testing` | the readers without a connection |
 
 mod answer;
 mod by_hyper;
@@ -21,6 +22,8 @@ mod pools;
 mod request;
 mod route;
 mod sequences;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 use std::net::SocketAddr;
 use std::rc::Rc;

@@ -208,6 +208,16 @@ impl Definition {
     }
 }
 
+/// Whether a body can be read as a definition, a borrower and a held window.
+#[cfg(feature = "testing")]
+pub(super) fn documents(body: &[u8]) -> [bool; 3] {
+    [
+        parse::<Definition>(body).is_ok_and(|read| read.spec().is_ok()),
+        parse::<Borrower>(body).is_ok(),
+        parse::<Held>(body).is_ok_and(|read| read.both().is_ok()),
+    ]
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Borrower {

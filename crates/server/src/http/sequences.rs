@@ -229,6 +229,16 @@ impl Definition {
     }
 }
 
+/// Whether a body can be read as a definition, and as a restart.
+#[cfg(feature = "testing")]
+pub(super) fn documents(body: &[u8]) -> [bool; 2] {
+    let definition = parse::<Definition>(body);
+    [
+        definition.is_ok_and(|read| read.gap().is_ok() && read.max_gap().is_ok()),
+        parse::<Restart>(body).is_ok(),
+    ]
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Restart {
