@@ -100,11 +100,9 @@ fn every_vector_is_judged_by_the_command_as_by_the_library() {
             };
             for (line, verdict) in lines.iter().zip(ask(&[])) {
                 assert_eq!(verdict["input"], line[2]);
-                assert_eq!(
-                    verdict["valid"] == true,
-                    line[0] == "accept",
-                    "{format}: {verdict}"
-                );
+                // SCRU128 alone reads either case without being asked to forgive.
+                let accepted = line[0] == "accept" || (line[0] == "lenient" && format == "scru128");
+                assert_eq!(verdict["valid"] == true, accepted, "{format}: {verdict}");
                 if line[0] == "refuse" {
                     assert_eq!(verdict["reason"], line[3], "{format}: {}", line[2]);
                 }
@@ -232,7 +230,7 @@ fn ids_change_their_form_and_stay_what_they_are() {
     let lossy = mint("convert --to uuid7 01ARZ3NDEKTSV4RRFFQ69G5FAV");
     assert!(lossy.err.contains("no way back"), "{lossy:?}");
     mint("convert --to uuid6 017f22e2-79b0-7cc3-98c4-dc0c0c07398f").fails(2, "version", "only version 1");
-    mint("convert --to base58 1541815603606036480").fails(2, "64 bits", "");
+    mint("convert --to urn 1541815603606036480").fails(2, "64 bits", "");
     mint("convert --to uuid AbCdEfGhIjKlMnOpQrStUv").fails(2, "", "--from");
     mint("convert --to nonsense 1").fails(2, "no such form", "");
 }
@@ -463,7 +461,7 @@ fn bulk_is_distinct_in_order_and_well_formed() {
         ("gen ulid -n 50000", true),
         ("gen ksuid -n 20000", false),
         (
-            "snowflake --layout time=39,worker=3,sequence=20 --worker 1 --state s -n 50000",
+            "snowflake --layout time=41,worker=3,sequence=19 --worker 1 --state s -n 50000",
             false,
         ),
         ("uuid --format base62 -n 20000", true),

@@ -332,6 +332,8 @@ fn without_confidence(document: &Value) -> Value {
     let mut document = document.clone();
     for reading in document["readings"].as_array_mut().into_iter().flatten() {
         let reading = reading.as_object_mut().expect("a reading is an object");
+        // The database does not explain.
+        reading.remove("notes");
         let confidence = reading.remove("confidence");
         assert!(confidence.is_some_and(|confidence| confidence.is_number()));
         if reading

@@ -559,10 +559,10 @@ fn decode_says_what_mint_inspect_says() {
 fn without_confidence(document: &Value) -> Value {
     let mut document = document.clone();
     for reading in document["readings"].as_array_mut().into_iter().flatten() {
-        reading
-            .as_object_mut()
-            .expect("a reading is an object")
-            .remove("confidence");
+        let reading = reading.as_object_mut().expect("a reading is an object");
+        reading.remove("confidence");
+        // The database does not explain.
+        reading.remove("notes");
     }
     document
 }
