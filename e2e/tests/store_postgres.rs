@@ -391,38 +391,6 @@ fn an_account_that_may_not_see_the_system_sees_the_same_copy() {
     lab.open(&lab.direct());
 }
 
-/// A server too slow to say which copy of the data it is has not become another one.
-#[test]
-fn a_look_at_the_copy_that_times_out_stops_nobody() {
-    let Some(server) = Postgres::run() else { return };
-    let lab = Lab::new(server);
-    lab.init();
-    let store = lab.open(&lab.proxied());
-    let held = key("seq/held");
-    lab.engine.admin(
-        "ids",
-        "SET allow_system_table_mods = on;
-         CREATE OR REPLACE FUNCTION pg_catalog.pg_control_system(OUT pg_control_version integer,
-             OUT catalog_version_no integer, OUT system_identifier bigint,
-             OUT pg_control_last_modified timestamptz)
-         LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); END'",
-    );
-    lab.proxy.cut_all();
-    for _ in 0..2 {
-        // The first may meet the connection that was cut.
-        let error = lab.wait(store.get(&held)).unwrap_err();
-        assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
-    }
-    assert!(store.stopped().is_none());
-    let error = lab.refused(&lab.direct(), &quick());
-    assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
-    lab.engine.admin(
-        "ids",
-        "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM public",
-    );
-    assert_eq!(lab.wait(until_ok(|| store.get(&held))), None);
-}
-
 /// Several `mint init` at once, on a server that has the account's tables made by hand or not at all.
 #[test]
 fn many_inits_at_once_make_one_cluster() {

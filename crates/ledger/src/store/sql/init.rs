@@ -100,10 +100,15 @@ async fn fill<D: Dialect>(
         |error: sqlx::Error| Fault::new(dialect, &error).error(store, "cannot initialise", Outcome::Unknown);
     let registers = session.rows(&statements.any_register, &[], &[Column::Int]).await;
     if !registers.map_err(failed)?.is_empty() {
-        return Err(damaged(
-            store,
-            "mint_register has rows, and mint_meta, which says whose they are, has none".into(),
-        ));
+        // Another one may have filled both since we looked.
+        return match read_meta(dialect, statements, session).await {
+            Ok(Some(_)) => Ok(false),
+            Ok(None) => Err(damaged(
+                store,
+                "mint_register has rows, and mint_meta, which says whose they are, has none".into(),
+            )),
+            Err(fault) => Err(fault.error(store, "cannot initialise", Outcome::Unknown)),
+        };
     }
     let probe = dialect.probe(session).await.map_err(failed)?;
     let (id, class) = (hex(cluster), letter(probe.durability.class));

@@ -23,6 +23,7 @@ pub(super) struct ZooKeeper {
     pub(super) names: Names,
     /// After how many writes a register moves to a fresh node.
     pub(super) writes_per_node: i32,
+    session_timeout: Duration,
     runtime: Arc<dyn Runtime>,
 }
 
@@ -64,7 +65,13 @@ impl Connection {
 }
 
 /// Long enough for a pause of the program, short enough for the server to forget one that is gone.
-const SESSION_TIMEOUT: Duration = Duration::from_secs(10);
+const SESSION_TIMEOUT_MIN: Duration = Duration::from_secs(10);
+
+/// The driver gives a connection up that is silent for two fifths of the session's timeout; an answer may take as
+/// long as is allowed. (The server may grant less: twenty of its ticks unless told otherwise.)
+fn session_timeout(request_timeout: Duration) -> Duration {
+    (request_timeout * 5 / 2).max(SESSION_TIMEOUT_MIN)
+}
 
 /// ZooKeeper's versions end at 2^31 - 1; this leaves room for all that are on their way.
 const WRITES_PER_NODE: i32 = 2_000_000_000;
@@ -73,7 +80,11 @@ const OPTIONS: &str = "writes_per_node";
 
 impl ZooKeeper {
     /// Checks a URL, without connecting: `//[USER:PASSWORD@]HOST[:PORT][,…][/CHROOT][?writes_per_node=N]`.
-    pub(super) fn new(rest: &str, runtime: Arc<dyn Runtime>) -> Result<ZooKeeper, StoreError> {
+    pub(super) fn new(
+        rest: &str,
+        request_timeout: Duration,
+        runtime: Arc<dyn Runtime>,
+    ) -> Result<ZooKeeper, StoreError> {
         let bad = |why: &str| invalid(format!("store zookeeper: {why}"));
         let mut address = Address::parse("zookeeper", rest, 2181, true)?;
         let writes_per_node = match address.take_option("writes_per_node") {
@@ -107,6 +118,7 @@ impl ZooKeeper {
             },
             names: Names::under(chroot),
             writes_per_node,
+            session_timeout: session_timeout(request_timeout),
             runtime,
         })
     }
@@ -114,7 +126,7 @@ impl ZooKeeper {
     /// A session, and the access list for new nodes.
     async fn session(&self) -> Result<(Client, Vec<Acl>), Failure> {
         let mut connector = Client::connector()
-            .with_session_timeout(SESSION_TIMEOUT)
+            .with_session_timeout(self.session_timeout)
             .with_fail_eagerly();
         if let Some(digest) = &self.digest {
             connector = connector.with_auth("digest", digest);
@@ -345,9 +357,13 @@ mod tests {
 
     fn new(rest: &str) -> Result<String, String> {
         let tokio = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        ZooKeeper::new(rest, SystemRuntime::new(tokio.handle().clone()))
-            .map(|zookeeper| zookeeper.place)
-            .map_err(|error| error.message)
+        ZooKeeper::new(
+            rest,
+            Duration::from_secs(5),
+            SystemRuntime::new(tokio.handle().clone()),
+        )
+        .map(|zookeeper| zookeeper.place)
+        .map_err(|error| error.message)
     }
 
     #[test]

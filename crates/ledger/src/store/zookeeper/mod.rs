@@ -63,7 +63,7 @@ impl ZooKeeperStore {
         settings: &StoreSettings,
         runtime: Arc<dyn Runtime>,
     ) -> Result<Arc<Self>, StoreError> {
-        let driver = ZooKeeper::new(rest, runtime.clone())?;
+        let driver = ZooKeeper::new(rest, settings.request_timeout, runtime.clone())?;
         let link = Link::open(driver, settings, runtime.clone()).await?;
         Ok(Arc::new(ZooKeeperStore {
             link,
@@ -79,7 +79,7 @@ impl ZooKeeperStore {
         settings: &StoreSettings,
         runtime: Arc<dyn Runtime>,
     ) -> Result<Initialised, StoreError> {
-        let driver = ZooKeeper::new(rest, runtime.clone())?;
+        let driver = ZooKeeper::new(rest, settings.request_timeout, runtime.clone())?;
         let (names, acls) = (driver.names.clone(), driver.acls());
         let link = Link::unopened(driver, settings, runtime.clone());
         let connection = link.connect_unprobed().await?;
