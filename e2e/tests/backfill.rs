@@ -314,6 +314,13 @@ fn bad_input_is_refused_with_its_line_and_leaves_nothing() {
             "",
         ),
         (
+            "q.csv",
+            "t,x\n2022-02-22T19:22:22Z,\"open\n2022-02-22T19:22:23Z,1\n",
+            "--time t --id uuid7",
+            "q.csv:2: a quote opens a field and is never closed; it takes in the line that follows",
+            "",
+        ),
+        (
             "c.csv",
             "t\n2022-02-22T19:22:22Z\n2022-02-22 19:22:23\n",
             "--time t --id uuid7",
@@ -325,7 +332,7 @@ fn bad_input_is_refused_with_its_line_and_leaves_nothing() {
             "t\n1969-12-31T23:59:59Z\n",
             "--time t --id uuid7",
             "d.csv:2: 1969-12-31T23:59:59Z does not fit uuid7",
-            "",
+            "uuid6 holds the years 1582 to 5236",
         ),
         (
             "e.csv",
@@ -339,7 +346,7 @@ fn bad_input_is_refused_with_its_line_and_leaves_nothing() {
             "t\n2009-01-01T00:00:00Z\n",
             "--time t --id snowflake",
             "does not fit layout \"twitter\"",
-            "",
+            "mint presets",
         ),
         (
             "g.csv",

@@ -242,7 +242,10 @@ fn findings(report: &Report) -> Vec<(Fault, String)> {
             numbers.lost > 0,
             match numbers.lost {
                 1 => "1 number is missing".into(),
-                lost => format!("{lost} numbers are missing, in {} gaps", numbers.gaps),
+                lost => {
+                    let gaps = if numbers.gaps == 1 { "gap" } else { "gaps" };
+                    format!("{lost} numbers are missing, in {} {gaps}", numbers.gaps)
+                }
             },
         );
     }

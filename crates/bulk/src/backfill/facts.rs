@@ -85,7 +85,7 @@ impl Interpreter {
             }
         };
         let cell = scheme.cell_of(at).map_err(|why| Bad {
-            error: Error::at(file, row.line, why),
+            error: Error::at(file, row.line, why).with_hint(scheme.hint_out_of_range()),
             passes: true,
         })?;
         let mut member = Member { node: 0, hash: 0 };

@@ -55,7 +55,11 @@ impl Paths {
             .read(true)
             .write(true)
             .open(&self.part)
-            .map_err(|e| Error::file("write", &self.part, &e))?;
+            .map_err(|e| match e.kind() {
+                io::ErrorKind::NotFound => Error::file("write", &self.output, &e)
+                    .with_hint(format_args!("make the folder {} first", self.folder().display())),
+                _ => Error::file("write", &self.part, &e),
+            })?;
         match part.try_lock() {
             Ok(()) => Ok(part),
             Err(TryLockError::WouldBlock) => Err(Error::usage(format_args!(

@@ -234,6 +234,19 @@ impl Scheme {
         )
     }
 
+    /// What to do with a time that the format does not hold.
+    pub(crate) fn hint_out_of_range(&self) -> &'static str {
+        match &self.options.format {
+            BackfillFormat::Snowflake { .. } => {
+                "mint presets says what other layouts hold; --unparsable keep lets such lines pass without an id"
+            }
+            BackfillFormat::Uuid1 | BackfillFormat::Uuid6 => {
+                "--unparsable keep lets such lines pass without an id; --dry-run lists them"
+            }
+            _ => "uuid6 holds the years 1582 to 5236; --unparsable keep lets such lines pass without an id",
+        }
+    }
+
     /// The hash of a row's key fields, which decides on its id.
     #[inline]
     pub(crate) fn hash<'a>(&self, fields: impl Iterator<Item = &'a [u8]>) -> u64 {

@@ -19,6 +19,8 @@ pub(super) struct Fields {
     text: Vec<u8>,
     ends: Vec<usize>,
     fields: usize,
+    /// How many lines that row takes, if it ends with the file and not with its last quote.
+    open: Option<u64>,
 }
 
 impl Fields {
@@ -36,6 +38,7 @@ impl Fields {
             text: vec![0; 1024],
             ends: vec![0; 32],
             fields: 0,
+            open: None,
         }
     }
 
@@ -79,6 +82,7 @@ impl Fields {
     /// many lines it takes.
     pub(super) fn quoted(&mut self, lines: &mut Lines, mut end: usize) -> Result<(usize, u64), Error> {
         self.reader.reset();
+        self.open = None;
         let (mut read, mut written, mut fields, mut count) = (0, 0, 0, 1);
         loop {
             let (result, taken, gave, ended) = self.reader.read_record(
@@ -108,6 +112,8 @@ impl Fields {
                     if let Some(next) = lines.line_end(end)? {
                         end = next;
                         count += 1;
+                    } else if self.open.is_none() && in_quotes(&lines.data()[..end], count) {
+                        self.open = Some(count);
                     }
                 }
             }
@@ -135,7 +141,10 @@ impl Fields {
                 found.places[*wanted] = Place::Scratch(from, found.scratch.len());
             }
         }
-        self.checked(self.fields)
+        match self.open {
+            Some(lines) => Err(Problem::OpenQuote { lines }),
+            None => self.checked(self.fields),
+        }
     }
 
     /// How many fields the row that [`Fields::quoted`] read has.
@@ -165,4 +174,10 @@ impl Fields {
             }),
         }
     }
+}
+
+/// Whether a row of so many lines, which the end of the file ends, stands in a quoted field there. A newline that ended
+/// no row was in one; behind the last newline, quotes are counted.
+fn in_quotes(row: &[u8], lines: u64) -> bool {
+    row.ends_with(b"\n") || lines > 1 && memchr::memchr_iter(b'"', row).count() % 2 == 1
 }

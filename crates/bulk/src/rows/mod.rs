@@ -77,6 +77,8 @@ impl RowFormat {
 pub(crate) enum Problem {
     /// Another number of fields than the header, or than the first row.
     Ragged { found: usize, expected: usize },
+    /// A quote that opened a field and is never closed: the row is the rest of the file.
+    OpenQuote { lines: u64 },
     /// No JSON object.
     Json(String),
     /// The pattern does not match.
@@ -89,6 +91,14 @@ impl std::fmt::Display for Problem {
             Problem::Ragged { found, expected } => {
                 let fields = if *found == 1 { "field" } else { "fields" };
                 write!(f, "this row has {found} {fields}, the header has {expected}")
+            }
+            Problem::OpenQuote { lines } => {
+                f.write_str("a quote opens a field and is never closed")?;
+                match lines.saturating_sub(1) {
+                    0 => Ok(()),
+                    1 => f.write_str("; it takes in the line that follows"),
+                    more => write!(f, "; it takes in all {more} lines that follow"),
+                }
             }
             Problem::Json(why) => write!(f, "this line is no JSON object: {why}"),
             Problem::NoMatch => f.write_str("the pattern does not match this line"),
@@ -500,6 +510,16 @@ mod tests {
         let seen = read(b"a,b\n1,\"open\n2,3\n", RowFormat::Fields(Dialect::CSV), &["a"]).unwrap();
         assert_eq!(seen.len(), 1);
         assert_eq!(seen[0].2, "1,\"open\n2,3");
+        assert_eq!(seen[0].3, Some(Problem::OpenQuote { lines: 2 }));
+        for closed in [
+            &b"a,b\n1,\"shut\n2\"\n"[..],
+            b"a,b\n1,\"shut\n2\"",
+            b"a,b\n1,no\"quote",
+            b"a,b\n1,no\"quote\n",
+        ] {
+            let seen = read(closed, RowFormat::Fields(Dialect::CSV), &["a"]).unwrap();
+            assert_eq!((seen.len(), &seen[0].3), (1, &None), "{closed:?}");
+        }
     }
 
     proptest! {

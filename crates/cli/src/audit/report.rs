@@ -296,9 +296,10 @@ fn numbers(report: &Report, out: &mut Out) -> Result<(), Failure> {
         out,
         "numbers",
         &format!(
-            "{span}, {} are missing, in {} gaps; the largest:",
+            "{span}, {} {} missing, in {}; the largest:",
             thousands(numbers.lost),
-            thousands(numbers.gaps)
+            if numbers.lost == 1 { "is" } else { "are" },
+            counted(numbers.gaps, "gap")
         ),
     )?;
     for gap in numbers.largest.iter().take(SHOWN) {

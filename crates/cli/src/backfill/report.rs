@@ -27,8 +27,9 @@ pub(super) fn filled(
     let seconds = took.as_secs_f64().max(0.001);
     let fresh = filled.rows + filled.kept - filled.resumed_after.unwrap_or(0);
     out.note(format!(
-        "{} rows in {:.1} s, {} rows/s{}",
+        "{} {} in {:.1} s, {} rows/s{}",
         thousands(filled.rows),
+        if filled.rows == 1 { "row" } else { "rows" },
         seconds,
         thousands((fresh as f64 / seconds) as u64),
         span_words(filled)

@@ -113,14 +113,14 @@ fn cards(report: &Report, page: &mut String) {
         card(
             "workers",
             &format!("{}{more}", count(report.workers.count)),
-            &format!("{} steps back", count(report.workers.steps_back)),
+            &format!("{} back", counted(report.workers.steps_back, "step")),
         );
     }
     if let Some(numbers) = &report.numbers {
         card(
             "lost numbers",
             &count(numbers.lost),
-            &format!("in {} gaps", count(numbers.gaps)),
+            &format!("in {}", counted(numbers.gaps, "gap")),
         );
     }
     page.push_str("</div>");
@@ -131,10 +131,16 @@ fn section_repeats(report: &Report, page: &mut String) {
     if repeats.ids > 0 {
         let _ = write!(
             page,
-            "<section><h2>Repeats</h2><p>{} ids stand more than once; {} lines are too many.</p>\
+            "<section><h2>Repeats</h2><p>{} more than once; {} too many.</p>\
              <table><tr><th>id</th><th>times</th><th>where</th></tr>",
-            count(repeats.ids),
-            count(repeats.lines)
+            match repeats.ids {
+                1 => "1 id stands".to_string(),
+                many => format!("{} ids stand", count(many)),
+            },
+            match repeats.lines {
+                1 => "1 line is".to_string(),
+                many => format!("{} lines are", count(many)),
+            }
         );
         for repeat in &repeats.listed {
             let id = repeat.id.as_deref().unwrap_or("(see the line)");
@@ -395,13 +401,14 @@ fn section_numbers(report: &Report, page: &mut String) {
     let Some(numbers) = &report.numbers else { return };
     let _ = write!(
         page,
-        "<section><h2>Numbers</h2><p>{} different numbers from {} to {} in steps of {}; {} are missing, in {} gaps.</p>",
+        "<section><h2>Numbers</h2><p>{} different numbers from {} to {} in steps of {}; {} {} missing, in {}.</p>",
         count(numbers.distinct),
         numbers.min,
         numbers.max,
         numbers.step,
         count(numbers.lost),
-        count(numbers.gaps)
+        if numbers.lost == 1 { "is" } else { "are" },
+        counted(numbers.gaps, "gap")
     );
     if !numbers.largest.is_empty() {
         page.push_str("<table><tr><th>missing</th><th>after</th><th>before</th></tr>");
@@ -458,6 +465,14 @@ fn section_files(report: &Report, page: &mut String) {
         );
     }
     page.push_str("</section>");
+}
+
+/// A number of things.
+fn counted(number: u64, thing: &str) -> String {
+    match number {
+        1 => format!("1 {thing}"),
+        number => format!("{} {thing}s", count(number)),
+    }
 }
 
 /// A number with its thousands apart.
