@@ -101,7 +101,38 @@ pub struct Sqids {
     /// Shuffled.
     alphabet: Vec<u8>,
     min_length: usize,
-    blocklist: Vec<String>,
+    /// In lower case; `None` is [`BLOCKED`].
+    blocklist: Option<Vec<String>>,
+}
+
+/// The default blocklist, a word a line.
+const BLOCKED_LINES: &str = include_str!("sqids_blocklist.txt");
+/// Its words, taken apart once, by the compiler. Those that an alphabet cannot spell do no harm: no text has them.
+static BLOCKED: [&str; count_lines(BLOCKED_LINES)] = lines(BLOCKED_LINES);
+
+const fn count_lines(text: &str) -> usize {
+    let (mut count, mut at) = (0, 0);
+    while at < text.len() {
+        count += (text.as_bytes()[at] == b'\n') as usize;
+        at += 1;
+    }
+    count
+}
+
+const fn lines<const N: usize>(mut rest: &str) -> [&str; N] {
+    let mut lines = [""; N];
+    let mut line = 0;
+    while line < N {
+        let mut end = 0;
+        while rest.as_bytes()[end] != b'\n' {
+            end += 1;
+        }
+        let (word, after) = rest.split_at(end);
+        lines[line] = word;
+        rest = after.split_at(1).1;
+        line += 1;
+    }
+    lines
 }
 
 /// The most numbers that one text stands for.
@@ -134,13 +165,11 @@ impl Sqids {
 
     fn of_symbols(mut alphabet: Vec<u8>) -> Self {
         shuffle(&mut alphabet);
-        let words = include_str!("sqids_blocklist.txt").lines();
-        let sqids = Sqids {
+        Sqids {
             alphabet,
             min_length: 0,
-            blocklist: Vec::new(),
-        };
-        sqids.blocklist(words)
+            blocklist: None,
+        }
     }
 
     /// Sets the fewest characters of a text; 0 to 255.
@@ -163,11 +192,11 @@ impl Sqids {
     #[must_use]
     pub fn blocklist<'a>(mut self, words: impl IntoIterator<Item = &'a str>) -> Self {
         let lower: Vec<u8> = self.alphabet.to_ascii_lowercase();
-        self.blocklist = words
+        let words = words
             .into_iter()
             .map(str::to_ascii_lowercase)
-            .filter(|word| word.len() >= 3 && word.bytes().all(|byte| lower.contains(&byte)))
-            .collect();
+            .filter(|word| word.len() >= 3 && word.bytes().all(|byte| lower.contains(&byte)));
+        self.blocklist = Some(words.collect());
         self
     }
 
@@ -227,17 +256,10 @@ impl Sqids {
 
     fn is_blocked(&self, text: &str) -> bool {
         let text = text.to_ascii_lowercase();
-        self.blocklist.iter().any(|word| {
-            if word.len() > text.len() {
-                false
-            } else if text.len() <= 3 || word.len() <= 3 {
-                *word == text
-            } else if word.bytes().any(|byte| byte.is_ascii_digit()) {
-                text.starts_with(word) || text.ends_with(word)
-            } else {
-                text.contains(word.as_str())
-            }
-        })
+        match &self.blocklist {
+            None => BLOCKED.iter().any(|word| blocks(word, &text)),
+            Some(words) => words.iter().any(|word| blocks(word, &text)),
+        }
     }
 
     /// The numbers of a text, whether it is the canonical one of them or not.
@@ -331,4 +353,16 @@ fn number_of(digits: &[u8], alphabet: &[u8]) -> Option<u64> {
             .checked_mul(alphabet.len() as u64)?
             .checked_add(digit as u64)
     })
+}
+/// Whether a word in lower case blocks a text in lower case (sqids-spec, "blocklist").
+fn blocks(word: &str, text: &str) -> bool {
+    if word.len() > text.len() {
+        false
+    } else if text.len() <= 3 || word.len() <= 3 {
+        word == text
+    } else if word.bytes().any(|byte| byte.is_ascii_digit()) {
+        text.starts_with(word) || text.ends_with(word)
+    } else {
+        text.contains(word)
+    }
 }
