@@ -220,15 +220,16 @@ impl<E: Engine> Cluster<E> {
         (self.add_started(name, start), proxy)
     }
 
-    /// Starts one more server on a machine of its own, which reaches the store over a cable.
+    /// Starts one more server on a machine of its own, which reaches the store over a cable. The proxy must be dropped
+    /// before its address goes with the namespace.
     #[track_caller]
-    pub fn add_in_namespace(&mut self) -> (usize, Namespace, Proxy) {
+    pub fn add_in_namespace(&mut self) -> (usize, Proxy, Namespace) {
         let namespace = Namespace::new();
         let proxy = Proxy::on(namespace.here, self.engine.address());
         let url = self.engine.url(proxy.address());
         let (name, start) = self.next_start(&url);
         let start = start.listen_on(namespace.there).under(namespace.words());
-        (self.add_started(name, start), namespace, proxy)
+        (self.add_started(name, start), proxy, namespace)
     }
 
     /// Starts a server as told, and a client on it.

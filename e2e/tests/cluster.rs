@@ -186,12 +186,12 @@ fn cut_cables(engine: impl Engine) {
     let mut cluster = Cluster::new(engine, "small", 3);
     let mut machines = Vec::new();
     for _ in 0..3 {
-        let (_, namespace, proxy) = cluster.add_in_namespace();
-        machines.push((namespace, proxy));
+        let (_, proxy, namespace) = cluster.add_in_namespace();
+        machines.push((proxy, namespace));
     }
     cluster.all_serve(&[0, 1, 2], 40);
     for _ in 0..rounds() {
-        for (at, (namespace, proxy)) in machines.iter().enumerate() {
+        for (at, (proxy, namespace)) in machines.iter().enumerate() {
             namespace.cut(proxy.address().port());
             eventually("the window of the one that is cut off ends", || {
                 !cluster.nodes[at].has_window()

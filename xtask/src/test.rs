@@ -26,7 +26,9 @@ pub(crate) fn e2e(args: &[String]) -> Result<(), String> {
 pub(crate) fn matrix(args: &[String]) -> Result<(), String> {
     let rounds = args.first().map_or("5", String::as_str);
     provision::debian(provision::TEST_TOOLS);
-    let mut command = step::cargo("test -p mintage-e2e --test cluster -- --test-threads=1");
+    let mut command = step::cargo(
+        "test -p mintage-e2e --no-fail-fast --test cluster --test lossy --test striped -- --test-threads=1",
+    );
     command.env("MINT_TEST_MATRIX", rounds).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|e| format!("cargo: {e}"))?;
     let mut rows = Vec::new();
