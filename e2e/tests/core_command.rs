@@ -493,7 +493,7 @@ fn formats_say_what_each_is() {
         let one = mint(home.path(), &format!("formats {}", row["name"].as_str().unwrap())).ok();
         assert!(one.contains(row["command"].as_str().unwrap()));
     }
-    mint(home.path(), "formats uuidd").fails(2, "uuidd", "uuid7");
+    mint(home.path(), "formats ulidd").fails(2, "ulidd", "'ulid'");
 }
 
 #[test]
