@@ -318,6 +318,9 @@ fn simulation(setting: &Setting) -> Outcome {
 }
 
 fn kills(setting: &Setting) -> Outcome {
+    let Some(mint) = &setting.mint else {
+        return Outcome::NotRun("no mint to kill".into());
+    };
     let kills: u64 = setting.mode.of(200, 1_000, 10_000);
     let mut command = cargo();
     command
@@ -331,10 +334,8 @@ fn kills(setting: &Setting) -> Outcome {
             "--",
             "--nocapture",
         ])
-        .env("MINT_TEST_KILLS", kills.to_string());
-    if let Some(mint) = &setting.mint {
-        command.env("MINT_BIN", mint);
-    }
+        .env("MINT_TEST_KILLS", kills.to_string())
+        .env("MINT_BIN", mint);
     let (well, text) = match outcome_of(&mut command) {
         Ok(done) => done,
         Err(outcome) => return outcome,
@@ -609,8 +610,8 @@ fn planted_bugs(setting: &Setting) -> Outcome {
     )
 }
 
-fn exhaustively(_: &Setting) -> Outcome {
-    let runs = model::run(30_000_000);
+fn exhaustively(setting: &Setting) -> Outcome {
+    let runs = model::run(30_000_000, setting.threads);
     let states: usize = runs
         .iter()
         .filter(|run| run.without.is_none())

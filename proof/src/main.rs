@@ -78,7 +78,7 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
-        Some("model") => explore(),
+        Some("model") => explore(rest),
         Some("planted") => plant(rest),
         Some("table") => {
             print!("{}", planted::table());
@@ -157,7 +157,7 @@ fn report(args: &[String]) -> ExitCode {
     quiet_panics();
     let (well, lines) = goals::report(&setting, &list("--only"), &list("--allow-missing"));
     if args.iter().any(|arg| arg == "--save")
-        && let Err(why) = page::put("last run", &page::listing(&lines))
+        && let Err(why) = page::put_lines(&lines)
     {
         println!("failed: {why}");
         return ExitCode::FAILURE;
@@ -267,9 +267,9 @@ fn forked(args: &[String]) -> ExitCode {
     }
 }
 
-fn explore() -> ExitCode {
+fn explore(args: &[String]) -> ExitCode {
     let mut well = true;
-    for run in model::run(30_000_000) {
+    for run in model::run(30_000_000, threads(args)) {
         well &= run.is_as_it_must();
         let explored = &run.explored;
         let without = run

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::goals::GOALS;
+
 /// Where the page is.
 pub fn path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/guarantees.md")
@@ -44,7 +46,24 @@ pub fn put(name: &str, part: &str) -> Result<(), String> {
     std::fs::write(path(), text).map_err(|e| e.to_string())
 }
 
-/// Lines as a block of text.
-pub fn listing(lines: &[String]) -> String {
-    format!("```text\n{}\n```\n", lines.join("\n"))
+/// Puts measured lines into the part `last run`, each in the place of its goal's earlier one; the lines of goals that
+/// were not measured now stay.
+///
+/// # Errors
+/// As [`put`].
+pub fn put_lines(lines: &[String]) -> Result<(), String> {
+    let before = get("last run")?;
+    let mut text = String::from("```text\n");
+    for goal in GOALS {
+        let begins = format!("{} {}: ", goal.id, goal.name);
+        let new = lines
+            .iter()
+            .map(String::as_str)
+            .find(|line| line.starts_with(&begins));
+        let line = new.or_else(|| before.lines().find(|line| line.starts_with(&begins)));
+        text.push_str(line.unwrap_or(&format!("{begins}no measurement was saved yet")));
+        text.push('\n');
+    }
+    text.push_str("```\n");
+    put("last run", &text)
 }

@@ -270,19 +270,9 @@ pub const BUGS: &[Bug] = &[
         "a failed sync of the witness is answered with done (E3)",
     ),
     bug(
-        "row-checksum-ignored",
+        "witness-not-compared",
         Finder::Damage,
-        "a row is believed without its checksum (E1)",
-    ),
-    bug(
-        "witness-checksum-ignored",
-        Finder::Damage,
-        "a witness record is believed without its checksum (E1)",
-    ),
-    bug(
-        "rewound-database-believed",
-        Finder::Damage,
-        "a database behind its witness is believed (E1)",
+        "a start does not compare the database with its witness (E1)",
     ),
     bug(
         "lock-not-taken",

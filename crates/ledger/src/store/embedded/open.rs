@@ -115,7 +115,9 @@ fn load(
     check_cluster(&folder, &before, &meta)?;
     let (file, testimony) = read_testimony(&folder)?;
     let found = compare(&database, &meta, &testimony).map_err(|e| refuse(folder.path(), e.into()))?;
-    refuse_findings(&folder, &found)?;
+    if !mintage::planted!("witness-not-compared") {
+        refuse_findings(&folder, &found)?;
+    }
 
     let wall = runtime.wall();
     let mut report = describe(&before, folder.last_beat(), wall, &testimony, &found);

@@ -410,7 +410,7 @@ fn decode(bytes: &[u8], header: &Header, half: u8, slot: u64) -> Copy {
         return Copy::Empty;
     }
     let sum = u64::from(checksum(&bytes[..60], header, half, slot));
-    if number(&bytes[60..64]) != sum && !mintage::planted!("witness-checksum-ignored") {
+    if number(&bytes[60..64]) != sum {
         return Copy::Bad;
     }
     let kind = match bytes[59] & 0x3f {
