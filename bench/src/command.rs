@@ -35,7 +35,7 @@ struct Row {
 }
 
 const SNOWFLAKE: &[&str] = &[
-    "snowflake", "--unguarded", "--worker", "1", "--layout", "time=39,worker=3,sequence=21",
+    "snowflake", "--unguarded", "--worker", "1", "--layout", "time=41,worker=1,sequence=21",
 ];
 
 const ROWS: &[Row] = &[
