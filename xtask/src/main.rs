@@ -21,7 +21,7 @@ cargo xtask COMMAND
                    ids checked, repeats and refused requests
   fuzz [TARGET...] [--runs N] [--seed N] [--list]
                    random inputs for every reader of text and bytes
-  bench [core|command|server|bulk] [--save] [ARGS]
+  bench [core|command|server|bulk|stores] [--save] [ARGS]
                    side by side with peers, ratios in one run; --save puts the tables
                    into docs/performance.md and docs/bulk.md
 
