@@ -1,14 +1,16 @@
-//! What a reservation costs on each shared store: `cargo run --release -p mintage-e2e --example store_speed`.
+//! What a reservation costs on each store: `cargo xtask bench stores`.
 //!
 //! Private servers on this machine with full durability; one claim is one reservation of a block of numbers.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mintage_e2e::engine::mariadb::Mariadb;
-use mintage_e2e::engine::postgres::Postgres;
+use mintage_e2e::engine::{
+    etcd::Etcd, mariadb::Mariadb, postgres::Postgres, redis::Redis, zookeeper::ZooKeeper,
+};
 use mintage_e2e::store_suite::{Engine, Lab, key, value};
-use mintage_ledger::{Cas, Claim, Marks, Store, StoreSettings, Version};
+use mintage_ledger::{Cas, Claim, Marks, Store, StoreSettings, SystemRuntime, Version, open_store};
+use tokio::runtime::Runtime;
 
 /// Claims one after the other.
 const ALONE: u64 = 2_000;
@@ -21,32 +23,62 @@ fn main() {
         TOGETHER.0
     );
     println!("| --- | --- | --- | --- | --- |");
+    embedded();
     if let Some(engine) = Postgres::run() {
-        row(Lab::new(engine));
+        shared(&Lab::new(engine));
     }
     if let Some(engine) = Mariadb::run() {
-        row(Lab::new(engine));
+        shared(&Lab::new(engine));
+    }
+    if let Some(engine) = Redis::run() {
+        shared(&Lab::new(engine));
+    }
+    if let Some(engine) = Etcd::run() {
+        shared(&Lab::new(engine));
+    }
+    if let Some(engine) = ZooKeeper::run() {
+        shared(&Lab::new(engine));
     }
 }
 
-fn row<E: Engine>(lab: Lab<E>) {
+fn embedded() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let url = format!("file:{}", folder.path().join("data").display());
+    let runtime = Runtime::new().expect("a runtime can be started");
+    let system = SystemRuntime::new(runtime.handle().clone());
+    let store = runtime
+        .block_on(open_store(&url, &StoreSettings::default(), system))
+        .expect("the store opens");
+    row(&store, |future| runtime.block_on(future));
+    runtime.block_on(store.close()).expect("it closes");
+}
+
+fn shared<E: Engine>(lab: &Lab<E>) {
     lab.init();
     let store = lab
         .open_with(&lab.direct(), &StoreSettings::default())
         .expect("the store opens");
-    let mut times = lab.wait(claims(store.clone(), 0, ALONE));
+    row(&store, |future| lab.wait(future));
+}
+
+type Timed = std::pin::Pin<Box<dyn Future<Output = Vec<Duration>> + Send>>;
+
+fn row(store: &Arc<dyn Store>, wait: impl Fn(Timed) -> Vec<Duration>) {
+    let mut times = wait(Box::pin(claims(store.clone(), 0, ALONE)));
     let total: Duration = times.iter().sum();
     times.sort_unstable();
     let micros = |part: usize| times[times.len() * part / 100].as_micros();
     let start = Instant::now();
-    lab.wait(async {
+    let together = store.clone();
+    wait(Box::pin(async move {
         let tasks: Vec<_> = (1..=TOGETHER.0)
-            .map(|n| tokio::spawn(claims(store.clone(), n, TOGETHER.1)))
+            .map(|n| tokio::spawn(claims(together.clone(), n, TOGETHER.1)))
             .collect();
         for task in tasks {
             task.await.expect("no claim fails");
         }
-    });
+        Vec::new()
+    }));
     println!(
         "| {} | {} µs | {} µs | {:.0} | {:.0} |",
         store.scheme(),

@@ -22,11 +22,14 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         .filter(|a| *a != "--save")
         .collect();
     let (names, rest): (&[&str], &[&str]) = match args.as_slice() {
-        [name @ ("core" | "command" | "server" | "bulk"), rest @ ..] => (&[*name], rest),
-        [] => (&["core", "command", "server", "bulk"], &[]),
+        [
+            name @ ("core" | "command" | "server" | "bulk" | "stores"),
+            rest @ ..,
+        ] => (&[*name], rest),
+        [] => (&["core", "command", "server", "bulk", "stores"], &[]),
         [other, ..] => {
             return Err(format!(
-                "no benchmark named {other:?}: core, command, server or bulk"
+                "no benchmark named {other:?}: core, command, server, bulk or stores"
             ));
         }
     };
@@ -45,8 +48,18 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 }
 
 fn bench(name: &str, rest: &[&str]) -> Result<String, String> {
-    let mut command = step::cargo("run --release --quiet --manifest-path bench/Cargo.toml --");
-    command.arg(name).args(rest);
+    let mut command = match name {
+        // The servers that it starts are those of the end-to-end tests.
+        "stores" => step::cargo("run --release --quiet -p mintage-e2e --example store_speed --"),
+        _ => step::cargo("run --release --quiet --manifest-path bench/Cargo.toml --"),
+    };
+    if name != "stores" {
+        command.arg(name);
+    }
+    command.args(rest);
+    if name == "stores" {
+        provision::debian(provision::TEST_TOOLS);
+    }
     if name == "server" {
         provision::debian(provision::BENCH_TOOLS);
     }

@@ -25,7 +25,7 @@ cargo xtask COMMAND
   proof [--short|--long] [--save] [--only G1,G5] [--allow-missing G4]
                    evidence that nothing is ever repeated: simulation, crash images, power cuts,
                    planted bugs; 20 minutes, or 5, or a night
-  bench [core|command|server|bulk] [--save] [ARGS]
+  bench [core|command|server|bulk|stores] [--save] [ARGS]
                    side by side with peers, ratios in one run; --save puts the tables
                    into docs/performance.md and docs/bulk.md
 
