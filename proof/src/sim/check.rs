@@ -307,9 +307,12 @@ impl Check {
         self.writes
             .insert((key.clone(), after.version.0), Write { author, effect });
         if key.as_str().starts_with("instance/") {
+            // Of copies one takes another name, and drops what was under way: also before it registered the first.
+            let lineage = self.processes[author].lineage;
+            let copied = self.processes.iter().filter(|p| p.lineage == lineage).count() > 1;
             let process = &mut self.processes[author];
             if process.instance.as_ref() != Some(key) {
-                if process.instance.is_some() {
+                if process.instance.is_some() || copied {
                     process.losses += 1;
                     process.broken = true;
                 }
