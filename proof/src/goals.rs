@@ -118,7 +118,7 @@ pub const GOALS: &[Goal] = &[
         target: |mode| {
             format!(
                 "{} cuts of a real file system, nothing acknowledged lost",
-                mode.of(60, 1_000, 20_000)
+                mode.of(40, 1_000, 20_000)
             )
         },
         run: power_cuts,
@@ -460,7 +460,7 @@ fn power_cuts(setting: &Setting) -> Outcome {
     if let Err(why) = cuts::available() {
         return Outcome::NotRun(format!("no file system of our own: {why}"));
     }
-    let (cuts, budget) = setting.mode.of((60, 30), (1_000, 240), (20_000, 7_200));
+    let (cuts, budget) = setting.mode.of((40, 60), (1_000, 240), (20_000, 7_200));
     match cuts::run_cuts(&setting.program, 1, cuts, Duration::from_secs(budget)) {
         Ok(done) => {
             let measured = format!(

@@ -307,9 +307,12 @@ impl Check {
         self.writes
             .insert((key.clone(), after.version.0), Write { author, effect });
         if key.as_str().starts_with("instance/") {
+            // Of copies one takes another name, and drops what was under way: also before it registered the first.
+            let lineage = self.processes[author].lineage;
+            let copied = self.processes.iter().filter(|p| p.lineage == lineage).count() > 1;
             let process = &mut self.processes[author];
             if process.instance.as_ref() != Some(key) {
-                if process.instance.is_some() {
+                if process.instance.is_some() || copied {
                     process.losses += 1;
                     process.broken = true;
                 }
@@ -754,7 +757,14 @@ impl Check {
         {
             for (hole, author) in self.reserved[sequence].without(&self.issued[sequence]) {
                 let process = &self.processes[author];
-                if !process.broken {
+                // Copies share a name, and the record tells of one claim a name: the other's may stay unknown.
+                let copied = self
+                    .processes
+                    .iter()
+                    .filter(|p| p.lineage == process.lineage)
+                    .count()
+                    > 1;
+                if !process.broken && !copied {
                     return Err(format!(
                         "{}: {} numbers from {} on were reserved by process {author}, which lives, and never issued",
                         row.name, hole.count, hole.first
