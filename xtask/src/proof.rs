@@ -32,21 +32,6 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     step::run(&mut report)
 }
 
-/// What `cargo xtask test` runs of it: five minutes, and what cannot be run here is passed over unless
-/// `MINT_TEST_REQUIRE` asks for it.
-pub(crate) fn short() -> Result<(), String> {
-    let required = std::env::var("MINT_TEST_REQUIRE").unwrap_or_default();
-    let is_required = |name: &str| required.split(',').any(|word| word.trim() == name);
-    let mut missing = Vec::new();
-    if !is_required("strace") {
-        missing.extend(["G3", "G5"]);
-    }
-    if !is_required("root") {
-        missing.push("G4");
-    }
-    run(&["--short".into(), "--allow-missing".into(), missing.join(",")])
-}
-
 /// Copies a program that was built, so that the next build does not replace it.
 fn keep(folder: &Path, name: &str) -> Result<PathBuf, String> {
     let (built, kept) = (folder.join(name), folder.join(format!("{name}-planted")));
