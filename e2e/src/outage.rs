@@ -88,7 +88,8 @@ pub fn outage(engine: &mut dyn Engine, plan: Plan) -> Report {
         .map(|node| serve(&folder.path().join(node.to_string()), &url, plan.length))
         .collect();
     let clients = Clients::start(&servers);
-    thread::sleep(plan.length);
+    // A window reaches as far ahead as its process has lived (W3), and the store takes a while to be back.
+    thread::sleep(plan.length + AFTER);
     engine.freeze();
     clients.enter(1);
     thread::sleep(plan.length / 2);

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use mintage_e2e::certificates::Certificates;
 use mintage_e2e::engine::postgres::Postgres;
@@ -22,7 +23,17 @@ fn take(lab: &Lab<Postgres>, ledger: &Ledger, count: usize) -> Vec<i64> {
         let orders = ledger.sequence_or_create(&name).await.unwrap();
         let mut taken = Vec::new();
         for _ in 0..count {
-            taken.push(orders.take(1).await.unwrap().first);
+            // The store is another one at times, which the ledger learns by itself.
+            let start = Instant::now();
+            let run = loop {
+                match orders.take(1).await {
+                    Err(LedgerError::Unavailable { .. }) if start.elapsed() < Duration::from_secs(60) => {
+                        tokio::time::sleep(Duration::from_millis(20)).await;
+                    }
+                    run => break run.unwrap(),
+                }
+            };
+            taken.push(run.first);
         }
         taken
     })

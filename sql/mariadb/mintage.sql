@@ -937,6 +937,10 @@ RETURN CASE preset
     WHEN 'baidu' THEN '{"epoch_us":1463673600000000,"tick_us":1000000,"bits":63,"time_bits":28,"time_shift":35,"worker_bits":22,"worker_shift":13,"sequence_bits":13,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["delta_s",28,35],["worker",22,13],["sequence",13,0]]}'
     WHEN 'gosnowflake' THEN '{"epoch_us":1474802888000000,"tick_us":1000,"bits":63,"time_bits":41,"time_shift":22,"worker_bits":10,"worker_shift":12,"sequence_bits":12,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_ms",41,22],["worker",10,12],["sequence",12,0]]}'
     WHEN 'tso' THEN '{"epoch_us":0,"tick_us":1000,"bits":64,"time_bits":46,"time_shift":18,"worker_bits":0,"worker_shift":0,"sequence_bits":18,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["physical_ms",46,18],["logical",18,0]]}'
+    WHEN 'spaceflake' THEN '{"epoch_us":1420070400000000,"tick_us":1000,"bits":63,"time_bits":41,"time_shift":22,"worker_bits":10,"worker_shift":12,"sequence_bits":12,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_ms",41,22],["node",5,17],["worker",5,12],["sequence",12,0]]}'
+    WHEN 'frostflake' THEN '{"epoch_us":0,"tick_us":1000000,"bits":64,"time_bits":32,"time_shift":32,"worker_bits":11,"worker_shift":0,"sequence_bits":21,"sequence_shift":11,"sequence_first":0,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_s",32,32],["sequence",21,11],["generator",11,0]]}'
+    WHEN 'tsid' THEN '{"epoch_us":1577836800000000,"tick_us":1000,"bits":64,"time_bits":42,"time_shift":22,"worker_bits":10,"worker_shift":12,"sequence_bits":12,"sequence_shift":0,"sequence_first":0,"sequence_spread":2048,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["time_ms",42,22],["node",10,12],["counter",12,0]]}'
+    WHEN 'scru64' THEN '{"epoch_us":0,"tick_us":256000,"bits":62,"time_bits":38,"time_shift":24,"worker_bits":8,"worker_shift":16,"sequence_bits":16,"sequence_shift":0,"sequence_first":0,"sequence_spread":32768,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_256ms",38,24],["node",8,16],["counter",16,0]]}'
     WHEN 'rollback2' THEN '{"epoch_us":1577836800000000,"tick_us":1000,"bits":63,"time_bits":41,"time_shift":22,"worker_bits":8,"worker_shift":12,"sequence_bits":12,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_ms",41,22],["rollback",2,20],["worker",8,12],["sequence",12,0]]}'
   -- end presets
     END //
@@ -947,7 +951,7 @@ CREATE FUNCTION mintage_snowflake_presets() RETURNS TEXT CHARACTER SET ascii
 DETERMINISTIC NO SQL SQL SECURITY INVOKER
 RETURN JSON_ARRAY(
   -- begin names
-    'twitter', 'discord', 'bwmarrin', 'leaf', 'instagram', 'mastodon', 'sonyflake', 'sonyflake2', 'hazelcast', 'cosid', 'cosid-s', 'cosid-53', 'cosid-s-53', 'yitter', 'baidu', 'gosnowflake', 'tso', 'rollback2'
+    'twitter', 'discord', 'bwmarrin', 'leaf', 'instagram', 'mastodon', 'sonyflake', 'sonyflake2', 'hazelcast', 'cosid', 'cosid-s', 'cosid-53', 'cosid-s-53', 'yitter', 'baidu', 'gosnowflake', 'tso', 'spaceflake', 'frostflake', 'tsid', 'scru64', 'rollback2'
   -- end names
   ) //
 
@@ -1093,7 +1097,7 @@ BEGIN
       -- The low 32 bits of the time give way to the local id: 2^32 ticks are 429 s.
       SET ts = mintage__at((((hi & 4095) << 48) | ((hi & 4294901760) << 16)) DIV 10);
       SET reading = mintage__with_time(reading, ts, 0, (((hi & 4095) << 48) | ((hi & 4294901760) << 16)) % 10);
-      SET fields = JSON_OBJECT('local_id', hi >> 32, 'clock_seq', (lo >> 56) & 63, 'domain', (lo >> 48) & 255, 'node', mintage_uuid_node(id));
+      SET fields = JSON_OBJECT('ticks', CAST(((hi & 4095) << 48) | ((hi & 4294901760) << 16) AS CHAR), 'local_id', hi >> 32, 'clock_seq', (lo >> 56) & 63, 'domain', (lo >> 48) & 255, 'node', mintage_uuid_node(id));
     ELSEIF version = 7 THEN
       SET ts = mintage_uuid_v7_timestamp(id);
       SET reading = IF(ts IS NULL, reading, mintage__with_time(reading, ts, 3, 0));
@@ -1160,8 +1164,8 @@ BEGIN
     'why', IF(future, 'its time lies in the future', IF(early, 'its time lies within a month of the layout''s epoch, as any small number',
                                                                 'its time lies between the layout''s epoch and now')));
   RETURN JSON_INSERT(IF(ts IS NULL, reading, mintage__with_time(reading, ts,
-    CASE WHEN tick_us <= 1 THEN 6 WHEN tick_us <= 10 THEN 5 WHEN tick_us <= 100 THEN 4 WHEN tick_us <= 1000 THEN 3
-         WHEN tick_us <= 10000 THEN 2 WHEN tick_us <= 100000 THEN 1 ELSE 0 END, 0)), '$.fields', JSON_EXTRACT(fields, '$'));
+    CASE WHEN tick_us < 10 THEN 6 WHEN tick_us < 100 THEN 5 WHEN tick_us < 1000 THEN 4 WHEN tick_us < 10000 THEN 3
+         WHEN tick_us < 100000 THEN 2 WHEN tick_us < 1000000 THEN 1 ELSE 0 END, 0)), '$.fields', JSON_EXTRACT(fields, '$'));
 END //
 
 DROP FUNCTION IF EXISTS mintage__read_ulid //

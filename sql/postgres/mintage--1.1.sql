@@ -891,6 +891,26 @@ BEGIN
     time_bits := 46; time_shift := 18; worker_bits := 0; worker_shift := 0; sequence_bits := 18; sequence_shift := 0;
     sequence_first := 0; sequence_spread := 1; sequence_carry := 0; constant_mask := 0; constant_value := 0;
     field_names := '{physical_ms,logical}'; field_bits := '{46,18}'; field_shifts := '{18,0}';
+  WHEN 'spaceflake' THEN
+    epoch_us := 1420070400000000; tick_us := 1000; bits := 63;
+    time_bits := 41; time_shift := 22; worker_bits := 10; worker_shift := 12; sequence_bits := 12; sequence_shift := 0;
+    sequence_first := 0; sequence_spread := 1; sequence_carry := 0; constant_mask := 0; constant_value := 0;
+    field_names := '{timestamp_ms,node,worker,sequence}'; field_bits := '{41,5,5,12}'; field_shifts := '{22,17,12,0}';
+  WHEN 'frostflake' THEN
+    epoch_us := 0; tick_us := 1000000; bits := 64;
+    time_bits := 32; time_shift := 32; worker_bits := 11; worker_shift := 0; sequence_bits := 21; sequence_shift := 11;
+    sequence_first := 0; sequence_spread := 1; sequence_carry := 0; constant_mask := 0; constant_value := 0;
+    field_names := '{timestamp_s,sequence,generator}'; field_bits := '{32,21,11}'; field_shifts := '{32,11,0}';
+  WHEN 'tsid' THEN
+    epoch_us := 1577836800000000; tick_us := 1000; bits := 64;
+    time_bits := 42; time_shift := 22; worker_bits := 10; worker_shift := 12; sequence_bits := 12; sequence_shift := 0;
+    sequence_first := 0; sequence_spread := 2048; sequence_carry := 0; constant_mask := 0; constant_value := 0;
+    field_names := '{time_ms,node,counter}'; field_bits := '{42,10,12}'; field_shifts := '{22,12,0}';
+  WHEN 'scru64' THEN
+    epoch_us := 0; tick_us := 256000; bits := 62;
+    time_bits := 38; time_shift := 24; worker_bits := 8; worker_shift := 16; sequence_bits := 16; sequence_shift := 0;
+    sequence_first := 0; sequence_spread := 32768; sequence_carry := 0; constant_mask := 0; constant_value := 0;
+    field_names := '{timestamp_256ms,node,counter}'; field_bits := '{38,8,16}'; field_shifts := '{24,16,0}';
   WHEN 'rollback2' THEN
     epoch_us := 1577836800000000; tick_us := 1000; bits := 63;
     time_bits := 41; time_shift := 22; worker_bits := 8; worker_shift := 12; sequence_bits := 12; sequence_shift := 0;
@@ -907,7 +927,7 @@ CREATE OR REPLACE FUNCTION @extschema@.snowflake_presets() RETURNS SETOF text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 10 AS $$
   SELECT unnest(ARRAY[
   -- begin names
-    'twitter', 'discord', 'bwmarrin', 'leaf', 'instagram', 'mastodon', 'sonyflake', 'sonyflake2', 'hazelcast', 'cosid', 'cosid-s', 'cosid-53', 'cosid-s-53', 'yitter', 'baidu', 'gosnowflake', 'tso', 'rollback2'
+    'twitter', 'discord', 'bwmarrin', 'leaf', 'instagram', 'mastodon', 'sonyflake', 'sonyflake2', 'hazelcast', 'cosid', 'cosid-s', 'cosid-53', 'cosid-s-53', 'yitter', 'baidu', 'gosnowflake', 'tso', 'spaceflake', 'frostflake', 'tsid', 'scru64', 'rollback2'
   -- end names
   ]) $$;
 
@@ -1177,7 +1197,8 @@ BEGIN
       -- The low 32 bits of the time give way to the local id: 2^32 ticks are 429 s.
       ts := @extschema@._at((@extschema@._v1_ticks(hi) & ~4294967295) / 10);
       answer := answer || @extschema@._reading_time(ts, 0, ((@extschema@._v1_ticks(hi) & ~4294967295) % 10)::integer);
-      fields := jsonb_build_object('local_id', (hi >> 32) & 4294967295, 'clock_seq', (lo >> 56) & 63,
+      fields := jsonb_build_object('ticks', (@extschema@._v1_ticks(hi) & ~4294967295)::text,
+                                   'local_id', (hi >> 32) & 4294967295, 'clock_seq', (lo >> 56) & 63,
                                    'domain', (lo >> 48) & 255, 'node', @extschema@.uuid_node(id)::text);
     ELSIF version = 7 THEN
       ts := @extschema@.uuid_v7_timestamp(id);
@@ -1251,8 +1272,8 @@ BEGIN
                   WHEN early THEN 'its time lies within a month of the layout''s epoch, as any small number'
                   ELSE 'its time lies between the layout''s epoch and now' END)
     || @extschema@._reading_time(@extschema@._at((us + 12219292800000000)::bigint),
-         CASE WHEN l.tick_us <= 1 THEN 6 WHEN l.tick_us <= 10 THEN 5 WHEN l.tick_us <= 100 THEN 4 WHEN l.tick_us <= 1000 THEN 3
-              WHEN l.tick_us <= 10000 THEN 2 WHEN l.tick_us <= 100000 THEN 1 ELSE 0 END, 0);
+         CASE WHEN l.tick_us < 10 THEN 6 WHEN l.tick_us < 100 THEN 5 WHEN l.tick_us < 1000 THEN 4 WHEN l.tick_us < 10000 THEN 3
+              WHEN l.tick_us < 100000 THEN 2 WHEN l.tick_us < 1000000 THEN 1 ELSE 0 END, 0);
 END $$;
 
 CREATE OR REPLACE FUNCTION @extschema@._read_ulid(ulid text, now_ts timestamptz) RETURNS jsonb

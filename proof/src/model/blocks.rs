@@ -49,6 +49,9 @@ struct Node {
     stock: Option<(u8, u8)>,
     waiting: Option<Attempt>,
     unknown: Option<Attempt>,
+    /// What it has in stock or under way was there when it was copied: both copies use it, which only a register
+    /// for each process ends (R4, not part of this model).
+    shared: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -130,7 +133,7 @@ impl Model for Blocks {
                     if may_ask && self.may_give_back() && (topmost || !self.has(Rule::Topmost)) {
                         into.push(Action::GiveBack { node: at });
                     }
-                    // A second block behind the first, which then is not the topmost any more.
+                    // More than the stock has is asked for at once: the stock is not the topmost any more.
                     if may_ask && self.exclusive {
                         into.push(Action::Claim { node: at, count: 1 });
                     }
@@ -171,6 +174,9 @@ impl Model for Blocks {
                 if known.mark + count > NUMBERS {
                     return Ok(None);
                 }
+                if state.nodes[node as usize].stock.is_none() {
+                    next.nodes[node as usize].shared = false;
+                }
                 next.send(node, known.mark, known.mark + count, false);
             }
             Action::GiveBack { node } => {
@@ -210,7 +216,7 @@ impl Model for Blocks {
             Action::LoseAnswer { at } => drop(next.answers.remove(at as usize)),
             Action::Answer { at } => {
                 let answer = next.answers.remove(at as usize);
-                next.answered(answer);
+                next.answered(answer)?;
             }
             Action::TimeOut { node } => {
                 let node = &mut next.nodes[node as usize];
@@ -234,6 +240,8 @@ impl Model for Blocks {
             }
             Action::Copy => {
                 next.copies = 0;
+                let node = &mut next.nodes[0];
+                node.shared = node.stock.is_some() || node.waiting.is_some() || node.unknown.is_some();
                 next.nodes[2] = next.nodes[0];
             }
         }
@@ -259,23 +267,28 @@ impl State {
         self.requests.sort_unstable();
     }
 
-    fn answered(&mut self, (node, token, done, version, mark, _): (u8, u8, bool, u8, u8, u8)) {
+    fn answered(
+        &mut self,
+        (node, token, done, version, mark, _): (u8, u8, bool, u8, u8, u8),
+    ) -> Result<(), String> {
         let node = &mut self.nodes[node as usize];
         let Some(attempt) = node.waiting.filter(|attempt| attempt.token == token) else {
-            return;
+            return Ok(());
         };
         node.waiting = None;
         node.known.version = version;
         node.known.mark = mark;
-        if done && !attempt.gives_back {
-            node.claimed = version;
-            // A block that continues the stock extends it.
-            node.stock = match node.stock {
-                Some((from, to)) if to == attempt.first => Some((from, attempt.mark)),
-                Some(stock) => Some(stock),
-                None => Some((attempt.first, attempt.mark)),
-            };
+        if !done || attempt.gives_back {
+            return Ok(());
         }
+        node.claimed = version;
+        if node.stock.is_none() {
+            node.stock = Some((attempt.first, attempt.mark));
+            return Ok(());
+        }
+        // Whoever waits for more than the stock has gets the block as it is.
+        let (instance, shared) = (node.instance, node.shared);
+        (attempt.first..attempt.mark).try_for_each(|number| self.issued_by(instance, number, shared))
     }
 
     fn resolve(&mut self, node: u8, model: &Blocks) {
@@ -296,18 +309,29 @@ impl State {
         }
     }
 
-    /// Issues the next number; `Err` if another instance did.
+    /// Issues the next number of the stock.
     fn issue(&mut self, node: u8) -> Result<(), String> {
-        let Node { instance, stock, .. } = &mut self.nodes[node as usize];
+        let Node {
+            instance,
+            stock,
+            shared,
+            ..
+        } = &mut self.nodes[node as usize];
         let (from, to) = stock.expect("there is a stock");
         *stock = (from + 1 < to).then_some((from + 1, to));
-        let by = &mut self.issued[from as usize];
-        let mask = 1u8 << (*instance).min(7);
+        let (instance, shared) = (*instance, *shared);
+        self.issued_by(instance, from, shared)
+    }
+
+    /// `Err` if anybody issued the number before.
+    fn issued_by(&mut self, instance: u8, number: u8, shared: bool) -> Result<(), String> {
+        let by = &mut self.issued[number as usize];
+        let mask = 1u8 << instance.min(7);
         if *by & !mask != 0 {
-            return Err(format!("number {from} was issued by two processes"));
+            return Err(format!("number {number} was issued by two processes"));
         }
-        if *by & mask != 0 && self.copies > 0 {
-            return Err(format!("number {from} was issued twice by one process"));
+        if *by & mask != 0 && !shared {
+            return Err(format!("number {number} was issued twice under one name"));
         }
         *by |= mask;
         Ok(())

@@ -60,6 +60,9 @@ struct Node {
     waiting: Option<Attempt>,
     /// The last attempt of unknown outcome.
     unknown: Option<Attempt>,
+    /// What it holds or has under way was there when it was copied: both copies use it, which only a register
+    /// for each process ends (R4, not part of this model).
+    shared: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -194,6 +197,7 @@ impl Model for Windows {
                 if from >= TICKS {
                     return Ok(None);
                 }
+                next.nodes[node as usize].shared = false;
                 next.send(node, Kind::Acquire, from, (from + 2).min(TICKS), state.register);
             }
             Action::Renew { node } => {
@@ -272,6 +276,8 @@ impl Model for Windows {
             }
             Action::Copy => {
                 next.copies = 0;
+                let node = &mut next.nodes[0];
+                node.shared = node.held.is_some() || node.waiting.is_some() || node.unknown.is_some();
                 next.nodes[2] = next.nodes[0];
             }
             Action::Release { now } => {
@@ -374,9 +380,14 @@ impl State {
         }
     }
 
-    /// Mints in the next tick; `Err` if another instance did.
+    /// Mints in the next tick; `Err` if anybody did before.
     fn mint(&mut self, node: u8) -> Result<bool, String> {
-        let Node { instance, held, .. } = &mut self.nodes[node as usize];
+        let Node {
+            instance,
+            held,
+            shared,
+            ..
+        } = &mut self.nodes[node as usize];
         let held = held.as_mut().expect("only holders mint");
         if held.next >= held.until {
             return Ok(false);
@@ -387,6 +398,9 @@ impl State {
         let mask = 1u8 << (*instance).min(7);
         if *by & !mask != 0 {
             return Err(format!("tick {tick} was minted in by two processes"));
+        }
+        if *by & mask != 0 && !*shared {
+            return Err(format!("tick {tick} was minted in twice under one name"));
         }
         *by |= mask;
         Ok(true)

@@ -38,7 +38,7 @@ BEGIN
       -- The low 32 bits of the time give way to the local id: 2^32 ticks are 429 s.
       SET ts = mintage__at((((hi & 4095) << 48) | ((hi & 4294901760) << 16)) DIV 10);
       SET reading = mintage__with_time(reading, ts, 0, (((hi & 4095) << 48) | ((hi & 4294901760) << 16)) % 10);
-      SET fields = JSON_OBJECT('local_id', hi >> 32, 'clock_seq', (lo >> 56) & 63, 'domain', (lo >> 48) & 255, 'node', mintage_uuid_node(id));
+      SET fields = JSON_OBJECT('ticks', CAST(((hi & 4095) << 48) | ((hi & 4294901760) << 16) AS CHAR), 'local_id', hi >> 32, 'clock_seq', (lo >> 56) & 63, 'domain', (lo >> 48) & 255, 'node', mintage_uuid_node(id));
     ELSEIF version = 7 THEN
       SET ts = mintage_uuid_v7_timestamp(id);
       SET reading = IF(ts IS NULL, reading, mintage__with_time(reading, ts, 3, 0));
@@ -105,8 +105,8 @@ BEGIN
     'why', IF(future, 'its time lies in the future', IF(early, 'its time lies within a month of the layout''s epoch, as any small number',
                                                                 'its time lies between the layout''s epoch and now')));
   RETURN JSON_INSERT(IF(ts IS NULL, reading, mintage__with_time(reading, ts,
-    CASE WHEN tick_us <= 1 THEN 6 WHEN tick_us <= 10 THEN 5 WHEN tick_us <= 100 THEN 4 WHEN tick_us <= 1000 THEN 3
-         WHEN tick_us <= 10000 THEN 2 WHEN tick_us <= 100000 THEN 1 ELSE 0 END, 0)), '$.fields', JSON_EXTRACT(fields, '$'));
+    CASE WHEN tick_us < 10 THEN 6 WHEN tick_us < 100 THEN 5 WHEN tick_us < 1000 THEN 4 WHEN tick_us < 10000 THEN 3
+         WHEN tick_us < 100000 THEN 2 WHEN tick_us < 1000000 THEN 1 ELSE 0 END, 0)), '$.fields', JSON_EXTRACT(fields, '$'));
 END //
 
 DROP FUNCTION IF EXISTS mintage__read_ulid //

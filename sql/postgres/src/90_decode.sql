@@ -48,7 +48,8 @@ BEGIN
       -- The low 32 bits of the time give way to the local id: 2^32 ticks are 429 s.
       ts := @extschema@._at((@extschema@._v1_ticks(hi) & ~4294967295) / 10);
       answer := answer || @extschema@._reading_time(ts, 0, ((@extschema@._v1_ticks(hi) & ~4294967295) % 10)::integer);
-      fields := jsonb_build_object('local_id', (hi >> 32) & 4294967295, 'clock_seq', (lo >> 56) & 63,
+      fields := jsonb_build_object('ticks', (@extschema@._v1_ticks(hi) & ~4294967295)::text,
+                                   'local_id', (hi >> 32) & 4294967295, 'clock_seq', (lo >> 56) & 63,
                                    'domain', (lo >> 48) & 255, 'node', @extschema@.uuid_node(id)::text);
     ELSIF version = 7 THEN
       ts := @extschema@.uuid_v7_timestamp(id);
@@ -122,8 +123,8 @@ BEGIN
                   WHEN early THEN 'its time lies within a month of the layout''s epoch, as any small number'
                   ELSE 'its time lies between the layout''s epoch and now' END)
     || @extschema@._reading_time(@extschema@._at((us + 12219292800000000)::bigint),
-         CASE WHEN l.tick_us <= 1 THEN 6 WHEN l.tick_us <= 10 THEN 5 WHEN l.tick_us <= 100 THEN 4 WHEN l.tick_us <= 1000 THEN 3
-              WHEN l.tick_us <= 10000 THEN 2 WHEN l.tick_us <= 100000 THEN 1 ELSE 0 END, 0);
+         CASE WHEN l.tick_us < 10 THEN 6 WHEN l.tick_us < 100 THEN 5 WHEN l.tick_us < 1000 THEN 4 WHEN l.tick_us < 10000 THEN 3
+              WHEN l.tick_us < 100000 THEN 2 WHEN l.tick_us < 1000000 THEN 1 ELSE 0 END, 0);
 END $$;
 
 CREATE OR REPLACE FUNCTION @extschema@._read_ulid(ulid text, now_ts timestamptz) RETURNS jsonb

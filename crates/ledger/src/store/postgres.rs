@@ -163,7 +163,7 @@ fn sort(code: &str, fatal: bool) -> Sort {
         // Starting up, or no connection left; only at connecting.
         "57P03" | "53300" => Sort::Busy,
         _ if fatal || code.starts_with("08") || code == "40003" => Sort::Unclear,
-        "23505" | "42P07" => Sort::Duplicate,
+        "23505" | "42P07" | "42710" => Sort::Duplicate,
         "40001" | "40P01" => Sort::Again,
         "25006" => Sort::ReadOnly,
         "53100" => Sort::Full,

@@ -188,8 +188,8 @@ impl Driver for Redis {
                 return Err(Failure::Useless(StoreErrorKind::Invalid, why.to_string()));
             }
             type Bytes = Option<Vec<u8>>;
+            // In this order, and without MULTI, which an account may lack: mint init writes both at once.
             let (meta, whole): ((Bytes, Bytes), Bytes) = redis::pipe()
-                .atomic()
                 .cmd("HMGET")
                 .arg(&self.names.meta)
                 .arg("schema_version")
