@@ -41,32 +41,69 @@ impl Letters {
         }
     }
 
-    const fn digits(self) -> [u8; 256] {
-        let mut digits = [FOREIGN; 256];
-        let mut digit = 0;
-        while digit < 32 {
-            digits[self.letter(digit) as usize] = digit;
-            digit += 1;
+    /// The digit of a letter; of other bytes, anything.
+    const fn digit(self, letter: u8) -> u8 {
+        match self {
+            Letters::Crockford | Letters::CrockfordLower => {
+                let case = if matches!(self, Letters::Crockford) { 0 } else { 32 };
+                let mut digit = letter.wrapping_sub(b'0');
+                if letter >= b'A' + case {
+                    digit = digit.wrapping_sub(b'A' + case - b'0' - 10);
+                }
+                digit = digit.wrapping_sub((letter > b'I' + case) as u8);
+                digit = digit.wrapping_sub((letter > b'L' + case) as u8);
+                digit = digit.wrapping_sub((letter > b'O' + case) as u8);
+                digit.wrapping_sub((letter > b'U' + case) as u8)
+            }
+            Letters::Hex => letter.wrapping_sub(if letter >= b'a' { b'a' - 10 } else { b'0' }),
+            Letters::Sortable => letter.wrapping_sub(if letter >= b'a' { b'a' - 6 } else { b'2' }),
         }
-        digits
     }
 
-    fn table(self) -> &'static [u8; 256] {
-        const CROCKFORD: [u8; 256] = Letters::Crockford.digits();
-        const LOWER: [u8; 256] = Letters::CrockfordLower.digits();
-        const HEX: [u8; 256] = Letters::Hex.digits();
-        const SORTABLE: [u8; 256] = Letters::Sortable.digits();
+    /// Whether the byte is a letter: whether its digit is written so.
+    const fn has(self, letter: u8) -> bool {
+        self.digit(letter) < 32 && self.letter(self.digit(letter)) == letter
+    }
+
+    /// Turns letters into digits; whether all of them were letters. One loop per alphabet, so that each compiles
+    /// to its own straight line of vector instructions.
+    #[inline]
+    fn read<const N: usize>(self, text: &mut [u8; N]) -> bool {
+        #[inline]
+        fn all<const N: usize>(
+            text: &mut [u8; N],
+            digit: impl Fn(u8) -> u8,
+            letter: impl Fn(u8) -> u8,
+        ) -> bool {
+            let mut foreign = 0;
+            for byte in text {
+                let value = digit(*byte);
+                // A digit that is written otherwise was not read from a letter.
+                foreign |= (letter(value & 31) ^ *byte) | (value & 0xe0);
+                *byte = value;
+            }
+            foreign == 0
+        }
         match self {
-            Letters::Crockford => &CROCKFORD,
-            Letters::CrockfordLower => &LOWER,
-            Letters::Hex => &HEX,
-            Letters::Sortable => &SORTABLE,
+            Letters::Crockford => all(
+                text,
+                |l| Letters::Crockford.digit(l),
+                |d| Letters::Crockford.letter(d),
+            ),
+            Letters::CrockfordLower => all(
+                text,
+                |l| Letters::CrockfordLower.digit(l),
+                |d| Letters::CrockfordLower.letter(d),
+            ),
+            Letters::Hex => all(text, |l| Letters::Hex.digit(l), |d| Letters::Hex.letter(d)),
+            Letters::Sortable => all(
+                text,
+                |l| Letters::Sortable.digit(l),
+                |d| Letters::Sortable.letter(d),
+            ),
         }
     }
 }
-
-/// The digit of a byte that is no letter.
-const FOREIGN: u8 = 0xff;
 
 /// Writes 128 bits as 26 letters, the first of which holds three bits.
 #[inline]
@@ -146,18 +183,19 @@ pub(crate) fn decode_128(text: &[u8], letters: Letters) -> Result<u128, TextErro
         found: text.len(),
         expected: 26,
     })?;
-    let (digits, seen) = digits_of(text, letters);
-    if seen & 0x80 != 0 {
+    // Zeros in front make four whole groups.
+    let mut digits = [letters.letter(0); 32];
+    digits[6..].copy_from_slice(text);
+    if !letters.read(&mut digits) {
         return Err(first_foreign(text, letters));
     }
-    if digits[0] > 7 {
+    if digits[6] > 7 {
         return Err(TextError::Rule {
             position: 0,
             rule: "the first character is above 7: more than 128 bits",
         });
     }
-    let high = gather(&digits[..2]);
-    let [a, b, c] = [2, 10, 18].map(|at| gather(&digits[at..at + 8]));
+    let [high, a, b, c] = groups(&digits);
     Ok(u128::from(high) << 120 | u128::from(a) << 80 | u128::from(b) << 40 | u128::from(c))
 }
 
@@ -171,14 +209,16 @@ pub(crate) fn decode_64(
         found: text.len(),
         expected: 13,
     })?;
-    let (digits, seen) = digits_of(text, letters);
-    if seen & 0x80 != 0 {
+    let mut digits = [letters.letter(0); 16];
+    digits[3..].copy_from_slice(text);
+    if !letters.read(&mut digits) {
         return Err(first_foreign(text, letters));
     }
-    if digits[0] > top {
+    if digits[3] > top {
         return Err(TextError::Rule { position: 0, rule });
     }
-    Ok(gather(&digits[..5]) << 40 | gather(&digits[5..]))
+    let [high, low] = groups(&digits);
+    Ok(high << 40 | low)
 }
 
 /// Reads 20 letters of 96 bits; the unused low four bits of the last must be zero.
@@ -187,8 +227,9 @@ pub(crate) fn decode_96(text: &[u8], letters: Letters) -> Result<[u8; 12], TextE
         found: text.len(),
         expected: 20,
     })?;
-    let (digits, seen) = digits_of(text, letters);
-    if seen & 0x80 != 0 {
+    let mut digits = [letters.letter(0); 24];
+    digits[..20].copy_from_slice(text);
+    if !letters.read(&mut digits) {
         return Err(first_foreign(text, letters));
     }
     if digits[19] & 0xf != 0 {
@@ -197,41 +238,34 @@ pub(crate) fn decode_96(text: &[u8], letters: Letters) -> Result<[u8; 12], TextE
             rule: "the last character has unused bits set: it is 0 or g",
         });
     }
-    let [a, b] = [0, 8].map(|at| gather(&digits[at..at + 8]));
-    let low = gather(&digits[16..]);
-    let value = u128::from(a) << 60 | u128::from(b) << 20 | u128::from(low);
-    let bytes = (value << 28).to_be_bytes();
+    let [a, b, c] = groups(&digits);
+    let value = u128::from(a) << 88 | u128::from(b) << 48 | u128::from(c) << 8;
+    let bytes = value.to_be_bytes();
     Ok(*bytes.first_chunk().expect("16 bytes hold 12"))
 }
 
-/// The digits of letters, and all of them together: its highest bit is set if one is foreign.
+/// The 40 bits of every eight digits.
 #[inline]
-fn digits_of<const N: usize>(text: &[u8; N], letters: Letters) -> ([u8; N], u8) {
-    let table = letters.table();
-    let mut seen = 0;
-    let digits = text.map(|letter| {
-        let digit = table[usize::from(letter)];
-        seen |= digit;
-        digit
-    });
-    (digits, seen)
+fn groups<const N: usize, const GROUPS: usize>(digits: &[u8; N]) -> [u64; GROUPS] {
+    let chunks = digits.as_chunks::<8>().0;
+    core::array::from_fn(|i| gather(u64::from_be_bytes(chunks[i])))
 }
 
+/// The 40 bits of eight 5-bit digits, a byte each: [`spread`] turned back.
 #[inline]
-fn gather(digits: &[u8]) -> u64 {
-    digits
-        .iter()
-        .fold(0, |value, digit| value << 5 | u64::from(*digit))
+const fn gather(digits: u64) -> u64 {
+    let x = digits;
+    let x = (x & 0x1f00_1f00_1f00_1f00) >> 3 | x & 0x001f_001f_001f_001f;
+    let x = (x & 0x03ff_0000_03ff_0000) >> 6 | x & 0x0000_03ff_0000_03ff;
+    (x & 0x000f_ffff_0000_0000) >> 12 | x & 0xf_ffff
 }
 
 #[cold]
 fn first_foreign(text: &[u8], letters: Letters) -> TextError {
-    let table = letters.table();
-    let position = text
-        .iter()
-        .position(|letter| table[usize::from(*letter)] == FOREIGN)
-        .expect("a foreign letter was seen");
-    TextError::Character { position }
+    let position = text.iter().position(|letter| !letters.has(*letter));
+    TextError::Character {
+        position: position.expect("a foreign letter was seen"),
+    }
 }
 
 #[cfg(test)]
@@ -259,6 +293,15 @@ mod tests {
         for (letters, alphabet) in alphabets() {
             let written: [u8; 32] = core::array::from_fn(|digit| letters.letter(digit as u8));
             assert_eq!(written, alphabet);
+            for byte in 0..=255 {
+                let digit = alphabet.iter().position(|letter| *letter == byte);
+                assert_eq!(
+                    letters.has(byte).then(|| usize::from(letters.digit(byte))),
+                    digit,
+                    "{byte}"
+                );
+                assert_eq!(letters.read(&mut [byte]), digit.is_some());
+            }
         }
     }
 
