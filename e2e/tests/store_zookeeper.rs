@@ -1,5 +1,185 @@
-//! The ZooKeeper store on a real server.
+//! The ZooKeeper store on real servers: the suite of all stores on one, then what takes several, and nodes whose
+//! versions end.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
 
 use mintage_e2e::engine::zookeeper::ZooKeeper;
+use mintage_e2e::store_suite::{Engine, Lab, key, quick, until_ok, value};
+use mintage_ledger::{
+    BoxFuture, Cas, Class, Marks, Outcome, Store, StoreErrorKind, StoreSettings, Version, conformance,
+    init_store, open_store,
+};
 
 mintage_e2e::store_suite!(ZooKeeper::run());
+
+/// Any one server goes away, in turn, dead or frozen.
+#[test]
+fn an_ensemble_of_three_goes_on_without_any_one_of_them() {
+    let Some(mut servers) = ZooKeeper::ensemble(3) else { return };
+    let hosts: Vec<String> = servers.iter().map(|server| server.address().to_string()).collect();
+    let url = format!("zookeeper://{}/ids", hosts.join(","));
+    let tokio = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    let runtime = mintage_ledger::SystemRuntime::new(tokio.handle().clone());
+    let settings = StoreSettings {
+        connect_timeout: std::time::Duration::from_secs(10),
+        ..quick()
+    };
+    let made = tokio.block_on(init_store(&url, &settings, runtime.clone())).unwrap();
+    let store = tokio.block_on(open_store(&url, &settings, runtime)).unwrap();
+    assert_eq!(store.cluster_id(), made.cluster_id);
+    let found = store.durability();
+    assert_eq!(found.class, Class::Survives, "{found:?}");
+    assert!(found.why.contains("3 voting servers"), "{found:?}");
+    let key = key("seq/three");
+    let mut version = 0;
+    let mut write = || {
+        let expected = (version > 0).then_some(Version(version));
+        tokio.block_on(async {
+            // An attempt of unknown outcome may have landed: then the register says so.
+            let done = until_ok(|| {
+                store.compare_and_set(&key, expected, value(version, u128::from(version) + 1), Marks::NeverLower)
+            });
+            match done.await {
+                Cas::Done(now) => assert_eq!(now.0, version + 1),
+                Cas::Lost(found) => assert_eq!(found.map(|found| found.version.0), Some(version + 1)),
+            }
+        });
+        version += 1;
+        version
+    };
+    write();
+    for n in 0..3 {
+        servers[n].kill();
+        write();
+        servers[n].start();
+        servers[n].freeze();
+        write();
+        servers[n].thaw();
+    }
+    assert_eq!(write(), 8);
+    assert!(store.stopped().is_none());
+}
+
+/// ZooKeeper's versions end at 2^31 - 1, ours do not: a register moves to a fresh node before that.
+#[test]
+fn registers_move_to_fresh_nodes_before_versions_end() {
+    let Some(server) = ZooKeeper::run() else { return };
+    let lab = Lab::new(server);
+    lab.init();
+    let url = format!("{}?writes_per_node=3", lab.direct());
+    let opener = (url.clone(), lab.runtime());
+    let open = move || -> BoxFuture<'static, Arc<dyn Store>> {
+        let (url, runtime) = opener.clone();
+        Box::pin(async move { open_store(&url, &StoreSettings::default(), runtime).await.unwrap() })
+    };
+    lab.wait(conformance::check_all(&open));
+
+    // Two processes, one of which knows an older node.
+    let (one, other) = (lab.open(&url), lab.open(&url));
+    let held = key("seq/moves");
+    let mut version = 0;
+    let node = || {
+        lab.engine.admin(async |client| {
+            let mut nodes = client.list_children("/mint_register/seq!moves").await?;
+            assert_eq!(nodes.len(), 1, "a register has one node");
+            Ok(nodes.remove(0))
+        })
+    };
+    let mut nodes = Vec::new();
+    for round in 0..5 {
+        for store in [&one, &one, &one, &one, &other] {
+            let expected = (version > 0).then_some(Version(version));
+            let written = lab.wait(store.compare_and_set(&held, expected, value(version, 1), Marks::NeverLower));
+            assert_eq!(written, Ok(Cas::Done(Version(version + 1))), "round {round}");
+            version += 1;
+        }
+        nodes.push(node());
+        // What `other` knew of the node that `one` left behind fits nothing any more.
+        let stale = lab.wait(other.compare_and_set(&held, Some(Version(1)), value(1000, 9), Marks::NeverLower));
+        assert!(matches!(stale, Ok(Cas::Lost(Some(found))) if found.version.0 == version));
+    }
+    nodes.dedup();
+    assert_eq!(nodes.len(), 5, "it moved in every round");
+    assert_eq!(lab.held(&held).unwrap().version.0, 25);
+}
+
+/// However little of it an operator's mistake took.
+#[test]
+fn whatever_is_removed_stops_a_running_node() {
+    for mistake in ["meta", "sentinel"] {
+        let Some(server) = ZooKeeper::run() else { return };
+        let lab = Lab::new(server);
+        let cluster = lab.init();
+        let store = lab.open(&lab.direct());
+        let key = key("seq/held");
+        let write = |expected: Option<Version>| {
+            lab.wait(store.compare_and_set(&key, expected, value(1, 1), Marks::NeverLower))
+        };
+        write(None).unwrap();
+        lab.engine.admin(async |client| match mistake {
+            "meta" => client.delete("/mint_meta", None).await,
+            _ => client.delete(&format!("/mint_register/#{cluster:032x}"), None).await,
+        });
+        let error = write(Some(Version(1))).unwrap_err();
+        assert_eq!(
+            (error.kind, error.outcome),
+            (StoreErrorKind::Stopped, Outcome::NotDone),
+            "{mistake}: {error:?}"
+        );
+        let error = lab.refused(&lab.direct(), &quick());
+        assert_eq!(error.kind, StoreErrorKind::Foreign, "{mistake}: {error:?}");
+    }
+}
+
+/// Two paths are two stores, and `mint init` makes the path.
+#[test]
+fn a_chroot_is_made_and_kept_apart() {
+    let Some(server) = ZooKeeper::run() else { return };
+    let lab = Lab::new(server);
+    let (one, other) = (format!("{}/ids/eu", lab.direct()), format!("{}/ids/us", lab.direct()));
+    let mut ids = Vec::new();
+    for url in [&lab.direct(), &one, &other] {
+        ids.push(lab.wait(init_store(url, &quick(), lab.runtime())).unwrap().cluster_id);
+        let store = lab.open(url);
+        let written = lab.wait(store.compare_and_set(&key("seq/apart"), None, value(1, 1), Marks::NeverLower));
+        assert_eq!(written, Ok(Cas::Done(Version(1))), "{url}");
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 3);
+}
+
+/// Nodes belong to the account that `mint init` ran with, and can be read with the stock client.
+#[test]
+fn registers_belong_to_their_account_and_can_be_read() {
+    let Some(server) = ZooKeeper::run() else { return };
+    let lab = Lab::new(server);
+    lab.init();
+    let store = lab.open(&lab.direct());
+    lab.wait(store.compare_and_set(&key("seq/orders"), None, value(7, 1), Marks::NeverLower))
+        .unwrap();
+    let (data, acl) = lab.engine.admin(async |client| {
+        let base = "/mint_register/seq!orders";
+        let inner = client.list_children(base).await?.remove(0);
+        let path = format!("{base}/{inner}");
+        Ok((client.get_data(&path).await?.0, client.get_acl(&path).await?.0))
+    });
+    assert_eq!(
+        String::from_utf8(data).unwrap(),
+        "{\"version\":1,\"mark\":7,\"token\":\"00000000000000000000000000000001\",\"body\":{}}"
+    );
+    assert_eq!(acl.len(), 1);
+    assert!(acl[0].id().starts_with("mint:"), "{acl:?}");
+    let nobody = format!("zookeeper://{}", lab.engine.address());
+    let error = lab.refused(&nobody, &quick());
+    assert_eq!(
+        (error.kind, error.outcome),
+        (StoreErrorKind::Denied, Outcome::NotDone),
+        "{error:?}"
+    );
+}

@@ -1,9 +1,10 @@
 //! A private Redis for the store suite, and its replicas.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 
 use tempfile::TempDir;
 
@@ -56,12 +57,12 @@ impl Redis {
         Some(server)
     }
 
-    /// A replica of this server that has caught up, with the same settings.
+    /// A replica that follows this server through `stream`, and has its first copy.
     ///
     /// # Panics
     /// When it cannot be made.
-    pub fn replica(&self) -> Redis {
-        let port = self.address.port().to_string();
+    pub fn replica(&self, stream: SocketAddr) -> Redis {
+        let port = stream.port().to_string();
         let mut settings: Vec<&str> = self.settings.iter().map(String::as_str).collect();
         settings.extend(["--replicaof", "127.0.0.1", &port]);
         let replica = Redis::with_settings(&settings).expect("this one is there");
@@ -69,6 +70,31 @@ impl Redis {
             std::thread::yield_now();
         }
         replica
+    }
+
+    /// From now on every sync of this server takes a minute, as on a disk that is about to fail; nothing else is
+    /// slower. Until the answer is dropped. Needs strace.
+    ///
+    /// # Panics
+    /// When strace cannot be started.
+    pub fn slow_syncs(&self) -> SlowSyncs {
+        let server = self.child.as_ref().expect("it runs").id();
+        let mut child = Command::new("strace")
+            .args(["-f", "-p", &server.to_string(), "-e", "trace=fdatasync"])
+            .args(["-e", "inject=fdatasync:delay_enter=60000000", "-o"])
+            .arg(self.folder.path().join("strace"))
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("strace can be started");
+        let mut said = BufReader::new(child.stderr.take().expect("was piped"));
+        let mut line = String::new();
+        while !line.contains("attached") {
+            line.clear();
+            let read = said.read_line(&mut line).expect("a pipe can be read");
+            assert!(read > 0, "strace could not attach");
+        }
+        SlowSyncs { child, _said: said }
     }
 
     /// Its folder.
@@ -113,6 +139,20 @@ impl Redis {
         if let Some(child) = &self.child {
             signal_all(&[child.id()], signal);
         }
+    }
+}
+
+/// Ends the slowness when it is dropped.
+#[derive(Debug)]
+pub struct SlowSyncs {
+    child: Child,
+    _said: BufReader<ChildStderr>,
+}
+
+impl Drop for SlowSyncs {
+    fn drop(&mut self) {
+        signal_all(&[self.child.id()], "TERM");
+        self.child.wait().ok();
     }
 }
 

@@ -202,8 +202,10 @@ impl Engine for ZooKeeper {
             Acl::new(Permission::READ, AuthId::new("digest", READER_DIGEST)),
         ];
         self.admin(async |client| {
-            let cluster = client.list_children("/mint_meta").await?.remove(0);
-            for path in ["/mint_meta", "/mint_register", &format!("/mint_meta/{cluster}")] {
+            let children = client.list_children("/mint_register").await?;
+            let sentinel = children.iter().find(|name| name.starts_with('#'));
+            let sentinel = format!("/mint_register/{}", sentinel.expect("init made it"));
+            for path in ["/mint_meta", "/mint_register", &sentinel] {
                 client.set_acl(path, &acls, None).await?;
             }
             Ok(())

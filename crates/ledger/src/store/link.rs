@@ -45,6 +45,8 @@ pub(super) trait Driver: Send + Sync + 'static {
 pub(super) struct Probe<G> {
     /// What `mint init` wrote; `None` where it did not, or where it is gone.
     pub(super) meta: Option<(Meta, G)>,
+    /// Whether the registers still have the mark that `mint init` set among them.
+    pub(super) whole: bool,
     /// What the store may forget.
     pub(super) durability: Durability,
     /// Which copy of the store it is.
@@ -389,6 +391,16 @@ impl<D: Driver> Link<D> {
     fn judge(&self, probe: Probe<D::Guard>) -> Result<D::Guard, StoreError> {
         let (meta, guard) = probe.meta.unzip();
         self.identify(meta)?;
+        if !probe.whole {
+            let why = format!("{} has lost its registers: mint_register was emptied", self.driver.place());
+            let error = StoreError::new(StoreErrorKind::Foreign, Outcome::NotDone, why).with_hint(
+                "restore the store, or start on another one with mint store restore --advance N from a backup",
+            );
+            return Err(match self.was_open() {
+                true => self.stop(error),
+                false => error,
+            });
+        }
         let mut state = self.state();
         if let Some(before) = state.incarnation.replace(probe.incarnation.clone())
             && before != probe.incarnation
@@ -455,6 +467,11 @@ impl<D: Driver> Link<D> {
         }
         self.cluster_id.get_or_init(|| meta.cluster_id);
         Ok(meta)
+    }
+
+    /// Whether a connection was ever made: what was there then must be there for good.
+    fn was_open(&self) -> bool {
+        self.state().durability.is_some()
     }
 
     /// A guarded request found another meta record: says which.

@@ -49,6 +49,8 @@ pub(super) struct Etcd {
 #[derive(Clone, Debug)]
 pub(super) struct Names {
     pub(super) meta: Vec<u8>,
+    /// No key of a register has this name.
+    pub(super) sentinel: Vec<u8>,
     /// What stands before a register's key.
     pub(super) register: String,
 }
@@ -108,6 +110,7 @@ impl Etcd {
             place,
             names: Names {
                 meta: format!("{prefix}mint_meta").into_bytes(),
+                sentinel: format!("{prefix}mint_register/!cluster").into_bytes(),
                 register: format!("{prefix}mint_register/"),
             },
             patience: connect_timeout / members,
@@ -365,6 +368,7 @@ impl Driver for Etcd {
             };
             Ok(Probe {
                 meta,
+                whole: !connection.range(&self.names.sentinel).await?.kvs.is_empty(),
                 durability: judge(voters),
                 incarnation: format!("cluster {:016x}", header.cluster_id),
             })

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   mint_meta                {"schema_version":1,"cluster_id":"…"}                    made by mint init
+//!   mint_register/!cluster   the cluster id, which tells an emptied range from a fresh one
 //!   mint_register/seq/a      {"version":3,"mark":1200,"token":"…","body":{…}}         one per register
 //! ```
 //!
@@ -87,7 +88,10 @@ impl EtcdStore {
                 ),
             ));
         }
-        let make = vec![proto::put(&names.meta, record::write_meta(fresh))];
+        let make = vec![
+            proto::put(&names.meta, record::write_meta(fresh)),
+            proto::put(&names.sentinel, format!("{fresh:032x}").into_bytes()),
+        ];
         let made = link
             .unguarded(ask(vec![proto::is_absent(&names.meta)], make))
             .await?;
@@ -114,10 +118,13 @@ impl EtcdStore {
         success: Vec<RequestOp>,
         otherwise: Vec<RequestOp>,
     ) -> Result<TxnResponse, Failure> {
-        let meta = &self.link.driver.names.meta;
-        let mut compare = vec![proto::has_value(meta, &connected.guard)];
+        let names = &self.link.driver.names;
+        let mut compare = vec![
+            proto::has_value(&names.meta, &connected.guard),
+            proto::exists(&names.sentinel),
+        ];
         compare.extend(condition);
-        let mut failure = vec![proto::read(meta)];
+        let mut failure = vec![proto::read(&names.meta), proto::read(&names.sentinel)];
         failure.extend(otherwise);
         let before = self.newest.load(Ordering::SeqCst);
         let mut answer = connected
@@ -131,10 +138,10 @@ impl EtcdStore {
         self.check_revision(before, &answer)?;
         if !answer.succeeded {
             let found = kvs(&answer, 0).first().map(|kv| kv.value.as_slice());
-            if found != Some(connected.guard.as_slice()) {
+            if found != Some(connected.guard.as_slice()) || kvs(&answer, 1).is_empty() {
                 return Err(Failure::Stranger);
             }
-            answer.responses.remove(0);
+            answer.responses.drain(..2);
         }
         Ok(answer)
     }

@@ -183,6 +183,11 @@ pub(super) fn written_at(key: &[u8], revision: i64) -> Compare {
     )
 }
 
+/// Whether `key` exists.
+pub(super) fn exists(key: &[u8]) -> Compare {
+    compare(key, CompareResult::Greater, CompareTarget::Create, Target::CreateRevision(0))
+}
+
 /// Whether `key` does not exist.
 pub(super) fn is_absent(key: &[u8]) -> Compare {
     compare(

@@ -187,10 +187,15 @@ impl Driver for Redis {
                 let why = "it is a node of a Redis Cluster, which is not supported: use a server of its own";
                 return Err(Failure::Useless(StoreErrorKind::Invalid, why.to_string()));
             }
-            let meta: (Option<Vec<u8>>, Option<Vec<u8>>) = redis::cmd("HMGET")
+            let (meta, whole): ((Option<Vec<u8>>, Option<Vec<u8>>), Option<Vec<u8>>) = redis::pipe()
+                .atomic()
+                .cmd("HMGET")
                 .arg(&self.names.meta)
                 .arg("schema_version")
                 .arg("cluster_id")
+                .cmd("ZSCORE")
+                .arg(&self.names.index)
+                .arg("!cluster")
                 .query_async(&mut connection)
                 .await
                 .map_err(script::failure)?;
@@ -206,6 +211,7 @@ impl Driver for Redis {
             };
             Ok(Probe {
                 meta: meta.map(|meta| (meta, meta)),
+                whole: whole.is_some(),
                 durability: judge(&found),
                 incarnation: found.incarnation(),
             })

@@ -1,7 +1,7 @@
 -- KEYS: 1 mint_meta, 2 the register, 3 mint_register.  ARGV: 1 schema version, 2 cluster id.
 -- Every script of mint begins with this: a server that was emptied, or that is another one, does nothing.
 local meta = redis.call('HMGET', KEYS[1], 'schema_version', 'cluster_id')
-if meta[1] ~= ARGV[1] or meta[2] ~= ARGV[2] then
+if meta[1] ~= ARGV[1] or meta[2] ~= ARGV[2] or not redis.call('ZSCORE', KEYS[3], '!cluster') then
   return {'stranger'}
 end
 

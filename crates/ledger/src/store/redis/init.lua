@@ -7,4 +7,6 @@ if redis.call('EXISTS', KEYS[1], KEYS[2]) > 0 then
   return {'remains'}
 end
 redis.call('HSET', KEYS[1], 'schema_version', ARGV[1], 'cluster_id', ARGV[2], 'made_by', 'mint init')
+-- No key of a register has this name: it tells an emptied list from a fresh one.
+redis.call('ZADD', KEYS[2], 0, '!cluster')
 return {'made'}

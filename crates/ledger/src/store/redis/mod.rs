@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   mint_meta               hash  schema_version, cluster_id    made by mint init
-//!   mint_register           zset  the names of all registers, all with score 0: scans go in key order
+//!   mint_register           zset  the names of all registers, all with score 0: scans go in key order; and
+//!                                 `!cluster`, which tells an emptied list from a fresh one
 //!   mint_register:seq/a     hash  version, mark, token, body    one per register
 //! ```
 //!

@@ -31,7 +31,7 @@ pub(super) struct ZooKeeper {
 pub(super) struct MetaGuard {
     pub(super) text: Vec<u8>,
     pub(super) version: i32,
-    /// The node that exists as long as the data is that of this cluster.
+    /// The node that exists as long as the registers are those of this cluster.
     pub(super) cluster: String,
 }
 
@@ -231,6 +231,7 @@ impl Driver for ZooKeeper {
                 Err(Error::NoNode) => {
                     return Ok(Probe {
                         meta: None,
+                        whole: true,
                         durability: judge(None),
                         incarnation: String::new(),
                     });
@@ -249,22 +250,18 @@ impl Driver for ZooKeeper {
                 Err(Error::NoNode | Error::NoAuth) => None,
                 Err(error) => return Err(failure(&error)),
             };
-            let children = client.list_children(&self.names.meta).await;
-            let children = children.map_err(|error| failure(&error))?;
-            let [cluster] = children.as_slice() else {
-                return Err(damaged(
-                    "mint_meta has lost its node, the one named after the cluster id",
-                ));
-            };
+            let cluster = self.names.sentinel(meta.cluster_id);
+            let sentinel = client.check_stat(&cluster).await.map_err(|error| failure(&error))?;
             Ok(Probe {
                 meta: Some((
                     meta,
                     MetaGuard {
                         text,
                         version: stat.version,
-                        cluster: format!("{}/{cluster}", self.names.meta),
+                        cluster,
                     },
                 )),
+                whole: sentinel.is_some(),
                 durability: judge(config.as_deref()),
                 incarnation: format!("made at zxid {:x}", stat.czxid),
             })

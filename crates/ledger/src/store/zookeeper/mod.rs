@@ -2,12 +2,12 @@
 //!
 //! ```text
 //!   /mint_meta                       {"schema_version":1,"cluster_id":"2b1e…"}           made by mint init
-//!   /mint_meta/2b1e…                 empty; exists as long as the data is this cluster's
+//!   /mint_register/#2b1e…            empty; exists as long as the registers are this cluster's
 //!   /mint_register/seq!orders        empty; one per register, `!` for `/`
 //!   /mint_register/seq!orders/8c1f…  {"version":3,"mark":1200,"token":"…","body":{…}}    named at random
 //! ```
 //!
-//! Every write is one multi that checks both meta nodes first and then the version of the register's inner node.
+//! Every write is one multi that checks the first two nodes first and then the version of the register's inner node.
 //! ZooKeeper's versions begin at 0 in every node that is made and end at 2^31 - 1: since a register's inner node has
 //! another name each time it is made, no old version fits a new node, and a register moves to a fresh inner node
 //! long before the end.
@@ -92,12 +92,12 @@ impl ZooKeeperStore {
                 client.mkdir(&names.chroot, &options).await.map_err(plain)?;
             }
             let mut writer = client.new_multi_writer();
-            let cluster = format!("{}/{fresh:032x}", names.meta);
+            let cluster = names.sentinel(fresh);
             writer
                 .add_create(&names.meta, &record::write_meta(fresh), &options)
                 .map_err(plain)?;
-            writer.add_create(&cluster, b"", &options).map_err(plain)?;
             writer.add_create(&names.register, b"", &options).map_err(plain)?;
+            writer.add_create(&cluster, b"", &options).map_err(plain)?;
             match writer.commit().await {
                 Ok(_) => Ok(None),
                 Err(MultiWriteError::OperationFailed {
@@ -110,7 +110,7 @@ impl ZooKeeperStore {
                     Ok(Some(meta.await.map_err(plain)?.0))
                 }
                 Err(MultiWriteError::OperationFailed {
-                    index: 2,
+                    index: 1,
                     source: Error::NodeExists,
                 }) => Err(Failure::Refused(
                     StoreErrorKind::Foreign,
@@ -339,7 +339,7 @@ impl ZooKeeperStore {
             _ => return Err(Failure::Lost("an answer to another question".to_string())),
         };
         let mut keys = Vec::new();
-        for name in &all {
+        for name in all.iter().filter(|name| !name.starts_with('#')) {
             let key = key_of(name).ok_or_else(|| {
                 let why = format!("mint_register/{name} was not made by mint");
                 Failure::Refused(StoreErrorKind::Corrupt, why)

@@ -25,6 +25,12 @@ impl Names {
         }
     }
 
+    /// The node that tells the registers of this cluster from those of another one, and from none: no key has this
+    /// name.
+    pub(super) fn sentinel(&self, cluster_id: u128) -> String {
+        format!("{}/#{cluster_id:032x}", self.register)
+    }
+
     /// The node of a register; its data is in the one node below.
     pub(super) fn base(&self, key: &Key) -> String {
         format!("{}/{}", self.register, escaped(key))
@@ -69,7 +75,7 @@ mod tests {
             assert_eq!(escaped(&key), name);
             assert_eq!(key_of(name), Some(key));
         }
-        for name in ["", "a/b", ".a", "a%", "ü"] {
+        for name in ["", "a/b", ".a", "a%", "ü", "#2b1e"] {
             assert_eq!(key_of(name), None, "{name:?}");
         }
         assert_eq!(
