@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use crate::machine;
 
 /// Nanoseconds per id.
-type Measured = f64;
+pub(crate) type Measured = f64;
 
-struct Row {
+pub(crate) struct Row {
     what: &'static str,
     peer: &'static str,
     goal: f64,
@@ -67,14 +67,14 @@ fn median(values: &mut [f64]) -> f64 {
 }
 
 /// A loop of single calls.
-fn single<T>(mut call: impl FnMut() -> T) -> Measured {
+pub(crate) fn single<T>(mut call: impl FnMut() -> T) -> Measured {
     per_id(1, || {
         black_box(call());
     })
 }
 
 /// A loop of calls that make `ids` ids each.
-fn per_id(ids: u32, mut call: impl FnMut()) -> Measured {
+pub(crate) fn per_id(ids: u32, mut call: impl FnMut()) -> Measured {
     // Enough calls between two clock readings that these do not count.
     let calls = (2000 / ids).max(4);
     let start = Instant::now();
@@ -139,10 +139,11 @@ fn rows() -> Vec<Row> {
     let mut rows = uuid_rows();
     rows.extend(text_rows());
     rows.extend(snowflake_rows());
+    rows.extend(crate::formats::rows());
     rows
 }
 
-fn row(
+pub(crate) fn row(
     what: &'static str,
     peer: &'static str,
     goal: f64,

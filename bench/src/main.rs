@@ -1,6 +1,8 @@
 //! Side by side with peers: every round measures both sides, the ratio of a round is what counts.
 
+mod bulk;
 mod core;
+mod formats;
 mod machine;
 mod server;
 
@@ -8,11 +10,13 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     match arguments.next().as_deref() {
         Some("core") => core::run(&arguments.collect::<Vec<_>>()),
+        Some("bulk") => bulk::run(&arguments.collect::<Vec<_>>()),
         Some("server") => server::run(&arguments.collect::<Vec<_>>()),
         other => {
             eprintln!("error: no benchmark called {:?}", other.unwrap_or(""));
             eprintln!(
-                "hint: bench core [WORD...], or bench server [--rounds N] [--short] [redis|single|http]"
+                "hint: bench core [WORD...], bench server [--rounds N] [--short] [redis|single|http], or bench bulk \
+                 [--rows N] [--rounds N] [--folder PATH]"
             );
             std::process::exit(2);
         }

@@ -4,11 +4,14 @@
 //! The tests in `tests/` know the product only from outside: its command line, its two ports and its files.
 
 pub mod binary;
+pub mod certificates;
 pub mod cluster;
 pub mod console;
 pub mod engine;
 pub mod http;
+pub mod namespace;
 pub mod need;
+pub mod outage;
 pub mod proxy;
 pub mod random;
 pub mod redis;

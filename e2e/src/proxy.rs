@@ -79,7 +79,15 @@ impl Proxy {
     /// # Panics
     /// When no port can be bound.
     pub fn to(upstream: SocketAddr) -> Proxy {
-        let (holder, listener) = bind();
+        Proxy::on(std::net::Ipv4Addr::LOCALHOST.into(), upstream)
+    }
+
+    /// The same on a free port of another address of this machine.
+    ///
+    /// # Panics
+    /// When no port can be bound.
+    pub fn on(address: std::net::IpAddr, upstream: SocketAddr) -> Proxy {
+        let (holder, listener) = bind(address);
         let address = listener.local_addr().expect("a bound socket has an address");
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
@@ -255,20 +263,22 @@ impl Shared {
 
 /// A listener on a free port, and a second socket that is bound to that port and never listens: while the
 /// listener is closed, the kernel refuses connections and gives the port to nobody else.
-fn bind() -> (socket2::Socket, TcpListener) {
+fn bind(address: std::net::IpAddr) -> (socket2::Socket, TcpListener) {
     for _ in 0..20 {
         let holder = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)
             .expect("a socket can be made");
         holder.set_reuse_address(true).expect("a plain option");
-        let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        holder.bind(&any.into()).expect("loopback has a free port");
+        let any = SocketAddr::new(address, 0);
+        holder
+            .bind(&any.into())
+            .expect("the address is ours and has a free port");
         let address = holder.local_addr().ok().and_then(|a| a.as_socket());
         let address = address.expect("a bound socket has an address");
         if let Ok(listener) = TcpListener::bind(address) {
             return (holder, listener);
         }
     }
-    panic!("no port of loopback could be held");
+    panic!("no port of {address} could be held");
 }
 
 fn accept(shared: &Arc<Shared>, listener: TcpListener, address: SocketAddr) {

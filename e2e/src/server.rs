@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -34,6 +34,7 @@ pub struct Server {
 #[derive(Debug)]
 pub struct Start {
     folder: PathBuf,
+    listen: String,
     wrapper: Vec<OsString>,
     args: Vec<OsString>,
 }
@@ -43,9 +44,17 @@ impl Start {
     pub fn in_folder(folder: &Path) -> Start {
         Start {
             folder: folder.to_path_buf(),
+            listen: "127.0.0.1:0".into(),
             wrapper: Vec::new(),
             args: Vec::new(),
         }
+    }
+
+    /// Listens on free ports of this address, without tokens.
+    #[must_use]
+    pub fn listen_on(mut self, address: IpAddr) -> Start {
+        self.listen = SocketAddr::new(address, 0).to_string();
+        self.args(["--insecure"])
     }
 
     /// More arguments.
@@ -108,6 +117,7 @@ impl Start {
         // line is then on standard output, where a check of the answer sees it.
         let limited = Start {
             folder: self.folder.clone(),
+            listen: self.listen.clone(),
             wrapper: [&["timeout".into(), "20".into()], self.wrapper.as_slice()].concat(),
             args: self.args.clone(),
         };
@@ -125,9 +135,9 @@ impl Start {
                 "--json",
                 "serve",
                 "--http",
-                "127.0.0.1:0",
+                &self.listen,
                 "--resp",
-                "127.0.0.1:0",
+                &self.listen,
             ])
             .args(&self.args)
             .current_dir(&self.folder)

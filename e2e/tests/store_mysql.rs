@@ -1,9 +1,10 @@
 //! The MySQL store on a real MariaDB: the suite of all stores, then what only MariaDB has.
 #![allow(clippy::unwrap_used)]
 
+use mintage_e2e::certificates::Certificates;
 use mintage_e2e::engine::mariadb::Mariadb;
-use mintage_e2e::store_suite::{Engine, Lab, key, quick, until_ok, value};
-use mintage_ledger::{Class, Marks, Outcome, StoreErrorKind, StoreSettings, Version};
+use mintage_e2e::store_suite::{Engine, Lab, holds_no_secret, key, quick, until_ok, value};
+use mintage_ledger::{Class, Marks, Outcome, StoreErrorKind, StoreSettings, Version, init_store};
 
 mintage_e2e::store_suite!(Mariadb::run());
 
@@ -134,6 +135,53 @@ fn another_server_behind_the_address_is_refused() {
     };
     lab.open_with(&lab.proxied(), &accept).unwrap();
     lab.open(&lab.proxied());
+}
+
+/// A private authority, trusted by name; anything less is refused in words.
+#[test]
+fn tls_is_checked_as_the_url_says() {
+    let Some(certificates) = Certificates::make() else {
+        return;
+    };
+    let Some(server) = Mariadb::with_certificates(&certificates) else {
+        return;
+    };
+    let lab = Lab::new(server);
+    lab.engine.admin("", "ALTER USER mint@'%' REQUIRE SSL");
+    let authority = certificates.authority().display().to_string();
+    let trusted = format!("{}?ssl-mode=VERIFY_IDENTITY&ssl-ca={authority}", lab.direct());
+    lab.wait(init_store(&trusted, &quick(), lab.runtime())).unwrap();
+    for query in [
+        format!("ssl-mode=VERIFY_IDENTITY&ssl-ca={authority}"),
+        format!("ssl-mode=VERIFY_CA&ssl-ca={authority}"),
+        "ssl-mode=REQUIRED".into(),
+    ] {
+        lab.open(&format!("{}?{query}", lab.direct()));
+    }
+    let by_name = lab.direct().replace("127.0.0.1", "localhost");
+    for (url, query, why) in [
+        (
+            &by_name,
+            format!("ssl-mode=VERIFY_IDENTITY&ssl-ca={authority}"),
+            "certificate",
+        ),
+        (
+            &lab.direct(),
+            "ssl-mode=VERIFY_IDENTITY".to_string(),
+            "certificate",
+        ),
+        (&lab.direct(), "ssl-mode=DISABLED".into(), "Access denied"),
+        (
+            &lab.direct(),
+            "ssl-mode=VERIFY_CA&ssl-ca=/no/such.pem".into(),
+            "cannot read /no/such.pem",
+        ),
+        (&lab.direct(), "tls=yes".into(), "unknown parameter"),
+    ] {
+        let error = lab.refused(&format!("{url}?{query}"), &quick());
+        assert!(error.message.contains(why), "{query}: {error:?}");
+        holds_no_secret(&error);
+    }
 }
 
 /// `read_only`, which a failover sets on the old primary.

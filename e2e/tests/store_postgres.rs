@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use mintage_e2e::certificates::Certificates;
 use mintage_e2e::engine::postgres::Postgres;
 use mintage_e2e::store_suite::{Engine, Lab, holds_no_secret, key, quick, until_ok, value};
 use mintage_ledger::{
@@ -235,6 +236,59 @@ fn a_synchronous_replica_takes_over_without_a_word() {
     lab.open(&lab.proxied());
 }
 
+/// A private authority, trusted by name; anything less is refused in words, and not only with a password.
+#[test]
+fn tls_is_checked_as_the_url_says() {
+    let Some(certificates) = Certificates::make() else {
+        return;
+    };
+    let Some(server) = Postgres::with_certificates(&certificates) else {
+        return;
+    };
+    let lab = Lab::new(server);
+    lab.init();
+    let authority = certificates.authority().display().to_string();
+    let encrypted = "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
+                     WHERE usename = 'mint' AND application_name = 'mintage' AND ssl";
+    let sessions = |query: String| {
+        let store = lab.open(&format!("{}?{query}", lab.direct()));
+        let sessions = lab.engine.admin("ids", encrypted).trim().to_string();
+        lab.wait(store.close()).unwrap();
+        sessions
+    };
+    assert_eq!(
+        sessions(format!("sslmode=verify-full&sslrootcert={authority}")),
+        "1"
+    );
+    assert_eq!(
+        sessions(format!("sslmode=verify-ca&sslrootcert={authority}")),
+        "1"
+    );
+    assert_eq!(sessions("sslmode=require".into()), "1");
+    assert_eq!(sessions("sslmode=disable".into()), "0");
+    // The certificate is for the address, not for the name; nobody else has heard of this authority.
+    let by_name = lab.direct().replace("127.0.0.1", "localhost");
+    for (url, query, why) in [
+        (
+            &by_name,
+            format!("sslmode=verify-full&sslrootcert={authority}"),
+            "certificate",
+        ),
+        (&lab.direct(), "sslmode=verify-full".to_string(), "certificate"),
+        (
+            &lab.direct(),
+            "sslmode=verify-full&sslrootcert=/no/such.pem".into(),
+            "cannot read /no/such.pem",
+        ),
+        (&lab.direct(), "sslmode=sometimes".into(), "sometimes"),
+        (&lab.direct(), "tls=yes".into(), "unknown parameter"),
+    ] {
+        let error = lab.refused(&format!("{url}?{query}"), &quick());
+        assert!(error.message.contains(why), "{query}: {error:?}");
+        holds_no_secret(&error);
+    }
+}
+
 /// A database that was set to read-only, by a full disk's guard or before a move, comes back by itself.
 #[test]
 fn a_read_only_database_and_a_standby_take_no_writes_for_the_time_being() {
@@ -277,6 +331,47 @@ fn a_read_only_database_and_a_standby_take_no_writes_for_the_time_being() {
     let error = lab.refused(&replica.url(replica.address()), &quick());
     assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
     assert!(error.message.contains("standby"), "{error:?}");
+}
+
+/// However little or much of the store an operator's mistake took: no fresh start.
+#[test]
+fn whatever_is_dropped_or_emptied_stops_a_running_node() {
+    for mistake in [
+        "TRUNCATE mint_register",
+        "DELETE FROM mint_register WHERE key = '!cluster'",
+        "DELETE FROM mint_meta",
+        "DROP TABLE mint_register",
+        "DROP TABLE mint_meta",
+        "DROP OWNED BY mint",
+        "UPDATE mint_register SET token = 'x'",
+    ] {
+        let Some(server) = Postgres::run() else { return };
+        let lab = Lab::new(server);
+        lab.init();
+        let store = lab.open(&lab.direct());
+        let held = key("seq/held");
+        lab.wait(store.compare_and_set(&held, None, value(1, 1), Marks::NeverLower))
+            .unwrap();
+        lab.engine.admin("ids", mistake);
+        let afresh = key("seq/afresh");
+        let write = lab.wait(store.compare_and_set(&afresh, None, value(1, 2), Marks::NeverLower));
+        if mistake.starts_with("UPDATE") {
+            // Only that row is damaged: whoever meets it stops.
+            write.unwrap();
+            let error = lab.wait(store.get(&held)).unwrap_err();
+            assert_eq!(error.kind, StoreErrorKind::Stopped, "{mistake}: {error:?}");
+            continue;
+        }
+        let error = write.unwrap_err();
+        assert_eq!(
+            (error.kind, error.outcome),
+            (StoreErrorKind::Stopped, Outcome::NotDone),
+            "{mistake}: {error:?}"
+        );
+        assert!(store.stopped().is_some(), "{mistake}");
+        let error = lab.refused(&lab.direct(), &quick());
+        assert_eq!(error.kind, StoreErrorKind::Foreign, "{mistake}: {error:?}");
+    }
 }
 
 /// Several `mint init` at once, on a server that has the account's tables made by hand or not at all.
@@ -322,6 +417,9 @@ fn the_documentation_shows_the_tables_that_init_makes() {
     let page = std::fs::read_to_string(root.join("docs/stores-sql.md")).unwrap();
     for name in ["postgres.sql", "mysql.sql"] {
         let schema = std::fs::read_to_string(root.join("crates/ledger/src/store/sql").join(name)).unwrap();
-        assert!(page.contains(schema.trim()), "docs/stores-sql.md differs from {name}");
+        assert!(
+            page.contains(schema.trim()),
+            "docs/stores-sql.md differs from {name}"
+        );
     }
 }

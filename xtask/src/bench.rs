@@ -6,8 +6,13 @@ use std::io::Write;
 
 use crate::{provision, step};
 
-/// The page that shows the last saved run of each benchmark, between two comments of its name.
-const PAGE: &str = "docs/performance.md";
+/// The page that shows the last saved run of a benchmark, between two comments of its name.
+fn page_of(name: &str) -> &'static str {
+    match name {
+        "bulk" => "docs/bulk.md",
+        _ => "docs/performance.md",
+    }
+}
 
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let save = args.iter().any(|a| a == "--save");
@@ -17,18 +22,19 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         .filter(|a| *a != "--save")
         .collect();
     let (names, rest): (&[&str], &[&str]) = match args.as_slice() {
-        [name @ ("core" | "server"), rest @ ..] => (&[*name], rest),
-        [] => (&["core", "server"], &[]),
-        [other, ..] => return Err(format!("no benchmark named {other:?}: core or server")),
+        [name @ ("core" | "server" | "bulk"), rest @ ..] => (&[*name], rest),
+        [] => (&["core", "server", "bulk"], &[]),
+        [other, ..] => return Err(format!("no benchmark named {other:?}: core, server or bulk")),
     };
     for name in names {
         let text = bench(name, rest)?;
         if save {
-            let page = step::root().join(PAGE);
-            let old = fs::read_to_string(&page).map_err(|e| format!("{PAGE}: {e}"))?;
-            let new = replaced(&old, name, &text).ok_or(format!("{PAGE} has no place for {name}"))?;
-            fs::write(&page, new).map_err(|e| format!("{PAGE}: {e}"))?;
-            eprintln!("saved in {PAGE}");
+            let shown = page_of(name);
+            let page = step::root().join(shown);
+            let old = fs::read_to_string(&page).map_err(|e| format!("{shown}: {e}"))?;
+            let new = replaced(&old, name, &text).ok_or(format!("{shown} has no place for {name}"))?;
+            fs::write(&page, new).map_err(|e| format!("{shown}: {e}"))?;
+            eprintln!("saved in {shown}");
         }
     }
     Ok(())
@@ -41,6 +47,13 @@ fn bench(name: &str, rest: &[&str]) -> Result<String, String> {
         provision::debian(provision::BENCH_TOOLS);
         step::run(&mut step::cargo("build --release -p mintage-cli"))?;
         command.env("MINT_BIN", step::target_dir().join("release/mint"));
+    }
+    if name == "bulk" {
+        step::run(&mut step::cargo("build --release -p mintage-cli"))?;
+        command.env("MINT_BIN", step::target_dir().join("release/mint"));
+        if let Some(python) = provision::bench_python() {
+            command.env("MINT_BENCH_PYTHON", python);
+        }
     }
     let text = step::output(&mut command)?;
     let shown = std::io::stdout().write_all(text.as_bytes());

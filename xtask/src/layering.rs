@@ -23,6 +23,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // ledger only to run the suite of stores on real servers.
     ("mintage-e2e", &["mintage", "mintage-ledger"]),
     ("mintage-proof", &["mintage", "mintage-ledger"]),
+    (
+        "mintage-fuzz",
+        &["mintage", "mintage-bulk", "mintage-ledger", "mintage-server"],
+    ),
     ("xtask", &[]),
 ];
 

@@ -16,14 +16,22 @@ cargo xtask COMMAND
   test             installs what the tests need where it can, then runs every test
   loom             every interleaving of threads on the generators' atomics
   e2e [FILTER]     only the end-to-end tests (the built binary, stock clients)
-  bench [core|server] [--save] [ARGS]
+  e2e --matrix [ROUNDS]
+                   every store x fault with three servers, ROUNDS times (default 5): the table of
+                   ids checked, repeats and refused requests
+  fuzz [TARGET...] [--runs N] [--seed N] [--list]
+                   random inputs for every reader of text and bytes
+  bench [core|server|bulk] [--save] [ARGS]
                    side by side with peers, ratios in one run; --save puts the tables
-                   into docs/performance.md
+                   into docs/performance.md and docs/bulk.md
 
 Environment
-  MINT_TEST_REQUIRE=redis,redis-py,curl,strace,root
+  MINT_TEST_REQUIRE=redis,redis-py,curl,strace,root,postgres,mariadb,etcd,zookeeper,faketime,netns,nftables
                    an absent one fails the run; otherwise its tests print `skipped: NAME`
   MINT_TEST_KILLS  how many times the kill loop kills (default 200)
+  MINT_TEST_BACKFILL_ROWS, MINT_TEST_AUDIT_IDS
+                   how long the files of the bulk tests are (10 and 100 million in the long form)
+  MINT_TEST_MATRIX how often each fault of the cluster tests is repeated (default 1)
   MINT_BIN         test this binary instead of building one
 ";
 
@@ -34,7 +42,9 @@ fn main() -> ExitCode {
         Some("check") => check::run(),
         Some("test") => test::all(),
         Some("loom") => test::loom(),
+        Some("e2e") if rest.first().is_some_and(|arg| arg == "--matrix") => test::matrix(&rest[1..]),
         Some("e2e") => test::e2e(rest),
+        Some("fuzz") => test::fuzz(rest),
         Some("bench") => bench::run(rest),
         None | Some("help" | "--help" | "-h") => {
             print!("{HELP}");

@@ -17,6 +17,7 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
     ("redis-cli", &["--version"], "redis-tools"),
     ("curl", &["--version"], "curl"),
     ("strace", &["--version"], "strace"),
+    ("openssl", &["version"], "openssl"),
     ("python3", &["-m", "ensurepip", "--version"], "python3-venv"),
     (
         "/usr/lib/postgresql/15/bin/postgres",
@@ -26,6 +27,11 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
     ("psql", &["--version"], "postgresql-client-15"),
     ("mariadbd", &["--version"], "mariadb-server"),
     ("mariadb", &["--version"], "mariadb-client"),
+    ("etcd", &["--version"], "etcd-server"),
+    ("etcdctl", &["version"], "etcd-client"),
+    ("faketime", &["--version"], "faketime"),
+    ("ip", &["-V"], "iproute2"),
+    ("nft", &["--version"], "nftables"),
 ];
 
 /// What the server benchmark uses besides.
@@ -35,6 +41,8 @@ pub(crate) const BENCH_TOOLS: &[Tool] = &[
     ("nginx", &["-v"], "nginx-light"),
     ("wrk", &["--help"], "wrk"),
 ];
+
+const BENCH_PYTHON_PACKAGES: &[&str] = &["duckdb"];
 
 const PYTHON_PACKAGES: &[&str] = &["redis==7.0.1", "hiredis==3.3.0"];
 
@@ -77,10 +85,18 @@ pub(crate) fn debian(tools: &[Tool]) {
 
 /// A venv with the Python clients that the tests drive; `None` where it cannot be made.
 pub(crate) fn python() -> Option<PathBuf> {
-    let venv = step::target_dir().join("test-venv");
+    venv("test-venv", "import redis, hiredis", PYTHON_PACKAGES)
+}
+
+/// A venv with the peers that the benchmarks measure; `None` where it cannot be made.
+pub(crate) fn bench_python() -> Option<PathBuf> {
+    venv("bench-venv", "import duckdb", BENCH_PYTHON_PACKAGES)
+}
+
+fn venv(name: &str, probe: &str, packages: &[&str]) -> Option<PathBuf> {
+    let venv = step::target_dir().join(name);
     let python = venv.join("bin/python");
-    let imports = ["-c", "import redis, hiredis"];
-    if step::answers(&python, &imports) {
+    if step::answers(&python, &["-c", probe]) {
         return Some(python);
     }
     fs::remove_dir_all(&venv).ok();
@@ -88,13 +104,13 @@ pub(crate) fn python() -> Option<PathBuf> {
         step::run(
             Command::new(&python)
                 .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-                .args(PYTHON_PACKAGES),
+                .args(packages),
         )
     });
     match made {
         Ok(()) => Some(python),
         Err(why) => {
-            eprintln!("no Python clients: {why}");
+            eprintln!("no Python packages: {why}");
             None
         }
     }

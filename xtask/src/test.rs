@@ -1,5 +1,8 @@
 //! `cargo xtask test` and `cargo xtask e2e`.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
 use crate::{provision, step};
 
 /// Installs what the tests need where it can, and runs them all.
@@ -16,6 +19,40 @@ pub(crate) fn all() -> Result<(), String> {
 pub(crate) fn e2e(args: &[String]) -> Result<(), String> {
     provision::debian(provision::TEST_TOOLS);
     end_to_end(args)
+}
+
+/// Runs the cluster tests in their long form and prints what every store and fault came to.
+pub(crate) fn matrix(args: &[String]) -> Result<(), String> {
+    let rounds = args.first().map_or("5", String::as_str);
+    provision::debian(provision::TEST_TOOLS);
+    let mut command = step::cargo("test -p mintage-e2e --test cluster -- --test-threads=1");
+    command.env("MINT_TEST_MATRIX", rounds).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|e| format!("cargo: {e}"))?;
+    let mut rows = Vec::new();
+    if let Some(errors) = child.stderr.take() {
+        for line in BufReader::new(errors).lines().map_while(Result::ok) {
+            match line.strip_prefix("matrix: ") {
+                Some(row) => rows.push(format!("| {row} |")),
+                None => eprintln!("{line}"),
+            }
+        }
+    }
+    let status = child.wait().map_err(|e| format!("cargo: {e}"))?;
+    rows.sort();
+    println!("| store | fault | ids checked | repeats | refused requests |\n| --- | --- | --- | --- | --- |");
+    for row in &rows {
+        println!("{row}");
+    }
+    match status.success() {
+        true => Ok(()),
+        false => Err("a row failed".to_string()),
+    }
+}
+
+/// Random inputs, as often as asked; `cargo xtask test` runs each target a million times.
+pub(crate) fn fuzz(args: &[String]) -> Result<(), String> {
+    let mut command = step::cargo("run --quiet -p mintage-fuzz --");
+    step::run(command.args(args))
 }
 
 /// Walks every interleaving of threads on the atomics, under loom; in a target folder of its own, since the

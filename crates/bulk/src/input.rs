@@ -64,6 +64,8 @@ pub enum Source {
     File(PathBuf),
     /// Standard input.
     Stdin,
+    /// Standard input, kept in this file so that it can be read again.
+    Kept(PathBuf),
 }
 
 impl Source {
@@ -79,7 +81,7 @@ impl Source {
     pub fn name(&self) -> String {
         match self {
             Source::File(path) => path.display().to_string(),
-            Source::Stdin => "standard input".into(),
+            Source::Stdin | Source::Kept(_) => "standard input".into(),
         }
     }
 
@@ -90,6 +92,14 @@ impl Source {
                 Some(path.with_extension(""))
             }
             Source::File(path) => Some(path.clone()),
+            Source::Stdin | Source::Kept(_) => None,
+        }
+    }
+
+    /// The file that can be read again, if there is one.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Source::File(path) | Source::Kept(path) => Some(path),
             Source::Stdin => None,
         }
     }
@@ -157,13 +167,16 @@ impl Blocks {
                 compression = found;
                 reader
             }
-            Source::File(path) => {
+            Source::File(path) | Source::Kept(path) => {
                 let cannot = |e: io::Error| Error::file("read", path, &e);
                 let mut file = File::open(path).map_err(cannot)?;
                 if file.metadata().map_err(cannot)?.is_dir() {
                     return Err(Error::usage(format_args!("{name} is a folder, not a file")));
                 }
-                let promised = Compression::of_name(path);
+                let promised = match source {
+                    Source::File(_) => Compression::of_name(path),
+                    _ => Compression::None,
+                };
                 let mut start = [0; 4];
                 let got = read_up_to(&mut file, &mut start).map_err(cannot)?;
                 let found = Compression::of_bytes(&start[..got]);

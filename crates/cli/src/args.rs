@@ -72,8 +72,16 @@ pub(crate) enum Command {
     Uuid(crate::uuid::Args),
     /// Make Snowflake ids; parallel commands never repeat one
     Snowflake(crate::snowflake::Args),
+    /// Make ids of any other format
+    Gen(crate::gen_ids::Args),
     /// Say what an id is: ranked readings, with reasons
     Inspect(crate::inspect::Args),
+    /// Say whether ids are valid, and why and where not
+    Check(crate::check::Args),
+    /// Write ids in another form: text, v1 and v6, ULID and UUID, byte orders of databases
+    Convert(crate::convert::Args),
+    /// Print the smallest and the largest id of a span of time
+    Range(crate::range::Args),
     /// Create, use and change sequences
     Seq(crate::seq::Args),
     /// Show every kind of id, or which one to use

@@ -99,6 +99,19 @@ pub(crate) fn load(file: Option<&Path>, overrides: Vec<Override>) -> Result<Load
     config::load(&sources).map_err(refused)
 }
 
+/// What `--store` says: one URL, or several with blanks between, which are a set.
+pub(crate) fn store_given(text: &str) -> Vec<Override> {
+    let given = |path: &str, value: &str| Override {
+        path: path.into(),
+        value: value.into(),
+        flag: "--store".into(),
+    };
+    match text.split_whitespace().count() {
+        0 | 1 => vec![given("store.url", text), given("store.urls", "")],
+        _ => vec![given("store.urls", text)],
+    }
+}
+
 /// Checks settings against each other; gives what the operator should be warned of.
 pub(crate) fn validated(loaded: &Loaded) -> Result<Vec<String>, Failure> {
     loaded.config.validate().map_err(refused)

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use mintage_ledger::{
     Ledger, LedgerError, LedgerSettings, Runtime, Store, StoreError, StoreErrorKind, StoreSettings,
-    SystemRuntime, open_pinned,
+    SystemRuntime,
 };
-use mintage_server::config::{Config, Override};
-use mintage_server::{state_folder, store_settings};
+use mintage_server::config::Config;
+use mintage_server::{open_stores, store_settings};
 
-use crate::config::load;
+use crate::config::{load, store_given};
 use crate::errors::Failure;
 
 /// What to do when a sequence does not go back.
@@ -29,12 +29,7 @@ pub(crate) struct Local {
 impl Local {
     /// Opens the ledger at a store's URL, with what the configuration says of stores.
     pub(crate) fn open(url: &str) -> Result<Local, Failure> {
-        let given = Override {
-            path: "store.url".into(),
-            value: url.into(),
-            flag: "--store".into(),
-        };
-        let config = load(None, vec![given])?.config;
+        let config = load(None, store_given(url))?.config;
         let runtime = runtime()?;
         let ledger = runtime.block_on(async {
             let system = SystemRuntime::new(tokio::runtime::Handle::current());
@@ -72,10 +67,7 @@ pub(crate) async fn open_configured(
         lock_wait: LOCK_WAIT,
         ..store_settings(config)
     };
-    let folder = state_folder(config);
-    open_pinned(&config.store_url.0, &settings, folder.as_deref(), runtime)
-        .await
-        .map_err(store_refused)
+    open_stores(config, &settings, runtime).await.map_err(store_refused)
 }
 
 /// Runs one piece of work on a runtime of its own.

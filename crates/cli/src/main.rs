@@ -4,19 +4,26 @@
 mod args;
 mod audit;
 mod backfill;
+mod check;
 mod completions;
 mod config;
 mod connect;
+mod convert;
 mod errors;
+mod forecast;
+mod format_options;
 mod formats;
+mod gen_ids;
 mod init;
 mod inspect;
+mod lines;
 mod local;
 mod logging;
 mod man;
 mod out;
 mod pool;
 mod presets;
+mod range;
 mod rows;
 mod seq;
 mod series;
@@ -25,6 +32,7 @@ mod snowflake;
 mod snowflake_layout;
 mod sql;
 mod store;
+mod store_stripes;
 mod store_tools;
 mod time;
 mod token;
@@ -69,7 +77,11 @@ fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(),
         Some(Command::Serve(args)) => serve::run(&args, color, out),
         Some(Command::Uuid(args)) => uuid::run(&args, out),
         Some(Command::Snowflake(args)) => snowflake::run(&args, out),
-        Some(Command::Inspect(args)) => inspect::run(&args, out),
+        Some(Command::Inspect(args)) => inspect::run(&args, color, out),
+        Some(Command::Check(args)) => check::run(&args, out),
+        Some(Command::Convert(args)) => convert::run(&args, out),
+        Some(Command::Range(args)) => range::run(&args, out),
+        Some(Command::Gen(args)) => gen_ids::run(&args, out),
         Some(Command::Seq(args)) => seq::run(&args, out),
         Some(Command::Formats(args)) => formats::run(&args, out),
         Some(Command::Pool(args)) => pool::run(&args, out),

@@ -25,12 +25,14 @@ const CHUNK_BYTES: usize = 64 * 1024;
 impl Out {
     /// Takes standard output, past the line buffer that the standard library keeps before it.
     pub(crate) fn new(json: bool, quiet: bool, verbose: bool) -> io::Result<Out> {
+        let stdout = stdout_file()?;
+        widen_pipe(&stdout);
         Ok(Out {
             json,
             quiet,
             verbose,
             buffer: Vec::with_capacity(2 * CHUNK_BYTES),
-            stdout: stdout_file()?,
+            stdout,
         })
     }
 
@@ -92,6 +94,20 @@ impl Out {
         }
     }
 }
+
+/// A pipe takes 64 KiB unless told otherwise: with more, writer and reader wake one another less often. What the
+/// system refuses stays as it is, and what is no pipe does not mind.
+#[cfg(target_os = "linux")]
+fn widen_pipe(stdout: &File) {
+    let _ = rustix::pipe::fcntl_setpipe_size(stdout, PIPE_BYTES);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn widen_pipe(_: &File) {}
+
+/// The most that Linux allows everybody.
+#[cfg(target_os = "linux")]
+const PIPE_BYTES: usize = 1024 * 1024;
 
 #[cfg(unix)]
 fn stdout_file() -> io::Result<File> {

@@ -43,7 +43,9 @@ impl RowArgs {
             (None | Some(Form::Log), Some(pattern)) => {
                 let named = PATTERNS.iter().find(|(name, ..)| name == pattern);
                 return Ok(Some(RowFormat::Log(
-                    named.map_or(pattern.as_str(), |(_, pattern, _)| pattern).to_string(),
+                    named
+                        .map_or(pattern.as_str(), |(_, pattern, _)| pattern)
+                        .to_string(),
                 )));
             }
             (Some(_), Some(_)) => {
@@ -153,7 +155,11 @@ impl Bar {
             None => bar.unset_length(),
         }
         let rate = progress.rows as f64 / self.started.elapsed().as_secs_f64().max(0.001);
-        bar.set_message(format!("{} rows, {}/s", thousands(progress.rows), thousands(rate as u64)));
+        bar.set_message(format!(
+            "{} rows, {}/s",
+            thousands(progress.rows),
+            thousands(rate as u64)
+        ));
         bar.set_position(progress.done);
     }
 
@@ -215,6 +221,8 @@ mod tests {
     fn delimiters_are_one_character() {
         assert_eq!(parse_delimiter(";"), Ok(b';'));
         assert_eq!(parse_delimiter("\\t"), Ok(b'\t'));
-        assert!(parse_delimiter(";;").is_err() && parse_delimiter("\"").is_err() && parse_delimiter("é").is_err());
+        assert!(
+            parse_delimiter(";;").is_err() && parse_delimiter("\"").is_err() && parse_delimiter("é").is_err()
+        );
     }
 }

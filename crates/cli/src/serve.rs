@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use mintage_ledger::Class;
 use mintage_server::config::Override;
-use mintage_server::{Serving, serve};
+use mintage_server::{Serving, serve, stores_shown};
 use serde_json::{Value, json};
 
 use crate::args::Color;
-use crate::config::{load, validated};
+use crate::config::{load, store_given, validated};
 use crate::errors::Failure;
 use crate::logging;
 use crate::out::Out;
@@ -48,7 +48,6 @@ pub(crate) struct Args {
 impl Args {
     fn overrides(&self) -> Vec<Override> {
         let given = [
-            ("store.url", "--store", self.store.as_deref()),
             ("server.http.listen", "--http", self.http.as_deref()),
             ("server.resp.listen", "--resp", self.resp.as_deref()),
             ("server.threads", "--threads", self.threads.as_deref()),
@@ -62,7 +61,11 @@ impl Args {
                 flag: flag.into(),
             })
         };
-        given.into_iter().filter_map(row).collect()
+        let store = self.store.as_deref().map(store_given).unwrap_or_default();
+        store
+            .into_iter()
+            .chain(given.into_iter().filter_map(row))
+            .collect()
     }
 }
 
@@ -84,7 +87,7 @@ pub(crate) fn run(args: &Args, color: Color, out: &mut Out) -> Result<(), Failur
     for warning in &warnings {
         tracing::warn!("{warning}");
     }
-    let store = config.store_url.redacted();
+    let store = stores_shown(&config);
     let mut printed = Ok(());
     serve(config, |serving| printed = announce(serving, &store, out))
         .map_err(|error| Failure::cannot(&error).with_hint_if(error.hint))?;

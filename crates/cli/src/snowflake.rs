@@ -91,6 +91,8 @@ fn formats() -> PossibleValuesParser {
     PossibleValuesParser::new(SnowflakeText::ALL.iter().map(|(name, _)| *name))
 }
 
+/// Written at once.
+const BATCH: usize = 1024;
 /// How far ids may run ahead of the clock.
 const AHEAD_MAX: Duration = Duration::from_secs(5);
 /// How long to wait for the clock rather than give up: a bit more than may be ahead.
@@ -204,7 +206,7 @@ fn at_time(
                 shown(at)
             ))
         })?;
-        batch[..got].iter().try_for_each(|id| sink.put(*id))?;
+        sink.put_all(&batch[..got])?;
         left -= got as u64;
     }
     Ok(())
@@ -229,9 +231,13 @@ fn from_state(args: &Args, layout: Layout, worker: Option<u64>, sink: &mut Sink<
         {
             Reservation::Done(reserved) => {
                 sink.out.detail(|| format!("worker {}", reserved.worker));
-                for id in local.ids(reserved) {
-                    sink.put(id)?;
-                    left -= 1;
+                let mut batch = Vec::with_capacity(BATCH);
+                let mut ids = local.ids(reserved).peekable();
+                while ids.peek().is_some() {
+                    batch.clear();
+                    batch.extend(ids.by_ref().take(BATCH));
+                    sink.put_all(&batch)?;
+                    left -= batch.len() as u64;
                 }
             }
             Reservation::Wait(how_long) => {
@@ -288,9 +294,7 @@ fn unguarded(
         let want = usize::try_from(left).unwrap_or(batch.len()).min(batch.len());
         match generator.mint_many(SystemClock.now(), &mut batch[..want]) {
             Ok(got) => {
-                for id in &batch[..got] {
-                    sink.put(*id)?;
-                }
+                sink.put_all(&batch[..got])?;
                 left -= got as u64;
             }
             Err(MintError::TooFarAhead { ticks } | MintError::ClockBack { ticks, wait: true }) => {
@@ -320,9 +324,7 @@ fn from_server(client: &Client, pool: &Name, mut left: u64, sink: &mut Sink<'_>)
             )));
         }
         left -= ids.len() as u64;
-        for id in ids {
-            sink.put(id)?;
-        }
+        sink.put_all(&ids)?;
     }
     Ok(())
 }
@@ -334,7 +336,7 @@ fn from_store(url: &str, pool: &Name, mut left: u64, sink: &mut Sink<'_>) -> Res
     while left > 0 {
         let ids = &mut batch[..usize::try_from(left.min(1024)).expect("at most 1024")];
         local.run(async |_| pool.mint(ids).await)?;
-        ids.iter().try_for_each(|id| sink.put(*id))?;
+        sink.put_all(ids)?;
         left -= ids.len() as u64;
     }
     local.close()
@@ -376,12 +378,18 @@ struct Sink<'a> {
 }
 
 impl Sink<'_> {
-    fn put(&mut self, id: u64) -> Result<(), Failure> {
+    fn put_all(&mut self, ids: &[u64]) -> Result<(), Failure> {
+        if !self.out.json {
+            self.form.write_lines(ids, self.out.buffer());
+            return self.out.written();
+        }
         let (before, after) = self.out.id_frame();
         let buffer = self.out.buffer();
-        buffer.extend_from_slice(before);
-        self.form.write(id, buffer);
-        buffer.extend_from_slice(after);
+        for id in ids {
+            buffer.extend_from_slice(before);
+            self.form.write(*id, buffer);
+            buffer.extend_from_slice(after);
+        }
         self.out.written()
     }
 }

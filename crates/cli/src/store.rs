@@ -12,10 +12,9 @@ use mintage_ledger::tools::note_restored;
 use mintage_ledger::{
     EmbeddedStore, Runtime, Store, StoreError, StoreSettings, SystemRuntime, advanced_mark, embedded_folder,
 };
-use mintage_server::config::Override;
 use serde_json::json;
 
-use crate::config::load;
+use crate::config::{load, store_given};
 use crate::errors::Failure;
 use crate::local::{LOCK_WAIT, block_on, store_refused};
 use crate::out::Out;
@@ -68,26 +67,53 @@ enum StoreCommand {
     },
     /// Give a store back that was sealed for a move, if the other one was never used
     Unseal,
+    /// Make a set of several stores, any one of which is enough, or add one to it
+    Stripes {
+        #[command(subcommand)]
+        command: StripesCommand,
+    },
     /// Verify everything and change nothing; exit code 1 if a start would be refused
     Check,
     /// Make a damaged folder usable again without lowering any mark
     Repair,
 }
 
+#[derive(Subcommand, Debug)]
+pub(crate) enum StripesCommand {
+    /// Make a set of stores that mint init has just made
+    Make {
+        /// The stores
+        #[arg(value_name = "URL", required = true, num_args = 2..)]
+        stores: Vec<String>,
+    },
+    /// Add a store that mint init has just made to a set: its servers stop, and start again with one URL more
+    Add {
+        /// The new store
+        #[arg(value_name = "URL")]
+        new: String,
+        /// Every store of the set
+        #[arg(long, value_name = "URL", required = true, num_args = 1..)]
+        to: Vec<String>,
+    },
+    /// Say which place stores have in a set
+    Show {
+        /// The stores
+        #[arg(value_name = "URL", required = true)]
+        stores: Vec<String>,
+    },
+}
+
 /// How far ahead a window may have been reserved where the configuration does not say.
 pub(crate) const WINDOW_MAX: Duration = Duration::from_secs(600);
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
-    let given = args.store.as_ref().map(|url| Override {
-        path: "store.url".into(),
-        value: url.clone(),
-        flag: "--store".into(),
-    });
-    let config = load(args.config.as_deref(), given.into_iter().collect())?.config;
+    let given = args.store.as_deref().map(store_given).unwrap_or_default();
+    let config = load(args.config.as_deref(), given)?.config;
     let path = match (config.store_url.0.split_once(':'), &args.command) {
         // What works through the seam works on every store.
         (_, StoreCommand::Backup { file }) => return tools::backup(&config, file, out),
         (_, StoreCommand::Migrate { to }) => return tools::migrate_to(&config, to, out),
+        (_, StoreCommand::Stripes { command }) => return crate::store_stripes::run(&config, command, out),
         (_, StoreCommand::Unseal) => return tools::unseal(&config, out),
         (
             _,
@@ -148,9 +174,10 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         }
         StoreCommand::Restore { .. } => Err(Failure::usage("a folder does not say how old it is")
             .with_hint("say --advance N, more than was given out since the copy was made")),
-        StoreCommand::Backup { .. } | StoreCommand::Migrate { .. } | StoreCommand::Unseal => {
-            unreachable!("answered above")
-        }
+        StoreCommand::Backup { .. }
+        | StoreCommand::Migrate { .. }
+        | StoreCommand::Stripes { .. }
+        | StoreCommand::Unseal => unreachable!("answered above"),
         StoreCommand::Check => {
             let found = with_runtime(async |runtime| embedded::check(folder, &settings, runtime).await)?;
             checked(folder, &found, out)

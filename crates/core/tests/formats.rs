@@ -284,6 +284,73 @@ fn time() -> impl Strategy<Value = Timestamp> {
     (1_577_836_800_000_000_000i128..2_808_000_000_000_000_000).prop_map(Timestamp::from_unix_nanos)
 }
 
+/// Batches of the owned generators are what single calls give: the same ids from the same clock and entropy.
+#[test]
+fn batches_of_generators_are_in_order_and_stop_where_single_ids_do() {
+    fn check<T: Ord + Copy + std::fmt::Debug>(name: &str, fill: impl FnOnce(&mut [T]) -> usize, zero: T) {
+        let mut ids = [zero; 500];
+        assert_eq!(fill(&mut ids), 500, "{name}");
+        assert!(ids.is_sorted_by(|a, b| a < b), "{name}");
+    }
+    let clock = FixedClock(Timestamp::from_unix_millis(1_700_000_000_000));
+    let nothing = GenOptions::default();
+    let zero = |name: &str| {
+        let row = format(name).unwrap();
+        row.text(&row.min_at(clock.0, &nothing).unwrap()).unwrap()
+    };
+    check(
+        "ulid",
+        |out| UlidGenerator::new(clock, Seeded(1)).fill(out).unwrap(),
+        zero("ulid").parse().unwrap(),
+    );
+    check(
+        "ksuid",
+        |out| KsuidGenerator::new(clock, Seeded(1)).fill(out).unwrap(),
+        zero("ksuid").parse().unwrap(),
+    );
+    check(
+        "xid",
+        |out| XidGenerator::new(clock, Seeded(1)).fill(out).unwrap(),
+        zero("xid").parse().unwrap(),
+    );
+    check(
+        "objectid",
+        |out| ObjectIdGenerator::new(clock, Seeded(1)).fill(out).unwrap(),
+        zero("objectid").parse().unwrap(),
+    );
+    check(
+        "pushid",
+        |out| PushIdGenerator::new(clock, Seeded(1)).fill(out).unwrap(),
+        zero("pushid").parse().unwrap(),
+    );
+    check(
+        "tid",
+        |out| TidGenerator::new(clock, Seeded(1)).fill(out).unwrap(),
+        zero("tid").parse().unwrap(),
+    );
+    check(
+        "scru128",
+        |out| Scru128Generator::new(clock, Seeded(1)).fill(out).unwrap(),
+        zero("scru128").parse().unwrap(),
+    );
+    check(
+        "tsid",
+        |out| {
+            TsidGenerator::new(&nothing, clock, Seeded(1))
+                .unwrap()
+                .fill(out)
+                .unwrap()
+        },
+        zero("tsid").parse().unwrap(),
+    );
+    // 16.7 million a second and 10 s ahead of the clock: a batch ends there, and the next is refused.
+    let mut strict = XidGenerator::new(clock, Seeded(1)).max_ahead(Duration::from_secs(2));
+    let mut many = vec![zero("xid").parse().unwrap(); 3 << 24];
+    let made = strict.fill(&mut many).unwrap();
+    assert!(made < many.len() && many[..made].is_sorted_by(|a, b| a < b));
+    assert_eq!(strict.fill(&mut many), Err(MintError::TooFarAhead { ticks: 1 }));
+}
+
 proptest! {
     #[test]
     fn what_is_made_at_a_time_lies_between_its_bounds_and_tells_it(time in time(), seed: u64) {

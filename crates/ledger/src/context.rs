@@ -64,7 +64,8 @@ impl Context {
         let node = journal.as_ref().map(Journal::node);
         let clock = AnchoredClock::new(Arc::clone(&runtime), store.newest_wall(), settings.clock_confirm);
         // A store that is ours alone keeps what it acknowledged, or says so itself.
-        let guarded = !store.exclusive() || above > 0;
+        // Each store of a set has a guard of its own.
+        let guarded = (!store.exclusive() || above > 0) && store.striped().is_none();
         let guard =
             guarded.then(|| Guard::new(Arc::clone(&store), Arc::clone(&runtime), settings.lossy, above));
         let store = match &guard {

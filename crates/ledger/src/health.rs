@@ -17,6 +17,7 @@ use mintage::Timestamp;
 use crate::runtime::{BoxFuture, Runtime};
 use crate::store::{
     Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
+    Striped,
     Value, Version, Versioned,
 };
 
@@ -275,6 +276,18 @@ impl Store for Watched {
 
     fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
         Box::pin(self.call("claim", Outcome::Unknown, self.inner.claim(claim)))
+    }
+
+    fn striped(&self) -> Option<&Striped> {
+        self.inner.striped()
+    }
+
+    fn reachable(&self, key: &Key) -> bool {
+        self.inner.reachable(key)
+    }
+
+    fn tend(&self) -> BoxFuture<'_, ()> {
+        self.inner.tend()
     }
 
     fn exclusive(&self) -> bool {

@@ -16,7 +16,7 @@ use crate::name::Name;
 use crate::outage;
 use crate::pool::{Pool, PoolInfo, PoolKind, PoolSpec};
 use crate::runtime::{Runtime, fresh_token};
-use crate::sequence::{Change, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome, State};
+use crate::sequence::{Change, change_all, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome, State};
 use crate::settings::LedgerSettings;
 use crate::store::{Cas, Class, Durability, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Versioned, tools};
 
@@ -123,6 +123,8 @@ impl Ledger {
         context
             .runtime
             .spawn(Box::pin(async move { outage::probe(&probing).await }));
+        let looking = Arc::downgrade(&ledger);
+        context.runtime.spawn(Box::pin(outage::look_ahead(looking)));
         if !context.store.exclusive() {
             context
                 .runtime
@@ -340,7 +342,34 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError::OnlyForward`], out of bounds, or there are too many.
     pub async fn set(&self, name: &Name, to: Base) -> Result<SetOutcome, LedgerError> {
-        self.load(name).await?.change(Change::Set(to)).await
+        let sequence = self.load(name).await?;
+        self.change_of(&sequence, Change::Set(to)).await
+    }
+
+    /// Makes a change, in every store of a set.
+    async fn change_of(&self, sequence: &Arc<Sequence>, change: Change) -> Result<SetOutcome, LedgerError> {
+        let context = &self.context;
+        let Some(striped) = context.store.striped() else {
+            return sequence.change(change).await;
+        };
+        let name = sequence.name();
+        let existed = sequence.exists();
+        let outcome = SetOutcome {
+            previous: sequence.last_issued(),
+            created: !existed,
+        };
+        let makes = matches!(change, Change::Create(_) | Change::Set(_));
+        if makes && !existed && self.sequence_count() >= context.settings.max_sequences {
+            return Err(LedgerError::TooMany {
+                name: name.clone(),
+                max: context.settings.max_sequences,
+            });
+        }
+        let max_gap = context.settings.max_gap;
+        change_all(striped, &sequence_key(name), name, &change, max_gap, &*context.runtime).await?;
+        // What this process holds of the old definition goes with a look at the new one.
+        let _ = sequence.ask_to_look().await;
+        Ok(outcome)
     }
 
     /// Tells the other processes on a shared store that a sequence was changed, and waits until each that lives
@@ -357,7 +386,7 @@ impl Ledger {
 
     async fn change(&self, name: &Name, change: Change) -> Result<SequenceInfo, LedgerError> {
         let sequence = self.load(name).await?;
-        sequence.change(change).await?;
+        self.change_of(&sequence, change).await?;
         Ok(sequence.info())
     }
 

@@ -1,5 +1,6 @@
 //! What a process has left while its store does not answer, and the tasks that look after it.
 
+use std::sync::Weak;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -144,6 +145,8 @@ impl Ledger {
 
 /// How often names in use are looked after.
 const TEND_EVERY: Duration = Duration::from_secs(1);
+/// How often workers are counted.
+const LOOK_AHEAD_EVERY: Duration = Duration::from_secs(600);
 /// How often a store that does not answer is asked.
 const PROBE_EVERY: Duration = Duration::from_millis(500);
 /// How many sequences are looked after in one go; others come in between.
@@ -166,6 +169,24 @@ pub(crate) async fn tend(context: &Context) {
             let mut active = context.active.lock().expect("no panic while held");
             active.retain(|sequence| sequence.is_active());
         }
+    }
+}
+
+/// Counts workers and looks for ends that are near, every ten minutes, until the ledger closes.
+pub(crate) async fn look_ahead(ledger: Weak<Ledger>) {
+    loop {
+        let Some(now) = ledger.upgrade() else { return };
+        for pool in now.loaded_pools() {
+            if now.context.closing.load(Ordering::Acquire) {
+                return;
+            }
+            if pool.is_started() {
+                pool.look_ahead().await;
+            }
+        }
+        let sleep = now.context.runtime.sleep(LOOK_AHEAD_EVERY);
+        drop(now);
+        sleep.await;
     }
 }
 

@@ -27,5 +27,6 @@ mod turn;
 pub mod watch;
 
 pub use run::{
-    RunError, Serving, Stop, ledger_settings, open_ledger, run, serve, state_folder, store_settings, threads,
+    RunError, Serving, Stop, ledger_settings, open_ledger, open_stores, run, serve, state_folder,
+    store_settings, stores_shown, threads,
 };

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mintage::{Format, GenOptions, IdTime, Preset, Role, SequenceStart, Timestamp};
 use mintage_ledger::{
-    BudgetOf, Changed, Gap, LentWindow, PoolInfo, PoolKind, SequenceInfo, StoreStatus, WindowInfo,
+    BudgetOf, Changed, Forecast, Gap, LentWindow, PoolInfo, PoolKind, SequenceInfo, StoreStatus, WindowInfo,
 };
 use serde_json::{Value, json};
 
@@ -26,6 +26,7 @@ pub fn sequence(info: &SequenceInfo) -> Value {
         "max_gap": info.max_gap,
         "order": "node",
         "last": info.last.map(|last| last.to_string()),
+        "forecast": forecast(&info.forecast),
     })
 }
 
@@ -37,6 +38,30 @@ pub fn changed(changed: &Changed) -> Value {
     }
     shown
 }
+
+/// When something ends at today's rate.
+pub fn forecast(forecast: &Forecast) -> Value {
+    let endings: Vec<Value> = forecast
+        .endings
+        .iter()
+        .map(|ending| {
+            let ahead = forecast.as_of.filter(|_| !ending.left.is_zero());
+            let second = ahead.map(|now| now.saturating_add(ending.left).unix_millis() / 1000);
+            json!({
+                "limit": ending.limit.as_str(),
+                "at": second.map(|second| shown(Timestamp::from_unix_millis(second * 1000))),
+                "years": (ending.left.as_secs_f64() / YEAR_S * 10.0).round() / 10.0,
+                "near": ending.is_near(),
+            })
+        })
+        .collect();
+    json!({
+        "per_second": forecast.rate.map(|rate| (rate * 1000.0).round() / 1000.0),
+        "ends": endings,
+    })
+}
+
+const YEAR_S: f64 = 365.25 * 24.0 * 3600.0;
 
 /// What a pool is and what this process holds of it.
 pub fn pool(info: &PoolInfo) -> Value {
@@ -51,6 +76,8 @@ pub fn pool(info: &PoolInfo) -> Value {
         "ends": shown(info.ends),
         "worker": info.worker,
         "until": info.until.map(shown),
+        "workers_held": info.held,
+        "forecast": forecast(&info.forecast),
     })
 }
 

@@ -13,14 +13,14 @@ use std::time::Duration;
 
 use mintage_ledger::state_file::user_state_folder;
 use mintage_ledger::{
-    Durability, Ledger, LedgerSettings, LossyRules, Runtime, Store, StoreSettings, SystemRuntime,
+    Durability, Ledger, LedgerSettings, LossyRules, OpenMember, Outcome, Runtime, StoreError, StoreErrorKind, Striped, Store, StoreSettings, SystemRuntime,
     open_journal, open_pinned,
 };
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{oneshot, watch};
 
-use crate::config::Config;
+use crate::config::{Config, StoreUrl};
 use crate::error::Code;
 use crate::listen::{self, Sockets};
 use crate::metrics::Face;
@@ -116,27 +116,75 @@ pub fn serve(config: Config, ready: impl FnOnce(&Serving)) -> Result<(), RunErro
 /// What the store says, with its hint.
 pub async fn open_ledger(config: &Config) -> Result<Arc<Ledger>, RunError> {
     let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
-    let url = &config.store_url;
     let folder = state_folder(config);
-    let store = open_pinned(
-        &url.0,
-        &store_settings(config),
-        folder.as_deref(),
-        runtime.clone(),
-    )
-    .await
-    .map_err(|e| {
-        RunError::new(
-            format!("cannot open store {}: {}", url.redacted(), e.message),
-            e.hint,
-        )
-    })?;
+    let store = open_stores(config, &store_settings(config), runtime.clone())
+        .await
+        .map_err(|e| {
+            RunError::new(
+                format!("cannot open store {}: {}", stores_shown(config), e.message),
+                e.hint,
+            )
+        })?;
     let mut settings = ledger_settings(config);
     settings.journal = journal(config, &*store, folder.as_deref(), runtime.clone()).await;
     Ledger::open(store, settings, runtime).await.map_err(|e| {
         let error = crate::service::from_ledger(e);
         RunError::new(error.message, error.hint.map(String::from))
     })
+}
+
+/// Opens the store that a configuration names, or its set of stores.
+///
+/// # Errors
+/// What the store says, with its hint.
+pub async fn open_stores(
+    config: &Config,
+    settings: &StoreSettings,
+    runtime: Arc<dyn Runtime>,
+) -> Result<Arc<dyn Store>, StoreError> {
+    let folder = state_folder(config);
+    if config.store_urls.is_empty() {
+        return open_pinned(&config.store_url.0, settings, folder.as_deref(), runtime).await;
+    }
+    let expected = settings.expect_cluster;
+    let member = |url: &StoreUrl| {
+        let shared = Arc::new((
+            url.0.clone(),
+            StoreSettings {
+                // The set has an id of its own.
+                expect_cluster: None,
+                ..settings.clone()
+            },
+            folder.clone(),
+            Arc::clone(&runtime),
+        ));
+        let open: OpenMember = Box::new(move || {
+            let shared = Arc::clone(&shared);
+            Box::pin(async move {
+                let (url, settings, folder, runtime) = &*shared;
+                open_pinned(url, settings, folder.as_deref(), Arc::clone(runtime)).await
+            })
+        });
+        (url.redacted(), open)
+    };
+    let members = config.store_urls.iter().map(member).collect();
+    let set = Striped::open(members, Arc::clone(&runtime)).await?;
+    match expected.filter(|expected| *expected != set.cluster_id()) {
+        None => Ok(set),
+        Some(expected) => Err(StoreError::new(
+            StoreErrorKind::Foreign,
+            Outcome::NotDone,
+            format!("the stores are set {:032x}, expected {expected:032x}", set.cluster_id()),
+        )),
+    }
+}
+
+/// The URL of the store, or those of its set, without passwords.
+pub fn stores_shown(config: &Config) -> String {
+    match config.store_urls.as_slice() {
+        [] => config.store_url.redacted(),
+        urls => urls.iter().map(StoreUrl::redacted).collect::<Vec<_>>().join(" "),
+    }
 }
 
 /// This machine's own record of what it owns in a shared store; without one the outage budget is limited.
@@ -146,7 +194,8 @@ async fn journal(
     folder: Option<&Path>,
     runtime: Arc<dyn Runtime>,
 ) -> Option<Arc<dyn Store>> {
-    if store.exclusive() || config.outage_budget.is_zero() {
+    // What a set's stores own are not one name's ordinals; and another store is what it has for an outage.
+    if store.exclusive() || store.striped().is_some() || config.outage_budget.is_zero() {
         return None;
     }
     let Some(folder) = folder else {

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 use super::process::signal_all;
+use crate::certificates::Certificates;
 use crate::run::{self, Said};
 use crate::sql::mariadb::{found, install, user};
 use crate::sql::template::{copy, template};
@@ -65,6 +66,16 @@ impl Mariadb {
         copy(&template, &server.data());
         server.start();
         Some(server)
+    }
+
+    /// One that speaks TLS to who wants it.
+    ///
+    /// # Panics
+    /// When the programs are there but do not work.
+    pub fn with_certificates(certificates: &Certificates) -> Option<Mariadb> {
+        let cert = format!("--ssl-cert={}", certificates.server().display());
+        let key = format!("--ssl-key={}", certificates.key().display());
+        Mariadb::with_settings(&[&cert, &key])
     }
 
     /// Where its data is.

@@ -8,8 +8,9 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 use super::process::{signal_all, signal_tree, tree};
+use crate::certificates::Certificates;
 use crate::run::{self, Said};
-use crate::sql::postgres::{answers, as_owner, found, initdb, open_folder};
+use crate::sql::postgres::{answers, as_owner, found, initdb, is_root, open_folder};
 use crate::sql::template::{copy, template};
 use crate::store_suite::{
     Engine, OWNER_PASSWORD, OWNER_PASSWORD_ENCODED, READER_PASSWORD, READER_PASSWORD_ENCODED,
@@ -46,6 +47,21 @@ impl Postgres {
     /// # Panics
     /// When the programs are there but do not work.
     pub fn with_settings(settings: &[&str]) -> Option<Postgres> {
+        Postgres::prepared(settings, |_| ())
+    }
+
+    /// One that speaks TLS to who wants it.
+    ///
+    /// # Panics
+    /// When the programs are there but do not work.
+    pub fn with_certificates(certificates: &Certificates) -> Option<Postgres> {
+        let settings = ["ssl=on", "ssl_cert_file=server.pem", "ssl_key_file=server.key"];
+        Postgres::prepared(&settings, |data| {
+            certificates.install(data, is_root().then_some("postgres"));
+        })
+    }
+
+    fn prepared(settings: &[&str], furnish: impl Fn(&Path)) -> Option<Postgres> {
         let bin = found()?;
         let key = format!("{}\n{HBA}{OWNER_PASSWORD}{READER_PASSWORD}", bin.display());
         let template = template("postgres-store", &key, |data| {
@@ -71,6 +87,7 @@ impl Postgres {
         });
         let mut server = Postgres::prepare(bin, settings);
         copy(&template, &server.data());
+        furnish(&server.data());
         server.start();
         Some(server)
     }
@@ -279,7 +296,7 @@ impl Drop for Postgres {
 fn make_data_folder(data: &Path) {
     let mut install = Command::new("install");
     install.args(["-d", "-m", "700"]);
-    if crate::sql::postgres::is_root() {
+    if is_root() {
         install.args(["-o", "postgres"]);
     }
     install.arg(data);

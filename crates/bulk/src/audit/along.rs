@@ -56,7 +56,11 @@ mod tests {
         let points = along.points();
         assert!((POINTS_MAX / 2..POINTS_MAX).contains(&points.len()));
         let gaps: Vec<u64> = points.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
-        assert!(gaps.iter().max() <= gaps.iter().min().map(|least| least * 2).as_ref(), "{:?}", gaps.iter().max());
+        assert!(
+            gaps.iter().max() <= gaps.iter().min().map(|least| least * 2).as_ref(),
+            "{:?}",
+            gaps.iter().max()
+        );
         assert!(points.last().unwrap().0 > 999_000);
     }
 }

@@ -86,10 +86,10 @@ pub fn audit(options: &AuditOptions, watch: Watch<'_>) -> Result<Report, Error> 
 }
 
 fn total_bytes(options: &AuditOptions) -> Option<u64> {
-    let bytes = options.inputs.iter().map(|(source, _)| match source {
-        Source::File(path) => path.metadata().ok().map(|meta| meta.len()),
-        Source::Stdin => None,
-    });
+    let bytes = options
+        .inputs
+        .iter()
+        .map(|(source, _)| Some(source.path()?.metadata().ok()?.len()));
     bytes.sum::<Option<u64>>().filter(|bytes| *bytes > 0)
 }
 
@@ -152,7 +152,13 @@ impl<'a> Audit<'a> {
         })
     }
 
-    fn read(&mut self, file: usize, meter: &Meter, total: Option<u64>, watch: Watch<'_>) -> Result<(), Error> {
+    fn read(
+        &mut self,
+        file: usize,
+        meter: &Meter,
+        total: Option<u64>,
+        watch: Watch<'_>,
+    ) -> Result<(), Error> {
         let (source, format) = &self.options.inputs[file];
         let column = self.options.column.clone().unwrap_or_else(|| "id".into());
         let mut rows = Rows::open(source, format, std::slice::from_ref(&column), meter)?;
@@ -284,7 +290,10 @@ impl<'a> Audit<'a> {
         let spilled_bytes = sorted.spilled();
         let found = examine(sorted, &self.names, &millis_of, watch)?;
         // A few numbers among other ids are no sequence.
-        let sequence: u64 = self.kinds[usize::from(Class::SEQUENCE.0)].iter().map(|kind| kind.ids).sum();
+        let sequence: u64 = self.kinds[usize::from(Class::SEQUENCE.0)]
+            .iter()
+            .map(|kind| kind.ids)
+            .sum();
         let ids: u64 = self.files.iter().map(|file| file.ids).sum();
         let numbers = found.numbers.filter(|_| sequence * 2 > ids);
         let snowflakes = self.kinds[usize::from(Class::SNOWFLAKE.0)][0].ids > 0;

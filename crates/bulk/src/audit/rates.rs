@@ -296,17 +296,9 @@ mod tests {
     #[test]
     fn a_step_back_is_the_workers_own_and_the_largest_come_first() {
         let mut rates = RateCount::new(i64::MAX);
-        for (line, (worker, micros)) in [
-            (1, 100),
-            (2, 50),
-            (1, 90),
-            (1, 95),
-            (2, 60),
-            (1, 20),
-            (1, 19),
-        ]
-        .into_iter()
-        .enumerate()
+        for (line, (worker, micros)) in [(1, 100), (2, 50), (1, 90), (1, 95), (2, 60), (1, 20), (1, 19)]
+            .into_iter()
+            .enumerate()
         {
             rates.worker(worker, micros, None, &|| format!("a:{}", line + 1));
         }

@@ -300,7 +300,7 @@ fn read_uuid(text: &[u8]) -> Option<Seen> {
             };
             seen.rank = u128::from(ticks) << 64 | u128::from(low);
             seen.micros = Some((ticks / 10) as i64 - GREGORIAN_MICROS);
-            seen.worker = Some(low & (1 << 48) - 1);
+            seen.worker = Some(low & ((1 << 48) - 1));
             seen.detail = low >> 48 & 0x3fff;
         }
         7 => seen.micros = Some((value >> 80) as i64 * 1000),
@@ -439,7 +439,13 @@ mod tests {
                 Some(378),
             ),
             ("-5", "sequence", 0, None, None),
-            ("01FWHE4YDGFK1SHH6W1G60EECF", "ulid", 0, Some(1_645_557_742_000), None),
+            (
+                "01FWHE4YDGFK1SHH6W1G60EECF",
+                "ulid",
+                0,
+                Some(1_645_557_742_000),
+                None,
+            ),
             ("hello world", "text", 0, None, None),
         ] {
             let seen = any.read(text.as_bytes()).unwrap();

@@ -188,7 +188,10 @@ fn findings(report: &Report) -> Vec<(Fault, String)> {
         repeats.ids > 0,
         match repeats.across_files {
             0 => format!("{} more than once", stand(repeats.ids)),
-            across => format!("{} more than once, {across} of them in more than one file", stand(repeats.ids)),
+            across => format!(
+                "{} more than once, {across} of them in more than one file",
+                stand(repeats.ids)
+            ),
         },
     );
     add(
@@ -212,7 +215,11 @@ fn findings(report: &Report) -> Vec<(Fault, String)> {
         .iter()
         .map(|seen| format!("{} {}", seen.ids, seen.words()))
         .collect();
-    add(Fault::Mixed, kinds.len() > 1, format!("formats are mixed: {}", kinds.join(", ")));
+    add(
+        Fault::Mixed,
+        kinds.len() > 1,
+        format!("formats are mixed: {}", kinds.join(", ")),
+    );
     add(
         Fault::Order,
         report.order.out_of_order > 0,
@@ -257,9 +264,9 @@ fn stand(ids: u64) -> String {
 }
 
 impl Report {
-    /// Whether the files are nearly in the order in which ids were made, so that a time that goes back says something
-    /// about a clock and not about the file.
+    /// Whether nearly every worker's ids follow each other in time, so that one that does not says something about a
+    /// clock and not about the order of the file.
     pub fn in_order_enough(&self) -> bool {
-        self.order.out_of_order * 10 <= self.order.compared
+        self.workers.steps_back.saturating_mul(10) <= self.times.ids
     }
 }

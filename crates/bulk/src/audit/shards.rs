@@ -58,7 +58,11 @@ impl ShardCount {
             return None;
         }
         let share = total as f64 / shards as f64;
-        let chi_square = self.counts.iter().map(|count| (*count as f64 - share).powi(2) / share).sum();
+        let chi_square = self
+            .counts
+            .iter()
+            .map(|count| (*count as f64 - share).powi(2) / share)
+            .sum();
         let deviation = self
             .counts
             .iter()
@@ -74,11 +78,20 @@ impl ShardCount {
         };
         let even = p >= 0.001 || deviation < 0.01;
         let words = if p > 0.999 {
-            format!("more even than chance: within {} of their share", percent(deviation))
+            format!(
+                "more even than chance: within {} of their share",
+                percent(deviation)
+            )
         } else if p >= 0.001 {
-            format!("as even as chance makes them: within {} of their share", percent(deviation))
+            format!(
+                "as even as chance makes them: within {} of their share",
+                percent(deviation)
+            )
         } else if even {
-            format!("nearly even: within {} of their share, though not by chance", percent(deviation))
+            format!(
+                "nearly even: within {} of their share, though not by chance",
+                percent(deviation)
+            )
         } else {
             format!(
                 "uneven: shard {fullest} has {:.1} times its share, shard {emptiest} {:.1} times",
@@ -183,7 +196,10 @@ mod tests {
     fn sequences_are_more_even_than_chance_and_tick_starts_are_not_even() {
         assert!(result(16, 0..100_000).words.starts_with("more even"));
         let ticks = result(16, (0..10_000).map(|i| i << 12));
-        assert!(!ticks.even && ticks.words.contains("shard 0 has 16.0 times"), "{ticks:?}");
+        assert!(
+            !ticks.even && ticks.words.contains("shard 0 has 16.0 times"),
+            "{ticks:?}"
+        );
     }
 
     #[test]

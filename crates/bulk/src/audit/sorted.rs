@@ -302,7 +302,11 @@ impl Gaps {
         let steps = max.abs_diff(self.min) / step;
         let gaps = self.distances.iter().filter(|(distance, _)| **distance > step);
         let gaps: u64 = gaps.map(|(_, count)| count).sum();
-        let largest = self.largest.into_keys().rev().filter(|(distance, _)| *distance > step);
+        let largest = self
+            .largest
+            .into_keys()
+            .rev()
+            .filter(|(distance, _)| *distance > step);
         Some(Numbers {
             min: self.min,
             max,

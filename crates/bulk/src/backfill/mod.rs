@@ -114,11 +114,16 @@ pub struct Filled {
     /// The line of the first of them.
     pub first_kept: Option<u64>,
     /// The earliest time, in nanoseconds since 1970.
+    #[serde(with = "wide")]
     pub first_ns: Option<i128>,
     /// The latest.
+    #[serde(with = "wide")]
     pub last_ns: Option<i128>,
-    /// The most rows that shared one time, as the format holds it, and that time.
-    pub busiest: Option<(u64, i128)>,
+    /// The most rows that shared one time, as the format holds it.
+    pub busiest_rows: u64,
+    /// That time.
+    #[serde(with = "wide")]
+    pub busiest_ns: Option<i128>,
     /// How many rows had key and time of another; they are told apart by their order in the file.
     pub same_key: u64,
     /// What was seen of zones.
@@ -141,8 +146,8 @@ impl Filled {
 
     #[inline]
     fn cell(&mut self, cell: i128, rows: u64) {
-        if self.busiest.is_none_or(|(most, _)| rows > most) {
-            self.busiest = Some((rows, cell));
+        if rows > self.busiest_rows {
+            (self.busiest_rows, self.busiest_ns) = (rows, Some(cell));
         }
     }
 }
@@ -167,12 +172,28 @@ struct Saved {
 enum How {
     Streaming {
         /// The last cell that was written.
+        #[serde(with = "wide")]
         cell: Option<i128>,
     },
     Sorted {
         /// How many rows have their ids in one file of the work folder.
         bucket_rows: u64,
     },
+}
+
+/// Numbers of more than 64 bits as text, which every JSON reader keeps whole.
+mod wide {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(number: &Option<i128>, out: S) -> Result<S::Ok, S::Error> {
+        number.map(|number| number.to_string()).serialize(out)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i128>, D::Error> {
+        let text: Option<String> = Option::deserialize(from)?;
+        text.map(|text| text.parse().map_err(serde::de::Error::custom))
+            .transpose()
+    }
 }
 
 impl Checkpoint for Saved {
@@ -207,7 +228,7 @@ pub fn backfill(options: &BackfillOptions, watch: Watch<'_>) -> Result<Filled, E
     };
     let mut spooled = options.clone();
     if let Some(spool) = &spool {
-        spooled.input = Source::File(spool.path().to_path_buf());
+        spooled.input = Source::Kept(spool.path().to_path_buf());
     }
     Run::fill(&spooled, spool.is_none(), watch)
 }
@@ -264,7 +285,7 @@ impl<'a> Run<'a> {
         if saved.is_none() {
             paths.clear();
         }
-        let result = run.to_file(part, &paths, saved, resumable, watch);
+        let result = run.write_file(part, &paths, saved, resumable, watch);
         match &result {
             // What is wrong in the input does not go away by going on.
             Err(error) if error.kind != crate::Kind::Io => paths.abandon(),
@@ -274,7 +295,7 @@ impl<'a> Run<'a> {
         result
     }
 
-    fn to_file(
+    fn write_file(
         &mut self,
         part: File,
         paths: &Paths,
@@ -390,9 +411,9 @@ impl<'a> Run<'a> {
             spread_ns: options.spread_ns,
             seed,
         })?;
-        let (identity, total) = match &options.input {
-            Source::Stdin => (None, None),
-            Source::File(path) => {
+        let (identity, total) = match options.input.path() {
+            None => (None, None),
+            Some(path) => {
                 let of = Identity::of(path).map_err(|e| Error::file("read", path, &e))?;
                 let bytes = of.bytes();
                 (Some(of), (bytes > 0).then_some(bytes))
@@ -425,7 +446,7 @@ impl<'a> Run<'a> {
 
     /// A file that was written to meanwhile has rows of two states.
     fn unchanged(&self) -> Result<(), Error> {
-        let (Some(before), Source::File(path)) = (&self.identity, &self.options.input) else {
+        let (Some(before), Some(path)) = (&self.identity, self.options.input.path()) else {
             return Ok(());
         };
         let now = Identity::of(path).map_err(|e| Error::file("read", path, &e))?;

@@ -507,7 +507,7 @@ impl<'a> Placer<'a> {
         let in_a_tick = self.scheme.places_in_a_tick();
         let places = self.ticks.saturating_mul(in_a_tick);
         let (tick, minor, in_use) = if self.scheme.options.keyed {
-            let wanted = (u128::from(member.hash) * u128::from(places) >> 64) as u64;
+            let wanted = ((u128::from(member.hash) * u128::from(places)) >> 64) as u64;
             // Those that come after need places too.
             let last = places - (line.rows - line.placed);
             let place = wanted.max(line.next).min(last);

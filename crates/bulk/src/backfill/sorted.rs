@@ -385,8 +385,7 @@ pub(super) fn write(
     let mut loaded = None;
     let begun = run.filled.rows + run.filled.kept;
     let mut seen = 0u64;
-    loop {
-        let Some(row) = run.rows.next()? else { break };
+    while let Some(row) = run.rows.next()? {
         seen += 1;
         if seen.is_multiple_of(EVERY_ROWS) {
             watch(Progress {

@@ -169,7 +169,7 @@ pub(crate) struct Header {
 }
 
 enum Parser {
-    Fields(csv::Fields),
+    Fields(Box<csv::Fields>),
     Json(json::Picker),
     Log(log::Matcher),
     Lines,
@@ -192,7 +192,7 @@ impl Rows {
         let beginning = Sha256::digest(&lines.data()[..shown]).into();
         let mut rows = Rows {
             parser: match format {
-                RowFormat::Fields(dialect) => Parser::Fields(csv::Fields::new(*dialect)),
+                RowFormat::Fields(dialect) => Parser::Fields(Box::new(csv::Fields::new(*dialect))),
                 RowFormat::JsonLines => Parser::Json(json::Picker::new(wanted)),
                 RowFormat::Log(pattern) => Parser::Log(log::Matcher::new(pattern, wanted)?),
                 RowFormat::Lines => Parser::Lines,

@@ -86,7 +86,12 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         report::text(&found, out)?;
         let seconds = started.elapsed().as_secs_f64().max(0.001);
         let rate = crate::rows::thousands((found.ids as f64 / seconds) as u64);
-        out.detail(|| format!("{seconds:.1} s, {rate} ids/s, {} MiB in temporary files", found.spilled_bytes >> 20));
+        out.detail(|| {
+            format!(
+                "{seconds:.1} s, {rate} ids/s, {} MiB in temporary files",
+                found.spilled_bytes >> 20
+            )
+        });
     }
     match found.verdict.sound {
         true => Ok(()),
@@ -115,7 +120,12 @@ impl Args {
             Ok((source, format))
         });
         let inputs: Vec<(Source, RowFormat)> = inputs.collect::<Result<_, Failure>>()?;
-        if inputs.iter().filter(|(source, _)| *source == Source::Stdin).count() > 1 {
+        if inputs
+            .iter()
+            .filter(|(source, _)| *source == Source::Stdin)
+            .count()
+            > 1
+        {
             return Err(Failure::usage("standard input can be read only once"));
         }
         let layout = match (&self.layout, &self.preset) {

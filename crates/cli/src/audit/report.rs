@@ -8,6 +8,7 @@ use crate::errors::Failure;
 use crate::out::Out;
 use crate::rows::thousands;
 
+const HOUR_US: i64 = 3_600_000_000;
 /// How many of a kind the text shows; JSON and the page show more.
 const SHOWN: usize = 10;
 
@@ -17,13 +18,28 @@ pub(super) fn text(report: &Report, out: &mut Out) -> Result<(), Failure> {
         [one] => vec![one.words()],
         many => many
             .iter()
-            .map(|seen| format!("{} {} (first {})", thousands(seen.ids), seen.words(), printable(&seen.first)))
+            .map(|seen| {
+                format!(
+                    "{} {} (first {})",
+                    thousands(seen.ids),
+                    seen.words(),
+                    printable(&seen.first)
+                )
+            })
             .collect(),
     };
-    row(out, "ids", &format!("{}: {}", thousands(report.ids), kinds.join(", ")))?;
+    row(
+        out,
+        "ids",
+        &format!("{}: {}", thousands(report.ids), kinds.join(", ")),
+    )?;
     if report.files.len() > 1 {
         for file in &report.files {
-            row(out, "", &format!("{} in {}", thousands(file.ids), printable(&file.name)))?;
+            row(
+                out,
+                "",
+                &format!("{} in {}", thousands(file.ids), printable(&file.name)),
+            )?;
         }
     }
     layout(report, out)?;
@@ -51,11 +67,17 @@ fn row(out: &mut Out, name: &str, words: &str) -> Result<(), Failure> {
 }
 
 fn layout(report: &Report, out: &mut Out) -> Result<(), Failure> {
-    let Some(layout) = &report.layout else { return Ok(()) };
+    let Some(layout) = &report.layout else {
+        return Ok(());
+    };
     let words = match (layout.guessed, layout.others.as_slice()) {
         (false, _) => layout.name.clone(),
         (true, []) => format!("{}, as their times suggest", layout.name),
-        (true, others) => format!("{}, a guess: {} fit as well; --preset says which", layout.name, others.join(", ")),
+        (true, others) => format!(
+            "{}, a guess: {} fit as well; --preset says which",
+            layout.name,
+            others.join(", ")
+        ),
     };
     row(out, "layout", &words)
 }
@@ -63,7 +85,11 @@ fn layout(report: &Report, out: &mut Out) -> Result<(), Failure> {
 fn repeats(report: &Report, out: &mut Out) -> Result<(), Failure> {
     let repeats = &report.repeats;
     if report.unreadable.lines > 0 {
-        row(out, "unread", &format!("{} lines hold no id", thousands(report.unreadable.lines)))?;
+        row(
+            out,
+            "unread",
+            &format!("{} lines hold no id", thousands(report.unreadable.lines)),
+        )?;
         for (place, why) in report.unreadable.listed.iter().take(SHOWN) {
             row(out, "", &format!("{}: {}", printable(place), printable(why)))?;
         }
@@ -78,7 +104,11 @@ fn repeats(report: &Report, out: &mut Out) -> Result<(), Failure> {
     row(
         out,
         "repeats",
-        &format!("{} ids, {} lines too many{across}", thousands(repeats.ids), thousands(repeats.lines)),
+        &format!(
+            "{}, {} too many{across}",
+            counted(repeats.ids, "id"),
+            counted(repeats.lines, "line")
+        ),
     )?;
     for repeat in repeats.listed.iter().take(SHOWN) {
         let id = repeat.id.as_deref().unwrap_or("(text)");
@@ -86,11 +116,19 @@ fn repeats(report: &Report, out: &mut Out) -> Result<(), Failure> {
             0 => String::new(),
             more => format!(" and {more} times more"),
         };
-        row(out, "", &format!("{id} at {}{more}", printable(&repeat.places.join(", "))))?;
+        row(
+            out,
+            "",
+            &format!("{id} at {}{more}", printable(&repeat.places.join(", "))),
+        )?;
     }
     match repeats.ids as usize {
         ..=SHOWN => Ok(()),
-        many => row(out, "", &format!("and {} ids more", thousands((many - SHOWN) as u64))),
+        many => row(
+            out,
+            "",
+            &format!("and {} ids more", thousands((many - SHOWN) as u64)),
+        ),
     }
 }
 
@@ -125,20 +163,51 @@ fn times(report: &Report, out: &mut Out) -> Result<(), Failure> {
         return Ok(());
     };
     let length = last.saturating_sub(first);
-    row(out, "time", &format!("{} to {}, {}", time(first), time(last), span_words(length)))?;
-    let hours = (length as f64 / 3.6e9).max(1.0 / 3600.0);
-    let mut words = format!("{} an hour", thousands((times.ids as f64 / hours).round() as u64));
-    if let Some((bucket, most)) = times.buckets.iter().max_by_key(|(_, ids)| ids) {
+    row(
+        out,
+        "time",
+        &format!("{} to {}, {}", time(first), time(last), span_words(length)),
+    )?;
+    let (unit, per) = if length < HOUR_US {
+        (1e6, "a second")
+    } else {
+        (3.6e9, "an hour")
+    };
+    let rate = times.ids as f64 / (length as f64 / unit).max(1.0);
+    let mut words = format!("{} {per}", thousands(rate.round() as u64));
+    if times.buckets.len() > 1
+        && let Some((bucket, most)) = times.buckets.iter().max_by_key(|(_, ids)| ids)
+    {
         let at = time(bucket * times.bucket_secs * 1_000_000);
         words.push_str(&format!(", the most {} from {at} on", thousands(*most)));
     }
     if let Some((most, ms)) = report.busiest_ms {
-        words.push_str(&format!("; up to {} a millisecond, at {}", thousands(most), time(ms * 1000)));
+        words.push_str(&format!(
+            "; up to {} a millisecond, at {}",
+            thousands(most),
+            time(ms * 1000)
+        ));
     }
     row(out, "rate", &words)?;
     if times.future > 0 {
-        let at = printable(&times.future_at.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", "));
-        row(out, "future", &format!("{} ids lie after {}: {at}", thousands(times.future), time(report.now_us)))?;
+        let at = printable(
+            &times
+                .future_at
+                .iter()
+                .take(SHOWN)
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(", "),
+        );
+        row(
+            out,
+            "future",
+            &format!(
+                "{} ids lie after {}: {at}",
+                thousands(times.future),
+                time(report.now_us)
+            ),
+        )?;
     }
     Ok(())
 }
@@ -159,11 +228,23 @@ fn workers(report: &Report, out: &mut Out) -> Result<(), Failure> {
         })
         .collect();
     let more = if workers.more { " or more" } else { "" };
-    row(out, "workers", &format!("{}{more}: {}", thousands(workers.count), listed.join(", ")))?;
+    row(
+        out,
+        "workers",
+        &format!("{}{more}: {}", thousands(workers.count), listed.join(", ")),
+    )?;
     if !report.in_order_enough() {
-        return row(out, "clocks", "cannot be told: the files are not in the order of making");
+        return row(
+            out,
+            "clocks",
+            "cannot be told: the files are not in the order of making",
+        );
     }
-    let changes: u64 = workers.busiest.iter().map(|worker| worker.clock_seq_changes).sum();
+    let changes: u64 = workers
+        .busiest
+        .iter()
+        .map(|worker| worker.clock_seq_changes)
+        .sum();
     let changes = match changes {
         0 => String::new(),
         changes => format!("; clock sequences changed {} times", thousands(changes)),
@@ -171,7 +252,8 @@ fn workers(report: &Report, out: &mut Out) -> Result<(), Failure> {
     if workers.steps_back == 0 {
         return row(out, "clocks", &format!("no worker's time goes back{changes}"));
     }
-    row(out, "clocks", &format!("{} steps back{changes}; the largest:", thousands(workers.steps_back)))?;
+    let steps = counted(workers.steps_back, "step");
+    row(out, "clocks", &format!("{steps} back{changes}; the largest:"))?;
     for step in workers.steps.iter().take(SHOWN) {
         let words = format!(
             "worker {} by {} to {}, {}",
@@ -186,7 +268,9 @@ fn workers(report: &Report, out: &mut Out) -> Result<(), Failure> {
 }
 
 fn numbers(report: &Report, out: &mut Out) -> Result<(), Failure> {
-    let Some(numbers) = &report.numbers else { return Ok(()) };
+    let Some(numbers) = &report.numbers else {
+        return Ok(());
+    };
     let step = match numbers.step {
         1 => String::new(),
         step => format!(" in steps of {step}"),
@@ -198,10 +282,18 @@ fn numbers(report: &Report, out: &mut Out) -> Result<(), Failure> {
     row(
         out,
         "numbers",
-        &format!("{span}, {} are missing, in {} gaps; the largest:", thousands(numbers.lost), thousands(numbers.gaps)),
+        &format!(
+            "{span}, {} are missing, in {} gaps; the largest:",
+            thousands(numbers.lost),
+            thousands(numbers.gaps)
+        ),
     )?;
     for gap in numbers.largest.iter().take(SHOWN) {
-        row(out, "", &format!("{} between {} and {}", thousands(gap.lost), gap.after, gap.before))?;
+        row(
+            out,
+            "",
+            &format!("{} between {} and {}", thousands(gap.lost), gap.after, gap.before),
+        )?;
     }
     Ok(())
 }
@@ -209,7 +301,11 @@ fn numbers(report: &Report, out: &mut Out) -> Result<(), Failure> {
 fn verdict(report: &Report, out: &mut Out) -> Result<(), Failure> {
     let verdict = &report.verdict;
     let words = |found: &[(mintage_bulk::Fault, String)]| {
-        found.iter().map(|(_, words)| words.clone()).collect::<Vec<_>>().join("; ")
+        found
+            .iter()
+            .map(|(_, words)| words.clone())
+            .collect::<Vec<_>>()
+            .join("; ")
     };
     for (_, remark) in &verdict.remarks {
         row(out, "note", remark)?;
@@ -243,7 +339,10 @@ pub(super) fn document(report: &Report) -> Value {
         fields.remove("along");
     }
     let pairs = |found: &[(mintage_bulk::Fault, String)]| -> Value {
-        found.iter().map(|(fault, words)| json!({"what": fault, "words": words})).collect()
+        found
+            .iter()
+            .map(|(fault, words)| json!({"what": fault, "words": words}))
+            .collect()
     };
     document["verdict"]["faults"] = pairs(&report.verdict.faults);
     document["verdict"]["remarks"] = pairs(&report.verdict.remarks);
@@ -259,7 +358,17 @@ fn time(micros: i64) -> String {
     rfc3339(Timestamp::from_unix_nanos(i128::from(micros) * 1000))
 }
 
+/// A number of things.
+fn counted(number: u64, thing: &str) -> String {
+    match number {
+        1 => format!("1 {thing}"),
+        number => format!("{} {thing}s", thousands(number)),
+    }
+}
+
 /// What came from the files must not drive the terminal.
 fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    text.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
 }

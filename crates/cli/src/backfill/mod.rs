@@ -52,7 +52,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WHICH", value_enum, help_heading = "Times")]
     fold: Option<FoldArg>,
     /// What to do with lines that cannot be used: stop, or keep them without an id
-    #[arg(long, value_name = "WHAT", value_enum, default_value = "stop", help_heading = "Times")]
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_enum,
+        default_value = "stop",
+        help_heading = "Times"
+    )]
     unparsable: UnparsableArg,
     /// A known layout, see mint presets
     #[arg(long, value_name = "NAME", conflicts_with = "layout", help_heading = "Ids")]
@@ -158,8 +164,11 @@ impl Args {
     fn options(&self) -> Result<BackfillOptions, Failure> {
         let input = Source::from_arg(&self.input);
         let rows = self.rows.of(&input)?.ok_or_else(|| {
-            Failure::usage(format_args!("{} does not say how its rows are written", input.name()))
-                .with_hint("--input-format csv, tsv or jsonl; --pattern for a plain log")
+            Failure::usage(format_args!(
+                "{} does not say how its rows are written",
+                input.name()
+            ))
+            .with_hint("--input-format csv, tsv or jsonl; --pattern for a plain log")
         })?;
         let time_format = match (&self.time_format, self.rows.times_of_pattern()) {
             (Some(format), _) => format.clone(),
@@ -190,9 +199,10 @@ impl Args {
             node: self.node_id,
             clock_seq: self.clock_seq.unwrap_or(0),
             spread_ns: match self.spread {
-                Some(spread) => Some(u64::try_from(spread.as_nanos()).map_err(|_| {
-                    Failure::usage("--spread is longer than 584 years")
-                })?),
+                Some(spread) => Some(
+                    u64::try_from(spread.as_nanos())
+                        .map_err(|_| Failure::usage("--spread is longer than 584 years"))?,
+                ),
                 None => None,
             },
             seed: self.seed.clone(),
@@ -220,12 +230,23 @@ impl Args {
             ("--worker", self.worker.is_some(), &[Snowflake]),
             ("--node-id", self.node_id.is_some(), &[Uuid1, Uuid6]),
             ("--clock-seq", self.clock_seq.is_some(), &[Uuid1, Uuid6]),
-            ("--format", self.format != UuidText::Hyphenated, &[Uuid1, Uuid6, Uuid7]),
+            (
+                "--format",
+                self.format != UuidText::Hyphenated,
+                &[Uuid1, Uuid6, Uuid7],
+            ),
             // Without a key the other formats have no place for a node.
-            ("--node", self.node.is_some() && self.key.is_empty(), &[Uuid1, Uuid6, Snowflake]),
+            (
+                "--node",
+                self.node.is_some() && self.key.is_empty(),
+                &[Uuid1, Uuid6, Snowflake],
+            ),
         ] {
             if given && !formats.contains(&self.id) {
-                let names: Vec<String> = formats.iter().map(|kind| format!("{kind:?}").to_lowercase()).collect();
+                let names: Vec<String> = formats
+                    .iter()
+                    .map(|kind| format!("{kind:?}").to_lowercase())
+                    .collect();
                 return Err(Failure::usage(format_args!(
                     "{option} has no meaning for {}",
                     format!("{:?}", self.id).to_lowercase()

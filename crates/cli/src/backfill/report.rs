@@ -109,10 +109,15 @@ fn remarks(filled: &Filled, options: &BackfillOptions) -> Vec<String> {
             .iter()
             .map(|(seconds, count)| format!("{} {}", offset(*seconds), thousands(*count)))
             .collect();
-        remarks.push(format!("note: times have several offsets: {}", offsets.join(", ")));
+        remarks.push(format!(
+            "note: times have several offsets: {}",
+            offsets.join(", ")
+        ));
     }
     if let Some(line) = filled.out_of_order {
-        remarks.push(format!("note: rows are not in order from line {line} on; they were sorted by time"));
+        remarks.push(format!(
+            "note: rows are not in order from line {line} on; they were sorted by time"
+        ));
     }
     if filled.kept > 0 {
         remarks.push(format!(
@@ -127,14 +132,19 @@ fn remarks(filled: &Filled, options: &BackfillOptions) -> Vec<String> {
             thousands(filled.same_key)
         ));
     }
-    if let Some((rows, cell)) = filled.busiest
-        && rows > 1
-        && !matches!(options.format, BackfillFormat::Uuid7 | BackfillFormat::Ulid)
-    {
-        remarks.push(format!("note: up to {} rows share one time ({})", thousands(rows), time(cell)));
+    let wide = matches!(options.format, BackfillFormat::Uuid7 | BackfillFormat::Ulid);
+    if let (2.., Some(at), false) = (filled.busiest_rows, filled.busiest_ns, wide) {
+        remarks.push(format!(
+            "note: up to {} rows share one time ({})",
+            thousands(filled.busiest_rows),
+            time(at)
+        ));
     }
     if let Some(row) = filled.resumed_after {
-        remarks.push(format!("note: went on after row {}, where an earlier run had been interrupted", thousands(row)));
+        remarks.push(format!(
+            "note: went on after row {}, where an earlier run had been interrupted",
+            thousands(row)
+        ));
     }
     remarks
 }
@@ -148,7 +158,7 @@ fn document(filled: &Filled, options: &BackfillOptions) -> Value {
         "first_kept": filled.first_kept,
         "first": filled.first_ns.map(time),
         "last": filled.last_ns.map(time),
-        "busiest": filled.busiest.map(|(rows, cell)| json!({"rows": rows, "time": time(cell)})),
+        "busiest": filled.busiest_ns.map(|at| json!({"rows": filled.busiest_rows, "time": time(at)})),
         "same_key": filled.same_key,
         "out_of_order": filled.out_of_order,
         "resumed_after": filled.resumed_after,
@@ -178,5 +188,7 @@ fn offset(seconds: i32) -> String {
 
 /// What came from the file must not drive the terminal.
 fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    text.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
 }

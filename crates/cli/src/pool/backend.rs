@@ -94,6 +94,7 @@ impl Backend {
                         break;
                     }
                 }
+                local.run(async |_| pool.count_held().await)?;
                 let mut shown = render::pool(&pool.info());
                 shown["windows"] = windows.iter().map(render::window).collect();
                 Ok(shown)

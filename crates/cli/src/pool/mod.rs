@@ -12,6 +12,7 @@ use mintage_ledger::{Name, PoolKind, PoolSpec};
 use serde_json::{Value, json};
 
 use crate::errors::Failure;
+use crate::forecast;
 use crate::out::Out;
 use crate::snowflake::preset_layout;
 use crate::snowflake_layout::{SYNTAX, layout_words, parse_layout};
@@ -173,12 +174,15 @@ fn fields(pool: &Value, out: &mut Out) -> Result<(), Failure> {
         "kind",
         "layout",
         "workers",
+        "workers_held",
         "window",
         "clock_policy",
-        "ends",
     ] {
         let title = field.replace('_', " ");
         out.line(format!("{title:<12}  {}", plain(&pool[field])))?;
+    }
+    for line in forecast::lines(pool) {
+        out.line(format!("{:<12}  {line}", "ends"))?;
     }
     Ok(())
 }

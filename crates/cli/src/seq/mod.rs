@@ -8,6 +8,7 @@ use mintage_ledger::{Gap, Name, SequencePatch};
 use serde_json::{Value, json};
 
 use crate::errors::Failure;
+use crate::forecast;
 use crate::out::Out;
 use backend::Backend;
 
@@ -277,11 +278,14 @@ fn show(sequence: &Value, out: &mut Out) -> Result<(), Failure> {
     let others = fields
         .keys()
         .map(String::as_str)
-        .filter(|field| !FIRST.contains(field));
+        .filter(|field| !FIRST.contains(field) && *field != "forecast");
     let order: Vec<&str> = known.chain(others).collect();
     let width = order.iter().map(|field| field.len()).max().unwrap_or(0);
     for field in order {
         out.line(format!("{field:width$}  {}", plain(&fields[field])))?;
+    }
+    for line in forecast::lines(sequence) {
+        out.line(format!("{:width$}  {line}", "ends"))?;
     }
     Ok(())
 }

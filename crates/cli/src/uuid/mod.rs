@@ -208,10 +208,11 @@ struct Sink<'a> {
 impl Sink<'_> {
     /// Writes ids.
     fn put(&mut self, ids: &[Uuid]) -> Result<(), Failure> {
-        let (before, after) = match self.form {
-            UuidText::Raw => (&b""[..], &b""[..]),
-            _ => self.out.id_frame(),
-        };
+        if !self.out.json {
+            self.form.write_lines(ids, self.out.buffer());
+            return self.out.written();
+        }
+        let (before, after) = self.out.id_frame();
         let buffer = self.out.buffer();
         for id in ids {
             buffer.extend_from_slice(before);

@@ -111,7 +111,7 @@ mod process {
     impl Shared {
         pub(in crate::format) const fn new() -> Self {
             Shared {
-                line: Line::new(COUNTER_BITS, COUNTER_BITS - 1),
+                line: Line::new(&SECONDS, COUNTER_BITS, COUNTER_BITS - 1),
                 own: Own::new(),
             }
         }
@@ -122,7 +122,7 @@ mod process {
             out: &mut [T],
             make: impl Fn([u8; 12]) -> T,
         ) -> Result<(), FormatError> {
-            let first = self.line.claim(&SECONDS, out.len() as u64)?;
+            let first = self.line.claim(out.len() as u64)?;
             let own = self.own.get();
             for (place, id) in (first..).zip(out) {
                 *id = make(pack(place >> COUNTER_BITS, own, place));

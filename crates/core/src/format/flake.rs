@@ -143,7 +143,7 @@ mod process {
     use crate::format::{FormatError, GenOptions, Id};
     use crate::layout::ones;
 
-    static LINE: Line = Line::new(16, 0);
+    static LINE: Line = Line::new(&MILLIS, 16, 0);
     static WORKER: Own = Own::new();
     static GUARD: ForkGuard = ForkGuard::new();
 
@@ -155,7 +155,7 @@ mod process {
             }
             None => random_worker(WORKER.get()),
         };
-        let first = LINE.claim(&MILLIS, out.len() as u64)?;
+        let first = LINE.claim(out.len() as u64)?;
         for (place, id) in (first..).zip(out) {
             *id = pack(place >> 16, worker, place & ones(16));
         }

@@ -39,7 +39,7 @@ pub(super) const KSUID: Format = Format {
     text_sorts: true,
     entropy: |_| 128.0,
     parse: |text, _| Ksuid::parse(text).map(Id::from),
-    write: |id, out| out.extend_from_slice(Ksuid::of(id).encode(&mut [0; 27]).as_bytes()),
+    write: |id, out| out.extend_from_slice(&Ksuid::of(id).text()),
     read: |id, _| {
         let id = Ksuid::of(id);
         let tick = id.timestamp();
@@ -219,8 +219,8 @@ mod process {
     use crate::format::FormatError;
     use crate::format::places::Line;
 
-    static LINE: Line = Line::new(24, 23);
-    static LINE_MS: Line = Line::new(24, 23);
+    static LINE: Line = Line::new(&SECONDS, 24, 23);
+    static LINE_MS: Line = Line::new(&STEPS, 24, 23);
 
     /// A new KSUID. Thread-safe, fork-safe, and strictly increasing over all threads of the process.
     ///
@@ -237,7 +237,7 @@ mod process {
     /// ```
     #[inline]
     pub fn ksuid() -> Result<Ksuid, FormatError> {
-        let place = LINE.claim(&SECONDS, 1)?;
+        let place = LINE.claim(1)?;
         Ok(at_place(place, random_array()))
     }
 
@@ -256,13 +256,13 @@ mod process {
     /// # Ok::<(), mintage::FormatError>(())
     /// ```
     pub fn ksuid_many(out: &mut [Ksuid]) -> Result<(), FormatError> {
-        let place = LINE.claim(&SECONDS, out.len() as u64)?;
+        let place = LINE.claim(out.len() as u64)?;
         fill(out, place, at_place);
         Ok(())
     }
 
     pub(super) fn ksuid_ms_many(out: &mut [Ksuid]) -> Result<(), FormatError> {
-        let place = LINE_MS.claim(&STEPS, out.len() as u64)?;
+        let place = LINE_MS.claim(out.len() as u64)?;
         fill(out, place, |place, random| {
             of_step(place >> 24, place as u32 & 0xff_ffff, random)
         });

@@ -215,6 +215,12 @@ impl TimeShape {
         }
     }
 
+    /// How many ticks there are.
+    pub(crate) const fn ticks(&self) -> u128 {
+        let span = self.last.unix_nanos() - self.first.unix_nanos() + 1;
+        span as u128 / self.tick.as_nanos()
+    }
+
     /// The tick of `time`, rounded down, counted from `first`.
     pub(crate) fn tick_of(&self, time: Timestamp) -> Result<u64, FormatError> {
         let since = time.unix_nanos().saturating_sub(self.first.unix_nanos());

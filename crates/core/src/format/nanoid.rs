@@ -171,6 +171,11 @@ impl NanoId {
         core::str::from_utf8(&self.0).expect("characters of the alphabet")
     }
 
+    /// Its text, as bytes of ASCII.
+    pub const fn as_bytes(&self) -> &[u8; Self::CHARS] {
+        &self.0
+    }
+
     /// A new one from `entropy`, whose quality decides how unique and how guessable it is.
     #[inline]
     pub fn new(entropy: &mut (impl Entropy + ?Sized)) -> Self {

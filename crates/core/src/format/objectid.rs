@@ -31,7 +31,7 @@ pub(super) const OBJECTID: Format = Format {
     entropy: |_| 63.0,
     parse: |text, _| ObjectId::parse(text).map(Id::from),
     parse_lenient: Some(|text, _| ObjectId::parse(&text.to_ascii_lowercase()).map(Id::from)),
-    write: |id, out| out.extend_from_slice(ObjectId::of(id).encode(&mut [0; 24]).as_bytes()),
+    write: |id, out| out.extend_from_slice(&ObjectId::of(id).text()),
     read: |id, _| {
         let id = ObjectId::of(id);
         Details::new(Some(SECONDS.time_of(id.timestamp().into())))

@@ -17,7 +17,7 @@ use crate::{Entropy, MintError};
 pub(crate) struct Places<C, E> {
     clock: C,
     pub(crate) entropy: E,
-    time: TimeShape,
+    ticks: Ticks,
     counter_bits: u32,
     seed_bits: u32,
     /// In ticks.
@@ -32,7 +32,7 @@ impl<C: Clock, E: Entropy> Places<C, E> {
         Places {
             clock,
             entropy,
-            time,
+            ticks: Ticks::of(&time),
             counter_bits,
             seed_bits,
             max_ahead: ticks_in(MAX_AHEAD, time.tick),
@@ -41,7 +41,7 @@ impl<C: Clock, E: Entropy> Places<C, E> {
     }
 
     pub(crate) fn set_max_ahead(&mut self, max_ahead: Duration) {
-        self.max_ahead = ticks_in(max_ahead, self.time.tick);
+        self.max_ahead = ticks_in(max_ahead, Duration::from_nanos(self.ticks.tick_ns));
     }
 
     /// The next place: tick and counter.
@@ -52,12 +52,7 @@ impl<C: Clock, E: Entropy> Places<C, E> {
 
     /// Takes up to `want` places and returns the first and how many: fewer where `max_ahead` or time ends.
     pub(crate) fn take_many(&mut self, want: usize) -> Result<(u128, usize), MintError> {
-        let time = self.clock.now();
-        let now = match self.time.tick_of(time) {
-            Ok(tick) => tick,
-            Err(_) if time < self.time.first => return Err(MintError::BeforeEpoch),
-            Err(_) => return Err(MintError::TimeFieldFull),
-        };
+        let now = self.ticks.now(&self.clock)?;
         let mut place = self.next;
         if place >> self.counter_bits < u128::from(now) {
             let mut seed = [0; 8];
@@ -66,10 +61,7 @@ impl<C: Clock, E: Entropy> Places<C, E> {
             place = u128::from(now) << self.counter_bits | u128::from(seed);
         }
         let (tick, _) = self.split(place);
-        let last = self
-            .time
-            .tick_of(self.time.last)
-            .expect("the last time fits its own shape");
+        let last = self.ticks.last;
         if tick > last {
             return Err(MintError::TimeFieldFull);
         }
@@ -90,22 +82,91 @@ impl<C: Clock, E: Entropy> Places<C, E> {
     }
 }
 
+/// A [`TimeShape`] as 64-bit numbers: a generator must not divide 128 bits for every id.
+#[derive(Clone, Copy, Debug)]
+struct Ticks {
+    first_ns: i128,
+    first_ms: i64,
+    tick_ns: u64,
+    /// Milliseconds of a tick; 0 if it is no whole number of them.
+    tick_ms: u64,
+    /// The last tick.
+    last: u64,
+}
+
+impl Ticks {
+    const fn of(shape: &TimeShape) -> Self {
+        let (first_ns, tick_ns) = (shape.first.unix_nanos(), shape.tick.as_nanos() as u64);
+        let whole = tick_ns.is_multiple_of(1_000_000) && first_ns % 1_000_000 == 0;
+        let last = shape.ticks() - 1;
+        Ticks {
+            first_ns,
+            first_ms: (first_ns / 1_000_000) as i64,
+            tick_ns,
+            tick_ms: if whole { tick_ns / 1_000_000 } else { 0 },
+            last: if last > u64::MAX as u128 {
+                u64::MAX
+            } else {
+                last as u64
+            },
+        }
+    }
+
+    /// The tick that the clock shows.
+    #[inline]
+    fn now(&self, clock: &impl Clock) -> Result<u64, MintError> {
+        let tick = if self.tick_ms == 0 {
+            let since = clock.now().unix_nanos().saturating_sub(self.first_ns);
+            let since = u128::try_from(since).map_err(|_| MintError::BeforeEpoch)?;
+            match u64::try_from(since) {
+                Ok(since) => since / self.tick_ns,
+                Err(_) => u64::try_from(since / u128::from(self.tick_ns)).unwrap_or(u64::MAX),
+            }
+        } else {
+            self.of_millis(clock.unix_millis())?
+        };
+        if tick > self.last {
+            return Err(MintError::TimeFieldFull);
+        }
+        Ok(tick)
+    }
+
+    #[inline]
+    fn of_millis(&self, millis: i64) -> Result<u64, MintError> {
+        let since = millis
+            .checked_sub(self.first_ms)
+            .and_then(|since| u64::try_from(since).ok());
+        let since = since.ok_or(MintError::BeforeEpoch)?;
+        // The common ticks are constants: dividing by a variable costs as much as the rest.
+        Ok(match self.tick_ms {
+            1 => since,
+            1000 => since / 1000,
+            tick => since / tick,
+        })
+    }
+}
+
 /// How far ids may run ahead of the clock unless the caller says otherwise.
 const MAX_AHEAD: Duration = Duration::from_secs(10);
 
 /// Whole ticks in `span`, at least 2.
-fn ticks_in(span: Duration, tick: Duration) -> u64 {
-    let ticks = span.as_nanos() / tick.as_nanos().max(1);
-    u64::try_from(ticks).unwrap_or(u64::MAX).max(2)
+const fn ticks_in(span: Duration, tick: Duration) -> u64 {
+    let ticks = span.as_nanos() / tick.as_nanos();
+    if ticks < 2 {
+        2
+    } else if ticks > u64::MAX as u128 {
+        u64::MAX
+    } else {
+        ticks as u64
+    }
 }
 
 #[cfg(feature = "std")]
 mod process {
     use core::sync::atomic::{AtomicU64, Ordering};
 
-    use super::{MAX_AHEAD, ticks_in};
+    use super::{MAX_AHEAD, Ticks, ticks_in};
     use crate::format::TimeShape;
-    use crate::time::Clock as _;
     use crate::uuid::v7::OwnLine;
     use crate::{MintError, SystemClock, SystemEntropy};
 
@@ -114,33 +175,35 @@ mod process {
     /// whatever else is in the id must differ.
     pub(crate) struct Line {
         word: OwnLine,
+        ticks: Ticks,
         counter_bits: u32,
         seed_bits: u32,
+        /// In ticks.
+        max_ahead: u64,
     }
 
     impl Line {
-        pub(crate) const fn new(counter_bits: u32, seed_bits: u32) -> Self {
+        pub(crate) const fn new(shape: &TimeShape, counter_bits: u32, seed_bits: u32) -> Self {
             assert!(seed_bits <= counter_bits && counter_bits < 32);
             Line {
                 word: OwnLine(AtomicU64::new(0)),
+                ticks: Ticks::of(shape),
                 counter_bits,
                 seed_bits,
+                max_ahead: ticks_in(MAX_AHEAD, shape.tick),
             }
         }
 
         /// Takes `count` places now and returns the first.
-        pub(crate) fn claim(&self, shape: &TimeShape, count: u64) -> Result<u64, MintError> {
-            let time = if shape.tick.as_nanos().is_multiple_of(1_000_000) {
-                crate::Timestamp::from_unix_millis(SystemClock.unix_millis())
+        #[inline]
+        pub(crate) fn claim(&self, count: u64) -> Result<u64, MintError> {
+            let now = if self.ticks.tick_ns == 1000 {
+                // Microseconds since 1970: never ahead of the clock, and less than 10 behind it.
+                crate::tsc::unix_ticks() / 10
             } else {
-                SystemClock.now()
+                self.ticks.now(&SystemClock)?
             };
-            let now = match shape.tick_of(time) {
-                Ok(tick) => tick,
-                Err(_) if time < shape.first => return Err(MintError::BeforeEpoch),
-                Err(_) => return Err(MintError::TimeFieldFull),
-            };
-            self.claim_at(now, count, ticks_in(MAX_AHEAD, shape.tick))
+            self.claim_at(now, count, self.max_ahead)
         }
 
         pub(super) fn claim_at(&self, now: u64, count: u64, max_ahead: u64) -> Result<u64, MintError> {
@@ -242,13 +305,16 @@ mod process {
 
     #[cfg(test)]
     mod tests {
+        use core::time::Duration;
         use std::collections::HashSet;
 
         use super::*;
 
+        const MILLIS: TimeShape = TimeShape::new(Duration::from_millis(1), 0, 1 << 40, 3);
+
         #[test]
         fn threads_share_one_strict_order_whatever_the_clock_does() {
-            let line = Line::new(8, 7);
+            let line = Line::new(&MILLIS, 8, 7);
             let mut all: Vec<u64> = std::thread::scope(|scope| {
                 let threads: Vec<_> = (0..8u64)
                     .map(|thread| {
@@ -281,7 +347,7 @@ mod process {
 
         #[test]
         fn a_full_tick_carries_and_stops_at_max_ahead() {
-            let line = Line::new(4, 0);
+            let line = Line::new(&MILLIS, 4, 0);
             let mut places = Vec::new();
             let refused = loop {
                 match line.claim_at(10, 1, 2) {

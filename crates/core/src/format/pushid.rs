@@ -41,7 +41,7 @@ pub(super) const PUSHID: Format = Format {
     text_sorts: true,
     entropy: |_| 72.0,
     parse: |text, _| PushId::parse(text).map(Id::from),
-    write: |id, out| out.extend_from_slice(PushId::of(id).encode(&mut [0; 20]).as_bytes()),
+    write: |id, out| out.extend_from_slice(&PushId::of(id).text()),
     read: |id, _| {
         let id = PushId::of(id);
         Details::new(Some(MILLIS.time_of(id.unix_millis())))
@@ -245,6 +245,25 @@ impl<C: Clock, E: Entropy> PushIdGenerator<C, E> {
         let mut random = [0; 8];
         self.places.entropy.fill(&mut random);
         Ok(PushId::of_place(millis, counter, u64::from_be_bytes(random)))
+    }
+
+    /// Fills the front of `out`, with one clock reading, and returns how many ids it holds: all, or fewer where
+    /// the generator would run too far ahead of the clock.
+    ///
+    /// # Errors
+    /// As [`Self::next_id`], if not even one id can be made.
+    pub fn fill(&mut self, out: &mut [PushId]) -> Result<usize, MintError> {
+        if out.is_empty() {
+            return Ok(0);
+        }
+        let (first, made) = self.places.take_many(out.len())?;
+        for (place, id) in (first..).zip(&mut out[..made]) {
+            let (millis, counter) = self.places.split(place);
+            let mut random = [0; 8];
+            self.places.entropy.fill(&mut random);
+            *id = PushId::of_place(millis, counter, u64::from_be_bytes(random));
+        }
+        Ok(made)
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) const SCRU128: Format = Format {
     text_sorts: true,
     entropy: |_| 80.0,
     parse: |text, _| Scru128::parse(text).map(Id::from),
-    write: |id, out| out.extend_from_slice(Scru128::of(id).encode(&mut [0; 25]).as_bytes()),
+    write: |id, out| out.extend_from_slice(&Scru128::of(id).text()),
     read: |id, _| {
         let [timestamp, hi, lo, entropy] = Scru128::of(id).fields();
         Details::new(Some(MILLIS.time_of(timestamp)))
@@ -184,6 +184,27 @@ impl<C: Clock, E: Entropy> Scru128Generator<C, E> {
     /// The clock stands before 1970 or past 10889, or the id would lie more than `max_ahead` ahead of it.
     pub fn next_id(&mut self) -> Result<Scru128, MintError> {
         let now = u64::try_from(self.clock.unix_millis()).map_err(|_| MintError::BeforeEpoch)?;
+        self.next_at(now)
+    }
+
+    /// Fills the front of `out`, with one clock reading, and returns how many ids it holds: all, or fewer where
+    /// `max_ahead` ends.
+    ///
+    /// # Errors
+    /// As [`Self::next_id`], if not even one id can be made.
+    pub fn fill(&mut self, out: &mut [Scru128]) -> Result<usize, MintError> {
+        let now = u64::try_from(self.clock.unix_millis()).map_err(|_| MintError::BeforeEpoch)?;
+        for (made, id) in out.iter_mut().enumerate() {
+            match self.next_at(now) {
+                Ok(next) => *id = next,
+                Err(error) if made == 0 => return Err(error),
+                Err(_) => return Ok(made),
+            }
+        }
+        Ok(out.len())
+    }
+
+    fn next_at(&mut self, now: u64) -> Result<Scru128, MintError> {
         let (mut timestamp, mut lo) = match self.timestamp {
             Some(last) if last >= now => (last, self.counter_lo + 1),
             _ => (now, self.draw() & ones(24)),
@@ -238,7 +259,7 @@ mod process {
     /// All that fits beside a millisecond in 64 bits.
     const COUNTER_BITS: u32 = 22;
 
-    static LINE: Line = Line::new(COUNTER_BITS, COUNTER_BITS - 1);
+    static LINE: Line = Line::new(&MILLIS, COUNTER_BITS, COUNTER_BITS - 1);
     static OWN: Own = Own::new();
 
     /// A new SCRU128 id. Thread-safe, fork-safe, and strictly increasing over all threads of the process.
@@ -268,7 +289,7 @@ mod process {
     /// # Panics
     /// As [`fill_random`](crate::fill_random).
     pub fn scru128_many(out: &mut [Scru128]) -> Result<(), FormatError> {
-        let first = LINE.claim(&MILLIS, out.len() as u64)?;
+        let first = LINE.claim(out.len() as u64)?;
         let own = OWN.get();
         for (place, id) in (first..).zip(out) {
             let millis = place >> COUNTER_BITS;

@@ -40,7 +40,7 @@ pub(super) const TID: Format = Format {
     options: &[GenOption::Node],
     entropy: |options| if options.node.is_some() { 0.0 } else { 10.0 },
     parse: |text, _| Tid::parse(text).map(Id::from),
-    write: |id, out| out.extend_from_slice(Tid::of(id).encode(&mut [0; 13]).as_bytes()),
+    write: |id, out| out.extend_from_slice(&Tid::of(id).text()),
     read: |id, _| {
         let number = Tid::of(id).number();
         Details::new(Some(MICROS.time_of(number >> 10)))
@@ -182,6 +182,23 @@ impl<C: Clock, E: Entropy> TidGenerator<C, E> {
         let (micros, _) = self.places.take()?;
         Ok(pack(micros, self.clock_id))
     }
+
+    /// Fills the front of `out`, with one clock reading, and returns how many ids it holds: all, or fewer where
+    /// the generator would run too far ahead of the clock.
+    ///
+    /// # Errors
+    /// As [`Self::next_id`], if not even one id can be made.
+    pub fn fill(&mut self, out: &mut [Tid]) -> Result<usize, MintError> {
+        if out.is_empty() {
+            return Ok(0);
+        }
+        let (first, made) = self.places.take_many(out.len())?;
+        for (place, id) in (first..).zip(&mut out[..made]) {
+            let (micros, _) = self.places.split(place);
+            *id = pack(micros, self.clock_id);
+        }
+        Ok(made)
+    }
 }
 
 impl<C, E> core::fmt::Debug for TidGenerator<C, E> {
@@ -199,7 +216,7 @@ mod process {
     use crate::format::FormatError;
     use crate::format::places::{ForkGuard, Line, Own};
 
-    static LINE: Line = Line::new(0, 0);
+    static LINE: Line = Line::new(&MICROS, 0, 0);
     static CLOCK_ID: Own = Own::new();
     static GUARD: ForkGuard = ForkGuard::new();
 
@@ -236,7 +253,7 @@ mod process {
             }
             None => CLOCK_ID.get(),
         };
-        let first = LINE.claim(&MICROS, out.len() as u64)?;
+        let first = LINE.claim(out.len() as u64)?;
         for (micros, id) in (first..).zip(out) {
             *id = pack(micros, clock_id);
         }

@@ -30,7 +30,7 @@ pub(super) const TIMEFLAKE: Format = Format {
     text_sorts: true,
     entropy: |_| 80.0,
     parse: |text, _| Timeflake::parse(text).map(Id::from),
-    write: |id, out| out.extend_from_slice(Timeflake::of(id).encode(&mut [0; 22]).as_bytes()),
+    write: |id, out| out.extend_from_slice(&Timeflake::of(id).text()),
     read: |id, _| {
         let millis = Timeflake::of(id).unix_millis();
         Details::new(Some(MILLIS.time_of(millis)))

@@ -50,7 +50,7 @@ pub(super) const TSID: Format = Format {
         let forgiven: alloc::vec::Vec<u8> = text.iter().map(forgive).collect();
         Tsid::parse(&forgiven).map(Id::from)
     }),
-    write: |id, out| out.extend_from_slice(Tsid::of(id).encode(&mut [0; 13]).as_bytes()),
+    write: |id, out| out.extend_from_slice(&Tsid::of(id).text()),
     read: |id, options| {
         let number = Tsid::of(id).number();
         let epoch = options.epoch.map_or(EPOCH_MS, Timestamp::unix_millis);

@@ -13,6 +13,7 @@
 //!
 //! Rare events: those of [`uuid7`](crate::uuid7).
 
+use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
@@ -41,8 +42,9 @@ pub(super) const TYPEID: Format = Format {
     parse: |text, _| TypeId::parse(text).map(Id::from),
     write: |id, out| {
         let prefix = TypePrefix::new(id.text().unwrap_or("")).expect("TypeIDs carry a checked prefix");
-        let id = prefix.with(id.uuid().expect("Format::write checked the size"));
-        out.extend_from_slice(id.encode(&mut [0; TypeId::CHARS_MAX]).as_bytes());
+        prefix
+            .with(id.uuid().expect("Format::write checked the size"))
+            .write(out);
     },
     read: |id, options| {
         let id_of_uuid = Id::from(id.uuid().expect("Format::read checked the size"));
@@ -65,18 +67,13 @@ pub(super) const TYPEID: Format = Format {
     write_lines: Some(|options, count, out| {
         let prefix = prefix_of(options)?;
         let mut ids = [Uuid::nil(); super::LINES_AT_ONCE];
-        let mut line = [0; TypeId::CHARS_MAX + 1];
         let mut left = count;
         while left > 0 {
             let ids = &mut ids[..left.min(super::LINES_AT_ONCE)];
             crate::uuid7_many(ids);
             for id in &*ids {
-                let length = prefix
-                    .with(*id)
-                    .encode(line.first_chunk_mut().expect("longer"))
-                    .len();
-                line[length] = b'\n';
-                out.extend_from_slice(&line[..=length]);
+                prefix.with(*id).write(out);
+                out.push(b'\n');
             }
             left -= ids.len();
         }
@@ -264,6 +261,25 @@ impl TypeId {
             other => other.moved(start),
         })?;
         Ok(prefix.with(Uuid::from_u128(number)))
+    }
+
+    /// Appends its text to `out`; the fastest way to it.
+    ///
+    /// ```
+    /// let mut out = Vec::new();
+    /// mintage::TypePrefix::new("user")?.with(mintage::Uuid::nil()).write(&mut out);
+    /// assert_eq!(out, b"user_00000000000000000000000000");
+    /// # Ok::<(), mintage::TextError>(())
+    /// ```
+    #[inline]
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let mut suffix = [0; 26];
+        encode_128(self.uuid.as_u128(), Letters::CrockfordLower, &mut suffix);
+        if self.prefix.len > 0 {
+            out.extend_from_slice(self.prefix.bytes());
+            out.push(b'_');
+        }
+        out.extend_from_slice(&suffix);
     }
 
     /// Writes its text into `out` and returns it.

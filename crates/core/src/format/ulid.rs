@@ -46,7 +46,7 @@ pub(super) const ULID: Format = Format {
     entropy: |_| 80.0,
     parse: |text, _| Ulid::parse(text).map(Id::from),
     parse_lenient: Some(|text, _| Ulid::parse_lenient(text).map(Id::from)),
-    write: |id, out| out.extend_from_slice(Ulid::of(id).encode(&mut [0; 26]).as_bytes()),
+    write: |id, out| out.extend_from_slice(&Ulid::of(id).text()),
     read: |id, _| {
         let id = Ulid::of(id);
         Details::new(Some(MILLIS.time_of(id.unix_millis())))

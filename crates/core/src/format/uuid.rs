@@ -409,6 +409,13 @@ fn each_uuid(
     out: &mut [Id],
     mut fill: impl FnMut(&mut [Uuid]) -> Result<(), FormatError>,
 ) -> Result<(), FormatError> {
+    if let [out] = out {
+        // One id must not pay for clearing room for hundreds.
+        let mut id = [Uuid::nil()];
+        fill(&mut id)?;
+        *out = id[0].into();
+        return Ok(());
+    }
     let mut ids = [Uuid::nil(); 256];
     for piece in out.chunks_mut(ids.len()) {
         let ids = &mut ids[..piece.len()];

@@ -30,6 +30,14 @@ macro_rules! id_type {
                 decode(text).map($name)
             }
 
+            /// Its text, as bytes of ASCII; the fastest way to it.
+            #[inline]
+            pub fn text(self) -> [u8; $chars] {
+                let mut text = [0; $chars];
+                encode(&self.0, &mut text);
+                text
+            }
+
             /// Writes its text into `out` and returns it.
             #[inline]
             pub fn encode(self, out: &mut [u8; $chars]) -> &str {
@@ -121,10 +129,23 @@ mod many {
     /// Fills ids of any format through a buffer of their own type.
     pub(crate) fn through<T: Value>(
         out: &mut [Id],
+        fill: impl FnMut(&mut [T]) -> Result<(), FormatError>,
+    ) -> Result<(), FormatError> {
+        // One id must not pay for clearing room for hundreds.
+        if out.len() <= FEW {
+            return through_pieces::<T, FEW>(out, fill);
+        }
+        through_pieces::<T, LINES_AT_ONCE>(out, fill)
+    }
+
+    const FEW: usize = 4;
+
+    fn through_pieces<T: Value, const N: usize>(
+        out: &mut [Id],
         mut fill: impl FnMut(&mut [T]) -> Result<(), FormatError>,
     ) -> Result<(), FormatError> {
-        let mut ids = [T::ZERO; LINES_AT_ONCE];
-        for piece in out.chunks_mut(LINES_AT_ONCE) {
+        let mut ids = [T::ZERO; N];
+        for piece in out.chunks_mut(N) {
             let ids = &mut ids[..piece.len()];
             fill(ids)?;
             for (out, id) in piece.iter_mut().zip(ids) {

@@ -34,7 +34,7 @@ pub(super) const XID: Format = Format {
     text_sorts: true,
     entropy: |_| 63.0,
     parse: |text, _| Xid::parse(text).map(Id::from),
-    write: |id, out| out.extend_from_slice(Xid::of(id).encode(&mut [0; 20]).as_bytes()),
+    write: |id, out| out.extend_from_slice(&Xid::of(id).text()),
     read: |id, _| {
         let id = Xid::of(id);
         let [_, _, _, _, machine @ .., a, b, _, _, _] = id.0;

@@ -180,22 +180,31 @@ fn is_uuid(row: &Format) -> bool {
 }
 
 fn inspect_formats(text: &str, now: Timestamp, readings: &mut Vec<Reading>) {
-    let options = GenOptions::default();
+    let plain = GenOptions::default();
+    let checked = GenOptions {
+        checksum: true,
+        ..GenOptions::default()
+    };
     let bytes = text.as_bytes();
     for row in others() {
+        // A checksum that fits says more than that the text could do without.
+        let options = match row.name {
+            "token" if row.parse(bytes, &checked).is_ok() => &checked,
+            _ => &plain,
+        };
         // A slip adds no more than hyphens.
         if bytes.len() < row.text_len.0 || bytes.len() > 2 * row.text_len.1 {
             continue;
         }
-        let (id, exact) = match row.parse(bytes, &options) {
+        let (id, exact) = match row.parse(bytes, options) {
             Ok(id) => (id, true),
             Err(_) if !row.has_lenient() => continue,
-            Err(_) => match row.parse_lenient(bytes, &options) {
+            Err(_) => match row.parse_lenient(bytes, options) {
                 Ok(id) => (id, false),
                 Err(_) => continue,
             },
         };
-        let mut reading = of_format(row, id, &options, now);
+        let mut reading = of_format(row, id, options, now);
         if !exact {
             less_exactly(&mut reading);
         }
@@ -205,7 +214,7 @@ fn inspect_formats(text: &str, now: Timestamp, readings: &mut Vec<Reading>) {
 
 fn of_format(row: &'static Format, id: Id, options: &GenOptions, now: Timestamp) -> Reading {
     let details = row.read(&id, options).unwrap_or_default();
-    let rank = rank::of_format(row, &id, &details, now);
+    let rank = rank::of_format(row, &id, &details, options, now);
     Reading::new(row.name, id, details, rank)
 }
 
@@ -400,7 +409,8 @@ mod tests {
     fn the_likeliest_reading_comes_first() {
         for (text, expected) in [
             ("01ARZ3NDEKTSV4RRFFQ69G5FAV", ("ulid", None, None)),
-            ("01arz3ndektsv4rrffq69g5fav", ("typeid", None, None)),
+            ("01arz3ndektsv4rrffq69g5fav", ("ulid", None, None)),
+            ("01fwhe4ydgfk1shh6w1g60eecf", ("typeid", None, None)),
             ("user_2x4y6z8a0b1c2d3e4f5g6h7j8k", ("typeid", None, None)),
             ("0ujtsYcgvSTl8PAuAdqWYSMnLOv", ("ksuid", None, None)),
             ("9m4e2mr0ui3e8a215n4g", ("xid", None, None)),

@@ -7,7 +7,7 @@ use alloc::borrow::Cow;
 use alloc::format;
 use core::time::Duration;
 
-use crate::format::{Details, Format, Id};
+use crate::format::{Details, Format, GenOptions, Id};
 use crate::time::Timestamp;
 
 /// What a time in an id says about the reading.
@@ -39,14 +39,21 @@ pub(super) fn of_format(
     row: &Format,
     id: &Id,
     details: &Details,
+    options: &GenOptions,
     now: Timestamp,
 ) -> (f64, Cow<'static, str>) {
     let title = row.title;
     let Some(time) = details.time else {
-        let why = format!("the length and the characters of a {title}, which has nothing else to check");
-        return (shape_alone(row), why.into());
+        return shape_alone(row, id, options);
+    };
+    // A text of any length is more often something else.
+    let odd = if row.text_len.0 == row.text_len.1 || row.name == "typeid" {
+        0.25
+    } else {
+        0.1
     };
     let first = row.time.map_or(Timestamp::UNIX_EPOCH, |shape| shape.first);
+    let first = options.epoch.unwrap_or(first);
     // Formats that count from 1970 or before are all younger than that.
     let first = first.max(Timestamp::from_unix_millis(IDS_SINCE_MS));
     match plausibility(time.at, first, now) {
@@ -58,11 +65,11 @@ pub(super) fn of_format(
             let why = format!(
                 "the length and the characters of a {title}, but its time lies before there were any"
             );
-            (with_time(row, id) * 0.25, why.into())
+            (with_time(row, id) * odd, why.into())
         }
         Plausible::Future => {
             let why = format!("the length and the characters of a {title}, but its time lies in the future");
-            (with_time(row, id) * 0.25, why.into())
+            (with_time(row, id) * odd, why.into())
         }
     }
 }
@@ -78,7 +85,7 @@ fn with_time(row: &Format, id: &Id) -> f64 {
         "typeid" => 0.85,
         "ulid" => 0.95,
         "ksuid" | "xid" => 0.9,
-        "objectid" | "scru128" | "cuid1" => 0.85,
+        "objectid" | "scru128" | "cuid" => 0.85,
         "tid" | "pushid" => 0.75,
         // Eight bits of a KSUID read as time: all of those are such, too.
         "ksuidms" => 0.2,
@@ -86,13 +93,21 @@ fn with_time(row: &Format, id: &Id) -> f64 {
     }
 }
 
-/// Nothing but the shape.
-fn shape_alone(row: &Format) -> f64 {
-    match row.name {
-        "cuid2" => 0.5,
-        "nanoid" => 0.35,
-        "typeid" => 0.9,
-        "token" | "sqid" | "sqids" => 0.1,
-        _ => 0.3,
+/// Nothing but the shape, or a checksum.
+fn shape_alone(row: &Format, id: &Id, options: &GenOptions) -> (f64, Cow<'static, str>) {
+    let title = row.title;
+    if row.name == "token" && options.checksum {
+        let why = "a prefix, characters and a checksum that fits, as one in two thousand million texts has";
+        return (0.97, why.into());
     }
+    let confidence = match row.name {
+        "cuid2" if id.text().is_some_and(|text| text.len() == 24) => 0.5,
+        // A prefix is much of a structure; without one, what is no version 7 is rather a ULID in lower case.
+        "typeid" if id.text().is_some_and(|prefix| !prefix.is_empty()) => 0.9,
+        "nanoid" => 0.35,
+        "token" | "sqids" | "cuid2" => 0.05,
+        _ => 0.3,
+    };
+    let why = format!("the length and the characters of a {title}, which has nothing else to check");
+    (confidence, why.into())
 }

@@ -29,6 +29,7 @@ pub struct Refusal {
 /// assert_eq!((refused[0].format, refused[0].position), ("uuid", Some(35)));
 /// let ulid = refused.iter().find(|refusal| refusal.format == "ulid").expect("it was tried");
 /// assert_eq!(ulid.why, "36 characters, this form has 26");
+/// assert_eq!(refusals("81ARZ3NDEKTSV4RRFFQ69G5FAV")[0].format, "ulid"); // more than 128 bits
 /// ```
 pub fn refusals(text: &str) -> Vec<Refusal> {
     let text = text.trim();
@@ -58,7 +59,15 @@ pub fn refusals(text: &str) -> Vec<Refusal> {
     for (name, form) in &SnowflakeText::ALL[1..] {
         note("snowflake", Some(*name), form.read(bytes).map(drop));
     }
-    // A text that goes wrong late is nearer than one of another length; the order of the table stays otherwise.
-    refused.sort_by_key(|refusal| core::cmp::Reverse(refusal.position));
+    // Nearest first: of the text's own length, then what goes wrong latest; the order of the table otherwise.
+    let fits = |name: &str| format(name).is_some_and(|row| row.text_len == (text.len(), text.len()));
+    refused.sort_by_key(|refusal| {
+        let distance = (
+            refusal.form.is_some(),
+            !fits(refusal.format),
+            refusal.position.is_none(),
+        );
+        (distance, core::cmp::Reverse(refusal.position))
+    });
     refused
 }

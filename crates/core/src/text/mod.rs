@@ -1,6 +1,7 @@
 //! Text forms of ids.
 
 mod bits;
+mod decimal;
 pub(crate) mod hex;
 #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
 mod hex_x86;

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use super::{TextError, radix};
+use super::{TextError, decimal, radix};
 
 /// A way to write a 64-bit id, without padding.
 ///
@@ -68,6 +68,25 @@ impl SnowflakeText {
                 write!(text, "{id}").expect("a string takes every write");
                 radix::write_base64(text.as_bytes(), radix::BASE64, true, out);
             }
+        }
+    }
+
+    /// Appends every id of `ids` in this form, each followed by a line feed; in decimal several times faster per
+    /// id than [`SnowflakeText::write`] where neighbours differ little, as those of one generator do.
+    ///
+    /// ```
+    /// use mintage::SnowflakeText;
+    /// let mut out = Vec::new();
+    /// SnowflakeText::Dec.write_lines(&[7, 1_541_815_603_606_036_480], &mut out);
+    /// assert_eq!(out, b"7\n1541815603606036480\n");
+    /// ```
+    pub fn write_lines(self, ids: &[u64], out: &mut Vec<u8>) {
+        if self == Self::Dec {
+            return decimal::write_lines(ids, out);
+        }
+        for id in ids {
+            self.write(*id, out);
+            out.push(b'\n');
         }
     }
 
@@ -167,6 +186,25 @@ mod tests {
                 let mut out = Vec::new();
                 form.write(id, &mut out);
                 prop_assert_eq!(form.read(&out), Ok(id), "{}", name);
+            }
+        }
+
+        #[test]
+        fn lines_are_the_texts_one_by_one(
+            ids in prop::collection::vec(any::<u64>(), 0..20), first: u64, step in 0u64..5000, shift in 0u32..64,
+        ) {
+            // Far apart, and near one another across the places where digits carry.
+            let near = (0..20).map(|i| (first >> shift).wrapping_add(i * step));
+            for ids in [ids.iter().map(|id| id >> shift).collect::<Vec<_>>(), near.collect()] {
+                for (name, form) in SnowflakeText::ALL {
+                    let (mut lines, mut one_by_one) = (Vec::new(), Vec::new());
+                    form.write_lines(&ids, &mut lines);
+                    for id in &ids {
+                        form.write(*id, &mut one_by_one);
+                        one_by_one.push(b'\n');
+                    }
+                    prop_assert_eq!(&lines, &one_by_one, "{}", name);
+                }
             }
         }
 

@@ -89,8 +89,9 @@ impl Ledger {
             }
             if due(sampled) {
                 sampled = Some(now);
-                if let Some(guard) = &context.guard {
-                    guard.beat().await;
+                match &context.guard {
+                    Some(guard) => guard.beat().await,
+                    None => context.store.tend().await,
                 }
                 self.look_around().await;
             }

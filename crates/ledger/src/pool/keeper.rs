@@ -41,6 +41,14 @@ impl Pool {
                         self.tell(self.passed(held.lease.until));
                         RENEW_EVERY
                     }
+                    // The one of several stores that has this worker is down: another has others.
+                    Renewal::Kept(_)
+                        if !self.is_reachable(held.seat.worker)
+                            && self.now_tick().is_ok_and(|now| now >= held.lease.until) =>
+                    {
+                        self.let_go(holding.take());
+                        Duration::ZERO
+                    }
                     Renewal::Kept(error) => {
                         tracing::warn!(pool = %self.name, %error, "could not renew the window");
                         // Those who mint hear of it once the window has passed.

@@ -174,6 +174,9 @@ impl Pool {
         let workers = self.spec.kind.workers();
         for _ in 0..RANDOM_TRIES.min(usize::try_from(workers).unwrap_or(usize::MAX)) {
             let worker = self.random_below(workers);
+            if !self.is_reachable(worker) {
+                continue;
+            }
             let found = self.record(worker).await?;
             if found.as_ref().is_none_or(|found| found.value.mark <= now)
                 && let Some(lease) = self.try_worker(owner, worker, found, now, unknown).await?
@@ -352,7 +355,15 @@ impl Pool {
             _ => workers - 1,
         };
         let whole = first == 0 && last == workers - 1;
-        Ok(Survey::of(records, first..=last, whole, now))
+        let mut survey = Survey::of(records, first..=last, whole, now);
+        // Of several stores the one that has a worker may be down.
+        survey.keep(|worker| self.is_reachable(worker));
+        Ok(survey)
+    }
+
+    pub(super) fn is_reachable(&self, worker: u64) -> bool {
+        let key = window::key(self.name.as_str(), worker);
+        self.context.store.reachable(&key)
     }
 
     /// The records of the workers from `first` on, at most `limit`.

@@ -24,7 +24,9 @@ use tokio::sync::Notify;
 
 use crate::context::Context;
 use crate::error::LedgerError;
+use crate::forecast::{self, Forecast, Limit, Pace};
 use crate::name::Name;
+use crate::store::SCAN_LIMIT_MAX;
 pub use kind::{PoolKind, PoolSpec};
 pub use lend::LentWindow;
 use window::Lengths;
@@ -52,6 +54,7 @@ pub struct Pool {
     stop: AtomicBool,
     /// When somebody last asked and got nothing, in milliseconds of boot time; 0: never.
     refused_ms: AtomicU64,
+    held: Mutex<Held>,
     /// The keeper has ended.
     ended: Notify,
 }
@@ -61,6 +64,15 @@ pub struct Pool {
 struct Seat {
     worker: u64,
     generator: Snowflake,
+}
+
+/// How many workers somebody holds, as last counted.
+#[derive(Debug, Default)]
+struct Held {
+    last: Option<u64>,
+    pace: Pace,
+    /// When to warn next that the pool ends, in boot time.
+    warn_at: Duration,
 }
 
 #[derive(Debug, Default)]
@@ -90,6 +102,10 @@ pub struct PoolInfo {
     pub until: Option<Timestamp>,
     /// When the time field ends.
     pub ends: Timestamp,
+    /// How many workers somebody held when they were last counted ([`Pool::count_held`]).
+    pub held: Option<u64>,
+    /// When time field, workers and the ranges of common number types end.
+    pub forecast: Forecast,
 }
 
 /// How long a pool mints without its store.
@@ -146,6 +162,7 @@ impl Pool {
             started: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             refused_ms: AtomicU64::new(0),
+            held: Mutex::default(),
             ended: Notify::new(),
         }
     }
@@ -370,7 +387,69 @@ impl Pool {
                 .as_ref()
                 .map(|seat| self.ticks.time_of(seat.generator.until_tick())),
             ends: self.ticks.end(),
+            held: self.held.lock().expect("no panic while held").last,
+            forecast: self.forecast(),
         }
+    }
+
+    /// Counts the workers whose window lasts, for the forecast; reads every record.
+    ///
+    /// # Errors
+    /// The store refuses.
+    pub async fn count_held(&self) -> Result<u64, LedgerError> {
+        let now = self.now_tick()?;
+        let (mut count, mut first) = (0, 0);
+        loop {
+            let page = self.page(first, SCAN_LIMIT_MAX).await?;
+            count += page.iter().filter(|(_, found)| found.value.mark > now).count() as u64;
+            match page.last() {
+                Some((worker, _)) if page.len() == usize::from(SCAN_LIMIT_MAX) => first = worker + 1,
+                _ => break,
+            }
+        }
+        let mut held = self.held.lock().expect("no panic while held");
+        held.pace.note(self.context.runtime.boottime(), count);
+        held.last = Some(count);
+        Ok(count)
+    }
+
+    /// When the pool reaches its limits, as far as this process has seen.
+    pub fn forecast(&self) -> Forecast {
+        let now = self.context.clock.now();
+        let mut endings = forecast::of_layout(&self.ticks, now);
+        if !matches!(self.spec.kind, PoolKind::Snowflake(_)) {
+            // Its ids are 128 bits wide.
+            endings.retain(|ending| ending.limit == Limit::Time);
+        }
+        let held = self.held.lock().expect("no panic while held");
+        if let Some(count) = held.last {
+            let growth = held.pace.per_second(self.context.runtime.boottime(), count);
+            let left = self.spec.kind.workers().saturating_sub(count);
+            endings.extend(forecast::after(Limit::Workers, left, growth));
+        }
+        Forecast::new(None, endings, Some(now))
+    }
+
+    /// Counts workers, and says once a day that the pool ends soon.
+    pub(crate) async fn look_ahead(&self) {
+        if let Err(error) = self.count_held().await {
+            tracing::debug!(pool = %self.name, %error, "could not count the workers");
+        }
+        let now = self.context.runtime.boottime();
+        let forecast = self.forecast();
+        let mut held = self.held.lock().expect("no panic while held");
+        if now >= held.warn_at
+            && let Some(first) = forecast.warnings().next()
+        {
+            held.warn_at = now + DAY;
+            let days = first.left.as_secs() / 86_400;
+            tracing::warn!(pool = %self.name, limit = first.limit.as_str(), days, "it ends soon");
+        }
+    }
+
+    /// Whether this process mints from it.
+    pub(crate) fn is_started(&self) -> bool {
+        self.started.load(Ordering::Acquire)
     }
 
     /// How long this process mints without its store; `None` while nobody has asked for ids.
@@ -435,6 +514,8 @@ impl Pool {
     }
 }
 
+/// How often somebody is warned that the pool ends.
+const DAY: Duration = Duration::from_secs(24 * 3600);
 /// For how long a pool counts as in use after its last id.
 const IN_USE: Duration = Duration::from_secs(60);
 /// How many UUIDs one take makes at most.

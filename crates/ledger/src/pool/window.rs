@@ -162,6 +162,13 @@ impl Survey {
         survey
     }
 
+    /// Forgets workers that cannot be had now.
+    pub(crate) fn keep(&mut self, can_be_had: impl Fn(u64) -> bool) {
+        self.absent.retain(|worker| can_be_had(*worker));
+        self.passed.retain(|(worker, _)| can_be_had(*worker));
+        self.soonest = self.soonest.take().filter(|(worker, _)| can_be_had(*worker));
+    }
+
     fn note_absent(&mut self, from: u64, to: u64) {
         let room = ABSENT_MAX.saturating_sub(self.absent.len()) as u64;
         self.absent

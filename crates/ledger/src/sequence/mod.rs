@@ -11,6 +11,8 @@
 //! | `open` | its work on shared stores, and what is kept for an outage |
 //! | `change` | changes of the definition |
 //! | `owned` | large blocks, of which pieces go to the stock |
+//! | `stripe` | the numbers of one store out of several |
+//! | `stripes` | changes of the definition in all of them |
 //! | `usage` | how fast a name is used, and what it has left |
 
 mod change;
@@ -21,6 +23,8 @@ mod owned;
 mod spec;
 mod state;
 mod stock;
+mod stripe;
+mod stripes;
 mod usage;
 mod worker;
 
@@ -34,6 +38,8 @@ use tokio::sync::oneshot;
 
 pub use spec::{Gap, MAX_GAP_LIMIT, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome};
 pub(crate) use state::State;
+pub(crate) use stripe::{STRIPES_MAX, Stripe};
+pub(crate) use stripes::change_all;
 pub use usage::SequenceStock;
 pub(crate) use worker::Change;
 
@@ -211,6 +217,12 @@ impl Sequence {
     /// # Errors
     /// As [`Sequence::take`]; and fewer than `n` numbers are left before the bound or the next wrap.
     pub async fn take_contiguous(self: &Arc<Self>, n: u64) -> Result<Run, LedgerError> {
+        if n > 1 && self.published.load().stripe().of > 1 {
+            return Err(LedgerError::Invalid(format!(
+                "a run of {n} numbers: each of the {} stores has its own share, so that none has a run",
+                self.published.load().stripe().of
+            )));
+        }
         if n == 0 || n > stock::TAKE_MAX {
             return Err(LedgerError::Invalid(format!(
                 "cannot take a run of {n}: it has 1 to {} numbers",
@@ -296,6 +308,7 @@ impl Sequence {
         let mut info = state.info(&self.name, state.ordinal);
         info.last = self.stock.last_issued();
         info.unused = self.stock.unused() + self.owned_count();
+        info.forecast = self.forecast();
         info
     }
 

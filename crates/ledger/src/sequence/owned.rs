@@ -9,6 +9,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use mintage::Run;
 
@@ -17,6 +18,7 @@ use super::demand::Demand;
 use super::spec::Gap;
 use super::state::Range;
 use super::stock::Taken;
+use crate::forecast::Pace;
 use crate::journal::Entry;
 
 /// Large blocks, and the lock on who adds to the stock.
@@ -34,6 +36,10 @@ pub(super) struct Inner {
     /// Raised whenever everything is dropped.
     pub(super) epoch: u64,
     pub(super) demand: Demand,
+    /// How many ordinals were reserved when, by all nodes.
+    pub(super) pace: Pace,
+    /// When to look next whether the sequence ends soon, in boot time.
+    pub(super) look_ahead_at: Duration,
 }
 
 impl Owned {

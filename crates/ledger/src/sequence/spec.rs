@@ -2,6 +2,7 @@
 
 use mintage::{SequenceDef, SequenceOptions};
 
+use crate::forecast::Forecast;
 use crate::name::Name;
 
 /// Whether numbers may be lost.
@@ -39,7 +40,7 @@ pub struct SequencePatch {
 }
 
 /// What a sequence is and where it stands.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct SequenceInfo {
     /// Its name.
     pub name: Name,
@@ -58,6 +59,8 @@ pub struct SequenceInfo {
     pub unused: u64,
     /// How often the definition or position was changed by hand (protocol S5).
     pub generation: u64,
+    /// When it ends at today's rate; without a rate where this process has not used it.
+    pub forecast: Forecast,
 }
 
 /// What [`crate::Ledger::set`] did.

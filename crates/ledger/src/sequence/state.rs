@@ -4,11 +4,13 @@
 //! follows from the definition and the *base*, the point where the current run of numbers began. A changed
 //! definition or position starts a new base; the ordinal itself only grows.
 
-use mintage::{Base, Run, SequenceDef, SequenceError};
+use mintage::{Base, Run, SequenceDef, SequenceError, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::spec::{Gap, MAX_GAP_LIMIT, SequenceInfo, SequencePatch, SequenceSpec};
+use super::stripe::Stripe;
 use crate::error::LedgerError;
+use crate::forecast::{self, Forecast, Limit};
 use crate::name::Name;
 use crate::store::embedded::TOMBSTONE_BODY;
 use crate::store::{Outcome, StoreError, StoreErrorKind, Value, Version, Versioned};
@@ -231,11 +233,20 @@ impl State {
         }
     }
 
+    /// Which store of a set this record is in (protocol S9).
+    pub(crate) fn stripe(&self) -> Stripe {
+        self.version.map_or(Stripe::WHOLE, Version::stripe)
+    }
+
+    fn run(&self, skip: u64, want: u64) -> Result<Run, SequenceError> {
+        self.stripe().run(&self.def, self.base, skip, want)
+    }
+
     /// The next at most `want` numbers (one linear run), without reserving them.
     pub(crate) fn peek(&self, want: u64) -> Result<Range, SequenceError> {
         // The mark must stay within what every store can hold.
         let want = want.min(i64::MAX as u64 - self.ordinal);
-        let run = self.def.run(self.base, self.ordinal - self.base_ordinal, want)?;
+        let run = self.run(self.ordinal - self.base_ordinal, want)?;
         Ok(Range {
             ordinal: self.ordinal,
             run,
@@ -246,7 +257,7 @@ impl State {
     pub(crate) fn range(&self, from: u64, until: u64) -> Option<Range> {
         let count = until.checked_sub(from).filter(|count| *count > 0)?;
         let skip = from.checked_sub(self.base_ordinal)?;
-        let run = self.def.run(self.base, skip, count).ok()?;
+        let run = self.run(skip, count).ok()?;
         let fits = run.count == count && until <= self.ordinal;
         fits.then_some(Range { ordinal: from, run })
     }
@@ -259,7 +270,7 @@ impl State {
     /// The value of the last ordinal before `ordinal`: what counts as issued when everything below it is.
     pub(crate) fn last_before(&self, ordinal: u64) -> Option<i64> {
         match ordinal.checked_sub(self.base_ordinal + 1) {
-            Some(skip) => self.def.run(self.base, skip, 1).ok().map(|run| run.first),
+            Some(skip) => self.run(skip, 1).ok().map(|run| run.first),
             None => self.base.is_called.then_some(self.base.value),
         }
     }
@@ -275,7 +286,27 @@ impl State {
             ordinal: self.ordinal,
             unused: self.ordinal - issued.min(self.ordinal),
             generation: self.generation,
+            forecast: self.forecast(None, None),
         }
+    }
+
+    /// When it ends, if `rate` numbers a second are reserved. Numbers that repeat by definition never do.
+    pub(crate) fn forecast(&self, rate: Option<f64>, as_of: Option<Timestamp>) -> Forecast {
+        if self.def.cycle {
+            return Forecast::new(rate, Vec::new(), as_of);
+        }
+        let limit = match self.def.max {
+            i64::MAX if self.def.increment > 0 => Limit::Signed,
+            _ => Limit::Bound,
+        };
+        let mut endings = vec![forecast::after(limit, self.left(), rate)];
+        if self.def.increment > 0 && self.def.max >= DOUBLE_MAX {
+            let next = self.peek(1).map_or(i64::MAX, |range| range.run.first);
+            let steps =
+                (DOUBLE_MAX - next.min(DOUBLE_MAX)).cast_unsigned() / self.def.increment.unsigned_abs();
+            endings.push(forecast::after(Limit::Double, steps, rate));
+        }
+        Forecast::new(rate, endings.into_iter().flatten().collect(), as_of)
     }
 
     /// Starts a new base; numbers reserved but not issued from the old one are spent.
@@ -297,6 +328,56 @@ impl State {
         let full = self.def.cycle.then_some((self.def.min, self.def.max));
         let wrapped = full.filter(|_| !self.def.is_forward(first, last) && first != last);
         Some(wrapped.unwrap_or((first.min(last), first.max(last))))
+    }
+
+    /// What the shares of all stores of a set become when they are cut anew: everything up to the furthest of them
+    /// is spent. `None` of none.
+    pub(crate) fn levelled<'a>(states: impl Iterator<Item = &'a State>) -> Option<State> {
+        let states: Vec<&State> = states.collect();
+        let generation = states.iter().map(|state| state.generation).max()? + 1;
+        let past = states.iter().fold(None, |past, state| union(past, state.all_past()));
+        // The furthest that exists, else any tombstone.
+        let mut furthest: Option<&State> = None;
+        for state in &states {
+            let further = furthest.is_none_or(|so_far| match (so_far.dropped, state.dropped) {
+                (true, false) => true,
+                (false, true) => false,
+                _ => match (so_far.last_before(so_far.ordinal), state.last_before(state.ordinal)) {
+                    (_, None) => false,
+                    (None, Some(_)) => true,
+                    (Some(a), Some(b)) => state.def.is_forward(a, b),
+                },
+            });
+            if further {
+                furthest = Some(state);
+            }
+        }
+        let furthest = furthest?;
+        let mut level = furthest.clone();
+        if let Some(value) = furthest.last_before(furthest.ordinal) {
+            level.base = Base {
+                value,
+                is_called: true,
+            };
+        }
+        level.generation = generation;
+        level.past = past;
+        level.version = None;
+        Some(level)
+    }
+
+    /// The same base in a store whose record stands at this ordinal.
+    pub(crate) fn at_ordinal(&self, ordinal: u64) -> State {
+        State {
+            ordinal,
+            base_ordinal: ordinal,
+            ..self.clone()
+        }
+    }
+
+    /// The smallest and largest number that may ever have been issued.
+    pub(crate) fn all_past(&self) -> Option<(i64, i64)> {
+        union(self.past, self.hull(self.ordinal))
     }
 
     /// Moves so that the next number follows `to` (or is `to`, not called). Forward only, measured from what
@@ -485,6 +566,9 @@ impl State {
         ))
     }
 }
+
+/// Whole numbers below are exact in a double.
+const DOUBLE_MAX: i64 = 1 << 53;
 
 /// Whether `to` lies strictly further than `from` in the direction of the increment.
 fn beyond(def: &SequenceDef, from: i64, to: i64) -> bool {

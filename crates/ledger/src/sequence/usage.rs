@@ -4,12 +4,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use mintage::Clock;
+
 use super::Sequence;
 use super::spec::Gap;
+use crate::forecast::Forecast;
 use crate::name::Name;
 
 /// For how long a name counts as in use after it was last asked.
 const IN_USE: Duration = Duration::from_secs(60);
+
+/// How often it is looked at whether a sequence ends soon.
+const LOOK_AHEAD_EVERY: Duration = Duration::from_secs(60);
+/// How often somebody is warned.
+const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// What a sequence has left without its store.
 #[derive(Clone, PartialEq, Debug)]
@@ -70,6 +78,7 @@ impl Sequence {
                 self.ask_for_refill();
             }
         }
+        self.warn_of_end(now);
         true
     }
 
@@ -103,6 +112,36 @@ impl Sequence {
             },
             ran_out,
         }
+    }
+
+    /// When the sequence ends at today's rate, as far as this process has seen.
+    pub fn forecast(&self) -> Forecast {
+        let now = self.context.runtime.boottime();
+        let state = self.published.load();
+        let mut owned = self.owned.lock();
+        // Reservations come in blocks: what was not handed out of them is no use yet.
+        let used = state.ordinal.saturating_sub(owned.count() + self.stock.unused());
+        owned.pace.note(now, used);
+        let rate = owned.pace.per_second(now, used);
+        state.forecast(rate, Some(self.context.clock.now()))
+    }
+
+    /// Says once a day that the sequence ends soon.
+    fn warn_of_end(&self, now: Duration) {
+        if now < self.owned.lock().look_ahead_at {
+            return;
+        }
+        let forecast = self.forecast();
+        let pause = match forecast.warnings().next() {
+            None => LOOK_AHEAD_EVERY,
+            Some(first) => {
+                let days = first.left.as_secs() / 86_400;
+                let limit = first.limit.as_str();
+                tracing::warn!(sequence = %self.name, limit, days, "it ends soon at today's rate");
+                DAY
+            }
+        };
+        self.owned.lock().look_ahead_at = now + pause;
     }
 
     /// What the last second used, as the last look found.

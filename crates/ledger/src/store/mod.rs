@@ -40,7 +40,10 @@ mod registry;
 mod rules;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod sql;
+#[cfg(feature = "zookeeper")]
+mod zookeeper;
 
+mod striped;
 pub mod tools;
 
 use std::fmt;
@@ -60,7 +63,11 @@ pub(crate) use guard::Guard;
 pub use guard::LossyRules;
 pub use memory::MemoryStore;
 pub use pin::{Pins, open_pinned};
+pub use striped::{OpenMember, StripeNote, Striped, stripe_of};
 pub use registry::{Initialised, STORES, StoreKind, StoreSettings, embedded_folder, init_store, open_store};
+
+#[cfg(feature = "zookeeper")]
+pub use zookeeper::ZooKeeperStore;
 
 /// The largest body a register may have.
 pub const BODY_MAX_BYTES: usize = 16 * 1024;
@@ -364,6 +371,21 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// holders give back what they did not use (protocol W7, S4).
     fn exclusive(&self) -> bool {
         false
+    }
+
+    /// The set of stores that this is, if it is one (protocol S9).
+    fn striped(&self) -> Option<&Striped> {
+        None
+    }
+
+    /// Whether the one of several stores that has this register answers; true where there is only one.
+    fn reachable(&self, _key: &Key) -> bool {
+        true
+    }
+
+    /// What is to be done about once a second.
+    fn tend(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
     }
 
     /// Why this process must not mint any more, once a sync has failed or a mark went back (protocol E3).

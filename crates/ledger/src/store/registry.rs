@@ -179,6 +179,22 @@ pub static STORES: &[StoreKind] = &[
             Box::pin(async move { super::EtcdStore::init(&rest, &settings, runtime).await })
         }),
     },
+    #[cfg(feature = "zookeeper")]
+    StoreKind {
+        scheme: "zookeeper",
+        example: "zookeeper://host1,host2,host3/ids",
+        summary: "a ZooKeeper ensemble, 3.6 or newer: a majority keeps every write",
+        open: |rest, settings, runtime| {
+            let (rest, settings) = (rest.to_string(), settings.clone());
+            Box::pin(async move {
+                Ok(super::ZooKeeperStore::open(&rest, &settings, runtime).await? as Arc<dyn Store>)
+            })
+        },
+        init: Some(|rest, settings, runtime| {
+            let (rest, settings) = (rest.to_string(), settings.clone());
+            Box::pin(async move { super::ZooKeeperStore::init(&rest, &settings, runtime).await })
+        }),
+    },
 ];
 
 /// Opens the store at `url`, such as `memory:` or `file:./mint-data`.

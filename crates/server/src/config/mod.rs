@@ -112,6 +112,8 @@ settings! {
     "insecure" insecure: bool = "false";
     /// Where reservations are kept: `file:PATH` (one machine, durable), a shared store such as `postgres://USER@HOST/DB`, or `memory:` (tests; everything is lost).
     "store.url" store_url: StoreUrl = "file:./mint-data";
+    /// A set of stores instead, any one of which is enough: `mint store stripes make` makes one. In the environment, blanks between.
+    "store.urls" store_urls: Vec<StoreUrl> = "";
     /// The cluster id that a shared store must have, as `mint init` prints it; `auto` is the one met there first, remembered in `store.state_folder`.
     "store.cluster_id" cluster_id: Auto<ClusterId> = "auto";
     /// Whether a shared store may be used that can lose what it has acknowledged (class L). Windows are then short, and a failover skips numbers: see docs/operate.md.
@@ -238,6 +240,11 @@ impl Config {
         if self.http_listen.0.is_none() && self.resp_listen.0.is_none() {
             return Err(ConfigError::new(
                 "server.http.listen and server.resp.listen are both off: there is nothing to serve",
+            ));
+        }
+        if self.allow_lossy && !self.store_urls.is_empty() {
+            return Err(ConfigError::new(
+                "store.urls and store.allow_lossy do not go together: a store of a set must keep what it acknowledges",
             ));
         }
         if self.resp_max_line > self.resp_max_request || self.resp_max_argument > self.resp_max_request {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use hyper::StatusCode;
-use mintage_ledger::{Class, RESERVE_BUCKETS_US};
+use mintage_ledger::{Class, Forecast, RESERVE_BUCKETS_US};
 use serde_json::json;
 
 use super::answer::Response;
@@ -51,6 +51,31 @@ pub(super) fn metrics(worker: &Rc<Worker>) -> Response {
         "text/plain; version=0.0.4; charset=utf-8",
         out.finish(),
     )
+}
+
+/// When things end at today's rate: those in use, the busiest first.
+fn describe_ends(worker: &Rc<Worker>, out: &mut Exposition) {
+    let ledger = worker.service().ledger();
+    let names = usize::try_from(worker.config().metrics_names).unwrap_or(usize::MAX);
+    out.metric(
+        "mint_ends_seconds",
+        "gauge",
+        "When a sequence or pool reaches a limit at today's rate; 0: it has.",
+    );
+    let mut put = |kind: &str, name: &str, forecast: &Forecast| {
+        for ending in &forecast.endings {
+            let labels = [("kind", kind), ("name", name), ("limit", ending.limit.as_str())];
+            out.sample("mint_ends_seconds", &labels, ending.left.as_secs_f64());
+        }
+    };
+    for stock in ledger.stocks().iter().take(names) {
+        if let Some(sequence) = ledger.sequence(stock.name.as_str()) {
+            put("sequence", stock.name.as_str(), &sequence.forecast());
+        }
+    }
+    for pool in ledger.pools_held().iter().take(names) {
+        put("pool", pool.name.as_str(), &pool.forecast);
+    }
 }
 
 /// What is left while the store does not answer.
@@ -205,6 +230,7 @@ fn describe_ledger(worker: &Rc<Worker>, out: &mut Exposition) {
     out.sample("mint_clock_steps_total", &[], report.steps as f64);
 
     describe_budgets(worker, out);
+    describe_ends(worker, out);
     out.metric(
         "mint_store_class",
         "gauge",

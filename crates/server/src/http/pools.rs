@@ -52,6 +52,7 @@ pub(super) async fn show(worker: &Rc<Worker>, query: &Query<'_>, name: &[u8]) ->
     let limit = query.limit()?;
     let pool = find(worker, name).await?;
     let windows = pool.windows(from, limit).await.map_err(from_ledger)?;
+    pool.count_held().await.map_err(from_ledger)?;
     let mut document = render::pool(&pool.info());
     let full = windows.len() == usize::from(limit);
     document["next_from"] = json!(windows.last().filter(|_| full).map(|window| window.worker + 1));

@@ -35,9 +35,9 @@ pub fn html(report: &Report) -> String {
     section_shards(report, &mut page);
     section_numbers(report, &mut page);
     section_files(report, &mut page);
-    let _ = write!(
+    let _ = writeln!(
         page,
-        "<footer>mint audit, {}</footer></main></body></html>\n",
+        "<footer>mint audit, {}</footer></main></body></html>",
         time(report.now_us, 0)
     );
     page
@@ -45,8 +45,16 @@ pub fn html(report: &Report) -> String {
 
 fn head(report: &Report, title: &str, page: &mut String) {
     let verdict = &report.verdict;
-    let (class, word) = if verdict.sound { ("good", "Sound") } else { ("bad", "Not sound") };
-    let _ = write!(page, "<h1>Audit of {}</h1><div class=\"verdict {class}\"><strong>{word}</strong>", escape(title));
+    let (class, word) = if verdict.sound {
+        ("good", "Sound")
+    } else {
+        ("bad", "Not sound")
+    };
+    let _ = write!(
+        page,
+        "<h1>Audit of {}</h1><div class=\"verdict {class}\"><strong>{word}</strong>",
+        escape(title)
+    );
     if verdict.sound {
         page.push_str("<span>no repeats, no unreadable lines, nothing that the audit was to fail for</span>");
     }
@@ -78,15 +86,27 @@ fn cards(report: &Report, page: &mut String) {
         true => format!(", read as {} (a guess)", layout.name),
         false => format!(", layout {}", layout.name),
     });
-    card("ids", &count(report.ids), &format!("{}{}", kinds.join(", "), layout.unwrap_or_default()));
-    card("repeats", &count(report.repeats.ids), "ids that stand more than once");
+    card(
+        "ids",
+        &count(report.ids),
+        &format!("{}{}", kinds.join(", "), layout.unwrap_or_default()),
+    );
+    card(
+        "repeats",
+        &count(report.repeats.ids),
+        "ids that stand more than once",
+    );
     card(
         "out of order",
         &count(report.order.out_of_order),
         &format!("of {} compared", count(report.order.compared)),
     );
     if let (Some(first), Some(last)) = (report.times.first_us, report.times.last_us) {
-        card("time span", &span_words(last.saturating_sub(first)), &format!("{} to {}", time(first, 0), time(last, 0)));
+        card(
+            "time span",
+            &span_words(last.saturating_sub(first)),
+            &format!("{} to {}", time(first, 0), time(last, 0)),
+        );
     }
     if report.workers.count > 0 {
         let more = if report.workers.more { " or more" } else { "" };
@@ -97,7 +117,11 @@ fn cards(report: &Report, page: &mut String) {
         );
     }
     if let Some(numbers) = &report.numbers {
-        card("lost numbers", &count(numbers.lost), &format!("in {} gaps", count(numbers.gaps)));
+        card(
+            "lost numbers",
+            &count(numbers.lost),
+            &format!("in {} gaps", count(numbers.gaps)),
+        );
     }
     page.push_str("</div>");
 }
@@ -131,7 +155,12 @@ fn section_repeats(report: &Report, page: &mut String) {
             count(report.unreadable.lines)
         );
         for (place, what) in &report.unreadable.listed {
-            let _ = write!(page, "<tr><td>{}</td><td>{}</td></tr>", escape(place), escape(what));
+            let _ = write!(
+                page,
+                "<tr><td>{}</td><td>{}</td></tr>",
+                escape(place),
+                escape(what)
+            );
         }
         page.push_str("</table></section>");
     }
@@ -143,6 +172,19 @@ fn section_time(report: &Report, page: &mut String) {
         return;
     };
     page.push_str("<section><h2>Rate</h2>");
+    if times.buckets.len() < 2 {
+        let _ = write!(
+            page,
+            "<p>All within one hour, from {} to {}.",
+            time(first, 3),
+            time(last, 3)
+        );
+        busiest(report, page);
+        page.push_str("</p>");
+        future(report, page);
+        page.push_str("</section>");
+        return;
+    }
     let (buckets, secs) = joined(&times.buckets, times.bucket_secs);
     let values: Vec<(String, u64)> = buckets
         .iter()
@@ -152,12 +194,32 @@ fn section_time(report: &Report, page: &mut String) {
         3600 => "hour".to_string(),
         secs => span_words(secs * 1_000_000),
     };
-    let _ = write!(page, "<p>Ids per {per}, from {} to {}.", time(first, 3), time(last, 3));
-    if let Some((most, ms)) = report.busiest_ms {
-        let _ = write!(page, " The busiest millisecond, {}, has {}.", time(ms * 1000, 3), count(most));
-    }
+    let _ = write!(
+        page,
+        "<p>Ids per {per}, from {} to {}.",
+        time(first, 3),
+        time(last, 3)
+    );
+    busiest(report, page);
     page.push_str("</p>");
     page.push_str(&bars(&values, None, &format!("ids per {per}")));
+    future(report, page);
+    page.push_str("</section>");
+}
+
+fn busiest(report: &Report, page: &mut String) {
+    if let Some((most, ms)) = report.busiest_ms {
+        let _ = write!(
+            page,
+            " The busiest millisecond, {}, has {}.",
+            time(ms * 1000, 3),
+            count(most)
+        );
+    }
+}
+
+fn future(report: &Report, page: &mut String) {
+    let times = &report.times;
     if times.future > 0 {
         let _ = write!(
             page,
@@ -166,7 +228,6 @@ fn section_time(report: &Report, page: &mut String) {
             escape(&times.future_at.join(", "))
         );
     }
-    page.push_str("</section>");
 }
 
 /// Buckets joined until they fit a plot, with the empty ones between them.
@@ -197,11 +258,20 @@ fn section_order(report: &Report, page: &mut String) {
     match order.out_of_order {
         0 => page.push_str("<p>Every id is at least as large as those before it in its file.</p>"),
         out => {
-            let _ = write!(page, "<p>{} of {} ids stand behind a larger one", count(out), count(order.compared));
+            let _ = write!(
+                page,
+                "<p>{} of {} ids stand behind a larger one",
+                count(out),
+                count(order.compared)
+            );
             if let Some(first) = &order.first {
                 let _ = write!(page, ", the first at {}", escape(first));
             }
-            let _ = write!(page, ". The farthest belongs some {} rows back", count(order.farthest_rows));
+            let _ = write!(
+                page,
+                ". The farthest belongs some {} rows back",
+                count(order.farthest_rows)
+            );
             if order.farthest_us > 0 {
                 let _ = write!(page, ", {} in time", span_words(order.farthest_us));
             }
@@ -213,7 +283,11 @@ fn section_order(report: &Report, page: &mut String) {
     }
     if report.along.len() > 1 {
         let labels = |us: i64| time(us, 0);
-        page.push_str(&points(&report.along, &labels, "time in the ids, along the rows of the files"));
+        page.push_str(&points(
+            &report.along,
+            &labels,
+            "time in the ids, along the rows of the files",
+        ));
     }
     page.push_str("</section>");
 }
@@ -224,17 +298,23 @@ fn section_workers(report: &Report, page: &mut String) {
         return;
     }
     page.push_str("<section><h2>Workers</h2>");
-    let hours = match (report.times.first_us, report.times.last_us) {
-        (Some(first), Some(last)) => (last.saturating_sub(first) as f64 / 3.6e9).max(1.0 / 3600.0),
-        _ => 1.0,
+    let length = match (report.times.first_us, report.times.last_us) {
+        (Some(first), Some(last)) => last.saturating_sub(first),
+        _ => 0,
     };
+    let (unit, per) = if length < 3_600_000_000 {
+        (1e6, "second")
+    } else {
+        (3.6e9, "hour")
+    };
+    let units = (length as f64 / unit).max(1.0);
     let shown: Vec<(String, u64, String)> = workers
         .busiest
         .iter()
         .take(24)
         .map(|worker| {
-            let rate = worker.ids as f64 / hours;
-            let note = format!("{}, {} an hour", count(worker.ids), count(rate.round() as u64));
+            let rate = worker.ids as f64 / units;
+            let note = format!("{}, {} per {per}", count(worker.ids), count(rate.round() as u64));
             (worker.name.clone(), worker.ids, note)
         })
         .collect();
@@ -245,7 +325,11 @@ fn section_workers(report: &Report, page: &mut String) {
             1 => "One worker".to_string(),
             many => format!("{} workers", count(many)),
         },
-        if workers.count > shown.len() as u64 { format!("; the busiest {}", shown.len()) } else { String::new() }
+        if workers.count > shown.len() as u64 {
+            format!("; the busiest {}", shown.len())
+        } else {
+            String::new()
+        }
     );
     page.push_str(&bars_across(&shown, "ids of each worker"));
     if !report.in_order_enough() {
@@ -253,7 +337,9 @@ fn section_workers(report: &Report, page: &mut String) {
     } else if workers.steps.is_empty() {
         page.push_str("<p>No worker's time goes back.</p>");
     } else {
-        page.push_str("<table><tr><th>a worker's time went back by</th><th>worker</th><th>where</th><th>to</th></tr>");
+        page.push_str(
+            "<table><tr><th>a worker's time went back by</th><th>worker</th><th>where</th><th>to</th></tr>",
+        );
         for step in &workers.steps {
             let _ = write!(
                 page,
@@ -288,7 +374,11 @@ fn section_shards(report: &Report, page: &mut String) {
         shards.shards - 1,
         shards.p * 100.0
     );
-    page.push_str(&bars(&values, Some(share), "ids of each shard; the line is an even share"));
+    page.push_str(&bars(
+        &values,
+        Some(share),
+        "ids of each shard; the line is an even share",
+    ));
     if let Some(sequences) = &report.sequences {
         let _ = write!(
             page,
@@ -332,10 +422,19 @@ fn section_numbers(report: &Report, page: &mut String) {
 fn section_files(report: &Report, page: &mut String) {
     page.push_str("<section><h2>Files and formats</h2><table><tr><th>file</th><th>ids</th></tr>");
     for file in &report.files {
-        let _ = write!(page, "<tr><td>{}</td><td class=\"number\">{}</td></tr>", escape(&file.name), count(file.ids));
+        let _ = write!(
+            page,
+            "<tr><td>{}</td><td class=\"number\">{}</td></tr>",
+            escape(&file.name),
+            count(file.ids)
+        );
     }
     page.push_str("</table><table><tr><th>format</th><th>ids</th><th>first</th></tr>");
-    let mixed = report.verdict.faults.iter().any(|(fault, _)| *fault == Fault::Mixed);
+    let mixed = report
+        .verdict
+        .faults
+        .iter()
+        .any(|(fault, _)| *fault == Fault::Mixed);
     for seen in &report.formats {
         let _ = write!(
             page,
@@ -384,10 +483,10 @@ pub fn span_words(micros: i64) -> String {
     let secs = micros / 1_000_000;
     match micros {
         ..1_000 => format!("{micros} µs"),
-        ..1_000_000 => format!("{:.1} ms", micros as f64 / 1e3),
-        ..60_000_000 => format!("{:.1} s", micros as f64 / 1e6),
-        ..3_600_000_000 => format!("{} min {} s", secs / 60, secs % 60),
-        ..172_800_000_000 => format!("{} h {} min", secs / 3600, secs / 60 % 60),
+        1_000..1_000_000 => format!("{:.1} ms", micros as f64 / 1e3),
+        1_000_000..60_000_000 => format!("{:.1} s", micros as f64 / 1e6),
+        60_000_000..3_600_000_000 => format!("{} min {} s", secs / 60, secs % 60),
+        3_600_000_000..172_800_000_000 => format!("{} h {} min", secs / 3600, secs / 60 % 60),
         _ => format!("{} days {} h", secs / 86_400, secs / 3600 % 24),
     }
 }
@@ -445,7 +544,10 @@ mod tests {
         let buckets: Vec<(i64, u64)> = (-500..1500).step_by(3).map(|bucket| (bucket, 2)).collect();
         let (joined, secs) = joined(&buckets, 3600);
         assert!(joined.len() as i64 <= BARS_MAX + 1, "{}", joined.len());
-        assert_eq!(joined.iter().map(|(_, ids)| ids).sum::<u64>(), buckets.len() as u64 * 2);
+        assert_eq!(
+            joined.iter().map(|(_, ids)| ids).sum::<u64>(),
+            buckets.len() as u64 * 2
+        );
         assert_eq!(secs % 3600, 0);
     }
 }

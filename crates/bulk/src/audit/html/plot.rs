@@ -41,7 +41,11 @@ pub(super) fn bars(values: &[(String, u64)], line: Option<f64>, title: &str) -> 
         );
     }
     let last = values.len().saturating_sub(1);
-    let ends = [(0, "start", LEFT), (last / 2, "middle", LEFT + room / 2.0), (last, "end", WIDTH - RIGHT)];
+    let ends = [
+        (0, "start", LEFT),
+        (last / 2, "middle", LEFT + room / 2.0),
+        (last, "end", WIDTH - RIGHT),
+    ];
     for (at, anchor, x) in ends.iter().take(if last == 0 { 1 } else { 3 }) {
         if let Some((name, _)) = values.get(*at) {
             label(&mut svg, *x, HEIGHT - 8.0, anchor, name);
@@ -57,7 +61,12 @@ pub(super) fn bars_across(values: &[(String, u64, String)], title: &str) -> Stri
     const NAMES: f64 = 140.0;
     const NOTES: f64 = 210.0;
     let height = ROW * values.len() as f64 + 6.0;
-    let most = values.iter().map(|(_, value, _)| *value).max().unwrap_or(1).max(1);
+    let most = values
+        .iter()
+        .map(|(_, value, _)| *value)
+        .max()
+        .unwrap_or(1)
+        .max(1);
     let mut svg = open(height, title);
     for (at, (name, value, note)) in values.iter().enumerate() {
         let y = at as f64 * ROW + 3.0;
@@ -77,9 +86,9 @@ pub(super) fn bars_across(values: &[(String, u64, String)], title: &str) -> Stri
 /// Points by row and value, with the value's labels at the side.
 pub(super) fn points(values: &[(u64, i64)], name: &dyn Fn(i64) -> String, title: &str) -> String {
     const SIDE: f64 = 158.0;
-    let (low, high) = values
-        .iter()
-        .fold((i64::MAX, i64::MIN), |(low, high), (_, v)| (low.min(*v), high.max(*v)));
+    let (low, high) = values.iter().fold((i64::MAX, i64::MIN), |(low, high), (_, v)| {
+        (low.min(*v), high.max(*v))
+    });
     let rows = values.last().map_or(1, |(row, _)| *row).max(1) as f64;
     let spread = (i128::from(high) - i128::from(low)).max(1) as f64;
     let mut svg = open(HEIGHT, title);
@@ -93,7 +102,10 @@ pub(super) fn points(values: &[(u64, i64)], name: &dyn Fn(i64) -> String, title:
         let x = SIDE + *row as f64 / rows * (WIDTH - SIDE - RIGHT);
         let part = (i128::from(*value) - i128::from(low)) as f64 / spread;
         let y = HEIGHT - BOTTOM - part * (HEIGHT - TOP - BOTTOM);
-        let _ = write!(svg, "<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"1.4\"/>");
+        let _ = write!(
+            svg,
+            "<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"1.4\"/>"
+        );
     }
     label(&mut svg, SIDE, HEIGHT - 8.0, "start", "first row");
     label(&mut svg, WIDTH - RIGHT, HEIGHT - 8.0, "end", "last row");
@@ -113,7 +125,13 @@ fn grid(svg: &mut String, top: u64) {
     for part in 0..=2 {
         let y = TOP + (HEIGHT - TOP - BOTTOM) * f64::from(part) / 2.0;
         rule(svg, LEFT, y);
-        label(svg, LEFT - 8.0, y + 4.0, "end", &short(top as f64 * f64::from(2 - part) / 2.0));
+        label(
+            svg,
+            LEFT - 8.0,
+            y + 4.0,
+            "end",
+            &short(top as f64 * f64::from(2 - part) / 2.0),
+        );
     }
 }
 
@@ -171,10 +189,21 @@ mod tests {
 
     #[test]
     fn axes_end_at_round_numbers() {
-        for (highest, top) in [(1, 2), (3, 4), (5, 5), (41, 50), (99, 100), (101, 200), (u64::MAX, u64::MAX)] {
+        for (highest, top) in [
+            (1, 2),
+            (3, 4),
+            (5, 5),
+            (41, 50),
+            (99, 100),
+            (101, 200),
+            (u64::MAX, u64::MAX),
+        ] {
             assert_eq!(nice(highest), top, "{highest}");
         }
-        assert_eq!((short(1500.0), short(2e6), short(0.5)), ("1.5 k".into(), "2 M".into(), "0.5".into()));
+        assert_eq!(
+            (short(1500.0), short(2e6), short(0.5)),
+            ("1.5 k".into(), "2 M".into(), "0.5".into())
+        );
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(super) use init::init;
 
 /// How long a connection may have been idle before it is tried out first: a restarted server then costs a round
 /// trip, not a write of unknown outcome.
-const TRY_AFTER: Duration = Duration::from_secs(1);
+const TRY_AFTER: Duration = Duration::from_secs(2);
 
 /// How old the last look at class, cluster id and schema may be.
 const PROBE_EVERY: Duration = Duration::from_secs(60);
@@ -327,7 +327,9 @@ impl<D: Dialect> SqlStore<D> {
         let kept = match self.alive(until).await {
             Some(kept) => kept,
             None => Kept {
-                session: connect(&self.dialect, &self.runtime, until, limit).await?,
+                session: connect(&self.dialect, &self.runtime, until, limit)
+                    .await
+                    .map_err(|error| if is_final(&error) { self.stop(error) } else { error })?,
                 probed_at: Duration::ZERO,
                 answered_at: Duration::ZERO,
             },

@@ -5,12 +5,14 @@
 //! | `backup` | a store as a checksummed file of JSON lines, and back |
 //! | `raise` | a store that a backup was restored into: every mark higher |
 //! | `migrate` | seal one store and go on in another |
+//! | `stripes` | sets of stores: making one, adding to one |
 //! | `check` | whether every register makes sense |
 
 mod backup;
 mod check;
 mod migrate;
 mod raise;
+mod stripes;
 
 use std::collections::HashMap;
 
@@ -25,6 +27,7 @@ pub use check::{StoreReport, check_store};
 pub(crate) use migrate::refusal;
 pub use migrate::{MigrateReport, migrate, seal, sealed, unseal};
 pub(crate) use raise::restored_above;
+pub use stripes::{add_to_set, make_set};
 pub use raise::{Advance, RestoreReport, note_restored, raise_in_place, restore_into};
 
 /// The prefixes of everything that a store must not lose. Instances and their changes end with the processes.

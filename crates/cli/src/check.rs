@@ -1,0 +1,182 @@
+//! `mint check`: whether ids are valid, and why and where not.
+
+use mintage::{Clock, Format, GenOptions, Reading, SystemClock, TextError, UuidText, inspect, refusals};
+use serde::Serialize;
+
+use crate::errors::Failure;
+use crate::format_options::{FormatOptions, format_named, format_names};
+use crate::lines::{self, Place, shown};
+use crate::out::Out;
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Ids; - reads them from standard input, one a line, and answers each with one line
+    #[arg(required = true, value_name = "ID|-", allow_negative_numbers = true)]
+    ids: Vec<String>,
+    /// What they must be; without it, any known format [default: the likeliest]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format_names(), hide_possible_values = true)]
+    as_format: Option<String>,
+    /// Exactly as the format's specification writes them; UUIDs also of an assigned version (the default)
+    #[arg(long, conflicts_with = "lenient")]
+    strict: bool,
+    /// Also as people write them: other case, punctuation, look-alike letters, white space around; UUIDs of any
+    /// version and variant
+    #[arg(long)]
+    lenient: bool,
+    #[command(flatten)]
+    options: FormatOptions,
+}
+
+const EXAMPLES: &str = "\
+Exit code 1 if any is not valid. Positions count from 0.
+
+Examples:
+  mint check 017f22e2-79b0-7cc3-98c4-dc0c0c07398f
+  mint check --as ulid 01ARZ3NDEKTSV4RRFFQ69G5FAV
+  mint check --as uuid7 --json - < ids.txt
+  mint check --lenient '{017F22E2-79B0-7CC3-98C4-DC0C0C07398F}'";
+
+/// What became of an id, as JSON.
+#[derive(Serialize)]
+struct Verdict<'a> {
+    input: &'a str,
+    valid: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    position: Option<usize>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
+    let format = args.as_format.as_deref().map(format_named);
+    let options = match format {
+        Some(format) => args.options.of(format)?,
+        None => args.options.all()?,
+    };
+    let mut all_valid = true;
+    lines::for_each(&args.ids, out, |id, place, out| {
+        let verdict = match format {
+            Some(format) => as_format(id, format, &options, args.lenient),
+            None => as_any(id, args.lenient),
+        };
+        all_valid &= verdict.valid;
+        if out.json {
+            out.json_line(&verdict)
+        } else {
+            say(&verdict, place, out)
+        }
+    })?;
+    if all_valid {
+        return Ok(());
+    }
+    out.flush()?;
+    Err(Failure::Negative)
+}
+
+/// One line; an argument that is not valid also gets a mark under the character.
+fn say(verdict: &Verdict<'_>, place: Place, out: &mut Out) -> Result<(), Failure> {
+    let id = shown(verdict.input);
+    let format = verdict.format.unwrap_or("-");
+    let Some(reason) = &verdict.reason else {
+        return out.line(format!("valid    {format:<9}  {id}"));
+    };
+    out.line(format!("invalid  {format:<9}  {id}  {reason}"))?;
+    match verdict.position {
+        Some(at) if !place.is_line() && verdict.input.is_ascii() && at < verdict.input.len() => {
+            out.line(format!("{:at$}^", "", at = "invalid  ".len() + 11 + at))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn as_format<'a>(id: &'a str, format: &'static Format, options: &GenOptions, lenient: bool) -> Verdict<'a> {
+    let read = if lenient {
+        format.parse_lenient(id.trim().as_bytes(), options)
+    } else {
+        format.parse(id.as_bytes(), options)
+    };
+    let error = match read {
+        Ok(read) if !lenient && format.name == "uuid" => read.uuid().and_then(|uuid| unassigned(&uuid)),
+        Ok(_) => None,
+        Err(error) => Some((error.to_string(), error.position())),
+    };
+    verdict(id, Some(format.name), error)
+}
+
+fn verdict<'a>(
+    input: &'a str,
+    format: Option<&'static str>,
+    error: Option<(String, Option<usize>)>,
+) -> Verdict<'a> {
+    let (reason, position) = error.map_or((None, None), |(reason, at)| (Some(reason), at));
+    Verdict {
+        input,
+        valid: reason.is_none(),
+        format,
+        reason,
+        position,
+    }
+}
+
+/// Why a UUID is of no version that RFC 9562 assigns.
+fn unassigned(id: &mintage::Uuid) -> Option<(String, Option<usize>)> {
+    if id.is_nil() || id.is_max() {
+        return None;
+    }
+    let octets = id.as_bytes();
+    if octets[8] >> 6 != 0b10 {
+        return Some(("not the variant of RFC 9562, at 19".into(), Some(19)));
+    }
+    let version = octets[6] >> 4;
+    (!(1..=8).contains(&version)).then(|| (format!("version {version} is not assigned, at 14"), Some(14)))
+}
+
+/// By the likeliest format.
+fn as_any(id: &str, lenient: bool) -> Verdict<'_> {
+    let readings = inspect(id, SystemClock.now());
+    let Some(reading) = readings.first().filter(|reading| reading.confidence >= LEAST) else {
+        let nearest = refusals(id);
+        let nearest = nearest.first().map(|refusal| {
+            let form = refusal.form.map_or(String::new(), |form| format!(" in {form}"));
+            let why = format!(
+                "not an id of any known format; as {}{form}: {}",
+                refusal.format, refusal.why
+            );
+            (why, refusal.position)
+        });
+        return verdict(id, None, nearest);
+    };
+    if lenient {
+        return verdict(id, Some(reading.format), None);
+    }
+    verdict(id, Some(reading.format), not_strict(id, reading))
+}
+
+/// Below, a text is as well anything else: any short word is a CUID2.
+const LEAST: f64 = 0.1;
+
+/// Why a text is not exactly the one that its likeliest format writes.
+fn not_strict(text: &str, reading: &Reading) -> Option<(String, Option<usize>)> {
+    let told = |error: TextError| (error.to_string(), error.position());
+    if let Some(uuid) = reading.id.uuid().filter(|_| reading.format == "uuid") {
+        let form = reading
+            .form
+            .and_then(UuidText::from_name)
+            .unwrap_or(UuidText::Hyphenated);
+        return match form.read(text.as_bytes()) {
+            Ok(_) => unassigned(&uuid),
+            Err(error) => Some(told(error)),
+        };
+    }
+    if reading.form.is_some() || reading.preset.is_some() {
+        return (text.trim() != text).then(|| ("white space around the id".into(), Some(0)));
+    }
+    let format = mintage::format(reading.format)?;
+    format
+        .parse(text.as_bytes(), &GenOptions::default())
+        .err()
+        .map(told)
+}

@@ -1,0 +1,341 @@
+//! `mint convert`: the same id in another form.
+
+use mintage::{
+    Clock, Format, GenOptions, Id, Reading, SnowflakeText, SystemClock, Uuid, UuidOrder, UuidText, inspect,
+    refusals, uuid1_to_6, uuid6_to_1, uuid7_of_ulid,
+};
+use serde_json::json;
+
+use crate::errors::Failure;
+use crate::format_options::FormatOptions;
+use crate::lines::{self, Place, shown};
+use crate::out::Out;
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = after_help())]
+pub(crate) struct Args {
+    /// What to make of them: a text form, a format with as many bits, or a database's byte order
+    #[arg(long, value_name = "FORM", value_parser = target)]
+    to: Target,
+    /// What they are; without it, what mint inspect finds, if that is beyond doubt
+    #[arg(long, value_name = "FORM", value_parser = target)]
+    from: Option<Target>,
+    /// Ids; - reads them from standard input, one a line, and answers each with one line
+    #[arg(required = true, value_name = "ID|-", allow_negative_numbers = true)]
+    ids: Vec<String>,
+    #[command(flatten)]
+    options: FormatOptions,
+}
+
+fn after_help() -> String {
+    let names = |list: Vec<&str>| list.join(", ");
+    format!(
+        "Forms:\n  of 128 bits  {}\n  of 64 bits   {}\n  formats      {}\n  bytes        {} (as hexadecimal)\n\n\
+         base32 is Crockford's of the number, right-aligned, as ULID has it; base32human is Crockford's of the bits, \
+         left-aligned. A ULID and a UUID are the same 128 bits; --to uuid7 gives up 6 of them for version and variant.\n\n\
+         Examples:\n  mint convert --to uuid6 c232ab00-9414-11ec-b3c8-9f6bdeced846\n  mint convert --to uuid \
+         01ARZ3NDEKTSV4RRFFQ69G5FAV\n  mint convert --to base58 017f22e2-79b0-7cc3-98c4-dc0c0c07398f\n  mint convert \
+         --from mysql-swap --to uuid 11EC9414C232AB00B3C89F6BDECED846\n  mint convert --to base62 - < ids.txt",
+        names(
+            UuidText::ALL
+                .iter()
+                .map(|(name, _)| *name)
+                .filter(|name| *name != "raw")
+                .collect()
+        ),
+        names(SnowflakeText::ALL.iter().map(|(name, _)| *name).collect()),
+        names(
+            mintage::FORMATS
+                .iter()
+                .filter(|row| row.bits > 0)
+                .map(|row| row.name)
+                .collect()
+        ),
+        names(UuidOrder::ALL.iter().map(|(name, _)| *name).collect()),
+    )
+}
+
+/// What an id can be turned into; a name may mean a form of 128 bits and one of 64.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    name: &'static str,
+    long: Option<UuidText>,
+    short: Option<SnowflakeText>,
+    format: Option<&'static Format>,
+    order: Option<UuidOrder>,
+}
+
+/// Reads a name.
+fn target(text: &str) -> Result<Target, String> {
+    let named = |name: &'static str| Target {
+        name,
+        long: UuidText::from_name(name).filter(|form| *form != UuidText::Raw),
+        short: SnowflakeText::from_name(name),
+        format: mintage::format(name).filter(|row| row.bits > 0),
+        order: UuidOrder::from_name(name),
+    };
+    let format = mintage::FORMATS
+        .iter()
+        .flat_map(|row| std::iter::once(row.name).chain(row.aliases.iter().copied()));
+    let names = UuidText::ALL.iter().map(|(name, _)| *name);
+    let names = names.chain(SnowflakeText::ALL.iter().map(|(name, _)| *name));
+    let mut names = names
+        .chain(UuidOrder::ALL.iter().map(|(name, _)| *name))
+        .chain(format);
+    let found = names.find(|name| *name == text).map(named);
+    found
+        .filter(|t| t.long.is_some() || t.short.is_some() || t.format.is_some() || t.order.is_some())
+        .ok_or_else(|| "no such form; mint convert --help lists them".into())
+}
+
+/// An id on its way.
+struct Source {
+    format: &'static str,
+    id: Id,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
+    let options = args.options.all()?;
+    let lossy = args.to.format.is_some_and(|row| row.name == "uuid7");
+    let mut failed = false;
+    let mut changed = false;
+    lines::for_each(&args.ids, out, |id, place, out| {
+        let done = read(id, args.from, &options).and_then(|source| {
+            changed |= lossy && source.format != "uuid";
+            write(&source, args.to, &options)
+        });
+        failed |= done.is_err();
+        match done {
+            Ok(text) if out.json => out.json_line(&json!({"input": id, "output": text})),
+            Ok(text) => out.line(text),
+            Err(why) if out.json => out.json_line(&json!({"input": id, "error": why.text, "hint": why.hint})),
+            // What is asked for one by one fails as other commands do; in a stream, every line has its line.
+            Err(why) if !place.is_line() => {
+                let failure = Failure::usage(format_args!("{}: {}", shown(id), why.text));
+                Err(failure.with_hint_if(why.hint))
+            }
+            Err(why) => {
+                let Place::Line(line) = place else {
+                    unreachable!("arguments were handled")
+                };
+                out.note(format!("line {line}: {}: {}", shown(id), why.text));
+                out.line("")
+            }
+        }
+    })?;
+    if changed {
+        out.note("note: version and variant took 6 random bits of each id; there is no way back");
+    }
+    if failed {
+        out.flush()?;
+        return Err(Failure::Negative);
+    }
+    Ok(())
+}
+
+/// Why an id could not be converted.
+struct Why {
+    text: String,
+    hint: Option<String>,
+}
+
+impl Why {
+    fn new(text: impl Into<String>) -> Why {
+        Why {
+            text: text.into(),
+            hint: None,
+        }
+    }
+
+    fn hint(self, hint: impl Into<String>) -> Why {
+        Why {
+            hint: Some(hint.into()),
+            ..self
+        }
+    }
+}
+
+fn read(text: &str, from: Option<Target>, options: &GenOptions) -> Result<Source, Why> {
+    match from {
+        Some(from) => read_as(text.trim(), from, options),
+        None => guess(text),
+    }
+}
+
+fn read_as(text: &str, from: Target, options: &GenOptions) -> Result<Source, Why> {
+    let bytes = text.as_bytes();
+    let told = |error: mintage::TextError| Why::new(format!("as {}: {error}", from.name));
+    if let Some(order) = from.order {
+        let stored = UuidText::Simple.read_lenient(bytes).map_err(told)?;
+        let id = order.from_stored(stored.into_bytes());
+        return Ok(Source {
+            format: "uuid",
+            id: id.into(),
+        });
+    }
+    if let Some(format) = from.format {
+        let id = format
+            .parse(bytes, options)
+            .or_else(|error| format.parse_lenient(bytes, options).map_err(|_| error));
+        let name = if format.name.starts_with("uuid") {
+            "uuid"
+        } else {
+            format.name
+        };
+        return Ok(Source {
+            format: name,
+            id: id.map_err(told)?,
+        });
+    }
+    // A name of two forms: the longer one, if the text is long enough.
+    let long = from.long.map(|form| form.read_lenient(bytes));
+    let short = from.short.map(|form| form.read(bytes));
+    match (long, short) {
+        (Some(Ok(id)), short) if !matches!(short, Some(Ok(_))) || text.len() > 13 => Ok(Source {
+            format: "uuid",
+            id: id.into(),
+        }),
+        (_, Some(Ok(id))) => Ok(Source {
+            format: "snowflake",
+            id: id.into(),
+        }),
+        (Some(Ok(id)), _) => Ok(Source {
+            format: "uuid",
+            id: id.into(),
+        }),
+        (Some(Err(error)), _) | (None, Some(Err(error))) => Err(told(error)),
+        (None, None) => Err(Why::new(format!("{} is written only", from.name))),
+    }
+}
+
+/// What `mint inspect` finds, if nothing else comes near.
+fn guess(text: &str) -> Result<Source, Why> {
+    let readings = inspect(text, SystemClock.now());
+    let name = |reading: &Reading| match reading.form {
+        Some(form) => format!("{} in {form}", reading.format),
+        None => reading.format.to_string(),
+    };
+    let Some(first) = readings.first() else {
+        let nearest = refusals(text);
+        let why = nearest
+            .first()
+            .map_or(String::new(), |r| format!("; as {}: {}", r.format, r.why));
+        return Err(Why::new(format!("not an id of any known format{why}")));
+    };
+    // Numbers are the same number whatever layout they have.
+    let number =
+        |reading: &Reading| reading.form.is_none() && matches!(reading.format, "snowflake" | "sequence");
+    let rival = readings
+        .iter()
+        .find(|other| other.id != first.id && other.confidence > first.confidence / 2.0);
+    if let Some(rival) = rival.filter(|rival| !(number(first) && number(rival))) {
+        return Err(
+            Why::new(format!("can be {} or {}", name(first), name(rival))).hint("--from FORM says which")
+        );
+    }
+    if first.confidence < 0.4 && !number(first) {
+        return Err(Why::new(format!("may be {}, but that is not sure", name(first)))
+            .hint("--from FORM says what it is"));
+    }
+    // A sequence's number as 64 bits; negative ones have no other form.
+    let id = match (first.format, first.id.number()) {
+        ("sequence", Some(bits)) if bits >= 1 << 63 => Id::from(bits as u64 ^ 1 << 63),
+        _ => first.id.clone(),
+    };
+    let format = if number(first) { "snowflake" } else { first.format };
+    Ok(Source { format, id })
+}
+
+fn write(source: &Source, to: Target, options: &GenOptions) -> Result<String, Why> {
+    let mut out = Vec::new();
+    let text = |out: Vec<u8>| Ok(String::from_utf8_lossy(&out).into_owned());
+    let bits = source.id.bytes().len() * 8;
+    if let Some(format) = to.format {
+        return write_format(source, format, options);
+    }
+    match (source.id.uuid(), <[u8; 8]>::try_from(source.id.bytes())) {
+        (Some(id), _) => {
+            if let Some(form) = to.long {
+                form.write(&id, &mut out);
+                return text(out);
+            }
+            if let Some(order) = to.order {
+                let stored = order.stored(&id).ok_or_else(|| {
+                    Why::new(format!(
+                        "{} refuses version 8 and above with such a variant",
+                        to.name
+                    ))
+                })?;
+                UuidText::Simple.write(&Uuid::from_bytes(stored), &mut out);
+                return text(out);
+            }
+        }
+        (None, Ok(number)) => {
+            if let Some(form) = to.short {
+                form.write(u64::from_be_bytes(number), &mut out);
+                return text(out);
+            }
+        }
+        (None, Err(_)) => {}
+    }
+    Err(Why::new(format!(
+        "a {} has {bits} bits, which {} cannot write",
+        source.format, to.name
+    )))
+}
+
+fn write_format(source: &Source, format: &'static Format, options: &GenOptions) -> Result<String, Why> {
+    let told = |error: mintage::UuidError| Why::new(error.to_string());
+    let id = match (source.id.uuid(), format.name) {
+        (Some(id), "uuid6") => Id::from(match version(&id) {
+            6 => id,
+            _ => uuid1_to_6(&id).map_err(|e| told(e).hint("only version 1 has a version 6"))?,
+        }),
+        (Some(id), "uuid1") => Id::from(match version(&id) {
+            1 => id,
+            _ => uuid6_to_1(&id).map_err(|e| told(e).hint("only version 6 has a version 1"))?,
+        }),
+        (Some(id), "uuid7") if source.format != "uuid" || version(&id) == 7 => uuid7_of_ulid(&id).into(),
+        (Some(_), name) if name.strip_prefix("uuid").is_some_and(|digit| !digit.is_empty()) => {
+            return Err(Why::new(format!(
+                "a {} has no {name}: it is made otherwise",
+                source.format
+            )));
+        }
+        (Some(_), "typeid") => with_prefix(&source.id, format, options)?,
+        _ => source.id.clone(),
+    };
+    let mut out = Vec::new();
+    match format.write(&id, &mut out) {
+        Ok(()) => Ok(String::from_utf8_lossy(&out).into_owned()),
+        Err(_) => Err(Why::new(format!(
+            "a {} has {} bits, a {} has {}",
+            source.format,
+            id.bytes().len() * 8,
+            format.name,
+            format.bits
+        ))),
+    }
+}
+
+/// A TypeID of these bits: the text of the bare one with the prefix in front, read again.
+fn with_prefix(id: &Id, format: &'static Format, options: &GenOptions) -> Result<Id, Why> {
+    let mut bare = Vec::new();
+    let refused = |error: &dyn std::fmt::Display| Why::new(error.to_string());
+    format
+        .write(&Id::from(id.uuid().unwrap_or_default()), &mut bare)
+        .map_err(|e| refused(&e))?;
+    let bare = String::from_utf8_lossy(&bare).into_owned();
+    let text = match options.prefix.as_deref().or(id.text()).unwrap_or("") {
+        "" => bare,
+        prefix => format!("{prefix}_{bare}"),
+    };
+    format
+        .parse(text.as_bytes(), &GenOptions::default())
+        .map_err(|e| refused(&e))
+}
+
+fn version(id: &Uuid) -> u8 {
+    let octets = id.as_bytes();
+    if octets[8] >> 6 == 0b10 { octets[6] >> 4 } else { 0 }
+}

@@ -1,0 +1,295 @@
+//! `mint inspect`: what an id is.
+
+mod column;
+mod paint;
+
+use mintage::{
+    Clock, FieldValue, Format, GenOptions, Layout, Reading, Refusal, SystemClock, Timestamp, inspect,
+    inspect_as, inspect_layout, refusals,
+};
+use mintage_server::readings::Document;
+use mintage_server::render::rfc3339;
+
+use crate::args::Color;
+use crate::errors::Failure;
+use crate::format_options::{FormatOptions, format_named, format_names, with_epoch};
+use crate::lines::{self, shown};
+use crate::out::Out;
+use paint::Painter;
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Ids; - reads them from standard input, one a line, and answers each with one line. With --column: CSV files
+    #[arg(required = true, value_name = "ID|-", allow_negative_numbers = true)]
+    ids: Vec<String>,
+    /// Read them as this format and nothing else
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format_names(), hide_possible_values = true)]
+    as_format: Option<String>,
+    /// Inspect this column of CSV files (- is standard input): its name in the first line, or its number from 1 if
+    /// the first line is no header
+    #[arg(long, value_name = "NAME|N")]
+    column: Option<String>,
+    /// What separates the columns [default: , and for .tsv files a tab]
+    #[arg(long, value_name = "CHARACTER", requires = "column", value_parser = column::delimiter)]
+    delimiter: Option<u8>,
+    #[command(flatten)]
+    options: FormatOptions,
+}
+
+const EXAMPLES: &str = "\
+Shows every way to read an id, the likeliest first, with the reason; on a terminal also which bits are which. -v adds \
+what else was tried. Exit code 1 if nothing can be made of one of them.
+
+Examples:
+  mint inspect 01890a5d-ac96-774b-bcce-b302099a8057
+  mint inspect --preset discord 175928847299117063
+  mint inspect --as tsid --epoch 2015-01-01 0AXS751X00W7C
+  mint inspect --json - < ids.txt
+  mint inspect --json --column order_id orders.csv";
+
+pub(crate) fn run(args: &Args, color: Color, out: &mut Out) -> Result<(), Failure> {
+    let inspector = Inspector::new(args)?;
+    let painter = Painter::new(color);
+    let mut unknown = false;
+    if let Some(column) = &args.column {
+        for file in &args.ids {
+            unknown |= column::inspect(file, column, args.delimiter, &inspector, out)?;
+        }
+    } else {
+        let mut first = true;
+        lines::for_each(&args.ids, out, |id, place, out| {
+            let found = inspector.inspect(id);
+            unknown |= found.readings.is_empty();
+            if out.json {
+                return found.write(id, out);
+            }
+            if place.is_line() {
+                return summary(id, &found, out);
+            }
+            if !std::mem::take(&mut first) {
+                out.line("")?;
+            }
+            paragraph(id, &found, &painter, out)
+        })?;
+    }
+    if unknown {
+        out.flush()?;
+        return Err(Failure::Negative);
+    }
+    Ok(())
+}
+
+/// How ids are to be read.
+struct Inspector {
+    format: Option<&'static Format>,
+    options: GenOptions,
+    layout: Option<Layout>,
+    /// Presets are to begin here.
+    epoch: Option<Timestamp>,
+}
+
+/// What was found, or why nothing was.
+struct Found {
+    readings: Vec<Reading>,
+    /// The refusal of the one format that was asked for.
+    refusal: Option<(&'static str, String)>,
+}
+
+impl Inspector {
+    fn new(args: &Args) -> Result<Inspector, Failure> {
+        let format = args.as_format.as_deref().map(format_named);
+        let layout = args.options.chosen_layout()?;
+        let epoch = args.options.lone_epoch();
+        let options = match format {
+            Some(format) => args.options.of(format)?,
+            None => args.options.all()?,
+        };
+        if format.is_none() && epoch.is_none() && layout.is_none() && options != GenOptions::default() {
+            return Err(
+                Failure::usage("these options need a format to belong to").with_hint("--as FORMAT names it")
+            );
+        }
+        // --preset alone means a Snowflake of it.
+        let format = format.filter(|row| !(row.name == "snowflake" && layout.is_some()));
+        Ok(Inspector {
+            format,
+            options,
+            layout,
+            epoch,
+        })
+    }
+
+    fn inspect(&self, id: &str) -> Found {
+        let now = SystemClock.now();
+        let (name, read) = match (&self.layout, self.format) {
+            (Some(layout), _) => ("snowflake", of_layout(id, layout, now)),
+            (None, Some(format)) => {
+                let read = inspect_as(id, format, &self.options, now);
+                (format.name, read.map_err(|error| error.to_string()))
+            }
+            (None, None) => {
+                let mut readings = inspect(id, now);
+                if let Some(epoch) = self.epoch {
+                    move_epoch(&mut readings, epoch, now);
+                }
+                return Found {
+                    readings,
+                    refusal: None,
+                };
+            }
+        };
+        match read {
+            Ok(reading) => Found {
+                readings: vec![reading],
+                refusal: None,
+            },
+            Err(why) => Found {
+                readings: Vec::new(),
+                refusal: Some((name, why)),
+            },
+        }
+    }
+}
+
+fn of_layout(id: &str, layout: &Layout, now: Timestamp) -> Result<Reading, String> {
+    let number = mintage::SnowflakeText::Dec.read(id.trim().as_bytes());
+    let number = number.map_err(|error| error.to_string())?;
+    let mut reading = inspect_layout(number, layout, now)
+        .ok_or_else(|| format!("{number} is no id of layout {}", layout.name()))?;
+    reading.confidence = reading.confidence.max(0.5);
+    Ok(reading)
+}
+
+/// Reads every Snowflake again with another epoch.
+fn move_epoch(readings: &mut Vec<Reading>, epoch: Timestamp, now: Timestamp) {
+    for reading in readings.iter_mut() {
+        let preset = reading.preset.as_deref().and_then(mintage::preset);
+        let moved = preset.and_then(|preset| with_epoch(&preset.layout(), epoch).ok());
+        let number = reading.id.number().map(|number| number as u64);
+        if let (Some(layout), Some(number)) = (moved, number)
+            && let Some(again) = inspect_layout(number, &layout, now)
+        {
+            (reading.time, reading.confidence, reading.why) = (again.time, again.confidence, again.why);
+        }
+    }
+    readings.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
+}
+
+impl Found {
+    /// One line of JSON.
+    fn write(&self, id: &str, out: &mut Out) -> Result<(), Failure> {
+        if let Some((format, why)) = &self.refusal {
+            let tried = serde_json::json!([{"format": format, "why": why}]);
+            return out.json_line(&serde_json::json!({"input": id, "readings": [], "tried": tried}));
+        }
+        let document = Document::new(id, &self.readings);
+        if out.verbose {
+            return out.json_line(&document.with_tried());
+        }
+        out.json_line(&document)
+    }
+
+    /// Why there is no reading, in one line.
+    fn nothing(&self, id: &str) -> String {
+        if let Some((format, why)) = &self.refusal {
+            return format!("not a {format}: {why}");
+        }
+        match refusals(id).first() {
+            Some(nearest) => format!("not an id that mint knows; as {}", tried(nearest)),
+            None => "not an id that mint knows".into(),
+        }
+    }
+}
+
+fn tried(refusal: &Refusal) -> String {
+    match refusal.form {
+        Some(form) => format!("{} in {form}: {}", refusal.format, refusal.why),
+        None => format!("{}: {}", refusal.format, refusal.why),
+    }
+}
+
+fn paragraph(id: &str, found: &Found, painter: &Painter, out: &mut Out) -> Result<(), Failure> {
+    out.line(shown(id).as_bytes())?;
+    if let (true, Some((format, why))) = (found.readings.is_empty(), &found.refusal) {
+        return out.line(format!("  not a {format}: {why}"));
+    }
+    for (rank, reading) in found.readings.iter().enumerate() {
+        out.line(format!(
+            "  {}  ({:.0} %: {})",
+            title(reading),
+            reading.confidence * 100.0,
+            reading.why
+        ))?;
+        if let Some(time) = reading.time {
+            out.line(format!("    {:<12} {}", "time", rfc3339(time)))?;
+        }
+        for (name, value) in &reading.fields {
+            out.line(format!("    {name:<12} {}", field_text(value)))?;
+        }
+        for note in &reading.notes {
+            out.line(format!("    {note}"))?;
+        }
+        if rank == 0 {
+            painter.bits(reading, out)?;
+        }
+    }
+    if found.readings.is_empty() || out.verbose {
+        out.line(match found.readings.is_empty() {
+            true => "  not an id that mint knows; tried:",
+            false => "  not, because:",
+        })?;
+        let ids_of = |reading: &Reading, refusal: &Refusal| {
+            reading.format == refusal.format && reading.form == refusal.form
+        };
+        for refusal in refusals(id) {
+            if !found.readings.iter().any(|reading| ids_of(reading, &refusal)) {
+                out.line(format!("    {}", tried(&refusal)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One line about an id: the likeliest reading.
+fn summary(id: &str, found: &Found, out: &mut Out) -> Result<(), Failure> {
+    let Some(reading) = found.readings.first() else {
+        return out.line(format!("{}  {}", shown(id), found.nothing(id)));
+    };
+    let mut line = format!("{}  {}", shown(id), title(reading));
+    if let Some(time) = reading.time {
+        line.push_str("  ");
+        line.push_str(&rfc3339(time));
+    }
+    for (name, value) in &reading.fields {
+        line.push_str("  ");
+        line.push_str(name);
+        line.push('=');
+        line.push_str(&field_text(value));
+    }
+    out.line(line)
+}
+
+fn title(reading: &Reading) -> String {
+    let mut title = reading.format.to_string();
+    if let Some(version) = reading.version {
+        title.push_str(&format!(" version {version}"));
+    }
+    if let Some(variant) = reading.variant {
+        title.push_str(&format!(", variant {variant}"));
+    }
+    if let Some(preset) = &reading.preset {
+        title.push_str(&format!(" of preset {preset}"));
+    }
+    if let Some(form) = reading.form {
+        title.push_str(&format!(", written in {form}"));
+    }
+    title
+}
+
+fn field_text(value: &FieldValue) -> String {
+    match value {
+        FieldValue::Number(n) | FieldValue::Big(n) => n.to_string(),
+        FieldValue::Text(text) => text.clone(),
+    }
+}

@@ -1,0 +1,131 @@
+//! Ids from the command line or, for `-`, line by line from standard input.
+
+use std::io::{self, BufRead, BufReader};
+
+use memchr::memchr;
+
+use crate::errors::Failure;
+use crate::out::Out;
+
+/// A longer line is no id; what follows is passed over.
+const LINE_MAX: usize = 4096;
+/// Read at once.
+const CHUNK_BYTES: usize = 256 * 1024;
+
+/// Where an id came from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Argument number, from 0.
+    Argument(usize),
+    /// Line number, from 1.
+    Line(u64),
+}
+
+impl Place {
+    /// Whether it is one of many, of which each gets one line.
+    pub(crate) fn is_line(self) -> bool {
+        matches!(self, Place::Line(_))
+    }
+}
+
+/// Calls `each` with every id of `ids`, and with every line of standard input for `-`. Whatever it writes is sent
+/// before the next line is waited for.
+pub(crate) fn for_each(
+    ids: &[String],
+    out: &mut Out,
+    mut each: impl FnMut(&str, Place, &mut Out) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    for (at, id) in ids.iter().enumerate() {
+        if id == "-" {
+            of_input(out, &mut each)?;
+        } else {
+            each(id, Place::Argument(at), out)?;
+        }
+    }
+    Ok(())
+}
+
+fn of_input(
+    out: &mut Out,
+    each: &mut impl FnMut(&str, Place, &mut Out) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut input = BufReader::with_capacity(CHUNK_BYTES, io::stdin().lock());
+    let mut long = Vec::new();
+    let mut number = 0;
+    loop {
+        if memchr(b'\n', input.buffer()).is_none() {
+            out.flush()?;
+        }
+        let buffer = input.fill_buf().map_err(cannot_read)?;
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        number += 1;
+        // The common case takes a line where it lies; one that crosses the buffer's end is put together.
+        if let Some(end) = memchr(b'\n', buffer) {
+            each(&text(&buffer[..end.min(LINE_MAX)]), Place::Line(number), out)?;
+            input.consume(end + 1);
+        } else {
+            read_long(&mut input, &mut long).map_err(cannot_read)?;
+            each(&text(&long), Place::Line(number), out)?;
+        }
+    }
+}
+
+/// A line without its end, whichever of the two customs it follows.
+fn text(line: &[u8]) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line))
+}
+
+pub(crate) fn cannot_read(error: io::Error) -> Failure {
+    Failure::cannot(format_args!("cannot read standard input: {error}"))
+}
+
+/// Reads a line into `line`, keeping at most [`LINE_MAX`] of it.
+fn read_long(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<()> {
+    line.clear();
+    loop {
+        let available = input.fill_buf()?;
+        if available.is_empty() {
+            return Ok(());
+        }
+        let end = memchr(b'\n', available);
+        let part = &available[..end.unwrap_or(available.len())];
+        let room = LINE_MAX.saturating_sub(line.len()).min(part.len());
+        line.extend_from_slice(&part[..room]);
+        let used = part.len() + usize::from(end.is_some());
+        input.consume(used);
+        if end.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+/// What was read, without anything that could drive the terminal.
+pub(crate) fn shown(id: &str) -> std::borrow::Cow<'_, str> {
+    if id.chars().any(char::is_control) {
+        id.chars()
+            .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+            .collect()
+    } else {
+        id.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_is_cut_and_the_next_one_begins_after_it() {
+        let long = "x".repeat(3 * LINE_MAX);
+        let mut input = BufReader::with_capacity(100, io::Cursor::new(format!("{long}\nnext\n")));
+        let mut line = Vec::new();
+        read_long(&mut input, &mut line).unwrap();
+        assert_eq!(line.len(), LINE_MAX);
+        read_long(&mut input, &mut line).unwrap();
+        assert_eq!(line, b"next");
+        read_long(&mut input, &mut line).unwrap();
+        assert!(line.is_empty());
+    }
+}

@@ -1,0 +1,84 @@
+//! `mint store stripes`: sets of stores, any one of which is enough.
+
+use std::sync::Arc;
+
+use mintage_ledger::tools::{add_to_set, make_set};
+use mintage_ledger::{Store, StoreSettings, StripeNote, SystemRuntime, open_store, stripe_of};
+use mintage_server::config::{Config, StoreUrl};
+use mintage_server::store_settings;
+use serde_json::json;
+
+use crate::errors::Failure;
+use crate::local::{LOCK_WAIT, block_on, store_refused};
+use crate::out::Out;
+use crate::store::StripesCommand;
+
+pub(crate) fn run(config: &Config, command: &StripesCommand, out: &mut Out) -> Result<(), Failure> {
+    match command {
+        StripesCommand::Make { stores } => {
+            let notes = block_on(async {
+                let (opened, runtime) = open_all(config, stores).await?;
+                let borrowed: Vec<&dyn Store> = opened.iter().map(|store| &**store).collect();
+                make_set(&borrowed, &*runtime).await.map_err(store_refused)
+            })?;
+            stores.iter().zip(&notes).try_for_each(|(url, note)| tell(url, Some(note), out))
+        }
+        StripesCommand::Add { new, to } => {
+            let note = block_on(async {
+                let (opened, runtime) = open_all(config, to).await?;
+                let borrowed: Vec<&dyn Store> = opened.iter().map(|store| &**store).collect();
+                let (added, _) = open_all(config, std::slice::from_ref(new)).await?;
+                add_to_set(&borrowed, &*added[0], &*runtime).await.map_err(store_refused)
+            })?;
+            tell(new, Some(&note), out)
+        }
+        StripesCommand::Show { stores } => {
+            let notes = block_on(async {
+                let (opened, _) = open_all(config, stores).await?;
+                let mut notes = Vec::with_capacity(opened.len());
+                for store in &opened {
+                    notes.push(stripe_of(&**store).await.map_err(store_refused)?);
+                }
+                Ok(notes)
+            })?;
+            stores
+                .iter()
+                .zip(&notes)
+                .try_for_each(|(url, note)| tell(url, note.as_ref(), out))
+        }
+    }
+}
+
+async fn open_all(
+    config: &Config,
+    urls: &[String],
+) -> Result<(Vec<Arc<dyn Store>>, Arc<SystemRuntime>), Failure> {
+    let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
+    let settings = StoreSettings {
+        lock_wait: LOCK_WAIT,
+        expect_cluster: None,
+        ..store_settings(config)
+    };
+    let mut opened = Vec::with_capacity(urls.len());
+    for url in urls {
+        let store = open_store(url, &settings, runtime.clone()).await;
+        opened.push(store.map_err(store_refused)?);
+    }
+    Ok((opened, runtime))
+}
+
+fn tell(url: &str, note: Option<&StripeNote>, out: &mut Out) -> Result<(), Failure> {
+    let store = StoreUrl(url.to_string()).redacted();
+    if out.json {
+        return out.json_line(&json!({
+            "store": store,
+            "set": note.map(|note| &note.set),
+            "number": note.map(|note| note.number),
+            "of": note.map(|note| note.of),
+        }));
+    }
+    out.line(match note {
+        Some(note) => format!("{store}: store {} of {} in set {}", note.number, note.of, note.set),
+        None => format!("{store}: in no set"),
+    })
+}

@@ -1,0 +1,363 @@
+//! How a ZooKeeper ensemble is reached, and who answers there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use zookeeper_client::{Acl, Acls, Client, Error, MultiReadResult};
+
+use super::super::address::{Address, invalid};
+use super::super::link::{Driver, Failure, Meta, Probe, on_own_thread};
+use super::super::{Class, Durability, StoreError, StoreErrorKind, record};
+use super::names::Names;
+use crate::runtime::{BoxFuture, Runtime};
+
+/// The way to an ensemble. The driver keeps one session and changes servers by itself; a session never spans two
+/// ensembles, and no server takes a client that has seen more than it has.
+#[derive(Clone)]
+pub(super) struct ZooKeeper {
+    /// Hosts as the driver wants them.
+    hosts: String,
+    digest: Option<Vec<u8>>,
+    place: String,
+    pub(super) names: Names,
+    /// After how many writes a register moves to a fresh node.
+    pub(super) writes_per_node: i32,
+    runtime: Arc<dyn Runtime>,
+}
+
+/// What every write compares: the meta record's version, and the node that carries the cluster id in its name.
+#[derive(Clone, Debug)]
+pub(super) struct MetaGuard {
+    pub(super) text: Vec<u8>,
+    pub(super) version: i32,
+    /// The node that exists as long as the data is that of this cluster.
+    pub(super) cluster: String,
+}
+
+/// A session, and the access list that new nodes get: that of `mint_register`.
+#[derive(Clone, Debug)]
+pub(super) struct Connection {
+    pub(super) client: Client,
+    pub(super) acls: Arc<[Acl]>,
+}
+
+/// Long enough for a pause of the program, short enough for the server to forget one that is gone.
+const SESSION_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// ZooKeeper's versions end at 2^31 - 1; this leaves room for all that are on their way.
+const WRITES_PER_NODE: i32 = 2_000_000_000;
+
+const OPTIONS: &str = "writes_per_node";
+
+impl ZooKeeper {
+    /// Checks a URL, without connecting: `//[USER:PASSWORD@]HOST[:PORT][,…][/CHROOT][?writes_per_node=N]`.
+    pub(super) fn new(rest: &str, runtime: Arc<dyn Runtime>) -> Result<ZooKeeper, StoreError> {
+        let bad = |why: &str| invalid(format!("store zookeeper: {why}"));
+        let mut address = Address::parse("zookeeper", rest, 2181, true)?;
+        let writes_per_node = match address.take_option("writes_per_node") {
+            None => WRITES_PER_NODE,
+            Some(digits) => digits
+                .parse()
+                .ok()
+                .filter(|n| (1..=WRITES_PER_NODE).contains(n))
+                .ok_or_else(|| bad("writes_per_node is a number from 1 to 2000000000"))?,
+        };
+        address.no_more_options(OPTIONS)?;
+        let digest = match (&address.user, &address.password) {
+            (Some(user), Some(password)) => Some(format!("{user}:{password}").into_bytes()),
+            (None, None) => None,
+            _ => return Err(bad("user and password go together")),
+        };
+        let chroot = address.path.trim_end_matches('/');
+        let plain = |segment: &str| {
+            let known = |b: u8| b.is_ascii_alphanumeric() || b"_.:-".contains(&b);
+            !segment.is_empty() && segment != "." && segment != ".." && segment.bytes().all(known)
+        };
+        if !chroot.is_empty() && !chroot.split('/').all(plain) {
+            return Err(bad("its chroot is a path of names of [A-Za-z0-9_.:-]"));
+        }
+        Ok(ZooKeeper {
+            hosts: address.host_list(),
+            digest,
+            place: match chroot {
+                "" => format!("zookeeper://{}", address.host_list()),
+                chroot => format!("zookeeper://{}/{chroot}", address.host_list()),
+            },
+            names: Names::under(chroot),
+            writes_per_node,
+            runtime,
+        })
+    }
+
+    /// Whether nodes belong to an account.
+    pub(super) fn acls(&self) -> Vec<Acl> {
+        let default = match self.digest {
+            Some(_) => Acls::creator_all(),
+            None => Acls::anyone_all(),
+        };
+        default.iter().cloned().collect()
+    }
+}
+
+/// Judges an error of the driver for a whole request: whether a server answered it, and whether the session can go
+/// on.
+pub(super) fn failure(error: &Error) -> Failure {
+    let why = error.to_string();
+    match error {
+        Error::NoAuth | Error::InvalidAcl => Failure::Refused(StoreErrorKind::Denied, why),
+        Error::AuthFailed => Failure::Useless(StoreErrorKind::Denied, why),
+        Error::NotReadOnly | Error::NoHosts => Failure::Useless(StoreErrorKind::Unavailable, why),
+        Error::Throttled | Error::QuotaExceeded => Failure::Refused(StoreErrorKind::Unavailable, why),
+        Error::NoNode
+        | Error::NodeExists
+        | Error::BadVersion
+        | Error::NotEmpty
+        | Error::NoChildrenForEphemerals
+        | Error::Unimplemented
+        | Error::BadArguments(_) => Failure::Refused(StoreErrorKind::Corrupt, why),
+        // Lost connections, expired sessions, and everything that the driver itself makes up.
+        _ => Failure::Lost(why),
+    }
+}
+
+impl Driver for ZooKeeper {
+    type Connection = Connection;
+    type Guard = MetaGuard;
+
+    fn scheme(&self) -> &'static str {
+        "zookeeper"
+    }
+
+    fn place(&self) -> String {
+        self.place.clone()
+    }
+
+    fn connect(&self) -> BoxFuture<'_, Result<Connection, Failure>> {
+        let own = self.clone();
+        let work = async move {
+            let mut connector = Client::connector()
+                .with_session_timeout(SESSION_TIMEOUT)
+                .with_fail_eagerly();
+            if let Some(digest) = &own.digest {
+                connector = connector.with_auth("digest", digest);
+            }
+            let client = connector.connect(&own.hosts).await.map_err(|error| match error {
+                // No session, so nothing was asked.
+                Error::AuthFailed => failure(&error),
+                error => Failure::Useless(StoreErrorKind::Unavailable, error.to_string()),
+            })?;
+            let acls = match client.get_acl(&own.names.register).await {
+                Ok((acls, _)) => acls,
+                // The probe will say what this means.
+                Err(Error::NoNode | Error::NoAuth) => own.acls(),
+                Err(error) => return Err(failure(&error)),
+            };
+            Ok(Connection {
+                client,
+                acls: acls.into(),
+            })
+        };
+        Box::pin(on_own_thread(&self.runtime, work))
+    }
+
+    fn probe(&self, connection: Connection) -> BoxFuture<'_, Result<Probe<MetaGuard>, Failure>> {
+        Box::pin(async move {
+            let client = &connection.client;
+            let sync = client.sync("/");
+            let meta = client.get_data(&self.names.meta);
+            sync.await.map_err(|error| failure(&error))?;
+            let (text, stat) = match meta.await {
+                Ok(found) => found,
+                Err(Error::NoNode) => {
+                    return Ok(Probe {
+                        meta: None,
+                        durability: judge(None),
+                        incarnation: String::new(),
+                    });
+                }
+                Err(Error::NoAuth) => {
+                    let why = "this account may not read mint_meta".to_string();
+                    return Err(Failure::Useless(StoreErrorKind::Denied, why));
+                }
+                Err(error) => return Err(failure(&error)),
+            };
+            let damaged = |why: &str| Failure::Useless(StoreErrorKind::Corrupt, why.to_string());
+            let meta: Meta =
+                record::read_meta(&text).ok_or_else(|| damaged("mint_meta is not as mint init wrote it"))?;
+            let config = match client.get_config().await {
+                Ok((config, _)) => Some(config),
+                Err(Error::NoNode | Error::NoAuth) => None,
+                Err(error) => return Err(failure(&error)),
+            };
+            let children = client.list_children(&self.names.meta).await;
+            let children = children.map_err(|error| failure(&error))?;
+            let [cluster] = children.as_slice() else {
+                return Err(damaged(
+                    "mint_meta has lost its node, the one named after the cluster id",
+                ));
+            };
+            Ok(Probe {
+                meta: Some((
+                    meta,
+                    MetaGuard {
+                        text,
+                        version: stat.version,
+                        cluster: format!("{}/{cluster}", self.names.meta),
+                    },
+                )),
+                durability: judge(config.as_deref()),
+                incarnation: format!("made at zxid {:x}", stat.czxid),
+            })
+        })
+    }
+}
+
+/// What an ensemble with this configuration may forget.
+fn judge(config: Option<&[u8]>) -> Durability {
+    let text = String::from_utf8_lossy(config.unwrap_or_default());
+    let server = |line: &&str| line.starts_with("server.") && !line.contains(":observer");
+    let members = text.lines().filter(server).count().max(1);
+    let (class, why) = match members {
+        3.. => (
+            Class::Survives,
+            format!("{members} voting servers, a write is on most of their disks before it is answered"),
+        ),
+        _ => (
+            Class::Durable,
+            format!(
+                "{members} voting server(s): a write is on disk before it is answered, but no server may be lost"
+            ),
+        ),
+    };
+    Durability {
+        class,
+        why,
+        fix: None,
+    }
+}
+
+/// Several reads at one moment; an answer each, in order.
+pub(super) async fn read_all(
+    client: &Client,
+    asked: &[Ask<'_>],
+) -> Result<Vec<Result<Found, Error>>, Failure> {
+    let mut reader = client.new_multi_reader();
+    for ask in asked {
+        let added = match ask {
+            Ask::Data(path) => reader.add_get_data(path),
+            Ask::Children(path) => reader.add_get_children(path),
+        };
+        added.map_err(|error| failure(&error))?;
+    }
+    let answers = reader.commit().await.map_err(|error| failure(&error))?;
+    answers
+        .into_iter()
+        .map(|answer| match answer {
+            MultiReadResult::Data { data, stat } => Ok(Ok(Found::Data(data, stat.version))),
+            MultiReadResult::Children { children } => Ok(Ok(Found::Children(children))),
+            MultiReadResult::Error {
+                err: err @ (Error::NoNode | Error::NoAuth),
+            } => Ok(Err(err)),
+            MultiReadResult::Error { err } => Err(failure(&err)),
+            _ => Err(Failure::Lost("an answer of an unknown kind".to_string())),
+        })
+        .collect()
+}
+
+/// One read of [`read_all`].
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Ask<'a> {
+    Data(&'a str),
+    Children(&'a str),
+}
+
+/// What one read found.
+#[derive(Debug)]
+pub(super) enum Found {
+    Data(Vec<u8>, i32),
+    Children(Vec<String>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::SystemRuntime;
+
+    fn new(rest: &str) -> Result<String, String> {
+        let tokio = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        ZooKeeper::new(rest, SystemRuntime::new(tokio.handle().clone()))
+            .map(|zookeeper| zookeeper.place)
+            .map_err(|error| error.message)
+    }
+
+    #[test]
+    fn urls_name_servers_and_a_chroot_and_show_no_secret() {
+        for (rest, place) in [
+            ("//a,b:1", "zookeeper://a:2181,b:1"),
+            ("//ann:s%40cret@a/ids/eu/", "zookeeper://a:2181/ids/eu"),
+            ("//a?writes_per_node=7", "zookeeper://a:2181"),
+        ] {
+            assert_eq!(new(rest).as_deref(), Ok(place));
+        }
+    }
+
+    #[test]
+    fn urls_that_make_no_sense_are_refused() {
+        for (rest, why) in [
+            ("//", "names no host"),
+            ("//a//b", "chroot is a path"),
+            ("//a/../b", "chroot is a path"),
+            ("//ann@a", "go together"),
+            ("//a?writes_per_node=0", "from 1 to"),
+            ("//a?writes_per_node=2147483647", "from 1 to"),
+            ("//a?tls_ca=x", "no option is named \"tls_ca\""),
+        ] {
+            let error = new(rest).unwrap_err();
+            assert!(error.contains(why), "{rest}: {error}");
+        }
+    }
+
+    #[test]
+    fn three_voting_servers_survive_one() {
+        let with = |kinds: &[&str]| -> String {
+            let lines = kinds.iter().enumerate();
+            let lines = lines.map(|(n, kind)| format!("server.{n}=h{n}:2888:3888:{kind};0.0.0.0:2181\n"));
+            lines.chain(["version=100000000".to_string()]).collect()
+        };
+        for (config, class) in [
+            (None, Class::Durable),
+            (Some(String::new()), Class::Durable),
+            (Some(with(&["participant"])), Class::Durable),
+            (
+                Some(with(&["participant", "participant", "observer"])),
+                Class::Durable,
+            ),
+            (Some(with(&["participant"; 3])), Class::Survives),
+        ] {
+            assert_eq!(
+                judge(config.as_deref().map(str::as_bytes)).class,
+                class,
+                "{config:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_a_servers_word_makes_an_outcome_certain() {
+        for (error, certain) in [
+            (Error::NoAuth, true),
+            (Error::BadVersion, true),
+            (Error::Throttled, true),
+            (Error::NotReadOnly, true),
+            (Error::ConnectionLoss, false),
+            (Error::SessionExpired, false),
+            (Error::SessionMoved, false),
+            (Error::Timeout, false),
+            (Error::ClientClosed, false),
+            (Error::UnexpectedErrorCode(-1), false),
+        ] {
+            let lost = matches!(failure(&error), Failure::Lost(_));
+            assert_eq!(!lost, certain, "{error}");
+        }
+    }
+}

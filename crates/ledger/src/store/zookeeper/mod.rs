@@ -1,0 +1,530 @@
+//! The store `zookeeper://a,b,c/chroot`: a ZooKeeper ensemble, 3.6 or newer.
+//!
+//! ```text
+//!   /mint_meta                       {"schema_version":1,"cluster_id":"2b1e…"}           made by mint init
+//!   /mint_meta/2b1e…                 empty; exists as long as the data is this cluster's
+//!   /mint_register/seq!orders        empty; one per register, `!` for `/`
+//!   /mint_register/seq!orders/8c1f…  {"version":3,"mark":1200,"token":"…","body":{…}}    named at random
+//! ```
+//!
+//! Every write is one multi that checks both meta nodes first and then the version of the register's inner node.
+//! ZooKeeper's versions begin at 0 in every node that is made and end at 2^31 - 1: since a register's inner node has
+//! another name each time it is made, no old version fits a new node, and a register moves to a fresh inner node
+//! long before the end.
+
+mod connect;
+mod names;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use zookeeper_client::{Acls, Client, CreateMode, Error, MultiWriteError, MultiWriteResult, MultiWriter};
+
+use self::connect::{Ask, Connection, Found, ZooKeeper, failure, read_all};
+use self::names::key_of;
+use super::guarded::{self, Copies, Guarded, Held, Put};
+use super::link::{Connected, Failure, Link, What};
+use super::registry::{Initialised, StoreSettings};
+use super::rules::check_limit;
+use super::{
+    Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
+    Value, Version, Versioned, record,
+};
+use crate::runtime::{BoxFuture, Runtime, fresh_token};
+
+/// Registers in a ZooKeeper ensemble. Thread-safe; any number of processes may use one ensemble. Opened with
+/// [`open_store`](super::open_store).
+pub struct ZooKeeperStore {
+    link: Arc<Link<ZooKeeper>>,
+    copies: Copies<Node>,
+    /// The newest transaction seen: an older one means that the ensemble was set back (protocol E3).
+    newest: AtomicI64,
+    runtime: Arc<dyn Runtime>,
+}
+
+/// The inner node of a register: its name, which is never used again, and its version.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Node {
+    name: String,
+    version: i32,
+}
+
+/// How many registers one request reads: with the largest bodies 2 MB.
+const BATCH: usize = 128;
+
+/// How often a read is tried again when the inner node is another one by the time it is read.
+const MOVES_MAX: u32 = 8;
+
+impl ZooKeeperStore {
+    /// Opens what `mint init` made behind `zookeeper:rest`.
+    pub(super) async fn open(
+        rest: &str,
+        settings: &StoreSettings,
+        runtime: Arc<dyn Runtime>,
+    ) -> Result<Arc<Self>, StoreError> {
+        let driver = ZooKeeper::new(rest, runtime.clone())?;
+        let link = Link::open(driver, settings, runtime.clone()).await?;
+        Ok(Arc::new(ZooKeeperStore {
+            link,
+            copies: Copies::new(),
+            newest: AtomicI64::new(0),
+            runtime,
+        }))
+    }
+
+    /// What `mint init` does.
+    pub(super) async fn init(
+        rest: &str,
+        settings: &StoreSettings,
+        runtime: Arc<dyn Runtime>,
+    ) -> Result<Initialised, StoreError> {
+        let driver = ZooKeeper::new(rest, runtime.clone())?;
+        let (names, acls) = (driver.names.clone(), driver.acls());
+        let link = Link::unopened(driver, settings, runtime.clone());
+        let connection = link.connect_unprobed().await?;
+        let client = &connection.client;
+        let fresh = settings.expect_cluster.unwrap_or_else(|| fresh_token(&*runtime));
+        let options = CreateMode::Persistent.with_acls(Acls::new(&acls));
+        let plain = |error: Error| failure(&error);
+        let make = async {
+            if !names.chroot.is_empty() {
+                client.mkdir(&names.chroot, &options).await.map_err(plain)?;
+            }
+            let mut writer = client.new_multi_writer();
+            let cluster = format!("{}/{fresh:032x}", names.meta);
+            writer
+                .add_create(&names.meta, &record::write_meta(fresh), &options)
+                .map_err(plain)?;
+            writer.add_create(&cluster, b"", &options).map_err(plain)?;
+            writer.add_create(&names.register, b"", &options).map_err(plain)?;
+            match writer.commit().await {
+                Ok(_) => Ok(None),
+                Err(MultiWriteError::OperationFailed {
+                    index: 0,
+                    source: Error::NodeExists,
+                }) => {
+                    let sync = client.sync("/");
+                    let meta = client.get_data(&names.meta);
+                    sync.await.map_err(plain)?;
+                    Ok(Some(meta.await.map_err(plain)?.0))
+                }
+                Err(MultiWriteError::OperationFailed {
+                    index: 2,
+                    source: Error::NodeExists,
+                }) => Err(Failure::Refused(
+                    StoreErrorKind::Foreign,
+                    "there is mint_register, but no mint_meta: it was emptied in part".to_string(),
+                )),
+                Err(error) => Err(failure(&error.into())),
+            }
+        };
+        match link.unguarded(make).await? {
+            None => Ok(Initialised {
+                cluster_id: fresh,
+                created: true,
+            }),
+            Some(found) => {
+                let found = link.check_meta(record::read_meta(&found))?;
+                Ok(Initialised {
+                    cluster_id: found.cluster_id,
+                    created: false,
+                })
+            }
+        }
+    }
+
+    /// Reads a register, as of now: a server that lags behind first catches up.
+    async fn read_held(
+        &self,
+        connected: &Connected<ZooKeeper>,
+        key: &Key,
+    ) -> Result<Option<Held<Node>>, Failure> {
+        let names = &self.link.driver.names;
+        let client = &connected.connection.client;
+        let base = names.base(key);
+        for _ in 0..MOVES_MAX {
+            // Sent one after the other, answered in that order.
+            let sync = client.sync("/");
+            let asked = [Ask::Data(&names.meta), Ask::Children(&base)];
+            let inner = read_all(client, &asked);
+            let (synced, inner) = tokio::join!(sync, inner);
+            synced.map_err(|error| failure(&error))?;
+            let name = match self.beside_meta(connected, inner?)?.pop() {
+                Some(Ok(Found::Children(children))) => match <[String; 1]>::try_from(children) {
+                    Ok([name]) => name,
+                    Err(_) => return Err(damaged(key)),
+                },
+                Some(Err(Error::NoNode)) => return Ok(None),
+                Some(Err(error)) => return Err(failure(&error)),
+                _ => return Err(Failure::Lost("an answer to another question".to_string())),
+            };
+            let path = format!("{base}/{name}");
+            let asked = [Ask::Data(&names.meta), Ask::Data(&path)];
+            let data = read_all(client, &asked).await?;
+            match self.beside_meta(connected, data)?.pop() {
+                Some(Ok(Found::Data(data, version))) => {
+                    let found = record::read(&data).ok_or_else(|| damaged(key))?;
+                    let guard = Node { name, version };
+                    return Ok(Some(Held { found, guard }));
+                }
+                // Removed, or moved on, since its name was read.
+                Some(Err(Error::NoNode)) => {}
+                Some(Err(error)) => return Err(failure(&error)),
+                _ => return Err(Failure::Lost("an answer to another question".to_string())),
+            }
+        }
+        let why = format!("{key} moves from node to node faster than it can be read");
+        Err(Failure::Refused(StoreErrorKind::Unavailable, why))
+    }
+
+    /// Checks the meta record that was read first, at the same moment; the rest are the answers.
+    fn beside_meta(
+        &self,
+        connected: &Connected<ZooKeeper>,
+        mut answers: Vec<Result<Found, Error>>,
+    ) -> Result<Vec<Result<Found, Error>>, Failure> {
+        let rest = answers.split_off(answers.len().min(1));
+        match answers.pop() {
+            Some(Ok(Found::Data(text, _))) if text == connected.guard.text => Ok(rest),
+            Some(Err(Error::NoAuth)) => Err(failure(&Error::NoAuth)),
+            _ => Err(Failure::Stranger),
+        }
+    }
+
+    /// One multi after the checks of the meta nodes; `Ok(None)` if the register is not as it was.
+    async fn write(
+        &self,
+        connected: &Connected<ZooKeeper>,
+        fill: impl FnOnce(&mut MultiWriter<'_>) -> Result<(), Error>,
+    ) -> Result<Option<Vec<MultiWriteResult>>, Failure> {
+        let plain = |error: Error| failure(&error);
+        let guard = &connected.guard;
+        let before = self.newest.load(Ordering::SeqCst);
+        // The writer is gone before the wait: it holds raw bytes only.
+        let commit = {
+            let mut writer = connected.connection.client.new_multi_writer();
+            let meta = &self.link.driver.names.meta;
+            writer.add_check_version(meta, guard.version).map_err(plain)?;
+            writer.add_check_version(&guard.cluster, 0).map_err(plain)?;
+            fill(&mut writer).map_err(plain)?;
+            writer.commit()
+        };
+        match commit.await {
+            Ok(mut results) => {
+                results.drain(..results.len().min(2));
+                self.check_order(before, &results)?;
+                Ok(Some(results))
+            }
+            Err(MultiWriteError::OperationFailed { index, source }) => match source {
+                Error::NoNode | Error::BadVersion if index < 2 => Err(Failure::Stranger),
+                Error::NoNode | Error::BadVersion | Error::NodeExists => Ok(None),
+                error => Err(failure(&error)),
+            },
+            Err(MultiWriteError::RequestFailed { source }) => Err(failure(&source)),
+        }
+    }
+
+    /// Transactions are numbered: one below what was answered before this was asked comes from an ensemble that was
+    /// set back to an older copy.
+    fn check_order(&self, before: i64, results: &[MultiWriteResult]) -> Result<(), Failure> {
+        let number = results.iter().find_map(|result| match result {
+            MultiWriteResult::SetData { stat } => Some(stat.mzxid),
+            // Servers up to 3.7 answer nonsense here.
+            MultiWriteResult::Create { stat, .. } if !stat.is_invalid() && stat.mzxid > 0 => Some(stat.mzxid),
+            _ => None,
+        });
+        let Some(number) = number else { return Ok(()) };
+        self.newest.fetch_max(number, Ordering::SeqCst);
+        if number > before {
+            return Ok(());
+        }
+        let why = format!(
+            "{} is at transaction {number:x} and was at {before:x}: it was set back to an older copy",
+            self.link.place()
+        );
+        let error = StoreError::new(StoreErrorKind::Corrupt, Outcome::NotDone, why.clone());
+        self.link.stop(error);
+        Err(Failure::Lost(why))
+    }
+
+    async fn put_held(
+        &self,
+        connected: &Connected<ZooKeeper>,
+        key: &Key,
+        old: Option<&Held<Node>>,
+        new: &Versioned,
+    ) -> Result<Put<Node>, Failure> {
+        let base = self.link.driver.names.base(key);
+        let Connection { acls, .. } = &connected.connection;
+        let options = CreateMode::Persistent.with_acls(Acls::new(acls));
+        let data = record::write(new);
+        let full = old.is_some_and(|old| old.guard.version >= self.link.driver.writes_per_node - 1);
+        let guard = match old {
+            Some(old) if !full => Node {
+                name: old.guard.name.clone(),
+                version: old.guard.version + 1,
+            },
+            _ => Node {
+                name: format!("{:016x}", fresh_token(&*self.runtime) as u64),
+                version: 0,
+            },
+        };
+        let path = format!("{base}/{}", guard.name);
+        let written = self.write(connected, |writer| match old {
+            None => {
+                writer.add_create(&base, b"", &options)?;
+                writer.add_create(&path, &data, &options)
+            }
+            Some(old) if full => {
+                let before = format!("{base}/{}", old.guard.name);
+                writer.add_delete(&before, Some(old.guard.version))?;
+                writer.add_create(&path, &data, &options)
+            }
+            Some(old) => writer.add_set_data(&path, &data, Some(old.guard.version)),
+        });
+        match written.await? {
+            Some(_) => Ok(Put::Done(guard)),
+            None => Ok(Put::Changed(self.read_after(connected, key).await?)),
+        }
+    }
+
+    async fn delete_held(
+        &self,
+        connected: &Connected<ZooKeeper>,
+        key: &Key,
+        old: &Held<Node>,
+    ) -> Result<Put<Node>, Failure> {
+        let base = self.link.driver.names.base(key);
+        let path = format!("{base}/{}", old.guard.name);
+        let written = self.write(connected, |writer| {
+            writer.add_delete(&path, Some(old.guard.version))?;
+            // Nobody ever writes data there.
+            writer.add_delete(&base, Some(0))
+        });
+        match written.await? {
+            Some(_) => Ok(Put::Done(old.guard.clone())),
+            None => Ok(Put::Changed(self.read_after(connected, key).await?)),
+        }
+    }
+
+    /// A read after a write that certainly did nothing: if it fails, too, that is still certain.
+    async fn read_after(
+        &self,
+        connected: &Connected<ZooKeeper>,
+        key: &Key,
+    ) -> Result<Option<Held<Node>>, Failure> {
+        match self.read_held(connected, key).await {
+            Err(Failure::Lost(why)) => Err(Failure::Useless(StoreErrorKind::Unavailable, why)),
+            outcome => outcome,
+        }
+    }
+
+    async fn page(
+        &self,
+        connected: &Connected<ZooKeeper>,
+        prefix: &Key,
+        after: Option<&Key>,
+        limit: usize,
+    ) -> Result<Vec<(Key, Versioned)>, Failure> {
+        let names = &self.link.driver.names;
+        let client = &connected.connection.client;
+        let sync = client.sync("/");
+        let asked = [Ask::Data(&names.meta), Ask::Children(&names.register)];
+        let (synced, all) = tokio::join!(sync, read_all(client, &asked));
+        synced.map_err(|error| failure(&error))?;
+        let all = match self.beside_meta(connected, all?)?.pop() {
+            Some(Ok(Found::Children(all))) => all,
+            Some(Err(error)) => return Err(failure(&error)),
+            _ => return Err(Failure::Lost("an answer to another question".to_string())),
+        };
+        let mut keys = Vec::new();
+        for name in &all {
+            let key = key_of(name).ok_or_else(|| {
+                let why = format!("mint_register/{name} was not made by mint");
+                Failure::Refused(StoreErrorKind::Corrupt, why)
+            })?;
+            let wanted = key.as_str().starts_with(prefix.as_str()) && after.is_none_or(|after| key > *after);
+            if wanted {
+                keys.push(key);
+            }
+        }
+        keys.sort_unstable();
+        let mut page = Vec::new();
+        for batch in keys.chunks(BATCH) {
+            let wanted = &batch[..batch.len().min(limit - page.len())];
+            page.extend(self.read_batch(client, wanted).await?);
+            // Those that were removed meanwhile leave room.
+            for key in &batch[wanted.len()..] {
+                if page.len() == limit {
+                    break;
+                }
+                let held = self.read_held(connected, key).await?;
+                page.extend(held.map(|held| (key.clone(), held.found)));
+            }
+            if page.len() == limit {
+                break;
+            }
+        }
+        Ok(page)
+    }
+
+    /// Reads registers whose inner nodes are not known, in two requests.
+    async fn read_batch(&self, client: &Client, keys: &[Key]) -> Result<Vec<(Key, Versioned)>, Failure> {
+        let names = &self.link.driver.names;
+        let bases: Vec<String> = keys.iter().map(|key| names.base(key)).collect();
+        let asked: Vec<_> = bases.iter().map(|base| Ask::Children(base)).collect();
+        let mut inner = Vec::new();
+        for ((key, base), answer) in keys.iter().zip(&bases).zip(read_all(client, &asked).await?) {
+            match answer {
+                Ok(Found::Children(children)) => match children.as_slice() {
+                    [name] => inner.push((key, format!("{base}/{name}"))),
+                    _ => return Err(damaged(key)),
+                },
+                Err(Error::NoNode) => {}
+                Err(error) => return Err(failure(&error)),
+                Ok(Found::Data(..)) => {
+                    return Err(Failure::Lost("an answer to another question".to_string()));
+                }
+            }
+        }
+        let asked: Vec<_> = inner.iter().map(|(_, path)| Ask::Data(path)).collect();
+        let mut found = Vec::new();
+        for ((key, _), answer) in inner.iter().zip(read_all(client, &asked).await?) {
+            match answer {
+                Ok(Found::Data(data, _)) => {
+                    let register = record::read(&data).ok_or_else(|| damaged(key))?;
+                    found.push(((*key).clone(), register));
+                }
+                Err(Error::NoNode) => {}
+                Err(error) => return Err(failure(&error)),
+                Ok(Found::Children(_)) => {
+                    return Err(Failure::Lost("an answer to another question".to_string()));
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn damaged(key: &Key) -> Failure {
+    Failure::Refused(StoreErrorKind::Corrupt, format!("{key} was not written by mint"))
+}
+
+impl Guarded for ZooKeeperStore {
+    type Guard = Node;
+
+    fn copies(&self) -> &Copies<Node> {
+        &self.copies
+    }
+
+    fn read<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Held<Node>>, StoreError>> {
+        Box::pin(
+            self.link
+                .read(What("read of", key.as_str()), async move |connected| {
+                    self.read_held(&connected, key).await
+                }),
+        )
+    }
+
+    fn put<'a>(
+        &'a self,
+        verb: &'static str,
+        key: &'a Key,
+        old: Option<&'a Held<Node>>,
+        new: &'a Versioned,
+    ) -> BoxFuture<'a, Result<Put<Node>, StoreError>> {
+        Box::pin(self.link.write(What(verb, key.as_str()), async move |connected| {
+            self.put_held(&connected, key, old, new).await
+        }))
+    }
+
+    fn delete<'a>(
+        &'a self,
+        key: &'a Key,
+        old: &'a Held<Node>,
+    ) -> BoxFuture<'a, Result<Put<Node>, StoreError>> {
+        Box::pin(
+            self.link
+                .write(What("removal of", key.as_str()), async move |connected| {
+                    self.delete_held(&connected, key, old).await
+                }),
+        )
+    }
+}
+
+impl fmt::Debug for ZooKeeperStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ZooKeeperStore({})", self.link.place())
+    }
+}
+
+impl Store for ZooKeeperStore {
+    fn scheme(&self) -> &'static str {
+        "zookeeper"
+    }
+
+    fn class(&self) -> Class {
+        self.link.durability().class
+    }
+
+    fn durability(&self) -> Durability {
+        self.link.durability()
+    }
+
+    fn incarnation(&self) -> Option<String> {
+        self.link.incarnation()
+    }
+
+    fn cluster_id(&self) -> u128 {
+        self.link.cluster_id()
+    }
+
+    fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
+        Box::pin(guarded::get(self, key))
+    }
+
+    fn compare_and_set<'a>(
+        &'a self,
+        key: &'a Key,
+        expected: Option<Version>,
+        new: Value,
+        marks: Marks,
+    ) -> StoreResult<'a, Cas> {
+        Box::pin(guarded::compare_and_set(self, key, expected, new, marks))
+    }
+
+    fn scan<'a>(
+        &'a self,
+        prefix: &'a Key,
+        after: Option<&'a Key>,
+        limit: u16,
+    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
+        Box::pin(async move {
+            let limit = check_limit(limit)?;
+            let read = self
+                .link
+                .read(What("scan of", prefix.as_str()), async move |connected| {
+                    self.page(&connected, prefix, after, limit).await
+                });
+            read.await
+        })
+    }
+
+    fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
+        Box::pin(guarded::remove(self, key, expected))
+    }
+
+    fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
+        Box::pin(guarded::claim(self, claim))
+    }
+
+    fn stopped(&self) -> Option<StoreError> {
+        self.link.stopped()
+    }
+
+    fn close(&self) -> StoreResult<'_, ()> {
+        self.link.disconnect();
+        Box::pin(std::future::ready(Ok(())))
+    }
+}

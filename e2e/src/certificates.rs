@@ -1,0 +1,115 @@
+//! A private certificate authority and a server's certificate, made by the stock openssl.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::need;
+use crate::run;
+
+/// The files of one authority and one server, whose certificate is for the address 127.0.0.1 alone.
+#[derive(Debug)]
+pub struct Certificates {
+    folder: TempDir,
+}
+
+impl Certificates {
+    /// Makes them; `None`, said in words, where openssl is absent.
+    ///
+    /// # Panics
+    /// When openssl is there and does not work.
+    pub fn make() -> Option<Certificates> {
+        let there = Command::new("openssl").arg("version").output();
+        if !need::needed("openssl", there.is_ok_and(|out| out.status.success())) {
+            return None;
+        }
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let key = [
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+        ];
+        let openssl = |args: &[&str]| {
+            let mut command = Command::new("openssl");
+            command.args(args).current_dir(folder.path());
+            run::with_input(command, b"").ok();
+        };
+        let authority = ["req", "-x509", "-days", "2", "-subj", "/CN=a private authority"];
+        let constraints = [
+            "-addext",
+            "basicConstraints=critical,CA:TRUE",
+            "-addext",
+            "keyUsage=keyCertSign",
+        ];
+        let out = ["-keyout", "ca.key", "-out", "ca.pem"];
+        openssl(&[&authority[..], &key, &constraints, &out].concat());
+        let out = [
+            "-subj",
+            "/CN=server",
+            "-keyout",
+            "server.key",
+            "-out",
+            "server.csr",
+        ];
+        openssl(&[&["req"][..], &key, &out].concat());
+        fs::write(folder.path().join("names"), "subjectAltName=IP:127.0.0.1\n").expect("the folder is ours");
+        openssl(&[
+            "x509",
+            "-req",
+            "-days",
+            "2",
+            "-in",
+            "server.csr",
+            "-CA",
+            "ca.pem",
+            "-CAkey",
+            "ca.key",
+            "-CAcreateserial",
+            "-extfile",
+            "names",
+            "-out",
+            "server.pem",
+        ]);
+        Some(Certificates { folder })
+    }
+
+    /// The authority's certificate, for clients.
+    pub fn authority(&self) -> PathBuf {
+        self.file("ca.pem")
+    }
+
+    /// The server's certificate.
+    pub fn server(&self) -> PathBuf {
+        self.file("server.pem")
+    }
+
+    /// The server's private key.
+    pub fn key(&self) -> PathBuf {
+        self.file("server.key")
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Copies certificate and key into a folder, under the names `server.pem` and `server.key`, readable for
+    /// `owner` alone where one is given.
+    ///
+    /// # Panics
+    /// When they cannot be copied.
+    pub fn install(&self, folder: &Path, owner: Option<&str>) {
+        for file in [self.server(), self.key()] {
+            let mut install = Command::new("install");
+            install.args(["-m", "600"]);
+            if let Some(owner) = owner {
+                install.args(["-o", owner]);
+            }
+            install.arg(&file).arg(folder);
+            run::with_input(install, b"").ok();
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Every shared store frozen, then killed, for a minute, with servers on it that are asked for 10,000 ids a second
+//! each: nobody notices. All stores at the same time.
+//!
+//! `MINT_TEST_OUTAGE` is the length of the outage in seconds (default 60); 600 is the long run.
+#![allow(clippy::unwrap_used)]
+
+use std::thread;
+use std::time::Duration;
+
+use mintage_e2e::engine::mariadb::Mariadb;
+use mintage_e2e::engine::postgres::Postgres;
+use mintage_e2e::engine::redis::Redis;
+use mintage_e2e::need::say;
+use mintage_e2e::outage::{PHASES, Plan, Report, TABLE, outage};
+use mintage_e2e::store_suite::Engine;
+
+/// Whoever is there; an absent one says so, or fails where it is required.
+fn engines() -> Vec<Box<dyn Engine>> {
+    let redis = Redis::run().map(|engine| Box::new(engine) as Box<dyn Engine>);
+    let postgres = Postgres::run().map(|engine| Box::new(engine) as Box<dyn Engine>);
+    let mariadb = Mariadb::run().map(|engine| Box::new(engine) as Box<dyn Engine>);
+    [redis, postgres, mariadb].into_iter().flatten().collect()
+}
+
+fn length() -> Duration {
+    let text = std::env::var("MINT_TEST_OUTAGE").unwrap_or_else(|_| "60".into());
+    let seconds: u64 = text.parse().expect("MINT_TEST_OUTAGE is a number of seconds");
+    // Before it, the rate must have been steady for ten.
+    Duration::from_secs(seconds.max(20))
+}
+
+#[track_caller]
+fn check(report: &Report) {
+    let Report { store, readyz, .. } = report;
+    for (phase, faces) in PHASES.iter().zip(&report.phases) {
+        for seen in faces {
+            assert_eq!(seen.failed, 0, "{store}, {phase}: {:?}", seen.failure);
+            assert!(seen.served > 0, "{store}, {phase}");
+        }
+    }
+    assert_eq!(report.repeats, 0, "{store}: {} ids", report.ids);
+    for (status, document) in readyz {
+        assert_eq!(
+            (*status, &document["ready"]),
+            (200, &true.into()),
+            "{store}: {document}"
+        );
+        assert_eq!(document["store"]["up"], false, "{store}: {document}");
+        let note = document["notes"][0].as_str().unwrap();
+        assert!(note.starts_with("store down since "), "{store}: {note}");
+    }
+}
+
+#[test]
+fn nobody_notices_a_minute_without_the_store() {
+    let plan = Plan {
+        length: length(),
+        nodes: 2,
+    };
+    let runs: Vec<_> = engines()
+        .into_iter()
+        .map(|mut engine| thread::spawn(move || outage(&mut *engine, plan)))
+        .collect();
+    let reports: Vec<Report> = runs
+        .into_iter()
+        .map(|run| run.join().expect("no panic"))
+        .collect();
+    let rows: Vec<String> = reports.iter().flat_map(Report::rows).collect();
+    say(&format!("{TABLE}\n{}", rows.join("\n")));
+    reports.iter().for_each(check);
+}

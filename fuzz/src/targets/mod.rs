@@ -1,0 +1,46 @@
+//! Every target: a file each, and a line here.
+
+mod formats;
+mod inspect;
+mod layout;
+mod numbers;
+mod time;
+mod uuid_text;
+
+use crate::Target;
+
+/// Every target.
+pub fn targets() -> Vec<Target> {
+    let mut all = Vec::new();
+    all.extend(formats::targets());
+    all.extend(uuid_text::targets());
+    all.extend(numbers::targets());
+    all.push(inspect::target());
+    all.push(layout::target());
+    all.push(time::target());
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_fit_a_folder() {
+        let mut names = HashSet::new();
+        for target in targets() {
+            assert!(
+                target
+                    .name
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b == b'-'),
+                "{}",
+                target.name
+            );
+            assert!(names.insert(target.name.clone()), "{} twice", target.name);
+            assert!(!target.seeds.is_empty(), "{}", target.name);
+        }
+    }
+}
