@@ -177,7 +177,7 @@ fn a_clock_that_went_back_and_shards_that_are_uneven_are_seen() {
         "ids       8,000: snowflake",
         "layout    twitter",
         "repeats   none",
-        "workers   2: 7 4,000 (50.0 %), 9 4,000 (50.0 %)",
+        "workers   2: 7 4,000 (50.0 %, 10 a second), 9 4,000 (50.0 %, 10 a second)",
         "clocks    1 step back; the largest:",
         "shards    id % 16 is uneven: shard 0 has 16.0 times its share",
         "verdict   sound",

@@ -649,6 +649,18 @@ fn standard_input_and_output_are_streams() {
     )
     .ok();
     assert_eq!(said, read(home.path(), "out.csv"));
+    // A pipe with a name flows by just as well, and is read twice where the rows are not in order.
+    let mixed: Vec<&str> = SMALL.lines().take(1).chain(SMALL.lines().skip(1).rev()).collect();
+    fs::write(home.path().join("mixed.csv"), mixed.join("\n")).unwrap();
+    mint(home.path(), "backfill mixed.csv -o sorted.csv --time when --id uuid7 --seed s -q").ok();
+    let line = "cat mixed.csv > pipe & \"$MINT\" backfill pipe -o piped.csv --input-format csv --time when --id uuid7 --seed s -q";
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", &format!("mkfifo pipe; {line}; wait")])
+        .env("MINT", mintage_e2e::binary::mint())
+        .current_dir(home.path());
+    run::with_input(shell, b"").ok();
+    assert_eq!(read(home.path(), "piped.csv"), read(home.path(), "sorted.csv"));
 }
 
 #[test]

@@ -64,8 +64,8 @@ pub enum Source {
     File(PathBuf),
     /// Standard input.
     Stdin,
-    /// Standard input, kept in this file so that it can be read again.
-    Kept(PathBuf),
+    /// An input that flows by, kept in this file so that it can be read again, and its name in messages.
+    Kept(PathBuf, String),
 }
 
 impl Source {
@@ -81,7 +81,8 @@ impl Source {
     pub fn name(&self) -> String {
         match self {
             Source::File(path) => path.display().to_string(),
-            Source::Stdin | Source::Kept(_) => "standard input".into(),
+            Source::Stdin => "standard input".into(),
+            Source::Kept(_, name) => name.clone(),
         }
     }
 
@@ -92,14 +93,14 @@ impl Source {
                 Some(path.with_extension(""))
             }
             Source::File(path) => Some(path.clone()),
-            Source::Stdin | Source::Kept(_) => None,
+            Source::Stdin | Source::Kept(..) => None,
         }
     }
 
     /// The file that can be read again, if there is one.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
-            Source::File(path) | Source::Kept(path) => Some(path),
+            Source::File(path) | Source::Kept(path, _) => Some(path),
             Source::Stdin => None,
         }
     }
@@ -167,7 +168,7 @@ impl Blocks {
                 compression = found;
                 reader
             }
-            Source::File(path) | Source::Kept(path) => {
+            Source::File(path) | Source::Kept(path, _) => {
                 let cannot = |e: io::Error| Error::file("read", path, &e);
                 let mut file = File::open(path).map_err(cannot)?;
                 if file.metadata().map_err(cannot)?.is_dir() {

@@ -43,7 +43,7 @@ use sorted::{FILES_MAX, IdRecord, examine};
 pub struct AuditOptions {
     /// Where the ids come from, and what a row looks like there.
     pub inputs: Vec<(Source, RowFormat)>,
-    /// The column of the ids; without one, a row is an id.
+    /// The column of the ids; `id` without one.
     pub column: Option<String>,
     /// How ids are read.
     pub read_as: ReadAs,
@@ -61,11 +61,42 @@ pub struct AuditOptions {
     pub temp: PathBuf,
 }
 
+impl AuditOptions {
+    /// Ids of any format from these inputs, judged by the defaults of the command, at the time `now`.
+    pub fn new(inputs: Vec<(Source, RowFormat)>, now: Timestamp) -> AuditOptions {
+        AuditOptions {
+            inputs,
+            column: None,
+            read_as: ReadAs::default(),
+            shards: 16,
+            now,
+            tolerance: std::time::Duration::from_secs(60),
+            fail_on: Fault::DEFAULT.to_vec(),
+            memory_bytes: 768 << 20,
+            temp: std::env::temp_dir(),
+        }
+    }
+}
+
 /// Examines ids: any number, of any format, from any number of files.
 ///
 /// # Errors
 /// An input cannot be read or has no such column, a row has another number of fields than the header, or there is no
 /// room for temporary files.
+///
+/// ```
+/// use mintage::Timestamp;
+/// use mintage_bulk::{AuditOptions, RowFormat, Source, audit};
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("numbers");
+/// std::fs::write(&path, "1\n2\n4\n2\n")?;
+/// let inputs = vec![(Source::File(path), RowFormat::Lines)];
+/// let now = Timestamp::from_unix_millis(1_800_000_000_000);
+/// let report = audit(&AuditOptions::new(inputs, now), &mut |_| {})?;
+/// assert!(!report.verdict.sound);
+/// assert_eq!((report.repeats.ids, report.numbers.map(|numbers| numbers.lost)), (1, Some(1)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn audit(options: &AuditOptions, watch: Watch<'_>) -> Result<Report, Error> {
     if options.inputs.len() > FILES_MAX {
         return Err(Error::usage(format_args!(
@@ -101,7 +132,7 @@ struct Audit<'a> {
     names: Vec<String>,
     files: Vec<FileSeen>,
     /// By class and version: how many, and where the first stands.
-    kinds: Vec<[Kind; 16]>,
+    kinds: Vec<[Kind; VERSIONS]>,
     unreadable: Unreadable,
     order: Order,
     watches: Vec<Option<OrderWatch>>,
@@ -163,7 +194,7 @@ impl<'a> Audit<'a> {
         let column = self.options.column.clone().unwrap_or_else(|| "id".into());
         let mut rows = Rows::open(source, format, std::slice::from_ref(&column), meter)?;
         self.watches.clear();
-        self.watches.resize_with(Class::MAX, || None);
+        self.watches.resize_with(Class::MAX * VERSIONS, || None);
         self.rates.next_file();
         while let Some(row) = rows.next()? {
             self.rows += 1;
@@ -247,7 +278,9 @@ impl<'a> Audit<'a> {
             self.sequences.max = self.sequences.max.max(seen.detail);
         }
         if sorts(class, version) {
-            let watch = self.watches[usize::from(class.0)].get_or_insert_with(OrderWatch::new);
+            // Kinds sort by different parts of their bits.
+            let kind = usize::from(class.0) * VERSIONS + usize::from(version & 15);
+            let watch = self.watches[kind].get_or_insert_with(OrderWatch::new);
             watch.see(seen.rank, seen.micros, &mut self.order, place);
         }
         // A sequence's numbers are kept in a form that sorts.
@@ -279,7 +312,7 @@ impl<'a> Audit<'a> {
                 (version == 7).then_some((identity >> 80) as i64)
             }
             Class::SNOWFLAKE => {
-                let (layout, _) = layout.as_ref()?;
+                let (layout, _) = layout.as_ref().filter(|(layout, _)| layout.tick() == MILLISECOND)?;
                 let parts = layout.unpack(identity as u64).ok()?;
                 Some(layout.time_of(parts.tick).unix_millis())
             }
@@ -330,7 +363,7 @@ impl<'a> Audit<'a> {
     }
 }
 
-fn formats_of(kinds: &[[Kind; 16]], names: &[String]) -> Vec<FormatSeen> {
+fn formats_of(kinds: &[[Kind; VERSIONS]], names: &[String]) -> Vec<FormatSeen> {
     let mut formats: Vec<FormatSeen> = kinds
         .iter()
         .enumerate()
@@ -353,5 +386,8 @@ fn micros_of(at: Timestamp) -> i64 {
     i64::try_from(at.unix_nanos().div_euclid(1000)).unwrap_or(i64::MAX)
 }
 
+const MILLISECOND: std::time::Duration = std::time::Duration::from_millis(1);
+/// A UUID's version has 4 bits.
+const VERSIONS: usize = 16;
 /// How many ids decide what numbers are.
 const SAMPLE_ROWS: usize = 4096;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::scheme::Placer;
+use super::placer::Placer;
 use super::{Filled, Run};
 use crate::error::Error;
 use crate::progress::{EVERY_ROWS, Phase, Progress, Watch};

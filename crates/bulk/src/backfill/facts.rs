@@ -2,7 +2,8 @@
 
 use mintage::Timestamp;
 
-use super::scheme::{Member, Nodes, Scheme};
+use super::nodes::Nodes;
+use super::scheme::{Member, Scheme};
 use crate::error::Error;
 use crate::rows::{Row, Rows};
 use crate::time::{TimeProblem, TimeReader};

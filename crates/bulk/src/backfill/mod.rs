@@ -8,7 +8,10 @@
 mod dry;
 mod emit;
 mod facts;
+mod nodes;
+mod options;
 mod output;
+mod placer;
 mod scheme;
 mod sorted;
 mod stream;
@@ -17,140 +20,26 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mintage::{Node, Timestamp, UuidText};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 pub use dry::{DryRun, Trouble};
 pub use emit::IdPlace;
+pub use options::{BackfillOptions, Filled, Target, Unparsable};
 pub use scheme::{BackfillFormat, SchemeOptions};
 
 use crate::error::Error;
 use crate::input::{Compression, Identity, Meter, Source};
 use crate::progress::Watch;
 use crate::rows::{Position, RowFormat, Rows};
-use crate::time::{TimeReader, TimeRules, ZonesSeen};
+use crate::time::TimeReader;
 use emit::Emitter;
 use facts::{Columns, Interpreter, taken};
 use output::{Checkpoint, Output, Paths};
-use scheme::{Nodes, Scheme};
+use nodes::Nodes;
+use options::wide;
+use scheme::Scheme;
 use stream::Streamed;
-
-/// Where the rows go.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Target {
-    /// A file, compressed as its name says.
-    File(PathBuf),
-    /// Standard output: no checkpoint, and what is written is written.
-    Stdout,
-}
-
-/// What to do with rows that cannot be read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Unparsable {
-    /// End with an error that names the first.
-    Stop,
-    /// Write them without an id, and count them.
-    Keep,
-}
-
-/// What a back-fill is to do.
-#[derive(Clone, Debug)]
-pub struct BackfillOptions {
-    /// Where the rows come from.
-    pub input: Source,
-    /// Where they go.
-    pub output: Target,
-    /// What a row looks like.
-    pub rows: RowFormat,
-    /// The column of the time.
-    pub time: String,
-    /// How times are read.
-    pub times: TimeRules,
-    /// The columns that make up the key, if ids are to follow from it.
-    pub keys: Vec<String>,
-    /// The column of the node.
-    pub node_column: Option<String>,
-    /// What kind of id.
-    pub format: BackfillFormat,
-    /// How a UUID is written.
-    pub text: UuidText,
-    /// See [`SchemeOptions::node`].
-    pub node: Option<Node>,
-    /// See [`SchemeOptions::clock_seq`].
-    pub clock_seq: u16,
-    /// See [`SchemeOptions::spread_ns`].
-    pub spread_ns: Option<u64>,
-    /// What tells these ids from those of another file with the same times; without one it is the first 64 KiB of the
-    /// input, or nothing where there is a key.
-    pub seed: Option<String>,
-    /// The name of the new column.
-    pub column_name: String,
-    /// Where it goes.
-    pub place: IdPlace,
-    /// What to do with rows that cannot be read.
-    pub unparsable: Unparsable,
-    /// Whether rows are promised to be in order: then standard input is not kept for a second reading.
-    pub in_order: bool,
-    /// Whether to replace an output that exists.
-    pub force: bool,
-    /// Whether to forget what an interrupted run has done.
-    pub restart: bool,
-    /// How much memory sorting may use, in bytes.
-    pub memory_bytes: usize,
-    /// Where temporary files go; without one, beside the output.
-    pub temp: Option<PathBuf>,
-    /// How often a checkpoint is saved, at most.
-    pub checkpoint_every: Duration,
-}
-
-/// What a back-fill did.
-#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
-pub struct Filled {
-    /// Rows with an id.
-    pub rows: u64,
-    /// Lines without: those that could not be read, and were kept.
-    pub kept: u64,
-    /// The line of the first of them.
-    pub first_kept: Option<u64>,
-    /// The earliest time, in nanoseconds since 1970.
-    #[serde(with = "wide")]
-    pub first_ns: Option<i128>,
-    /// The latest.
-    #[serde(with = "wide")]
-    pub last_ns: Option<i128>,
-    /// The most rows that shared one time, as the format holds it.
-    pub busiest_rows: u64,
-    /// That time.
-    #[serde(with = "wide")]
-    pub busiest_ns: Option<i128>,
-    /// How many rows had key and time of another; they are told apart by their order in the file.
-    pub same_key: u64,
-    /// What was seen of zones.
-    pub zones: ZonesSeen,
-    /// The first line that was earlier than the one before it, if the rows had to be sorted.
-    pub out_of_order: Option<u64>,
-    /// The row after which an earlier run had been interrupted.
-    pub resumed_after: Option<u64>,
-    /// The length of the output.
-    pub output_bytes: u64,
-}
-
-impl Filled {
-    #[inline]
-    fn saw(&mut self, at: Timestamp) {
-        let nanos = at.unix_nanos();
-        self.first_ns = Some(self.first_ns.map_or(nanos, |first| first.min(nanos)));
-        self.last_ns = Some(self.last_ns.map_or(nanos, |last| last.max(nanos)));
-    }
-
-    #[inline]
-    fn cell(&mut self, cell: i128, rows: u64) {
-        if rows > self.busiest_rows {
-            (self.busiest_rows, self.busiest_ns) = (rows, Some(cell));
-        }
-    }
-}
 
 /// From where an interrupted run goes on.
 #[derive(Clone, Serialize, Deserialize, Debug)]
@@ -181,21 +70,6 @@ enum How {
     },
 }
 
-/// Numbers of more than 64 bits as text, which every JSON reader keeps whole.
-mod wide {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(number: &Option<i128>, out: S) -> Result<S::Ok, S::Error> {
-        number.map(|number| number.to_string()).serialize(out)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i128>, D::Error> {
-        let text: Option<String> = Option::deserialize(from)?;
-        text.map(|text| text.parse().map_err(serde::de::Error::custom))
-            .transpose()
-    }
-}
-
 impl Checkpoint for Saved {
     fn set_output_bytes(&mut self, bytes: u64) {
         self.output_bytes = bytes;
@@ -221,14 +95,32 @@ struct Run<'a> {
 /// # Errors
 /// The options do not fit the input, a row cannot be used, a time has more rows than ids, or the machine cannot do it.
 /// The output is then as it was before.
+///
+/// ```
+/// use mintage_bulk::{BackfillFormat, BackfillOptions, Dialect, RowFormat, Source, Target, backfill};
+/// let folder = tempfile::tempdir()?;
+/// let (log, filled) = (folder.path().join("log.csv"), folder.path().join("filled.csv"));
+/// std::fs::write(&log, "time,what\n2022-02-22T19:22:22Z,start\n2022-02-22T19:22:22Z,stop\n")?;
+/// let rows = RowFormat::Fields(Dialect::CSV);
+/// let output = Target::File(filled.clone());
+/// let options = BackfillOptions::new(Source::File(log), output, rows, "time", BackfillFormat::Uuid7);
+/// assert_eq!(backfill(&options, &mut |_| {})?.rows, 2);
+/// let text = std::fs::read_to_string(filled)?;
+/// let ids: Vec<&str> = text.lines().skip(1).map(|line| &line[..36]).collect();
+/// assert!(ids[0].starts_with("017f22e2-79b0-7000-") && ids[0] < ids[1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn backfill(options: &BackfillOptions, watch: Watch<'_>) -> Result<Filled, Error> {
-    let spool = match (&options.input, options.in_order) {
-        (Source::Stdin, false) => Some(spooled(options)?),
-        _ => None,
+    let once = match &options.input {
+        Source::Stdin => true,
+        // A pipe with a name, such as a shell's <(…).
+        Source::File(path) => path.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir()),
+        Source::Kept(..) => false,
     };
+    let spool = (once && !options.in_order).then(|| spooled(options)).transpose()?;
     let mut spooled = options.clone();
     if let Some(spool) = &spool {
-        spooled.input = Source::Kept(spool.path().to_path_buf());
+        spooled.input = Source::Kept(spool.path().to_path_buf(), options.input.name());
     }
     Run::fill(&spooled, spool.is_none(), watch)
 }
@@ -506,16 +398,20 @@ fn wish(options: &BackfillOptions) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Copies standard input to a file, because it may have to be read twice.
+/// Copies an input that flows by to a file, because it may have to be read twice.
 fn spooled(options: &BackfillOptions) -> Result<tempfile::NamedTempFile, Error> {
     let folder = temp_of(options);
     let cannot = |e: &std::io::Error| {
-        Error::file("keep standard input in", &folder, e).with_hint(
+        Error::file("keep the input in", &folder, e).with_hint(
             "--temp names a folder with more room; --sorted reads it once, if its rows are in order",
         )
     };
     let mut file = tempfile::NamedTempFile::new_in(&folder).map_err(|e| cannot(&e))?;
-    std::io::copy(&mut std::io::stdin().lock(), &mut file).map_err(|e| cannot(&e))?;
+    let mut input: Box<dyn std::io::Read> = match &options.input {
+        Source::File(path) => Box::new(File::open(path).map_err(|e| Error::file("read", path, &e))?),
+        _ => Box::new(std::io::stdin().lock()),
+    };
+    std::io::copy(&mut input, &mut file).map_err(|e| cannot(&e))?;
     Ok(file)
 }
 

@@ -14,19 +14,19 @@
 //!
 //! Wide cells have 2^53 numbers and more. Narrow ones have (ticks) x (clock sequences, or sequences x workers) places
 //! for each node; a cell's ticks reach to the next time in the file, at most to the end of the span that
-//! [`Spread`](Scheme::spread_ns) gives. A cell with more rows than places is an error that names it.
+//! [`SchemeOptions::spread_ns`] gives. A cell with more rows than places is an error that names it.
 //!
 //! Ids of different cells never meet, because time is the highest field; ids within a cell increase with i.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::hash::Hasher;
 use std::sync::Arc;
 
-use mintage::{CLOCK_SEQ_MAX, GregorianTicks, Layout, Node, Role, Timestamp, UuidError, UuidText};
+use mintage::{CLOCK_SEQ_MAX, GregorianTicks, Layout, Node, Role, Timestamp, UuidText};
 use sha2::{Digest, Sha256};
 use siphasher::sip::SipHasher24;
 
+use super::placer::Exhausted;
 use crate::error::Error;
 use crate::time::rfc3339;
 
@@ -102,7 +102,7 @@ pub struct SchemeOptions {
 #[derive(Clone, Debug)]
 pub(crate) struct Scheme {
     options: SchemeOptions,
-    unit: i128,
+    pub(super) unit: i128,
     spread: i128,
     hash_key: [u8; 16],
     node: Node,
@@ -111,6 +111,10 @@ pub(crate) struct Scheme {
     last: i128,
 }
 
+/// A node's 48 bits, or a worker.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NodeId(pub(super) u64);
+
 /// A row, as far as its id goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Member {
@@ -118,15 +122,6 @@ pub(crate) struct Member {
     pub(crate) node: u32,
     /// The hash of the key; 0 without one.
     pub(crate) hash: u64,
-}
-
-/// A cell has more rows than ids.
-#[derive(Clone, Debug)]
-pub(crate) struct Exhausted {
-    pub(crate) cell: i128,
-    rows: u64,
-    places: u64,
-    node: Option<String>,
 }
 
 impl Scheme {
@@ -252,14 +247,14 @@ impl Scheme {
     }
 
     /// Where the numbers of a wide cell begin.
-    fn start_of(&self, cell: i128) -> u64 {
+    pub(super) fn start_of(&self, cell: i128) -> u64 {
         let mut hasher = SipHasher24::new_with_key(&self.hash_key);
         hasher.write(&cell.to_be_bytes());
         hasher.finish()
     }
 
     /// How many ticks the rows of a cell may use; `next` is the next cell that has rows.
-    fn ticks(&self, cell: i128, next: Option<i128>) -> u64 {
+    pub(super) fn ticks(&self, cell: i128, next: Option<i128>) -> u64 {
         let end = floor(cell, self.spread) + self.spread;
         let end = match next {
             // With a key the cell is the whole span.
@@ -271,7 +266,7 @@ impl Scheme {
     }
 
     /// Clock sequences, or sequences times workers: how many places a tick has for one node.
-    fn places_in_a_tick(&self) -> u64 {
+    pub(super) fn places_in_a_tick(&self) -> u64 {
         match &self.options.format {
             BackfillFormat::Snowflake { layout, workers } => {
                 let workers = if self.options.node_column {
@@ -286,7 +281,7 @@ impl Scheme {
     }
 
     /// The id of place `minor` in the tick that begins at `at`.
-    fn narrow_id(&self, at: i128, minor: u64, in_use: u64, node: NodeId) -> u128 {
+    pub(super) fn narrow_id(&self, at: i128, minor: u64, in_use: u64, node: NodeId) -> u128 {
         match &self.options.format {
             BackfillFormat::Snowflake { layout, workers } => {
                 let first = if self.options.node_column {
@@ -323,7 +318,7 @@ impl Scheme {
 
     /// The id of a number in a wide cell.
     #[inline]
-    fn wide_id(&self, cell: i128, tail: u64) -> u128 {
+    pub(super) fn wide_id(&self, cell: i128, tail: u64) -> u128 {
         match self.options.format {
             BackfillFormat::Uuid7 => {
                 let (ms, fraction) = milliseconds(cell);
@@ -346,7 +341,7 @@ impl Scheme {
     }
 
     /// How many bits a number in a wide cell has.
-    fn tail_bits(&self) -> u32 {
+    pub(super) fn tail_bits(&self) -> u32 {
         match self.options.format {
             BackfillFormat::Uuid7 => 54,
             BackfillFormat::Ulid => 60,
@@ -391,222 +386,6 @@ impl Scheme {
     }
 }
 
-/// Hands out the ids of a cell, row by row in the cell's order.
-pub(crate) struct Placer<'a> {
-    scheme: &'a Scheme,
-    nodes: &'a Nodes,
-    cell: i128,
-    ticks: u64,
-    /// Wide: the next free number.
-    next: Option<u64>,
-    /// Narrow: how far the only node is, or each of several.
-    only: Line,
-    lines: HashMap<u32, Line>,
-}
-
-/// The rows of one node in a cell.
-#[derive(Clone, Copy, Default, Debug)]
-struct Line {
-    /// How many there are.
-    rows: u64,
-    /// How many have an id.
-    placed: u64,
-    /// The next free place, for keys.
-    next: u64,
-}
-
-impl<'a> Placer<'a> {
-    /// `counts` is how many rows each node has in the cell; wide cells need none. `next` is the next cell with rows.
-    ///
-    /// # Errors
-    /// There are more rows than places.
-    pub(crate) fn new(
-        scheme: &'a Scheme,
-        nodes: &'a Nodes,
-        cell: i128,
-        next: Option<i128>,
-        counts: impl Iterator<Item = (u32, u64)>,
-    ) -> Result<Placer<'a>, Exhausted> {
-        let mut placer = Placer {
-            scheme,
-            nodes,
-            cell,
-            ticks: 1,
-            next: None,
-            only: Line::default(),
-            lines: HashMap::new(),
-        };
-        if scheme.wide() {
-            placer.next = Some(scheme.start_of(cell) >> (65 - scheme.tail_bits()));
-            if scheme.options.keyed {
-                placer.next = Some(0);
-            }
-            return Ok(placer);
-        }
-        placer.ticks = scheme.ticks(cell, next);
-        let places = placer.ticks.saturating_mul(scheme.places_in_a_tick());
-        for (node, rows) in counts {
-            if rows > places {
-                return Err(Exhausted {
-                    cell,
-                    rows,
-                    places,
-                    node: scheme.options.node_column.then(|| nodes.name(node)),
-                });
-            }
-            let line = Line {
-                rows,
-                ..Line::default()
-            };
-            match scheme.options.node_column {
-                true => drop(placer.lines.insert(node, line)),
-                false => placer.only = line,
-            }
-        }
-        Ok(placer)
-    }
-
-    /// The id of the next row.
-    ///
-    /// # Errors
-    /// A wide cell's numbers ran out, which takes 2^53 rows of one time.
-    #[inline]
-    pub(crate) fn place(&mut self, member: Member) -> Result<u128, Exhausted> {
-        if self.next.is_some() {
-            self.wide(member)
-        } else {
-            Ok(self.narrow(member))
-        }
-    }
-
-    #[inline]
-    fn wide(&mut self, member: Member) -> Result<u128, Exhausted> {
-        let bits = self.scheme.tail_bits();
-        let free = self.next.unwrap_or(0);
-        let tail = match self.scheme.options.keyed {
-            true => free.max(member.hash >> (64 - bits)),
-            false => free,
-        };
-        if tail >> bits != 0 {
-            return Err(Exhausted {
-                cell: self.cell,
-                rows: tail,
-                places: 1 << bits,
-                node: None,
-            });
-        }
-        self.next = Some(tail + 1);
-        Ok(self.scheme.wide_id(self.cell, tail))
-    }
-
-    fn narrow(&mut self, member: Member) -> u128 {
-        let line = match self.scheme.options.node_column {
-            true => self.lines.entry(member.node).or_default(),
-            false => &mut self.only,
-        };
-        let in_a_tick = self.scheme.places_in_a_tick();
-        let places = self.ticks.saturating_mul(in_a_tick);
-        let (tick, minor, in_use) = if self.scheme.options.keyed {
-            let wanted = ((u128::from(member.hash) * u128::from(places)) >> 64) as u64;
-            // Those that come after need places too.
-            let last = places - (line.rows - line.placed);
-            let place = wanted.max(line.next).min(last);
-            line.next = place + 1;
-            (place / in_a_tick, place % in_a_tick, in_a_tick)
-        } else {
-            let in_use = line.rows.div_ceil(self.ticks);
-            (line.placed / in_use, line.placed % in_use, in_use)
-        };
-        line.placed += 1;
-        let at = self.cell + i128::from(tick) * self.scheme.unit;
-        let node = NodeId(self.nodes.value(member.node));
-        self.scheme.narrow_id(at, minor, in_use, node)
-    }
-}
-
-/// The nodes that rows name, each read once.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Nodes {
-    by_text: HashMap<Vec<u8>, u32>,
-    values: Vec<u64>,
-    names: Vec<String>,
-}
-
-/// A node's 48 bits, or a worker.
-#[derive(Clone, Copy, Debug)]
-struct NodeId(u64);
-
-impl Nodes {
-    /// The index of a node; a new one is read as the format has it.
-    ///
-    /// # Errors
-    /// It is no node, or there are too many, in words.
-    #[inline]
-    pub(crate) fn index(&mut self, text: &[u8], scheme: &Scheme) -> Result<u32, String> {
-        match self.by_text.get(text) {
-            Some(index) => Ok(*index),
-            None => self.add(text, scheme),
-        }
-    }
-
-    fn add(&mut self, text: &[u8], scheme: &Scheme) -> Result<u32, String> {
-        let shown = crate::error::shown(text);
-        let words = std::str::from_utf8(text).map_err(|_| format!("node {shown} is no text"))?;
-        let words = words.trim();
-        if words.is_empty() {
-            return Err("the node is empty".into());
-        }
-        let value = match &scheme.options.format {
-            BackfillFormat::Snowflake { layout, .. } => {
-                let worker: u64 = words
-                    .parse()
-                    .map_err(|_| format!("node {shown} is no worker: a Snowflake's is a number"))?;
-                if worker >= layout.workers() {
-                    return Err(format!(
-                        "worker {worker} does not fit layout {:?}: at most {}",
-                        layout.name(),
-                        layout.workers() - 1
-                    ));
-                }
-                worker
-            }
-            _ => {
-                let node: Node = words.parse().unwrap_or_else(|_: UuidError| {
-                    Node::from_fingerprint(&[b"mintage node", words.as_bytes()])
-                });
-                let [a, b, c, d, e, f] = node.octets();
-                u64::from_be_bytes([0, 0, a, b, c, d, e, f])
-            }
-        };
-        // Two spellings of one address are one node.
-        if let Some(same) = self.values.iter().position(|known| *known == value) {
-            self.by_text.insert(text.to_vec(), same as u32);
-            return Ok(same as u32);
-        }
-        if self.values.len() == NODES_MAX {
-            return Err(format!(
-                "node {shown} is one more than {NODES_MAX}: is this the right column?"
-            ));
-        }
-        let index = self.values.len() as u32;
-        self.by_text.insert(text.to_vec(), index);
-        self.values.push(value);
-        self.names.push(shown);
-        Ok(index)
-    }
-
-    fn value(&self, index: u32) -> u64 {
-        self.values.get(index as usize).copied().unwrap_or(0)
-    }
-
-    fn name(&self, index: u32) -> String {
-        self.names.get(index as usize).cloned().unwrap_or_default()
-    }
-}
-
-/// How many nodes a log may come from.
-const NODES_MAX: usize = 16_384;
-
 fn gregorian(format: &BackfillFormat, ticks: GregorianTicks, clock_seq: u16, node: Node) -> uuid::Uuid {
     let made = match format {
         BackfillFormat::Uuid6 => mintage::uuid6_from(ticks, clock_seq, node),
@@ -616,7 +395,7 @@ fn gregorian(format: &BackfillFormat, ticks: GregorianTicks, clock_seq: u16, nod
 }
 
 /// The node of the low 48 bits.
-fn node_of(bits: u64) -> Node {
+pub(super) fn node_of(bits: u64) -> Node {
     let [_, _, a, b, c, d, e, f] = bits.to_be_bytes();
     Node::from_octets([a, b, c, d, e, f])
 }
@@ -692,6 +471,8 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::super::nodes::Nodes;
+    use super::super::placer::Placer;
     use super::*;
 
     fn options(format: BackfillFormat, keyed: bool) -> SchemeOptions {
@@ -926,32 +707,5 @@ mod tests {
         assert!(refused(|o| o.spread_ns = Some(1_500_000)).contains("multiple of 1ms"));
         assert!(refused(|o| o.clock_seq = 16_384).contains("14 bits"));
         assert!(refused(|o| o.format = snowflake("twitter", (0, 1024))).contains("0 to 1023"));
-    }
-
-    #[test]
-    fn nodes_are_addresses_names_or_workers() {
-        let scheme = Scheme::new(options(BackfillFormat::Uuid1, false)).unwrap();
-        let mut nodes = Nodes::default();
-        let a = nodes.index(b"9f:6b:de:ce:d8:46", &scheme).unwrap();
-        assert_eq!(
-            nodes.index(b"9F-6B-DE-CE-D8-46", &scheme).unwrap(),
-            a,
-            "one address"
-        );
-        let b = nodes.index(b"web-1", &scheme).unwrap();
-        assert_ne!(a, b);
-        assert!(node_of(nodes.value(b)).is_multicast());
-        assert!(nodes.index(b" ", &scheme).unwrap_err().contains("empty"));
-        let scheme = Scheme::new(options(snowflake("twitter", (0, 0)), false)).unwrap();
-        let mut nodes = Nodes::default();
-        let index = nodes.index(b"17", &scheme).unwrap();
-        assert_eq!(nodes.value(index), 17);
-        assert!(
-            nodes
-                .index(b"1024", &scheme)
-                .unwrap_err()
-                .contains("at most 1023")
-        );
-        assert!(nodes.index(b"web-1", &scheme).unwrap_err().contains("no worker"));
     }
 }

@@ -168,12 +168,8 @@ fn times(report: &Report, out: &mut Out) -> Result<(), Failure> {
         "time",
         &format!("{} to {}, {}", time(first), time(last), span_words(length)),
     )?;
-    let (unit, per) = if length < HOUR_US {
-        (1e6, "a second")
-    } else {
-        (3.6e9, "an hour")
-    };
-    let rate = times.ids as f64 / (length as f64 / unit).max(1.0);
+    let (per, units) = units(report);
+    let rate = times.ids as f64 / units;
     let mut words = format!("{} {per}", thousands(rate.round() as u64));
     if times.buckets.len() > 1
         && let Some((bucket, most)) = times.buckets.iter().max_by_key(|(_, ids)| ids)
@@ -212,19 +208,32 @@ fn times(report: &Report, out: &mut Out) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The unit of rates, and how many of it the ids span: short piles are told by the second.
+fn units(report: &Report) -> (&'static str, f64) {
+    let length = match (report.times.first_us, report.times.last_us) {
+        (Some(first), Some(last)) => last.saturating_sub(first),
+        _ => 0,
+    };
+    let (per, unit) = if length < HOUR_US { ("a second", 1e6) } else { ("an hour", 3.6e9) };
+    (per, (length as f64 / unit).max(1.0))
+}
+
 fn workers(report: &Report, out: &mut Out) -> Result<(), Failure> {
     let workers = &report.workers;
     if workers.count == 0 {
         return Ok(());
     }
     let total: u64 = workers.busiest.iter().map(|worker| worker.ids).sum();
+    let (per, units) = units(report);
     let listed: Vec<String> = workers
         .busiest
         .iter()
         .take(SHOWN)
         .map(|worker| {
             let share = worker.ids as f64 * 100.0 / total.max(1) as f64;
-            format!("{} {} ({share:.1} %)", worker.name, thousands(worker.ids))
+            let rate = (worker.ids as f64 / units).round() as u64;
+            let ids = thousands(worker.ids);
+            format!("{} {ids} ({share:.1} %, {} {per})", worker.name, thousands(rate))
         })
         .collect();
     let more = if workers.more { " or more" } else { "" };

@@ -56,7 +56,7 @@ fn head(report: &Report, title: &str, page: &mut String) {
         escape(title)
     );
     if verdict.sound {
-        page.push_str("<span>no repeats, no unreadable lines, nothing that the audit was to fail for</span>");
+        page.push_str("<span>nothing was found that the audit was to fail for</span>");
     }
     for (_, words) in &verdict.faults {
         let _ = write!(page, "<span>{}</span>", escape(words));
