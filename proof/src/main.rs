@@ -1,25 +1,90 @@
 //! `mintage-proof`: runs the checks of this crate from the command line.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use mintage_proof::sim;
+use mintage_proof::disk::{cuts, flips, images, inject, work};
+use mintage_proof::goals::{self, Mode, Setting};
+use mintage_proof::planted::{self, BUGS};
+use mintage_proof::{answers, folders, forks, model, page, sim};
 
 const HELP: &str = "\
 mintage-proof COMMAND
 
+  report [--short|--long] [--only G1,G5] [--allow-missing G4] [--save]
+                   measures the goals and prints a line for each; --save puts them into
+                   docs/guarantees.md
   sim [--seeds N] [--from N] [--seconds N] [--threads N] [--all]
                    runs the simulator on seeds FROM, FROM+1, ... and prints what happened; stops at the
                    first failure, unless --all
   replay SEED      runs one seed and prints everything that happened in it
+  images [--images N] [--seed N]
+                   opens what a disk may hold after a power cut
+  flips            changes every byte of a used folder
+  inject [--turns N] [--stride N]
+                   kills and fails every call of a process
+  cuts [--cuts N] [--seconds N]
+                   cuts the power of a real file system (root)
+  folders | forks [--forks N] | answers
+                   second openings and copies; forked children; the server's answers (MINT_BIN)
+  model            every state of small clusters
+  planted [NAME]   plants every bug, or one, in MINT_PROOF_PLANTED and looks for it
+  table            the bugs and what finds them
+  work FOLDER SCRIPT SEED STEPS [--abort]
+                   what the others run
 ";
 
 fn main() -> ExitCode {
-    // A panic is a finding like any other; the report says which seed.
     let args: Vec<String> = std::env::args().skip(1).collect();
+    let rest = args.get(1..).unwrap_or_default();
     match args.first().map(String::as_str) {
-        Some("sim") => simulate(&args[1..]),
-        Some("replay") => replay(&args[1..]),
+        Some("report") => report(rest),
+        Some("sim") => simulate(rest),
+        Some("replay") => replay(rest),
+        Some("images") => {
+            let plan = images::Plan {
+                program: &this(),
+                seed: option(rest, "--seed").unwrap_or(1),
+                images: option(rest, "--images").unwrap_or(5_000),
+                threads: threads(rest),
+            };
+            told(images::run(&plan), |done| done.failure.clone())
+        }
+        Some("flips") => told(flips::run(&this(), 1, threads(rest)), |done| done.failure.clone()),
+        Some("inject") => {
+            let (turns, stride) = (
+                option(rest, "--turns").unwrap_or(500),
+                option(rest, "--stride").unwrap_or(1),
+            );
+            told(inject::run(&this(), turns, stride, threads(rest)), |done| {
+                done.failure.clone()
+            })
+        }
+        Some("cuts") => {
+            let budget = Duration::from_secs(option(rest, "--seconds").unwrap_or(60));
+            let cuts = option(rest, "--cuts").unwrap_or(u64::MAX);
+            told(
+                cuts::run_cuts(&this(), option(rest, "--seed").unwrap_or(1), cuts, budget),
+                |done| done.failure.clone(),
+            )
+        }
+        Some("folders") => told(folders::run(), |_| None),
+        Some("forks") => forked(rest),
+        Some("answers") => match std::env::var_os("MINT_BIN") {
+            Some(mint) => told(answers::run(Path::new(&mint)), |_| None),
+            None => {
+                println!("failed: MINT_BIN names no mint");
+                ExitCode::FAILURE
+            }
+        },
+        Some("model") => explore(),
+        Some("planted") => plant(rest),
+        Some("table") => {
+            print!("{}", planted::table());
+            ExitCode::SUCCESS
+        }
+        Some("work") => work_here(rest),
         _ => {
             print!("{HELP}");
             ExitCode::from(2)
@@ -27,15 +92,86 @@ fn main() -> ExitCode {
     }
 }
 
+/// This program, to be run again.
+fn this() -> PathBuf {
+    std::env::current_exe().expect("a running program has a path")
+}
+
 fn option(args: &[String], name: &str) -> Option<u64> {
+    word(args, name)?.parse().ok()
+}
+
+fn word<'a>(args: &'a [String], name: &str) -> Option<&'a str> {
     let at = args.iter().position(|arg| arg == name)?;
-    args.get(at + 1)?.parse().ok()
+    args.get(at + 1).map(String::as_str)
+}
+
+fn threads(args: &[String]) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    option(args, "--threads").map_or(cores, |n| n as usize)
+}
+
+fn told<T: std::fmt::Debug>(done: Result<T, String>, failure: impl Fn(&T) -> Option<String>) -> ExitCode {
+    match done {
+        Ok(done) => {
+            let failed = failure(&done);
+            println!("{done:?}");
+            match failed {
+                None => ExitCode::SUCCESS,
+                Some(why) => {
+                    println!("failed: {why}");
+                    ExitCode::FAILURE
+                }
+            }
+        }
+        Err(why) => {
+            println!("failed: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn report(args: &[String]) -> ExitCode {
+    let mode = match args {
+        args if args.iter().any(|arg| arg == "--short") => Mode::Short,
+        args if args.iter().any(|arg| arg == "--long") => Mode::Long,
+        _ => Mode::Full,
+    };
+    let list = |name: &str| -> Vec<String> {
+        let listed = word(args, name).unwrap_or_default();
+        listed
+            .split(',')
+            .filter(|id| !id.is_empty())
+            .map(ToString::to_string)
+            .collect()
+    };
+    let path = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let setting = Setting {
+        mode,
+        program: this(),
+        planted: path("MINT_PROOF_PLANTED"),
+        planted_mint: path("MINT_PROOF_PLANTED_MINT"),
+        mint: path("MINT_BIN"),
+        threads: threads(args),
+    };
+    quiet_panics();
+    let (well, lines) = goals::report(&setting, &list("--only"), &list("--allow-missing"));
+    if args.iter().any(|arg| arg == "--save")
+        && let Err(why) = page::put("last run", &page::listing(&lines))
+    {
+        println!("failed: {why}");
+        return ExitCode::FAILURE;
+    }
+    if well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// A panic is a finding like any other; the report says where it came from.
+fn quiet_panics() {
+    std::panic::set_hook(Box::new(|_| {}));
 }
 
 fn simulate(args: &[String]) -> ExitCode {
-    std::panic::set_hook(Box::new(|_| {}));
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = option(args, "--threads").map_or(threads, |n| n as usize);
+    quiet_panics();
     let first = option(args, "--from").unwrap_or(1);
     let budget = option(args, "--seconds").map(Duration::from_secs);
     if args.iter().any(|arg| arg == "--all") {
@@ -43,10 +179,11 @@ fn simulate(args: &[String]) -> ExitCode {
     }
     let count = option(args, "--seeds").unwrap_or(if budget.is_some() { u64::MAX } else { 1_000 });
     let began = std::time::Instant::now();
-    let runs = sim::run_many(first, count, budget, threads);
+    let runs = sim::run_many(first, count, budget, threads(args));
     let sum = &runs.sum;
     println!(
-        "seeds {} (repeated bit for bit {}), faults {}, reservations {}, ids {}, steps {}, virtual {} s, {} ms, hash {:016x}",
+        "seeds {} (repeated bit for bit {}), faults {}, reservations {}, ids {}, steps {}, virtual {} s, {} ms, hash \
+         {:016x}",
         runs.seeds,
         runs.repeated,
         sum.faults.total(),
@@ -104,6 +241,91 @@ fn replay(args: &[String]) -> ExitCode {
         }
         Err(why) => {
             println!("seed {seed} failed: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn forked(args: &[String]) -> ExitCode {
+    match forks::run(option(args, "--forks").unwrap_or(1_000)) {
+        Ok(done) if done.failure.is_none() => {
+            println!("{} forks, {} ids, none twice", done.forks, done.ids);
+            ExitCode::SUCCESS
+        }
+        Ok(done) => {
+            println!("failed: {}", done.failure.unwrap_or_default());
+            ExitCode::FAILURE
+        }
+        Err(why) => {
+            println!("failed: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn explore() -> ExitCode {
+    let mut well = true;
+    for run in model::run(30_000_000) {
+        well &= run.is_as_it_must();
+        let explored = &run.explored;
+        let without = run.without.map_or("all rules".to_string(), |rule| format!("without {rule:?}"));
+        println!("{}, {without}: {} states, {} deep", run.name, explored.states, explored.depth);
+        if let Some((path, why)) = &explored.violation {
+            println!("    {why}, {} steps: {}", path.len(), path.join(", "));
+        }
+    }
+    if well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn plant(args: &[String]) -> ExitCode {
+    let Some(program) = std::env::var_os("MINT_PROOF_PLANTED").map(PathBuf::from) else {
+        println!("failed: MINT_PROOF_PLANTED names no build with the feature `planted`");
+        return ExitCode::FAILURE;
+    };
+    let mint = std::env::var_os("MINT_PROOF_PLANTED_MINT").map(PathBuf::from);
+    let mut found = 0;
+    let named = args.first();
+    let bugs: Vec<_> = BUGS
+        .iter()
+        .filter(|bug| named.is_none_or(|name| name == bug.name))
+        .collect();
+    for bug in &bugs {
+        match planted::hunt(&program, mint.as_deref(), **bug) {
+            Ok(hunt) => {
+                let what = match (&hunt.found, hunt.reached) {
+                    (Some(what), true) => {
+                        found += 1;
+                        what.as_str()
+                    }
+                    (_, false) => "NEVER REACHED",
+                    (None, true) => "NOT FOUND",
+                };
+                println!("{}: {}: {what}", bug.name, bug.finder.name());
+            }
+            Err(why) => println!("{}: {why}", bug.name),
+        }
+    }
+    println!("{found} of {} found", bugs.len());
+    if found == bugs.len() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+fn work_here(args: &[String]) -> ExitCode {
+    let script = args.get(1).and_then(|word| work::Script::of(word));
+    let number = |at: usize| args.get(at).and_then(|n| n.parse::<u64>().ok());
+    let (Some(folder), Some(script), Some(seed), Some(steps)) = (args.first(), script, number(2), number(3))
+    else {
+        print!("{HELP}");
+        return ExitCode::from(2);
+    };
+    let abort = args.iter().any(|arg| arg == "--abort");
+    match work::work(Path::new(folder), script, seed, steps, abort) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("{why}");
             ExitCode::FAILURE
         }
     }

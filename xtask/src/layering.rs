@@ -43,6 +43,8 @@ const UNSAFE_FILES: &[&str] = &[
     "crates/core/src/tsc.rs",
     "crates/core/tests/fork.rs",
     "crates/ledger/src/local_uuid/word.rs",
+    "proof/src/disk/power.rs",
+    "proof/src/forks.rs",
 ];
 
 /// Checks the direction of every dependency inside the workspace.

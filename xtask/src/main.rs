@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod layering;
+mod proof;
 mod provision;
 mod step;
 mod test;
@@ -18,6 +19,9 @@ cargo xtask COMMAND
   e2e [FILTER]     only the end-to-end tests (the built binary, stock clients)
   fuzz [TARGET...] [--runs N] [--seed N] [--list]
                    random inputs for every reader of text and bytes
+  proof [--short|--long] [--save] [--only G1,G5] [--allow-missing G4]
+                   evidence that nothing is ever repeated: simulation, crash images, power cuts,
+                   planted bugs; 20 minutes, or 5, or a night
   bench [core|server|bulk] [--save] [ARGS]
                    side by side with peers, ratios in one run; --save puts the tables
                    into docs/performance.md and docs/bulk.md
@@ -40,6 +44,7 @@ fn main() -> ExitCode {
         Some("loom") => test::loom(),
         Some("e2e") => test::e2e(rest),
         Some("fuzz") => test::fuzz(rest),
+        Some("proof") => proof::run(rest),
         Some("bench") => bench::run(rest),
         None | Some("help" | "--help" | "-h") => {
             print!("{HELP}");

@@ -27,7 +27,7 @@ pub(crate) fn fuzz(args: &[String]) -> Result<(), String> {
 /// Walks every interleaving of threads on the atomics, under loom; in a target folder of its own, since the
 /// flag is another build of everything.
 pub(crate) fn loom() -> Result<(), String> {
-    let mut command = step::cargo("test --release -p mintage --no-default-features --test loom");
+    let mut command = step::cargo("test --release -p mintage --no-default-features --test loom --test loom_block");
     command
         .env("RUSTFLAGS", "--cfg loom")
         .env("CARGO_TARGET_DIR", step::root().join("target/loom"))

@@ -80,6 +80,9 @@ pub struct AnchoredClock {
 
 impl Clock for AnchoredClock {
     fn now(&self) -> Timestamp {
+        if mintage::planted!("wall-clock-trusted") {
+            return self.runtime.wall();
+        }
         Timestamp::from_unix_nanos(self.line.load().at(self.runtime.boottime()))
     }
 }

@@ -67,7 +67,10 @@ pub(crate) async fn enter(context: &Context) -> Result<Option<Entered>, LedgerEr
     let why = match found {
         None => "its register is not there",
         Some(found) => match serde_json::from_str::<Body>(&found.value.body) {
-            Ok(body) if body.journal.unwrap_or(0) <= journal.copies() => {
+            Ok(body)
+                if body.journal.unwrap_or(0) <= journal.copies()
+                    || mintage::planted!("old-journal-trusted") =>
+            {
                 let value = Value {
                     mark: 0,
                     token: fresh_token(&*context.runtime),
@@ -126,7 +129,9 @@ pub(crate) async fn keep(context: &Context, entered: Option<Entered>, lost: impl
                 tracing::error!("this process's register was lost: dropping all it holds");
                 let node = context.renew_instance();
                 tokens.clear();
-                lost();
+                if !mintage::planted!("lost-register-ignored") {
+                    lost();
+                }
                 if let Some(journal) = &context.journal {
                     // Whoever has the register has a copy of our journal, and owns what it says.
                     journal.begin_anew(node, context.store.cluster_id()).await;

@@ -22,8 +22,6 @@ struct Process {
     troubled: bool,
     /// Numbers whose reservation by this process it has been told of.
     numbers: Vec<Lines<()>>,
-    /// Those of which the answer to the very write told it.
-    certain: Vec<Lines<()>>,
     /// Ticks likewise, by pool and worker.
     windows: BTreeMap<(usize, u64), Intervals<()>>,
     issued: Vec<u64>,
@@ -37,6 +35,10 @@ struct Process {
     /// It was killed, closed or cut: numbers under way may be lost.
     broken: bool,
     ended: bool,
+    /// It keeps a journal, and goes on with what the process before it owned.
+    has_journal: bool,
+    /// When its id clock was seen, in which epoch, and what it read.
+    clock: Option<(u64, u64, i128)>,
     /// The last place it minted at once, by pool and worker.
     last_place: BTreeMap<(usize, u64), u64>,
 }
@@ -91,6 +93,8 @@ pub(crate) struct Minted {
     pub error_ns: (i128, i128),
     /// Minted by one call, so later calls lie above.
     pub at_once: bool,
+    /// The id clock's epoch and reading, in nanoseconds.
+    pub clock: (u64, i128),
 }
 
 /// A run of numbers as it became visible.
@@ -126,7 +130,6 @@ pub(crate) struct Check {
     pub reservations: u64,
     pub clone_repeats: u64,
     pub longest_exposure_ns: u64,
-    pub holes_of_lost_answers: u64,
 }
 
 type Verdict = Result<(), String>;
@@ -155,17 +158,30 @@ impl Check {
             reservations: 0,
             clone_repeats: 0,
             longest_exposure_ns: 0,
-            holes_of_lost_answers: 0,
         }
     }
 
-    /// A process starts; its number.
-    pub(crate) fn start(&mut self) -> usize {
+    /// A process starts; its number. One with a journal owns what `heir_of` left.
+    pub(crate) fn start(&mut self, heir_of: Option<usize>) -> usize {
         let number = self.processes.len();
+        if let Some(before) = heir_of {
+            let heir = Process {
+                has_journal: true,
+                broken: false,
+                ended: false,
+                losses: self.processes[before].losses + 1,
+                windows: BTreeMap::new(),
+                clock: None,
+                instance: None,
+                last_place: BTreeMap::new(),
+                ..self.processes[before].clone()
+            };
+            self.processes.push(heir);
+            return number;
+        }
         self.processes.push(Process {
             lineage: number,
             numbers: vec![Lines::default(); SEQUENCES.len()],
-            certain: vec![Lines::default(); SEQUENCES.len()],
             issued: vec![0; SEQUENCES.len()],
             longest_run: vec![0; SEQUENCES.len()],
             excused: vec![0; SEQUENCES.len()],
@@ -181,6 +197,11 @@ impl Check {
         let copy = self.processes[of].clone();
         self.processes.push(copy);
         self.processes.len() - 1
+    }
+
+    /// The process keeps a journal.
+    pub(crate) fn has_journal(&mut self, process: usize) {
+        self.processes[process].has_journal = true;
     }
 
     pub(crate) fn broken(&mut self, process: usize) {
@@ -210,7 +231,7 @@ impl Check {
         let copied = self.processes[process].cloned_at_ns.is_some();
         let process = &self.processes[process];
         for (sequence, row) in SEQUENCES.iter().enumerate() {
-            if row.rules != Rules::Counted || copied {
+            if row.rules != Rules::Counted || copied || process.has_journal {
                 continue;
             }
             let told = process.numbers[sequence].count();
@@ -390,7 +411,7 @@ impl Check {
             }
             return Ok(Effect::None);
         }
-        if SEQUENCES[sequence].rules == Rules::Changing {
+        if SEQUENCES[sequence].rules == Rules::Changing && self.exclusive {
             self.take_back_unissued(author, sequence, before, base_ordinal);
         }
         let run = run(old_mark.max(base_ordinal), after.value.mark);
@@ -449,8 +470,17 @@ impl Check {
         }
     }
 
-    /// A process knows that this write of its own was done.
+    /// A process knows that this write of its own was done; of a gap-free sequence the record tells it of earlier ones
+    /// too.
     fn learned(&mut self, process: usize, key: &Key, version: u64, late: bool) {
+        let tells_more = sequence_of(key).is_some_and(|at| SEQUENCES[at].rules == Rules::GapFree);
+        let first = if late && tells_more { 1 } else { version };
+        for version in first..=version {
+            self.learned_one(process, key, version, late);
+        }
+    }
+
+    fn learned_one(&mut self, process: usize, key: &Key, version: u64, late: bool) {
         let Some(write) = self.writes.get(&(key.clone(), version)) else {
             return;
         };
@@ -466,9 +496,6 @@ impl Check {
                     process.excused[sequence] += run.count;
                 }
                 process.numbers[sequence].add(run, ());
-                if !late {
-                    process.certain[sequence].add(run, ());
-                }
             }
             Effect::Window {
                 pool,
@@ -607,6 +634,7 @@ impl Check {
                 *known = last.1 + 1;
             }
         }
+        self.clock(seen)?;
         self.order(seen, bits, true_wall_ns)
     }
 
@@ -641,6 +669,30 @@ impl Check {
             ));
         }
         Ok(())
+    }
+
+    /// Within an epoch the id clock neither goes back nor runs faster than it may slew (rule C1).
+    fn clock(&mut self, seen: &Minted) -> Verdict {
+        let (epoch, reading) = seen.clock;
+        let process = &mut self.processes[seen.process];
+        let before = process.clock.replace((seen.now_ns, epoch, reading));
+        let Some((then_ns, _, read)) = before.filter(|before| before.1 == epoch) else {
+            return Ok(());
+        };
+        let elapsed = i128::from(seen.now_ns - then_ns);
+        // 1 per mille of slew, 500 millionths of drift, and rounding.
+        let most = elapsed + elapsed / 500 + 1_000_000;
+        match reading - read {
+            went if went < 0 => Err(format!(
+                "the id clock of process {} went back by {} ns",
+                seen.process, -went
+            )),
+            went if went > most => Err(format!(
+                "the id clock of process {} went on by {went} ns in {elapsed} ns",
+                seen.process
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// No id bears a time further ahead of its maker's clock than `max_ahead`; and remembers it for the order
@@ -702,10 +754,7 @@ impl Check {
         {
             for (hole, author) in self.reserved[sequence].without(&self.issued[sequence]) {
                 let process = &self.processes[author];
-                if !process.certain[sequence].covers(hole) {
-                    // Its answer was lost, and somebody else wrote before it could look.
-                    self.holes_of_lost_answers += hole.count;
-                } else if !process.broken {
+                if !process.broken {
                     return Err(format!(
                         "{}: {} numbers from {} on were reserved by process {author}, which lives, and never issued",
                         row.name, hole.count, hole.first

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::dice::Dice;
+use crate::dice::Dice;
 
 macro_rules! faults {
     ($($name:ident $word:literal $what:literal,)*) => {
@@ -51,6 +51,8 @@ faults! {
     Reconfigured "reconfigured" "a process restarted with other settings",
     Moved "moved" "a sequence was set forward, altered, or dropped and made anew",
     Released "released" "an operator released a worker",
+    JournalLost "journal-lost" "a node's own disk was replaced by an empty one",
+    JournalOld "journal-old" "a node's own disk was put back to an earlier state",
     Restored "restored" "the store was replaced by an old backup, its marks raised as documented",
 }
 

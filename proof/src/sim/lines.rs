@@ -199,7 +199,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    use super::super::dice::Dice;
+    use crate::dice::Dice;
 
     fn run(first: i64, step: i64, count: u64) -> Run {
         Run { first, step, count }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use mintage::Timestamp;
 use mintage_ledger::{BoxFuture, Runtime};
 
-use super::dice::Dice;
+use crate::dice::Dice;
 
 /// How a machine's clocks follow the world's.
 #[derive(Clone, Debug)]

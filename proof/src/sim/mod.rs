@@ -23,7 +23,6 @@
 
 mod backup;
 mod check;
-mod dice;
 mod ending;
 mod fault;
 mod lines;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::fault::Fault;
 use super::machine::ClockChange;
 use super::op::Op;
-use super::process::Input;
+use super::process::{Input, Registers};
 use super::subject::{self, TRUE_WALL_NS};
 use super::world::{Event, Node, Pause, Running, SECOND_NS, Sender, Step, World};
 
@@ -80,6 +80,15 @@ impl World {
                 self.tally.faults.note(fault);
                 self.kill(node, "to be reconfigured")?;
                 self.nodes[node].settings = subject::settings(&mut self.dice);
+            }
+            Fault::JournalLost if !copy && self.nodes[node].journal.is_some() => {
+                self.kill(node, "and its disk is lost")?;
+                self.tally.faults.note(fault);
+                self.nodes[node].journal = Some(Vec::new());
+                self.nodes[node].heir_of = None;
+            }
+            Fault::JournalOld if !copy && self.nodes[node].journal.is_some() => {
+                return self.old_journal(node);
             }
             Fault::CleanStop | Fault::CrashClosing if !closing && !paused && process.open && !copy => {
                 return self.close(node, fault == Fault::CrashClosing);
@@ -238,6 +247,24 @@ impl World {
         }
     }
 
+    /// The first time, a node's disk is saved; the next, it is put back: its journal must be found to be old. One of
+    /// which no renewal has told the store yet cannot be; the page says so.
+    pub(super) fn old_journal(&mut self, node: usize) -> Step {
+        let Some(old) = self.nodes[node].old_journal.take() else {
+            let process = self.nodes[node].process.as_ref();
+            self.nodes[node].old_journal = process.and_then(|process| process.inner.journal());
+            return Ok(());
+        };
+        let told =
+            journal_node(&old).and_then(|(name, copies)| Some((self.server.copies_of(&name)?, copies)));
+        if told.is_some_and(|(told, copies)| told > copies) {
+            self.kill(node, "and its disk is put back to an earlier state")?;
+            self.tally.faults.note(Fault::JournalOld);
+            self.nodes[node].journal = Some(old);
+        }
+        Ok(())
+    }
+
     /// A resumed snapshot of a running machine beside the original.
     pub(super) fn clone_process(&mut self, node: usize) {
         let Some(process) = &self.nodes[node].process else {
@@ -276,6 +303,9 @@ impl World {
             starting: false,
             lent,
             copy: true,
+            journal: None,
+            heir_of: None,
+            old_journal: None,
         });
         // The copy goes on with the same requests; what it answers counts as issued.
         let same: Vec<_> = self.under_way.range((number, 0)..=(number, u64::MAX)).collect();
@@ -285,4 +315,11 @@ impl World {
             .collect();
         self.under_way.extend(same);
     }
+}
+
+/// Which node a journal belongs to, and how often it was copied.
+fn journal_node(journal: &Registers) -> Option<(String, u64)> {
+    let (_, found) = journal.iter().find(|(key, _)| key.as_str() == "node")?;
+    let body: serde_json::Value = serde_json::from_str(&found.value.body).ok()?;
+    Some((body["node"].as_str()?.to_string(), found.value.mark))
 }

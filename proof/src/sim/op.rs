@@ -94,6 +94,8 @@ pub(crate) struct Ids {
     pub places: Vec<(u64, u64)>,
     pub before: Timestamp,
     pub after: Timestamp,
+    /// Raised when the id clock began anew.
+    pub epoch: u64,
     pub at_once: bool,
 }
 
@@ -102,6 +104,7 @@ pub(crate) struct Ids {
 pub(crate) struct Desk {
     pub runtime: Arc<dyn Runtime>,
     pub store: Arc<dyn Store>,
+    pub journal: Option<Arc<dyn Store>>,
     pub ledger: Arc<Mutex<Option<Arc<Ledger>>>>,
     /// What came of requests since the last look, by their number.
     pub came: Arc<Mutex<Vec<(u64, Came)>>>,
@@ -121,7 +124,8 @@ impl Desk {
     }
 
     async fn perform(&self, op: Op) -> Result<Came, LedgerError> {
-        if let Op::Open(settings) = op {
+        if let Op::Open(mut settings) = op {
+            settings.journal = self.journal.clone();
             let ledger = Ledger::open(Arc::clone(&self.store), settings, Arc::clone(&self.runtime)).await?;
             *lock(&self.ledger) = Some(ledger);
             return Ok(Came::Opened);
@@ -249,6 +253,7 @@ async fn mint(ledger: &Ledger, pool: usize, n: usize) -> Result<Ids, LedgerError
         places,
         before,
         after: ledger.clock().now(),
+        epoch: ledger.clock().epoch(),
         at_once: false,
     })
 }
@@ -269,6 +274,7 @@ fn try_mint(ledger: &Ledger, pool: usize, n: usize) -> Option<Ids> {
         places,
         before,
         after: ledger.clock().now(),
+        epoch: ledger.clock().epoch(),
         at_once: true,
     })
 }

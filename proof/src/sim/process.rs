@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use mintage_ledger::{Runtime, Store};
+use mintage_ledger::{Key, MemoryStore, Runtime, Store, Versioned};
 
 use super::machine::{ArcMachine, ClockChange, Machine, NodeClock, lock};
 use super::op::{Came, Desk, Op};
@@ -33,7 +33,14 @@ pub(crate) struct Boot {
     pub world_ns: u64,
     pub clock: NodeClock,
     pub line: LineSettings,
+    /// The node's own disk, if it keeps a journal.
+    pub journal: Option<Registers>,
 }
+
+/// What a store holds.
+pub(crate) type Registers = Vec<(Key, Versioned)>;
+
+const JOURNAL_CLUSTER: u128 = 11;
 
 /// What a process did since the last look.
 #[derive(Default)]
@@ -46,6 +53,7 @@ pub(crate) struct Process {
     boot: Boot,
     pub machine: Arc<Machine>,
     line: Arc<Line>,
+    journal: Option<Arc<MemoryStore>>,
     desk: Desk,
     /// Everything it was fed, if it may be copied.
     log: Option<Vec<(u64, Input)>>,
@@ -56,7 +64,12 @@ impl Process {
         let machine = Machine::new(boot.seed, boot.world_ns, boot.clock.clone());
         let runtime: Arc<dyn Runtime> = Arc::new(ArcMachine(Arc::clone(&machine)));
         let line = Line::new(Arc::clone(&runtime), boot.line.clone());
+        let journal = boot
+            .journal
+            .clone()
+            .map(|registers| MemoryStore::with_registers(JOURNAL_CLUSTER, registers));
         let desk = Desk {
+            journal: journal.clone().map(|journal| journal as Arc<dyn Store>),
             runtime,
             store: Arc::clone(&line) as Arc<dyn Store>,
             ledger: Arc::default(),
@@ -66,6 +79,7 @@ impl Process {
             boot,
             machine,
             line,
+            journal,
             desk,
             log: copyable.then(Vec::new),
         }
@@ -102,6 +116,11 @@ impl Process {
     /// Whether the answer to this request is waited for.
     pub(crate) fn waits(&self, id: u64) -> bool {
         self.line.waits(id)
+    }
+
+    /// What is on the node's own disk.
+    pub(crate) fn journal(&self) -> Option<Registers> {
+        self.journal.as_ref().map(|journal| journal.dump())
     }
 
     /// Whether it may be copied.

@@ -70,6 +70,13 @@ impl Server {
         now(self.store.get(key)).expect("memory answers")
     }
 
+    /// How often the journal of this node was copied, as its register says.
+    pub(crate) fn copies_of(&self, node: &str) -> Option<u64> {
+        let found = self.register(&Key::new(format!("instance/{node}")).ok()?)?;
+        let body: serde_json::Value = serde_json::from_str(&found.value.body).ok()?;
+        body["journal"].as_u64()
+    }
+
     /// Everything it holds.
     pub(crate) fn dump(&self) -> Vec<(Key, Versioned)> {
         self.store.dump()

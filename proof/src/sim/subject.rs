@@ -168,7 +168,7 @@ pub(crate) fn pool_spec(pool: usize, window: Option<Duration>) -> Option<PoolSpe
 }
 
 /// What differs between runs, and between restarts of one where [`super::Fault::Reconfigured`] is on.
-pub(crate) fn settings(dice: &mut super::dice::Dice) -> LedgerSettings {
+pub(crate) fn settings(dice: &mut crate::dice::Dice) -> LedgerSettings {
     LedgerSettings {
         max_gap: *dice.pick(&[10, 100, 1_000, 100_000]),
         window: *dice.pick(&[
@@ -178,6 +178,11 @@ pub(crate) fn settings(dice: &mut super::dice::Dice) -> LedgerSettings {
             Some(Duration::from_secs(20)),
         ]),
         clock_confirm: *dice.pick(&[Duration::from_secs(2), Duration::from_secs(60)]),
+        outage_budget: *dice.pick(&[
+            Duration::from_secs(1),
+            Duration::from_secs(10),
+            Duration::from_secs(600),
+        ]),
         instance_name: "simulated".into(),
         ..LedgerSettings::default()
     }

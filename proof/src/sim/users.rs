@@ -11,7 +11,7 @@ use super::op::{Came, Op};
 use super::process::Input;
 use super::subject::{self, SEQUENCES, TRUE_WALL_NS};
 use super::trace::{came_number, show_came};
-use super::world::{Event, Sender, Step, UnderWay, World};
+use super::world::{Event, SECOND_NS, Sender, Step, UnderWay, World};
 
 impl World {
     pub(super) fn ask(&mut self, node: usize, op: Op) {
@@ -57,6 +57,30 @@ impl World {
             self.ops_left = self.ops_left.saturating_sub(1);
             let op = self.choose(node);
             self.ask(node, op);
+        }
+    }
+
+    /// The same again and again, for as long as the run has other work.
+    pub(super) fn take_steadily(&mut self, node: usize) {
+        if self.healing {
+            return;
+        }
+        self.at(SECOND_NS / 4, Event::Steady { node });
+        let open = self.nodes[node]
+            .process
+            .as_ref()
+            .is_some_and(|p| p.open && !p.closing);
+        if open && self.nodes[node].pause.is_none() {
+            let wide = 2;
+            let sequence = if self.made[wide] { wide } else { 0 };
+            self.ask(
+                node,
+                Op::Take {
+                    sequence,
+                    n: 5,
+                    contiguous: false,
+                },
+            );
         }
     }
 
@@ -176,6 +200,7 @@ impl World {
                         clock_error(self.now_ns, ids.after),
                     ),
                     at_once: ids.at_once,
+                    clock: (ids.epoch, ids.after.unix_nanos()),
                 };
                 return self.check.minted(&minted, TRUE_WALL_NS);
             }

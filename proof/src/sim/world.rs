@@ -6,14 +6,14 @@ use std::time::Duration;
 use mintage_ledger::{Class, LedgerSettings, LentWindow};
 
 use super::check::Check;
-use super::dice::Dice;
 use super::fault::{Fault, FaultCounts, Plan};
 use super::machine::{ClockChange, NodeClock};
 use super::op::Op;
-use super::process::{Boot, Input, Process};
+use super::process::{Boot, Input, Process, Registers};
 use super::server::Server;
 use super::subject::{self, SEQUENCES, TRUE_WALL_NS};
 use super::wire::{Ask, LineSettings, Told};
+use crate::dice::Dice;
 
 /// What a run came to.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +55,10 @@ pub(super) enum Event {
         told: Told,
     },
     Users,
+    /// Somebody takes numbers from this node at a steady rate.
+    Steady {
+        node: usize,
+    },
     Nemesis,
     Start {
         node: usize,
@@ -113,6 +117,12 @@ pub(super) struct Node {
     pub(super) lent: Vec<(usize, LentWindow)>,
     /// Whether its process is a copy: never started again.
     pub(super) copy: bool,
+    /// What is on its own disk, if processes on it keep a journal.
+    pub(super) journal: Option<Registers>,
+    /// The process before, whose journal the next one goes on with.
+    pub(super) heir_of: Option<usize>,
+    /// The disk as it was at some time.
+    pub(super) old_journal: Option<Registers>,
 }
 
 pub(super) struct Running {
@@ -149,6 +159,10 @@ pub(crate) struct World {
     pub(super) made: Vec<bool>,
     pub(super) pools_made: Vec<bool>,
     pub(super) exclusive: bool,
+    /// Whether processes keep a journal on their node's disk.
+    pub(super) journals: bool,
+    /// Whether somebody takes numbers all the time, so that rates are steady and budgets are kept.
+    pub(super) steady: bool,
     pub(super) cloned: bool,
     pub(super) backup: Vec<Vec<(mintage_ledger::Key, mintage_ledger::Versioned)>>,
     pub(super) healing: bool,
@@ -172,10 +186,6 @@ impl World {
         let exclusive = dice.chance(150);
         if exclusive {
             plan.without(&[Fault::Cloned, Fault::Partition]);
-        }
-        if plan.has(Fault::Cloned) {
-            // A changed definition takes back what a copy may still issue.
-            plan.without(&[Fault::Moved]);
         }
         if plan.has(Fault::Restored) {
             plan.without(&[Fault::Moved, Fault::SteppedFar, Fault::Jumped, Fault::Frozen]);
@@ -203,6 +213,8 @@ impl World {
             made: vec![false; SEQUENCES.len()],
             pools_made: vec![false; subject::POOLS.len()],
             exclusive,
+            journals: !exclusive && dice.chance(400),
+            steady: dice.chance(250),
             cloned: false,
             backup: Vec::new(),
             healing: false,
@@ -251,6 +263,9 @@ impl World {
             starting: true,
             lent: Vec::new(),
             copy: false,
+            journal: self.journals.then(Vec::new),
+            heir_of: None,
+            old_journal: None,
         });
         self.at(0, Event::Start { node });
     }
@@ -276,6 +291,11 @@ impl World {
     pub(super) fn run_all(&mut self) -> Step {
         self.at(0, Event::Users);
         self.at(SECOND_NS / 10, Event::Nemesis);
+        for node in 0..self.nodes.len() {
+            if self.steady {
+                self.at(SECOND_NS, Event::Steady { node });
+            }
+        }
         if self.plan.has(Fault::Restored) {
             let when = self.dice.below(20 * SECOND_NS);
             self.at(when, Event::Backup);
@@ -367,6 +387,7 @@ impl World {
             } => return self.arrive(from, id, ask, reply, second),
             Event::Answer { to, id, ask, told } => return self.answer(to, id, ask, told),
             Event::Users => self.users(),
+            Event::Steady { node } => self.take_steadily(node),
             Event::Nemesis => return self.nemesis(),
             Event::Start { node } => self.start(node),
             Event::Resume { node } => self.resume(node),
@@ -395,14 +416,21 @@ impl World {
             has_wall: true,
             cluster_id: 7,
         };
+        let journal = self.nodes[node].journal.clone();
         let boot = Boot {
+            journal: journal.clone(),
             seed: self.dice.next(),
             world_ns: self.now_ns,
             clock: self.nodes[node].clock.clone(),
             line,
         };
         let copyable = self.plan.has(Fault::Cloned) && !self.cloned;
-        let number = self.check.start();
+        let number = self
+            .check
+            .start(self.nodes[node].heir_of.filter(|_| journal.is_some()));
+        if journal.is_some() {
+            self.check.has_journal(number);
+        }
         let settings = self.nodes[node].settings.clone();
         self.nodes[node].starting = false;
         self.nodes[node].process = Some(Running {
@@ -435,6 +463,8 @@ impl World {
             format!("node {node}: process {number} is killed {how}")
         });
         self.nodes[node].clock = process.inner.machine.clock();
+        self.nodes[node].journal = process.inner.journal();
+        self.nodes[node].heir_of = Some(number);
         if let Some(pause) = self.nodes[node].pause.take() {
             self.stood_still(node, &pause);
         }

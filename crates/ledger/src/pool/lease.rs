@@ -124,7 +124,10 @@ impl Pool {
         if let Some(attempt) = unknown.take() {
             match self.record(attempt.worker).await {
                 // Ours if the record carries the token of our own attempt (protocol R1); else it is spent.
-                Ok(Some(found)) if found.value.token == attempt.token && owner.id == attempt.owner => {
+                Ok(Some(found))
+                    if (found.value.token == attempt.token && owner.id == attempt.owner)
+                        || mintage::planted!("adopts-by-nonce") && found.value.body.contains(&owner.id) =>
+                {
                     return Ok(Lease::new(attempt.worker, attempt.from, &found));
                 }
                 Ok(_) => {}
@@ -264,7 +267,11 @@ impl Pool {
             None => 0,
         };
         // Protocol W2: the successor starts at the stored `until`.
-        let from = stored_until.max(now);
+        let from = if mintage::planted!("successor-at-its-now") {
+            now
+        } else {
+            stored_until.max(now)
+        };
         if from > self.ticks.ticks_max() {
             return Err(LedgerError::TimeFieldFull {
                 name: self.name.clone(),
@@ -410,7 +417,7 @@ impl Pool {
                     }
                     None => {
                         tracing::warn!(pool = %self.name, worker, "window lost to another holder");
-                        false
+                        mintage::planted!("lost-window-kept")
                     }
                 }
             }
@@ -420,6 +427,9 @@ impl Pool {
             }
             Err(error) => {
                 tracing::warn!(pool = %self.name, worker, %error, "could not renew the window");
+                if error.outcome == Outcome::Unknown && mintage::planted!("unacknowledged-window-used") {
+                    lease.until = until;
+                }
                 if error.outcome == Outcome::Unknown {
                     // Used only once it is known to have landed; retried from the same version.
                     lease.attempts.truncate(ATTEMPTS_MAX - 1);
@@ -434,7 +444,8 @@ impl Pool {
     /// window again, whatever comes of it.
     pub(crate) async fn give_back(&self, owner: &Owner, lease: Lease, unused_from: u64) {
         let unused_from = unused_from.max(lease.from);
-        if !self.context.store.exclusive() || !lease.attempts.is_empty() || unused_from >= lease.until {
+        let alone = self.context.store.exclusive() || mintage::planted!("shared-window-given-back");
+        if !alone || !lease.attempts.is_empty() || unused_from >= lease.until {
             return;
         }
         let value = self
@@ -456,6 +467,13 @@ impl Pool {
     pub async fn release(&self, worker: u64) -> Result<(), LedgerError> {
         let (found, body) = self.window_record(worker).await?;
         let now = self.now_tick()?;
+        if found.value.mark > now && mintage::planted!("released-by-a-stranger") {
+            let value = body.value(now, fresh_token(&*self.context.runtime));
+            let _ = self
+                .write(worker, Some(found.version), value, Marks::GiveBack)
+                .await;
+            return Ok(());
+        }
         if found.value.mark > now {
             let left = u128::from(found.value.mark - now) * self.ticks.tick().as_nanos() / 1_000_000_000 + 1;
             return Err(LedgerError::Invalid(format!(

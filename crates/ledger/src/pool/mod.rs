@@ -262,9 +262,13 @@ impl Pool {
     ) -> Result<(), LedgerError> {
         let mut done = 0;
         let mut waits = 0u32;
+        let mut empty_handed = false;
         while done < out.len() {
             match take(self, &mut out[done..]) {
-                Ok(minted) => done += minted,
+                Ok(minted) => {
+                    done += minted;
+                    empty_handed = false;
+                }
                 Err(MintError::TooFarAhead { .. }) if waits < WAITS_MAX => {
                     waits += 1;
                     self.context.runtime.sleep(self.ticks.tick().max(WAIT_MIN)).await;
@@ -296,7 +300,16 @@ impl Pool {
                         name: self.name.clone(),
                     });
                 }
-                Err(_) => self.window().await?,
+                Err(_) => {
+                    self.window().await?;
+                    // A window whose last tick is used up lasts until that tick ends: asking again at once would
+                    // spin.
+                    if empty_handed {
+                        waits += 1;
+                        self.context.runtime.sleep(self.ticks.tick().max(WAIT_MIN)).await;
+                    }
+                    empty_handed = true;
+                }
             }
         }
         Ok(())

@@ -20,9 +20,14 @@ impl Worker<'_> {
         let mut last = None;
         let mut low_water = 0;
         while let Some((n, contiguous, answer)) = takes.pop_front() {
-            let at = ranges
-                .iter()
-                .position(|range| !contiguous || range.run.count >= n);
+            // One that has them all, so that what was claimed for this take is not left over; a gap-free sequence
+            // goes by its order.
+            let whole = ranges.iter().position(|range| range.run.count >= n);
+            let at = match contiguous {
+                true => whole,
+                false if exact => (!ranges.is_empty()).then_some(0),
+                false => whole.or((!ranges.is_empty()).then_some(0)),
+            };
             if let Some(at) = at {
                 let (head, tail) = ranges[at].split(n);
                 match tail {
@@ -183,7 +188,8 @@ impl Worker<'_> {
             return;
         }
         let mut next = self.held.state.clone();
-        next.ordinal = issued.max(next.base_ordinal);
+        let back = u64::from(mintage::planted!("gives-back-an-issued-number"));
+        next.ordinal = issued.saturating_sub(back).max(next.base_ordinal);
         let value = next.write(fresh_token(&*context.runtime));
         match context
             .store

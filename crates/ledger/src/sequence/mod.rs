@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `spec` | what people say and are told |
 //! | `state` | the rules, as arithmetic on the stored record |
-//! | `stock` | numbers in memory: the hot path |
+//! | `stock`, `counter` | numbers in memory: the hot path |
 //! | `demand` | how large a block should be |
 //! | `worker` | the one task that talks to the store: claims |
 //! | `exact` | its work where the store is ours alone, or no number may be lost |
@@ -14,6 +14,7 @@
 //! | `usage` | how fast a name is used, and what it has left |
 
 mod change;
+mod counter;
 mod demand;
 mod exact;
 mod open;

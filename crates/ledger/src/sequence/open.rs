@@ -127,9 +127,13 @@ impl Worker<'_> {
                     });
                 }
             }
-            let behind = behind.iter().map(|take| take.0).fold(0, u64::saturating_add);
-            let want = n.saturating_add(behind);
             let unused = self.sequence.stock.unused();
+            // Those behind find what is in stock first, and what was claimed for them would be left over.
+            let behind = match unused {
+                0 => behind.iter().map(|take| take.0).fold(0, u64::saturating_add),
+                _ => 0,
+            };
+            let want = n.saturating_add(behind);
             let block = self.sequence.block(want, unused, self.held.state.max_gap);
             let range = self.claim(want, block, Use::Taker).await?;
             if contiguous && range.run.count < n {

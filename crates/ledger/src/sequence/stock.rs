@@ -16,25 +16,17 @@ use std::sync::{Arc, Mutex};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use mintage::Run;
 
+use super::counter::{Counter, Take};
 use super::state::Range;
 
 /// A reserved run of numbers that threads take from.
-///
-/// `used` only grows, except that closing swaps in [`CLOSED`]; takes that lost a race leave it above `limit`,
-/// which reads as "all used". It cannot reach `CLOSED` or wrap: a take adds only after a check, so at most one
-/// add per thread overshoots, each below 2^40.
 #[derive(Debug)]
 struct Block {
     first: i64,
     step: i64,
     /// The ordinal of `first`.
     ordinal: u64,
-    used: AtomicU64,
-    limit: AtomicU64,
-    /// Refill when at most this many are left.
-    low_water: AtomicU64,
-    /// How many were used when the block was closed; `u64::MAX`: not known yet.
-    used_at_close: AtomicU64,
+    counter: Counter,
     /// The last number issued before this block.
     before: Option<Issued>,
 }
@@ -46,8 +38,6 @@ struct Issued {
     ordinal: u64,
     value: i64,
 }
-
-const CLOSED: u64 = 1 << 62;
 
 /// The most numbers one take may ask for.
 pub(crate) const TAKE_MAX: u64 = 1 << 40;
@@ -67,10 +57,7 @@ impl Block {
             first: run.first,
             step: run.step,
             ordinal,
-            used: AtomicU64::new(0),
-            limit: AtomicU64::new(run.count),
-            low_water: AtomicU64::new(low_water),
-            used_at_close: AtomicU64::new(u64::MAX),
+            counter: Counter::new(run.count, low_water),
             before,
         }
     }
@@ -81,22 +68,17 @@ impl Block {
         self.first.wrapping_add((offset as i64).wrapping_mul(self.step))
     }
 
-    fn used(&self) -> u64 {
-        let used = self.used.load(Ordering::Acquire);
-        if used < CLOSED {
-            return used.min(self.limit.load(Ordering::Acquire));
-        }
-        loop {
-            // The closer stores it right after its swap.
-            match self.used_at_close.load(Ordering::Acquire) {
-                u64::MAX => std::hint::spin_loop(),
-                used => return used,
-            }
+    /// `count` numbers from offset `at` on.
+    fn run(&self, at: u64, count: u64) -> Run {
+        Run {
+            first: self.value(at),
+            step: self.step,
+            count,
         }
     }
 
     fn last_issued(&self) -> Option<Issued> {
-        match self.used() {
+        match self.counter.used() {
             0 => self.before,
             used => Some(Issued {
                 ordinal: self.ordinal + used - 1,
@@ -120,6 +102,15 @@ pub(crate) enum Taken {
     RunLow(Run),
     /// Nothing in stock.
     Empty,
+}
+
+impl Taken {
+    fn of(run: Run, low: bool) -> Taken {
+        match low {
+            true => Taken::RunLow(run),
+            false => Taken::Run(run),
+        }
+    }
 }
 
 /// The current block and what lies behind it.
@@ -150,29 +141,11 @@ impl Stock {
         let n = n.min(TAKE_MAX);
         loop {
             let block = self.current.load();
-            let limit = block.limit.load(Ordering::Acquire);
-            let before = block.used.load(Ordering::Acquire);
-            if before < limit {
-                let n = n.min(limit - before);
-                let at = block.used.fetch_add(n, Ordering::AcqRel);
-                if at >= limit {
-                    continue;
-                }
-                let count = n.min(limit - at);
-                let run = Run {
-                    first: block.value(at),
-                    step: block.step,
-                    count,
-                };
-                let left = limit - at - count;
-                return if left <= block.low_water.load(Ordering::Relaxed) {
-                    Taken::RunLow(run)
-                } else {
-                    Taken::Run(run)
-                };
-            }
-            if before >= CLOSED || !self.advance() {
-                return Taken::Empty;
+            match block.counter.take(n) {
+                Take::Got { at, count, low } => return Taken::of(block.run(at, count), low),
+                Take::Again => {}
+                Take::Exhausted if self.advance() => {}
+                Take::Exhausted | Take::Closed => return Taken::Empty,
             }
         }
     }
@@ -181,23 +154,12 @@ impl Stock {
     /// (protocol S2). A take that loses a race after its check gives up what it had added: a gap.
     pub(crate) fn take_exactly(&self, n: u64) -> Taken {
         let block = self.current.load();
-        let limit = block.limit.load(Ordering::Acquire);
-        let before = block.used.load(Ordering::Acquire);
-        if n > TAKE_MAX || limit.saturating_sub(before) < n {
+        if n > TAKE_MAX {
             return Taken::Empty;
         }
-        let at = block.used.fetch_add(n, Ordering::AcqRel);
-        if limit.saturating_sub(at) < n {
-            return Taken::Empty;
-        }
-        let run = Run {
-            first: block.value(at),
-            step: block.step,
-            count: n,
-        };
-        match limit - at - n <= block.low_water.load(Ordering::Relaxed) {
-            true => Taken::RunLow(run),
-            false => Taken::Run(run),
+        match block.counter.take_exactly(n) {
+            Take::Got { at, count, low } => Taken::of(block.run(at, count), low),
+            _ => Taken::Empty,
         }
     }
 
@@ -205,21 +167,21 @@ impl Stock {
     fn advance(&self) -> bool {
         let mut spare = self.spare.lock().expect("no panic while held");
         let block = self.current.load();
-        let used = block.used.load(Ordering::Acquire);
-        if used >= CLOSED {
+        if block.counter.is_closed() {
             return false;
         }
-        if used < block.limit.load(Ordering::Acquire) {
+        if block.counter.left() > 0 {
             return true;
         }
         let Some(range) = spare.pop_front() else {
             return false;
         };
-        self.taken_before.fetch_add(block.used(), Ordering::Relaxed);
+        self.taken_before
+            .fetch_add(block.counter.used(), Ordering::Relaxed);
         let next = Block::new(
             Some(range),
             block.last_issued(),
-            block.low_water.load(Ordering::Relaxed),
+            block.counter.low_water(),
         );
         self.current.store(Arc::new(next));
         true
@@ -230,23 +192,15 @@ impl Stock {
     pub(crate) fn close(&self) -> Vec<Range> {
         let mut spare = self.spare.lock().expect("no panic while held");
         let block = self.current.load();
-        let limit = block.limit.load(Ordering::Acquire);
-        let used = block.used.swap(CLOSED, Ordering::AcqRel);
-        if used >= CLOSED {
+        let Some((used, limit)) = block.counter.close() else {
             return Vec::new();
-        }
-        let used = used.min(limit);
-        block.used_at_close.store(used, Ordering::Release);
+        };
         self.taken_before.fetch_add(used, Ordering::Relaxed);
         let mut rest = Vec::with_capacity(1 + spare.len());
         if used < limit {
             rest.push(Range {
                 ordinal: block.ordinal + used,
-                run: Run {
-                    first: block.value(used),
-                    step: block.step,
-                    count: limit - used,
-                },
+                run: block.run(used, limit - used),
             });
         }
         rest.extend(spare.drain(..));
@@ -256,7 +210,7 @@ impl Stock {
     /// Opens the stock again with these ranges; `last` is the last number issued meanwhile, if any. Worker only.
     pub(crate) fn install(&self, ranges: Vec<Range>, last: Option<i64>, low_water: u64) {
         let mut spare = self.spare.lock().expect("no panic while held");
-        debug_assert!(self.current.load().used.load(Ordering::Acquire) >= CLOSED || spare.is_empty());
+        debug_assert!(self.current.load().counter.is_closed() || spare.is_empty());
         let before = last.map(somewhere).or(self.current.load().last_issued());
         let mut ranges = VecDeque::from(ranges);
         let block = Block::new(ranges.pop_front(), before, low_water);
@@ -292,8 +246,8 @@ impl Stock {
     pub(crate) fn append(&self, range: Range, low_water: u64) {
         let mut spare = self.spare.lock().expect("no panic while held");
         let block = self.current.load();
-        let limit = block.limit.load(Ordering::Acquire);
-        block.low_water.store(low_water, Ordering::Relaxed);
+        let limit = block.counter.limit();
+        block.counter.set_low_water(low_water);
         let held = Range {
             ordinal: block.ordinal,
             run: Run {
@@ -302,12 +256,9 @@ impl Stock {
                 count: limit,
             },
         };
-        // A block whose counter overshot its limit must not be extended: the overshoot would read as taken.
-        let overshot = block.used.load(Ordering::Acquire) >= limit;
-        if spare.is_empty() && limit > 0 && !overshot && held.touches(&range) {
-            // Takers that race with this see the old limit (and come again) or the new one; an add that passed
-            // the old limit in between is counted as taken, a gap of at most its own size.
-            block.limit.store(limit + range.run.count, Ordering::Release);
+        let continues = spare.is_empty() && limit > 0 && held.touches(&range);
+        if continues && block.counter.extend(range.run.count) {
+            // In place: a single server never jumps.
         } else if let Some(last) = spare.back_mut().filter(|last| last.touches(&range)) {
             last.run.count += range.run.count;
         } else {
@@ -319,16 +270,17 @@ impl Stock {
     pub(crate) fn unused(&self) -> u64 {
         let spare = self.spare.lock().expect("no panic while held");
         let block = self.current.load();
-        let used = block.used.load(Ordering::Acquire);
-        let left = block.limit.load(Ordering::Acquire).saturating_sub(used);
-        left + spare.iter().map(|range| range.run.count).sum::<u64>()
+        block.counter.left() + spare.iter().map(|range| range.run.count).sum::<u64>()
     }
 
     /// How many numbers were ever taken from this stock.
     pub(crate) fn taken(&self) -> u64 {
         let block = self.current.load();
-        let open = block.used.load(Ordering::Acquire) < CLOSED;
-        self.taken_before.load(Ordering::Relaxed) + if open { block.used() } else { 0 }
+        let live = match block.counter.is_closed() {
+            true => 0,
+            false => block.counter.used(),
+        };
+        self.taken_before.load(Ordering::Relaxed) + live
     }
 
     /// The last number known to be issued.

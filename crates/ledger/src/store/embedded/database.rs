@@ -296,7 +296,10 @@ impl Database {
             Some((found, row.get(6).ok()?))
         };
         Ok(match whole() {
-            Some((found, stored)) if i64::from(row_checksum(self.cluster, &found)) == stored => {
+            Some((found, stored))
+                if i64::from(row_checksum(self.cluster, &found)) == stored
+                    || mintage::planted!("row-checksum-ignored") =>
+            {
                 Read::Whole(found)
             }
             Some(_) => Read::Damaged(key, "its row does not match its checksum".into()),
@@ -344,6 +347,9 @@ fn durable(connection: &Connection) -> Result<(), OpenError> {
     )?;
     connection.execute_batch("PRAGMA cache_size = -1024")?;
     let synchronous: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0))?;
+    if mintage::planted!("database-not-synced") {
+        connection.execute_batch("PRAGMA synchronous = OFF")?;
+    }
     match (journal.as_str(), synchronous) {
         ("wal", 2) => Ok(()),
         _ => Err(OpenError::Damaged(format!(

@@ -207,6 +207,27 @@ impl EmbeddedStore {
         EmbeddedStore::open_tuned(path.as_ref(), settings, Tuning::default(), runtime).await
     }
 
+    /// As [`EmbeddedStore::open`], of a folder that may be a copy; for tests. `small` makes everything happen often
+    /// that happens rarely: new witnesses, checkpoints, claims that reach the database.
+    ///
+    /// # Errors
+    /// As [`EmbeddedStore::open`].
+    #[cfg(any(test, feature = "testing"))]
+    pub async fn open_copy(
+        path: impl AsRef<Path>,
+        small: bool,
+        runtime: Arc<dyn Runtime>,
+    ) -> Result<Arc<EmbeddedStore>, StoreError> {
+        let mut tuning = Tuning {
+            any_inode: true,
+            ..Tuning::default()
+        };
+        if small {
+            (tuning.slots_least, tuning.pending_max, tuning.checkpoint_rows) = (16, 5, 12);
+        }
+        EmbeddedStore::open_tuned(path.as_ref(), &StoreSettings::default(), tuning, runtime).await
+    }
+
     async fn open_tuned(
         path: &Path,
         settings: &StoreSettings,

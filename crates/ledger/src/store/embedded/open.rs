@@ -169,7 +169,7 @@ fn inode(folder: &Folder) -> Result<fs::Metadata, StoreError> {
 /// Refuses a copy; a volume that moved keeps its inodes and is welcome.
 pub(super) fn check_inode(folder: &Folder, before: &Identity) -> Result<(), StoreError> {
     let now = folder.inode()?;
-    if now == before.database {
+    if now == before.database || mintage::planted!("copy-not-noticed") {
         return Ok(());
     }
     let path = folder.path().display();

@@ -201,7 +201,7 @@ fn compare_whole(meta: &Meta, header: &Header, witnessed: u64) -> Option<String>
             header.cluster, meta.cluster
         ));
     }
-    if meta.commit < witnessed {
+    if meta.commit < witnessed && !mintage::planted!("rewound-database-believed") {
         return Some(format!(
             "the database is behind its witness: it is at commit {}, the witness has seen commit {witnessed}",
             meta.commit
@@ -273,6 +273,7 @@ fn compare_row(row: &Row, known: Option<&Known>, commit: u64) -> Result<Standing
         return match known.claim {
             None => Ok(Standing::Agrees),
             // Every commit applies every claim before it, so claims stand on the last commit alone.
+            Some(_) if mintage::planted!("claims-forgotten-at-start") => Ok(Standing::Agrees),
             Some(claim) if claim.commit == commit => Ok(Standing::Claimed(claim)),
             Some(_) => Err(behind()),
         };

@@ -145,9 +145,11 @@ impl Witness {
         let written = self.write_halves(records, &mut buffer);
         self.buffer = buffer;
         written?;
-        self.file
-            .sync()
-            .map_err(|error| AppendError { clean: false, error })?;
+        if !mintage::planted!("witness-not-synced") {
+            self.file
+                .sync()
+                .map_err(|error| AppendError { clean: false, error })?;
+        }
         self.next += records.len() as u64;
         Ok(())
     }
@@ -213,7 +215,9 @@ pub(super) fn create(path: &Path, header: &Header, records: &mut [Record]) -> io
             slot += many;
         }
     }
-    file.sync_all()?;
+    if !mintage::planted!("new-witness-not-synced") {
+        file.sync_all()?;
+    }
     Ok(file)
 }
 
@@ -405,7 +409,8 @@ fn decode(bytes: &[u8], header: &Header, half: u8, slot: u64) -> Copy {
     if bytes.iter().all(|b| *b == 0) {
         return Copy::Empty;
     }
-    if number(&bytes[60..64]) != u64::from(checksum(&bytes[..60], header, half, slot)) {
+    let sum = u64::from(checksum(&bytes[..60], header, half, slot));
+    if number(&bytes[60..64]) != sum && !mintage::planted!("witness-checksum-ignored") {
         return Copy::Bad;
     }
     let kind = match bytes[59] & 0x3f {

@@ -1,0 +1,68 @@
+//! Folders that a second process opens, that were copied, or that were restored.
+
+use std::path::Path;
+
+use mintage_ledger::{EmbeddedStore, Key, Marks, Store, StoreErrorKind, StoreSettings, SystemRuntime, Value};
+
+use crate::disk;
+
+/// Opens folders that must be refused.
+///
+/// # Errors
+/// One was not.
+pub fn run() -> Result<u64, String> {
+    let scratch = disk::scratch().map_err(|e| e.to_string())?;
+    let (original, copied) = (scratch.path().join("original"), scratch.path().join("copied"));
+    disk::block_on(|runtime| async move {
+        let store = open(&original, &runtime).await.map_err(|e| e.to_string())?;
+        let key = Key::new("seq/orders").map_err(|e| e.to_string())?;
+        let value = Value {
+            mark: 10,
+            token: 1,
+            body: "{}".into(),
+        };
+        store
+            .compare_and_set(&key, None, value, Marks::NeverLower)
+            .await
+            .map_err(|e| e.to_string())?;
+        refused(
+            open(&original, &runtime).await.err(),
+            StoreErrorKind::InUse,
+            "a second opening",
+        )?;
+        store.close().await.map_err(|e| e.to_string())?;
+        disk::flips::copy(&original, &copied).map_err(|e| e.to_string())?;
+        refused(
+            open(&copied, &runtime).await.err(),
+            StoreErrorKind::Foreign,
+            "a copy",
+        )?;
+        let again = open(&original, &runtime).await.map_err(|e| e.to_string())?;
+        again.close().await.map_err(|e| e.to_string())?;
+        Ok(2)
+    })
+}
+
+async fn open(
+    path: &Path,
+    runtime: &std::sync::Arc<SystemRuntime>,
+) -> Result<std::sync::Arc<EmbeddedStore>, mintage_ledger::StoreError> {
+    EmbeddedStore::open(
+        path,
+        &StoreSettings::default(),
+        std::sync::Arc::clone(runtime) as _,
+    )
+    .await
+}
+
+fn refused(
+    error: Option<mintage_ledger::StoreError>,
+    kind: StoreErrorKind,
+    what: &str,
+) -> Result<(), String> {
+    match error {
+        Some(error) if error.kind == kind => Ok(()),
+        Some(error) => Err(format!("{what} was refused as {:?}: {error}", error.kind)),
+        None => Err(format!("{what} was not refused")),
+    }
+}

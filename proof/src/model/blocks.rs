@@ -1,0 +1,305 @@
+//! Blocks of one sequence: claim, give back (rules R1, R3, S3, S4).
+
+use super::Rule;
+use super::explore::Model;
+
+/// Numbers that there are.
+const NUMBERS: u8 = 7;
+/// Attempts that all processes together may make.
+const ATTEMPTS: u8 = 5;
+const NODES: usize = 3;
+
+/// The model; `exclusive`: one process at a time, which may give back.
+pub(super) struct Blocks {
+    pub(super) without: Option<Rule>,
+    pub(super) exclusive: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+struct Register {
+    version: u8,
+    mark: u8,
+    owner: u8,
+    token: u8,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+struct Attempt {
+    token: u8,
+    owner: u8,
+    expected: u8,
+    /// What the record said, for guards that compare that.
+    expected_mark: u8,
+    /// The mark to write.
+    mark: u8,
+    /// The first number of the block; for a give-back, its mark.
+    first: u8,
+    gives_back: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+struct Node {
+    up: bool,
+    instance: u8,
+    /// The record as last seen.
+    known: Register,
+    /// The version that this process's own last claim made.
+    claimed: u8,
+    /// Numbers in stock: from, to.
+    stock: Option<(u8, u8)>,
+    waiting: Option<Attempt>,
+    unknown: Option<Attempt>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct State {
+    register: Register,
+    nodes: [Node; NODES],
+    requests: Vec<(u8, Attempt)>,
+    /// To whom, for which attempt, whether it was done, and the record afterwards.
+    answers: Vec<(u8, u8, bool, u8, u8, u8)>,
+    issued: [u8; NUMBERS as usize],
+    tokens: u8,
+    instances: u8,
+    duplicates: u8,
+    crashes: u8,
+    copies: u8,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Action {
+    Claim { node: u8, count: u8 },
+    GiveBack { node: u8 },
+    Arrive { at: u8, again: bool },
+    LoseRequest { at: u8 },
+    Answer { at: u8 },
+    LoseAnswer { at: u8 },
+    TimeOut { node: u8 },
+    Resolve { node: u8 },
+    Issue { node: u8 },
+    Crash { node: u8 },
+    Copy,
+}
+
+impl Blocks {
+    fn has(&self, rule: Rule) -> bool {
+        self.without != Some(rule)
+    }
+
+    fn may_give_back(&self) -> bool {
+        self.exclusive || !self.has(Rule::GiveBack)
+    }
+}
+
+impl Model for Blocks {
+    type State = State;
+    type Action = Action;
+
+    fn start(&self) -> State {
+        let node = |instance| Node {
+            up: true,
+            instance,
+            ..Node::default()
+        };
+        State {
+            register: Register::default(),
+            nodes: [node(1), if self.exclusive { Node::default() } else { node(2) }, Node::default()],
+            requests: Vec::new(),
+            answers: Vec::new(),
+            issued: [0; NUMBERS as usize],
+            tokens: 0,
+            instances: 2,
+            duplicates: 1,
+            crashes: if self.exclusive { 2 } else { 1 },
+            copies: u8::from(!self.exclusive),
+        }
+    }
+
+    fn actions(&self, state: &State, into: &mut Vec<Action>) {
+        for (at, node) in (0u8..).zip(&state.nodes).filter(|(_, node)| node.up) {
+            let may_ask = node.waiting.is_none() && node.unknown.is_none() && state.tokens < ATTEMPTS;
+            match node.stock {
+                None if may_ask => into.extend([1, 2].map(|count| Action::Claim { node: at, count })),
+                Some((_, to)) => {
+                    into.push(Action::Issue { node: at });
+                    let topmost = to == node.known.mark && node.claimed == node.known.version;
+                    if may_ask && self.may_give_back() && (topmost || !self.has(Rule::Topmost)) {
+                        into.push(Action::GiveBack { node: at });
+                    }
+                    // A second block behind the first, which then is not the topmost any more.
+                    if may_ask && self.exclusive {
+                        into.push(Action::Claim { node: at, count: 1 });
+                    }
+                }
+                None => {}
+            }
+            if node.waiting.is_some() {
+                into.push(Action::TimeOut { node: at });
+            }
+            if node.unknown.is_some() && node.waiting.is_none() {
+                into.push(Action::Resolve { node: at });
+            }
+            if state.crashes > 0 {
+                into.push(Action::Crash { node: at });
+            }
+        }
+        for at in 0..state.requests.len() as u8 {
+            into.push(Action::Arrive { at, again: false });
+            into.push(Action::LoseRequest { at });
+            if state.duplicates > 0 {
+                into.push(Action::Arrive { at, again: true });
+            }
+        }
+        for at in 0..state.answers.len() as u8 {
+            into.push(Action::Answer { at });
+            into.push(Action::LoseAnswer { at });
+        }
+        if state.copies > 0 && state.nodes[0].up {
+            into.push(Action::Copy);
+        }
+    }
+
+    fn apply(&self, state: &State, action: &Action) -> Result<Option<State>, String> {
+        let mut next = state.clone();
+        match *action {
+            Action::Claim { node, count } => {
+                let known = state.nodes[node as usize].known;
+                if known.mark + count > NUMBERS {
+                    return Ok(None);
+                }
+                next.send(node, known.mark, known.mark + count, false);
+            }
+            Action::GiveBack { node } => {
+                let (from, _) = state.nodes[node as usize].stock.expect("there is something to give back");
+                next.send(node, from, from, true);
+                next.nodes[node as usize].stock = None;
+            }
+            Action::Arrive { at, again } => {
+                let (node, attempt) = state.requests[at as usize];
+                if again {
+                    next.duplicates -= 1;
+                } else {
+                    next.requests.remove(at as usize);
+                }
+                let here = state.register;
+                let matches = if self.has(Rule::Version) {
+                    here.version == attempt.expected
+                } else {
+                    here.mark == attempt.expected_mark
+                };
+                if matches {
+                    next.register = Register {
+                        version: here.version + 1,
+                        mark: attempt.mark,
+                        owner: attempt.owner,
+                        token: attempt.token,
+                    };
+                }
+                let now = next.register;
+                next.answers.push((node, attempt.token, matches, now.version, now.mark, now.token));
+                next.answers.sort_unstable();
+            }
+            Action::LoseRequest { at } => drop(next.requests.remove(at as usize)),
+            Action::LoseAnswer { at } => drop(next.answers.remove(at as usize)),
+            Action::Answer { at } => {
+                let answer = next.answers.remove(at as usize);
+                next.answered(answer);
+            }
+            Action::TimeOut { node } => {
+                let node = &mut next.nodes[node as usize];
+                let attempt = node.waiting.take().expect("somebody waits");
+                node.unknown = Some(attempt);
+                if !self.has(Rule::Unknown) && !attempt.gives_back && node.stock.is_none() {
+                    node.stock = Some((attempt.first, attempt.mark));
+                }
+            }
+            Action::Resolve { node } => next.resolve(node, self),
+            Action::Issue { node } => return next.issue(node).map(|()| Some(next)),
+            Action::Crash { node } => {
+                next.crashes -= 1;
+                next.instances += 1;
+                next.nodes[node as usize] = Node {
+                    up: true,
+                    instance: next.instances,
+                    known: next.register,
+                    ..Node::default()
+                };
+            }
+            Action::Copy => {
+                next.copies = 0;
+                next.nodes[2] = next.nodes[0];
+            }
+        }
+        Ok((next != *state).then_some(next))
+    }
+}
+
+impl State {
+    fn send(&mut self, node: u8, first: u8, mark: u8, gives_back: bool) {
+        self.tokens += 1;
+        let Node { instance, known, .. } = self.nodes[node as usize];
+        let attempt = Attempt {
+            token: self.tokens,
+            owner: instance,
+            expected: known.version,
+            expected_mark: known.mark,
+            mark,
+            first,
+            gives_back,
+        };
+        self.nodes[node as usize].waiting = Some(attempt);
+        self.requests.push((node, attempt));
+        self.requests.sort_unstable();
+    }
+
+    fn answered(&mut self, (node, token, done, version, mark, _): (u8, u8, bool, u8, u8, u8)) {
+        let node = &mut self.nodes[node as usize];
+        let Some(attempt) = node.waiting.filter(|attempt| attempt.token == token) else {
+            return;
+        };
+        node.waiting = None;
+        node.known.version = version;
+        node.known.mark = mark;
+        if done && !attempt.gives_back {
+            node.claimed = version;
+            // A block that continues the stock extends it.
+            node.stock = match node.stock {
+                Some((from, to)) if to == attempt.first => Some((from, attempt.mark)),
+                Some(stock) => Some(stock),
+                None => Some((attempt.first, attempt.mark)),
+            };
+        }
+    }
+
+    fn resolve(&mut self, node: u8, model: &Blocks) {
+        let here = self.register;
+        let node = &mut self.nodes[node as usize];
+        let attempt = node.unknown.take().expect("there is an attempt of unknown outcome");
+        let landed = match model.has(Rule::Token) {
+            true => here.token == attempt.token,
+            false => here.owner == node.instance,
+        };
+        node.known = here;
+        if landed && !attempt.gives_back && node.stock.is_none() {
+            node.claimed = here.version;
+            node.stock = Some((attempt.first, attempt.mark));
+        }
+    }
+
+    /// Issues the next number; `Err` if another instance did.
+    fn issue(&mut self, node: u8) -> Result<(), String> {
+        let Node { instance, stock, .. } = &mut self.nodes[node as usize];
+        let (from, to) = stock.expect("there is a stock");
+        *stock = (from + 1 < to).then_some((from + 1, to));
+        let by = &mut self.issued[from as usize];
+        let mask = 1u8 << (*instance).min(7);
+        if *by & !mask != 0 {
+            return Err(format!("number {from} was issued by two processes"));
+        }
+        if *by & mask != 0 && self.copies > 0 {
+            return Err(format!("number {from} was issued twice by one process"));
+        }
+        *by |= mask;
+        Ok(())
+    }
+}

@@ -1,0 +1,400 @@
+//! Tests of the tests: bugs that are planted on purpose, one at a time, and the checks that must find them.
+//!
+//! A build with the feature `planted` has them all; `MINT_PLANTED` turns one on. The table below is also the one in
+//! docs/guarantees.md.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What finds a bug.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Finder {
+    /// The simulator.
+    Simulator,
+    /// Crash images of the embedded store.
+    Images,
+    /// Damage to every byte, and files of different ages.
+    Damage,
+    /// Every call killed or failed.
+    Calls,
+    /// Copies of folders and second processes.
+    Folders,
+    /// Forked children of the library.
+    Forks,
+    /// The server's answers.
+    Server,
+}
+
+impl Finder {
+    /// Its name, for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Finder::Simulator => "simulator",
+            Finder::Images => "crash images",
+            Finder::Damage => "damage",
+            Finder::Calls => "killed and failed calls",
+            Finder::Folders => "copied folders",
+            Finder::Forks => "forks",
+            Finder::Server => "the server's answers",
+        }
+    }
+
+    /// The arguments of the program that looks for it.
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Finder::Simulator => &["sim", "--seeds", "6000"],
+            Finder::Images => &["images", "--images", "6000"],
+            Finder::Damage => &["flips"],
+            Finder::Calls => &["inject", "--turns", "40"],
+            Finder::Folders => &["folders"],
+            Finder::Forks => &["forks", "--forks", "300"],
+            Finder::Server => &["answers"],
+        }
+    }
+
+    /// Whether it is more than a test of the line that is wrong.
+    pub fn is_whole_system(self) -> bool {
+        matches!(self, Finder::Simulator | Finder::Images | Finder::Calls)
+    }
+}
+
+/// A bug that can be planted.
+#[derive(Clone, Copy, Debug)]
+pub struct Bug {
+    /// Its name: the value of `MINT_PLANTED`.
+    pub name: &'static str,
+    /// What the program does with it.
+    pub what: &'static str,
+    /// What must find it.
+    pub finder: Finder,
+}
+
+const fn bug(name: &'static str, finder: Finder, what: &'static str) -> Bug {
+    Bug { name, what, finder }
+}
+
+/// Every bug.
+pub const BUGS: &[Bug] = &[
+    // Reservation.
+    bug(
+        "lost-race-ignored",
+        Finder::Simulator,
+        "a compare-and-set that lost counts as won",
+    ),
+    bug(
+        "unknown-used",
+        Finder::Simulator,
+        "a reservation of unknown outcome is used (rule W5, S3)",
+    ),
+    bug(
+        "published-before-commit",
+        Finder::Simulator,
+        "numbers go out before their reservation is acknowledged",
+    ),
+    bug(
+        "own-write-not-known",
+        Finder::Simulator,
+        "a write that was delivered twice is taken for a lost race (R1)",
+    ),
+    bug(
+        "one-token-for-all",
+        Finder::Simulator,
+        "every attempt carries the same token (R1)",
+    ),
+    bug(
+        "token-without-clock",
+        Finder::Simulator,
+        "tokens are random only, and a copy draws the same (R1)",
+    ),
+    bug(
+        "adopts-by-nonce",
+        Finder::Simulator,
+        "a record with one's own name is adopted (R1)",
+    ),
+    bug(
+        "marked-register-removed",
+        Finder::Simulator,
+        "dropping removes the register with its mark (R2)",
+    ),
+    bug(
+        "claim-keeps-version",
+        Finder::Simulator,
+        "a claim does not raise the version (R3)",
+    ),
+    bug(
+        "lost-register-ignored",
+        Finder::Simulator,
+        "a process whose register was lost goes on (R4)",
+    ),
+    // Windows.
+    bug(
+        "successor-at-its-now",
+        Finder::Simulator,
+        "a window begins at the successor's now (W2)",
+    ),
+    bug(
+        "window-end-inclusive",
+        Finder::Simulator,
+        "ids are minted in the tick after the window",
+    ),
+    bug(
+        "gt-for-ge",
+        Finder::Simulator,
+        "the limit of a generator is compared with > for >=",
+    ),
+    bug(
+        "counter-wraps",
+        Finder::Simulator,
+        "a full counter begins at 0 in the same tick",
+    ),
+    bug(
+        "ahead-without-bound",
+        Finder::Simulator,
+        "ids run ahead of the clock up to the window's end (W4)",
+    ),
+    bug(
+        "unacknowledged-window-used",
+        Finder::Simulator,
+        "a renewal of unknown outcome is minted in (W5)",
+    ),
+    bug(
+        "lost-window-kept",
+        Finder::Simulator,
+        "a window that was lost is minted in until it ends (W5)",
+    ),
+    bug(
+        "shared-window-given-back",
+        Finder::Simulator,
+        "a stop lowers the end of a window on a shared store (W7)",
+    ),
+    bug(
+        "gives-back-what-was-minted",
+        Finder::Simulator,
+        "a stop gives the whole window back (W7)",
+    ),
+    bug(
+        "closed-a-tick-early",
+        Finder::Simulator,
+        "a closed generator tells the tick it was in as unused (W7)",
+    ),
+    bug(
+        "released-by-a-stranger",
+        Finder::Simulator,
+        "an operator's release shortens a window that lasts (W7)",
+    ),
+    bug(
+        "wall-clock-trusted",
+        Finder::Simulator,
+        "ids read the wall clock (C1)",
+    ),
+    // Sequences.
+    bug(
+        "block-end-plus-one",
+        Finder::Simulator,
+        "a block hands out one number more than it has",
+    ),
+    bug(
+        "past-forgotten",
+        Finder::Simulator,
+        "a name made anew begins at its start (R2)",
+    ),
+    bug(
+        "set-goes-back",
+        Finder::Simulator,
+        "SET moves a sequence backwards",
+    ),
+    bug(
+        "change-takes-back",
+        Finder::Simulator,
+        "a changed definition takes back stock on a shared store (S5)",
+    ),
+    bug(
+        "gives-back-an-issued-number",
+        Finder::Simulator,
+        "a stop gives one number too many back (S4)",
+    ),
+    bug(
+        "gap-free-keeps-stock",
+        Finder::Simulator,
+        "a gap-free sequence claims more than is asked (S6)",
+    ),
+    bug(
+        "max-gap-ignored",
+        Finder::Simulator,
+        "a block is larger than max_gap (S3)",
+    ),
+    bug(
+        "kept-across-owners",
+        Finder::Simulator,
+        "stock is kept when the definition or the owner changed (S5, R4)",
+    ),
+    bug(
+        "journal-behind",
+        Finder::Simulator,
+        "the journal says one number less than was handed out (S7)",
+    ),
+    bug(
+        "old-journal-trusted",
+        Finder::Simulator,
+        "a journal older than the register says is resumed (S7)",
+    ),
+    // The embedded store.
+    bug(
+        "witness-not-synced",
+        Finder::Images,
+        "an append to the witness is not synced (E1)",
+    ),
+    bug(
+        "database-not-synced",
+        Finder::Images,
+        "SQLite does not sync its log",
+    ),
+    bug(
+        "new-witness-not-synced",
+        Finder::Images,
+        "a new witness takes its place before it is synced",
+    ),
+    bug(
+        "folder-not-synced",
+        Finder::Images,
+        "the folder is not synced after a rename (E2)",
+    ),
+    bug(
+        "claims-forgotten-at-start",
+        Finder::Images,
+        "a start does not take over what only the witness has (E1)",
+    ),
+    bug(
+        "failed-sync-forgotten",
+        Finder::Calls,
+        "a failed sync of the witness is answered with done (E3)",
+    ),
+    bug(
+        "row-checksum-ignored",
+        Finder::Damage,
+        "a row is believed without its checksum (E1)",
+    ),
+    bug(
+        "witness-checksum-ignored",
+        Finder::Damage,
+        "a witness record is believed without its checksum (E1)",
+    ),
+    bug(
+        "rewound-database-believed",
+        Finder::Damage,
+        "a database behind its witness is believed (E1)",
+    ),
+    bug(
+        "lock-not-taken",
+        Finder::Folders,
+        "a second process may open the folder (E2)",
+    ),
+    bug("copy-not-noticed", Finder::Folders, "a copied folder is opened"),
+    // The library and the server.
+    bug(
+        "fork-unnoticed",
+        Finder::Forks,
+        "a forked child goes on with its parent's state (W4)",
+    ),
+    bug(
+        "answers-may-be-cached",
+        Finder::Server,
+        "answers do not say no-store",
+    ),
+];
+
+/// What came of one bug.
+#[derive(Clone, Debug)]
+pub struct Hunt {
+    /// The bug.
+    pub bug: Bug,
+    /// Whether the program ran into it at all.
+    pub reached: bool,
+    /// What its finder said, if it found it.
+    pub found: Option<String>,
+}
+
+/// Plants one bug in `program` (a build with the feature `planted`) and lets its finder look for it.
+///
+/// # Errors
+/// The program cannot be started.
+pub fn hunt(program: &Path, mint: Option<&Path>, bug: Bug) -> Result<Hunt, String> {
+    let (ok, out, err) = search(program, mint, bug.finder, Some(bug.name))?;
+    let reached = err.contains(&format!("planted bug {} was reached", bug.name));
+    let failure = out
+        .lines()
+        .chain(err.lines())
+        .find(|line| line.contains("failed: ") || line.contains("panicked"));
+    Ok(Hunt {
+        bug,
+        reached,
+        found: (!ok).then(|| failure.unwrap_or("it failed").to_string()),
+    })
+}
+
+/// The same search without a bug; what it said if it found one all the same.
+///
+/// # Errors
+/// The program cannot be started.
+pub fn control(program: &Path, mint: Option<&Path>, finder: Finder) -> Result<Option<String>, String> {
+    let (ok, out, err) = search(program, mint, finder, None)?;
+    Ok((!ok).then(|| format!("{out}{err}")))
+}
+
+fn search(
+    program: &Path,
+    mint: Option<&Path>,
+    finder: Finder,
+    planted: Option<&str>,
+) -> Result<(bool, String, String), String> {
+    let mut command = Command::new(program);
+    if let Some(mint) = mint {
+        command.env("MINT_BIN", mint);
+    }
+    let output = command
+        .args(finder.arguments())
+        .env("MINT_PLANTED", planted.unwrap_or_default())
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| format!("cannot start {}: {e}", program.display()))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok((
+        output.status.success(),
+        text(&output.stdout),
+        text(&output.stderr),
+    ))
+}
+
+/// The table of docs/guarantees.md.
+///
+/// ```
+/// let table = mintage_proof::planted::table();
+/// assert!(table.contains("| `successor-at-its-now` | a window begins at the successor's now (W2) | simulator |"));
+/// ```
+pub fn table() -> String {
+    let mut text =
+        String::from("| planted bug | what the program does with it | found by |\n| --- | --- | --- |\n");
+    for bug in BUGS {
+        text.push_str(&format!(
+            "| `{}` | {} | {} |\n",
+            bug.name,
+            bug.what,
+            bug.finder.name()
+        ));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_thirty_bugs_with_names_of_their_own() {
+        let mut names: Vec<&str> = BUGS.iter().map(|bug| bug.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert!(names.len() == BUGS.len() && names.len() >= 30);
+        assert!(BUGS.iter().filter(|bug| bug.finder.is_whole_system()).count() >= 15);
+    }
+}
