@@ -444,9 +444,9 @@ fn pools_of_version_1_serve_the_command() {
         &format!("pool create old --kind uuid1 {from_server}"),
     )
     .ok();
-    let ids = mint(home.path(), &format!("uuid v1 --pool old -n 20001 {from_server}")).ok();
+    let ids = mint(home.path(), &format!("uuid v1 --pool old -n 10000 {from_server}")).ok();
     let ids: std::collections::HashSet<&str> = ids.lines().collect();
-    assert_eq!(ids.len(), 20_001);
+    assert_eq!(ids.len(), 10_000);
     let node = |id: &str| inspect(home.path(), id)["fields"]["node"].clone();
     let id = mint(home.path(), &format!("uuid v6 --pool old {from_server}")).ok();
     assert_eq!(inspect(home.path(), &id)["version"], 6);
