@@ -21,8 +21,13 @@ pub(crate) struct RowArgs {
     /// The first row is data; columns are called 1, 2, 3
     #[arg(long)]
     no_header: bool,
-    /// Plain logs: a regular expression with named groups such as (?<time>\S+), or iso, clf, syslog
-    #[arg(long, value_name = "REGEX", conflicts_with_all = ["delimiter", "no_header"])]
+    /// Plain logs: a regular expression with named groups, or the name of a common form.
+    #[arg(
+        long,
+        value_name = "REGEX",
+        conflicts_with_all = ["delimiter", "no_header"],
+        help = r"Plain logs: a regular expression with named groups such as (?<time>\S+), or iso, clf, syslog"
+    )]
     pattern: Option<String>,
 }
 

@@ -51,11 +51,11 @@ pub struct BackfillOptions {
     pub format: BackfillFormat,
     /// How a UUID is written.
     pub text: UuidText,
-    /// See [`SchemeOptions::node`].
+    /// See [`SchemeOptions::node`](super::SchemeOptions::node).
     pub node: Option<Node>,
-    /// See [`SchemeOptions::clock_seq`].
+    /// See [`SchemeOptions::clock_seq`](super::SchemeOptions::clock_seq).
     pub clock_seq: u16,
-    /// See [`SchemeOptions::spread_ns`].
+    /// See [`SchemeOptions::spread_ns`](super::SchemeOptions::spread_ns).
     pub spread_ns: Option<u64>,
     /// What tells these ids from those of another file with the same times; without one it is the first 64 KiB of the
     /// input, or nothing where there is a key.
