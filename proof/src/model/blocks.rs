@@ -4,9 +4,7 @@ use super::Rule;
 use super::explore::Model;
 
 /// Numbers that there are.
-const NUMBERS: u8 = 7;
-/// Attempts that all processes together may make.
-const ATTEMPTS: u8 = 5;
+const NUMBERS: u8 = 4;
 const NODES: usize = 3;
 
 /// The model; `exclusive`: one process at a time, which may give back.
@@ -89,6 +87,11 @@ impl Blocks {
         self.without != Some(rule)
     }
 
+    /// How many attempts all processes together may make: more where there are fewer processes.
+    fn attempts(&self) -> u8 {
+        if self.exclusive { 4 } else { 3 }
+    }
+
     fn may_give_back(&self) -> bool {
         self.exclusive || !self.has(Rule::GiveBack)
     }
@@ -117,14 +120,14 @@ impl Model for Blocks {
             tokens: 0,
             instances: 2,
             duplicates: 1,
-            crashes: if self.exclusive { 2 } else { 1 },
+            crashes: 1,
             copies: u8::from(!self.exclusive),
         }
     }
 
     fn actions(&self, state: &State, into: &mut Vec<Action>) {
         for (at, node) in (0u8..).zip(&state.nodes).filter(|(_, node)| node.up) {
-            let may_ask = node.waiting.is_none() && node.unknown.is_none() && state.tokens < ATTEMPTS;
+            let may_ask = node.waiting.is_none() && node.unknown.is_none() && state.tokens < self.attempts();
             match node.stock {
                 None if may_ask => into.extend([1, 2].map(|count| Action::Claim { node: at, count })),
                 Some((_, to)) => {

@@ -4,9 +4,7 @@ use super::Rule;
 use super::explore::Model;
 
 /// Ticks that there are.
-const TICKS: u8 = 6;
-/// Attempts that all processes together may make.
-const ATTEMPTS: u8 = 4;
+const TICKS: u8 = 4;
 /// Two machines, and room for a copy.
 const NODES: usize = 3;
 
@@ -104,6 +102,11 @@ impl Windows {
         self.without != Some(rule)
     }
 
+    /// How many attempts all processes together may make: more where there are fewer processes.
+    fn attempts(&self) -> u8 {
+        if self.exclusive { 4 } else { 3 }
+    }
+
     fn may_give_back(&self) -> bool {
         self.exclusive || !self.has(Rule::GiveBack)
     }
@@ -139,7 +142,7 @@ impl Model for Windows {
 
     fn actions(&self, state: &State, into: &mut Vec<Action>) {
         for (at, node) in (0u8..).zip(&state.nodes).filter(|(_, node)| node.up) {
-            let may_ask = node.waiting.is_none() && state.tokens < ATTEMPTS;
+            let may_ask = node.waiting.is_none() && state.tokens < self.attempts();
             match node.held {
                 None if may_ask && node.unknown.is_none() => {
                     into.extend((0..TICKS - 1).map(|now| Action::Acquire { node: at, now }));
