@@ -72,9 +72,7 @@ pub(super) enum Action {
     Claim { node: u8, count: u8 },
     GiveBack { node: u8 },
     Arrive { at: u8, again: bool },
-    LoseRequest { at: u8 },
     Answer { at: u8 },
-    LoseAnswer { at: u8 },
     TimeOut { node: u8 },
     Resolve { node: u8 },
     Issue { node: u8 },
@@ -155,14 +153,12 @@ impl Model for Blocks {
         }
         for at in 0..state.requests.len() as u8 {
             into.push(Action::Arrive { at, again: false });
-            into.push(Action::LoseRequest { at });
             if state.duplicates > 0 {
                 into.push(Action::Arrive { at, again: true });
             }
         }
         for at in 0..state.answers.len() as u8 {
             into.push(Action::Answer { at });
-            into.push(Action::LoseAnswer { at });
         }
         if state.copies > 0 && state.nodes[0].up {
             into.push(Action::Copy);
@@ -215,8 +211,6 @@ impl Model for Blocks {
                     .push((node, attempt.token, matches, now.version, now.mark, now.token));
                 next.answers.sort_unstable();
             }
-            Action::LoseRequest { at } => drop(next.requests.remove(at as usize)),
-            Action::LoseAnswer { at } => drop(next.answers.remove(at as usize)),
             Action::Answer { at } => {
                 let answer = next.answers.remove(at as usize);
                 next.answered(answer)?;
@@ -248,11 +242,28 @@ impl Model for Blocks {
                 next.nodes[2] = next.nodes[0];
             }
         }
+        next.forget(self);
         Ok((next != *state).then_some(next))
     }
 }
 
 impl State {
+    /// Drops what can make no difference any more: answers that nobody waits for, and requests that are refused
+    /// whenever they arrive, unless somebody waits to hear it. (A message that is lost is one that never arrives.)
+    fn forget(&mut self, model: &Blocks) {
+        let nodes = &self.nodes;
+        let awaited = |node: u8, token: u8| {
+            nodes[node as usize]
+                .waiting
+                .is_some_and(|attempt| attempt.token == token)
+        };
+        let version = self.register.version;
+        self.answers.retain(|answer| awaited(answer.0, answer.1));
+        self.requests.retain(|(node, attempt)| {
+            !model.has(Rule::Version) || attempt.expected >= version || awaited(*node, attempt.token)
+        });
+    }
+
     fn send(&mut self, node: u8, first: u8, mark: u8, gives_back: bool) {
         self.tokens += 1;
         let Node { instance, known, .. } = self.nodes[node as usize];

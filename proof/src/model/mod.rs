@@ -142,7 +142,6 @@ mod tests {
 
     /// That all of them together are enough takes millions of states: `cargo xtask proof` walks them.
     #[test]
-    #[ignore = "not finished: blocks without Rule::GiveBack need more than the 20 million states that are walked"]
     fn every_rule_is_needed() {
         for task in BROKEN {
             let run = one(*task, 20_000_000);

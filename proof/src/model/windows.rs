@@ -86,9 +86,7 @@ pub(super) enum Action {
     Renew { node: u8 },
     GiveBack { node: u8 },
     Arrive { at: u8, again: bool },
-    LoseRequest { at: u8 },
     Answer { at: u8 },
-    LoseAnswer { at: u8 },
     TimeOut { node: u8 },
     Resolve { node: u8 },
     Mint { node: u8 },
@@ -170,14 +168,12 @@ impl Model for Windows {
         }
         for at in 0..state.requests.len() as u8 {
             into.push(Action::Arrive { at, again: false });
-            into.push(Action::LoseRequest { at });
             if state.duplicates > 0 {
                 into.push(Action::Arrive { at, again: true });
             }
         }
         for at in 0..state.answers.len() as u8 {
             into.push(Action::Answer { at });
-            into.push(Action::LoseAnswer { at });
         }
         if state.copies > 0 && state.nodes[0].up {
             into.push(Action::Copy);
@@ -244,8 +240,6 @@ impl Model for Windows {
                 next.answers.push((node, attempt.token, version));
                 next.answers.sort_unstable();
             }
-            Action::LoseRequest { at } => drop(next.requests.remove(at as usize)),
-            Action::LoseAnswer { at } => drop(next.answers.remove(at as usize)),
             Action::Answer { at } => {
                 let (node, token, version) = next.answers.remove(at as usize);
                 next.answered(node, token, version, self);
@@ -290,11 +284,28 @@ impl Model for Windows {
                 next.register.token = 0;
             }
         }
+        next.forget(self);
         Ok((next != *state).then_some(next))
     }
 }
 
 impl State {
+    /// Drops what can make no difference any more: answers that nobody waits for, and requests that are refused
+    /// whenever they arrive, unless somebody waits to hear it. (A message that is lost is one that never arrives.)
+    fn forget(&mut self, model: &Windows) {
+        let nodes = &self.nodes;
+        let awaited = |node: u8, token: u8| {
+            nodes[node as usize]
+                .waiting
+                .is_some_and(|attempt| attempt.token == token)
+        };
+        let version = self.register.version;
+        self.answers.retain(|answer| awaited(answer.0, answer.1));
+        self.requests.retain(|(node, attempt)| {
+            !model.has(Rule::Version) || attempt.expected >= version || awaited(*node, attempt.token)
+        });
+    }
+
     /// What a holder knows of the record it holds.
     fn known(&self, node: u8, held: Held) -> Register {
         Register {
