@@ -1,8 +1,11 @@
 //! Five bits a character: Crockford's alphabet, base32hex, and the sortable one of the AT Protocol.
 //!
 //! Digits are spread out eight at a time with shifts, and become letters by comparisons that compilers turn
-//! into vector instructions; the safe, plain twin is `radix`, and tests check that both agree.
+//! into vector instructions; 128 bits go through `base32_x86` where the processor has its instructions. Tests
+//! check that both agree with each other, and with the plain division of `radix`.
 
+#[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
+use super::base32_x86 as fast;
 use crate::text::TextError;
 
 /// How digits become letters.
@@ -19,7 +22,7 @@ pub(crate) enum Letters {
 }
 
 impl Letters {
-    const fn letter(self, digit: u8) -> u8 {
+    pub(super) const fn letter(self, digit: u8) -> u8 {
         match self {
             Letters::Crockford | Letters::CrockfordLower => {
                 let gap = if matches!(self, Letters::Crockford) {
@@ -108,18 +111,11 @@ impl Letters {
 /// Writes 128 bits as 26 letters, the first of which holds three bits.
 #[inline]
 pub(crate) fn encode_128(value: u128, letters: Letters, out: &mut [u8; 26]) {
-    let mut digits = [0; 32];
-    let groups = [
-        (value >> 120) as u64,
-        (value >> 80) as u64,
-        (value >> 40) as u64,
-        value as u64,
-    ];
-    for (out, group) in digits.as_chunks_mut::<8>().0.iter_mut().zip(groups) {
-        *out = spread(group).to_be_bytes();
+    #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
+    if fast::write(value, letters, out).is_some() {
+        return;
     }
-    write_letters(&mut digits, letters);
-    out.copy_from_slice(&digits[6..]);
+    portable::encode_128(value, letters, out);
 }
 
 /// Writes 64 bits as 13 letters, the first of which holds four bits.
@@ -183,20 +179,49 @@ pub(crate) fn decode_128(text: &[u8], letters: Letters) -> Result<u128, TextErro
         found: text.len(),
         expected: 26,
     })?;
-    // Zeros in front make four whole groups.
-    let mut digits = [letters.letter(0); 32];
-    digits[6..].copy_from_slice(text);
-    if !letters.read(&mut digits) {
-        return Err(first_foreign(text, letters));
-    }
-    if digits[6] > 7 {
+    #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
+    let read = fast::read(text, letters).unwrap_or_else(|| portable::read_26(text, letters));
+    #[cfg(not(all(target_arch = "x86_64", feature = "std", not(miri))))]
+    let read = portable::read_26(text, letters);
+    let [high, a, b, c] = read.ok_or_else(|| first_foreign(text, letters))?;
+    // Two digits, the first of three bits.
+    if high >> 8 != 0 {
         return Err(TextError::Rule {
             position: 0,
             rule: "the first character is above 7: more than 128 bits",
         });
     }
-    let [high, a, b, c] = groups(&digits);
     Ok(u128::from(high) << 120 | u128::from(a) << 80 | u128::from(b) << 40 | u128::from(c))
+}
+
+/// The safe twin of `base32_x86`.
+mod portable {
+    use super::{Letters, groups, spread, write_letters};
+
+    #[inline]
+    pub(super) fn encode_128(value: u128, letters: Letters, out: &mut [u8; 26]) {
+        let mut digits = [0; 32];
+        let groups = [
+            (value >> 120) as u64,
+            (value >> 80) as u64,
+            (value >> 40) as u64,
+            value as u64,
+        ];
+        for (out, group) in digits.as_chunks_mut::<8>().0.iter_mut().zip(groups) {
+            *out = spread(group).to_be_bytes();
+        }
+        write_letters(&mut digits, letters);
+        out.copy_from_slice(&digits[6..]);
+    }
+
+    /// The digits of `text` in four groups of 40 bits, the first of which holds two, if all bytes are letters.
+    #[inline]
+    pub(super) fn read_26(text: &[u8; 26], letters: Letters) -> Option<[u64; 4]> {
+        // Zeros in front make four whole groups.
+        let mut digits = [letters.letter(0); 32];
+        digits[6..].copy_from_slice(text);
+        letters.read(&mut digits).then(|| groups(&digits))
+    }
 }
 
 /// Reads 13 letters of 64 bits; `top` is the largest digit that may come first, and the rule that says so.
@@ -305,6 +330,34 @@ mod tests {
         }
     }
 
+    #[test]
+    fn every_byte_at_every_place_reads_as_the_safe_code_reads_it() {
+        for (letters, alphabet) in alphabets() {
+            for place in 0..26 {
+                for byte in 0..=255 {
+                    let mut text = [alphabet[7]; 26];
+                    text[place] = byte;
+                    let safe = portable::read_26(&text, letters);
+                    assert_eq!(safe.is_some(), alphabet.contains(&byte));
+                    let rule_or_value = safe.map(|groups| groups[0] >> 8 == 0);
+                    match decode_128(&text, letters) {
+                        Ok(value) => {
+                            let digit = |at: usize| alphabet.iter().position(|l| *l == text[at]);
+                            let plain =
+                                (0..26).fold(0, |sum, at| sum << 5 | digit(at).expect("a letter") as u128);
+                            assert_eq!((rule_or_value, value), (Some(true), plain));
+                        }
+                        Err(TextError::Rule { position: 0, .. }) => assert_eq!(rule_or_value, Some(false)),
+                        Err(error) => assert_eq!(
+                            (rule_or_value, error),
+                            (None, TextError::Character { position: place })
+                        ),
+                    }
+                }
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn the_fast_way_writes_what_plain_division_writes(value: u128, shift in 0u32..128) {
@@ -312,6 +365,9 @@ mod tests {
             for (letters, alphabet) in alphabets() {
                 let (mut long, mut short, mut middle) = ([0; 26], [0; 13], [0; 20]);
                 encode_128(value, letters, &mut long);
+                let mut safe = [0; 26];
+                portable::encode_128(value, letters, &mut safe);
+                prop_assert_eq!(long, safe);
                 encode_64(value as u64, letters, &mut short);
                 let bytes: [u8; 12] = *value.to_be_bytes().last_chunk().expect("16 bytes");
                 encode_96(&bytes, letters, &mut middle);

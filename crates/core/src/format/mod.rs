@@ -2,6 +2,8 @@
 
 mod alphabet;
 mod base32;
+#[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
+mod base32_x86;
 mod counted;
 mod cuid;
 mod cuid2;

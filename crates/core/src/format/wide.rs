@@ -1,64 +1,114 @@
 //! Wide numbers in base 36 and base 62: fixed width, so that texts sort as the numbers do.
 //!
-//! Numbers are divided by the largest power of the base in 32 bits, in limbs of 32 bits: every step is a division
-//! by a constant, which compiles to a multiplication, and the passes overlap. The plain twin is `radix`; tests
-//! check that both agree.
+//! A number is divided by the largest power of the base in 64 bits, with multiplications by its reciprocal, and
+//! what remains each time is written in pairs of digits. The plain twin is `radix`; tests check that both agree.
 
 use crate::text::TextError;
 
 /// A base: its digits in order, lower case where either case is read.
-pub(crate) struct Base<const BASE: usize> {
+///
+/// `PAIRS` is the square of `BASE`.
+pub(crate) struct Base<const BASE: usize, const PAIRS: usize> {
     alphabet: &'static [u8; BASE],
+    /// The texts of all numbers of two digits.
+    pairs: [[u8; 2]; PAIRS],
     /// The digit of every letter, [`FOREIGN`] of others.
     digits: [u8; 256],
 }
 
 /// `0-9A-Za-z`.
-pub(crate) static BASE62: Base<62> = Base::new(
+pub(crate) static BASE62: Base<62, 3844> = Base::new(
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
     false,
 );
 
 /// `0-9a-z`, letters of either case when read.
-pub(crate) static BASE36: Base<36> = Base::new(b"0123456789abcdefghijklmnopqrstuvwxyz", true);
+pub(crate) static BASE36: Base<36, 1296> = Base::new(b"0123456789abcdefghijklmnopqrstuvwxyz", true);
 
 const FOREIGN: u8 = 0xff;
 
-impl<const BASE: usize> Base<BASE> {
-    /// How many digits 32 bits hold.
+impl<const BASE: usize, const PAIRS: usize> Base<BASE, PAIRS> {
+    /// How many digits 32 bits hold, and 64.
     const STEP: usize = u32::MAX.ilog(BASE as u32) as usize;
-    const CHUNK: u64 = (BASE as u64).pow(Self::STEP as u32);
+    const LONG_STEP: usize = u64::MAX.ilog(BASE as u64) as usize;
+    /// The numbers of [`Self::LONG_STEP`] digits, as many bits to the left as there is room, and their reciprocal:
+    /// 2^128 over them, without the first bit.
+    const CHUNK: u64 = (BASE as u64).pow(Self::LONG_STEP as u32);
+    const ROOM: u32 = Self::CHUNK.leading_zeros();
+    const DIVISOR: u64 = Self::CHUNK << Self::ROOM;
+    const RECIPROCAL: u64 = (u128::MAX / Self::DIVISOR as u128) as u64;
 
     const fn new(alphabet: &'static [u8; BASE], fold: bool) -> Self {
-        let mut digits = [FOREIGN; 256];
+        assert!(PAIRS == BASE * BASE);
+        let (mut digits, mut pairs) = ([FOREIGN; 256], [[0; 2]; PAIRS]);
         let mut digit = 0;
         while digit < BASE {
             digits[alphabet[digit] as usize] = digit as u8;
             if fold {
                 digits[alphabet[digit].to_ascii_uppercase() as usize] = digit as u8;
             }
+            let mut second = 0;
+            while second < BASE {
+                pairs[digit * BASE + second] = [alphabet[digit], alphabet[second]];
+                second += 1;
+            }
             digit += 1;
         }
-        Base { alphabet, digits }
+        Base {
+            alphabet,
+            pairs,
+            digits,
+        }
     }
 
     /// Writes the lowest digits of a number, highest first: all of it, if it fits.
     #[inline]
     pub(crate) fn encode<const LIMBS: usize>(&self, limbs: [u32; LIMBS], out: &mut [u8]) {
-        let mut limbs = limbs;
-        for chunk in out.rchunks_mut(Self::STEP) {
-            let mut rest = 0u64;
-            for limb in &mut limbs {
-                let wide = rest << 32 | u64::from(*limb);
-                *limb = (wide / Self::CHUNK) as u32;
-                rest = wide % Self::CHUNK;
+        // Words of 64 bits, the first of one limb where their number is odd.
+        let mut words = [0; LIMBS];
+        let (first, rest) = limbs.split_at(LIMBS % 2);
+        let count = LIMBS.div_ceil(2);
+        let words = &mut words[..count];
+        if let [first] = first {
+            words[0] = u64::from(*first);
+        }
+        for (word, [high, low]) in words[LIMBS % 2..].iter_mut().zip(rest.as_chunks().0) {
+            *word = u64::from(*high) << 32 | u64::from(*low);
+        }
+        for chunk in out.rchunks_mut(Self::LONG_STEP) {
+            let mut rest = 0;
+            for word in &mut *words {
+                (*word, rest) = Self::divide(rest, *word);
             }
-            let mut rest = rest as u32;
-            for digit in chunk.iter_mut().rev() {
-                *digit = self.alphabet[(rest % BASE as u32) as usize];
-                rest /= BASE as u32;
+            let mut pairs = chunk.rchunks_exact_mut(2);
+            for pair in &mut pairs {
+                pair.copy_from_slice(&self.pairs[(rest % PAIRS as u64) as usize]);
+                rest /= PAIRS as u64;
+            }
+            if let [digit] = pairs.into_remainder() {
+                *digit = self.alphabet[(rest % BASE as u64) as usize];
             }
         }
+    }
+
+    /// `(high << 64 | low) / CHUNK` and what remains; `high` is less than `CHUNK`. Algorithm 4 of Möller and Granlund,
+    /// "Improved division by invariant integers" (2011).
+    #[inline]
+    const fn divide(high: u64, low: u64) -> (u64, u64) {
+        let number = (high as u128) << 64 | low as u128;
+        let (high, low) = ((number >> (64 - Self::ROOM)) as u64, low << Self::ROOM);
+        let guess = Self::RECIPROCAL as u128 * high as u128 + ((high as u128) << 64 | low as u128);
+        let (mut quotient, fraction) = (((guess >> 64) as u64).wrapping_add(1), guess as u64);
+        let mut rest = low.wrapping_sub(quotient.wrapping_mul(Self::DIVISOR));
+        if rest > fraction {
+            quotient = quotient.wrapping_sub(1);
+            rest = rest.wrapping_add(Self::DIVISOR);
+        }
+        if rest >= Self::DIVISOR {
+            quotient = quotient.wrapping_add(1);
+            rest -= Self::DIVISOR;
+        }
+        (quotient, rest >> Self::ROOM)
     }
 
     /// Reads exactly `CHARS` digits of a number of at most `LIMBS * 4` bytes.
@@ -137,6 +187,25 @@ mod tests {
             prop_assert_eq!(&out[..], &plain);
             prop_assert_eq!(BASE36.decode::<4, 25>(&out.to_ascii_uppercase()), Ok(number));
             prop_assert_eq!(bytes::<4, 16>(number), value.to_be_bytes());
+        }
+
+        #[test]
+        fn division_by_the_reciprocal_is_division(high: u64, low: u64, near in -2i64..3, times: u64) {
+            let check = |number: u128| {
+                let chunk = u128::from(Base::<62, 3844>::CHUNK);
+                let number = number % (chunk << 64);
+                let (quotient, rest) = Base::<62, 3844>::divide((number >> 64) as u64, number as u64);
+                assert_eq!((u128::from(quotient), u128::from(rest)), (number / chunk, number % chunk));
+                let chunk = u128::from(Base::<36, 1296>::CHUNK);
+                let number = number % (chunk << 64);
+                let (quotient, rest) = Base::<36, 1296>::divide((number >> 64) as u64, number as u64);
+                assert_eq!((u128::from(quotient), u128::from(rest)), (number / chunk, number % chunk));
+            };
+            check(u128::from(high) << 64 | u128::from(low));
+            // About the multiples, where a guess may be one too many or too few.
+            for chunk in [Base::<62, 3844>::CHUNK, Base::<36, 1296>::CHUNK] {
+                check((u128::from(chunk) * u128::from(times)).wrapping_add_signed(near.into()));
+            }
         }
 
         #[test]
