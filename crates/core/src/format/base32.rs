@@ -112,9 +112,8 @@ impl Letters {
 #[inline]
 pub(crate) fn encode_128(value: u128, letters: Letters, out: &mut [u8; 26]) {
     #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
-    if fast::write(value, letters, out).is_some() {
-        return;
-    }
+    return fast::write(value, letters, out);
+    #[cfg(not(all(target_arch = "x86_64", feature = "std", not(miri))))]
     portable::encode_128(value, letters, out);
 }
 
@@ -172,6 +171,21 @@ fn write_letters(digits: &mut [u8], letters: Letters) {
     }
 }
 
+/// Writes each of `values` into the first 26 bytes of a line, whose last stays.
+#[cfg(feature = "std")]
+pub(crate) fn encode_lines_128(values: impl Iterator<Item = u128>, letters: Letters, lines: &mut [[u8; 27]]) {
+    let texts = lines.iter_mut().map(|line| {
+        let (text, _) = line.split_first_chunk_mut().expect("27 bytes hold 26");
+        text
+    });
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    fast::write_all(values.zip(texts), letters);
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    values
+        .zip(texts)
+        .for_each(|(value, text)| portable::encode_128(value, letters, text));
+}
+
 /// Reads 26 letters of 128 bits.
 #[inline]
 pub(crate) fn decode_128(text: &[u8], letters: Letters) -> Result<u128, TextError> {
@@ -180,7 +194,7 @@ pub(crate) fn decode_128(text: &[u8], letters: Letters) -> Result<u128, TextErro
         expected: 26,
     })?;
     #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
-    let read = fast::read(text, letters).unwrap_or_else(|| portable::read_26(text, letters));
+    let read = fast::read(text, letters);
     #[cfg(not(all(target_arch = "x86_64", feature = "std", not(miri))))]
     let read = portable::read_26(text, letters);
     let [high, a, b, c] = read.ok_or_else(|| first_foreign(text, letters))?;
@@ -195,11 +209,11 @@ pub(crate) fn decode_128(text: &[u8], letters: Letters) -> Result<u128, TextErro
 }
 
 /// The safe twin of `base32_x86`.
-mod portable {
+pub(super) mod portable {
     use super::{Letters, groups, spread, write_letters};
 
     #[inline]
-    pub(super) fn encode_128(value: u128, letters: Letters, out: &mut [u8; 26]) {
+    pub(in crate::format) fn encode_128(value: u128, letters: Letters, out: &mut [u8; 26]) {
         let mut digits = [0; 32];
         let groups = [
             (value >> 120) as u64,
@@ -216,7 +230,7 @@ mod portable {
 
     /// The digits of `text` in four groups of 40 bits, the first of which holds two, if all bytes are letters.
     #[inline]
-    pub(super) fn read_26(text: &[u8; 26], letters: Letters) -> Option<[u64; 4]> {
+    pub(in crate::format) fn read_26(text: &[u8; 26], letters: Letters) -> Option<[u64; 4]> {
         // Zeros in front make four whole groups.
         let mut digits = [letters.letter(0); 32];
         digits[6..].copy_from_slice(text);

@@ -8,28 +8,41 @@
 
 use core::arch::x86_64::*;
 
-use super::base32::Letters;
+use super::base32::{Letters, portable};
 
-/// Writes the 26 letters of `value`; `None` if this processor cannot.
+/// Writes the 26 letters of `value`.
 #[inline]
-pub(super) fn write(value: u128, letters: Letters, out: &mut [u8; 26]) -> Option<()> {
+pub(super) fn write(value: u128, letters: Letters, out: &mut [u8; 26]) {
     if !std::arch::is_x86_feature_detected!("avx2") {
-        return None;
+        return portable::encode_128(value, letters, out);
     }
     // SAFETY: the feature that the function needs was just detected.
     unsafe { write_avx2(value, Tables::of(letters), out) };
-    Some(())
 }
 
-/// The digits of `text` in four groups of 40 bits, the first of which holds two; `None` inside if a byte is no
-/// letter, outside if this processor cannot.
-#[inline]
-pub(super) fn read(text: &[u8; 26], letters: Letters) -> Option<Option<[u64; 4]>> {
+/// Writes the 26 letters of each value into its text.
+pub(super) fn write_all<'a>(texts: impl Iterator<Item = (u128, &'a mut [u8; 26])>, letters: Letters) {
+    #[target_feature(enable = "avx2")]
+    fn write_all_avx2<'a>(texts: impl Iterator<Item = (u128, &'a mut [u8; 26])>, tables: &Tables) {
+        for (value, out) in texts {
+            write_avx2(value, tables, out);
+        }
+    }
     if !std::arch::is_x86_feature_detected!("avx2") {
-        return None;
+        return texts.for_each(|(value, out)| portable::encode_128(value, letters, out));
     }
     // SAFETY: the feature that the function needs was just detected.
-    Some(unsafe { read_avx2(text, Tables::of(letters)) })
+    unsafe { write_all_avx2(texts, Tables::of(letters)) };
+}
+
+/// The digits of `text` in four groups of 40 bits, the first of which holds two, if all bytes are letters.
+#[inline]
+pub(super) fn read(text: &[u8; 26], letters: Letters) -> Option<[u64; 4]> {
+    if !std::arch::is_x86_feature_detected!("avx2") {
+        return portable::read_26(text, letters);
+    }
+    // SAFETY: the feature that the function needs was just detected.
+    unsafe { read_avx2(text, Tables::of(letters)) }
 }
 
 /// An alphabet as the shuffles take it.

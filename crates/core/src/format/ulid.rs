@@ -19,10 +19,12 @@ use core::time::Duration;
 
 use ::uuid::Uuid;
 
+#[cfg(feature = "std")]
+use super::base32::encode_lines_128;
 use super::base32::{Letters, decode_128, encode_128};
 use super::value::id_type;
 #[cfg(feature = "std")]
-use super::value::{in_order, lines, through};
+use super::value::{in_order, lines_by, through};
 use super::{BLANK, Details, Format, FormatError, GenOptions, Id, TimeShape};
 use crate::layout::ones;
 use crate::text::TextError;
@@ -56,7 +58,7 @@ pub(super) const ULID: Format = Format {
     #[cfg(feature = "std")]
     make_many: Some(|_, out| through(out, filled)),
     #[cfg(feature = "std")]
-    write_lines: Some(|_, count, out| lines(count, out, filled)),
+    write_lines: Some(|_, count, out| lines_by(count, out, filled, write_lines)),
     make_at: Some(|time, _, entropy| {
         let mut random = [0; 10];
         entropy.fill(&mut random);
@@ -241,6 +243,12 @@ pub fn ulid_many(out: &mut [Ulid]) {
     in_order(out, |place, random| {
         Ulid::at_place(place, u64::from_be_bytes(random))
     });
+}
+
+#[cfg(feature = "std")]
+fn write_lines(ids: &[Ulid], lines: &mut [u8]) {
+    let values = ids.iter().map(|id| u128::from_be_bytes(id.0));
+    encode_lines_128(values, Letters::Crockford, lines.as_chunks_mut().0);
 }
 
 #[cfg(feature = "std")]

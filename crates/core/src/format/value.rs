@@ -1,7 +1,7 @@
 //! The one shape of the id types: bytes in order, one text; and what they share in making many.
 
 #[cfg(feature = "std")]
-pub(crate) use many::{in_order, lines, through};
+pub(crate) use many::{in_order, lines, lines_by, through};
 
 /// Declares an id type of fixed bytes and a text of fixed length.
 ///
@@ -159,7 +159,21 @@ mod many {
     pub(crate) fn lines<T: Value>(
         count: usize,
         out: &mut Vec<u8>,
+        fill: impl FnMut(&mut [T]) -> Result<(), FormatError>,
+    ) -> Result<(), FormatError> {
+        lines_by(count, out, fill, |ids, lines| {
+            for (line, id) in lines.chunks_exact_mut(T::CHARS + 1).zip(ids) {
+                id.write_text(&mut line[..T::CHARS]);
+            }
+        })
+    }
+
+    /// The same with `write`, which writes the texts of many ids into as many lines.
+    pub(crate) fn lines_by<T: Value>(
+        count: usize,
+        out: &mut Vec<u8>,
         mut fill: impl FnMut(&mut [T]) -> Result<(), FormatError>,
+        write: impl Fn(&[T], &mut [u8]),
     ) -> Result<(), FormatError> {
         let mut ids = [T::ZERO; LINES_AT_ONCE];
         let mut left = count;
@@ -168,9 +182,7 @@ mod many {
             fill(ids)?;
             let start = out.len();
             out.resize(start + ids.len() * (T::CHARS + 1), b'\n');
-            for (line, id) in out[start..].chunks_exact_mut(T::CHARS + 1).zip(&*ids) {
-                id.write_text(&mut line[..T::CHARS]);
-            }
+            write(ids, &mut out[start..]);
             left -= ids.len();
         }
         Ok(())
