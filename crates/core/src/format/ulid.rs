@@ -24,7 +24,7 @@ use super::base32::encode_lines_128;
 use super::base32::{Letters, decode_128, encode_128};
 use super::value::id_type;
 #[cfg(feature = "std")]
-use super::value::{in_order, lines_by, through};
+use super::value::{in_order, places, through};
 use super::{BLANK, Details, Format, FormatError, GenOptions, Id, TimeShape};
 use crate::layout::ones;
 use crate::text::TextError;
@@ -58,7 +58,10 @@ pub(super) const ULID: Format = Format {
     #[cfg(feature = "std")]
     make_many: Some(|_, out| through(out, filled)),
     #[cfg(feature = "std")]
-    write_lines: Some(|_, count, out| lines_by(count, out, filled, write_lines)),
+    write_lines: Some(|_, count, out| {
+        write_lines(count, out);
+        Ok(())
+    }),
     make_at: Some(|time, _, entropy| {
         let mut random = [0; 10];
         entropy.fill(&mut random);
@@ -245,10 +248,17 @@ pub fn ulid_many(out: &mut [Ulid]) {
     });
 }
 
+/// Appends `count` new ULIDs as lines, with nothing between the random bits and the text.
 #[cfg(feature = "std")]
-fn write_lines(ids: &[Ulid], lines: &mut [u8]) {
-    let values = ids.iter().map(|id| u128::from_be_bytes(id.0));
-    encode_lines_128(values, Letters::Crockford, lines.as_chunks_mut().0);
+fn write_lines(count: usize, out: &mut alloc::vec::Vec<u8>) {
+    let start = out.len();
+    out.resize(start + count * (Ulid::CHARS + 1), b'\n');
+    let (lines, _) = out[start..].as_chunks_mut();
+    places(count, |at, places| {
+        let values = places
+            .map(|(place, random)| u128::from_be_bytes(Ulid::at_place(place, u64::from_be_bytes(random)).0));
+        encode_lines_128(values, Letters::Crockford, &mut lines[at..]);
+    });
 }
 
 #[cfg(feature = "std")]

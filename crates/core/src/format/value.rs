@@ -1,7 +1,7 @@
 //! The one shape of the id types: bytes in order, one text; and what they share in making many.
 
 #[cfg(feature = "std")]
-pub(crate) use many::{in_order, lines, lines_by, through};
+pub(crate) use many::{in_order, lines, places, through};
 
 /// Declares an id type of fixed bytes and a text of fixed length.
 ///
@@ -159,21 +159,7 @@ mod many {
     pub(crate) fn lines<T: Value>(
         count: usize,
         out: &mut Vec<u8>,
-        fill: impl FnMut(&mut [T]) -> Result<(), FormatError>,
-    ) -> Result<(), FormatError> {
-        lines_by(count, out, fill, |ids, lines| {
-            for (line, id) in lines.chunks_exact_mut(T::CHARS + 1).zip(ids) {
-                id.write_text(&mut line[..T::CHARS]);
-            }
-        })
-    }
-
-    /// The same with `write`, which writes the texts of many ids into as many lines.
-    pub(crate) fn lines_by<T: Value>(
-        count: usize,
-        out: &mut Vec<u8>,
         mut fill: impl FnMut(&mut [T]) -> Result<(), FormatError>,
-        write: impl Fn(&[T], &mut [u8]),
     ) -> Result<(), FormatError> {
         let mut ids = [T::ZERO; LINES_AT_ONCE];
         let mut left = count;
@@ -182,7 +168,9 @@ mod many {
             fill(ids)?;
             let start = out.len();
             out.resize(start + ids.len() * (T::CHARS + 1), b'\n');
-            write(ids, &mut out[start..]);
+            for (line, id) in out[start..].chunks_exact_mut(T::CHARS + 1).zip(&*ids) {
+                id.write_text(&mut line[..T::CHARS]);
+            }
             left -= ids.len();
         }
         Ok(())
@@ -192,28 +180,41 @@ mod many {
     /// counter`) and fresh random bytes.
     #[inline]
     pub(crate) fn in_order<T>(out: &mut [T], make: impl Fn(u64, [u8; 8]) -> T) {
-        if out.is_empty() {
+        places(out.len(), |at, places| {
+            for (out, (place, random)) in out[at..].iter_mut().zip(places) {
+                *out = make(place, random);
+            }
+        });
+    }
+
+    /// Claims `count` places in the process's order and hands them out with fresh random bytes, in pieces with the
+    /// number of their first.
+    #[inline]
+    pub(crate) fn places(count: usize, mut take: impl FnMut(usize, Places<'_>)) {
+        if count == 0 {
             return;
         }
-        let mut place = crate::uuid::v7::claim_now(out.len() as u64);
-        if out.len() < BATCH_PAYS_FROM {
-            for id in out {
-                *id = make(place, crate::entropy::random_array());
-                place += 1;
+        let first = crate::uuid::v7::claim_now(count as u64);
+        let mut piece = |at, random: &[[u8; 8]]| take(at, (first + at as u64..).zip(random.iter().copied()));
+        if count < BATCH_PAYS_FROM {
+            for at in 0..count {
+                piece(at, &[crate::entropy::random_array()]);
             }
             return;
         }
         let mut batch = crate::entropy::Batch::new();
         let mut random = [0; 256 * 8];
-        for piece in out.chunks_mut(256) {
+        for at in (0..count).step_by(256) {
+            let bytes = (count - at).min(256) * 8;
             // Whole steps of the keystream, no more than needed.
-            batch.fill(&mut random[..(piece.len() * 8).next_multiple_of(256)]);
-            for (id, random) in piece.iter_mut().zip(random.as_chunks().0) {
-                *id = make(place, *random);
-                place += 1;
-            }
+            batch.fill(&mut random[..bytes.next_multiple_of(256)]);
+            piece(at, random[..bytes].as_chunks().0);
         }
     }
+
+    /// Places, each with random bytes.
+    pub(crate) type Places<'a> =
+        core::iter::Zip<core::ops::RangeFrom<u64>, core::iter::Copied<core::slice::Iter<'a, [u8; 8]>>>;
 
     /// From this many ids on, a key of its own costs less than going through the thread's buffer.
     const BATCH_PAYS_FROM: usize = 64;
