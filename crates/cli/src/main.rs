@@ -3,6 +3,7 @@
 
 mod args;
 mod audit;
+mod backend;
 mod backfill;
 mod check;
 mod completions;

@@ -47,6 +47,21 @@ proptest! {
         let six = |ticks| uuid1_to_6(&at(ticks)).unwrap();
         prop_assert_eq!(six(a).cmp(&six(b)), a.cmp(&b));
     }
+
+    #[test]
+    fn over_whole_spans_shards_by_the_first_byte_or_digit_are_even(span in 0u64..1 << 28, start in 0u64..SPAN / 4096) {
+        // 4096 ids evenly over one span, from anywhere in it: as many in each of 16 and of 256 shards.
+        let mut digits = [0; 16];
+        let mut bytes = [0; 256];
+        for i in 0..4096 {
+            let id = at(span * SPAN + start + i * (SPAN / 4096));
+            let text = id.to_string();
+            digits[usize::from_str_radix(&text[..1], 16).unwrap()] += 1;
+            bytes[usize::from(id.as_bytes()[0])] += 1;
+        }
+        prop_assert_eq!(digits, [256; 16]);
+        prop_assert_eq!(bytes, [16; 256]);
+    }
 }
 
 /// Ids made at an even pace over many spans fall in no order: about half of all pairs are inverted.
@@ -146,4 +161,19 @@ fn the_node_shards_nothing() {
         ids.iter()
             .all(|id| id.as_bytes()[10..] == ids[0].as_bytes()[10..])
     );
+}
+
+#[test]
+fn at_a_steady_rate_shards_are_even_to_a_few_percent_over_hours() {
+    // One id every 7.3 ms for four hours: not a divisor of the span.
+    let mut shards = [0u32; 256];
+    let first = 138_648_505_420_000_000;
+    let count = 4 * 3600 * 1000 * 10 / 73;
+    for i in 0..count {
+        shards[usize::from(at(first + i * 73_000).as_bytes()[0])] += 1;
+    }
+    let mean = count as f64 / 256.0;
+    for shard in shards {
+        assert!((f64::from(shard) / mean - 1.0).abs() < 0.04, "{shard} of {mean}");
+    }
 }

@@ -1,7 +1,7 @@
 //! `mint pool`: pools of workers and the windows that are held of them, of a running server or of a store that
 //! no server has open.
 
-mod backend;
+mod pools;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +11,13 @@ use mintage::{ClockPolicy, Layout};
 use mintage_ledger::{Name, PoolKind, PoolSpec};
 use serde_json::{Value, json};
 
+use crate::backend::Backend;
 use crate::errors::Failure;
 use crate::forecast;
 use crate::out::Out;
 use crate::snowflake::preset_layout;
 use crate::snowflake_layout::{SYNTAX, layout_words, parse_layout};
-use backend::Backend;
+use pools::Pools;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -76,7 +77,7 @@ enum Kind {
 }
 
 /// What is left to do once the pools are at hand.
-type Work = Box<dyn FnOnce(&Backend, &mut Out) -> Result<(), Failure>>;
+type Work = Box<dyn FnOnce(&Pools, &mut Out) -> Result<(), Failure>>;
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let checked = |name: &str| Name::new(name).map_err(Failure::usage);
@@ -95,17 +96,17 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
                 window: *window,
                 clock_policy: *clock_policy,
             };
-            Box::new(move |backend, out| fields(&backend.create(&name, &spec)?, out))
+            Box::new(move |pools, out| fields(&pools.create(&name, &spec)?, out))
         }
-        PoolCommand::List => Box::new(|backend, out| list(&backend.list()?, out)),
+        PoolCommand::List => Box::new(|pools, out| list(&pools.list()?, out)),
         PoolCommand::Show { name } => {
             let name = checked(name)?;
-            Box::new(move |backend, out| show(&backend.show(&name)?, out))
+            Box::new(move |pools, out| show(&pools.show(&name)?, out))
         }
         PoolCommand::Release { name, worker } => {
             let (name, worker) = (checked(name)?, *worker);
-            Box::new(move |backend, out| {
-                backend.release(&name, worker)?;
+            Box::new(move |pools, out| {
+                pools.release(&name, worker)?;
                 match out.json {
                     true => out.json_line(&json!({"released": worker.to_string(), "pool": name.as_str()})),
                     false => Ok(()),
@@ -113,10 +114,10 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
             })
         }
     };
-    let backend = Backend::open(args.server.as_deref(), args.store.as_deref())?;
-    let done = work(&backend, out);
+    let pools = Pools(Backend::open(args.server.as_deref(), args.store.as_deref())?);
+    let done = work(&pools, out);
     // What was printed stands even if closing fails; the failure is still one.
-    let closed = backend.close();
+    let closed = pools.0.close();
     done.and(closed)
 }
 

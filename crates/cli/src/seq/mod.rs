@@ -1,16 +1,17 @@
 //! `mint seq`: sequences of a running server, or of a store that no server has open.
 
-mod backend;
+mod sequences;
 
 use clap::{Subcommand, ValueEnum};
 use mintage::SequenceOptions;
 use mintage_ledger::{Gap, Name, SequencePatch};
 use serde_json::{Value, json};
 
+use crate::backend::Backend;
 use crate::errors::Failure;
 use crate::forecast;
 use crate::out::Out;
-use backend::Backend;
+use sequences::Sequences;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -151,45 +152,45 @@ const REQUEST_MAX: u64 = 10_000;
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let checked = |name: &str| Name::new(name).map_err(Failure::usage);
-    let backend = Backend::open(args.server.as_deref(), args.store.as_deref())?;
+    let sequences = Sequences(Backend::open(args.server.as_deref(), args.store.as_deref())?);
     let done = match &args.command {
         SeqCommand::Create { name, definition } => {
-            show(&backend.create(&checked(name)?, &definition.patch(false))?, out)
+            show(&sequences.create(&checked(name)?, &definition.patch(false))?, out)
         }
         SeqCommand::Alter {
             name,
             definition,
             allow_repeat,
         } => show(
-            &backend.alter(&checked(name)?, &definition.patch(*allow_repeat))?,
+            &sequences.alter(&checked(name)?, &definition.patch(*allow_repeat))?,
             out,
         ),
         SeqCommand::Drop { name } => {
-            backend.drop_sequence(&checked(name)?)?;
+            sequences.drop_sequence(&checked(name)?)?;
             if out.json {
                 out.json_line(&json!({"dropped": name}))
             } else {
                 Ok(())
             }
         }
-        SeqCommand::List => list(&backend.list()?, out),
-        SeqCommand::Show { name } => show(&backend.show(&checked(name)?)?, out),
+        SeqCommand::List => list(&sequences.list()?, out),
+        SeqCommand::Show { name } => show(&sequences.show(&checked(name)?)?, out),
         SeqCommand::Next {
             name,
             count,
             range: true,
-        } => range(&backend.range(&checked(name)?, *count)?, out),
+        } => range(&sequences.range(&checked(name)?, *count)?, out),
         SeqCommand::Next {
             name,
             count,
             range: false,
-        } => next(&backend, &checked(name)?, *count, out),
+        } => next(&sequences, &checked(name)?, *count, out),
         SeqCommand::Set {
             name,
             value,
             not_called,
         } => show(
-            &backend.restart(&checked(name)?, Some(*value), !not_called, false)?,
+            &sequences.restart(&checked(name)?, Some(*value), !not_called, false)?,
             out,
         ),
         SeqCommand::Restart {
@@ -197,19 +198,19 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
             with,
             allow_repeat,
         } => show(
-            &backend.restart(&checked(name)?, *with, false, *allow_repeat)?,
+            &sequences.restart(&checked(name)?, *with, false, *allow_repeat)?,
             out,
         ),
     };
     // What was printed stands even if closing fails; the failure is still one.
-    let closed = backend.close();
+    let closed = sequences.0.close();
     done.and(closed)
 }
 
-fn next(backend: &Backend, name: &Name, count: u64, out: &mut Out) -> Result<(), Failure> {
+fn next(sequences: &Sequences, name: &Name, count: u64, out: &mut Out) -> Result<(), Failure> {
     let mut left = count;
     while left > 0 {
-        let ids = backend.next(name, left.min(REQUEST_MAX))?;
+        let ids = sequences.next(name, left.min(REQUEST_MAX))?;
         left = left.saturating_sub(ids.len() as u64);
         if ids.is_empty() {
             return Err(Failure::cannot(format_args!("no numbers came back for {name}")));

@@ -1,43 +1,23 @@
-//! Where sequences are: behind a server, or in a store opened here. Both answer in the documents of the HTTP
-//! interface, so everything above is written once.
+//! What can be asked of sequences: server and store answer both in the documents of the HTTP interface, so everything
+//! above is written once.
 
 use mintage::{Base, Run};
 use mintage_ledger::{Gap, LedgerError, Name, SequenceInfo, SequencePatch, SequenceSpec};
 use mintage_server::render::{changed, sequence};
 use serde_json::{Map, Value, json};
 
-use crate::connect::{Client, server_url};
+use crate::backend::Backend;
 use crate::errors::Failure;
-use crate::local::Local;
-
-/// Where the sequences are.
-pub(super) enum Backend {
-    Server(Client),
-    Store(Local),
-}
 
 /// Sequences of one page.
 const PAGE: u16 = 1000;
 
-impl Backend {
-    /// The store given, else the server given, else the one of the environment.
-    pub(super) fn open(server: Option<&str>, store: Option<&str>) -> Result<Backend, Failure> {
-        match store {
-            Some(url) => Local::open(url).map(Backend::Store),
-            None => Client::new(&server_url(server)).map(Backend::Server),
-        }
-    }
+/// The sequences of a server or store.
+pub(super) struct Sequences(pub(super) Backend);
 
-    /// Gives back what was not used.
-    pub(super) fn close(self) -> Result<(), Failure> {
-        match self {
-            Backend::Server(_) => Ok(()),
-            Backend::Store(local) => local.close(),
-        }
-    }
-
+impl Sequences {
     pub(super) fn create(&self, name: &Name, wanted: &SequencePatch) -> Result<Value, Failure> {
-        match self {
+        match &self.0 {
             Backend::Server(client) => client.call("PUT", &path(name), Some(&document(wanted))),
             Backend::Store(local) => {
                 let spec = SequenceSpec {
@@ -51,7 +31,7 @@ impl Backend {
     }
 
     pub(super) fn alter(&self, name: &Name, wanted: &SequencePatch) -> Result<Value, Failure> {
-        match self {
+        match &self.0 {
             Backend::Server(client) => client.call("PATCH", &path(name), Some(&document(wanted))),
             Backend::Store(local) => {
                 let done = local.run(async |ledger| ledger.alter(name, wanted).await)?;
@@ -61,7 +41,7 @@ impl Backend {
     }
 
     pub(super) fn drop_sequence(&self, name: &Name) -> Result<(), Failure> {
-        match self {
+        match &self.0 {
             Backend::Server(client) => client.call("DELETE", &path(name), None).map(drop),
             Backend::Store(local) => local
                 .run(async |ledger| ledger.drop_sequence(name).await)
@@ -70,7 +50,7 @@ impl Backend {
     }
 
     pub(super) fn show(&self, name: &Name) -> Result<Value, Failure> {
-        match self {
+        match &self.0 {
             Backend::Server(client) => client.call("GET", &path(name), None),
             Backend::Store(local) => info(local.run(async |ledger| ledger.show(name).await)),
         }
@@ -91,7 +71,7 @@ impl Backend {
     }
 
     fn page(&self, after: Option<&str>) -> Result<Vec<Value>, Failure> {
-        match self {
+        match &self.0 {
             Backend::Server(client) => {
                 let after = after.map(|name| format!("&after={name}")).unwrap_or_default();
                 let answer = client.call("GET", &format!("/v1/sequences?limit={PAGE}{after}"), None)?;
@@ -107,7 +87,7 @@ impl Backend {
 
     /// `count` numbers as texts, or fewer.
     pub(super) fn next(&self, name: &Name, count: u64) -> Result<Vec<String>, Failure> {
-        match self {
+        match &self.0 {
             Backend::Server(client) => {
                 let answer = client.call("POST", &format!("{}/next?count={count}", path(name)), None)?;
                 let ids = answer["ids"].as_array().into_iter().flatten();
@@ -123,7 +103,7 @@ impl Backend {
 
     /// `count` numbers as one run.
     pub(super) fn range(&self, name: &Name, count: u64) -> Result<Value, Failure> {
-        match self {
+        match &self.0 {
             Backend::Server(client) => client.call(
                 "POST",
                 &format!("{}/next?count={count}&as=range", path(name)),
@@ -155,7 +135,7 @@ impl Backend {
         is_called: bool,
         allow_repeat: bool,
     ) -> Result<Value, Failure> {
-        match self {
+        match &self.0 {
             Backend::Server(client) => {
                 let value = match value {
                     Some(value) => value.to_string().into(),

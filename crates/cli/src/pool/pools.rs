@@ -1,43 +1,26 @@
-//! Where pools are: behind a server, or in a store opened here. Both answer in the documents of the HTTP
-//! interface, so everything above is written once.
+//! What can be asked of pools: server and store answer both in the documents of the HTTP interface, so everything
+//! above is written once.
 
 use std::time::Duration;
 
 use mintage_ledger::{LedgerError, Name, PoolKind, PoolSpec, WindowInfo};
 use serde_json::{Map, Value};
 
-use crate::connect::{Client, server_url};
+use crate::backend::Backend;
+use crate::connect::Client;
 use crate::errors::Failure;
-use crate::local::{Local, refused};
+use crate::local::refused;
 use mintage_server::render;
-
-/// Where the pools are.
-pub(super) enum Backend {
-    Server(Client),
-    Store(Local),
-}
 
 /// Pools or windows of one page.
 const PAGE: u16 = 1000;
 
-impl Backend {
-    /// The store given, else the server given, else the one of the environment.
-    pub(super) fn open(server: Option<&str>, store: Option<&str>) -> Result<Backend, Failure> {
-        match store {
-            Some(url) => Local::open(url).map(Backend::Store),
-            None => Client::new(&server_url(server)).map(Backend::Server),
-        }
-    }
+/// The pools of a server or store.
+pub(super) struct Pools(pub(super) Backend);
 
-    pub(super) fn close(self) -> Result<(), Failure> {
-        match self {
-            Backend::Server(_) => Ok(()),
-            Backend::Store(local) => local.close(),
-        }
-    }
-
+impl Pools {
     pub(super) fn create(&self, name: &Name, spec: &PoolSpec) -> Result<Value, Failure> {
-        match self {
+        match &self.0 {
             Backend::Server(client) => client.call("PUT", &path(name), Some(&definition(spec))),
             Backend::Store(local) => {
                 let pool = local.run(async |ledger| ledger.create_pool(name, spec.clone()).await)?;
@@ -64,7 +47,7 @@ impl Backend {
     }
 
     fn page(&self, after: Option<&str>) -> Result<Vec<Value>, Failure> {
-        match self {
+        match &self.0 {
             Backend::Server(client) => {
                 let after = after.map(|name| format!("&after={name}")).unwrap_or_default();
                 let answer = client.call("GET", &format!("/v1/pools?limit={PAGE}{after}"), None)?;
@@ -80,7 +63,7 @@ impl Backend {
 
     /// A pool and all its windows.
     pub(super) fn show(&self, name: &Name) -> Result<Value, Failure> {
-        match self {
+        match &self.0 {
             Backend::Server(client) => show_all(client, name),
             Backend::Store(local) => {
                 let pool = local.run(async |ledger| ledger.pool_or_default(name).await)?;
@@ -103,7 +86,7 @@ impl Backend {
     }
 
     pub(super) fn release(&self, name: &Name, worker: u64) -> Result<(), Failure> {
-        match self {
+        match &self.0 {
             Backend::Server(client) => client
                 .call("DELETE", &format!("{}/windows/{worker}", path(name)), None)
                 .map(drop),
