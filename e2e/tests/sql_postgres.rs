@@ -7,9 +7,9 @@ use mintage::{
     uuid5, uuid6_from, uuid7_from, uuid8, uuid8_sha256,
 };
 use mintage_e2e::random::Random;
-use mintage_e2e::run;
+use mintage_e2e::sql::decoded::{comparable, inspected, random_ids};
 use mintage_e2e::sql::postgres::Postgres;
-use mintage_e2e::sql::samples::{anywhere, datetime, instant, turning_points};
+use mintage_e2e::sql::samples::{any_uuid, anywhere, datetime, instant, turning_points};
 use serde_json::Value;
 
 /// Time zones whose offsets have minutes or seconds, change twice a year, or lie a day apart.
@@ -48,10 +48,6 @@ fn node(random: &mut Random) -> [u8; 6] {
 
 fn mac(node: [u8; 6]) -> String {
     node.map(|octet| format!("{octet:02x}")).join(":")
-}
-
-fn any_uuid(random: &mut Random) -> Uuid {
-    Uuid::from_bytes(std::array::from_fn(|_| random.below(256) as u8))
 }
 
 #[test]
@@ -515,27 +511,8 @@ fn decode_says_what_mint_inspect_says() {
     ]
     .map(String::from)
     .to_vec();
-    for _ in 0..200 {
-        let mut bytes = *any_uuid(&mut random).as_bytes();
-        bytes[6] = (random.below(10) << 4) as u8 | bytes[6] & 15;
-        if random.below(4) > 0 {
-            bytes[8] = bytes[8] & 63 | 128;
-        }
-        // Times beyond the year 9999 are no RFC 3339.
-        bytes[0] = 0;
-        ids.push(Uuid::from_bytes(bytes).to_string());
-        ids.push((random.below(u64::MAX) >> random.below(64)).to_string());
-    }
-    let mint = run::with_input(
-        run::command(["inspect", "--json", "-"]),
-        ids.join("\n").as_bytes(),
-    );
-    let said: Vec<Value> = mint
-        .out
-        .lines()
-        .map(|line| of_the_pack(serde_json::from_str(line).expect("JSON")))
-        .collect();
-    assert_eq!(said.len(), ids.len(), "{mint:?}");
+    ids.extend(random_ids(&mut random, 200));
+    let said = inspected(&ids);
     let sql = ids.iter().fold(String::new(), |mut sql, id| {
         let _ = writeln!(sql, "SELECT decode_id('{id}'::text);");
         sql
@@ -543,7 +520,7 @@ fn decode_says_what_mint_inspect_says() {
     let decoded = server.lines(&sql);
     for ((id, mint), sql) in ids.iter().zip(said).zip(decoded) {
         let sql: Value = serde_json::from_str(&sql).expect("JSON");
-        assert_eq!(without_confidence(&sql), without_confidence(&mint), "{id}");
+        assert_eq!(comparable(&sql), comparable(&mint), "{id}");
         let confidence = |of: &Value, at: usize| of["readings"][at]["confidence"].as_f64().unwrap_or(-1.0);
         for at in 0..mint["readings"].as_array().map_or(0, Vec::len) {
             // Two decimals on both sides; a half may be rounded either way.
@@ -553,38 +530,6 @@ fn decode_says_what_mint_inspect_says() {
             );
         }
     }
-}
-
-/// Without the readings as formats and in text forms that the database does not know, or only a lenient reader takes.
-fn of_the_pack(mut document: Value) -> Value {
-    if let Some(document) = document.as_object_mut() {
-        document.remove("tried");
-    }
-    if let Some(readings) = document["readings"].as_array_mut() {
-        readings.retain(|reading| {
-            let form = reading["form"].as_str().unwrap_or("hyphenated");
-            ["hyphenated", "simple", "braced", "urn", "upper"].contains(&form)
-                && ["uuid", "ulid", "snowflake"].contains(&reading["format"].as_str().unwrap_or_default())
-                && !reading["why"]
-                    .as_str()
-                    .unwrap_or_default()
-                    .contains("less exactly")
-        });
-    }
-    document
-}
-
-/// Confidences are compared apart: their decimal texts differ.
-fn without_confidence(document: &Value) -> Value {
-    let mut document = document.clone();
-    for reading in document["readings"].as_array_mut().into_iter().flatten() {
-        let reading = reading.as_object_mut().expect("a reading is an object");
-        reading.remove("confidence");
-        // The database does not explain, and does not name the form.
-        reading.remove("notes");
-        reading.remove("form");
-    }
-    document
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The SQL packs: how they are put together, and private database servers to run them in.
 
+pub mod decoded;
 pub mod mariadb;
 pub mod pack;
 pub mod page;

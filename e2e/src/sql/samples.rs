@@ -1,6 +1,6 @@
 //! Values to give to the packs, with the answers of the library.
 
-use mintage::{GregorianTicks, Timestamp};
+use mintage::{GregorianTicks, Timestamp, Uuid};
 
 use crate::random::Random;
 
@@ -113,4 +113,9 @@ mod tests {
         assert_eq!(datetime(-1), "1969-12-31 23:59:59.999999");
         assert_eq!(datetime(1_645_557_742_000_000), "2022-02-22 19:22:22.000000");
     }
+}
+
+/// Any 128 bits.
+pub fn any_uuid(random: &mut Random) -> Uuid {
+    Uuid::from_bytes(std::array::from_fn(|_| random.below(256) as u8))
 }
