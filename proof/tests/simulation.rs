@@ -26,6 +26,27 @@ const ONCE_FAILED: &[(u64, &str)] = &[
         3401,
         "the first use of a name with a small max_gap claimed by the default one",
     ),
+    (
+        1_000_533,
+        "4169 numbers were left in stock, of a sequence that may lose 2012",
+    ),
+    (
+        2_001_299,
+        "a claim made while a copy had the same name left a hole of the process that kept the name",
+    ),
+    (
+        2_001_862,
+        "a claim that was under way when its process was copied left a hole",
+    ),
+    (3_000_198, "a hole of a copied process, as above"),
+    (
+        3_004_415,
+        "contiguous runs did not find what was reserved for them, and it stayed in stock above max_gap",
+    ),
+    (
+        3_004_943,
+        "a copy's timers fired in the same nanosecond as the original's, and both drew one token",
+    ),
 ];
 
 #[track_caller]

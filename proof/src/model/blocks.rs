@@ -2,10 +2,10 @@
 
 use super::Rule;
 use super::explore::Model;
+use super::network::{Answer, Message, NODES, Network, Register, Used};
 
 /// Numbers that there are.
 const NUMBERS: u8 = 4;
-const NODES: usize = 3;
 
 /// The model; `exclusive`: one process at a time, which may give back.
 pub(super) struct Blocks {
@@ -13,27 +13,13 @@ pub(super) struct Blocks {
     pub(super) exclusive: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-struct Register {
-    version: u8,
-    mark: u8,
-    owner: u8,
-    token: u8,
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+enum Kind {
+    Claim,
+    GiveBack,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-struct Attempt {
-    token: u8,
-    owner: u8,
-    expected: u8,
-    /// What the record said, for guards that compare that.
-    expected_mark: u8,
-    /// The mark to write.
-    mark: u8,
-    /// The first number of the block; for a give-back, its mark.
-    first: u8,
-    gives_back: bool,
-}
+type Attempt = super::network::Attempt<Kind>;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 struct Node {
@@ -54,15 +40,10 @@ struct Node {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct State {
-    register: Register,
+    network: Network<Kind>,
     nodes: [Node; NODES],
-    requests: Vec<(u8, Attempt)>,
-    /// To whom, for which attempt, whether it was done, and the record afterwards.
-    answers: Vec<(u8, u8, bool, u8, u8, u8)>,
-    issued: [u8; NUMBERS as usize],
-    tokens: u8,
+    issued: Used<{ NUMBERS as usize }>,
     instances: u8,
-    duplicates: u8,
     crashes: u8,
     copies: u8,
 }
@@ -71,8 +52,7 @@ pub(super) struct State {
 pub(super) enum Action {
     Claim { node: u8, count: u8 },
     GiveBack { node: u8 },
-    Arrive { at: u8, again: bool },
-    Answer { at: u8 },
+    Arrive(Message),
     TimeOut { node: u8 },
     Resolve { node: u8 },
     Issue { node: u8 },
@@ -106,18 +86,14 @@ impl Model for Blocks {
             ..Node::default()
         };
         State {
-            register: Register::default(),
+            network: Network::new(),
             nodes: [
                 node(1),
                 if self.exclusive { Node::default() } else { node(2) },
                 Node::default(),
             ],
-            requests: Vec::new(),
-            answers: Vec::new(),
-            issued: [0; NUMBERS as usize],
-            tokens: 0,
+            issued: Used::nothing(),
             instances: 2,
-            duplicates: 1,
             crashes: 1,
             copies: u8::from(!self.exclusive),
         }
@@ -125,7 +101,8 @@ impl Model for Blocks {
 
     fn actions(&self, state: &State, into: &mut Vec<Action>) {
         for (at, node) in (0u8..).zip(&state.nodes).filter(|(_, node)| node.up) {
-            let may_ask = node.waiting.is_none() && node.unknown.is_none() && state.tokens < self.attempts();
+            let may_ask =
+                node.waiting.is_none() && node.unknown.is_none() && state.network.tokens < self.attempts();
             match node.stock {
                 None if may_ask => into.extend([1, 2].map(|count| Action::Claim { node: at, count })),
                 Some((_, to)) => {
@@ -151,15 +128,7 @@ impl Model for Blocks {
                 into.push(Action::Crash { node: at });
             }
         }
-        for at in 0..state.requests.len() as u8 {
-            into.push(Action::Arrive { at, again: false });
-            if state.duplicates > 0 {
-                into.push(Action::Arrive { at, again: true });
-            }
-        }
-        for at in 0..state.answers.len() as u8 {
-            into.push(Action::Answer { at });
-        }
+        into.extend(state.network.messages().map(Action::Arrive));
         if state.copies > 0 && state.nodes[0].up {
             into.push(Action::Copy);
         }
@@ -176,50 +145,32 @@ impl Model for Blocks {
                 if state.nodes[node as usize].stock.is_none() {
                     next.nodes[node as usize].shared = false;
                 }
-                next.send(node, known.mark, known.mark + count, false);
+                next.send(node, known.mark, known.mark + count, Kind::Claim);
             }
             Action::GiveBack { node } => {
                 let (from, _) = state.nodes[node as usize]
                     .stock
                     .expect("there is something to give back");
-                next.send(node, from, from, true);
+                next.send(node, from, from, Kind::GiveBack);
                 next.nodes[node as usize].stock = None;
             }
-            Action::Arrive { at, again } => {
-                let (node, attempt) = state.requests[at as usize];
-                if again {
-                    next.duplicates -= 1;
-                } else {
-                    next.requests.remove(at as usize);
-                }
-                let here = state.register;
-                let matches = if self.has(Rule::Version) {
-                    here.version == attempt.expected
-                } else {
-                    here.mark == attempt.expected_mark
+            Action::Arrive(Message::Request { at, again }) => {
+                let by_version = self.has(Rule::Version);
+                let matches = |here: Register, attempt: &Attempt| match by_version {
+                    true => here.version == attempt.expected.version,
+                    false => here.mark == attempt.expected.mark,
                 };
-                if matches {
-                    next.register = Register {
-                        version: here.version + 1,
-                        mark: attempt.mark,
-                        owner: attempt.owner,
-                        token: attempt.token,
-                    };
-                }
-                let now = next.register;
-                next.answers
-                    .push((node, attempt.token, matches, now.version, now.mark, now.token));
-                next.answers.sort_unstable();
+                next.network.arrive((at, again), matches, true);
             }
-            Action::Answer { at } => {
-                let answer = next.answers.remove(at as usize);
+            Action::Arrive(Message::Answer { at }) => {
+                let answer = next.network.take_answer(at);
                 next.answered(answer)?;
             }
             Action::TimeOut { node } => {
                 let node = &mut next.nodes[node as usize];
                 let attempt = node.waiting.take().expect("somebody waits");
                 node.unknown = Some(attempt);
-                if !self.has(Rule::Unknown) && !attempt.gives_back && node.stock.is_none() {
+                if !self.has(Rule::Unknown) && attempt.kind == Kind::Claim && node.stock.is_none() {
                     node.stock = Some((attempt.first, attempt.mark));
                 }
             }
@@ -231,7 +182,7 @@ impl Model for Blocks {
                 next.nodes[node as usize] = Node {
                     up: true,
                     instance: next.instances,
-                    known: next.register,
+                    known: next.network.register,
                     ..Node::default()
                 };
             }
@@ -242,71 +193,54 @@ impl Model for Blocks {
                 next.nodes[2] = next.nodes[0];
             }
         }
-        next.forget(self);
+        next.network
+            .forget(self.has(Rule::Version), next.nodes.map(|node| node.waiting));
         Ok((next != *state).then_some(next))
     }
 }
 
 impl State {
-    /// Drops what can make no difference any more: answers that nobody waits for, and requests that are refused
-    /// whenever they arrive, unless somebody waits to hear it. (A message that is lost is one that never arrives.)
-    fn forget(&mut self, model: &Blocks) {
-        let nodes = &self.nodes;
-        let awaited = |node: u8, token: u8| {
-            nodes[node as usize]
-                .waiting
-                .is_some_and(|attempt| attempt.token == token)
-        };
-        let version = self.register.version;
-        self.answers.retain(|answer| awaited(answer.0, answer.1));
-        self.requests.retain(|(node, attempt)| {
-            !model.has(Rule::Version) || attempt.expected >= version || awaited(*node, attempt.token)
-        });
-    }
-
-    fn send(&mut self, node: u8, first: u8, mark: u8, gives_back: bool) {
-        self.tokens += 1;
+    fn send(&mut self, node: u8, first: u8, mark: u8, kind: Kind) {
         let Node { instance, known, .. } = self.nodes[node as usize];
         let attempt = Attempt {
-            token: self.tokens,
+            token: 0,
+            kind,
             owner: instance,
-            expected: known.version,
-            expected_mark: known.mark,
-            mark,
+            expected: Register {
+                version: known.version,
+                mark: known.mark,
+                ..Register::default()
+            },
             first,
-            gives_back,
+            mark,
         };
-        self.nodes[node as usize].waiting = Some(attempt);
-        self.requests.push((node, attempt));
-        self.requests.sort_unstable();
+        self.nodes[node as usize].waiting = Some(self.network.send(node, attempt));
     }
 
-    fn answered(
-        &mut self,
-        (node, token, done, version, mark, _): (u8, u8, bool, u8, u8, u8),
-    ) -> Result<(), String> {
-        let node = &mut self.nodes[node as usize];
-        let Some(attempt) = node.waiting.filter(|attempt| attempt.token == token) else {
+    fn answered(&mut self, answer: Answer) -> Result<(), String> {
+        let node = &mut self.nodes[answer.node as usize];
+        let Some(attempt) = node.waiting.filter(|attempt| attempt.token == answer.token) else {
             return Ok(());
         };
         node.waiting = None;
-        node.known.version = version;
-        node.known.mark = mark;
-        if !done || attempt.gives_back {
+        node.known.version = answer.version;
+        node.known.mark = answer.mark;
+        if !answer.done || attempt.kind == Kind::GiveBack {
             return Ok(());
         }
-        node.claimed = version;
+        node.claimed = answer.version;
         if node.stock.is_none() {
             node.stock = Some((attempt.first, attempt.mark));
             return Ok(());
         }
         // Whoever waits for more than the stock has gets the block as it is.
         let (instance, shared) = (node.instance, node.shared);
-        (attempt.first..attempt.mark).try_for_each(|number| self.issued_by(instance, number, shared))
+        (attempt.first..attempt.mark)
+            .try_for_each(|number| self.issued.note("number", number, instance, shared))
     }
 
     fn resolve(&mut self, node: u8, model: &Blocks) {
-        let here = self.register;
+        let here = self.network.register;
         let node = &mut self.nodes[node as usize];
         let attempt = node
             .unknown
@@ -317,7 +251,7 @@ impl State {
             false => here.owner == node.instance,
         };
         node.known = here;
-        if landed && !attempt.gives_back && node.stock.is_none() {
+        if landed && attempt.kind == Kind::Claim && node.stock.is_none() {
             node.claimed = here.version;
             node.stock = Some((attempt.first, attempt.mark));
         }
@@ -334,20 +268,6 @@ impl State {
         let (from, to) = stock.expect("there is a stock");
         *stock = (from + 1 < to).then_some((from + 1, to));
         let (instance, shared) = (*instance, *shared);
-        self.issued_by(instance, from, shared)
-    }
-
-    /// `Err` if anybody issued the number before.
-    fn issued_by(&mut self, instance: u8, number: u8, shared: bool) -> Result<(), String> {
-        let by = &mut self.issued[number as usize];
-        let mask = 1u8 << instance.min(7);
-        if *by & !mask != 0 {
-            return Err(format!("number {number} was issued by two processes"));
-        }
-        if *by & mask != 0 && !shared {
-            return Err(format!("number {number} was issued twice under one name"));
-        }
-        *by |= mask;
-        Ok(())
+        self.issued.note("number", from, instance, shared)
     }
 }

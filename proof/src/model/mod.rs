@@ -7,6 +7,7 @@
 
 mod blocks;
 mod explore;
+mod network;
 mod windows;
 
 use std::sync::Mutex;

@@ -2,11 +2,10 @@
 
 use super::Rule;
 use super::explore::Model;
+use super::network::{Answer, Message, NODES, Network, Register, Used};
 
 /// Ticks that there are.
 const TICKS: u8 = 4;
-/// Two machines, and room for a copy.
-const NODES: usize = 3;
 
 /// The model; `exclusive`: one process at a time, which may give back.
 pub(super) struct Windows {
@@ -14,33 +13,14 @@ pub(super) struct Windows {
     pub(super) exclusive: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-struct Register {
-    version: u8,
-    until: u8,
-    owner: u8,
-    token: u8,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 enum Kind {
     Acquire,
     Renew,
     GiveBack,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Attempt {
-    kind: Kind,
-    token: u8,
-    owner: u8,
-    /// What the guard compares: the version, and what the record said.
-    expected: u8,
-    expected_owner: u8,
-    expected_until: u8,
-    from: u8,
-    until: u8,
-}
+type Attempt = super::network::Attempt<Kind>;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Held {
@@ -65,17 +45,10 @@ struct Node {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct State {
-    register: Register,
+    network: Network<Kind>,
     nodes: [Node; NODES],
-    /// Requests under way, with who sent them.
-    requests: Vec<(u8, Attempt)>,
-    /// Answers under way: to whom, for which attempt, and the new version or none.
-    answers: Vec<(u8, u8, Option<u8>)>,
-    /// By tick: the instances that minted in it.
-    minted: [u8; TICKS as usize],
-    tokens: u8,
+    minted: Used<{ TICKS as usize }>,
     instances: u8,
-    duplicates: u8,
     crashes: u8,
     copies: u8,
 }
@@ -85,8 +58,7 @@ pub(super) enum Action {
     Acquire { node: u8, now: u8 },
     Renew { node: u8 },
     GiveBack { node: u8 },
-    Arrive { at: u8, again: bool },
-    Answer { at: u8 },
+    Arrive(Message),
     TimeOut { node: u8 },
     Resolve { node: u8 },
     Mint { node: u8 },
@@ -121,18 +93,14 @@ impl Model for Windows {
             ..Node::default()
         };
         State {
-            register: Register::default(),
+            network: Network::new(),
             nodes: [
                 node(1),
                 if self.exclusive { Node::default() } else { node(2) },
                 Node::default(),
             ],
-            requests: Vec::new(),
-            answers: Vec::new(),
-            minted: [0; TICKS as usize],
-            tokens: 0,
+            minted: Used::nothing(),
             instances: 2,
-            duplicates: 1,
             crashes: 1,
             copies: u8::from(!self.exclusive),
         }
@@ -140,7 +108,7 @@ impl Model for Windows {
 
     fn actions(&self, state: &State, into: &mut Vec<Action>) {
         for (at, node) in (0u8..).zip(&state.nodes).filter(|(_, node)| node.up) {
-            let may_ask = node.waiting.is_none() && state.tokens < self.attempts();
+            let may_ask = node.waiting.is_none() && state.network.tokens < self.attempts();
             match node.held {
                 None if may_ask && node.unknown.is_none() => {
                     into.extend((0..TICKS - 1).map(|now| Action::Acquire { node: at, now }));
@@ -166,20 +134,12 @@ impl Model for Windows {
                 into.push(Action::Crash { node: at });
             }
         }
-        for at in 0..state.requests.len() as u8 {
-            into.push(Action::Arrive { at, again: false });
-            if state.duplicates > 0 {
-                into.push(Action::Arrive { at, again: true });
-            }
-        }
-        for at in 0..state.answers.len() as u8 {
-            into.push(Action::Answer { at });
-        }
+        into.extend(state.network.messages().map(Action::Arrive));
         if state.copies > 0 && state.nodes[0].up {
             into.push(Action::Copy);
         }
-        if !self.has(Rule::Stranger) && state.register.version > 0 {
-            into.extend((0..state.register.until).map(|now| Action::Release { now }));
+        if !self.has(Rule::Stranger) && state.network.register.version > 0 {
+            into.extend((0..state.network.register.mark).map(|now| Action::Release { now }));
         }
     }
 
@@ -187,9 +147,9 @@ impl Model for Windows {
         let mut next = state.clone();
         match *action {
             Action::Acquire { node, now } => {
-                let stored = state.register.until;
+                let stored = state.network.register;
                 let from = if self.has(Rule::Successor) {
-                    stored.max(now)
+                    stored.mark.max(now)
                 } else {
                     now
                 };
@@ -197,7 +157,7 @@ impl Model for Windows {
                     return Ok(None);
                 }
                 next.nodes[node as usize].shared = false;
-                next.send(node, Kind::Acquire, from, (from + 2).min(TICKS), state.register);
+                next.send(node, Kind::Acquire, from, (from + 2).min(TICKS), stored);
             }
             Action::Renew { node } => {
                 let held = state.nodes[node as usize].held.expect("only holders renew");
@@ -215,34 +175,17 @@ impl Model for Windows {
                     next.nodes[node as usize].held = None;
                 }
             }
-            Action::Arrive { at, again } => {
-                let (node, attempt) = state.requests[at as usize];
-                if again {
-                    next.duplicates -= 1;
-                } else {
-                    next.requests.remove(at as usize);
-                }
-                let here = state.register;
-                let matches = if self.has(Rule::Version) {
-                    here.version == attempt.expected
-                } else {
-                    (here.owner, here.until) == (attempt.expected_owner, attempt.expected_until)
+            Action::Arrive(Message::Request { at, again }) => {
+                let by_version = self.has(Rule::Version);
+                let matches = |here: Register, attempt: &Attempt| match by_version {
+                    true => here.version == attempt.expected.version,
+                    false => (here.owner, here.mark) == (attempt.expected.owner, attempt.expected.mark),
                 };
-                let version = matches.then(|| here.version + 1);
-                if let Some(version) = version {
-                    next.register = Register {
-                        version,
-                        until: attempt.until,
-                        owner: attempt.owner,
-                        token: attempt.token,
-                    };
-                }
-                next.answers.push((node, attempt.token, version));
-                next.answers.sort_unstable();
+                next.network.arrive((at, again), matches, false);
             }
-            Action::Answer { at } => {
-                let (node, token, version) = next.answers.remove(at as usize);
-                next.answered(node, token, version, self);
+            Action::Arrive(Message::Answer { at }) => {
+                let answer = next.network.take_answer(at);
+                next.answered(answer, self);
             }
             Action::TimeOut { node } => {
                 let node = &mut next.nodes[node as usize];
@@ -254,9 +197,9 @@ impl Model for Windows {
                 }
                 if !self.has(Rule::Unknown) {
                     node.held = Some(Held {
-                        version: attempt.expected + 1,
-                        until: attempt.until,
-                        next: node.held.map_or(attempt.from, |held| held.next),
+                        version: attempt.expected.version + 1,
+                        until: attempt.mark,
+                        next: node.held.map_or(attempt.first, |held| held.next),
                     });
                 }
             }
@@ -278,93 +221,73 @@ impl Model for Windows {
                 next.nodes[2] = next.nodes[0];
             }
             Action::Release { now } => {
-                next.register.version += 1;
-                next.register.until = now;
-                next.register.owner = 0;
-                next.register.token = 0;
+                next.network.register = Register {
+                    version: state.network.register.version + 1,
+                    mark: now,
+                    ..Register::default()
+                };
             }
         }
-        next.forget(self);
+        next.network
+            .forget(self.has(Rule::Version), next.nodes.map(|node| node.waiting));
         Ok((next != *state).then_some(next))
     }
 }
 
 impl State {
-    /// Drops what can make no difference any more: answers that nobody waits for, and requests that are refused
-    /// whenever they arrive, unless somebody waits to hear it. (A message that is lost is one that never arrives.)
-    fn forget(&mut self, model: &Windows) {
-        let nodes = &self.nodes;
-        let awaited = |node: u8, token: u8| {
-            nodes[node as usize]
-                .waiting
-                .is_some_and(|attempt| attempt.token == token)
-        };
-        let version = self.register.version;
-        self.answers.retain(|answer| awaited(answer.0, answer.1));
-        self.requests.retain(|(node, attempt)| {
-            !model.has(Rule::Version) || attempt.expected >= version || awaited(*node, attempt.token)
-        });
-    }
-
     /// What a holder knows of the record it holds.
     fn known(&self, node: u8, held: Held) -> Register {
         Register {
             version: held.version,
-            until: held.until,
+            mark: held.until,
             owner: self.nodes[node as usize].instance,
             token: 0,
         }
     }
 
-    fn send(&mut self, node: u8, kind: Kind, from: u8, until: u8, known: Register) {
-        self.tokens += 1;
+    fn send(&mut self, node: u8, kind: Kind, first: u8, mark: u8, known: Register) {
         let attempt = Attempt {
+            token: 0,
             kind,
-            token: self.tokens,
             owner: self.nodes[node as usize].instance,
-            expected: known.version,
-            expected_owner: known.owner,
-            expected_until: known.until,
-            from,
-            until,
+            expected: Register { token: 0, ..known },
+            first,
+            mark,
         };
-        self.nodes[node as usize].waiting = Some(attempt);
-        self.requests.push((node, attempt));
-        self.requests
-            .sort_unstable_by_key(|(node, attempt)| (*node, attempt.token));
+        self.nodes[node as usize].waiting = Some(self.network.send(node, attempt));
     }
 
-    fn answered(&mut self, node: u8, token: u8, version: Option<u8>, model: &Windows) {
-        let node = &mut self.nodes[node as usize];
-        let Some(attempt) = node.waiting.filter(|attempt| attempt.token == token) else {
+    fn answered(&mut self, answer: Answer, model: &Windows) {
+        let node = &mut self.nodes[answer.node as usize];
+        let Some(attempt) = node.waiting.filter(|attempt| attempt.token == answer.token) else {
             return;
         };
         node.waiting = None;
-        match (attempt.kind, version) {
-            (Kind::Acquire, Some(version)) => {
+        match (attempt.kind, answer.done) {
+            (Kind::Acquire, true) => {
                 node.held = Some(Held {
-                    version,
-                    until: attempt.until,
-                    next: attempt.from,
+                    version: answer.version,
+                    until: attempt.mark,
+                    next: attempt.first,
                 });
             }
-            (Kind::Renew, Some(version)) => {
+            (Kind::Renew, true) => {
                 if let Some(held) = &mut node.held {
-                    (held.version, held.until) = (version, attempt.until);
+                    (held.version, held.until) = (answer.version, attempt.mark);
                     node.unknown = None;
                 }
             }
             // Lost: the next look at the record says whether an attempt of one's own had landed.
-            (Kind::Renew, None) if node.unknown.is_some() => {}
-            (Kind::Renew, None) => node.held = None,
-            (Kind::GiveBack, Some(_)) => node.held = None,
-            (Kind::GiveBack, None) if model.has(Rule::GaveBack) => node.held = None,
-            (Kind::Acquire | Kind::GiveBack, None) => {}
+            (Kind::Renew, false) if node.unknown.is_some() => {}
+            (Kind::Renew, false) => node.held = None,
+            (Kind::GiveBack, true) => node.held = None,
+            (Kind::GiveBack, false) if model.has(Rule::GaveBack) => node.held = None,
+            (Kind::Acquire | Kind::GiveBack, false) => {}
         }
     }
 
     fn resolve(&mut self, node: u8, model: &Windows) {
-        let here = self.register;
+        let here = self.network.register;
         let node = &mut self.nodes[node as usize];
         let attempt = node
             .unknown
@@ -379,16 +302,16 @@ impl State {
                 let next = match (attempt.kind, node.held) {
                     (Kind::Renew, Some(held)) => held.next,
                     (Kind::Renew, None) => return,
-                    _ => attempt.from,
+                    _ => attempt.first,
                 };
                 node.held = Some(Held {
                     version: here.version,
-                    until: here.until,
+                    until: here.mark,
                     next,
                 });
             }
             // Still at the known version: nothing has happened yet.
-            Kind::Renew if here.version == attempt.expected => {}
+            Kind::Renew if here.version == attempt.expected.version => {}
             Kind::Renew => node.held = None,
             _ => {}
         }
@@ -408,15 +331,7 @@ impl State {
         }
         let tick = held.next;
         held.next += 1;
-        let by = &mut self.minted[tick as usize];
-        let mask = 1u8 << (*instance).min(7);
-        if *by & !mask != 0 {
-            return Err(format!("tick {tick} was minted in by two processes"));
-        }
-        if *by & mask != 0 && !*shared {
-            return Err(format!("tick {tick} was minted in twice under one name"));
-        }
-        *by |= mask;
+        self.minted.note("tick", tick, *instance, *shared)?;
         Ok(true)
     }
 }

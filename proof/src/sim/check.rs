@@ -116,6 +116,8 @@ pub(crate) struct Check {
     /// By sequence: reserved by whom.
     reserved: Vec<Lines<usize>>,
     issued: Vec<Lines<Owner>>,
+    /// Reserved by a process whose name a copy of it bore too.
+    under_shared_names: Vec<Lines<()>>,
     max_gap: Vec<u64>,
     places: BTreeMap<(usize, u64), Intervals<Owner>>,
     writes: HashMap<(Key, u64), Write>,
@@ -145,6 +147,7 @@ impl Check {
             processes: Vec::new(),
             reserved: vec![Lines::default(); SEQUENCES.len()],
             issued: vec![Lines::default(); SEQUENCES.len()],
+            under_shared_names: vec![Lines::default(); SEQUENCES.len()],
             max_gap: vec![0; SEQUENCES.len()],
             places: BTreeMap::new(),
             writes: HashMap::new(),
@@ -425,7 +428,19 @@ impl Check {
             return Err(format!("{name}: {number} was reserved twice"));
         }
         self.reserved[sequence].add(run, author);
+        if self.shares_its_name(author) {
+            self.under_shared_names[sequence].add(run, ());
+        }
         Ok(Effect::Numbers { sequence, run })
+    }
+
+    /// Whether a copy of the process goes on under the same name: neither has noticed yet.
+    fn shares_its_name(&self, process: usize) -> bool {
+        let this = &self.processes[process];
+        let others = self.processes.iter().enumerate().filter(|(at, _)| *at != process);
+        others
+            .filter(|(_, other)| other.lineage == this.lineage && !other.ended)
+            .any(|(_, other)| other.instance == this.instance)
     }
 
     /// A new base begins behind what was issued: what its author had reserved and not issued is nobody's.
@@ -757,14 +772,9 @@ impl Check {
         {
             for (hole, author) in self.reserved[sequence].without(&self.issued[sequence]) {
                 let process = &self.processes[author];
-                // Copies share a name, and the record tells of one claim a name: the other's may stay unknown.
-                let copied = self
-                    .processes
-                    .iter()
-                    .filter(|p| p.lineage == process.lineage)
-                    .count()
-                    > 1;
-                if !process.broken && !copied {
+                // The record tells of one claim a name: of two that copies made at that time, one may stay unknown.
+                let shared = self.under_shared_names[sequence].covers(hole);
+                if !process.broken && !shared {
                     return Err(format!(
                         "{}: {} numbers from {} on were reserved by process {author}, which lives, and never issued",
                         row.name, hole.count, hole.first

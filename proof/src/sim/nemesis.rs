@@ -270,7 +270,7 @@ impl World {
         let Some(process) = &self.nodes[node].process else {
             return;
         };
-        let number = process.number;
+        let (number, closing) = (process.number, process.closing);
         let mut inner = process.inner.copy();
         let copy = self.check.copy(number, self.now_ns);
         self.cloned = true;
@@ -288,12 +288,14 @@ impl World {
         // No two machines read their clocks in the same nanosecond.
         let apart = Duration::from_nanos(1 + self.dice.below(1_000_000));
         inner.feed(self.now_ns, Input::Clock(ClockChange::Stood(apart), 0));
+        // Nor are two timers late by the same nanoseconds, after which both clocks would read what the other's do.
+        inner.feed(self.now_ns, Input::Clock(ClockChange::Step(1), 0));
         self.nodes.push(Node {
             process: Some(Running {
                 number: copy,
                 inner,
                 open: true,
-                closing: false,
+                closing,
             }),
             clock: self.nodes[node].clock.clone(),
             settings,

@@ -166,7 +166,17 @@ impl World {
         self.note(9, &[number, came_number(&came)], || {
             format!("process {process}: op {number} came to {}", show_came(&came))
         });
-        if asked.goal && matches!(came, Came::Numbers(_) | Came::Ids(_)) {
+        let served = match (&came, &asked.op) {
+            // Fewer are what it had: it has not looked at the store yet, and so may not know all that is its own.
+            (Came::Numbers(run), Op::Take { sequence, n, .. })
+                if SEQUENCES[*sequence].rules == subject::Rules::GapFree =>
+            {
+                run.count == *n
+            }
+            (Came::Numbers(_) | Came::Ids(_), _) => true,
+            _ => false,
+        };
+        if asked.goal && served {
             self.goals[node].pop();
         }
         match (came, asked.op.clone()) {

@@ -470,6 +470,12 @@ impl World {
         }
         self.nodes[node].held_back.clear();
         drop(process);
+        if self.nodes[node].copy
+            && let Some(goals) = self.goals.get_mut(node)
+        {
+            // Nobody starts a copy again.
+            goals.clear();
+        }
         let asked = self.asked(number);
         self.under_way.retain(|(process, _), _| *process != number);
         self.check.broken(number);

@@ -150,16 +150,20 @@ impl Stock {
         }
     }
 
-    /// Takes exactly `n` numbers from the current block if it has that many left; nothing moves otherwise
-    /// (protocol S2). A take that loses a race after its check gives up what it had added: a gap.
+    /// Takes exactly `n` numbers from the current block, or from the next where that is used up, if it has that many
+    /// left; nothing moves otherwise (protocol S2). A take that loses a race after its check gives up what it had
+    /// added: a gap.
     pub(crate) fn take_exactly(&self, n: u64) -> Taken {
-        let block = self.current.load();
         if n > TAKE_MAX {
             return Taken::Empty;
         }
-        match block.counter.take_exactly(n) {
-            Take::Got { at, count, low } => Taken::of(block.run(at, count), low),
-            _ => Taken::Empty,
+        loop {
+            let block = self.current.load();
+            match block.counter.take_exactly(n) {
+                Take::Got { at, count, low } => return Taken::of(block.run(at, count), low),
+                _ if block.counter.left() == 0 && self.advance() => {}
+                _ => return Taken::Empty,
+            }
         }
     }
 
@@ -413,6 +417,21 @@ mod tests {
         stock.close();
         stock.restart(Some(3));
         assert_eq!(stock.last_issued(), Some(3));
+    }
+
+    /// What was reserved for a run stayed in stock, since the block before it was used up and in the way: the run was
+    /// reserved once more, and more than `max_gap` could be lost.
+    #[test]
+    fn an_exact_take_finds_the_range_behind_a_block_that_is_used_up() {
+        let stock = Stock::empty(None);
+        assert_eq!(stock.take_exactly(1), Taken::Empty);
+        stock.append(range(1, 8), 0);
+        assert!(matches!(stock.take_exactly(5), Taken::Run(run) if run.first == 2));
+        stock.append(range(20, 4), 0);
+        assert_eq!(stock.take_exactly(4), Taken::Empty, "three are left before it");
+        assert!(matches!(stock.take_exactly(3), Taken::RunLow(run) if run.first == 7));
+        assert!(matches!(stock.take_exactly(4), Taken::RunLow(run) if run.first == 21));
+        assert_eq!(stock.take_exactly(1), Taken::Empty);
     }
 
     #[test]
