@@ -1,8 +1,13 @@
-//! Two independent MariaDB servers as one set of stores: one is killed, then the other, and nobody notices.
+//! Independent servers as one set of stores: any one of them is killed and nobody notices, and a store is added to a
+//! set only as told.
 #![allow(clippy::unwrap_used)]
 
-use mintage_e2e::cluster::{Cluster, layout};
-use mintage_e2e::engine::mariadb::Mariadb;
+use std::path::Path;
+
+use mintage_e2e::cluster::{Cluster, eventually, layout};
+use mintage_e2e::engine::{mariadb::Mariadb, redis::Redis};
+use mintage_e2e::run;
+use mintage_e2e::server::Start;
 use mintage_e2e::store_suite::Engine;
 
 #[test]
@@ -43,4 +48,98 @@ fn one_of_two_databases_is_enough_and_nothing_repeats() {
     cluster.engine.start();
     cluster.all_serve(&[0, 1, 2, late], 100);
     cluster.checked("one of two killed (set)");
+}
+
+/// A configuration file for servers on a set of stores.
+fn configure(folder: &Path, urls: &[String]) {
+    let settings = format!("[store]\nurls = {urls:?}\nstate_folder = \"state\"\n");
+    std::fs::write(folder.join("mint.toml"), settings).unwrap();
+}
+
+#[test]
+fn a_third_store_joins_a_set_only_as_told_and_nothing_repeats() {
+    let (Some(first), Some(mut second), Some(mut third)) = (Redis::run(), Redis::run(), Redis::run()) else {
+        return;
+    };
+    let [a, b, c] = [&first, &second, &third].map(|store| store.url(store.address()));
+    let mut cluster = Cluster::bare(first, "small", &[]);
+    for url in [&a, &b, &c] {
+        cluster.mint(&["init", "--store", url]);
+    }
+    cluster.mint(&["store", "stripes", "make", &a, &b]);
+    let (two, three) = ([a.clone(), b.clone()], [c.clone(), b.clone(), a.clone()]);
+    let (small, set) = (layout(3), two.join(" "));
+    cluster.mint(&[
+        "pool", "create", "small", "--layout", &small, "--window", "2s", "--store", &set,
+    ]);
+    let folders: Vec<_> = (0..3).map(|_| tempfile::tempdir().unwrap()).collect();
+    for (n, folder) in folders.iter().enumerate() {
+        configure(folder.path(), &two);
+        let start = Start::in_folder(folder.path()).args(["--config", "mint.toml"]);
+        cluster.add_started(format!("node-{n}"), start);
+    }
+    cluster.all_serve(&[0, 1, 2], 100);
+
+    // Whatever is not the guarded operation is refused, changes nothing and disturbs nobody.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let refused_start = |urls: &[String]| {
+        configure(elsewhere.path(), urls);
+        Start::in_folder(elsewhere.path())
+            .args(["--config", "mint.toml"])
+            .refused()
+    };
+    refused_start(&three).fails(3, "no member of a set", "mint store stripes make");
+    let not_whole = "not a whole set";
+    for (args, code, why) in [
+        (vec!["make", &a, &b, &c], 3, "in set "),
+        // As if it were store 1 of a set of two that is being made.
+        (vec!["add", &c, "--to", &a], 2, not_whole),
+        (vec!["add", &c, "--to", &b], 2, not_whole),
+        (vec!["add", &a, "--to", &a, &b], 3, "number 0 of 2 in set "),
+        (vec!["add", &c, "--to", &a, &b], 3, "it holds seq/theirs"),
+    ] {
+        if why == "it holds seq/theirs" {
+            cluster.mint(&["seq", "create", "theirs", "--store", &c]);
+        }
+        let said = run::mint(elsewhere.path(), [&["store", "stripes"], &args[..]].concat());
+        assert_eq!(said.code, code, "{args:?}: {said:?}");
+        assert!(said.err.contains(why), "{args:?}: {said:?}");
+        let places = cluster.mint(&["store", "stripes", "show", &a, &b]);
+        assert!(
+            places.contains("store 0 of 2") && places.contains("store 1 of 2"),
+            "{args:?}: {places}"
+        );
+    }
+    cluster.all_serve(&[0, 1, 2], 100);
+    assert_eq!(cluster.seen.refusals(), 0, "{}", cluster.seen.last_refusal());
+
+    // Under servers that give ids out all the time.
+    third.empty();
+    cluster.mint(&["init", "--store", &c]);
+    let added = cluster.mint(&["store", "stripes", "add", &c, "--to", &a, &b]);
+    assert!(added.contains("store 2 of 3"), "{added}");
+    for node in &cluster.nodes {
+        eventually("a server that knows of two stores stops for good", || {
+            let said = node.server().redis().ask(&["INCR", "orders"]);
+            said.is_ok_and(|said| said.text().is_some_and(|said| said.contains("sealed")))
+        });
+    }
+    refused_start(&two).fails(3, "the set has 3 stores, 2 are listed", "every store of the set");
+    for (at, folder) in folders.iter().enumerate() {
+        configure(folder.path(), &three);
+        cluster.nodes[at].kill();
+        cluster.nodes[at].restart();
+    }
+    cluster.all_serve(&[0, 1, 2], 100);
+    // The new one alone is enough, and so is each of the old ones.
+    cluster.engine.kill();
+    second.kill();
+    cluster.all_serve(&[0, 1, 2], 100);
+    second.start();
+    third.kill();
+    cluster.all_serve(&[0, 1, 2], 100);
+    cluster.engine.start();
+    third.start();
+    cluster.all_serve(&[0, 1, 2], 100);
+    cluster.checked("a store added to a set");
 }

@@ -2,7 +2,7 @@
 //! last ones.
 //!
 //! Who changes a definition first writes the sequence's own record and then counts the change here. Everybody
-//! looks at this register four times a second, looks the named sequences up, drops what it holds of an older
+//! looks at this register eight times a second, looks the named sequences up, drops what it holds of an older
 //! generation, and says in its instance register how far it has followed.
 
 use serde::{Deserialize, Serialize};

@@ -18,8 +18,9 @@ use crate::store::{Cas, Key, Marks, Value, Version};
 
 /// How often the register is renewed and the others are looked at.
 const RENEW_EVERY: Duration = Duration::from_secs(1);
-/// How often changes by others are looked for.
-const POLL_EVERY: Duration = Duration::from_millis(250);
+/// How often changes by others are looked for. Whoever makes a change waits for everybody's next look, which must
+/// leave the answer well below a second on a busy machine, too.
+const POLL_EVERY: Duration = Duration::from_millis(125);
 /// Renewals of unknown outcome that are remembered; one that is forgotten costs what is held, nothing more.
 const ATTEMPTS_MAX: usize = 64;
 /// How long a stop waits for the register to be removed.
@@ -74,9 +75,6 @@ impl Ledger {
                 stopped = true;
                 self.drop_everything();
             }
-            if let Err(error) = self.follow_changes().await {
-                tracing::debug!(%error, "could not look for changes");
-            }
             let now = context.runtime.boottime();
             let due =
                 |last: Option<Duration>| last.is_none_or(|last| now.saturating_sub(last) >= RENEW_EVERY);
@@ -93,6 +91,10 @@ impl Ledger {
                     journal.begin_anew(node, context.store.cluster_id()).await;
                 }
                 continue;
+            }
+            // After the renewal, which somebody may wait for who made the change that was followed just now.
+            if let Err(error) = self.follow_changes().await {
+                tracing::debug!(%error, "could not look for changes");
             }
             if due(sampled) {
                 sampled = Some(now);

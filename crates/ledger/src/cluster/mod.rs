@@ -33,7 +33,7 @@ use time::{Sources, Verdict};
 /// How long a change waits for the others at most: longer than one that has just died counts as alive.
 const SEEN_WITHIN: Duration = Duration::from_millis(3_500);
 /// How often it looks.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A store's answer that took longer says too little about its clock.
 const ROUND_TRIP_MAX: Duration = Duration::from_secs(2);
 /// How long a time that cannot be validated is likely to stay so, in seconds.

@@ -3,10 +3,15 @@
 //! that a copy that is out of date costs a round trip and nothing else.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::rules::{Current, Verdict, check_value, judge_claim, judge_remove, judge_set};
-use super::{Cas, Claim, Key, Marks, Outcome, StoreError, StoreErrorKind, Value, Version, Versioned};
+use super::link::{Driver, Link};
+use super::rules::{Current, Verdict, check_limit, check_value, judge_claim, judge_remove, judge_set};
+use super::{
+    Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
+    Value, Version, Versioned,
+};
 use crate::runtime::BoxFuture;
 
 /// A register as it was seen, and what the store compares to tell whether it is still so.
@@ -25,10 +30,16 @@ pub(super) enum Put<G> {
     Changed(Option<Held<G>>),
 }
 
-/// What a store of this kind brings.
-pub(super) trait Guarded: Send + Sync {
+/// What a store of this kind brings; it is a [`Store`] by that.
+pub(super) trait Guarded: fmt::Debug + Send + Sync + 'static {
+    /// Who speaks its protocol.
+    type Driver: Driver;
+
     /// Equal guards mean: nobody wrote in between, removals and re-creations included.
     type Guard: Clone + Send + Sync;
+
+    /// Its connection.
+    fn link(&self) -> &Link<Self::Driver>;
 
     /// Copies of registers as they were last seen.
     fn copies(&self) -> &Copies<Self::Guard>;
@@ -51,20 +62,91 @@ pub(super) trait Guarded: Send + Sync {
         key: &'a Key,
         old: &'a Held<Self::Guard>,
     ) -> BoxFuture<'a, Result<Put<Self::Guard>, StoreError>>;
+
+    /// See [`Store::scan`]; the limit is within its bounds.
+    fn page<'a>(
+        &'a self,
+        prefix: &'a Key,
+        after: Option<&'a Key>,
+        limit: usize,
+    ) -> StoreResult<'a, Vec<(Key, Versioned)>>;
+}
+
+impl<S: Guarded> Store for S {
+    fn scheme(&self) -> &'static str {
+        self.link().driver.scheme()
+    }
+
+    fn class(&self) -> Class {
+        self.link().durability().class
+    }
+
+    fn durability(&self) -> Durability {
+        self.link().durability()
+    }
+
+    fn incarnation(&self) -> Option<String> {
+        self.link().incarnation()
+    }
+
+    fn cluster_id(&self) -> u128 {
+        self.link().cluster_id()
+    }
+
+    fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
+        Box::pin(get(self, key))
+    }
+
+    fn compare_and_set<'a>(
+        &'a self,
+        key: &'a Key,
+        expected: Option<Version>,
+        new: Value,
+        marks: Marks,
+    ) -> StoreResult<'a, Cas> {
+        Box::pin(compare_and_set(self, key, expected, new, marks))
+    }
+
+    fn scan<'a>(
+        &'a self,
+        prefix: &'a Key,
+        after: Option<&'a Key>,
+        limit: u16,
+    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
+        match check_limit(limit) {
+            Ok(limit) => self.page(prefix, after, limit),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+
+    fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
+        Box::pin(remove(self, key, expected))
+    }
+
+    fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
+        Box::pin(self::claim(self, claim))
+    }
+
+    fn stopped(&self) -> Option<StoreError> {
+        self.link().stopped()
+    }
+
+    fn close(&self) -> StoreResult<'_, ()> {
+        self.link().disconnect();
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
 /// How often a write is tried again after it certainly did nothing, because the copy was out of date.
 const ATTEMPTS: u32 = 4;
 
-/// See [`Store::get`](super::Store::get).
-pub(super) async fn get<S: Guarded>(store: &S, key: &Key) -> Result<Option<Versioned>, StoreError> {
+async fn get<S: Guarded>(store: &S, key: &Key) -> Result<Option<Versioned>, StoreError> {
     let held = store.read(key).await?;
     store.copies().note(key, held.as_ref());
     Ok(held.map(|held| held.found))
 }
 
-/// See [`Store::compare_and_set`](super::Store::compare_and_set).
-pub(super) async fn compare_and_set<S: Guarded>(
+async fn compare_and_set<S: Guarded>(
     store: &S,
     key: &Key,
     expected: Option<Version>,
@@ -84,8 +166,7 @@ pub(super) async fn compare_and_set<S: Guarded>(
     .await
 }
 
-/// See [`Store::claim`](super::Store::claim).
-pub(super) async fn claim<S: Guarded>(store: &S, claim: &Claim) -> Result<Cas, StoreError> {
+async fn claim<S: Guarded>(store: &S, claim: &Claim) -> Result<Cas, StoreError> {
     change(store, "claim on", &claim.key, Some(claim.expected), |found| {
         Ok(match (judge_claim(claim, found.map(current))?, found) {
             (Some((version, mark)), Some(found)) => Step::Write(Versioned {
@@ -102,8 +183,7 @@ pub(super) async fn claim<S: Guarded>(store: &S, claim: &Claim) -> Result<Cas, S
     .await
 }
 
-/// See [`Store::remove`](super::Store::remove).
-pub(super) async fn remove<S: Guarded>(store: &S, key: &Key, expected: Version) -> Result<Cas, StoreError> {
+async fn remove<S: Guarded>(store: &S, key: &Key, expected: Version) -> Result<Cas, StoreError> {
     change(store, "removal of", key, Some(expected), |found| {
         Ok(match judge_remove(key, found.map(current), expected)? {
             Verdict::Lost => Step::Lost,

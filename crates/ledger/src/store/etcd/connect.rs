@@ -32,7 +32,7 @@ use crate::runtime::{BoxFuture, Runtime};
 
 /// The way to a cluster: one connection at a time, to whichever member answers.
 #[derive(Clone)]
-pub(super) struct Etcd {
+pub(in crate::store) struct Etcd {
     hosts: Vec<Host>,
     tls: Option<ClientTlsConfig>,
     credentials: Option<AuthenticateRequest>,
@@ -57,7 +57,7 @@ pub(super) struct Names {
 
 /// A connection to one member.
 #[derive(Clone)]
-pub(super) struct Connection {
+pub(in crate::store) struct Connection {
     grpc: Grpc<Channel>,
     token: Option<MetadataValue<Ascii>>,
 }

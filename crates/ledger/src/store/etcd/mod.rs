@@ -19,14 +19,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use self::connect::Etcd;
 use self::proto::{Compare, KeyValue, RequestOp, TxnRequest, TxnResponse};
-use super::guarded::{self, Copies, Guarded, Held, Put};
+use super::guarded::{Copies, Guarded, Held, Put};
 use super::link::{Connected, Failure, Link, What};
 use super::registry::{Initialised, StoreSettings};
-use super::rules::check_limit;
-use super::{
-    Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
-    Value, Version, Versioned, record,
-};
+use super::{Key, Outcome, StoreError, StoreErrorKind, StoreResult, Versioned, record};
 use crate::runtime::{BoxFuture, Runtime, fresh_token};
 
 /// Registers in an etcd cluster. Thread-safe; any number of processes may use one cluster. Opened with
@@ -166,42 +162,6 @@ impl EtcdStore {
     fn name(&self, key: &Key) -> Vec<u8> {
         format!("{}{key}", self.link.driver.names.register).into_bytes()
     }
-
-    async fn page(
-        &self,
-        prefix: &Key,
-        after: Option<&Key>,
-        limit: u16,
-    ) -> Result<Vec<(Key, Versioned)>, StoreError> {
-        let limit = check_limit(limit)?;
-        let mut from = self.name(prefix);
-        let to = range_end(&String::from_utf8_lossy(&from));
-        if let Some(after) = after.filter(|after| *after >= prefix) {
-            // The smallest name after it.
-            from = self.name(after);
-            from.push(0);
-        }
-        if from >= to {
-            return Ok(Vec::new());
-        }
-        let what = What("scan of", prefix.as_str());
-        let read = proto::range(&from, &to, i64::try_from(limit).expect("a page is at most 1000"));
-        let answer = self
-            .link
-            .read(what, |connected| self.txn(connected, None, vec![read], vec![]));
-        let answer = answer.await?;
-        let start = self.link.driver.names.register.len();
-        kvs(&answer, 0)
-            .iter()
-            .map(|kv| {
-                let name = std::str::from_utf8(&kv.key)
-                    .ok()
-                    .and_then(|name| name.get(start..));
-                let key = name.and_then(|name| Key::new(name).ok());
-                key.zip(record::read(&kv.value)).ok_or_else(|| damaged(&kv.key))
-            })
-            .collect()
-    }
 }
 
 /// What one operation of a transaction read.
@@ -235,7 +195,12 @@ fn held(kv: Option<&KeyValue>) -> Result<Option<Held<i64>>, StoreError> {
 }
 
 impl Guarded for EtcdStore {
+    type Driver = Etcd;
     type Guard = i64;
+
+    fn link(&self) -> &Link<Etcd> {
+        &self.link
+    }
 
     fn copies(&self) -> &Copies<i64> {
         &self.copies
@@ -265,6 +230,43 @@ impl Guarded for EtcdStore {
     fn delete<'a>(&'a self, key: &'a Key, old: &'a Held<i64>) -> BoxFuture<'a, Result<Put<i64>, StoreError>> {
         let remove = proto::delete(&self.name(key));
         Box::pin(self.change("removal of", key, Some(old), remove))
+    }
+
+    fn page<'a>(
+        &'a self,
+        prefix: &'a Key,
+        after: Option<&'a Key>,
+        limit: usize,
+    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
+        Box::pin(async move {
+            let mut from = self.name(prefix);
+            let to = range_end(&String::from_utf8_lossy(&from));
+            if let Some(after) = after.filter(|after| *after >= prefix) {
+                // The smallest name after it.
+                from = self.name(after);
+                from.push(0);
+            }
+            if from >= to {
+                return Ok(Vec::new());
+            }
+            let what = What("scan of", prefix.as_str());
+            let read = proto::range(&from, &to, i64::try_from(limit).expect("a page is at most 1000"));
+            let answer = self
+                .link
+                .read(what, |connected| self.txn(connected, None, vec![read], vec![]));
+            let answer = answer.await?;
+            let start = self.link.driver.names.register.len();
+            kvs(&answer, 0)
+                .iter()
+                .map(|kv| {
+                    let name = std::str::from_utf8(&kv.key)
+                        .ok()
+                        .and_then(|name| name.get(start..));
+                    let key = name.and_then(|name| Key::new(name).ok());
+                    key.zip(record::read(&kv.value)).ok_or_else(|| damaged(&kv.key))
+                })
+                .collect()
+        })
     }
 }
 
@@ -296,67 +298,5 @@ impl EtcdStore {
 impl fmt::Debug for EtcdStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "EtcdStore({})", self.link.place())
-    }
-}
-
-impl Store for EtcdStore {
-    fn scheme(&self) -> &'static str {
-        "etcd"
-    }
-
-    fn class(&self) -> Class {
-        self.link.durability().class
-    }
-
-    fn durability(&self) -> Durability {
-        self.link.durability()
-    }
-
-    fn incarnation(&self) -> Option<String> {
-        self.link.incarnation()
-    }
-
-    fn cluster_id(&self) -> u128 {
-        self.link.cluster_id()
-    }
-
-    fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
-        Box::pin(guarded::get(self, key))
-    }
-
-    fn compare_and_set<'a>(
-        &'a self,
-        key: &'a Key,
-        expected: Option<Version>,
-        new: Value,
-        marks: Marks,
-    ) -> StoreResult<'a, Cas> {
-        Box::pin(guarded::compare_and_set(self, key, expected, new, marks))
-    }
-
-    fn scan<'a>(
-        &'a self,
-        prefix: &'a Key,
-        after: Option<&'a Key>,
-        limit: u16,
-    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
-        Box::pin(self.page(prefix, after, limit))
-    }
-
-    fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
-        Box::pin(guarded::remove(self, key, expected))
-    }
-
-    fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
-        Box::pin(guarded::claim(self, claim))
-    }
-
-    fn stopped(&self) -> Option<StoreError> {
-        self.link.stopped()
-    }
-
-    fn close(&self) -> StoreResult<'_, ()> {
-        self.link.disconnect();
-        Box::pin(std::future::ready(Ok(())))
     }
 }

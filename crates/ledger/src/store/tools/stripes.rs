@@ -104,12 +104,15 @@ pub async fn add_to_set(
         // After a failure half-way some know of the new one.
         usize::from(note.number) == number && (note.of == old || note.of == of) && note.set == places[0].1.set
     });
-    if !whole || of > STRIPES_MAX {
-        return Err(refused(
+    let not_whole = || {
+        refused(
             StoreErrorKind::Invalid,
             format!("these {old} stores are not a whole set, or there are {STRIPES_MAX} already"),
             "name every store of the set, each once",
-        ));
+        )
+    };
+    if !whole || of > STRIPES_MAX {
+        return Err(not_whole());
     }
     let note = StripeNote {
         set: places[0].1.set.clone(),
@@ -117,6 +120,9 @@ pub async fn add_to_set(
         of,
     };
     match stripe_of(new).await? {
+        // Who knows of one more learned it after that one: a stranger would get the numbers of a store of the set
+        // that was not named.
+        None if places.iter().any(|(_, note)| note.of == of) => return Err(not_whole()),
         None => check_empty(new).await?,
         Some(found) if found == note => {}
         Some(found) => return Err(in_another_set(&found)),

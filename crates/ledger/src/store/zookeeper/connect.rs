@@ -15,7 +15,7 @@ use crate::runtime::{BoxFuture, Runtime};
 /// The way to an ensemble. The driver keeps one session and changes servers by itself; a session never spans two
 /// ensembles, and no server takes a client that has seen more than it has.
 #[derive(Clone)]
-pub(super) struct ZooKeeper {
+pub(in crate::store) struct ZooKeeper {
     /// Hosts as the driver wants them.
     hosts: String,
     digest: Option<Vec<u8>>,
@@ -29,7 +29,7 @@ pub(super) struct ZooKeeper {
 
 /// What every write compares: the meta record's version, and the node that carries the cluster id in its name.
 #[derive(Clone, Debug)]
-pub(super) struct MetaGuard {
+pub(in crate::store) struct MetaGuard {
     pub(super) text: Vec<u8>,
     pub(super) version: i32,
     /// The node that exists as long as the registers are those of this cluster.
@@ -38,7 +38,7 @@ pub(super) struct MetaGuard {
 
 /// A session, and the access list that new nodes get: that of `mint_register`.
 #[derive(Clone, Debug)]
-pub(super) struct Connection {
+pub(in crate::store) struct Connection {
     pub(super) client: Client,
     pub(super) acls: Arc<[Acl]>,
     end: Arc<End>,

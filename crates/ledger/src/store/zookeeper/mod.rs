@@ -23,14 +23,10 @@ use zookeeper_client::{Acls, Client, CreateMode, Error, MultiWriteError, MultiWr
 
 use self::connect::{Ask, Connection, Found, ZooKeeper, failure, read_all};
 use self::names::key_of;
-use super::guarded::{self, Copies, Guarded, Held, Put};
+use super::guarded::{Copies, Guarded, Held, Put};
 use super::link::{Connected, Failure, Link, What};
 use super::registry::{Initialised, StoreSettings};
-use super::rules::check_limit;
-use super::{
-    Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
-    Value, Version, Versioned, record,
-};
+use super::{Key, Outcome, StoreError, StoreErrorKind, StoreResult, Versioned, record};
 use crate::runtime::{BoxFuture, Runtime, fresh_token};
 
 /// Registers in a ZooKeeper ensemble. Thread-safe; any number of processes may use one ensemble. Opened with
@@ -320,7 +316,7 @@ impl ZooKeeperStore {
         }
     }
 
-    async fn page(
+    async fn read_page(
         &self,
         connected: &Connected<ZooKeeper>,
         prefix: &Key,
@@ -412,7 +408,12 @@ fn damaged(key: &Key) -> Failure {
 }
 
 impl Guarded for ZooKeeperStore {
+    type Driver = ZooKeeper;
     type Guard = Node;
+
+    fn link(&self) -> &Link<ZooKeeper> {
+        &self.link
+    }
 
     fn copies(&self) -> &Copies<Node> {
         &self.copies
@@ -451,80 +452,24 @@ impl Guarded for ZooKeeperStore {
                 }),
         )
     }
+
+    fn page<'a>(
+        &'a self,
+        prefix: &'a Key,
+        after: Option<&'a Key>,
+        limit: usize,
+    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
+        Box::pin(
+            self.link
+                .read(What("scan of", prefix.as_str()), async move |connected| {
+                    self.read_page(&connected, prefix, after, limit).await
+                }),
+        )
+    }
 }
 
 impl fmt::Debug for ZooKeeperStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ZooKeeperStore({})", self.link.place())
-    }
-}
-
-impl Store for ZooKeeperStore {
-    fn scheme(&self) -> &'static str {
-        "zookeeper"
-    }
-
-    fn class(&self) -> Class {
-        self.link.durability().class
-    }
-
-    fn durability(&self) -> Durability {
-        self.link.durability()
-    }
-
-    fn incarnation(&self) -> Option<String> {
-        self.link.incarnation()
-    }
-
-    fn cluster_id(&self) -> u128 {
-        self.link.cluster_id()
-    }
-
-    fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
-        Box::pin(guarded::get(self, key))
-    }
-
-    fn compare_and_set<'a>(
-        &'a self,
-        key: &'a Key,
-        expected: Option<Version>,
-        new: Value,
-        marks: Marks,
-    ) -> StoreResult<'a, Cas> {
-        Box::pin(guarded::compare_and_set(self, key, expected, new, marks))
-    }
-
-    fn scan<'a>(
-        &'a self,
-        prefix: &'a Key,
-        after: Option<&'a Key>,
-        limit: u16,
-    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
-        Box::pin(async move {
-            let limit = check_limit(limit)?;
-            let read = self
-                .link
-                .read(What("scan of", prefix.as_str()), async move |connected| {
-                    self.page(&connected, prefix, after, limit).await
-                });
-            read.await
-        })
-    }
-
-    fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
-        Box::pin(guarded::remove(self, key, expected))
-    }
-
-    fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
-        Box::pin(guarded::claim(self, claim))
-    }
-
-    fn stopped(&self) -> Option<StoreError> {
-        self.link.stopped()
-    }
-
-    fn close(&self) -> StoreResult<'_, ()> {
-        self.link.disconnect();
-        Box::pin(std::future::ready(Ok(())))
     }
 }
