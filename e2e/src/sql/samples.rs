@@ -100,6 +100,11 @@ fn date(days: i64) -> (i64, i64, i64) {
     (era * 400 + year + i64::from(month <= 2), month, day)
 }
 
+/// Any 128 bits.
+pub fn any_uuid(random: &mut Random) -> Uuid {
+    Uuid::from_bytes(std::array::from_fn(|_| random.below(256) as u8))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,9 +118,4 @@ mod tests {
         assert_eq!(datetime(-1), "1969-12-31 23:59:59.999999");
         assert_eq!(datetime(1_645_557_742_000_000), "2022-02-22 19:22:22.000000");
     }
-}
-
-/// Any 128 bits.
-pub fn any_uuid(random: &mut Random) -> Uuid {
-    Uuid::from_bytes(std::array::from_fn(|_| random.below(256) as u8))
 }
