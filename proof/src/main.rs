@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use mintage_proof::disk::{cuts, flips, images, inject, work};
@@ -153,6 +154,7 @@ fn report(args: &[String]) -> ExitCode {
         planted_mint: path("MINT_PROOF_PLANTED_MINT"),
         mint: path("MINT_BIN"),
         threads: threads(args),
+        simulated: OnceLock::new(),
     };
     quiet_panics();
     let (well, lines) = goals::report(&setting, &list("--only"), &list("--allow-missing"));
@@ -269,7 +271,7 @@ fn forked(args: &[String]) -> ExitCode {
 
 fn explore(args: &[String]) -> ExitCode {
     let mut well = true;
-    for run in model::run(30_000_000, threads(args)) {
+    for run in model::run(30_000_000, threads(args), true) {
         well &= run.is_as_it_must();
         let explored = &run.explored;
         let without = run

@@ -79,9 +79,10 @@ const BROKEN: &[Task] = &[
     (Kind::Blocks, Some(Rule::Topmost), true),
 ];
 
-/// Explores everything: both models with all rules, and each rule left out.
-pub fn run(most: usize, threads: usize) -> Vec<Run> {
-    let tasks: Vec<Task> = WHOLE.iter().chain(BROKEN).copied().collect();
+/// Explores both models with all rules and, where `each_rule` says so, with each rule left out.
+pub fn run(most: usize, threads: usize, each_rule: bool) -> Vec<Run> {
+    let broken = if each_rule { BROKEN } else { &[] };
+    let tasks: Vec<Task> = WHOLE.iter().chain(broken).copied().collect();
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
     std::thread::scope(|scope| {

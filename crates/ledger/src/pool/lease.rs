@@ -569,6 +569,7 @@ impl Pool {
             Err(error) => {
                 if error.outcome == Outcome::Unknown && mintage::planted!("unacknowledged-window-used") {
                     lease.until = until;
+                    return Renewal::Extended;
                 }
                 if error.outcome == Outcome::Unknown {
                     // Used only once it is known to have landed; retried from the same version.

@@ -1,0 +1,263 @@
+//! Connections that send a byte now and then, garbage, and absurd requests: who asks properly is served all the while,
+//! and the server's memory stays within bounds.
+//!
+//! `MINT_TEST_SLOW` is how many slow connections there are (default 500).
+#![allow(clippy::unwrap_used)]
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mintage_e2e::need::say;
+use mintage_e2e::random::Random;
+use mintage_e2e::resp::{Reply, Resp, encode};
+use mintage_e2e::server::{Server, Start};
+
+/// Exchanges of the good client in each phase; of each, the time is taken.
+const EXCHANGES: usize = 2_000;
+/// How often the good client asks, and senseless ones come.
+const PACE: Duration = Duration::from_millis(2);
+/// What one connection may cost the server, its share of everything else included.
+const MEMORY_PER_CONNECTION: u64 = 64 << 10;
+/// What the server may need besides.
+const MEMORY: u64 = 256 << 20;
+
+#[test]
+fn slow_and_senseless_clients_neither_stop_nor_bloat_the_server() {
+    let slow: usize = std::env::var("MINT_TEST_SLOW").map_or(500, |n| n.parse().unwrap());
+    let descriptors = (slow + 1_000).to_string();
+    raise_limit(&descriptors);
+    let folder = tempfile::tempdir().unwrap();
+    let limit = format!("MINT_SERVER__MAX_CONNECTIONS={}", slow + 500);
+    let server = Start::in_folder(folder.path())
+        .under(["prlimit", &format!("--nofile={descriptors}"), "env", &limit])
+        .ready();
+    let mut good = server.redis();
+    let mut last = 0;
+    let before = serve(&mut good, &mut last);
+    let attack = Attack::default();
+    let (during, most_memory, garbage) = thread::scope(|scope| {
+        let end = End(&attack.done);
+        scope.spawn(|| attack.dawdle(&server, slow));
+        let garbage = scope.spawn(|| attack.talk_nonsense(&server));
+        while attack.open.load(Ordering::SeqCst) < slow {
+            thread::yield_now();
+        }
+        let during = serve(&mut good, &mut last);
+        let open = open_connections(&server);
+        assert!(open >= slow as u64 * 9 / 10, "{open} of {slow} are open");
+        refuses_absurd_requests(&server);
+        let memory = memory(&server);
+        drop(end);
+        (during, memory, garbage.join().unwrap())
+    });
+    let after = serve(&mut good, &mut last);
+    let bound = MEMORY + slow as u64 * MEMORY_PER_CONNECTION;
+    assert!(
+        most_memory < bound,
+        "{most_memory} bytes of memory, more than {bound}"
+    );
+    let [before, during, after] = [before, during, after].map(Times::of);
+    say(&format!(
+        "hostile: {slow} slow connections, {} of them closed by the server and opened anew; {garbage} bytes of \
+         garbage; memory {} MiB; the good client's time before, during, after: median {} {} {} us, 99th of 100 {} \
+         {} {} us",
+        attack.closed.load(Ordering::SeqCst),
+        most_memory >> 20,
+        before.median,
+        during.median,
+        after.median,
+        before.p99,
+        during.p99,
+        after.p99
+    ));
+    assert_eq!(server.stop(), 0);
+}
+
+/// A good client's exchanges: all answered, in order; how long each took, in microseconds.
+fn serve(good: &mut Resp, last: &mut i64) -> Vec<u64> {
+    let begun = Instant::now();
+    (1u32..=EXCHANGES as u32)
+        .map(|exchange| {
+            let asked = Instant::now();
+            let number = good.ask(&["INCR", "orders"]).unwrap().int();
+            let took = asked.elapsed().as_micros() as u64;
+            assert!(number > Some(*last), "{number:?} after {last}");
+            *last = number.unwrap();
+            thread::sleep((PACE * exchange).saturating_sub(begun.elapsed()));
+            took
+        })
+        .collect()
+}
+
+struct Times {
+    median: u64,
+    p99: u64,
+}
+
+impl Times {
+    fn of(mut micros: Vec<u64>) -> Times {
+        micros.sort_unstable();
+        Times {
+            median: micros[micros.len() / 2],
+            p99: micros[micros.len() * 99 / 100],
+        }
+    }
+}
+
+#[derive(Default)]
+struct Attack {
+    open: AtomicUsize,
+    closed: AtomicU64,
+    done: AtomicBool,
+}
+
+/// Ends the attack when it goes, however it goes.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+impl Attack {
+    fn is_over(&self) -> bool {
+        self.done.load(Ordering::SeqCst)
+    }
+
+    /// Holds `count` connections, half to each face, each with a request that is never whole: a byte a round.
+    fn dawdle(&self, server: &Server, count: usize) {
+        let faces = [
+            (
+                server.http,
+                &b"POST /v1/sequences/orders/next HTTP/1.1\r\nhost: "[..],
+            ),
+            (server.resp, &b"*2\r\n$4\r\nINCR\r\n$4000\r\n"[..]),
+        ];
+        let open = |at: usize| -> io::Result<TcpStream> {
+            let (address, head) = faces[at % 2];
+            let mut stream = TcpStream::connect(address)?;
+            stream.write_all(head)?;
+            stream.set_nonblocking(true)?;
+            Ok(stream)
+        };
+        let mut streams = Vec::with_capacity(count);
+        while streams.len() < count && !self.is_over() {
+            streams.push(open(streams.len()).unwrap());
+            self.open.fetch_add(1, Ordering::SeqCst);
+        }
+        while !self.is_over() {
+            for (at, stream) in streams.iter_mut().enumerate() {
+                let gone = match stream.read(&mut [0; 512]) {
+                    Ok(_) => true,
+                    Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+                };
+                if gone || stream.write_all(b"x").is_err() {
+                    self.closed.fetch_add(1, Ordering::SeqCst);
+                    *stream = open(at).unwrap();
+                }
+                if self.is_over() {
+                    return;
+                }
+            }
+            // A byte a second each is slow enough for every limit to apply.
+            thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// Sends random bytes to both faces, on a new connection whenever one was closed; how many were sent.
+    fn talk_nonsense(&self, server: &Server) -> u64 {
+        let mut random = Random::announced("garbage");
+        let mut sent = 0;
+        for face in [server.http, server.resp].iter().cycle() {
+            if self.is_over() {
+                break;
+            }
+            sent += nonsense(*face, &mut random);
+            // Not a flood, which would only measure how the cores are shared.
+            thread::sleep(PACE);
+        }
+        sent
+    }
+}
+
+fn nonsense(to: SocketAddr, random: &mut Random) -> u64 {
+    let Ok(mut stream) = TcpStream::connect(to) else {
+        return 0;
+    };
+    stream.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+    let mut sent = 0;
+    for _ in 0..16 {
+        let bytes: Vec<u8> = (0..512)
+            .flat_map(|_| random.below(u64::MAX).to_be_bytes())
+            .collect();
+        match stream.write(&bytes) {
+            Ok(more) => sent += more as u64,
+            Err(_) => break,
+        }
+        match stream.read(&mut [0; 4096]) {
+            Ok(0) => break,
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => break,
+            _ => {}
+        }
+    }
+    sent
+}
+
+#[track_caller]
+fn refuses_absurd_requests(server: &Server) {
+    for count in ["9223372036854775808", "18446744073709551616", "1000000000", "-1"] {
+        for path in [
+            "/v1/sequences/orders/next",
+            "/v1/snowflakes/default",
+            "/v1/ids/uuid7",
+        ] {
+            let answer = server.http("POST", &format!("{path}?count={count}"), "");
+            assert_eq!(answer.status, 400, "{path}, {count}: {}", answer.text());
+        }
+        let mut resp = server.redis();
+        for command in [
+            &["INCRBY", "orders", count][..],
+            &["MINT.SNOWFLAKE", "default", "COUNT", count],
+        ] {
+            resp.send(&encode(command)).unwrap();
+            let reply = resp.reply().unwrap();
+            assert!(matches!(reply, Reply::Error(_)), "{command:?}: {reply:?}");
+        }
+    }
+}
+
+fn open_connections(server: &Server) -> u64 {
+    let text = server.http("GET", "/metrics", "").text();
+    let lines = text.lines().filter(|line| line.starts_with("mint_connections"));
+    lines
+        .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+        .sum()
+}
+
+/// The most memory that the server has had so far, in bytes.
+fn memory(server: &Server) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .unwrap();
+    let kib: u64 = line.trim().trim_end_matches(" kB").parse().unwrap();
+    kib << 10
+}
+
+/// Lets this process hold so many connections.
+fn raise_limit(descriptors: &str) {
+    let done = Command::new("prlimit")
+        .args(["--pid", &std::process::id().to_string()])
+        .arg(format!("--nofile={descriptors}:"))
+        .status();
+    assert!(
+        done.unwrap().success(),
+        "{descriptors} descriptors are more than this system allows"
+    );
+}

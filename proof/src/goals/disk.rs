@@ -1,0 +1,80 @@
+//! The embedded store: every call, every moment, every byte.
+
+use std::time::Duration;
+
+use super::{Outcome, Setting, outcome};
+use crate::disk::{cuts, flips, images, inject};
+
+pub(super) fn calls(setting: &Setting) -> Outcome {
+    if !images::available() {
+        return Outcome::NotRun("no strace".into());
+    }
+    let stride = setting.mode.of(19, 3, 1);
+    match inject::run(&setting.program, 500, stride, setting.threads) {
+        Ok(done) => {
+            let measured = format!(
+                "{} runs with a killed or failed call, {} kinds",
+                done.points, done.kinds
+            );
+            outcome(done.failure, done.points > 0, measured)
+        }
+        Err(why) => Outcome::NotRun(why),
+    }
+}
+
+pub(super) fn power_cuts(setting: &Setting) -> Outcome {
+    if let Err(why) = cuts::available() {
+        return Outcome::NotRun(format!("no file system of our own: {why}"));
+    }
+    let (cuts, budget) = setting.mode.of((20, 60), (1_000, 240), (20_000, 7_200));
+    match cuts::run_cuts(&setting.program, 1, cuts, Duration::from_secs(budget)) {
+        Ok(done) => {
+            let measured = format!(
+                "{} cuts, {} of them under work, {} times full, {} times read-only",
+                done.cuts, done.working, done.full, done.read_only
+            );
+            outcome(
+                done.failure,
+                done.cuts >= cuts && done.full > 0 && done.read_only > 0,
+                measured,
+            )
+        }
+        Err(why) => Outcome::NotRun(why),
+    }
+}
+
+pub(super) fn crash_images(setting: &Setting) -> Outcome {
+    if !images::available() {
+        return Outcome::NotRun("no strace".into());
+    }
+    let wanted = setting.mode.of(2_000, 100_000, 2_000_000);
+    let plan = images::Plan {
+        program: &setting.program,
+        seed: 1,
+        images: wanted,
+        threads: setting.threads,
+    };
+    match images::run(&plan) {
+        Ok(done) => {
+            let measured = format!(
+                "{} images at {} points, {} of them of a recovery that was cut off too",
+                done.opened, done.points, done.twice
+            );
+            outcome(done.failure, done.opened >= wanted && done.twice > 0, measured)
+        }
+        Err(why) => Outcome::NotRun(why),
+    }
+}
+
+pub(super) fn damage(setting: &Setting) -> Outcome {
+    match flips::run(&setting.program, 1, setting.threads) {
+        Ok(done) => {
+            let measured = format!(
+                "{} bytes changed, {} found at opening, {} mixtures",
+                done.bytes, done.detected, done.mixed
+            );
+            outcome(done.failure, done.detected > 0 && done.mixed > 0, measured)
+        }
+        Err(why) => Outcome::NotRun(why),
+    }
+}

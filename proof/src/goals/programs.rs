@@ -1,0 +1,365 @@
+//! What is measured on the built `mint`, or by another program of this workspace: each check runs it now and reads the
+//! counts that it prints.
+
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+
+use super::{Mode, Outcome, Setting, outcome};
+use crate::{answers, folders};
+
+pub(super) fn kills(setting: &Setting) -> Outcome {
+    let kills: u64 = setting.mode.of(200, 1_000, 10_000);
+    let ran = match test(setting, "kill", &[("MINT_TEST_KILLS", kills)]) {
+        Ok(ran) => ran,
+        Err(outcome) => return outcome,
+    };
+    let lines = ran.after("kill loop: ");
+    let done = lines
+        .iter()
+        .find_map(|line| line.split_once(" kills under load")?.0.parse::<u64>().ok());
+    let figures: Vec<&str> = lines
+        .iter()
+        .copied()
+        .filter(|line| !line.starts_with("MINT_TEST_SEED"))
+        .collect();
+    outcome(ran.failure(), done >= Some(kills), figures.join("; "))
+}
+
+pub(super) fn outages(setting: &Setting) -> Outcome {
+    let seconds = setting.mode.of(20, 60, 600);
+    let ran = match test(setting, "outage", &[("MINT_TEST_OUTAGE", seconds)]) {
+        Ok(ran) => ran,
+        Err(outcome) => return outcome,
+    };
+    // Store, face, p99 before and in the outage, requests, failed ones.
+    let (mut stores, mut requests, mut failed) = (BTreeMap::new(), 0, 0);
+    for row in ran.rows("| ") {
+        let figures: Vec<u64> = row.iter().skip(2).filter_map(|cell| cell.parse().ok()).collect();
+        if let [before, outage, served, refused] = figures[..] {
+            let worst = stores.entry(row[0]).or_insert((0, 0));
+            *worst = (before.max(worst.0), outage.max(worst.1));
+            requests += served + refused;
+            failed += refused;
+        }
+    }
+    let times: Vec<String> = stores
+        .iter()
+        .map(|(store, (before, outage))| format!("{store} {before} and {outage} us"))
+        .collect();
+    let measured = format!(
+        "{seconds} s without {} stores, {requests} requests, {failed} of them failed; 99 of 100 were answered within, \
+         before and in the outage: {}",
+        stores.len(),
+        times.join(", ")
+    );
+    outcome(ran.failure(), !stores.is_empty() && failed == 0, measured)
+}
+
+/// 20 for each of two stores, since a run of the test is three failovers: two of a Redis, one of a PostgreSQL.
+pub(super) fn failovers(mode: Mode) -> u64 {
+    mode.of(1, 20, 200)
+}
+
+pub(super) fn forgetful(setting: &Setting) -> Outcome {
+    let mut by_store: BTreeMap<String, u64> = BTreeMap::new();
+    let (mut ids, mut repeats) = (0, 0);
+    for _ in 0..failovers(setting.mode) {
+        let ran = match test(setting, "lossy", &[]) {
+            Ok(ran) => ran,
+            Err(outcome) => return outcome,
+        };
+        if let Some(why) = ran.failure() {
+            return Outcome::Missed(why);
+        }
+        for row in ran.rows("matrix: ") {
+            if let [store, what, checked, repeated, ..] = row[..] {
+                *by_store.entry(format!("{store}, {what}")).or_default() += 1;
+                ids += checked.parse::<u64>().unwrap_or(0);
+                repeats += repeated.parse::<u64>().unwrap_or(1);
+            }
+        }
+    }
+    let counts: Vec<String> = by_store
+        .iter()
+        .map(|(what, times)| format!("{times} x {what}"))
+        .collect();
+    let measured = format!(
+        "{}: each lost what it had acknowledged; {ids} ids, {repeats} twice",
+        counts.join("; ")
+    );
+    outcome(None, by_store.len() >= 3 && ids > 0 && repeats == 0, measured)
+}
+
+pub(super) fn order(setting: &Setting) -> Outcome {
+    let killed: u64 = setting.mode.of(4, 30, 3_000);
+    let ran = match test(setting, "order", &[("MINT_TEST_FAILOVERS", killed)]) {
+        Ok(ran) => ran,
+        Err(outcome) => return outcome,
+    };
+    let rows = ran.rows("order: ");
+    let stores = rows.len();
+    let of = |row: &[&str], at: usize| -> u64 {
+        let words = row.get(at).map_or("", |cell| cell);
+        words.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0)
+    };
+    let done: u64 = rows.iter().map(|row| of(row, 1)).sum();
+    let numbers: u64 = rows.iter().map(|row| of(row, 2)).sum();
+    let measured = format!("{done} servers killed on {stores} stores, {numbers} numbers, none out of order");
+    outcome(
+        ran.failure(),
+        stores > 0 && done >= killed * stores as u64 && numbers > 0,
+        measured,
+    )
+}
+
+pub(super) fn ids(mode: Mode) -> u64 {
+    mode.of(3_000_000, 100_000_000, 10_000_000_000)
+}
+
+pub(super) fn many_ids(setting: &Setting) -> Outcome {
+    let wanted = ids(setting.mode);
+    let ran = match test(setting, "ids", &[("MINT_TEST_IDS", wanted)]) {
+        Ok(ran) => ran,
+        Err(outcome) => return outcome,
+    };
+    let line = ran
+        .after("ids checked: ")
+        .first()
+        .copied()
+        .unwrap_or_default()
+        .to_string();
+    let (sum, parts) = line.split_once(" = ").unwrap_or_default();
+    let checked: u64 = sum.parse().unwrap_or(0);
+    let measured = format!("{checked} ids ({parts}), none twice, every stream in order");
+    outcome(ran.failure(), checked >= wanted, measured)
+}
+
+pub(super) fn slow_connections(mode: Mode) -> u64 {
+    mode.of(500, 10_000, 10_000)
+}
+
+pub(super) fn hostile(setting: &Setting) -> Outcome {
+    let slow = slow_connections(setting.mode);
+    let ran = match test(setting, "hostile", &[("MINT_TEST_SLOW", slow)]) {
+        Ok(ran) => ran,
+        Err(outcome) => return outcome,
+    };
+    let line = ran
+        .after("hostile: ")
+        .first()
+        .copied()
+        .unwrap_or_default()
+        .to_string();
+    // "median BEFORE DURING AFTER us"
+    let median = line.split_once("median ").map_or("", |(_, rest)| rest);
+    let medians: Vec<u64> = median.split(' ').map_while(|word| word.parse().ok()).collect();
+    let enough = matches!(medians[..], [before, during, _] if during <= 2 * before.max(1));
+    outcome(ran.failure(), enough, line)
+}
+
+pub(super) fn soak_seconds(mode: Mode) -> (u64, u64) {
+    mode.of((10, 2), (60, 5), (28_800, 10))
+}
+
+pub(super) fn soak(setting: &Setting) -> Outcome {
+    let (length, gap) = soak_seconds(setting.mode);
+    let variables = [("MINT_TEST_SOAK", length), ("MINT_TEST_SOAK_FAULT", gap)];
+    let ran = match test(setting, "soak", &variables) {
+        Ok(ran) => ran,
+        Err(outcome) => return outcome,
+    };
+    let lines = ran.after("soak: ");
+    let line = lines.iter().find(|line| !line.starts_with("MINT_TEST_SEED"));
+    outcome(
+        ran.failure(),
+        line.is_some(),
+        line.copied().unwrap_or_default().to_string(),
+    )
+}
+
+pub(super) fn fuzzing(setting: &Setting) -> Outcome {
+    let runs: u64 = setting.mode.of(50_000, 1_000_000, 100_000_000);
+    let mut command = cargo();
+    command
+        .args(["run", "--quiet", "-p", "mintage-fuzz", "--", "--runs"])
+        .arg(runs.to_string());
+    let ran = match Ran::of(&mut command) {
+        Ok(ran) => ran,
+        Err(outcome) => return outcome,
+    };
+    let done: Vec<u64> = ran
+        .text
+        .lines()
+        .filter_map(|line| {
+            let before = line.split_once(" runs ")?.0;
+            before.split_whitespace().last()?.parse().ok()
+        })
+        .collect();
+    let fewer = done.iter().filter(|n| **n < runs).count();
+    let fewest = done.iter().min().copied().unwrap_or(0);
+    let measured = format!(
+        "{} executions on {} targets, {fewer} of them fewer than {runs} times, the slowest {fewest} times",
+        done.iter().sum::<u64>(),
+        done.len()
+    );
+    let enough = done.len() - fewer >= 20 && fewest >= runs / FUZZ_COST_MAX;
+    outcome(ran.failure(), enough, measured)
+}
+
+/// No target is so slow that it runs less often than once where others run so many times.
+pub(super) const FUZZ_COST_MAX: u64 = 200;
+
+pub(super) fn interleavings(_: &Setting) -> Outcome {
+    let ran = match Ran::of(cargo().args(["xtask", "loom"])) {
+        Ok(ran) => ran,
+        Err(outcome) => return outcome,
+    };
+    let passed: u64 = ran
+        .after("test result: ok. ")
+        .iter()
+        .filter_map(|line| line.split_once(" passed")?.0.parse::<u64>().ok())
+        .sum();
+    outcome(
+        ran.failure(),
+        passed > 0,
+        format!("{passed} models, every interleaving"),
+    )
+}
+
+pub(super) fn caches(setting: &Setting) -> Outcome {
+    let Some(mint) = &setting.mint else {
+        return Outcome::NotRun("no mint to ask".into());
+    };
+    match (answers::run(mint), folders::run()) {
+        (Ok(answers), Ok(_)) => Outcome::Met(format!("{answers} kinds of answer, all no-store")),
+        (Err(why), _) | (_, Err(why)) => Outcome::Missed(why),
+    }
+}
+
+/// The least part of the lines that tests must run, by folder, per cent.
+const COVERED: [(&str, u64); 3] = [("crates/core", 90), ("crates/ledger", 80), ("crates/server", 80)];
+
+pub(super) fn coverage(setting: &Setting) -> Outcome {
+    if setting.mode == Mode::Short {
+        return Outcome::NotRun("a build of its own and every test in it take longer than this".into());
+    }
+    match Ran::of(cargo().args(["tarpaulin", "--version"])) {
+        Ok(ran) if ran.well => {}
+        _ => return Outcome::NotRun("no cargo-tarpaulin: `cargo install cargo-tarpaulin`".into()),
+    }
+    let mut command = cargo();
+    command.args(["tarpaulin", "--engine", "llvm", "--skip-clean", "--out", "Stdout"]);
+    command.args(["--target-dir", "target/tarpaulin", "--timeout", "600"]);
+    command.args(["-p", "mintage", "-p", "mintage-ledger", "-p", "mintage-server"]);
+    let ran = match Ran::of(&mut command) {
+        Ok(ran) => ran,
+        Err(outcome) => return outcome,
+    };
+    // "|| crates/core/src/time.rs: 10/20 +0.00%"
+    let mut lines: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for line in ran.after("|| ") {
+        let Some((file, counts)) = line.split_once(": ") else {
+            continue;
+        };
+        let counts = counts.split_once(' ').map_or(counts, |(counts, _)| counts);
+        let Some((run, all)) = counts.split_once('/') else {
+            continue;
+        };
+        if let (Some((folder, _)), Ok(run), Ok(all)) = (
+            COVERED
+                .iter()
+                .find(|(folder, _)| file.starts_with(&format!("{folder}/src/"))),
+            run.parse::<u64>(),
+            all.parse::<u64>(),
+        ) {
+            let sum = lines.entry(folder).or_default();
+            *sum = (sum.0 + run, sum.1 + all);
+        }
+    }
+    let per_cent = |folder: &str| {
+        let (run, all) = lines.get(folder).copied().unwrap_or((0, 1));
+        run * 100 / all.max(1)
+    };
+    let measured = COVERED
+        .iter()
+        .map(|(folder, _)| format!("{folder} {} %", per_cent(folder)))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let enough = COVERED.iter().all(|(folder, least)| per_cent(folder) >= *least);
+    outcome(ran.failure(), enough, measured)
+}
+
+fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.stdin(Stdio::null());
+    command
+}
+
+/// A program that ran to its end.
+struct Ran {
+    well: bool,
+    /// All that it printed.
+    text: String,
+}
+
+impl Ran {
+    fn of(command: &mut Command) -> Result<Ran, Outcome> {
+        match command.output() {
+            Ok(output) => {
+                let texts = [output.stdout, output.stderr].map(|t| String::from_utf8_lossy(&t).into_owned());
+                Ok(Ran {
+                    well: output.status.success(),
+                    text: texts.concat(),
+                })
+            }
+            Err(error) => Err(Outcome::NotRun(format!("cargo cannot be started: {error}"))),
+        }
+    }
+
+    /// What it said last, where it failed.
+    fn failure(&self) -> Option<String> {
+        let mut lines: Vec<&str> = self.text.lines().rev().take(8).collect();
+        lines.reverse();
+        (!self.well).then(|| lines.join(" | "))
+    }
+
+    /// The rests of the lines that begin so.
+    fn after(&self, begin: &str) -> Vec<&str> {
+        self.text
+            .lines()
+            .filter_map(|line| line.strip_prefix(begin))
+            .collect()
+    }
+
+    /// The cells of the lines that begin so.
+    fn rows(&self, begin: &str) -> Vec<Vec<&str>> {
+        self.after(begin)
+            .iter()
+            .map(|line| {
+                let cells = line.split('|').map(str::trim);
+                cells.filter(|cell| !cell.is_empty()).collect()
+            })
+            .collect()
+    }
+}
+
+/// Runs one of the end-to-end tests on the `mint` that was built, with these sizes. What it could not run for want of
+/// a program is no measurement.
+fn test(setting: &Setting, name: &str, sizes: &[(&str, u64)]) -> Result<Ran, Outcome> {
+    let Some(mint) = &setting.mint else {
+        return Err(Outcome::NotRun("no mint to run".into()));
+    };
+    let mut command = cargo();
+    command
+        .args(["test", "-q", "-p", "mintage-e2e", "--test", name])
+        .env("MINT_BIN", mint)
+        .envs(sizes.iter().map(|(name, size)| (name, size.to_string())));
+    let ran = Ran::of(&mut command)?;
+    let mut absent = ran.after("skipped: ");
+    absent.sort_unstable();
+    absent.dedup();
+    match absent[..] {
+        [] => Ok(ran),
+        _ => Err(Outcome::NotRun(format!("absent here: {}", absent.join(", ")))),
+    }
+}
