@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 /// One line: processor, cores, kernel, compiler, date.
-pub fn line() -> String {
+pub(crate) fn line() -> String {
     let cpu = fs::read_to_string("/proc/cpuinfo")
         .ok()
         .and_then(|text| {

@@ -32,13 +32,16 @@ pub struct Seen {
 
 /// What an id is of.
 #[derive(Clone, Copy, Debug)]
-enum Of {
+pub enum Of {
+    /// The sequence that the clients use.
     Sequence,
+    /// The pool that the clients use.
     Pool,
 }
 
 impl Seen {
-    fn note(&self, of: Of, id: u64) {
+    /// Takes in an id that somebody was given.
+    pub fn note(&self, of: Of, id: u64) {
         let fresh = lock(&self.sets[of as usize]).insert(id);
         if !fresh {
             self.repeats.fetch_add(1, Ordering::SeqCst);

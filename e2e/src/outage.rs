@@ -124,10 +124,14 @@ pub fn outage(engine: &mut dyn Engine, plan: Plan) -> Report {
 
 fn serve(folder: &Path, url: &str, length: Duration) -> Server {
     std::fs::create_dir_all(folder).expect("the folder is ours");
+    // A window's default of ten minutes ends before a store that was away for as long is back.
+    let window = (length + RECOVERY_MAX).max(WINDOW_DEFAULT);
     let settings = format!(
-        "[store]\nurl = {url:?}\nstate_folder = {:?}\n[sequences]\noutage_budget = \"{}s\"\n",
+        "[store]\nurl = {url:?}\nstate_folder = {:?}\n[sequences]\noutage_budget = \"{}s\"\n\
+         [pools]\nwindow = \"{}s\"\n",
         folder.join("state"),
-        length.as_secs().max(1)
+        length.as_secs().max(1),
+        window.as_secs()
     );
     std::fs::write(folder.join("mint.toml"), settings).expect("the folder is ours");
     Start::in_folder(folder).args(["--config", "mint.toml"]).ready()
@@ -365,5 +369,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(30);
 /// A store that is back and not seen for this long has not come back for the server.
 const RECOVERY_MAX: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(100);
+/// How long a window of many workers is unless the configuration says otherwise.
+const WINDOW_DEFAULT: Duration = Duration::from_secs(600);
 /// How long clients go on once the store is back.
 const AFTER: Duration = Duration::from_secs(5);

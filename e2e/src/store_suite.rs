@@ -11,6 +11,7 @@ use mintage_ledger::{
     SystemRuntime, Value, Version, Versioned, conformance, init_store, open_store,
 };
 
+use crate::engine::process::{Daemon, freeze_tree};
 use crate::proxy::{Fault, Proxy};
 
 /// A private server of one kind that the suite may do anything to. It ends, and its folder goes, when dropped.
@@ -33,20 +34,33 @@ pub trait Engine: Send {
     /// such thing. Its password, too, must not be printed: it is [`READER_PASSWORD`].
     fn url_of_reader(&self, at: SocketAddr) -> Option<String>;
 
+    /// Its process.
+    fn process(&mut self) -> &mut Daemon;
+
     /// Ends the server cleanly and waits for its end.
-    fn stop(&mut self);
+    fn stop(&mut self) {
+        self.process().stop();
+    }
 
     /// Ends all its processes with SIGKILL and waits for their end.
-    fn kill(&mut self);
+    fn kill(&mut self) {
+        self.process().kill();
+    }
 
     /// Starts it again on the same data and address, and waits until it answers.
     fn start(&mut self);
 
     /// Stops all its processes with SIGSTOP: connections stay, nothing answers.
-    fn freeze(&mut self);
+    fn freeze(&mut self) {
+        if let Some(pid) = self.process().pid() {
+            freeze_tree(pid);
+        }
+    }
 
     /// The opposite of [`Engine::freeze`].
-    fn thaw(&mut self);
+    fn thaw(&mut self) {
+        self.process().signal("CONT");
+    }
 
     /// Empties the store as an operator's mistake would (`FLUSHALL`, `TRUNCATE`): the server runs on, connections
     /// stay, what `mint init` and the stores wrote is gone.

@@ -1,7 +1,9 @@
 //! Three servers on every store, and what can happen to them: no id is received twice, workers are used again, and
 //! who can serve does. `cargo xtask e2e --matrix` runs the long form and prints the table.
 
-use mintage_e2e::cluster::{Cluster, eventually, rounds};
+use std::time::{Duration, Instant};
+
+use mintage_e2e::cluster::{Cluster, Of, eventually, layout, rounds};
 use mintage_e2e::engine::{
     etcd::Etcd, mariadb::Mariadb, postgres::Postgres, redis::Redis, zookeeper::ZooKeeper,
 };
@@ -36,6 +38,20 @@ macro_rules! on_every_store {
             }
 
             #[test]
+            fn a_clock_a_month_ahead_poisons_nothing() {
+                if let (true, Some(engine)) = (need::faketime().is_some(), $run) {
+                    super::clock_far_ahead(engine);
+                }
+            }
+
+            #[test]
+            fn an_exhausted_pool_refuses_the_newcomer_and_nobody_else() {
+                if let Some(engine) = $run {
+                    super::exhausted_pool(engine);
+                }
+            }
+
+            #[test]
             fn partitions_repeat_nothing_and_heal() {
                 if let Some(engine) = $run {
                     super::partitions(engine);
@@ -50,9 +66,9 @@ macro_rules! on_every_store {
             }
 
             #[test]
-            fn a_set_on_one_server_is_followed_by_all() {
+            fn set_restart_and_alter_on_one_server_are_followed_by_all() {
                 if let Some(engine) = $run {
-                    super::set_is_followed(engine);
+                    super::changes_are_followed(engine);
                 }
             }
         })*
@@ -150,6 +166,9 @@ fn stepped_clocks(engine: impl Engine) {
     }
     let refused = cluster.seen.refusals();
     let why = cluster.seen.last_refusal();
+    let url = cluster.url().to_string();
+    let said = cluster.mint(&["store", "check", "--store", &url]);
+    assert!(said.contains("sound"), "{said}");
     cluster.checked("clocks stepped by hours");
     assert_eq!(refused, 0, "a step costs no request: {why}");
 }
@@ -206,39 +225,222 @@ fn cut_cables(engine: impl Engine) {
     cluster.checked("partitions (namespaces, nftables)");
 }
 
-fn set_is_followed(engine: impl Engine) {
+fn changes_are_followed(engine: impl Engine) {
     let mut cluster = Cluster::new(engine, "small", 3);
     for _ in 0..3 {
         cluster.add();
     }
     cluster.all_serve(&[0, 1, 2], 40);
-    let mut slowest = std::time::Duration::ZERO;
+    let mut slowest = [Duration::ZERO; 3];
     for round in 1..=5 * rounds() as i64 {
-        let to = round * 10_000_000;
-        let begun = std::time::Instant::now();
-        let said = cluster.nodes[0]
-            .server()
-            .redis()
-            .ask(&["SET", "orders", &to.to_string()]);
-        slowest = slowest.max(begun.elapsed());
-        assert_eq!(
-            said.expect("an answer").text().as_deref(),
-            Some("OK"),
-            "nobody is pending"
-        );
-        for node in &cluster.nodes {
-            let next = node.server().redis().ask(&["INCR", "orders"]).expect("an answer");
+        let server = cluster.nodes[0].server();
+        // Far apart: the increments of the clients below are thousands.
+        let [set, restarted] = [3 * round, 3 * round + 1].map(|n| n * 1_000_000_000_000);
+        slowest[0] = slowest[0].max(timed(|| {
+            let said = server.redis().ask(&["SET", "orders", &set.to_string()]);
+            let said = said.expect("an answer").text();
+            assert_eq!(said.as_deref(), Some("OK"), "nobody is pending");
+        }));
+        for (node, number) in numbers(&cluster) {
+            assert!(number > set, "{node} gives out {number} after SET {set}");
+        }
+        slowest[1] = slowest[1].max(timed(|| {
+            let body = format!("{{\"value\": {restarted}}}");
+            changed(&server.http("POST", "/v1/sequences/orders/restart", &body));
+        }));
+        for (node, number) in numbers(&cluster) {
             assert!(
-                next.int() > Some(to),
-                "{} gives out {next:?} after {to}",
-                node.name
+                number > restarted,
+                "{node} gives out {number} after a restart at {restarted}"
+            );
+        }
+        let increment = 1000 + round;
+        slowest[2] = slowest[2].max(timed(|| {
+            let body = format!("{{\"increment\": {increment}}}");
+            changed(&server.http("PATCH", "/v1/sequences/orders", &body));
+        }));
+        let after = numbers(&cluster);
+        for (node, number) in &after {
+            assert_eq!(
+                (number - after[0].1) % increment,
+                0,
+                "{node} gives out {number} after an increment of {increment}: {after:?}"
             );
         }
         cluster.all_serve(&[0, 1, 2], 20);
     }
+    let [set, restart, alter] = slowest.map(|took| took.as_millis());
     need::say(&format!(
-        "SET was followed by all within {} ms",
-        slowest.as_millis()
+        "followed by all: SET within {set} ms, restart {restart} ms, alter {alter} ms"
     ));
-    cluster.checked("SET");
+    cluster.checked("SET, restart, alter");
+}
+
+fn timed(work: impl FnOnce()) -> Duration {
+    let begun = Instant::now();
+    work();
+    begun.elapsed()
+}
+
+/// A change that everybody who lives follows.
+#[track_caller]
+fn changed(answer: &mintage_e2e::http::Answer) {
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert!(answer.json().get("pending").is_none(), "{answer:?}");
+}
+
+/// Some numbers of every node.
+#[track_caller]
+fn numbers(cluster: &Cluster<impl Engine>) -> Vec<(String, i64)> {
+    let mut numbers = Vec::new();
+    for node in &cluster.nodes {
+        let mut client = node.server().redis();
+        for _ in 0..5 {
+            let number = client.ask(&["INCR", "orders"]).expect("an answer");
+            let number = number
+                .int()
+                .unwrap_or_else(|| panic!("{}: {number:?}", node.name));
+            cluster.seen.note(Of::Sequence, number.unsigned_abs());
+            numbers.push((node.name.clone(), number));
+        }
+    }
+    numbers
+}
+
+fn clock_far_ahead(engine: impl Engine) {
+    let faketime = need::faketime().expect("was asked before");
+    let mut cluster = Cluster::new(engine, "small", 3);
+    cluster.add();
+    cluster.add();
+    cluster.all_serve(&[0, 1], 40);
+    eventually("both hold a worker", || {
+        [0, 1]
+            .iter()
+            .all(|at| cluster.nodes[*at].worker("small").is_some())
+    });
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let clock = folder.path().join("clock");
+    std::fs::write(&clock, "+30d\n").expect("the folder is ours");
+    let url = cluster.url().to_string();
+    let (name, start) = cluster.next_start(&url);
+    let wrong = cluster.add_started(name, start.under(faketime.environment(&clock)));
+    cluster.all_serve(&[0, 1, wrong], 60);
+    let snowflake = |at: usize| {
+        let mut client = cluster.nodes[at].server().redis();
+        let answer = client.ask(&["MINT.SNOWFLAKE", "small"]).expect("an answer");
+        if let Some(id) = answer.int() {
+            cluster.seen.note(Of::Pool, id.unsigned_abs());
+        }
+        answer
+    };
+    for _ in 0..5 * rounds() {
+        let answer = snowflake(wrong);
+        match answer.int() {
+            // It is outvoted, and its ids carry the time of the others.
+            Some(id) => {
+                let offset = cluster.nodes[wrong].metric("mint_clock_offset_seconds");
+                assert!(
+                    offset > Some(29.0 * DAY_S),
+                    "it does not see its clock: {offset:?}"
+                );
+                let right = snowflake(0).int().expect("its clock is right");
+                let apart_ms = (ms_of(id) - ms_of(right)).abs();
+                assert!(apart_ms < 60_000, "{id} is {apart_ms} ms from {right}");
+            }
+            // Nobody can tell who is right: it takes no window, and says why.
+            None => {
+                let said = answer.text().unwrap_or_default();
+                assert!(said.contains("no two clocks agree within 5 s"), "{said}");
+                assert!(
+                    said.contains(" s behind"),
+                    "it sees no clock behind its own: {said}"
+                );
+                assert_eq!(cluster.nodes[wrong].worker("small"), None);
+            }
+        }
+        cluster.all_serve(&[0, 1], 40);
+    }
+    for at in [0, 1] {
+        assert!(snowflake(at).int().is_some(), "whose clock is right goes on");
+    }
+    // Nothing that it wrote is in anybody's way, now or after its end.
+    let said = cluster.mint(&["store", "check", "--store", &url]);
+    assert!(said.contains("sound"), "{said}");
+    cluster.nodes[wrong].kill();
+    let late = cluster.add();
+    eventually("a newcomer holds a worker", || {
+        cluster.nodes[late].worker("small").is_some()
+    });
+    cluster.all_serve(&[0, 1, late], 40);
+    cluster.checked("a clock 30 days ahead");
+}
+
+const DAY_S: f64 = 24.0 * 3600.0;
+
+/// The milliseconds in an id of [`layout(3)`](mintage_e2e::cluster::layout).
+fn ms_of(id: i64) -> i64 {
+    id >> (3 + 9)
+}
+
+fn exhausted_pool(engine: impl Engine) {
+    // Two workers, and both are held, by windows that outlast a stall of the test's machine.
+    let mut cluster = Cluster::bare(engine, "pair", &[]);
+    let (url, pair) = (cluster.url().to_string(), layout(1));
+    cluster.mint(&["init", "--store", &url]);
+    cluster.mint(&[
+        "pool", "create", "pair", "--layout", &pair, "--window", "10s", "--store", &url,
+    ]);
+    cluster.add();
+    cluster.add();
+    cluster.all_serve(&[0, 1], 40);
+    let holders = |cluster: &Cluster<_>| [0, 1].map(|at: usize| cluster.nodes[at].worker("pair"));
+    eventually("both hold a worker", || {
+        holders(&cluster).iter().all(Option::is_some)
+    });
+    let held = holders(&cluster);
+    // Nobody but this test asks the newcomer, so that every refusal that a client sees is an incumbent's.
+    let refused_before = cluster.seen.refusals();
+    let (_, start) = cluster.next_start(&url);
+    let newcomer = start.ready();
+    let mut client = newcomer.redis();
+    for _ in 0..5 * rounds() {
+        let said = client.ask(&["MINT.SNOWFLAKE", "pair"]).expect("an answer");
+        let said = said.text().unwrap_or_default();
+        assert!(
+            said.starts_with("TRYAGAIN mint: no free worker in pool pair: all 2 are held or parked")
+                && said.contains("retry in "),
+            "{said}"
+        );
+        let answer = newcomer.http("POST", "/v1/snowflakes/pair", "");
+        assert_eq!(
+            (answer.status, &answer.json()["code"]),
+            (503, &"unavailable".into())
+        );
+        let wait = answer
+            .header("retry-after")
+            .and_then(|wait| wait.parse::<u64>().ok());
+        assert!(wait >= Some(1), "{answer:?}");
+        cluster.all_serve(&[0, 1], 40);
+    }
+    assert_eq!(holders(&cluster), held, "who held a worker holds it");
+    assert_eq!(
+        cluster.seen.refusals(),
+        refused_before,
+        "{}",
+        cluster.seen.last_refusal()
+    );
+    // Its sequences never depended on a worker.
+    let number = client.ask(&["INCR", "orders"]).expect("an answer");
+    let number = number.int().unwrap_or_else(|| panic!("{number:?}"));
+    cluster.seen.note(Of::Sequence, number.unsigned_abs());
+    cluster.nodes[0].kill();
+    eventually("the newcomer gets the worker that is free", || {
+        let id = client.ask(&["MINT.SNOWFLAKE", "pair"]).expect("an answer").int();
+        id.inspect(|id| cluster.seen.note(Of::Pool, id.unsigned_abs()))
+            .is_some()
+    });
+    let pool = newcomer.http("GET", "/v1/pools/pair", "").json();
+    assert_eq!(pool["worker"].as_u64(), held[0], "{pool}");
+    cluster.all_serve(&[1], 40);
+    cluster.checked("all workers held");
 }

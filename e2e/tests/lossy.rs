@@ -2,8 +2,9 @@
 //! engine's loss is shown, and no id repeats.
 #![allow(clippy::unwrap_used)]
 
-use mintage_e2e::cluster::{Cluster, eventually};
+use mintage_e2e::cluster::{Cluster, Of, eventually};
 use mintage_e2e::engine::{postgres::Postgres, redis::Redis};
+use mintage_e2e::need;
 use mintage_e2e::proxy::{Fault, Proxy};
 use mintage_e2e::store_suite::Engine;
 
@@ -129,6 +130,12 @@ fn a_redis_without_syncs_that_is_killed_and_loses_its_tail_repeats_nothing() {
         acknowledged = cluster.engine.mark();
     }
     cluster.engine.kill();
+    lost_and_raised(&mut cluster, acknowledged);
+    cluster.checked("killed without syncs");
+}
+
+/// The server that was killed starts again without what it had acknowledged, and everybody goes on above that.
+fn lost_and_raised(cluster: &mut Cluster<Redis>, acknowledged: u64) {
     cluster.engine.start();
     let left = cluster.engine.mark();
     assert!(left < acknowledged, "{left} of {acknowledged}: nothing was lost");
@@ -137,5 +144,75 @@ fn a_redis_without_syncs_that_is_killed_and_loses_its_tail_repeats_nothing() {
         cluster.engine.mark() > acknowledged,
         "every mark was raised above what was lost"
     );
-    cluster.checked("killed without syncs");
+}
+
+#[test]
+fn a_redis_that_syncs_every_second_and_is_killed_repeats_nothing_that_it_lost() {
+    if !need::strace() {
+        return;
+    }
+    let Some(primary) = Redis::with_settings(&["--appendfsync", "everysec"]) else {
+        return;
+    };
+    let (mut cluster, _proxy) = three(primary);
+    let slow = cluster.engine.slow_syncs();
+    // What Redis acknowledges while a sync takes long is for up to two seconds in its memory alone.
+    let is_syncing =
+        |cluster: &Cluster<Redis>| cluster.engine.info("aof_pending_bio_fsync") == "aof_pending_bio_fsync:1";
+    let before = cluster.engine.mark();
+    let mut given = Vec::new();
+    // Again if that was a sync that was about to end when they became slow.
+    while given.is_empty() || !is_syncing(&cluster) {
+        eventually("a sync takes long", || is_syncing(&cluster));
+        let mut client = cluster.nodes[0].server().redis();
+        let last = client.ask(&["INCRBY", "orders", &RUN.to_string()]);
+        given.push(last.unwrap().int().unwrap().unsigned_abs());
+    }
+    let acknowledged = cluster.engine.mark();
+    cluster.engine.kill_during(slow);
+    assert!(acknowledged > before, "a run of {RUN} is reserved by itself");
+    // They were given out, so that nobody may be given them again.
+    for last in given {
+        (last - RUN + 1..=last).for_each(|number| cluster.seen.note(Of::Sequence, number));
+    }
+    lost_and_raised(&mut cluster, acknowledged);
+    cluster.checked("everysec, kill -9");
+}
+
+/// Numbers at once: more than anybody holds.
+const RUN: u64 = 200_000;
+
+/// Its default loses what it acknowledged, here to another client; the servers' own sessions do not use it.
+#[test]
+fn a_postgres_that_answers_before_it_syncs_and_is_killed_repeats_nothing() {
+    let settings = ["synchronous_commit=off", "wal_writer_delay=10000ms"];
+    let Some(primary) = Postgres::with_settings(&settings) else {
+        return;
+    };
+    let (mut cluster, _proxy) = three(primary);
+    let theirs = |cluster: &Cluster<Postgres>, sql: &str| cluster.engine.admin("ids", sql);
+    theirs(
+        &cluster,
+        "CREATE TABLE theirs (n bigint); INSERT INTO theirs VALUES (0)",
+    );
+    let mut lost = 0;
+    for round in 1..=5 {
+        cluster.all_serve(&[0, 1, 2], 100);
+        // A commit of theirs would sync the other client's, too.
+        (0..3).for_each(|at| cluster.nodes[at].signal("STOP"));
+        let acknowledged = cluster.engine.mark();
+        theirs(&cluster, &format!("UPDATE theirs SET n = {round}"));
+        cluster.engine.kill();
+        cluster.engine.start();
+        let kept = theirs(&cluster, "SELECT n FROM theirs");
+        lost += u32::from(kept.trim() != round.to_string());
+        assert!(cluster.engine.mark() >= acknowledged, "a mark went back");
+        (0..3).for_each(|at| cluster.nodes[at].signal("CONT"));
+    }
+    assert!(
+        lost > 0,
+        "the server lost nothing that it had acknowledged: this shows nothing"
+    );
+    cluster.all_serve(&[0, 1, 2], 200);
+    cluster.checked("synchronous_commit=off, kill -9");
 }

@@ -1,25 +1,38 @@
 //! Every shared store frozen, then killed, for a minute, with servers on it that are asked for 10,000 ids a second
 //! each: nobody notices. All stores at the same time.
 //!
-//! `MINT_TEST_OUTAGE` is the length of the outage in seconds (default 60); 600 is the long run.
+//! `MINT_TEST_OUTAGE` is the length of the outage in seconds (default 60); 600 is the long run. `MINT_TEST_OUTAGE_ON`
+//! names the stores where fewer will do: `postgres,redis`.
 #![allow(clippy::unwrap_used)]
 
 use std::thread;
 use std::time::Duration;
 
-use mintage_e2e::engine::mariadb::Mariadb;
-use mintage_e2e::engine::postgres::Postgres;
-use mintage_e2e::engine::redis::Redis;
+use mintage_e2e::engine::{
+    etcd::Etcd, mariadb::Mariadb, postgres::Postgres, redis::Redis, zookeeper::ZooKeeper,
+};
 use mintage_e2e::need::say;
 use mintage_e2e::outage::{PHASES, Plan, Report, TABLE, outage};
 use mintage_e2e::store_suite::Engine;
 
-/// Whoever is there; an absent one says so, or fails where it is required.
+/// Whoever is there and wanted; an absent one says so, or fails where it is required.
 fn engines() -> Vec<Box<dyn Engine>> {
-    let redis = Redis::run().map(|engine| Box::new(engine) as Box<dyn Engine>);
-    let postgres = Postgres::run().map(|engine| Box::new(engine) as Box<dyn Engine>);
-    let mariadb = Mariadb::run().map(|engine| Box::new(engine) as Box<dyn Engine>);
-    [redis, postgres, mariadb].into_iter().flatten().collect()
+    type Run = fn() -> Option<Box<dyn Engine>>;
+    let all: [(&str, Run); 5] = [
+        ("redis", || Some(Box::new(Redis::run()?))),
+        ("postgres", || Some(Box::new(Postgres::run()?))),
+        ("mariadb", || Some(Box::new(Mariadb::run()?))),
+        ("etcd", || Some(Box::new(Etcd::run()?))),
+        ("zookeeper", || Some(Box::new(ZooKeeper::run()?))),
+    ];
+    let wanted = std::env::var("MINT_TEST_OUTAGE_ON").ok();
+    let is_wanted = |name| {
+        wanted
+            .as_ref()
+            .is_none_or(|wanted| wanted.split(',').any(|one| one == name))
+    };
+    let engines = all.iter().filter(|(name, _)| is_wanted(*name));
+    engines.filter_map(|(_, run)| run()).collect()
 }
 
 fn length() -> Duration {

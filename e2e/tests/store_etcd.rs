@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used)]
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use mintage_e2e::certificates::Certificates;
 use mintage_e2e::engine::etcd::Etcd;
+use mintage_e2e::majority::any_one_member_may_go;
 use mintage_e2e::store_suite::{Engine, Lab, key, quick, until_ok, value};
 use mintage_ledger::{
     Cas, Class, Marks, Outcome, StoreErrorKind, StoreSettings, Version, init_store, open_store,
@@ -34,73 +36,12 @@ fn runtime(tokio: &tokio::runtime::Runtime) -> std::sync::Arc<dyn mintage_ledger
     mintage_ledger::SystemRuntime::new(tokio.handle().clone())
 }
 
-/// Whichever member the store is connected to goes away, in turn, dead or frozen.
 #[test]
 fn a_cluster_of_three_goes_on_without_any_one_of_them() {
-    let Some(mut members) = Etcd::cluster(3) else {
-        return;
-    };
-    let (url, tokio) = (url(&members), tokio());
-    let settings = StoreSettings {
-        connect_timeout: std::time::Duration::from_secs(6),
-        ..quick()
-    };
-    let made = tokio
-        .block_on(init_store(&url, &settings, runtime(&tokio)))
-        .unwrap();
-    let store = tokio
-        .block_on(open_store(&url, &settings, runtime(&tokio)))
-        .unwrap();
-    assert_eq!(store.cluster_id(), made.cluster_id);
-    let found = store.durability();
-    assert_eq!(found.class, Class::Survives, "{found:?}");
-    assert!(found.why.contains("3 voting members"), "{found:?}");
-    let key = key("seq/three");
-    let mut version = 0;
-    let mut write = || {
-        let expected = (version > 0).then_some(Version(version));
-        tokio.block_on(async {
-            // An attempt of unknown outcome may have landed: then the register says so.
-            let done = until_ok(|| {
-                store.compare_and_set(
-                    &key,
-                    expected,
-                    value(version, u128::from(version) + 1),
-                    Marks::NeverLower,
-                )
-            });
-            match done.await {
-                Cas::Done(now) => assert_eq!(now.0, version + 1),
-                Cas::Lost(found) => assert_eq!(found.map(|found| found.version.0), Some(version + 1)),
-            }
-        });
-        version += 1;
-        version
-    };
-    write();
-    for member in &mut members {
-        member.kill();
-        write();
-        write();
-        member.start();
-        member.freeze();
-        write();
-        write();
-        member.thaw();
+    if let Some(mut members) = Etcd::cluster(3) {
+        let url = url(&members);
+        any_one_member_may_go(&mut members, &url, Duration::from_secs(6), "3 voting members");
     }
-    assert_eq!(write(), 14);
-    assert!(store.stopped().is_none());
-    // Two of three gone is a majority gone: nothing is written, and nothing is lost.
-    members[0].freeze();
-    members[1].freeze();
-    let refused = tokio
-        .block_on(store.compare_and_set(&key, Some(Version(14)), value(20, 99), Marks::NeverLower))
-        .unwrap_err();
-    assert_eq!(refused.kind, StoreErrorKind::Unavailable, "{refused:?}");
-    members[0].thaw();
-    members[1].thaw();
-    let found = tokio.block_on(until_ok(|| store.get(&key))).unwrap();
-    assert!(found.version.0 == 14 || found.value.token == 99, "{found:?}");
 }
 
 /// One member syncs, and is the only copy.

@@ -157,8 +157,7 @@ fn everysec_and_a_kill_lose_acknowledged_writes() {
     while start.elapsed() < Duration::from_millis(2_500) {
         acknowledged = claim(&lab, &store, &key, acknowledged);
     }
-    lab.engine.kill();
-    drop(slow);
+    lab.engine.kill_during(slow);
     lab.engine.start();
     let found = lab.wait(until_ok(|| store.get(&key))).unwrap();
     assert!(

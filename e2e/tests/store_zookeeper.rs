@@ -3,17 +3,18 @@
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use mintage_e2e::engine::zookeeper::ZooKeeper;
-use mintage_e2e::store_suite::{Engine, Lab, key, quick, until_ok, value};
+use mintage_e2e::majority::any_one_member_may_go;
+use mintage_e2e::store_suite::{Engine, Lab, key, quick, value};
 use mintage_ledger::{
-    BoxFuture, Cas, Class, Marks, Outcome, Store, StoreErrorKind, StoreSettings, Version, conformance,
-    init_store, open_store,
+    BoxFuture, Cas, Marks, Outcome, Store, StoreErrorKind, StoreSettings, Version, conformance, init_store,
+    open_store,
 };
 
 mintage_e2e::store_suite!(ZooKeeper::run());
 
-/// Any one server goes away, in turn, dead or frozen.
 #[test]
 fn an_ensemble_of_three_goes_on_without_any_one_of_them() {
     let Some(mut servers) = ZooKeeper::ensemble(3) else {
@@ -24,57 +25,7 @@ fn an_ensemble_of_three_goes_on_without_any_one_of_them() {
         .map(|server| server.address().to_string())
         .collect();
     let url = format!("zookeeper://{}/ids", hosts.join(","));
-    let tokio = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
-    let runtime = mintage_ledger::SystemRuntime::new(tokio.handle().clone());
-    let settings = StoreSettings {
-        connect_timeout: std::time::Duration::from_secs(10),
-        ..quick()
-    };
-    let made = tokio
-        .block_on(init_store(&url, &settings, runtime.clone()))
-        .unwrap();
-    let store = tokio.block_on(open_store(&url, &settings, runtime)).unwrap();
-    assert_eq!(store.cluster_id(), made.cluster_id);
-    let found = store.durability();
-    assert_eq!(found.class, Class::Survives, "{found:?}");
-    assert!(found.why.contains("3 voting servers"), "{found:?}");
-    let key = key("seq/three");
-    let mut version = 0;
-    let mut write = || {
-        let expected = (version > 0).then_some(Version(version));
-        tokio.block_on(async {
-            // An attempt of unknown outcome may have landed: then the register says so.
-            let done = until_ok(|| {
-                store.compare_and_set(
-                    &key,
-                    expected,
-                    value(version, u128::from(version) + 1),
-                    Marks::NeverLower,
-                )
-            });
-            match done.await {
-                Cas::Done(now) => assert_eq!(now.0, version + 1),
-                Cas::Lost(found) => assert_eq!(found.map(|found| found.version.0), Some(version + 1)),
-            }
-        });
-        version += 1;
-        version
-    };
-    write();
-    for server in &mut servers {
-        server.kill();
-        write();
-        server.start();
-        server.freeze();
-        write();
-        server.thaw();
-    }
-    assert_eq!(write(), 8);
-    assert!(store.stopped().is_none());
+    any_one_member_may_go(&mut servers, &url, Duration::from_secs(10), "3 voting servers");
 }
 
 /// ZooKeeper's versions end at 2^31 - 1, ours do not: a register moves to a fresh node before that.

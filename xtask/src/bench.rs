@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::process::Command;
 
 use crate::{provision, step};
 
@@ -63,7 +64,7 @@ fn bench(name: &str, rest: &[&str]) -> Result<String, String> {
     if name == "server" {
         provision::debian(provision::BENCH_TOOLS);
     }
-    if matches!(name, "server" | "command" | "bulk") {
+    if matches!(name, "server" | "command" | "bulk" | "stores") {
         step::run(&mut step::cargo("build --release -p mintage-cli"))?;
         command.env("MINT_BIN", step::target_dir().join("release/mint"));
     }
@@ -72,7 +73,19 @@ fn bench(name: &str, rest: &[&str]) -> Result<String, String> {
     {
         command.env("MINT_BENCH_PYTHON", python);
     }
-    let text = step::output(&mut command)?;
+    let mut text = shown(&mut command)?;
+    if name == "stores" {
+        text.push('\n');
+        text += &shown(&mut step::cargo(
+            "run --release --quiet -p mintage-ledger --example many_sequences",
+        ))?;
+    }
+    Ok(text)
+}
+
+/// Runs a benchmark, and shows what it prints.
+fn shown(command: &mut Command) -> Result<String, String> {
+    let text = step::output(command)?;
     let shown = std::io::stdout().write_all(text.as_bytes());
     shown.map_err(|e| format!("cannot write the output: {e}"))?;
     Ok(text)

@@ -87,6 +87,7 @@ async fn measure(count: usize) {
 }
 
 fn main() {
+    println!("One process that takes {RATE} numbers a second, over a store in memory:\n");
     println!("| sequences | numbers/s | processor | reservations per number | bytes per sequence |");
     println!("| --- | --- | --- | --- | --- |");
     for count in [10, 1000, 100_000] {

@@ -3,12 +3,12 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
 use super::port::free;
-use super::process::signal_all;
+use super::process::Daemon;
 use crate::http;
 use crate::need;
 use crate::run::{self, Said};
@@ -23,7 +23,7 @@ const ROOT_PASSWORD: &str = "root";
 /// One member in a folder of its own. Accounts `mint`, which may write what the store writes, and `reader`.
 #[derive(Debug)]
 pub struct Etcd {
-    child: Option<Child>,
+    process: Daemon,
     name: String,
     address: SocketAddr,
     peer: SocketAddr,
@@ -60,7 +60,7 @@ impl Etcd {
         }
         let mut servers: Vec<Etcd> = (0..members)
             .map(|n| Etcd {
-                child: None,
+                process: Daemon::default(),
                 name: format!("m{n}"),
                 address: free(),
                 peer: free(),
@@ -139,7 +139,7 @@ impl Etcd {
     /// # Panics
     /// When it runs, or the snapshot is none.
     pub fn restore_snapshot(&self, file: &Path) {
-        assert!(self.child.is_none(), "only while it is down");
+        assert!(self.process.pid().is_none(), "only while it is down");
         let data = self.folder.path().join("data");
         fs::remove_dir_all(&data).expect("the folder is ours");
         let data = data.display().to_string();
@@ -202,12 +202,11 @@ impl Etcd {
             .stdout(Stdio::null())
             .stderr(log)
             .spawn();
-        self.child = Some(child.expect("etcd can be started"));
+        self.process.started(child.expect("etcd can be started"));
     }
 
     fn wait(&mut self) {
-        let child = self.child.as_mut().expect("was launched");
-        while child.try_wait().expect("was started").is_none() {
+        while !self.process.has_ended() {
             let health = http::exchange(self.address, "GET", "/health", "");
             if health.is_ok_and(|answer| answer.text().contains("true")) {
                 return;
@@ -216,12 +215,6 @@ impl Etcd {
         }
         let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
         panic!("etcd did not start:\n{log}");
-    }
-
-    fn signal(&self, signal: &str) {
-        if let Some(child) = &self.child {
-            signal_all(&[child.id()], signal);
-        }
     }
 }
 
@@ -246,31 +239,13 @@ impl Engine for Etcd {
         Some(format!("etcd://reader:{READER_PASSWORD_ENCODED}@{at}"))
     }
 
-    fn stop(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            signal_all(&[child.id()], "TERM");
-            child.wait().expect("was started");
-        }
-    }
-
-    fn kill(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            child.kill().expect("is ours");
-            child.wait().expect("was started");
-        }
+    fn process(&mut self) -> &mut Daemon {
+        &mut self.process
     }
 
     fn start(&mut self) {
         self.launch();
         self.wait();
-    }
-
-    fn freeze(&mut self) {
-        self.signal("STOP");
-    }
-
-    fn thaw(&mut self) {
-        self.signal("CONT");
     }
 
     fn empty(&mut self) {
@@ -287,11 +262,5 @@ impl Engine for Etcd {
     fn set_cluster_id(&mut self, id: u128) {
         let meta = format!("{{\"schema_version\":1,\"cluster_id\":\"{id:032x}\"}}");
         self.admin(&["put", "mint_meta", &meta]);
-    }
-}
-
-impl Drop for Etcd {
-    fn drop(&mut self) {
-        self.kill();
     }
 }

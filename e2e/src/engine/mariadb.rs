@@ -3,11 +3,11 @@
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use super::process::signal_all;
+use super::process::Daemon;
 use crate::certificates::Certificates;
 use crate::run::{self, Said};
 use crate::sql::mariadb::{found, install, user};
@@ -20,7 +20,7 @@ use crate::store_suite::{
 /// A server in a folder of its own, durable as a careful administrator would have it.
 #[derive(Debug)]
 pub struct Mariadb {
-    child: Option<Child>,
+    process: Daemon,
     address: SocketAddr,
     folder: TempDir,
     settings: Vec<String>,
@@ -110,7 +110,7 @@ impl Mariadb {
     fn prepare(settings: &[&str]) -> Mariadb {
         let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
         Mariadb {
-            child: None,
+            process: Daemon::default(),
             address: free.expect("loopback has a free port"),
             folder: tempfile::tempdir().expect("a temporary folder can be made"),
             settings: settings.iter().map(|setting| setting.to_string()).collect(),
@@ -119,12 +119,6 @@ impl Mariadb {
 
     fn url_of(&self, account: &str, password: &str, at: SocketAddr) -> String {
         format!("mysql://{account}:{password}@{at}/ids")
-    }
-
-    fn signal(&self, signal: &str) {
-        if let Some(child) = &self.child {
-            signal_all(&[child.id()], signal);
-        }
     }
 }
 
@@ -149,18 +143,8 @@ impl Engine for Mariadb {
         Some(self.url_of("reader", READER_PASSWORD_ENCODED, at))
     }
 
-    fn stop(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            signal_all(&[child.id()], "TERM");
-            child.wait().expect("was started");
-        }
-    }
-
-    fn kill(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            child.kill().expect("is ours");
-            child.wait().expect("was started");
-        }
+    fn process(&mut self) -> &mut Daemon {
+        &mut self.process
     }
 
     fn start(&mut self) {
@@ -194,20 +178,12 @@ impl Engine for Mariadb {
             let mut ping = self.client("mariadb-admin");
             ping.arg("ping");
             if run::with_input(ping, b"").code == 0 {
-                self.child = Some(child);
+                self.process.started(child);
                 return;
             }
         }
         let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
         panic!("mariadbd did not start:\n{log}");
-    }
-
-    fn freeze(&mut self) {
-        self.signal("STOP");
-    }
-
-    fn thaw(&mut self) {
-        self.signal("CONT");
     }
 
     fn empty(&mut self) {
@@ -220,11 +196,5 @@ impl Engine for Mariadb {
 
     fn set_cluster_id(&mut self, id: u128) {
         self.admin("ids", &format!("UPDATE mint_meta SET cluster_id = '{id:032x}'"));
-    }
-}
-
-impl Drop for Mariadb {
-    fn drop(&mut self) {
-        self.kill();
     }
 }

@@ -3,11 +3,11 @@
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use super::process::{signal_all, signal_tree, tree};
+use super::process::{Daemon, signal_all, signal_tree, tree};
 use crate::certificates::Certificates;
 use crate::run::{self, Said};
 use crate::sql::postgres::{answers, as_owner, found, initdb, is_root, open_folder};
@@ -26,7 +26,7 @@ host all all 127.0.0.1/32 scram-sha-256
 /// A server in a folder of its own, durable as a careful administrator would have it.
 #[derive(Debug)]
 pub struct Postgres {
-    child: Option<Child>,
+    process: Daemon,
     bin: PathBuf,
     address: SocketAddr,
     folder: TempDir,
@@ -165,16 +165,12 @@ impl Postgres {
     fn prepare(bin: PathBuf, settings: &[&str]) -> Postgres {
         let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
         Postgres {
-            child: None,
+            process: Daemon::default(),
             bin,
             address: free.expect("loopback has a free port"),
             folder: open_folder(),
             settings: settings.iter().map(|setting| setting.to_string()).collect(),
         }
-    }
-
-    fn pid(&self) -> Option<u32> {
-        self.child.as_ref().map(Child::id)
     }
 
     fn url_of(&self, account: &str, password: &str, at: SocketAddr) -> String {
@@ -203,19 +199,21 @@ impl Engine for Postgres {
         Some(self.url_of("reader", READER_PASSWORD_ENCODED, at))
     }
 
+    fn process(&mut self) -> &mut Daemon {
+        &mut self.process
+    }
+
     fn stop(&mut self) {
         // A fast shutdown: sessions are ended, everything is written.
-        if let Some(mut child) = self.child.take() {
-            signal_all(&[child.id()], "INT");
-            child.wait().expect("was started");
-        }
+        self.process.signal("INT");
+        self.process.wait();
     }
 
     fn kill(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            let all = tree(child.id());
+        if let Some(pid) = self.process.pid() {
+            let all = tree(pid);
             signal_all(&all, "KILL");
-            child.wait().expect("was started");
+            self.process.wait();
             // Its children hold the shared memory that a new server wants; they are not ours to wait for.
             while all.iter().any(|pid| Path::new(&format!("/proc/{pid}")).exists()) {
                 std::thread::yield_now();
@@ -253,21 +251,15 @@ impl Engine for Postgres {
             let mut ready = Command::new(self.bin.join("pg_isready"));
             ready.args(["-q", "-h", "127.0.0.1", "-p", &port]);
             if answers(&mut ready) {
-                self.child = Some(child);
+                self.process.started(child);
                 return;
             }
         }
         panic!("postgres did not start:\n{}", self.log());
     }
 
-    fn freeze(&mut self) {
-        if let Some(pid) = self.pid() {
-            signal_tree(pid, "STOP");
-        }
-    }
-
     fn thaw(&mut self) {
-        if let Some(pid) = self.pid() {
+        if let Some(pid) = self.process.pid() {
             signal_tree(pid, "CONT");
         }
     }

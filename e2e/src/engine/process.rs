@@ -1,7 +1,75 @@
-//! Signals to a server and all the processes it started.
+//! A server's process, and signals to it and all the processes it started.
 
 use std::fs;
-use std::process::Command;
+use std::process::{Child, Command};
+
+/// The process of a server that is started and ended again and again; killed when dropped.
+#[derive(Debug, Default)]
+pub struct Daemon {
+    child: Option<Child>,
+}
+
+impl Daemon {
+    /// Takes over what was just started.
+    pub fn started(&mut self, child: Child) {
+        self.child = Some(child);
+    }
+
+    /// Its id, while it runs or should.
+    pub fn pid(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
+    }
+
+    /// Whether it was started and has ended by itself.
+    ///
+    /// # Panics
+    /// When the system does not know it.
+    pub fn has_ended(&mut self) -> bool {
+        let ended = |child: &mut Child| child.try_wait().expect("was started").is_some();
+        self.child.as_mut().is_some_and(ended)
+    }
+
+    /// Ends it with SIGTERM and waits for its end.
+    ///
+    /// # Panics
+    /// When the system does not know it.
+    pub fn stop(&mut self) {
+        self.signal("TERM");
+        self.wait();
+    }
+
+    /// Ends it with SIGKILL and waits for its end.
+    ///
+    /// # Panics
+    /// When the system does not know it.
+    pub fn kill(&mut self) {
+        self.signal("KILL");
+        self.wait();
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Panics
+    /// When the system does not know it.
+    pub fn wait(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.wait().expect("was started");
+        }
+    }
+
+    /// Sends it a signal while it runs.
+    pub fn signal(&self, signal: &str) {
+        if let Some(pid) = self.pid() {
+            signal_all(&[pid], signal);
+        }
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
 
 /// A process and all its descendants, itself first.
 pub fn tree(root: u32) -> Vec<u32> {
@@ -44,6 +112,26 @@ pub fn tree(root: u32) -> Vec<u32> {
 /// is no error.
 pub fn signal_tree(root: u32, signal: &str) {
     signal_all(&tree(root), signal);
+}
+
+/// Stops a process and all its descendants with SIGSTOP, and waits until none of their threads runs: the signal
+/// alone leaves a busy one the time to answer.
+pub fn freeze_tree(root: u32) {
+    let all = tree(root);
+    signal_all(&all, "STOP");
+    while !all.iter().all(|pid| stands_still(*pid)) {
+        std::thread::yield_now();
+    }
+}
+
+/// Whether every thread of a process is stopped or gone.
+fn stands_still(pid: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task"));
+    threads.into_iter().flatten().flatten().all(|thread| {
+        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        let state = stat.rsplit_once(") ").map_or("", |(_, after)| after);
+        state.is_empty() || state.starts_with(['T', 't', 'Z', 'X'])
+    })
 }
 
 /// Sends a signal to these processes.

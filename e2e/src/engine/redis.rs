@@ -9,7 +9,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use tempfile::TempDir;
 
 use super::port::free;
-use super::process::signal_all;
+use super::process::{Daemon, signal_all};
 use crate::need;
 use crate::redis::cli;
 use crate::resp::Resp;
@@ -24,7 +24,7 @@ const READER_SHA256: &str = "f5a44a6164c8d2a21e9770a2a496288419120ab95ab566704bc
 /// everything, `reader`, and the administrator without a password.
 #[derive(Debug)]
 pub struct Redis {
-    child: Option<Child>,
+    process: Daemon,
     address: SocketAddr,
     folder: TempDir,
     settings: Vec<String>,
@@ -48,7 +48,7 @@ impl Redis {
             return None;
         }
         let mut server = Redis {
-            child: None,
+            process: Daemon::default(),
             address: free(),
             folder: tempfile::tempdir().expect("a temporary folder can be made"),
             settings: settings.iter().map(|setting| setting.to_string()).collect(),
@@ -78,7 +78,7 @@ impl Redis {
     /// # Panics
     /// When strace cannot be started.
     pub fn slow_syncs(&self) -> SlowSyncs {
-        let server = self.child.as_ref().expect("it runs").id();
+        let server = self.process.pid().expect("it runs");
         let mut child = Command::new("strace")
             .args(["-f", "-p", &server.to_string(), "-e", "trace=fdatasync"])
             .args(["-e", "inject=fdatasync:delay_enter=60000000", "-o"])
@@ -95,6 +95,13 @@ impl Redis {
             assert!(read > 0, "strace could not attach");
         }
         SlowSyncs { child, _said: said }
+    }
+
+    /// Ends it with SIGKILL during a slow sync, which that would otherwise wait for.
+    pub fn kill_during(&mut self, slow: SlowSyncs) {
+        self.process.signal("KILL");
+        drop(slow);
+        self.process.wait();
     }
 
     /// Its folder.
@@ -124,7 +131,7 @@ impl Redis {
     /// # Panics
     /// When it runs.
     pub fn wipe(&mut self) {
-        assert!(self.child.is_none(), "only while it is down");
+        assert!(self.process.pid().is_none(), "only while it is down");
         for entry in fs::read_dir(self.folder.path()).expect("the folder is ours") {
             let path: PathBuf = entry.expect("the folder is ours").path();
             match path.is_dir() {
@@ -132,12 +139,6 @@ impl Redis {
                 false => fs::remove_file(path),
             }
             .expect("the folder is ours");
-        }
-    }
-
-    fn signal(&self, signal: &str) {
-        if let Some(child) = &self.child {
-            signal_all(&[child.id()], signal);
         }
     }
 }
@@ -151,7 +152,8 @@ pub struct SlowSyncs {
 
 impl Drop for SlowSyncs {
     fn drop(&mut self) {
-        signal_all(&[self.child.id()], "TERM");
+        // Asked to end, it would first wait for the delay of whom it traces.
+        signal_all(&[self.child.id()], "KILL");
         self.child.wait().ok();
     }
 }
@@ -177,18 +179,8 @@ impl Engine for Redis {
         Some(format!("redis://reader:{READER_PASSWORD_ENCODED}@{at}/0"))
     }
 
-    fn stop(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            signal_all(&[child.id()], "TERM");
-            child.wait().expect("was started");
-        }
-    }
-
-    fn kill(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            child.kill().expect("is ours");
-            child.wait().expect("was started");
-        }
+    fn process(&mut self) -> &mut Daemon {
+        &mut self.process
     }
 
     fn start(&mut self) {
@@ -226,7 +218,7 @@ impl Engine for Redis {
             while child.try_wait().expect("was started").is_none() {
                 let pong = Resp::connect(self.address).and_then(|mut c| c.ask(&["PING"]));
                 if pong.is_ok_and(|reply| reply.text().as_deref() == Some("PONG")) {
-                    self.child = Some(child);
+                    self.process.started(child);
                     return;
                 }
                 std::thread::yield_now();
@@ -240,14 +232,6 @@ impl Engine for Redis {
         panic!("the port of redis-server stays in use");
     }
 
-    fn freeze(&mut self) {
-        self.signal("STOP");
-    }
-
-    fn thaw(&mut self) {
-        self.signal("CONT");
-    }
-
     fn empty(&mut self) {
         self.admin(&["FLUSHALL"]);
     }
@@ -258,11 +242,5 @@ impl Engine for Redis {
 
     fn set_cluster_id(&mut self, id: u128) {
         self.admin(&["HSET", "mint_meta", "cluster_id", &format!("{id:032x}")]);
-    }
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        self.kill();
     }
 }

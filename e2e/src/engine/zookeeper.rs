@@ -4,14 +4,14 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tempfile::TempDir;
 use zookeeper_client::{Acl, AuthId, Client, Error, Permission};
 
 use super::port::free;
-use super::process::signal_all;
+use super::process::Daemon;
 use crate::need;
 use crate::store_suite::{
     Engine, OWNER_PASSWORD, OWNER_PASSWORD_ENCODED, READER_PASSWORD_ENCODED, WRONG_PASSWORD_ENCODED,
@@ -26,7 +26,7 @@ const OWNER_DIGEST: &str = "mint:zfShqUV20AhKIPw+zXR5lSXMBaU=";
 /// One server in a folder of its own.
 #[derive(Debug)]
 pub struct ZooKeeper {
-    child: Option<Child>,
+    process: Daemon,
     /// Its number in the ensemble, from 1.
     number: usize,
     address: SocketAddr,
@@ -63,7 +63,7 @@ impl ZooKeeper {
         let lines: String = (1..=servers).map(line).collect();
         let mut all: Vec<ZooKeeper> = (1..=servers)
             .map(|number| ZooKeeper {
-                child: None,
+                process: Daemon::default(),
                 number,
                 address: free(),
                 ensemble: if servers > 1 { lines.clone() } else { String::new() },
@@ -131,20 +131,11 @@ impl ZooKeeper {
             .stdout(Stdio::null())
             .stderr(log)
             .spawn();
-        self.child = Some(child.expect("java can be started"));
+        self.process.started(child.expect("java can be started"));
     }
 
     fn wait(&mut self) {
-        loop {
-            let ended = self
-                .child
-                .as_mut()
-                .expect("was launched")
-                .try_wait()
-                .expect("was started");
-            if ended.is_some() {
-                break;
-            }
+        while !self.process.has_ended() {
             // A server without a majority says imok, too, but not that it serves.
             if self.four_letters("srvr").contains("Mode:") {
                 return;
@@ -153,12 +144,6 @@ impl ZooKeeper {
         }
         let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
         panic!("ZooKeeper did not start:\n{log}");
-    }
-
-    fn signal(&self, signal: &str) {
-        if let Some(child) = &self.child {
-            signal_all(&[child.id()], signal);
-        }
     }
 
     fn set_meta(&self, change: impl Fn(&str) -> String) {
@@ -213,31 +198,13 @@ impl Engine for ZooKeeper {
         Some(format!("zookeeper://reader:{READER_PASSWORD_ENCODED}@{at}"))
     }
 
-    fn stop(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            signal_all(&[child.id()], "TERM");
-            child.wait().expect("was started");
-        }
-    }
-
-    fn kill(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            child.kill().expect("is ours");
-            child.wait().expect("was started");
-        }
+    fn process(&mut self) -> &mut Daemon {
+        &mut self.process
     }
 
     fn start(&mut self) {
         self.launch();
         self.wait();
-    }
-
-    fn freeze(&mut self) {
-        self.signal("STOP");
-    }
-
-    fn thaw(&mut self) {
-        self.signal("CONT");
     }
 
     fn empty(&mut self) {
@@ -256,11 +223,5 @@ impl Engine for ZooKeeper {
 
     fn set_cluster_id(&mut self, id: u128) {
         self.set_meta(|_| format!("{{\"schema_version\":1,\"cluster_id\":\"{id:032x}\"}}"));
-    }
-}
-
-impl Drop for ZooKeeper {
-    fn drop(&mut self) {
-        self.kill();
     }
 }

@@ -63,6 +63,8 @@ impl Peers {
         every: Duration,
     ) {
         let mut left = std::mem::take(&mut self.known);
+        // While nobody could look, nobody was silent: an outage of the store makes no register old.
+        let blind = every.saturating_sub(LIVE_FOR);
         for (key, found) in found {
             // What cannot be read is a newer program's; it says nothing to us, but it lives or not as any other.
             let body = serde_json::from_str(&found.value.body).unwrap_or(InstanceBody {
@@ -77,7 +79,10 @@ impl Peers {
             }
             let before = left.remove(&key);
             let peer = match before {
-                Some(peer) if peer.version == found.version => peer,
+                Some(peer) if peer.version == found.version => Peer {
+                    since: peer.since.saturating_add(blind),
+                    ..peer
+                },
                 before => {
                     // It was written somewhere between the two scans.
                     let written = now.saturating_sub(every / 2).as_nanos() as i128;
@@ -189,6 +194,20 @@ mod tests {
         assert_eq!(peers.names(at(601)), ["node-1"], "it woke up");
         peers.observe([], &key(9), at(602), SECOND);
         assert!(peers.names(at(602)).is_empty(), "it left");
+    }
+
+    #[test]
+    fn an_outage_of_the_store_makes_no_register_clutter() {
+        let mut peers = Peers::default();
+        let at = |s: u64| Duration::from_secs(100 + s);
+        peers.observe([register(1, 5, 1, 0)], &key(9), at(0), SECOND);
+        peers.observe([register(1, 5, 1, 0)], &key(9), at(1), SECOND);
+        peers.observe([register(1, 5, 1, 0)], &key(9), at(701), 700 * SECOND);
+        assert!(peers.clutter(at(701)).is_empty(), "it could not write either");
+        for s in 702..=1297 {
+            peers.observe([register(1, 5, 1, 0)], &key(9), at(s), SECOND);
+        }
+        assert_eq!(peers.clutter(at(1297)), [(key(1), Version(5))]);
     }
 
     #[test]

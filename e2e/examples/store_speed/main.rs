@@ -1,0 +1,38 @@
+//! What shared stores cost: `cargo xtask bench stores`.
+//!
+//! Private servers on this machine with full durability: first what a reservation takes, then how many ids one, two
+//! and three servers on one store give out together.
+
+mod claims;
+#[path = "../../../bench/src/machine.rs"]
+mod machine;
+mod nodes;
+
+use mintage_e2e::engine::{
+    etcd::Etcd, mariadb::Mariadb, postgres::Postgres, redis::Redis, zookeeper::ZooKeeper,
+};
+use mintage_e2e::store_suite::Engine;
+
+fn main() {
+    println!("{}.\n", machine::line());
+    println!("{}", claims::HEAD);
+    claims::embedded();
+    for_each(|engine| claims::shared(engine));
+    println!("\n{}", nodes::HEAD);
+    for_each(|engine| nodes::rows(engine));
+}
+
+/// Every store whose server is here; each server ends before the next one starts.
+fn for_each(measure: impl Fn(&dyn Engine)) {
+    type Run = fn() -> Option<Box<dyn Engine>>;
+    let runs: [Run; 5] = [
+        || Some(Box::new(Postgres::run()?)),
+        || Some(Box::new(Mariadb::run()?)),
+        || Some(Box::new(Redis::run()?)),
+        || Some(Box::new(Etcd::run()?)),
+        || Some(Box::new(ZooKeeper::run()?)),
+    ];
+    runs.iter()
+        .filter_map(|run| run())
+        .for_each(|engine| measure(&*engine));
+}
