@@ -35,9 +35,11 @@ Environment
   MINT_TEST_KILLS  how many times the kill loop kills (default 200)
   MINT_TEST_BACKFILL_ROWS, MINT_TEST_AUDIT_IDS
                    how long the files of the bulk tests are (10 and 100 million in the long form)
-  MINT_TEST_IDS, MINT_TEST_FAILOVERS, MINT_TEST_SLOW, MINT_TEST_SOAK, MINT_TEST_OUTAGE
+  MINT_TEST_IDS, MINT_TEST_FAILOVERS, MINT_TEST_SLOW, MINT_TEST_SOAK
                    ids in bulk, servers killed on each store, slow connections, seconds of soak
-                   and of outage (small unless set; `proof` sets them)
+                   (small unless set; `proof` sets them)
+  MINT_TEST_OUTAGE, MINT_TEST_OUTAGE_ON
+                   how many seconds the stores are away (default 60), and which (default all)
   MINT_TEST_MATRIX how often each fault of the cluster tests is repeated (default 1)
   MINT_BIN         test this binary instead of building one
 ";

@@ -1,7 +1,7 @@
 //! What shared stores cost: `cargo xtask bench stores`.
 //!
 //! Private servers on this machine with full durability: first what a reservation takes, then how many ids one, two
-//! and three servers on one store give out together.
+//! and three servers on one store give out together. Arguments name the stores where fewer will do.
 
 mod claims;
 #[path = "../../../bench/src/machine.rs"]
@@ -22,17 +22,20 @@ fn main() {
     for_each(|engine| nodes::rows(engine));
 }
 
-/// Every store whose server is here; each server ends before the next one starts.
+/// Every store that is wanted and whose server is here; each server ends before the next one starts.
 fn for_each(measure: impl Fn(&dyn Engine)) {
     type Run = fn() -> Option<Box<dyn Engine>>;
-    let runs: [Run; 5] = [
-        || Some(Box::new(Postgres::run()?)),
-        || Some(Box::new(Mariadb::run()?)),
-        || Some(Box::new(Redis::run()?)),
-        || Some(Box::new(Etcd::run()?)),
-        || Some(Box::new(ZooKeeper::run()?)),
+    let runs: [(&str, Run); 5] = [
+        ("postgres", || Some(Box::new(Postgres::run()?))),
+        ("mariadb", || Some(Box::new(Mariadb::run()?))),
+        ("redis", || Some(Box::new(Redis::run()?))),
+        ("etcd", || Some(Box::new(Etcd::run()?))),
+        ("zookeeper", || Some(Box::new(ZooKeeper::run()?))),
     ];
-    runs.iter()
-        .filter_map(|run| run())
-        .for_each(|engine| measure(&*engine));
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    for (name, run) in runs {
+        if wanted.is_empty() || wanted.iter().any(|one| one == name) {
+            run().iter().for_each(|engine| measure(&**engine));
+        }
+    }
 }

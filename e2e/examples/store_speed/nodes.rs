@@ -1,5 +1,5 @@
 //! How many ids one, two and three servers on one store give out together, beside one server on a folder of its own
-//! that is measured right before.
+//! that is measured right before them.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use mintage_e2e::store_suite::Engine;
 
 /// The head of the table.
 pub(crate) const HEAD: &str = "\
-| store | servers | ids/s, together | of one on a folder | CPU of the servers per id, ns | and of that |
+| store | servers | ids/s, together | beside one on a folder | CPU of the servers per id, ns | beside it |
 | --- | ---: | ---: | ---: | ---: | ---: |";
 
 const NODES_MAX: usize = 3;
@@ -34,22 +34,25 @@ struct Rate {
     ns_per_id: f64,
 }
 
-/// A row for one, two and three servers.
+/// A row for one server on a folder, and for one, two and three on the store.
 pub(crate) fn rows(engine: &dyn Engine) {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let url = engine.url(engine.address());
     run::mint(folder.path(), ["init", "--store", &url]).ok();
-    for nodes in 1..=NODES_MAX {
-        let alone = rate(folder.path(), &format!("alone{nodes}"), 1, "file:./mint-data");
-        let shared = rate(folder.path(), &format!("shared{nodes}"), nodes, &url);
+    let alone = rate(folder.path(), "alone", 1, "file:./mint-data");
+    let row = |store: &str, nodes: usize, found: &Rate| {
         println!(
-            "| {} | {nodes} | {:.0} | {:.2}x | {:.0} | {:.2}x |",
-            engine.scheme(),
-            shared.per_second,
-            shared.per_second / alone.per_second,
-            shared.ns_per_id,
-            shared.ns_per_id / alone.ns_per_id,
+            "| {store} | {nodes} | {:.0} | {:.2}x | {:.0} | {:.2}x |",
+            found.per_second,
+            found.per_second / alone.per_second,
+            found.ns_per_id,
+            found.ns_per_id / alone.ns_per_id,
         );
+    };
+    row("file", 1, &alone);
+    for nodes in 1..=NODES_MAX {
+        let shared = rate(folder.path(), &format!("shared{nodes}"), nodes, &url);
+        row(engine.scheme(), nodes, &shared);
     }
 }
 
