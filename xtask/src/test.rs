@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use crate::{provision, step};
+use crate::{proof, provision, step};
 
 /// Installs what the tests need where it can, and runs them all.
 pub(crate) fn all() -> Result<(), String> {
@@ -11,6 +11,7 @@ pub(crate) fn all() -> Result<(), String> {
     // The end-to-end tests last: they take longest and mean least while a unit test fails.
     step::run(&mut step::cargo("test --workspace --exclude mintage-e2e"))?;
     end_to_end(&[])?;
+    proof::short()?;
     eprintln!("test: passed");
     Ok(())
 }
