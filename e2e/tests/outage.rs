@@ -8,31 +8,21 @@
 use std::thread;
 use std::time::Duration;
 
-use mintage_e2e::engine::{
-    etcd::Etcd, mariadb::Mariadb, postgres::Postgres, redis::Redis, zookeeper::ZooKeeper,
-};
+use mintage_e2e::engine;
 use mintage_e2e::need::say;
 use mintage_e2e::outage::{PHASES, Plan, Report, TABLE, outage};
 use mintage_e2e::store_suite::Engine;
 
 /// Whoever is there and wanted; an absent one says so, or fails where it is required.
 fn engines() -> Vec<Box<dyn Engine>> {
-    type Run = fn() -> Option<Box<dyn Engine>>;
-    let all: [(&str, Run); 5] = [
-        ("redis", || Some(Box::new(Redis::run()?))),
-        ("postgres", || Some(Box::new(Postgres::run()?))),
-        ("mariadb", || Some(Box::new(Mariadb::run()?))),
-        ("etcd", || Some(Box::new(Etcd::run()?))),
-        ("zookeeper", || Some(Box::new(ZooKeeper::run()?))),
-    ];
     let wanted = std::env::var("MINT_TEST_OUTAGE_ON").ok();
-    let is_wanted = |name| {
+    let is_wanted = |name: &str| {
         wanted
             .as_ref()
             .is_none_or(|wanted| wanted.split(',').any(|one| one == name))
     };
-    let engines = all.iter().filter(|(name, _)| is_wanted(*name));
-    engines.filter_map(|(_, run)| run()).collect()
+    let starts = engine::ALL.iter().filter(|(name, _)| is_wanted(name));
+    starts.filter_map(|(_, start)| start()).collect()
 }
 
 fn length() -> Duration {

@@ -1,8 +1,14 @@
 //! Where sequences and pools are: behind a server, or in a store opened here.
 
+use mintage_ledger::Name;
+use serde_json::Value;
+
 use crate::connect::{Client, server_url};
 use crate::errors::Failure;
 use crate::local::Local;
+
+/// Things of one page.
+pub(crate) const PAGE: u16 = 1000;
 
 pub(crate) enum Backend {
     Server(Client),
@@ -23,6 +29,34 @@ impl Backend {
         match self {
             Backend::Server(_) => Ok(()),
             Backend::Store(local) => local.close(),
+        }
+    }
+    /// All documents of a kind, page by page: `kind` is the server's path and field, `page` what a store here has behind
+    /// a name.
+    pub(crate) fn list(
+        &self,
+        kind: &str,
+        page: impl Fn(&Local, Option<&Name>) -> Result<Vec<Value>, Failure>,
+    ) -> Result<Vec<Value>, Failure> {
+        let mut all: Vec<Value> = Vec::new();
+        loop {
+            let after = all.last().and_then(|last| last["name"].as_str());
+            let page = match self {
+                Backend::Server(client) => {
+                    let after = after.map(|name| format!("&after={name}")).unwrap_or_default();
+                    let answer = client.call("GET", &format!("/v1/{kind}?limit={PAGE}{after}"), None)?;
+                    answer[kind].as_array().cloned().unwrap_or_default()
+                }
+                Backend::Store(local) => {
+                    let after = after.map(Name::new).transpose().map_err(Failure::cannot)?;
+                    page(local, after.as_ref())?
+                }
+            };
+            let full = page.len() == usize::from(PAGE);
+            all.extend(page);
+            if !full {
+                return Ok(all);
+            }
         }
     }
 }

@@ -8,9 +8,7 @@ mod claims;
 mod machine;
 mod nodes;
 
-use mintage_e2e::engine::{
-    etcd::Etcd, mariadb::Mariadb, postgres::Postgres, redis::Redis, zookeeper::ZooKeeper,
-};
+use mintage_e2e::engine;
 use mintage_e2e::store_suite::Engine;
 
 fn main() {
@@ -24,18 +22,10 @@ fn main() {
 
 /// Every store that is wanted and whose server is here; each server ends before the next one starts.
 fn for_each(measure: impl Fn(&dyn Engine)) {
-    type Run = fn() -> Option<Box<dyn Engine>>;
-    let runs: [(&str, Run); 5] = [
-        ("postgres", || Some(Box::new(Postgres::run()?))),
-        ("mariadb", || Some(Box::new(Mariadb::run()?))),
-        ("redis", || Some(Box::new(Redis::run()?))),
-        ("etcd", || Some(Box::new(Etcd::run()?))),
-        ("zookeeper", || Some(Box::new(ZooKeeper::run()?))),
-    ];
     let wanted: Vec<String> = std::env::args().skip(1).collect();
-    for (name, run) in runs {
+    for (name, start) in engine::ALL {
         if wanted.is_empty() || wanted.iter().any(|one| one == name) {
-            run().iter().for_each(|engine| measure(&**engine));
+            start().iter().for_each(|engine| measure(&**engine));
         }
     }
 }

@@ -122,12 +122,7 @@ pub(super) fn many_ids(setting: &Setting) -> Outcome {
         Ok(ran) => ran,
         Err(outcome) => return outcome,
     };
-    let line = ran
-        .after("ids checked: ")
-        .first()
-        .copied()
-        .unwrap_or_default()
-        .to_string();
+    let line = ran.line("ids checked: ");
     let (sum, parts) = line.split_once(" = ").unwrap_or_default();
     let checked: u64 = sum.parse().unwrap_or(0);
     let measured = format!("{checked} ids ({parts}), none twice, every stream in order");
@@ -144,17 +139,12 @@ pub(super) fn hostile(setting: &Setting) -> Outcome {
         Ok(ran) => ran,
         Err(outcome) => return outcome,
     };
-    let line = ran
-        .after("hostile: ")
-        .first()
-        .copied()
-        .unwrap_or_default()
-        .to_string();
+    let line = ran.line("hostile: ");
     // "median BEFORE DURING AFTER us"
     let median = line.split_once("median ").map_or("", |(_, rest)| rest);
     let medians: Vec<u64> = median.split(' ').map_while(|word| word.parse().ok()).collect();
     let enough = matches!(medians[..], [before, during, _] if during <= 2 * before.max(1));
-    outcome(ran.failure(), enough, line)
+    outcome(ran.failure(), enough, line.to_string())
 }
 
 pub(super) fn soak_seconds(mode: Mode) -> (u64, u64) {
@@ -329,6 +319,11 @@ impl Ran {
             .lines()
             .filter_map(|line| line.strip_prefix(begin))
             .collect()
+    }
+
+    /// The rest of the first line that begins so; empty where there is none.
+    fn line(&self, begin: &str) -> &str {
+        self.after(begin).first().copied().unwrap_or_default()
     }
 
     /// The cells of the lines that begin so.

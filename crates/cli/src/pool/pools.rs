@@ -6,14 +6,11 @@ use std::time::Duration;
 use mintage_ledger::{LedgerError, Name, PoolKind, PoolSpec, WindowInfo};
 use serde_json::{Map, Value};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, PAGE};
 use crate::connect::Client;
 use crate::errors::Failure;
 use crate::local::refused;
 use mintage_server::render;
-
-/// Pools or windows of one page.
-const PAGE: u16 = 1000;
 
 /// The pools of a server or store.
 pub(super) struct Pools(pub(super) Backend);
@@ -29,36 +26,12 @@ impl Pools {
         }
     }
 
-    /// All of them, page by page.
+    /// All of them.
     pub(super) fn list(&self) -> Result<Vec<Value>, Failure> {
-        let mut all: Vec<Value> = Vec::new();
-        loop {
-            let after = all
-                .last()
-                .and_then(|pool| pool["name"].as_str())
-                .map(String::from);
-            let page = self.page(after.as_deref())?;
-            let full = page.len() == usize::from(PAGE);
-            all.extend(page);
-            if !full {
-                return Ok(all);
-            }
-        }
-    }
-
-    fn page(&self, after: Option<&str>) -> Result<Vec<Value>, Failure> {
-        match &self.0 {
-            Backend::Server(client) => {
-                let after = after.map(|name| format!("&after={name}")).unwrap_or_default();
-                let answer = client.call("GET", &format!("/v1/pools?limit={PAGE}{after}"), None)?;
-                Ok(answer["pools"].as_array().cloned().unwrap_or_default())
-            }
-            Backend::Store(local) => {
-                let after = after.map(Name::new).transpose().map_err(Failure::cannot)?;
-                let page = local.run(async |ledger| ledger.pools(after.as_ref(), PAGE).await)?;
-                Ok(page.iter().map(render::pool).collect())
-            }
-        }
+        self.0.list("pools", |local, after| {
+            let page = local.run(async |ledger| ledger.pools(after, PAGE).await)?;
+            Ok(page.iter().map(render::pool).collect())
+        })
     }
 
     /// A pool and all its windows.

@@ -6,11 +6,8 @@ use mintage_ledger::{Gap, LedgerError, Name, SequenceInfo, SequencePatch, Sequen
 use mintage_server::render::{changed, sequence};
 use serde_json::{Map, Value, json};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, PAGE};
 use crate::errors::Failure;
-
-/// Sequences of one page.
-const PAGE: u16 = 1000;
 
 /// The sequences of a server or store.
 pub(super) struct Sequences(pub(super) Backend);
@@ -56,33 +53,12 @@ impl Sequences {
         }
     }
 
-    /// All of them, page by page.
+    /// All of them.
     pub(super) fn list(&self) -> Result<Vec<Value>, Failure> {
-        let mut all: Vec<Value> = Vec::new();
-        loop {
-            let after = all.last().and_then(|s| s["name"].as_str()).map(String::from);
-            let page = self.page(after.as_deref())?;
-            let full = page.len() == usize::from(PAGE);
-            all.extend(page);
-            if !full {
-                return Ok(all);
-            }
-        }
-    }
-
-    fn page(&self, after: Option<&str>) -> Result<Vec<Value>, Failure> {
-        match &self.0 {
-            Backend::Server(client) => {
-                let after = after.map(|name| format!("&after={name}")).unwrap_or_default();
-                let answer = client.call("GET", &format!("/v1/sequences?limit={PAGE}{after}"), None)?;
-                Ok(answer["sequences"].as_array().cloned().unwrap_or_default())
-            }
-            Backend::Store(local) => {
-                let after = after.map(Name::new).transpose().map_err(Failure::cannot)?;
-                let page = local.run(async |ledger| ledger.list(after.as_ref(), PAGE).await)?;
-                Ok(page.iter().map(sequence).collect())
-            }
-        }
+        self.0.list("sequences", |local, after| {
+            let page = local.run(async |ledger| ledger.list(after, PAGE).await)?;
+            Ok(page.iter().map(sequence).collect())
+        })
     }
 
     /// `count` numbers as texts, or fewer.
