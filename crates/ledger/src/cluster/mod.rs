@@ -59,7 +59,8 @@ pub(crate) struct Cluster {
 #[derive(Debug, Default)]
 struct Observed {
     peers: Peers,
-    at: Option<Duration>,
+    /// When the last look at them began: what it did not show yet was written later.
+    begun: Option<Duration>,
 }
 
 impl Cluster {
@@ -79,6 +80,7 @@ impl Context {
     /// Looks at the others' registers.
     async fn observe(&self) -> Result<(), StoreError> {
         let prefix = Key::new("instance/").expect("a constant within the key grammar");
+        let begun = self.runtime.boottime();
         let mut found = Vec::new();
         loop {
             let after = found.last().map(|(key, _): &(Key, _)| key.clone());
@@ -91,9 +93,9 @@ impl Context {
         }
         let now = self.runtime.boottime();
         let mut observed = self.cluster.peers.lock().expect("no panic while held");
-        let every = now.saturating_sub(observed.at.unwrap_or(now));
+        let every = now.saturating_sub(observed.begun.unwrap_or(now));
         observed.peers.observe(found, &self.instance_key(), now, every);
-        observed.at = Some(now);
+        observed.begun = Some(begun);
         Ok(())
     }
 
@@ -194,7 +196,7 @@ impl Context {
             let (asked, undecided) = {
                 let observed = self.cluster.peers.lock().expect("no panic while held");
                 let now = self.runtime.boottime();
-                (observed.at.is_some(), observed.peers.undecided(now))
+                (observed.begun.is_some(), observed.peers.undecided(now))
             };
             let judged = self.sources().judge();
             // Peers that came later cannot make two that agree disagree.

@@ -53,6 +53,19 @@ struct Peer {
     offset_ns: Option<i128>,
 }
 
+/// The offset of a clock that read `wall_ms` somewhere within the last `every` before our boot time `now`: what was
+/// known before, as far as that may still be so. Two scans with an outage of the store between them bound it too
+/// loosely to say more; the next write, a second later, does.
+fn offset_ns(wall_ms: i64, now: Duration, every: Duration, known: Option<i128>) -> Option<i128> {
+    let lowest = i128::from(wall_ms) * 1_000_000 - now.as_nanos() as i128;
+    let width = every.as_nanos() as i128;
+    match known {
+        Some(known) => Some(known.clamp(lowest, lowest + width)),
+        None if every <= LIVE_FOR => Some(lowest + width / 2),
+        None => None,
+    }
+}
+
 impl Peers {
     /// Takes in what a scan at boot time `now` showed; `every` is the time since the scan before.
     pub(crate) fn observe(
@@ -84,12 +97,11 @@ impl Peers {
                     ..peer
                 },
                 before => {
-                    // It was written somewhere between the two scans.
-                    let written = now.saturating_sub(every / 2).as_nanos() as i128;
-                    let fresh = before.is_some() && body.wall_ms != 0;
+                    // A change was written between the two scans; what is new to us, who knows when.
+                    let known = before.filter(|_| body.wall_ms != 0).map(|peer| peer.offset_ns);
                     Peer {
                         version: found.version,
-                        offset_ns: fresh.then(|| i128::from(body.wall_ms) * 1_000_000 - written),
+                        offset_ns: known.and_then(|known| offset_ns(body.wall_ms, now, every, known)),
                         body,
                         since: now,
                     }
@@ -242,5 +254,34 @@ mod tests {
         // Written half a second before the scan at 101 s, by a clock that read 1004 s.
         let offset_ms = peers.median_ns(at(1)).unwrap() / 1_000_000;
         assert_eq!(offset_ms, 1_004_000 - 100_500);
+    }
+
+    #[test]
+    fn a_minute_without_the_store_makes_no_clock_look_wrong() {
+        let mut peers = Peers::default();
+        let at = |s: u64| Duration::from_secs(100 + s);
+        // Both clocks read 1000 s at boot time 100 s.
+        let scan = |v: u64, s: i64| [register(1, v, (1_000 + s) * 1000, 0)];
+        let off_by_ms = |peers: &Peers, now| peers.median_ns(now).map(|ns| ns / 1_000_000 - 900_000);
+        peers.observe(scan(1, 0), &key(9), at(0), SECOND);
+        peers.observe(scan(2, 1), &key(9), at(1), SECOND);
+        let known = off_by_ms(&peers, at(1)).unwrap();
+        assert!((0..=1_000).contains(&known), "{known}");
+        // Written at the very end of the time between the scans, or at its very beginning.
+        peers.observe(scan(3, 65), &key(9), at(65), 64 * SECOND);
+        assert_eq!(off_by_ms(&peers, at(65)), Some(known));
+        peers.observe(scan(4, 66), &key(9), at(129), 64 * SECOND);
+        assert_eq!(off_by_ms(&peers, at(129)), Some(known));
+        // What cannot be explained by when it was written was a step, by at least this.
+        peers.observe(scan(5, 193 + 3_600), &key(9), at(193), 64 * SECOND);
+        assert_eq!(off_by_ms(&peers, at(193)), Some(3_600_000));
+        // Somebody of whom only one register was seen before the outage is not judged by it.
+        let mut peers = Peers::default();
+        peers.observe(scan(1, 0), &key(9), at(0), SECOND);
+        peers.observe(scan(2, 64), &key(9), at(64), 64 * SECOND);
+        assert_eq!(off_by_ms(&peers, at(64)), None);
+        assert!(peers.undecided(at(64)));
+        peers.observe(scan(3, 65), &key(9), at(65), SECOND);
+        assert!(!peers.undecided(at(65)));
     }
 }

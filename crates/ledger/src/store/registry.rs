@@ -51,6 +51,8 @@ impl Default for StoreSettings {
 pub struct StoreKind {
     /// The part of the URL before the colon.
     pub scheme: &'static str,
+    /// Other schemes that people write for the same.
+    pub aliases: &'static [&'static str],
     /// A URL that can be typed as it stands.
     pub example: &'static str,
     /// What it is for, in a few words.
@@ -69,12 +71,21 @@ impl StoreKind {
     /// The row that a URL names, and the URL after its scheme and colon.
     ///
     /// # Errors
-    /// [`StoreErrorKind::Invalid`] for a scheme that no row has, listing those that exist.
+    /// [`StoreErrorKind::Invalid`] for a scheme that no row has, listing those that exist, or with what to build
+    /// where this build was made without its store.
     pub fn of(url: &str) -> Result<(&'static StoreKind, &str), StoreError> {
         let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
-        match STORES.iter().find(|kind| kind.scheme == scheme) {
+        let names = |kind: &&StoreKind| kind.scheme == scheme || kind.aliases.contains(&scheme);
+        match STORES.iter().find(names) {
             Some(kind) => Ok((kind, rest)),
             None => {
+                if let Some((_, feature)) = LEFT_OUT.iter().find(|(schemes, _)| schemes.contains(&scheme)) {
+                    return Err(
+                        invalid(format!("this build was made without the store {scheme}:")).with_hint(
+                            format!("build with its feature: cargo build --release --features {feature}"),
+                        ),
+                    );
+                }
                 // Only the scheme is shown: the rest of a URL may hold a password.
                 let known: Vec<_> = STORES.iter().map(|kind| kind.example).collect();
                 Err(invalid(format!(
@@ -103,6 +114,7 @@ type Opening = BoxFuture<'static, Result<Arc<dyn Store>, StoreError>>;
 pub static STORES: &[StoreKind] = &[
     StoreKind {
         scheme: "memory",
+        aliases: &[],
         example: "memory:",
         summary: "in this process, gone with it: tests and throw-away runs",
         open: open_memory,
@@ -110,6 +122,7 @@ pub static STORES: &[StoreKind] = &[
     },
     StoreKind {
         scheme: "file",
+        aliases: &[],
         example: "file:./mint-data",
         summary: "a folder on a local disk: durable, one process at a time, no set-up",
         open: open_embedded,
@@ -118,6 +131,7 @@ pub static STORES: &[StoreKind] = &[
     #[cfg(feature = "postgres")]
     StoreKind {
         scheme: "postgres",
+        aliases: &["postgresql"],
         example: "postgres://mint@localhost/ids",
         summary: "PostgreSQL: several servers at a time share its registers",
         open: |rest, settings, runtime| {
@@ -130,6 +144,7 @@ pub static STORES: &[StoreKind] = &[
     #[cfg(feature = "mysql")]
     StoreKind {
         scheme: "mysql",
+        aliases: &["mariadb"],
         example: "mysql://mint@localhost/ids",
         summary: "MariaDB or MySQL: several servers at a time share its registers",
         open: |rest, settings, runtime| {
@@ -142,6 +157,7 @@ pub static STORES: &[StoreKind] = &[
     #[cfg(feature = "redis")]
     StoreKind {
         scheme: "redis",
+        aliases: &["valkey"],
         example: "redis://host/0",
         summary: "Redis or Valkey, where it syncs every write",
         open: |rest, settings, runtime| open_redis("redis", rest, settings, runtime),
@@ -150,6 +166,7 @@ pub static STORES: &[StoreKind] = &[
     #[cfg(feature = "redis")]
     StoreKind {
         scheme: "rediss",
+        aliases: &["valkeys"],
         example: "rediss://host/0",
         summary: "the same over TLS",
         open: |rest, settings, runtime| open_redis("rediss", rest, settings, runtime),
@@ -158,6 +175,7 @@ pub static STORES: &[StoreKind] = &[
     #[cfg(feature = "redis")]
     StoreKind {
         scheme: "redis+unix",
+        aliases: &[],
         example: "redis+unix:///run/redis.sock?db=0",
         summary: "the same over a socket of this machine",
         open: |rest, settings, runtime| open_redis("redis+unix", rest, settings, runtime),
@@ -166,6 +184,7 @@ pub static STORES: &[StoreKind] = &[
     #[cfg(feature = "etcd")]
     StoreKind {
         scheme: "etcd",
+        aliases: &[],
         example: "etcd://host1,host2,host3",
         summary: "an etcd cluster: a majority keeps every write",
         open: |rest, settings, runtime| {
@@ -182,6 +201,7 @@ pub static STORES: &[StoreKind] = &[
     #[cfg(feature = "zookeeper")]
     StoreKind {
         scheme: "zookeeper",
+        aliases: &[],
         example: "zookeeper://host1,host2,host3/ids",
         summary: "a ZooKeeper ensemble, 3.6 or newer: a majority keeps every write",
         open: |rest, settings, runtime| {
@@ -195,6 +215,20 @@ pub static STORES: &[StoreKind] = &[
             Box::pin(async move { super::ZooKeeperStore::init(&rest, &settings, runtime).await })
         }),
     },
+];
+
+/// The schemes of stores that exist and that this build was made without, and the feature that brings each.
+static LEFT_OUT: &[(&[&str], &str)] = &[
+    #[cfg(not(feature = "postgres"))]
+    (&["postgres", "postgresql"], "postgres"),
+    #[cfg(not(feature = "mysql"))]
+    (&["mysql", "mariadb"], "mysql"),
+    #[cfg(not(feature = "redis"))]
+    (&["redis", "rediss", "redis+unix", "valkey", "valkeys"], "redis"),
+    #[cfg(not(feature = "etcd"))]
+    (&["etcd"], "etcd"),
+    #[cfg(not(feature = "zookeeper"))]
+    (&["zookeeper"], "zookeeper"),
 ];
 
 /// Opens the store at `url`, such as `memory:` or `file:./mint-data`.
@@ -358,6 +392,27 @@ fn invalid(message: String) -> StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_scheme_is_known_by_its_other_names_or_said_to_be_left_out() {
+        let rows: [(&str, &str, bool); 3] = [
+            ("postgresql://h/ids", "postgres", cfg!(feature = "postgres")),
+            ("mariadb://h/ids", "mysql", cfg!(feature = "mysql")),
+            ("valkey://h/0", "redis", cfg!(feature = "redis")),
+        ];
+        for (url, scheme, built) in rows {
+            match StoreKind::of(url) {
+                Ok((kind, _)) => assert_eq!((kind.scheme, built), (scheme, true)),
+                Err(error) => {
+                    assert!(
+                        !built && error.message.starts_with("this build was made without"),
+                        "{error}"
+                    );
+                    assert!(error.hint.unwrap().ends_with(&format!("--features {scheme}")));
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_store_that_may_forget_is_refused_with_the_setting_to_change() {
