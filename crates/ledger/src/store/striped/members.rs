@@ -1,0 +1,237 @@
+//! The stores of a set: which are open, which answer, and which one numbers are taken from.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::place::SWITCHES_MAX;
+use super::{StripeNote, Striped, refused, stripe_of};
+use crate::runtime::{BoxFuture, Runtime};
+use crate::store::{Guard, Store, StoreError, StoreErrorKind, tools};
+
+/// How long a store that failed is left alone.
+const REST: Duration = Duration::from_secs(1);
+
+/// Opens one store of a set; called again while it is not open.
+pub type OpenMember = Box<dyn Fn() -> BoxFuture<'static, Result<Arc<dyn Store>, StoreError>> + Send + Sync>;
+
+/// One store of a set, open or not.
+pub(super) struct Member {
+    /// For people.
+    pub(super) name: String,
+    open: OpenMember,
+    opened: Mutex<Option<(StripeNote, Arc<Guard>)>>,
+    /// Left alone until then, in milliseconds of boot time.
+    rests_until_ms: AtomicU64,
+}
+
+impl Member {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Option<(StripeNote, Arc<Guard>)>> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Striped {
+    /// Opens a set. One store that answers is enough; the others are tried again once a second.
+    ///
+    /// # Errors
+    /// None answers; one is no member of a set, or of another than the others; or there are more or fewer than the
+    /// set has.
+    pub async fn open(
+        members: Vec<(String, OpenMember)>,
+        runtime: Arc<dyn Runtime>,
+    ) -> Result<Arc<Striped>, StoreError> {
+        let listed = members.len();
+        let mut striped = Striped {
+            members: members
+                .into_iter()
+                .map(|(name, open)| Member {
+                    name,
+                    open,
+                    opened: Mutex::default(),
+                    rests_until_ms: AtomicU64::new(0),
+                })
+                .collect(),
+            set: 0,
+            of: 0,
+            active: Mutex::default(),
+            homes: Mutex::default(),
+            runtime,
+        };
+        let mut first: Option<StripeNote> = None;
+        let mut failed = None;
+        for member in &striped.members {
+            match striped.open_member(member, first.as_ref()).await {
+                Ok(note) => first = first.or(Some(note)),
+                Err(error) if error.kind == StoreErrorKind::Unavailable => {
+                    tracing::warn!(store = %member.name, %error, "one store of the set does not answer");
+                    failed = Some(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let Some(note) = first else {
+            return Err(failed.unwrap_or_else(|| {
+                refused(
+                    StoreErrorKind::Invalid,
+                    "a set of stores has at least one".to_string(),
+                )
+            }));
+        };
+        if usize::from(note.of) != listed {
+            return Err(refused(
+                StoreErrorKind::Invalid,
+                format!("the set has {} stores, {listed} are listed", note.of),
+            )
+            .with_hint("list every store of the set in store.urls, in any order"));
+        }
+        striped.set = u128::from_str_radix(&note.set, 16).unwrap_or_default();
+        striped.of = note.of;
+        // Processes begin with different stores, so that all share the load.
+        let mut byte = [0];
+        striped.runtime.fill_random(&mut byte);
+        let alive: Vec<u8> = striped.alive().into_iter().map(|(number, _)| number).collect();
+        let begin = alive
+            .get(usize::from(byte[0]) % alive.len().max(1))
+            .copied()
+            .unwrap_or(0);
+        *striped.lock_active() = (1, begin);
+        Ok(Arc::new(striped))
+    }
+
+    pub(super) async fn open_member(
+        &self,
+        member: &Member,
+        first: Option<&StripeNote>,
+    ) -> Result<StripeNote, StoreError> {
+        let store = (member.open)().await?;
+        let name = &member.name;
+        let Some(note) = stripe_of(&*store).await? else {
+            return Err(refused(
+                StoreErrorKind::Foreign,
+                format!("{name} is no member of a set of stores"),
+            )
+            .with_hint("mint store stripes make A B … makes a set of initialised stores"));
+        };
+        let same_set = |first: &StripeNote| first.set == note.set && first.of == note.of;
+        let twice = |number: u8| {
+            let others = self.members.iter().filter(|other| !std::ptr::eq(*other, member));
+            let mut numbers = others.filter_map(|other| other.lock().as_ref().map(|(note, _)| note.number));
+            numbers.any(|other| other == number)
+        };
+        if !first.is_none_or(same_set) || twice(note.number) {
+            return Err(refused(
+                StoreErrorKind::Foreign,
+                format!(
+                    "{name} is store {} of {} in set {}: it belongs to another set, or stands twice",
+                    note.number, note.of, note.set
+                ),
+            ));
+        }
+        if let Some(why) = tools::sealed(&*store).await? {
+            return Err(tools::refusal(&why));
+        }
+        let above = tools::restored_above(&*store).await?;
+        let guard = Guard::new(store, Arc::clone(&self.runtime), None, above);
+        *member.lock() = Some((note.clone(), guard));
+        Ok(note)
+    }
+
+    pub(super) fn lock_active(&self) -> MutexGuard<'_, (u64, u8)> {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.runtime.boottime().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// The stores that are open and did not fail just now, by number.
+    pub(super) fn alive(&self) -> Vec<(u8, Arc<Guard>)> {
+        let now = self.now_ms();
+        let mut alive: Vec<_> = self
+            .members
+            .iter()
+            .filter(|member| member.rests_until_ms.load(Ordering::Acquire) <= now)
+            .filter_map(|member| {
+                member
+                    .lock()
+                    .as_ref()
+                    .map(|(note, guard)| (note.number, Arc::clone(guard)))
+            })
+            .collect();
+        alive.sort_by_key(|(number, _)| *number);
+        alive
+    }
+
+    fn member(&self, number: u8) -> Option<(&Member, Arc<Guard>)> {
+        self.members.iter().find_map(|member| {
+            let opened = member.lock();
+            let (note, guard) = opened.as_ref()?;
+            (note.number == number).then(|| (member, Arc::clone(guard)))
+        })
+    }
+
+    /// Every store of the set, by number.
+    ///
+    /// # Errors
+    /// One is not there.
+    pub(crate) fn members_all(&self) -> Result<Vec<(u8, Arc<Guard>)>, StoreError> {
+        let alive = self.alive();
+        if alive.len() == usize::from(self.of) {
+            return Ok(alive);
+        }
+        let there: Vec<u8> = alive.iter().map(|(number, _)| *number).collect();
+        let missing = (0..self.of).filter(|number| !there.contains(number));
+        let missing: Vec<String> = missing.map(|number| number.to_string()).collect();
+        Err(refused(
+            StoreErrorKind::Unavailable,
+            format!(
+                "definitions change only while all {} stores answer: store {} does not",
+                self.of,
+                missing.join(" and ")
+            ),
+        ))
+    }
+
+    /// The store that sequences are taken from now.
+    pub(super) fn active(&self) -> Result<(u64, u8, Arc<Guard>), StoreError> {
+        let alive = self.alive();
+        let mut active = self.lock_active();
+        let (switch, number) = *active;
+        if let Some((_, guard)) = alive.iter().find(|(n, _)| *n == number) {
+            return Ok((switch, number, Arc::clone(guard)));
+        }
+        // The next one in the ring.
+        let next = alive.iter().find(|(n, _)| *n > number).or(alive.first());
+        let Some((next, guard)) = next else {
+            return Err(self.none_answers());
+        };
+        if switch >= SWITCHES_MAX {
+            return Err(refused(
+                StoreErrorKind::Unavailable,
+                format!("this process has changed the store {SWITCHES_MAX} times: start it again"),
+            ));
+        }
+        tracing::warn!(from = number, to = *next, "numbers are taken from another store");
+        *active = (switch + 1, *next);
+        Ok((switch + 1, *next, Arc::clone(guard)))
+    }
+
+    /// The refusal when no store of the set is there.
+    pub(super) fn none_answers(&self) -> StoreError {
+        refused(
+            StoreErrorKind::Unavailable,
+            format!("none of the {} stores answers", self.of),
+        )
+    }
+
+    /// Leaves a store alone for a while.
+    pub(super) fn rest(&self, number: u8) {
+        if let Some((member, _)) = self.member(number) {
+            let until = self
+                .now_ms()
+                .saturating_add(u64::try_from(REST.as_millis()).unwrap_or(u64::MAX));
+            member.rests_until_ms.store(until, Ordering::Release);
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Several independent stores as one (protocol S9; Flickr's odd and even ticket servers, tinyid's delta and remainder):
+//! any one alive is enough, and none knows of the others.
+//!
+//! Each store of a set has a register that says which one it is, `cluster/stripe`: the set's id, its number and how many
+//! there are. Nothing follows from the order in which the stores are listed.
+//!
+//! ```text
+//!   seq/…              one record in every store, each for its own share; this process takes from one store until
+//!                      that fails, then from the next
+//!   window/POOL/w      in store w mod K
+//!   pool/…             in every store that was alive when it was made
+//!   instance/…         in the store that was alive when the process started
+//!   cluster/changes    in store 0: definitions change only while all are alive
+//! ```
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `members` | which stores are open, which answer, and which one numbers are taken from |
+//! | `place` | which store of a set: its own note, and the versions of its records |
+//! | `routes` | where a register lies |
+
+mod members;
+mod place;
+mod routes;
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mintage::Timestamp;
+
+use super::{
+    Cas, Claim, Class, Durability, Guard, Key, Marks, Outcome, Store, StoreError, StoreErrorKind,
+    StoreResult, Value, Version, Versioned,
+};
+use crate::runtime::{BoxFuture, Runtime};
+use members::Member;
+pub use members::OpenMember;
+pub use place::{StripeNote, stripe_of};
+pub(crate) use place::{placed, stripe_key};
+
+/// Several stores as one. Thread-safe.
+pub struct Striped {
+    runtime: Arc<dyn Runtime>,
+    members: Vec<Member>,
+    set: u128,
+    of: u8,
+    /// Where sequences are taken from: how often that changed, and the store's number.
+    active: Mutex<(u64, u8)>,
+    /// Where registers of instances are that this process has written.
+    homes: Mutex<HashMap<Key, u8>>,
+}
+
+fn refused(kind: StoreErrorKind, why: String) -> StoreError {
+    StoreError::new(kind, Outcome::NotDone, why)
+}
+
+fn is_sequence(key: &Key) -> bool {
+    key.as_str().starts_with("seq/")
+}
+
+impl fmt::Debug for Striped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.members.iter().map(|member| member.name.as_str()).collect();
+        f.debug_struct("Striped").field("members", &names).finish()
+    }
+}
+
+impl Store for Striped {
+    fn scheme(&self) -> &'static str {
+        "striped"
+    }
+
+    fn class(&self) -> Class {
+        self.durability().class
+    }
+
+    /// The worst of those that are open.
+    fn durability(&self) -> Durability {
+        let rank = |durability: &Durability| match durability.class {
+            Class::Survives => 0,
+            Class::Durable => 1,
+            Class::Lossy => 2,
+        };
+        let open = self.members.iter().filter_map(|member| {
+            let opened = member.lock();
+            opened.as_ref().map(|(_, guard)| guard.durability())
+        });
+        open.max_by_key(rank).unwrap_or(Durability {
+            class: Class::Lossy,
+            why: "no store is open".to_string(),
+            fix: None,
+        })
+    }
+
+    fn wall(&self) -> StoreResult<'_, Option<Timestamp>> {
+        Box::pin(async move {
+            let (_, _, guard) = self.active()?;
+            guard.wall().await
+        })
+    }
+
+    fn cluster_id(&self) -> u128 {
+        self.set
+    }
+
+    fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
+        Box::pin(async move {
+            match key.as_str().split('/').next() {
+                Some("seq") => self.sequence(key).await,
+                Some("pool") => self.anywhere(key).await,
+                Some("cluster") if *key != crate::cluster::changes_key() => self.anywhere(key).await,
+                _ => self.at_home(key, async |guard| guard.get(key).await).await,
+            }
+        })
+    }
+
+    fn compare_and_set<'a>(
+        &'a self,
+        key: &'a Key,
+        expected: Option<Version>,
+        new: Value,
+        marks: Marks,
+    ) -> StoreResult<'a, Cas> {
+        Box::pin(async move {
+            if is_sequence(key) {
+                let write = |guard: Arc<Guard>, raw| -> BoxFuture<'a, Result<Cas, StoreError>> {
+                    Box::pin(async move { guard.compare_and_set(key, raw, new, marks).await })
+                };
+                return self.write(key, expected, write).await;
+            }
+            if key.as_str().starts_with("pool/") && expected.is_none() {
+                return self.everywhere(key, new, marks).await;
+            }
+            self.at_home(key, async |guard| {
+                guard.compare_and_set(key, expected, new, marks).await
+            })
+            .await
+        })
+    }
+
+    fn scan<'a>(
+        &'a self,
+        prefix: &'a Key,
+        after: Option<&'a Key>,
+        limit: u16,
+    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
+        Box::pin(async move {
+            let limit_all = super::rules::check_limit(limit)?;
+            let alive = self.alive();
+            if alive.is_empty() {
+                return Err(self.none_answers());
+            }
+            let (switch, active) = *self.lock_active();
+            let mut all: BTreeMap<Key, Versioned> = BTreeMap::new();
+            for (number, guard) in alive {
+                let page = match guard.scan(prefix, after, limit).await {
+                    Ok(page) => page,
+                    Err(error) if error.kind == StoreErrorKind::Unavailable => {
+                        self.rest(number);
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                };
+                for (key, found) in page {
+                    // One name, one line: the record of the store that numbers are taken from, where it has one.
+                    let found = match is_sequence(&key) {
+                        true => self.shown(switch, number, Some(found)),
+                        false => Some(found),
+                    };
+                    let Some(found) = found else { continue };
+                    if number == active || !all.contains_key(&key) {
+                        all.insert(key, found);
+                    }
+                }
+            }
+            Ok(all.into_iter().take(limit_all).collect())
+        })
+    }
+
+    fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
+        Box::pin(async move {
+            if key.as_str().starts_with("instance/") {
+                // Of others it is not known where they are.
+                for (number, guard) in self.alive() {
+                    if guard
+                        .get(key)
+                        .await?
+                        .is_some_and(|found| found.version == expected)
+                    {
+                        let mut homes = self.homes.lock().unwrap_or_else(PoisonError::into_inner);
+                        homes.insert(key.clone(), number);
+                    }
+                }
+            }
+            self.at_home(key, async |guard| guard.remove(key, expected).await)
+                .await
+        })
+    }
+
+    fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
+        Box::pin(async move {
+            let write = |guard: Arc<Guard>, raw: Option<Version>| -> BoxFuture<'a, Result<Cas, StoreError>> {
+                Box::pin(async move {
+                    let asked = Claim {
+                        expected: raw.unwrap_or(claim.expected),
+                        ..claim.clone()
+                    };
+                    guard.claim(&asked).await
+                })
+            };
+            self.write(&claim.key, Some(claim.expected), write).await
+        })
+    }
+
+    fn striped(&self) -> Option<&Striped> {
+        Some(self)
+    }
+
+    fn reachable(&self, key: &Key) -> bool {
+        self.home(key).is_ok()
+    }
+
+    fn tend(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let note = StripeNote {
+                set: format!("{:032x}", self.set),
+                number: 0,
+                of: self.of,
+            };
+            for member in &self.members {
+                let opened = member.lock().as_ref().map(|(_, guard)| Arc::clone(guard));
+                match opened {
+                    Some(guard) => guard.beat().await,
+                    None => match self.open_member(member, Some(&note)).await {
+                        Ok(_) => tracing::info!(store = %member.name, "one more store of the set answers"),
+                        Err(error) => tracing::debug!(store = %member.name, %error, "not open"),
+                    },
+                }
+            }
+        })
+    }
+
+    fn stopped(&self) -> Option<StoreError> {
+        self.members
+            .iter()
+            .find_map(|member| member.lock().as_ref().and_then(|(_, guard)| guard.stopped()))
+    }
+
+    fn close<'a>(&'a self) -> StoreResult<'a, ()> {
+        Box::pin(async move {
+            for (_, guard) in self.alive() {
+                guard.close().await?;
+            }
+            Ok(())
+        })
+    }
+}
