@@ -78,6 +78,12 @@ impl Mariadb {
         Mariadb::with_settings(&[&cert, &key])
     }
 
+    /// What it has written about itself.
+    fn log(&self) -> String {
+        let log = fs::read(self.folder.path().join("log.err")).unwrap_or_default();
+        String::from_utf8_lossy(&log).into_owned()
+    }
+
     /// Where its data is.
     pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")
@@ -167,7 +173,7 @@ impl Engine for Mariadb {
             .arg(format!("--datadir={}", file("data")))
             .arg(format!("--socket={}", file("s")))
             .arg(format!("--pid-file={}", file("pid")))
-            .arg(format!("--log-error={}", file("log")));
+            .arg(format!("--log-error={}", file("log.err")));
         let child = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -182,8 +188,7 @@ impl Engine for Mariadb {
                 return;
             }
         }
-        let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
-        panic!("mariadbd did not start:\n{log}");
+        panic!("mariadbd did not start:\n{}", self.log());
     }
 
     fn empty(&mut self) {
@@ -196,5 +201,14 @@ impl Engine for Mariadb {
 
     fn set_cluster_id(&mut self, id: u128) {
         self.admin("ids", &format!("UPDATE mint_meta SET cluster_id = '{id:032x}'"));
+    }
+}
+
+impl Drop for Mariadb {
+    /// What it has to say to a test that failed.
+    fn drop(&mut self) {
+        if std::thread::panicking() && self.process.has_ended() {
+            eprintln!("MariaDB ended by itself:\n{}", self.log());
+        }
     }
 }

@@ -525,6 +525,8 @@ impl<D: Dialect> SqlStore<D> {
             page.extend(self.register(row)?);
         }
         lease.done();
+        // As they come, though SQL does not promise it of the two parts of the statement.
+        page.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         Ok(page)
     }
 

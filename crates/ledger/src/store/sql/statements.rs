@@ -33,9 +33,9 @@ pub(in super::super) struct Texts {
 pub(in super::super) struct Statements {
     /// `(key)` -> [`HEAD`] and [`REGISTER`], whose columns are NULL for an absent register.
     pub(super) get: Arc<str>,
-    /// `(first key, end, limit)` -> rows as `get`.
+    /// `(first key, end, limit)` -> one row as `get` of an absent register, then those that are there.
     pub(super) page_from: Arc<str>,
-    /// `(key before, end, limit)` -> rows as `get`.
+    /// `(key before, end, limit)` -> rows as `page_from`.
     pub(super) page_after: Arc<str>,
     /// `(key, mark, token, body, cluster)`
     pub(super) insert: Arc<str>,
@@ -86,13 +86,15 @@ impl Statements {
              AND m.schema_version = {SCHEMA_VERSION})"
         );
         let now = "written_at = CURRENT_TIMESTAMP(6)";
+        // Two parts, so that neither server needs a temporary table to sort: MariaDB 10.11 dies now and then when it
+        // drops one that a prepared statement has made.
         let page = |compare: &str| {
             format!(
-                "SELECT {head}, r.`key`, r.version, r.mark, r.token, r.body \
-                 FROM mint_meta m LEFT JOIN {sentinel} LEFT JOIN \
-                 (SELECT `key`, version, mark, token, body FROM mint_register \
-                 WHERE `key` {compare} ? AND `key` < ? ORDER BY `key` LIMIT ?) r ON 1 = 1 \
-                 WHERE m.one = 1 ORDER BY r.`key`"
+                "SELECT {head}, NULL, NULL, NULL, NULL, NULL \
+                 FROM mint_meta m LEFT JOIN {sentinel} WHERE m.one = 1 UNION ALL \
+                 (SELECT {head}, r.`key`, r.version, r.mark, r.token, r.body \
+                 FROM mint_meta m JOIN {sentinel} CROSS JOIN mint_register r \
+                 WHERE m.one = 1 AND r.`key` {compare} ? AND r.`key` < ? ORDER BY r.`key` LIMIT ?)"
             )
         };
         let text = |sql: String| -> Arc<str> {
