@@ -92,6 +92,17 @@ impl Certificates {
         self.file("server.key")
     }
 
+    /// The server's certificate and private key in one file.
+    ///
+    /// # Panics
+    /// When it cannot be written.
+    pub fn server_with_key(&self) -> PathBuf {
+        let both = [self.server(), self.key()].map(|file| fs::read(file).expect("make has made it"));
+        let file = self.file("server-with-key.pem");
+        fs::write(&file, both.concat()).expect("the folder is ours");
+        file
+    }
+
     fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

@@ -1,13 +1,14 @@
 //! The ZooKeeper store on real servers: the suite of all stores on one, then what takes several, and nodes whose
-//! versions end.
+//! versions end, and certificates.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use mintage_e2e::certificates::Certificates;
 use mintage_e2e::engine::zookeeper::ZooKeeper;
 use mintage_e2e::majority::any_one_member_may_go;
-use mintage_e2e::store_suite::{Engine, Lab, key, quick, value};
+use mintage_e2e::store_suite::{Engine, Lab, OWNER_PASSWORD_ENCODED, key, quick, value};
 use mintage_ledger::{
     BoxFuture, Cas, Marks, Outcome, Store, StoreErrorKind, StoreSettings, Version, conformance, init_store,
     open_store,
@@ -163,4 +164,91 @@ fn registers_belong_to_their_account_and_can_be_read() {
         (StoreErrorKind::Denied, Outcome::NotDone),
         "{error:?}"
     );
+}
+
+/// A private authority, trusted by name; this server wants to know us, too.
+#[test]
+fn tls_trusts_only_whom_it_is_told_to() {
+    let (Some(certificates), Some(others)) = (Certificates::make(), Certificates::make()) else {
+        return;
+    };
+    let Some(server) = ZooKeeper::with_tls(&certificates, "need") else {
+        return;
+    };
+    let lab = Lab::new(server);
+    let (plain, secure) = (lab.engine.address().port(), lab.engine.secure_address().port());
+    let url = |host: &str, port: u16, query: &str| {
+        format!("zookeeper://mint:{OWNER_PASSWORD_ENCODED}@{host}:{port}/ids?{query}")
+    };
+    let trusted = |by: &Certificates| format!("tls_ca={}", by.authority().display());
+    let known = |as_whom: &Certificates| {
+        let (cert, key) = (as_whom.server(), as_whom.key());
+        format!("&tls_cert={}&tls_key={}", cert.display(), key.display())
+    };
+    let own = trusted(&certificates) + &known(&certificates);
+    let right = url("127.0.0.1", secure, &own);
+    lab.wait(init_store(&right, &quick(), lab.runtime())).unwrap();
+    let store = lab.open(&right);
+    let held = key("seq/tls");
+    let written = lab.wait(store.compare_and_set(&held, None, value(1, 1), Marks::NeverLower));
+    assert_eq!(written, Ok(Cas::Done(Version(1))));
+    for (url, why) in [
+        (
+            url(
+                "127.0.0.1",
+                secure,
+                &(String::from("tls=on") + &known(&certificates)),
+            ),
+            "invalid peer certificate: UnknownIssuer",
+        ),
+        (
+            url("127.0.0.1", secure, &(trusted(&others) + &known(&certificates))),
+            "invalid peer certificate",
+        ),
+        (
+            url("localhost", secure, &own),
+            "certificate not valid for name \"localhost\"",
+        ),
+        (
+            url("127.0.0.1", secure, &trusted(&certificates)),
+            "received fatal alert",
+        ),
+        (
+            url("127.0.0.1", secure, &(trusted(&certificates) + &known(&others))),
+            "received fatal alert",
+        ),
+        (url("127.0.0.1", plain, &own), "no TLS on this port"),
+        (url("127.0.0.1", secure, ""), ""),
+    ] {
+        let error = lab.refused(&url, &quick());
+        assert_eq!(
+            (error.kind, error.outcome),
+            (StoreErrorKind::Unavailable, Outcome::NotDone),
+            "{url}: {error:?}"
+        );
+        assert!(error.message.contains(why), "{url}: {error:?}");
+        assert!(!error.message.contains(OWNER_PASSWORD_ENCODED), "{error:?}");
+    }
+}
+
+#[test]
+fn tls_asks_for_no_certificate_of_ours_where_the_server_does_not() {
+    let Some(certificates) = Certificates::make() else {
+        return;
+    };
+    let Some(server) = ZooKeeper::with_tls(&certificates, "none") else {
+        return;
+    };
+    let lab = Lab::new(server);
+    let ca = certificates.authority();
+    let url = format!(
+        "zookeeper://{}?tls_ca={}",
+        lab.engine.secure_address(),
+        ca.display()
+    );
+    lab.wait(init_store(&url, &quick(), lab.runtime())).unwrap();
+    let store = lab.open(&url);
+    let held = key("seq/tls");
+    let written = lab.wait(store.compare_and_set(&held, None, value(1, 1), Marks::NeverLower));
+    assert_eq!(written, Ok(Cas::Done(Version(1))));
 }

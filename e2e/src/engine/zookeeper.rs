@@ -12,6 +12,7 @@ use zookeeper_client::{Acl, AuthId, Client, Error, Permission};
 
 use super::port::free;
 use super::process::Daemon;
+use crate::certificates::Certificates;
 use crate::need;
 use crate::store_suite::{
     Engine, OWNER_PASSWORD, OWNER_PASSWORD_ENCODED, READER_PASSWORD_ENCODED, WRONG_PASSWORD_ENCODED,
@@ -32,6 +33,8 @@ pub struct ZooKeeper {
     address: SocketAddr,
     /// The lines that name all servers of the ensemble; none for a single one.
     ensemble: String,
+    /// Where it speaks TLS, if it does, and the lines that make it do so.
+    secure: Option<(SocketAddr, String)>,
     folder: TempDir,
     jars: PathBuf,
 }
@@ -50,6 +53,38 @@ impl ZooKeeper {
     /// # Panics
     /// When the program is there but does not work.
     pub fn ensemble(servers: usize) -> Option<Vec<ZooKeeper>> {
+        let mut all = ZooKeeper::prepare(servers)?;
+        for server in &mut all {
+            server.launch();
+        }
+        for server in &mut all {
+            server.wait();
+        }
+        Some(all)
+    }
+
+    /// Starts a single server that speaks TLS on a port of its own, where it trusts clients of the same authority:
+    /// `client_auth` is `none` or `need`. `None`, said in words, where ZooKeeper or Java is absent.
+    ///
+    /// # Panics
+    /// When the program is there but does not work.
+    pub fn with_tls(certificates: &Certificates, client_auth: &str) -> Option<ZooKeeper> {
+        let mut server = ZooKeeper::prepare(1)?.remove(0);
+        let at = free();
+        let lines = format!(
+            "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory\nsecureClientPort={}\n\
+             secureClientPortAddress=127.0.0.1\nssl.keyStore.location={}\nssl.trustStore.location={}\n\
+             ssl.clientAuth={client_auth}\n",
+            at.port(),
+            certificates.server_with_key().display(),
+            certificates.authority().display()
+        );
+        server.secure = Some((at, lines));
+        server.start();
+        Some(server)
+    }
+
+    fn prepare(servers: usize) -> Option<Vec<ZooKeeper>> {
         let java = Command::new("java")
             .arg("-version")
             .stderr(Stdio::null())
@@ -61,23 +96,24 @@ impl ZooKeeper {
         }
         let line = |n: usize| format!("server.{n}=127.0.0.1:{}:{}\n", free().port(), free().port());
         let lines: String = (1..=servers).map(line).collect();
-        let mut all: Vec<ZooKeeper> = (1..=servers)
-            .map(|number| ZooKeeper {
-                process: Daemon::default(),
-                number,
-                address: free(),
-                ensemble: if servers > 1 { lines.clone() } else { String::new() },
-                folder: tempfile::tempdir().expect("a temporary folder can be made"),
-                jars: jars.to_path_buf(),
-            })
-            .collect();
-        for server in &mut all {
-            server.launch();
-        }
-        for server in &mut all {
-            server.wait();
-        }
-        Some(all)
+        let all = (1..=servers).map(|number| ZooKeeper {
+            process: Daemon::default(),
+            number,
+            address: free(),
+            ensemble: if servers > 1 { lines.clone() } else { String::new() },
+            secure: None,
+            folder: tempfile::tempdir().expect("a temporary folder can be made"),
+            jars: jars.to_path_buf(),
+        });
+        Some(all.collect())
+    }
+
+    /// Where it speaks TLS.
+    ///
+    /// # Panics
+    /// When it does not.
+    pub fn secure_address(&self) -> SocketAddr {
+        self.secure.as_ref().expect("started with TLS").0
     }
 
     /// What a four-letter command answers; empty if nobody does.
@@ -113,10 +149,11 @@ impl ZooKeeper {
         fs::write(folder.join("myid"), self.number.to_string()).expect("the folder is ours");
         let config = format!(
             "tickTime=1000\ninitLimit=30\nsyncLimit=10\nmaxClientCnxns=0\ndataDir={}\nclientPort={}\n\
-             clientPortAddress=127.0.0.1\nadmin.enableServer=false\n4lw.commands.whitelist=*\n{}",
+             clientPortAddress=127.0.0.1\nadmin.enableServer=false\n4lw.commands.whitelist=*\n{}{}",
             folder.display(),
             self.address.port(),
-            self.ensemble
+            self.ensemble,
+            self.secure.as_ref().map_or("", |(_, lines)| lines)
         );
         let file = folder.join("zoo.cfg");
         fs::write(&file, config).expect("the folder is ours");

@@ -140,6 +140,20 @@ impl Address {
         }
     }
 
+    /// Takes `tls=on` or `off` and the options of [`Address::take_tls`], any of which turns TLS on, too. `None` is off.
+    pub(super) fn take_tls_if_on(&mut self) -> Result<Option<TlsFiles>, StoreError> {
+        let files = self.take_tls()?;
+        match self.take_option("tls").as_deref() {
+            None => Ok(files.any().then_some(files)),
+            Some("on") => Ok(Some(files)),
+            Some("off") if !files.any() => Ok(None),
+            Some(_) => Err(invalid(format!(
+                "store {}: tls is on or off, and on with certificates",
+                self.scheme
+            ))),
+        }
+    }
+
     /// Refuses options that nobody took.
     pub(super) fn no_more_options(&self, known: &str) -> Result<(), StoreError> {
         match self.options.first() {

@@ -79,13 +79,7 @@ impl Etcd {
         if prefix.len() > 64 || !prefix.bytes().all(plain) {
             return Err(bad("its prefix has at most 64 characters of [A-Za-z0-9_.:/-]"));
         }
-        let files = address.take_tls()?;
-        let tls = match address.take_option("tls").as_deref() {
-            None => files.any(),
-            Some("on") => true,
-            Some("off") if !files.any() => false,
-            Some(_) => return Err(bad("tls is on or off, and on with certificates")),
-        };
+        let tls = address.take_tls_if_on()?;
         address.no_more_options("prefix, tls, tls_ca, tls_cert, tls_key")?;
         if !address.path.is_empty() {
             return Err(bad("its URL has no path: use ?prefix=NAME/"));
@@ -105,7 +99,7 @@ impl Etcd {
         let members = u32::try_from(address.hosts.len()).unwrap_or(u32::MAX);
         Ok(Etcd {
             hosts: address.hosts,
-            tls: tls.then(|| tls_config(&files)).transpose()?,
+            tls: tls.as_ref().map(tls_config).transpose()?,
             credentials,
             place,
             names: Names {

@@ -10,6 +10,7 @@ use super::super::address::{Address, invalid};
 use super::super::link::{Driver, Failure, Meta, Probe};
 use super::super::{Class, Durability, StoreError, StoreErrorKind, record};
 use super::names::Names;
+use super::tls::Tls;
 use crate::runtime::{BoxFuture, Runtime};
 
 /// The way to an ensemble. The driver keeps one session and changes servers by itself; a session never spans two
@@ -18,6 +19,7 @@ use crate::runtime::{BoxFuture, Runtime};
 pub(in crate::store) struct ZooKeeper {
     /// Hosts as the driver wants them.
     hosts: String,
+    tls: Option<Arc<Tls>>,
     digest: Option<Vec<u8>>,
     place: String,
     pub(super) names: Names,
@@ -76,10 +78,10 @@ fn session_timeout(request_timeout: Duration) -> Duration {
 /// ZooKeeper's versions end at 2^31 - 1; this leaves room for all that are on their way.
 const WRITES_PER_NODE: i32 = 2_000_000_000;
 
-const OPTIONS: &str = "writes_per_node";
+const OPTIONS: &str = "tls, tls_ca, tls_cert, tls_key, writes_per_node";
 
 impl ZooKeeper {
-    /// Checks a URL, without connecting: `//[USER:PASSWORD@]HOST[:PORT][,…][/CHROOT][?writes_per_node=N]`.
+    /// Checks a URL, without connecting: `//[USER:PASSWORD@]HOST[:PORT][,…][/CHROOT][?tls=on&…]`.
     pub(super) fn new(
         rest: &str,
         request_timeout: Duration,
@@ -95,6 +97,7 @@ impl ZooKeeper {
                 .filter(|n| (1..=WRITES_PER_NODE).contains(n))
                 .ok_or_else(|| bad("writes_per_node is a number from 1 to 2000000000"))?,
         };
+        let tls = address.take_tls_if_on()?;
         address.no_more_options(OPTIONS)?;
         let digest = match (&address.user, &address.password) {
             (Some(user), Some(password)) => Some(format!("{user}:{password}").into_bytes()),
@@ -111,6 +114,10 @@ impl ZooKeeper {
         }
         Ok(ZooKeeper {
             hosts: address.host_list(),
+            tls: match tls {
+                Some(files) => Some(Arc::new(Tls::new(&files, &address.hosts)?)),
+                None => None,
+            },
             digest,
             place: match chroot {
                 "" => format!("zookeeper://{}", address.host_list()),
@@ -131,14 +138,28 @@ impl ZooKeeper {
         if let Some(digest) = &self.digest {
             connector = connector.with_auth("digest", digest);
         }
-        let client = connector
-            .connect(&self.hosts)
-            .await
-            .map_err(|error| match error {
-                Error::AuthFailed => failure(&error),
-                // No session, so nothing was asked.
-                error => Failure::Useless(StoreErrorKind::Unavailable, error.to_string()),
-            })?;
+        let connected = match &self.tls {
+            Some(tls) => {
+                connector
+                    .with_tls(tls.options())
+                    .secure_connect(&self.hosts)
+                    .await
+            }
+            None => connector.connect(&self.hosts).await,
+        };
+        let client = match (connected, &self.tls) {
+            (Ok(client), _) => client,
+            (Err(error @ Error::AuthFailed), _) => return Err(failure(&error)),
+            // No session, so nothing was asked.
+            (Err(error), tls) => {
+                let why = match tls {
+                    Some(tls) => tls.why_not().await,
+                    None => None,
+                };
+                let why = why.unwrap_or_else(|| error.to_string());
+                return Err(Failure::Useless(StoreErrorKind::Unavailable, why));
+            }
+        };
         match client.get_acl(&self.names.register).await {
             Ok((acls, _)) => Ok((client, acls)),
             // The probe will say what this means.
@@ -196,10 +217,7 @@ impl Driver for ZooKeeper {
         let started = self.runtime.spawn_thread(
             "zookeeper",
             Box::new(move || {
-                let Ok(tokio) = tokio::runtime::Builder::new_current_thread()
-                    .enable_time()
-                    .build()
-                else {
+                let Ok(tokio) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
                     return;
                 };
                 tokio.block_on(async move {
@@ -372,6 +390,7 @@ mod tests {
             ("//a,b:1", "zookeeper://a:2181,b:1"),
             ("//ann:s%40cret@a/ids/eu/", "zookeeper://a:2181/ids/eu"),
             ("//a?writes_per_node=7", "zookeeper://a:2181"),
+            ("//a:2281,[::1]:2281?tls=on", "zookeeper://a:2281,[::1]:2281"),
         ] {
             assert_eq!(new(rest).as_deref(), Ok(place));
         }
@@ -386,7 +405,16 @@ mod tests {
             ("//ann@a", "go together"),
             ("//a?writes_per_node=0", "from 1 to"),
             ("//a?writes_per_node=2147483647", "from 1 to"),
-            ("//a?tls_ca=x", "no option is named \"tls_ca\""),
+            ("//a?timeout=1", "no option is named \"timeout\""),
+            ("//a?tls=yes", "on or off"),
+            ("//a?tls=off&tls_ca=x", "on or off"),
+            ("//a?tls_cert=x", "go together"),
+            ("//a?tls_ca=/does/not/exist", "cannot read /does/not/exist"),
+            ("//a?tls_ca=/dev/null", "/dev/null holds no certificate"),
+            (
+                "//[fe80::1%25eth0]?tls=on",
+                "no certificate can be for fe80::1%25eth0",
+            ),
         ] {
             let error = new(rest).unwrap_err();
             assert!(error.contains(why), "{rest}: {error}");

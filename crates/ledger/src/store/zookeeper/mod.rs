@@ -14,6 +14,7 @@
 
 mod connect;
 mod names;
+mod tls;
 
 use std::fmt;
 use std::sync::Arc;
