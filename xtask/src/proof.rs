@@ -32,9 +32,10 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 
 /// What `cargo xtask test` runs of it: the goals whose one check is the proof itself, as far as they take neither the
 /// bugs nor a server, which are builds of their own. What cannot be run here is passed over unless
-/// `MINT_TEST_REQUIRE` asks for it.
-pub(crate) fn short() -> Result<(), String> {
-    step::run(&mut step::cargo(BUILD))?;
+/// `MINT_TEST_REQUIRE` asks for it. Runs beside other tests: it takes the time that they leave, and what it prints is
+/// for the caller to show.
+pub(crate) fn short() -> Result<String, String> {
+    step::output(&mut step::gently(step::cargo(BUILD).arg("--quiet")))?;
     let required = std::env::var("MINT_TEST_REQUIRE").unwrap_or_default();
     let is_required = |name: &str| required.split(',').any(|word| word.trim() == name);
     let passed_over: Vec<&str> = [("G4", "root"), ("G5", "strace")]
@@ -44,13 +45,13 @@ pub(crate) fn short() -> Result<(), String> {
         .collect();
     let passed_over = passed_over.join(",");
     let only = "G1,G4,G5,G6,G7,G14,G16";
-    step::run(&mut report(&[
+    step::output(&mut step::gently(&report(&[
         "--short",
         "--only",
         only,
         "--allow-missing",
         &passed_over,
-    ]))
+    ])))
 }
 
 const BUILD: &str = "build --profile sim -p mintage-proof";

@@ -39,6 +39,26 @@ pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     }
 }
 
+/// The same command for the time that others leave of the processors, where the system can.
+pub(crate) fn gently(command: &Command) -> Command {
+    let program = command.get_program();
+    let mut gently = Command::new("nice");
+    gently.args(["-n", "19"]).arg(program);
+    if !answers("nice", &["true"]) {
+        gently = Command::new(program);
+    }
+    gently.args(command.get_args());
+    gently.envs(
+        command
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    if let Some(folder) = command.get_current_dir() {
+        gently.current_dir(folder);
+    }
+    gently
+}
+
 /// Runs a command and gives its standard output.
 pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     let shown = shown(command);
@@ -48,6 +68,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
         .output()
         .map_err(|e| format!("cannot start `{shown}`: {e}"))?;
     if !out.status.success() {
+        eprint!("{}", String::from_utf8_lossy(&out.stdout));
         return Err(format!("`{shown}` failed: {}", out.status));
     }
     String::from_utf8(out.stdout).map_err(|_| format!("`{shown}` did not print UTF-8"))
