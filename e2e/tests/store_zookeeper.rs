@@ -166,6 +166,15 @@ fn registers_belong_to_their_account_and_can_be_read() {
     );
 }
 
+/// A Java that has just started is slow at its first handshakes, and why TLS fails is asked in the same time.
+fn patient() -> StoreSettings {
+    StoreSettings {
+        request_timeout: Duration::from_secs(20),
+        connect_timeout: Duration::from_secs(60),
+        ..StoreSettings::default()
+    }
+}
+
 /// A private authority, trusted by name; this server wants to know us, too.
 #[test]
 fn tls_trusts_only_whom_it_is_told_to() {
@@ -187,8 +196,8 @@ fn tls_trusts_only_whom_it_is_told_to() {
     };
     let own = trusted(&certificates) + &known(&certificates);
     let right = url("127.0.0.1", secure, &own);
-    lab.wait(init_store(&right, &quick(), lab.runtime())).unwrap();
-    let store = lab.open(&right);
+    lab.wait(init_store(&right, &patient(), lab.runtime())).unwrap();
+    let store = lab.open_with(&right, &patient()).unwrap();
     let held = key("seq/tls");
     let written = lab.wait(store.compare_and_set(&held, None, value(1, 1), Marks::NeverLower));
     assert_eq!(written, Ok(Cas::Done(Version(1))));
@@ -220,7 +229,7 @@ fn tls_trusts_only_whom_it_is_told_to() {
         (url("127.0.0.1", plain, &own), "no TLS on this port"),
         (url("127.0.0.1", secure, ""), ""),
     ] {
-        let error = lab.refused(&url, &quick());
+        let error = lab.refused(&url, &patient());
         assert_eq!(
             (error.kind, error.outcome),
             (StoreErrorKind::Unavailable, Outcome::NotDone),
@@ -246,8 +255,8 @@ fn tls_asks_for_no_certificate_of_ours_where_the_server_does_not() {
         lab.engine.secure_address(),
         ca.display()
     );
-    lab.wait(init_store(&url, &quick(), lab.runtime())).unwrap();
-    let store = lab.open(&url);
+    lab.wait(init_store(&url, &patient(), lab.runtime())).unwrap();
+    let store = lab.open_with(&url, &patient()).unwrap();
     let held = key("seq/tls");
     let written = lab.wait(store.compare_and_set(&held, None, value(1, 1), Marks::NeverLower));
     assert_eq!(written, Ok(Cas::Done(Version(1))));

@@ -141,6 +141,7 @@ impl Address {
     }
 
     /// Takes `tls=on` or `off` and the options of [`Address::take_tls`], any of which turns TLS on, too. `None` is off.
+    #[cfg(any(feature = "etcd", feature = "zookeeper"))]
     pub(super) fn take_tls_if_on(&mut self) -> Result<Option<TlsFiles>, StoreError> {
         let files = self.take_tls()?;
         match self.take_option("tls").as_deref() {
