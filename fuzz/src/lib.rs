@@ -35,8 +35,6 @@ pub struct Target {
     pub words: &'static [&'static str],
     /// Longer inputs are cut.
     pub longest: usize,
-    /// It runs once where others run so often: what opens files is slow.
-    pub cost: u64,
 }
 
 impl Target {
@@ -52,7 +50,6 @@ impl Target {
             seeds: seeds.into_iter().map(Into::into).collect(),
             words: &[],
             longest: 128,
-            cost: 1,
         }
     }
 
@@ -65,12 +62,6 @@ impl Target {
     /// The same with inputs of at most `longest` bytes.
     pub fn longest(mut self, longest: usize) -> Target {
         self.longest = longest;
-        self
-    }
-
-    /// The same, run once where others run `cost` times.
-    pub fn cost(mut self, cost: u64) -> Target {
-        self.cost = cost;
         self
     }
 }

@@ -1,4 +1,4 @@
-//! Files for readers that take a path: one folder a thread, in memory where there is a file system for that.
+//! Files to make the first inputs of a target with: one folder a thread, in memory where there is a file system for that.
 
 use std::path::{Path, PathBuf};
 
@@ -23,14 +23,4 @@ fn make() -> tempfile::TempDir {
 /// There is no room for a temporary folder.
 pub(crate) fn path(name: &str) -> PathBuf {
     FOLDER.with(|folder| folder.path().join(name))
-}
-
-/// This thread's file `name`, with this content.
-///
-/// # Panics
-/// There is no room for it.
-pub(crate) fn file(name: &str, content: &[u8]) -> PathBuf {
-    let path = path(name);
-    std::fs::write(&path, content).expect("there is room for a small file");
-    path
 }

@@ -146,17 +146,35 @@ impl Meter {
     }
 }
 
-/// Decoded bytes, read ahead by a thread.
+/// Decoded bytes.
 pub(crate) struct Blocks {
-    full: Receiver<io::Result<Vec<u8>>>,
-    empty: Sender<Vec<u8>>,
+    from: From,
     name: String,
     compression: Compression,
     /// Decoded bytes handed out.
     handed: u64,
 }
 
+enum From {
+    /// A thread that reads ahead.
+    Thread {
+        full: Receiver<io::Result<Vec<u8>>>,
+        empty: Sender<Vec<u8>>,
+    },
+    Memory(Option<Vec<u8>>),
+}
+
 impl Blocks {
+    /// One block that is there already.
+    pub(crate) fn in_memory(block: Vec<u8>, name: &str) -> Blocks {
+        Blocks {
+            from: From::Memory(Some(block)),
+            name: name.to_string(),
+            compression: Compression::None,
+            handed: 0,
+        }
+    }
+
     /// Opens a source and skips the first `skip` decoded bytes.
     pub(crate) fn open(source: &Source, skip: u64, meter: &Meter) -> Result<Blocks, Error> {
         let name = source.name();
@@ -232,8 +250,7 @@ impl Blocks {
             }
         });
         Blocks {
-            full,
-            empty,
+            from: From::Thread { full, empty },
             name,
             compression,
             handed: skip,
@@ -242,7 +259,11 @@ impl Blocks {
 
     /// The next block, or `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
-        match self.full.recv() {
+        let full = match &mut self.from {
+            From::Thread { full, .. } => full,
+            From::Memory(block) => return Ok(block.take()),
+        };
+        match full.recv() {
             Err(_) => Ok(None),
             Ok(Ok(block)) => {
                 self.handed += block.len() as u64;
@@ -267,8 +288,10 @@ impl Blocks {
 
     /// Gives a block back to be filled again.
     pub(crate) fn recycle(&self, block: Vec<u8>) {
-        // The thread may have ended.
-        let _ = self.empty.send(block);
+        if let From::Thread { empty, .. } = &self.from {
+            // The thread may have ended.
+            let _ = empty.send(block);
+        }
     }
 
     pub(crate) fn name(&self) -> &str {

@@ -8,6 +8,8 @@
 mod audit;
 mod backfill;
 mod error;
+#[doc(hidden)]
+pub mod in_memory;
 mod input;
 mod lines;
 mod progress;

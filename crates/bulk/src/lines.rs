@@ -17,8 +17,8 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    pub(crate) fn open(source: &Source, meter: &Meter) -> Result<Lines, Error> {
-        let mut lines = Lines::open_at(source, 0, 0, meter)?;
+    pub(crate) fn new(blocks: Blocks) -> Result<Lines, Error> {
+        let mut lines = Lines::at(blocks, 0, 0);
         lines.fill(4)?;
         if lines.data().starts_with(b"\xef\xbb\xbf") {
             lines.start += 3;
@@ -33,14 +33,18 @@ impl Lines {
 
     /// Goes on at a place that [`Lines::offset`] and [`Lines::line`] gave.
     pub(crate) fn open_at(source: &Source, offset: u64, line: u64, meter: &Meter) -> Result<Lines, Error> {
-        Ok(Lines {
-            blocks: Blocks::open(source, offset, meter)?,
+        Ok(Lines::at(Blocks::open(source, offset, meter)?, offset, line))
+    }
+
+    fn at(blocks: Blocks, offset: u64, line: u64) -> Lines {
+        Lines {
+            blocks,
             buffer: Vec::new(),
             start: 0,
             ended: false,
             offset,
             line,
-        })
+        }
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -143,13 +147,17 @@ pub(crate) fn without_newline(line: &[u8]) -> (&[u8], usize) {
 mod tests {
     use super::*;
 
+    fn open(path: std::path::PathBuf) -> Result<Lines, Error> {
+        Lines::new(Blocks::open(&Source::File(path), 0, &Meter::default())?)
+    }
+
     #[test]
     fn lines_longer_than_a_block_come_whole_with_their_places() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lines");
         let long = "x".repeat(3 << 20);
         std::fs::write(&path, format!("\u{feff}a\r\n{long}\n\nlast")).unwrap();
-        let mut lines = Lines::open(&Source::File(path), &Meter::default()).unwrap();
+        let mut lines = open(path).unwrap();
         let mut seen = Vec::new();
         while let Some(end) = lines.line_end(0).unwrap() {
             let (text, _) = without_newline(&lines.data()[..end]);
@@ -168,7 +176,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("utf16");
         std::fs::write(&path, b"\xff\xfea\0\n\0").unwrap();
-        let said = Lines::open(&Source::File(path), &Meter::default()).err().unwrap();
+        let said = open(path).err().unwrap();
         assert!(said.to_string().contains(":1: this is UTF-16"), "{said}");
     }
 }

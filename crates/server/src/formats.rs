@@ -85,7 +85,7 @@ pub fn format(name: &[u8]) -> Result<FormatRow, ServiceError> {
             .with_hint(format!("made are {}", list()))),
         };
     }
-    let near = known().find(|row| edit_distance(row.name, &shown.to_lowercase()) == 1);
+    let near = known().find(|row| edit_distance(row.name, &shown.to_lowercase(), 1) == Some(1));
     let hint = match near {
         Some(near) => format!("did you mean {}? known are {}", near.name, list()),
         None => format!("known are {}", list()),

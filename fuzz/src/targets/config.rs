@@ -1,8 +1,10 @@
 //! Configuration: a file, the environment and flags.
 
-use mintage_server::config::{Override, Sources, default_file, keys, load};
+use std::path::Path;
 
-use crate::{Target, saw, scratch};
+use mintage_server::config::{ConfigError, Loaded, Override, Sources, default_file, keys, load};
+
+use crate::{Target, saw};
 
 pub(super) fn targets() -> [Target; 2] {
     let file = default_file();
@@ -16,7 +18,6 @@ pub(super) fn targets() -> [Target; 2] {
     [
         Target::new("config-file", sections, check_file)
             .longest(512)
-            .cost(50)
             .words(&[
                 "[",
                 "]",
@@ -32,7 +33,6 @@ pub(super) fn targets() -> [Target; 2] {
             ]),
         Target::new("config-text", settings, check_text)
             .longest(96)
-            .cost(200)
             .words(&[
                 "=",
                 "1s",
@@ -51,44 +51,62 @@ pub(super) fn targets() -> [Target; 2] {
     ]
 }
 
-fn judge(sources: &Sources) {
-    match load(sources) {
-        Ok(loaded) => {
+/// A file of any content loads or is refused in words; what it comes to can be shown.
+fn check_file(input: &[u8]) {
+    let mut loaded = Loaded::default();
+    match loaded.read_text(&String::from_utf8_lossy(input), Path::new(FILE)) {
+        Ok(()) => {
             let valid = loaded.config.validate().is_ok();
             let shown: usize = loaded.rows().map(|(_, value, _)| value.len()).sum();
             saw((valid, shown));
         }
-        Err(error) => {
-            assert!(!error.message.is_empty());
-            saw(error.message.split_whitespace().map(str::len).collect::<Vec<_>>());
-        }
+        Err(error) => refused(&error),
     }
 }
 
-fn check_file(input: &[u8]) {
-    judge(&Sources {
-        file: Some(scratch::file("mint.toml", input)),
-        ..Sources::default()
-    });
-}
-
-/// `path=value`, as a flag and as a variable.
+/// `path=value`, as a flag and as a variable: both say the same, and what is shown of it reads as the same again.
 fn check_text(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let (path, value) = text.split_once('=').unwrap_or((&text, ""));
-    judge(&Sources {
+    // A path that is no setting's stands for some setting: names are tried by the files.
+    let at = keys().iter().position(|key| key.path == path);
+    let at = at.unwrap_or_else(|| path.bytes().map(usize::from).sum::<usize>() % keys().len());
+    let key = &keys()[at];
+    let flag = load(&Sources {
         overrides: vec![Override {
-            path: path.to_string(),
+            path: key.path.to_string(),
             value: value.to_string(),
             flag: "--set".into(),
         }],
         ..Sources::default()
     });
-    judge(&Sources {
-        environment: vec![(
-            format!("MINT_{}", path.to_uppercase().replace('.', "__")),
-            value.to_string(),
-        )],
+    let variable = load(&Sources {
+        environment: vec![(key.environment(), value.to_string())],
         ..Sources::default()
     });
+    match (flag, variable) {
+        (Ok(flag), Ok(variable)) => {
+            assert_eq!(flag.config, variable.config);
+            let shown = (key.show)(&flag.config);
+            saw((at, flag.config.validate().is_ok(), shown.len()));
+            if !shown.contains("***") {
+                let mut again = Loaded::default();
+                let read = again.read_text(&format!("{} = {shown}", key.path), Path::new(FILE));
+                assert_eq!(read, Ok(()), "{shown}");
+                assert_eq!(again.config, flag.config, "{shown}");
+            }
+        }
+        (Err(flag), Err(variable)) => {
+            refused(&flag);
+            refused(&variable);
+        }
+        (flag, variable) => panic!("{flag:?} is not {variable:?}"),
+    }
 }
+
+fn refused(error: &ConfigError) {
+    assert!(!error.message.is_empty());
+    saw(error.message.split_whitespace().map(str::len).collect::<Vec<_>>());
+}
+
+const FILE: &str = "mint.toml";

@@ -21,7 +21,7 @@ use mintage::Timestamp;
 pub use html::{html, span_words};
 pub use order::Order;
 pub use rates::{Step, Times, Worker, Workers};
-pub use reading::ReadAs;
+pub use reading::{IdRead, ReadAs, read_id};
 pub use report::{Fault, FileSeen, FormatSeen, LayoutRead, Report, Sequences, Unreadable, Verdict};
 pub use shards::Shards;
 pub use sorted::{NumberGap, Numbers, Repeat, Repeats};

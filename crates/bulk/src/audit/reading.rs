@@ -279,6 +279,21 @@ impl Reader {
     }
 }
 
+/// The name of an id's format, its value or the value's hash, and its canonical text where it has one.
+pub type IdRead = (&'static str, u128, Option<String>);
+
+/// What an audit makes of the text of an id; `None` if it is no id of the format that is asked for.
+///
+/// # Errors
+/// There is no such format.
+pub fn read_id(text: &[u8], read_as: &ReadAs) -> Result<Option<IdRead>, Error> {
+    let seen = Reader::new(read_as)?.read(text);
+    Ok(seen.map(|seen| {
+        let text = seen.class.text(seen.identity);
+        (seen.class.name(), seen.identity, text)
+    }))
+}
+
 fn read_uuid(text: &[u8]) -> Option<Seen> {
     let id = Uuid::try_parse_ascii(text).ok()?;
     let value = id.as_u128();

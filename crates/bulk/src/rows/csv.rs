@@ -12,7 +12,8 @@ use crate::lines::{Lines, RECORD_BYTES_MAX};
 /// Reads rows of one dialect.
 pub(super) struct Fields {
     dialect: Dialect,
-    reader: Reader,
+    /// Made for the first row that needs it: its tables take longer to make than a short file to read.
+    reader: Option<Reader>,
     /// By column: which of the wanted ones it is.
     slots: Vec<Option<Vec<usize>>>,
     /// The last row that went through `csv_core`: its unquoted text, and where each field of it ends.
@@ -25,15 +26,9 @@ pub(super) struct Fields {
 
 impl Fields {
     pub(super) fn new(dialect: Dialect) -> Fields {
-        let reader = ReaderBuilder::new()
-            .delimiter(dialect.delimiter)
-            .quoting(dialect.quotes)
-            // A carriage return before it is taken off by us, so that a lone one is data here as in the fast way.
-            .terminator(Terminator::Any(b'\n'))
-            .build();
         Fields {
             dialect,
-            reader,
+            reader: None,
             slots: Vec::new(),
             text: vec![0; 1024],
             ends: vec![0; 32],
@@ -81,11 +76,12 @@ impl Fields {
     /// Reads the row at the front through `csv_core`; `end` is the end of its first line. Gives its length and how
     /// many lines it takes.
     pub(super) fn quoted(&mut self, lines: &mut Lines, mut end: usize) -> Result<(usize, u64), Error> {
-        self.reader.reset();
+        let reader = self.reader.get_or_insert_with(|| new_reader(self.dialect));
+        reader.reset();
         self.open = None;
         let (mut read, mut written, mut fields, mut count) = (0, 0, 0, 1);
         loop {
-            let (result, taken, gave, ended) = self.reader.read_record(
+            let (result, taken, gave, ended) = reader.read_record(
                 &lines.data()[read..end],
                 &mut self.text[written..],
                 &mut self.ends[fields..],
@@ -147,16 +143,14 @@ impl Fields {
         }
     }
 
-    /// How many fields the row that [`Fields::quoted`] read has.
-    pub(super) fn count(&self) -> usize {
-        self.fields
+    /// The fields of a line without quotes, as names.
+    pub(super) fn plain_names(&self, line: &[u8]) -> Vec<String> {
+        line.split(|b| *b == self.dialect.delimiter).map(name).collect()
     }
 
     /// The fields of the row that [`Fields::quoted`] read, as names.
     pub(super) fn names(&self) -> Vec<String> {
-        (0..self.fields)
-            .map(|column| String::from_utf8_lossy(self.text(column)).trim().to_string())
-            .collect()
+        (0..self.fields).map(|column| name(self.text(column))).collect()
     }
 
     fn text(&self, column: usize) -> &[u8] {
@@ -174,6 +168,19 @@ impl Fields {
             }),
         }
     }
+}
+
+fn new_reader(dialect: Dialect) -> Reader {
+    ReaderBuilder::new()
+        .delimiter(dialect.delimiter)
+        .quoting(dialect.quotes)
+        // A carriage return before it is taken off by us, so that a lone one is data here as in the fast way.
+        .terminator(Terminator::Any(b'\n'))
+        .build()
+}
+
+fn name(field: &[u8]) -> String {
+    String::from_utf8_lossy(field).trim().to_string()
 }
 
 /// Whether a row of so many lines, which the end of the file ends, stands in a quoted field there. A newline that ended

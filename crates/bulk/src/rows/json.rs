@@ -66,7 +66,8 @@ impl<'de> Visitor<'de> for Object<'_, '_> {
             }
             let raw = map.next_value::<&RawValue>()?.get();
             for (at, _) in self.wanted.iter().filter(|(_, w)| named(w)) {
-                self.found.places[*at] = place_of(self.line, raw, &mut self.found.scratch);
+                self.found.places[*at] =
+                    place_of(self.line, raw, &mut self.found.scratch).map_err(serde::de::Error::custom)?;
             }
             let deeper: Vec<(usize, &str)> = self
                 .wanted
@@ -110,22 +111,23 @@ impl<'de> Visitor<'de> for Name {
 }
 
 /// Where the text of a value lies: in the line, unless escapes had to be resolved.
-fn place_of(line: &[u8], raw: &str, scratch: &mut Vec<u8>) -> Place {
+fn place_of(line: &[u8], raw: &str, scratch: &mut Vec<u8>) -> Result<Place, serde_json::Error> {
     // Both are slices of the same line.
     let at = raw.as_ptr() as usize - line.as_ptr() as usize;
     if raw == "null" {
-        return Place::Absent;
+        return Ok(Place::Absent);
     }
     if !raw.starts_with('"') {
-        return Place::Raw(at, at + raw.len());
+        return Ok(Place::Raw(at, at + raw.len()));
     }
     if !raw.contains('\\') {
-        return Place::Raw(at + 1, at + raw.len() - 1);
+        return Ok(Place::Raw(at + 1, at + raw.len() - 1));
     }
     let from = scratch.len();
-    let text: String = serde_json::from_str(raw).unwrap_or_default();
+    // Half of a surrogate pair stands for no character: such a text is refused, not read as an empty one.
+    let text: String = serde_json::from_str(raw)?;
     scratch.extend_from_slice(text.as_bytes());
-    Place::Scratch(from, scratch.len())
+    Ok(Place::Scratch(from, scratch.len()))
 }
 
 /// The names of the fields of an object; none if it is no object.

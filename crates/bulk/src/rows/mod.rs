@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 pub use log::PATTERNS;
 
 use crate::error::{Error, column_hint, shown};
-use crate::input::{Meter, Source};
+use crate::input::{Blocks, Meter, Source};
 use crate::lines::{Lines, without_newline};
 
 /// What a row looks like.
@@ -196,7 +196,12 @@ impl Rows {
         wanted: &[String],
         meter: &Meter,
     ) -> Result<Rows, Error> {
-        let mut lines = Lines::open(source, meter)?;
+        Rows::new(Blocks::open(source, 0, meter)?, format, wanted)
+    }
+
+    /// Rows out of these bytes.
+    pub(crate) fn new(blocks: Blocks, format: &RowFormat, wanted: &[String]) -> Result<Rows, Error> {
+        let mut lines = Lines::new(blocks)?;
         lines.fill(BEGINNING_BYTES)?;
         let shown = lines.data().len().min(BEGINNING_BYTES);
         let beginning = Sha256::digest(&lines.data()[..shown]).into();
@@ -318,10 +323,17 @@ impl Rows {
                 },
             ));
         };
-        let (end, count) = fields.quoted(&mut self.lines, end)?;
+        let (line, _) = without_newline(&self.lines.data()[..end]);
+        let (names, (end, count)) = match !line.is_empty() && fields.simple(line) {
+            true => (fields.plain_names(line), (end, 1)),
+            false => {
+                let place = fields.quoted(&mut self.lines, end)?;
+                (fields.names(), place)
+            }
+        };
         let names = match dialect.header {
-            true => fields.names(),
-            false => (1..=fields.count()).map(|n| n.to_string()).collect(),
+            true => names,
+            false => (1..=names.len()).map(|n| n.to_string()).collect(),
         };
         let mut slots = vec![None; names.len()];
         for (wanted, column) in self.wanted.iter().enumerate() {
@@ -458,6 +470,22 @@ mod tests {
         for row in [2, 3] {
             assert!(matches!(seen[row].3, Some(Problem::Json(_))), "{:?}", seen[row]);
         }
+    }
+
+    /// Half of a surrogate pair was read as an empty text: two such keys would have been one.
+    #[test]
+    fn json_texts_that_are_no_text_are_refused() {
+        let text = br#"{"a":"\ud83d"}
+{"a":"\ud83d\ude00"}
+{"b":"\ud83d","a":"x"}
+"#;
+        let seen = read(text, RowFormat::JsonLines, &["a"]).unwrap();
+        let Some(Problem::Json(why)) = &seen[0].3 else {
+            panic!("{:?}", seen[0]);
+        };
+        assert!(why.contains("hex escape"), "{why}");
+        assert_eq!((&seen[1].1, &seen[1].3), (&some(&["\u{1f600}"]), &None));
+        assert_eq!((&seen[2].1, &seen[2].3), (&some(&["x"]), &None));
     }
 
     #[test]

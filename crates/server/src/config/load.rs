@@ -62,6 +62,16 @@ pub struct Loaded {
     pub origins: Vec<Origin>,
 }
 
+impl Default for Loaded {
+    /// What is built in.
+    fn default() -> Self {
+        Loaded {
+            config: Config::default(),
+            origins: vec![Origin::Default; keys().len()],
+        }
+    }
+}
+
 impl Loaded {
     /// Every setting with its value (secrets as `***`) and origin.
     pub fn rows(&self) -> impl Iterator<Item = (&'static Key, String, &Origin)> {
@@ -69,6 +79,34 @@ impl Loaded {
             .iter()
             .zip(&self.origins)
             .map(|(key, origin)| (key, (key.show)(&self.config), origin))
+    }
+
+    /// Reads the text of the configuration file `file` over what is there.
+    ///
+    /// # Errors
+    /// It is no TOML, or the first setting or value that cannot be used.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use mintage_server::config::Loaded;
+    /// let mut loaded = Loaded::default();
+    /// loaded.read_text("[server]\nmax_count = 5", Path::new("mint.toml"))?;
+    /// assert_eq!(loaded.config.max_count, 5);
+    /// let error = loaded.read_text("[server]\nmax_cuont = 5", Path::new("mint.toml")).unwrap_err();
+    /// assert_eq!(error.message, "mint.toml: there is no setting server.max_cuont");
+    /// # Ok::<(), mintage_server::config::ConfigError>(())
+    /// ```
+    pub fn read_text(&mut self, text: &str, file: &Path) -> Result<(), ConfigError> {
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            let at = error.span().map_or(0, |span| span.start.min(text.len()));
+            let line = text.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() + 1;
+            ConfigError::new(format!(
+                "{} line {line} is not TOML: {}",
+                file.display(),
+                error.message()
+            ))
+        })?;
+        self.read_table(&table, "", file)
     }
 }
 
@@ -111,10 +149,7 @@ impl std::error::Error for ConfigError {}
 /// # Errors
 /// The first source, setting and value that cannot be used; unknown settings with the nearest known one.
 pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
-    let mut loaded = Loaded {
-        config: Config::default(),
-        origins: vec![Origin::Default; keys().len()],
-    };
+    let mut loaded = Loaded::default();
     let file = match (&sources.file, &sources.default_file) {
         (Some(path), _) => Some(path),
         (None, Some(path)) if path.exists() => Some(path),
@@ -141,16 +176,7 @@ impl Loaded {
                 path.display()
             ))
         })?;
-        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-            let at = error.span().map_or(0, |span| span.start.min(text.len()));
-            let line = text.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() + 1;
-            ConfigError::new(format!(
-                "{} line {line} is not TOML: {}",
-                path.display(),
-                error.message()
-            ))
-        })?;
-        self.read_table(&table, "", path)
+        self.read_text(&text, path)
     }
 
     fn read_table(&mut self, table: &toml::Table, prefix: &str, file: &Path) -> Result<(), ConfigError> {
@@ -208,10 +234,7 @@ impl Loaded {
 /// Reads a table over the defaults, for tests of the default file.
 #[cfg(test)]
 pub(super) fn from_table(table: &toml::Table) -> Result<Config, ConfigError> {
-    let mut loaded = Loaded {
-        config: Config::default(),
-        origins: vec![Origin::Default; keys().len()],
-    };
+    let mut loaded = Loaded::default();
     loaded.read_table(table, "", Path::new("test"))?;
     Ok(loaded.config)
 }
@@ -240,36 +263,46 @@ fn unknown(path: &str, source: &str) -> ConfigError {
 
 /// The known path that takes the fewest edits, if that is less than half of its length.
 fn nearest(path: &str) -> Option<&'static str> {
-    let last = |p: &str| p.rsplit('.').next().unwrap_or_default().to_string();
-    keys()
-        .iter()
-        .map(|key| {
-            // The right name in the wrong section is nearer than another name in the right one.
-            let name_only = if last(key.path) == last(path) {
-                1
-            } else {
-                usize::MAX
-            };
-            (edit_distance(key.path, path).min(name_only), key.path)
-        })
-        .min()
-        .filter(|(distance, known)| *distance * 2 < known.len())
-        .map(|(_, known)| known)
+    fn last(path: &str) -> &str {
+        path.rsplit('.').next().unwrap_or_default()
+    }
+    let mut best: Option<(usize, &str)> = None;
+    for key in keys() {
+        let most = (key.path.len() - 1) / 2;
+        let most = best.map_or(most, |(fewest, _)| most.min(fewest));
+        // The right name in the wrong section is nearer than another name in the right one.
+        let edits = match last(key.path) == last(path) {
+            true => Some(1),
+            false => edit_distance(key.path, path, most),
+        };
+        let found = edits.map(|edits| (edits, key.path));
+        best = found.into_iter().chain(best).min();
+    }
+    best.map(|(_, known)| known)
 }
 
-/// Insertions, removals and replacements of bytes that turn `a` into `b` (Levenshtein).
-pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
+/// Insertions, removals and replacements of bytes that turn `a` into `b` (Levenshtein), if `most` are enough.
+pub(crate) fn edit_distance(a: &str, b: &str, most: usize) -> Option<usize> {
+    if a.len().abs_diff(b.len()) > most {
+        return None;
+    }
+    let mut row: Vec<usize> = (1..=b.len()).collect();
     for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        let (mut diagonal, mut left) = (i, i + 1);
+        let mut fewest = left;
+        for (cell, y) in row.iter_mut().zip(b.bytes()) {
+            left = (diagonal + usize::from(x != y)).min(left + 1).min(*cell + 1);
+            diagonal = *cell;
+            *cell = left;
+            fewest = fewest.min(left);
+        }
+        // What follows adds to one of these.
+        if fewest > most {
+            return None;
         }
     }
-    row[b.len()]
+    let edits = row.last().copied().unwrap_or(a.len());
+    (edits <= most).then_some(edits)
 }
 
 #[cfg(test)]
@@ -440,7 +473,11 @@ mod tests {
             ("kitten", "sitting", 3),
             ("listen", "lissten", 1),
         ] {
-            assert_eq!(edit_distance(a, b), distance);
+            assert_eq!(edit_distance(a, b, 9), Some(distance));
+            assert_eq!(edit_distance(b, a, distance), Some(distance));
+            if let Some(fewer) = distance.checked_sub(1) {
+                assert_eq!(edit_distance(a, b, fewer), None);
+            }
         }
     }
 }

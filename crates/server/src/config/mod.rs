@@ -64,9 +64,10 @@ macro_rules! settings {
 
         impl Default for Config {
             fn default() -> Self {
-                Config {
+                static DEFAULT: std::sync::LazyLock<Config> = std::sync::LazyLock::new(|| Config {
                     $($field: <$type as Setting>::parse($default).expect("a test reads every default"),)*
-                }
+                });
+                DEFAULT.clone()
             }
         }
 

@@ -65,6 +65,24 @@ impl WitnessFile for File {
     }
 }
 
+/// The few calls that read. A witness lies in a file; the fuzzers read a million of them from memory.
+pub(super) trait ReadAt {
+    /// How many bytes there are.
+    fn length(&self) -> io::Result<u64>;
+    /// Fills the buffer from there, or fails.
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+}
+
+impl ReadAt for File {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        FileExt::read_exact_at(self, buffer, offset)
+    }
+}
+
 /// How an append failed.
 #[derive(Debug)]
 pub(super) struct AppendError {
@@ -231,10 +249,10 @@ pub(super) fn slots_for(records: usize, least: u64) -> u64 {
 ///
 /// `Err(Ok(text))` says what is damaged; `Err(Err(error))` that reading failed.
 pub(super) fn read(
-    file: &File,
+    file: &(impl ReadAt + ?Sized),
     mut each: impl FnMut(&Record) -> Result<(), String>,
 ) -> Result<Scan, Result<String, io::Error>> {
-    let length = file.metadata().map_err(Err)?.len();
+    let length = file.length().map_err(Err)?;
     let (header, mut damaged_copies) = read_header(file, length)?;
     let mut hole: Option<u64> = None;
     let mut torn = false;
@@ -309,10 +327,10 @@ pub(super) fn read(
 /// Passes on every record that can be read at all, in order, and answers the header and how many slots hold
 /// something unreadable: for a repair.
 pub(super) fn salvage(
-    file: &File,
+    file: &(impl ReadAt + ?Sized),
     mut each: impl FnMut(&Record),
 ) -> Result<(Header, u64), Result<String, io::Error>> {
-    let length = file.metadata().map_err(Err)?.len();
+    let length = file.length().map_err(Err)?;
     // A file that was cut short still has its first half.
     let (header, _) = match read_header(file, length) {
         Err(Ok(_)) if length >= HEADER_BYTES as u64 => (first_header(file)?, 0),
@@ -336,7 +354,7 @@ pub(super) fn salvage(
     Ok((header, unreadable))
 }
 
-fn first_header(file: &File) -> Result<Header, Result<String, io::Error>> {
+fn first_header(file: &(impl ReadAt + ?Sized)) -> Result<Header, Result<String, io::Error>> {
     let mut bytes = [0; HEADER_USED];
     file.read_exact_at(&mut bytes, 0).map_err(Err)?;
     decode_header(&bytes, 0).ok_or_else(|| Ok("both headers of the witness are damaged".into()))
@@ -358,7 +376,10 @@ pub(super) fn never_used(file: &File) -> io::Result<bool> {
     }
 }
 
-fn read_header(file: &File, length: u64) -> Result<(Header, u64), Result<String, io::Error>> {
+fn read_header(
+    file: &(impl ReadAt + ?Sized),
+    length: u64,
+) -> Result<(Header, u64), Result<String, io::Error>> {
     let mut copies = [None, None];
     for half in [0u8, 1] {
         let mut bytes = [0; HEADER_USED];
