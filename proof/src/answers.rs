@@ -39,7 +39,6 @@ pub fn serve(mint: &Path, folder: &Path) -> Result<Running, String> {
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
         .spawn()
         .map_err(|e| format!("cannot start {}: {e}", mint.display()))?;
     let output = child.stdout.take().expect("it is piped");
