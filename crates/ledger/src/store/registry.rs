@@ -51,8 +51,6 @@ impl Default for StoreSettings {
 pub struct StoreKind {
     /// The part of the URL before the colon.
     pub scheme: &'static str,
-    /// Other schemes that people write for the same.
-    pub aliases: &'static [&'static str],
     /// A URL that can be typed as it stands.
     pub example: &'static str,
     /// What it is for, in a few words.
@@ -75,17 +73,17 @@ impl StoreKind {
     /// where this build was made without its store.
     pub fn of(url: &str) -> Result<(&'static StoreKind, &str), StoreError> {
         let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
-        let names = |kind: &&StoreKind| kind.scheme == scheme || kind.aliases.contains(&scheme);
-        match STORES.iter().find(names) {
-            Some(kind) => Ok((kind, rest)),
-            None => {
-                if let Some((_, feature)) = LEFT_OUT.iter().find(|(schemes, _)| schemes.contains(&scheme)) {
-                    return Err(
-                        invalid(format!("this build was made without the store {scheme}:")).with_hint(
-                            format!("build with its feature: cargo build --release --features {feature}"),
-                        ),
-                    );
-                }
+        let known = NAMES.iter().find(|(names, _)| names.contains(&scheme));
+        let named = known.map_or(scheme, |(names, _)| names[0]);
+        match (STORES.iter().find(|kind| kind.scheme == named), known) {
+            (Some(kind), _) => Ok((kind, rest)),
+            (None, Some((_, feature))) => Err(invalid(format!(
+                "this build was made without the store {scheme}:"
+            ))
+            .with_hint(format!(
+                "build with its feature: cargo build --release --features {feature}"
+            ))),
+            (None, None) => {
                 // Only the scheme is shown: the rest of a URL may hold a password.
                 let known: Vec<_> = STORES.iter().map(|kind| kind.example).collect();
                 Err(invalid(format!(
@@ -114,7 +112,6 @@ type Opening = BoxFuture<'static, Result<Arc<dyn Store>, StoreError>>;
 pub static STORES: &[StoreKind] = &[
     StoreKind {
         scheme: "memory",
-        aliases: &[],
         example: "memory:",
         summary: "in this process, gone with it: tests and throw-away runs",
         open: open_memory,
@@ -122,7 +119,6 @@ pub static STORES: &[StoreKind] = &[
     },
     StoreKind {
         scheme: "file",
-        aliases: &[],
         example: "file:./mint-data",
         summary: "a folder on a local disk: durable, one process at a time, no set-up",
         open: open_embedded,
@@ -131,7 +127,6 @@ pub static STORES: &[StoreKind] = &[
     #[cfg(feature = "postgres")]
     StoreKind {
         scheme: "postgres",
-        aliases: &["postgresql"],
         example: "postgres://mint@localhost/ids",
         summary: "PostgreSQL: several servers at a time share its registers",
         open: |rest, settings, runtime| {
@@ -144,7 +139,6 @@ pub static STORES: &[StoreKind] = &[
     #[cfg(feature = "mysql")]
     StoreKind {
         scheme: "mysql",
-        aliases: &["mariadb"],
         example: "mysql://mint@localhost/ids",
         summary: "MariaDB or MySQL: several servers at a time share its registers",
         open: |rest, settings, runtime| {
@@ -157,7 +151,6 @@ pub static STORES: &[StoreKind] = &[
     #[cfg(feature = "redis")]
     StoreKind {
         scheme: "redis",
-        aliases: &["valkey"],
         example: "redis://host/0",
         summary: "Redis or Valkey, where it syncs every write",
         open: |rest, settings, runtime| open_redis("redis", rest, settings, runtime),
@@ -166,7 +159,6 @@ pub static STORES: &[StoreKind] = &[
     #[cfg(feature = "redis")]
     StoreKind {
         scheme: "rediss",
-        aliases: &["valkeys"],
         example: "rediss://host/0",
         summary: "the same over TLS",
         open: |rest, settings, runtime| open_redis("rediss", rest, settings, runtime),
@@ -175,7 +167,6 @@ pub static STORES: &[StoreKind] = &[
     #[cfg(feature = "redis")]
     StoreKind {
         scheme: "redis+unix",
-        aliases: &[],
         example: "redis+unix:///run/redis.sock?db=0",
         summary: "the same over a socket of this machine",
         open: |rest, settings, runtime| open_redis("redis+unix", rest, settings, runtime),
@@ -184,7 +175,6 @@ pub static STORES: &[StoreKind] = &[
     #[cfg(feature = "etcd")]
     StoreKind {
         scheme: "etcd",
-        aliases: &[],
         example: "etcd://host1,host2,host3",
         summary: "an etcd cluster: a majority keeps every write",
         open: |rest, settings, runtime| {
@@ -201,7 +191,6 @@ pub static STORES: &[StoreKind] = &[
     #[cfg(feature = "zookeeper")]
     StoreKind {
         scheme: "zookeeper",
-        aliases: &[],
         example: "zookeeper://host1,host2,host3/ids",
         summary: "a ZooKeeper ensemble, 3.6 or newer: a majority keeps every write",
         open: |rest, settings, runtime| {
@@ -217,17 +206,15 @@ pub static STORES: &[StoreKind] = &[
     },
 ];
 
-/// The schemes of stores that exist and that this build was made without, and the feature that brings each.
-static LEFT_OUT: &[(&[&str], &str)] = &[
-    #[cfg(not(feature = "postgres"))]
+/// The stores that a build may be made without: the scheme, other schemes that people write for the same, and the
+/// feature that brings it.
+static NAMES: &[(&[&str], &str)] = &[
     (&["postgres", "postgresql"], "postgres"),
-    #[cfg(not(feature = "mysql"))]
     (&["mysql", "mariadb"], "mysql"),
-    #[cfg(not(feature = "redis"))]
-    (&["redis", "rediss", "redis+unix", "valkey", "valkeys"], "redis"),
-    #[cfg(not(feature = "etcd"))]
+    (&["redis", "valkey"], "redis"),
+    (&["rediss", "valkeys"], "redis"),
+    (&["redis+unix"], "redis"),
     (&["etcd"], "etcd"),
-    #[cfg(not(feature = "zookeeper"))]
     (&["zookeeper"], "zookeeper"),
 ];
 
