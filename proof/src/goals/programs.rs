@@ -301,11 +301,19 @@ impl Ran {
         }
     }
 
-    /// What it said last, where it failed.
+    /// What it said as it failed: a test its assertion, behind which its servers' logs follow; others their last words.
     fn failure(&self) -> Option<String> {
-        let mut lines: Vec<&str> = self.text.lines().rev().take(8).collect();
-        lines.reverse();
-        (!self.well).then(|| lines.join(" | "))
+        let lines: Vec<&str> = self.text.lines().collect();
+        let assertion = lines.iter().position(|line| line.contains(" panicked at "));
+        let from = assertion.unwrap_or(lines.len().saturating_sub(8));
+        (!self.well).then(|| {
+            lines[from..]
+                .iter()
+                .take(8)
+                .copied()
+                .collect::<Vec<_>>()
+                .join(" | ")
+        })
     }
 
     /// The rests of the lines that begin so.
