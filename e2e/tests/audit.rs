@@ -94,7 +94,13 @@ fn sound_ids_are_sound_in_every_form() {
         assert_eq!(found["order"]["out_of_order"], 0, "{name}");
         assert_eq!(found["formats"].as_array().unwrap().len(), 1, "{name}");
         // Without the Z, times of unlike many digits order as texts do.
-        let time = |which: &str| found["times"][which].as_str().unwrap().trim_end_matches('Z').to_owned();
+        let time = |which: &str| {
+            found["times"][which]
+                .as_str()
+                .unwrap()
+                .trim_end_matches('Z')
+                .to_owned()
+        };
         assert!(time("first") <= time("last"), "{name}: {}", found["times"]);
     }
     let (_, found) = report(home.path(), "snowflake");
