@@ -52,7 +52,7 @@ impl Finder {
         }
     }
 
-    /// The same for a look without a bug where there is little time: the other goals look long.
+    /// The same for a look without a bug, but in a night: the other goals look long.
     fn glance(self) -> &'static [&'static str] {
         match self {
             Finder::Simulator => &["sim", "--seeds", "600"],
@@ -346,7 +346,7 @@ pub fn hunt(program: &Path, mint: Option<&Path>, bug: Bug) -> Result<Hunt, Strin
     })
 }
 
-/// The same search without a bug, or a shorter one; what it said if it found one all the same.
+/// The same search without a bug (`long`), or a shorter one; what it said if it found one all the same.
 ///
 /// # Errors
 /// The program cannot be started.
@@ -354,12 +354,11 @@ pub fn control(
     program: &Path,
     mint: Option<&Path>,
     finder: Finder,
-    short: bool,
+    long: bool,
 ) -> Result<Option<String>, String> {
-    let arguments = if short {
-        finder.glance()
-    } else {
-        finder.arguments()
+    let arguments = match long {
+        true => finder.arguments(),
+        false => finder.glance(),
     };
     let (ok, out, err) = search(program, mint, arguments, None)?;
     Ok((!ok).then(|| format!("{out}{err}")))

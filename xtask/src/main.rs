@@ -15,7 +15,7 @@ cargo xtask COMMAND
 
   check            formatting, lints, docs, dependency direction, unsafe fences, licences
   test             installs what the tests need where it can, then runs every test
-  loom             every interleaving of threads on the generators' atomics
+  loom [--no-run]  every interleaving of threads on the generators' atomics
   e2e [FILTER]     only the end-to-end tests (the built binary, stock clients)
   e2e --matrix [ROUNDS]
                    every store x fault with three servers, ROUNDS times (default 5): the table of
@@ -24,7 +24,7 @@ cargo xtask COMMAND
                    random inputs for every reader of text and bytes
   proof [--short|--long] [--save] [--only G1,G5] [--allow-missing G4]
                    evidence that nothing is ever repeated: simulation, crash images, power cuts,
-                   planted bugs; 20 minutes, or 5, or a night
+                   planted bugs; 20 minutes once built, or 5, or a night
   bench [core|command|server|bulk|stores] [--save] [ARGS]
                    side by side with peers, ratios in one run; --save puts the tables
                    into docs/performance.md and docs/bulk.md
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     let outcome = match args.first().map(String::as_str) {
         Some("check") => check::run(),
         Some("test") => test::all(),
-        Some("loom") => test::loom(),
+        Some("loom") => test::loom(rest),
         Some("e2e") if rest.first().is_some_and(|arg| arg == "--matrix") => test::matrix(&rest[1..]),
         Some("e2e") => test::e2e(rest),
         Some("fuzz") => test::fuzz(rest),

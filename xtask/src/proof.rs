@@ -26,6 +26,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         let server = "build -p mintage-cli --no-default-features --features planted";
         step::run(step::cargo(server).env("CARGO_TARGET_DIR", &folder))?;
         report.env("MINT_PROOF_PLANTED_MINT", folder.join("debug/mint"));
+        if let Some(path) = provision::coverage() {
+            report.env("PATH", path);
+        }
     }
     step::run(&mut report)
 }

@@ -2,7 +2,10 @@
 //! a venv under the target folder. What cannot be had is left to each test, which says `skipped: NAME` or,
 //! when `MINT_TEST_REQUIRE` names it, fails.
 
+use std::env;
+use std::ffi::OsString;
 use std::fs;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -87,6 +90,23 @@ pub(crate) fn debian(tools: &[Tool]) {
         );
     }
     drop(policy);
+}
+
+/// The path of programs on which cargo finds what counts the lines that tests run, if it must be another one.
+pub(crate) fn coverage() -> Option<OsString> {
+    if step::answers("cargo", &["tarpaulin", "--version"]) {
+        return None;
+    }
+    let tools = step::target_dir().join("tools");
+    if !step::answers(tools.join("bin/cargo-tarpaulin"), &["tarpaulin", "--version"]) {
+        let install = "install --quiet --locked --version 0.37.5 cargo-tarpaulin --root";
+        if let Err(why) = step::run(step::cargo(install).arg(&tools)) {
+            eprintln!("no cargo-tarpaulin: {why}");
+            return None;
+        }
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::join_paths(iter::once(tools.join("bin")).chain(env::split_paths(&path))).ok()
 }
 
 /// A venv with the Python clients that the tests drive; `None` where it cannot be made.

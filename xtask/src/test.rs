@@ -65,10 +65,11 @@ pub(crate) fn fuzz(args: &[String]) -> Result<(), String> {
 
 /// Walks every interleaving of threads on the atomics, under loom; in a target folder of its own, since the
 /// flag is another build of everything.
-pub(crate) fn loom() -> Result<(), String> {
+pub(crate) fn loom(args: &[String]) -> Result<(), String> {
     let mut command =
         step::cargo("test --release -p mintage --no-default-features --test loom --test loom_block");
     command
+        .args(args)
         .env("RUSTFLAGS", "--cfg loom")
         .env("CARGO_TARGET_DIR", step::root().join("target/loom"))
         .env("CARGO_PROFILE_RELEASE_LTO", "off");

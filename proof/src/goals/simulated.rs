@@ -8,9 +8,17 @@ use crate::disk::images;
 use crate::planted::{self, BUGS, Finder};
 use crate::{model, sim};
 
+/// How many seeds, faults and reservations (as many of each), and ids there must be.
+pub(super) fn least(mode: Mode) -> (u64, u64, u64) {
+    match mode {
+        Mode::Short | Mode::Full => (20_000, 1_000_000, 100_000_000),
+        Mode::Long => (1_000_000, 50_000_000, 5_000_000_000),
+    }
+}
+
 /// The simulator's runs of this invocation.
 fn runs(setting: &Setting) -> &sim::Runs {
-    let seeds = setting.mode.of(20_000, 40_000, 1_000_000);
+    let (seeds, ..) = least(setting.mode);
     setting
         .simulated
         .get_or_init(|| sim::run_many(1, seeds, None, setting.threads))
@@ -26,11 +34,7 @@ fn failure(runs: &sim::Runs) -> Option<String> {
 }
 
 pub(super) fn simulation(setting: &Setting) -> Outcome {
-    let (seeds, events, ids) = setting.mode.of(
-        (20_000, 1_000_000, 100_000_000),
-        (40_000, 2_000_000, 200_000_000),
-        (1_000_000, 50_000_000, 5_000_000_000),
-    );
+    let (seeds, events, ids) = least(setting.mode);
     let began = Instant::now();
     let runs = runs(setting);
     let sum = &runs.sum;
@@ -120,9 +124,9 @@ pub(super) fn planted_bugs(setting: &Setting) -> Outcome {
             Err(why) => return Outcome::NotRun(why),
         }
     }
-    let short = setting.mode == Mode::Short;
+    let long = setting.mode == Mode::Long;
     for finder in &finders {
-        match planted::control(program, setting.planted_mint.as_deref(), *finder, short) {
+        match planted::control(program, setting.planted_mint.as_deref(), *finder, long) {
             Ok(None) => {}
             Ok(Some(said)) => missed.push(format!("{} fails without a bug: {said}", finder.name())),
             Err(why) => return Outcome::NotRun(why),
