@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::process::Daemon;
 use crate::certificates::Certificates;
 use crate::run::{self, Said};
-use crate::sql::mariadb::{found, install, user};
+use crate::sql::mariadb::{found, install, program, user};
 use crate::sql::template::{copy, template};
 use crate::store_suite::{
     Engine, OWNER_PASSWORD, OWNER_PASSWORD_ENCODED, READER_PASSWORD, READER_PASSWORD_ENCODED,
@@ -155,7 +155,7 @@ impl Engine for Mariadb {
 
     fn start(&mut self) {
         let file = |name: &str| self.folder.path().join(name).display().to_string();
-        let mut command = Command::new("mariadbd");
+        let mut command = program("mariadbd", self.folder.path());
         command
             .args([
                 "--no-defaults",

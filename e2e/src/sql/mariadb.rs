@@ -50,7 +50,7 @@ impl Mariadb {
             Some(template) => copy(template, &data),
             None => install(&user, &data),
         }
-        let child = Command::new("mariadbd")
+        let child = program("mariadbd", folder.path())
             .args([
                 "--no-defaults",
                 &user,
@@ -174,8 +174,17 @@ pub(crate) fn user() -> String {
     format!("--user={}", String::from_utf8_lossy(&user).trim())
 }
 
+/// One of the server's programs with the instance's own folder for temporary files: a MariaDB that starts removes every
+/// `#sql*` of that folder, also the temporary tables of another instance, which then fails or dies of signal 11.
+pub(crate) fn program(name: &str, folder: &Path) -> Command {
+    let mut program = Command::new(name);
+    program.env("TMPDIR", folder);
+    program
+}
+
 pub(crate) fn install(user: &str, data: &Path) {
-    let mut install = Command::new("mariadb-install-db");
+    let folder = data.parent().expect("the data lie in the instance's folder");
+    let mut install = program("mariadb-install-db", folder);
     install.args([
         "--no-defaults",
         user,
