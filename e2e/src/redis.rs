@@ -1,9 +1,10 @@
 //! A private stock Redis, and the stock redis-cli.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use crate::engine::port;
 use crate::resp::Resp;
 use crate::run::{self, Said};
 
@@ -23,8 +24,7 @@ impl Redis {
     pub fn start(folder: &Path) -> Redis {
         // redis-server cannot choose a port itself. Another process may take ours first: then try again.
         for _ in 0..20 {
-            let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
-            let address = free.expect("loopback has a free port");
+            let address = port::free();
             let mut child = Command::new("redis-server")
                 .args([
                     "--port",

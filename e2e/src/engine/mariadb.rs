@@ -1,12 +1,13 @@
 //! A private MariaDB for the store suite.
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
+use super::port::free;
 use super::process::Daemon;
 use crate::certificates::Certificates;
 use crate::run::{self, Said};
@@ -114,10 +115,9 @@ impl Mariadb {
     }
 
     fn prepare(settings: &[&str]) -> Mariadb {
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
         Mariadb {
             process: Daemon::default(),
-            address: free.expect("loopback has a free port"),
+            address: free(),
             folder: tempfile::tempdir().expect("a temporary folder can be made"),
             settings: settings.iter().map(|setting| setting.to_string()).collect(),
         }

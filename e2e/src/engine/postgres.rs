@@ -1,12 +1,13 @@
 //! A private PostgreSQL for the store suite, and its replicas.
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
+use super::port::free;
 use super::process::{Daemon, signal_all, signal_tree, tree};
 use crate::certificates::Certificates;
 use crate::run::{self, Said};
@@ -163,11 +164,10 @@ impl Postgres {
 
     /// Everything but data and process.
     fn prepare(bin: PathBuf, settings: &[&str]) -> Postgres {
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
         Postgres {
             process: Daemon::default(),
             bin,
-            address: free.expect("loopback has a free port"),
+            address: free(),
             folder: open_folder(),
             settings: settings.iter().map(|setting| setting.to_string()).collect(),
         }

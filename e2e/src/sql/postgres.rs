@@ -1,7 +1,7 @@
 //! A private PostgreSQL, driven by the stock psql.
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use super::pack;
 use super::template::{copy, template};
+use crate::engine::port;
 use crate::need;
 use crate::run::{self, Said};
 
@@ -91,8 +92,7 @@ impl Postgres {
         }
         // The port may be taken by somebody else before the server has it: then try again.
         for _ in 0..20 {
-            let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
-            let address = free.expect("loopback has a free port");
+            let address = port::free();
             let mut child = as_owner(&program)
                 .arg("-D")
                 .arg(&data)
