@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::goals::GOALS;
+use crate::goals::{GOALS, WHOLE};
 
 /// Where the page is.
 pub fn path() -> PathBuf {
@@ -54,8 +54,8 @@ pub fn put(name: &str, part: &str) -> Result<(), String> {
 pub fn put_lines(lines: &[String]) -> Result<(), String> {
     let before = get("last run")?;
     let mut text = String::from("```text\n");
-    for goal in GOALS {
-        let begins = format!("{} {}: ", goal.id, goal.name);
+    let goals = GOALS.iter().map(|goal| format!("{} {}: ", goal.id, goal.name));
+    for begins in goals.chain([WHOLE.to_string()]) {
         let new = lines
             .iter()
             .map(String::as_str)

@@ -324,6 +324,9 @@ pub const GOALS: &[Goal] = &[
     },
 ];
 
+/// How the line of a run of every goal begins.
+pub const WHOLE: &str = "all: ";
+
 /// Runs the goals that `only` names (all, if it names none) and prints a line for each; whether all is well, and the
 /// lines in the goals' order.
 pub fn report(setting: &Setting, only: &[String], allow_missing: &[String]) -> (bool, Vec<String>) {
@@ -333,10 +336,15 @@ pub fn report(setting: &Setting, only: &[String], allow_missing: &[String]) -> (
         .enumerate()
         .filter(|(_, goal)| is_wanted(goal))
         .collect();
+    let began = Instant::now();
     for build in wanted.iter().filter_map(|(_, goal)| goal.build) {
+        let mut build = build();
+        let words: Vec<_> = build.get_args().map(|word| word.to_string_lossy()).collect();
+        eprintln!("+ cargo {}", words.join(" "));
         // A build that fails fails its goal, which says so.
-        let _ = build().output();
+        let _ = build.output();
     }
+    let built = began.elapsed().as_secs();
     let began = Instant::now();
     let done = Mutex::new(Vec::new());
     let measure_all = |pace: Pace| {
@@ -353,11 +361,18 @@ pub fn report(setting: &Setting, only: &[String], allow_missing: &[String]) -> (
         measure_all(Pace::Busy);
     });
     measure_all(Pace::Alone);
-    println!("{} goals in {} s", wanted.len(), began.elapsed().as_secs());
     let mut done = done.into_inner().expect("no goal panics with the lines");
     done.sort_unstable();
     let well = done.iter().all(|(_, well, _)| *well);
-    (well, done.into_iter().map(|(_, _, line)| line).collect())
+    let mut lines: Vec<String> = done.into_iter().map(|(_, _, line)| line).collect();
+    if wanted.len() == GOALS.len() {
+        let took = began.elapsed().as_secs();
+        lines.push(format!(
+            "{WHOLE}{took} s side by side, after {built} s of building the tests"
+        ));
+        println!("{}", lines[GOALS.len()]);
+    }
+    (well, lines)
 }
 
 /// Whether it is well, and its line.
