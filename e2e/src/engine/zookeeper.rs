@@ -1,7 +1,7 @@
 //! A private ZooKeeper for the store suite: one server, or several.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -174,7 +174,9 @@ impl ZooKeeper {
     fn wait(&mut self) {
         while !self.process.has_ended() {
             // A server without a majority says imok, too, but not that it serves.
-            if self.four_letters("srvr").contains("Mode:") {
+            if self.four_letters("srvr").contains("Mode:")
+                && self.secure.as_ref().is_none_or(|(at, _)| awaits(*at))
+            {
                 return;
             }
             std::thread::yield_now();
@@ -190,6 +192,16 @@ impl ZooKeeper {
             client.set_data("/mint_meta", meta.as_bytes(), None).await
         });
     }
+}
+
+/// Whether somebody takes a connection there and waits for what is said first. The port for TLS is opened after the other
+/// one, and connections are closed at once until the server stands behind it.
+fn awaits(at: SocketAddr) -> bool {
+    let silent = TcpStream::connect(at).and_then(|mut stream| {
+        stream.set_read_timeout(Some(Duration::from_millis(200)))?;
+        stream.read(&mut [0])
+    });
+    silent.is_err_and(|error| matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut))
 }
 
 /// Removes a node and all below it.
