@@ -328,6 +328,32 @@ fn version_2_holds_its_user_and_is_new_every_time() {
     }
 }
 
+#[test]
+fn uuids_of_a_node_of_the_callers_have_it_and_never_repeat() {
+    let options = GenOptions {
+        node: Some(0x9f6b_dece_d846),
+        clock_seq: Some(0x33c8),
+        ..GenOptions::default()
+    };
+    let mut seen = HashSet::new();
+    for name in ["uuid1", "uuid6"] {
+        let row = format(name).unwrap();
+        let mut ids = vec![Id::default(); 300];
+        row.make_many(&options, &mut ids).unwrap();
+        ids.push(row.make(&options).unwrap());
+        assert!(name == "uuid1" || ids.is_sorted_by(|a, b| a < b));
+        for id in ids {
+            // As in RFC 9562 appendices A.1 and A.5.
+            assert_eq!(
+                id.bytes()[8..],
+                [0xb3, 0xc8, 0x9f, 0x6b, 0xde, 0xce, 0xd8, 0x46],
+                "{name}"
+            );
+            assert!(seen.insert(id), "{name}");
+        }
+    }
+}
+
 /// One by one, in a batch, and one by one again.
 fn rises<T: Copy + Ord + Display + Debug>(one: impl Fn() -> T, many: impl Fn(&mut [T])) {
     let mut ids = vec![one(), one()];

@@ -30,6 +30,17 @@ fn a_node_and_a_worker_of_the_private_address_hold_it() {
 }
 
 #[test]
+fn a_worker_given_as_a_number_is_that_number_where_the_check_takes_it() {
+    let layout: Layout = "time=41,worker=10,sequence=12".parse().unwrap();
+    let mut asked = None;
+    let worker = "17".parse::<WorkerSource>().unwrap().resolve(&layout, |worker| {
+        asked = Some(worker);
+        true
+    });
+    assert_eq!((worker.unwrap(), asked), (17, Some(17)));
+}
+
+#[test]
 fn a_worker_of_the_host_name_is_the_number_at_the_end_of_its_first_label() {
     let layout: Layout = "time=31,worker=32,sequence=1".parse().unwrap();
     let name = host_name().unwrap();
