@@ -135,4 +135,19 @@ mod tests {
     fn the_system_clock_is_after_this_code_was_written() {
         assert!(SystemClock.now() > Timestamp::from_unix_millis(1_760_000_000_000));
     }
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn it_is_told_whether_the_clock_is_synchronised_wherever_the_kernel_tells() {
+        // SAFETY: as in `linux_clock_synchronised`.
+        let (answer, state) = unsafe {
+            let mut state: libc::timex = core::mem::zeroed();
+            (libc::adjtimex(&mut state), state)
+        };
+        let told = clock_synchronised();
+        assert_eq!(told.is_some(), answer >= 0);
+        // A clock that nobody disciplines is never called synchronised.
+        if state.status & libc::STA_UNSYNC != 0 {
+            assert_eq!(told, Some(false));
+        }
+    }
 }

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 use std::time::Duration;
 
+use common::sources::{Hand, Seeded, asked};
 use mintage::*;
 use proptest::prelude::*;
 
@@ -146,48 +147,6 @@ fn sqids_avoid_the_words_of_any_blocklist() {
         .min_length(3)
         .unwrap();
     assert!(abc.blocklist(["cab", "abc", "bca"]).encode(&[0]).is_err());
-}
-
-/// A clock that a test moves, in nanoseconds since 1970.
-#[derive(Clone)]
-struct Hand(Rc<Cell<i128>>);
-
-impl Clock for Hand {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_unix_nanos(self.0.get())
-    }
-}
-
-/// Random enough for tests, and the same in every run: SplitMix64.
-struct Seeded(u64);
-
-impl Entropy for Seeded {
-    fn fill(&mut self, out: &mut [u8]) {
-        for chunk in out.chunks_mut(8) {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut bits = self.0;
-            bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            bits ^= bits >> 31;
-            chunk.copy_from_slice(&bits.to_be_bytes()[..chunk.len()]);
-        }
-    }
-}
-
-/// What a format needs to be asked for one.
-fn asked(row: &Format) -> GenOptions {
-    let mut options = GenOptions::default();
-    match row.name {
-        "uuid2" => (options.domain, options.local_id) = (Some(Domain::Org), Some(7)),
-        "uuid3" | "uuid5" | "uuid8" => {
-            options.namespace = namespace("dns");
-            options.name = Some(b"www.example.com".to_vec());
-        }
-        "sqids" => options.numbers = vec![1, 2, 3],
-        "typeid" => options.prefix = Some("user_account".into()),
-        _ => {}
-    }
-    options
 }
 
 #[test]

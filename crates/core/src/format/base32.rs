@@ -372,6 +372,52 @@ mod tests {
         }
     }
 
+    #[test]
+    fn every_byte_at_every_place_of_shorter_texts_is_judged_and_named() {
+        for (letters, alphabet) in alphabets() {
+            for byte in 0..=255u8 {
+                let foreign = |position| {
+                    let is = !alphabet.contains(&byte);
+                    is.then_some(TextError::Character { position })
+                };
+                // Any letter may stand first where the top digit is 31.
+                for place in 0..13 {
+                    let mut text = [alphabet[7]; 13];
+                    text[place] = byte;
+                    assert_eq!(
+                        decode_64(&text, letters, (31, "")).err(),
+                        foreign(place),
+                        "{byte}"
+                    );
+                }
+                // The last letter holds one bit.
+                for place in 0..19 {
+                    let mut text = [alphabet[16]; 20];
+                    text[place] = byte;
+                    assert_eq!(decode_96(&text, letters).err(), foreign(place), "{byte}");
+                }
+            }
+            let top = decode_64(&[alphabet[16]; 13], letters, (15, "more than 64 bits"));
+            let rule = "more than 64 bits";
+            assert_eq!(top, Err(TextError::Rule { position: 0, rule }));
+        }
+    }
+
+    #[cfg(feature = "std")]
+    #[test]
+    fn lines_are_the_texts_one_by_one() {
+        for (letters, _) in alphabets() {
+            let values = [0, 1, u128::MAX, 0x0123_4567_89ab_cdef_0011_2233_4455_6677];
+            let mut lines = [[b'\n'; 27]; 4];
+            encode_lines_128(values.into_iter(), letters, &mut lines);
+            for (value, line) in values.into_iter().zip(lines) {
+                let mut text = [0; 26];
+                portable::encode_128(value, letters, &mut text);
+                assert_eq!((&line[..26], line[26]), (&text[..], b'\n'));
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn the_fast_way_writes_what_plain_division_writes(value: u128, shift in 0u32..128) {

@@ -137,7 +137,7 @@ fn v2_at(time: Timestamp, options: &GenOptions, entropy: &mut dyn Entropy) -> Re
     let local_id = options.local_id.ok_or_else(|| missing("local-id"))?;
     let (clock_seq, node) = who(options, entropy)?;
     let clock_seq = match options.clock_seq {
-        Some(given) => u8::try_from(given).unwrap_or(u8::MAX),
+        Some(given) => u8::try_from(given).map_err(|_| v1::clock_seq_too_large(given.into(), 63))?,
         None => clock_seq as u8 & 63,
     };
     Ok(uuid2_from(GregorianTicks::floor(time)?, clock_seq, node, domain, local_id)?.into())

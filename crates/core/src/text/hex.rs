@@ -226,4 +226,28 @@ mod tests {
             }
         }
     }
+    #[test]
+    fn every_byte_at_every_place_of_digits_alone_is_judged_and_named() {
+        let good = *b"017f22e279B07cc398C4dc0c0c07398f";
+        for at in 0..32 {
+            for byte in 0..=255u8 {
+                let mut text = good;
+                text[at] = byte;
+                let wrong = (!byte.is_ascii_hexdigit()).then_some(TextError::Character { position: at });
+                assert_eq!(read_simple(&text).err(), wrong, "{at} {byte}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn digits_alone_are_the_hyphenated_text_without_its_hyphens(id: [u8; 16]) {
+            let digits: alloc::vec::Vec<u8> =
+                write_hyphenated(&id).into_iter().filter(|byte| *byte != b'-').collect();
+            let text = write_simple(&id);
+            prop_assert_eq!(&text[..], &digits);
+            prop_assert_eq!(read_simple(&text), Ok(id));
+            prop_assert_eq!(read_simple(&text.map(|byte| byte.to_ascii_uppercase())), Ok(id));
+        }
+    }
 }

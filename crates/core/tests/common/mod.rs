@@ -1,7 +1,9 @@
-//! The one reader of `vectors/`.
+//! What several test files share: the one reader of `vectors/`, and what ids are made from.
 
 #![allow(clippy::unwrap_used)] // a failed call is a failed test
 #![allow(dead_code)] // every test file uses its own part
+
+pub(crate) mod sources;
 
 use std::fs;
 use std::path::PathBuf;
