@@ -755,6 +755,21 @@ mod tests {
     }
 
     #[test]
+    fn a_bound_of_more_ticks_than_there_are_is_no_short_one() {
+        // 384 more than 64 bits hold.
+        let max = Duration::from_secs(18_446_744_073_709_552);
+        let g = Snowflake::unguarded(twitter(), 0)
+            .and_then(|g| g.clock_policy(ClockPolicy::Wait { max }))
+            .expect("sound");
+        g.mint(g.layout().time_of(1000)).expect("an id");
+        let (ticks, wait) = (900, true);
+        assert_eq!(
+            g.mint(g.layout().time_of(100)),
+            Err(MintError::ClockBack { ticks, wait })
+        );
+    }
+
+    #[test]
     fn a_reading_far_ahead_that_was_refused_is_forgotten() {
         let window = Window {
             worker: 1,

@@ -80,7 +80,9 @@ impl Snowflake {
 impl Rules {
     pub(super) fn new(layout: &Layout, policy: ClockPolicy, from_tick: u64) -> Self {
         let wait_ticks = match policy {
-            ClockPolicy::Wait { max } => (max.as_nanos() / layout.tick().as_nanos()) as u64,
+            ClockPolicy::Wait { max } => {
+                u64::try_from(max.as_nanos() / layout.tick().as_nanos()).unwrap_or(u64::MAX)
+            }
             _ => 0,
         };
         Rules {
