@@ -300,8 +300,8 @@ fn check_losses(load: &Load, ids: &[&(u64, String)], max_gap: i64) {
     }
     lost.sort_unstable();
     say(&format!(
-        "kill loop: {}: numbers lost per kill: median {}, worst {} (allowed {max_gap}, and {in_flight} replies \
-         on their way)",
+        "kill loop: {}: numbers lost from one server that answered to the next: median {}, worst {} (allowed {max_gap} \
+         a kill, and {in_flight} replies on their way)",
         load.name,
         lost[lost.len() / 2],
         lost[lost.len() - 1]
