@@ -47,7 +47,7 @@ pub(super) fn crash_images(setting: &Setting) -> Outcome {
     if !images::available() {
         return Outcome::NotRun("no strace".into());
     }
-    let wanted = setting.mode.of(2_000, 100_000, 2_000_000);
+    let wanted = setting.mode.of(2_000, 50_000, 2_000_000);
     let plan = images::Plan {
         program: &setting.program,
         seed: 1,

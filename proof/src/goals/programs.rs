@@ -256,7 +256,7 @@ pub(super) fn coverage(setting: &Setting) -> Outcome {
         let Some((run, all)) = counts.split_once('/') else {
             continue;
         };
-        if let (Some((folder, _)), Ok(run), Ok(all)) = (
+        if let (Some((folder, least)), Ok(run), Ok(all)) = (
             COVERED
                 .iter()
                 .find(|(folder, _)| file.starts_with(&format!("{folder}/src/"))),
@@ -265,6 +265,9 @@ pub(super) fn coverage(setting: &Setting) -> Outcome {
         ) {
             let sum = lines.entry(folder).or_default();
             *sum = (sum.0 + run, sum.1 + all);
+            if run * 100 < all * least {
+                eprintln!("{file}: {run} of {all} lines");
+            }
         }
     }
     let per_cent = |folder: &str| {
