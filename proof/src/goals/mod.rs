@@ -337,12 +337,16 @@ pub fn report(setting: &Setting, only: &[String], allow_missing: &[String]) -> (
         .filter(|(_, goal)| is_wanted(goal))
         .collect();
     let began = Instant::now();
-    for build in wanted.iter().filter_map(|(_, goal)| goal.build) {
-        let mut build = build();
+    let mut builds = Vec::new();
+    for mut build in wanted.iter().filter_map(|(_, goal)| Some((goal.build?)())) {
         let words: Vec<_> = build.get_args().map(|word| word.to_string_lossy()).collect();
-        eprintln!("+ cargo {}", words.join(" "));
-        // A build that fails fails its goal, which says so.
-        let _ = build.output();
+        let line = words.join(" ");
+        if !builds.contains(&line) {
+            eprintln!("+ cargo {line}");
+            // A build that fails fails its goal, which says so.
+            let _ = build.output();
+            builds.push(line);
+        }
     }
     let built = began.elapsed().as_secs();
     let began = Instant::now();
