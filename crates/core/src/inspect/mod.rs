@@ -454,11 +454,10 @@ mod tests {
         const DOUBTFUL: &[&str] = &["ksuidms", "nanoid", "token", "sqid", "sqids", "spaceflake"];
         let now = crate::Clock::now(&crate::SystemClock);
         for row in others().filter(|row| row.can_make()) {
-            let mut ids = vec![Id::default(); 20];
+            let mut ids = vec![Id::default(); 200];
             if row.make_many(&GenOptions::default(), &mut ids).is_err() {
                 continue;
             }
-            let mut firsts = 0;
             for id in ids {
                 let text = row.text(&id).expect("its own id");
                 let readings = inspect(&text, now);
@@ -466,7 +465,13 @@ mod tests {
                 let reading =
                     &readings[place.unwrap_or_else(|| panic!("{}: {text}: {readings:?}", row.name))];
                 assert_eq!(reading.id, id, "{text}");
-                firsts += u32::from(place == Some(0));
+                // One random ULID in 64, and with it those of its millisecond, has version and variant of a UUID.
+                let is_behind_a_uuid = place == Some(1) && readings[0].format == "uuid";
+                assert!(
+                    place == Some(0) || is_behind_a_uuid || DOUBTFUL.contains(&row.name),
+                    "{}: {text}: {readings:?}",
+                    row.name
+                );
                 assert!(
                     readings
                         .windows(2)
@@ -474,12 +479,6 @@ mod tests {
                 );
                 assert!(readings.iter().all(|reading| !reading.why.is_empty()));
             }
-            // One random ULID in 64 has the version and variant of a UUID.
-            assert!(
-                firsts >= 14 || DOUBTFUL.contains(&row.name),
-                "{}: {firsts} of 20",
-                row.name
-            );
         }
     }
 
