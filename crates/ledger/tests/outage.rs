@@ -103,6 +103,31 @@ fn without_a_journal_max_gap_limits_the_budget() {
 }
 
 #[test]
+fn a_journal_that_fails_costs_the_budget_until_the_next_start_and_repeats_nothing() {
+    in_world(11, FaultPlan::NONE, |mut world| async move {
+        let disk = world.frail_journal(FaultPlan::NONE);
+        let node = world.start(Some(disk.clone())).await;
+        world.drive(&[&node], "orders", 10_000, secs(15)).await;
+        disk.fail_all(true);
+        let drive = world.drive(&[&node], "orders", 10_000, secs(15)).await;
+        assert_eq!(drive.failed, 0, "the store is there: {drive:?}");
+        world.store.freeze(true);
+        let drive = world.drive(&[&node], "orders", 10_000, secs(20)).await;
+        assert!(
+            drive.until_failed.unwrap() <= secs(10),
+            "as without a journal: {drive:?}"
+        );
+        drop(node.crash());
+        world.store.freeze(false);
+        disk.fail_all(false);
+        let node = world.start(Some(disk)).await;
+        world.drive(&[&node], "orders", 10_000, secs(15)).await;
+        world.store.freeze(true);
+        check_unnoticed(&world.drive(&[&node], "orders", 10_000, secs(60)).await);
+    });
+}
+
+#[test]
 fn a_crash_loses_at_most_what_was_in_memory_and_the_next_process_goes_on_with_the_rest() {
     in_world(4, FaultPlan::NONE, |mut world| async move {
         let mut journal = Some(new_journal());
@@ -317,7 +342,8 @@ impl Dice {
     }
 }
 
-/// Nodes with journals come, work, crash and come back over a store that fails in every way.
+/// Nodes with journals, every other one on a disk that fails in every way, come, work, crash and come back over a store
+/// that does so, too.
 async fn one_life(mut world: World, seed: u64) -> (u64, u64) {
     let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let mut nodes = Vec::new();
@@ -325,7 +351,10 @@ async fn one_life(mut world: World, seed: u64) -> (u64, u64) {
     let mut refused = 0;
     for _ in 0..60 {
         if nodes.len() < 3 {
-            let journal = journals.pop().unwrap_or_else(new_journal);
+            let journal = journals.pop().unwrap_or_else(|| match dice.below(2) {
+                0 => new_journal(),
+                _ => world.frail_journal(FaultPlan::rough(dice.below(1 << 32))),
+            });
             let settings = LedgerSettings {
                 journal: Some(journal.clone()),
                 ..LedgerSettings::default()

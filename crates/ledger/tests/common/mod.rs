@@ -179,6 +179,11 @@ impl World {
         })
     }
 
+    /// A journal on a disk that fails by `plan`.
+    pub fn frail_journal(&self, plan: FaultPlan) -> Arc<FaultyStore> {
+        FaultyStore::new(new_journal(), machine(self.began, plan.seed), plan)
+    }
+
     /// Notes numbers that a client has.
     #[track_caller]
     pub fn saw(&mut self, name: &str, run: Run) {
