@@ -135,6 +135,7 @@ mod tests {
     fn the_system_clock_is_after_this_code_was_written() {
         assert!(SystemClock.now() > Timestamp::from_unix_millis(1_760_000_000_000));
     }
+
     #[test]
     #[cfg(target_os = "linux")]
     fn it_is_told_whether_the_clock_is_synchronised_wherever_the_kernel_tells() {

@@ -23,16 +23,6 @@ fn hand(unix_millis: i64) -> Hand {
     Hand(Rc::new(Cell::new(i128::from(unix_millis) * 1_000_000)))
 }
 
-/// The same bytes for ever.
-#[derive(Clone)]
-struct Same(u8);
-
-impl Entropy for Same {
-    fn fill(&mut self, out: &mut [u8]) {
-        out.fill(self.0);
-    }
-}
-
 #[test]
 fn no_generator_makes_ids_of_times_that_its_format_cannot_hold() {
     let mut checked = Vec::new();
@@ -250,16 +240,6 @@ fn the_parts_of_an_id_are_what_it_was_made_of() {
         .next_id()
         .unwrap();
     assert_eq!(tsid.number() >> 20 & 3, 3);
-}
-
-#[test]
-fn a_scru128_batch_ends_where_full_counters_would_run_too_far_ahead() {
-    let mut full = Scru128Generator::new(noon(), Same(0xff)).max_ahead(Duration::ZERO);
-    let mut ids = [Scru128::from_bytes([0; 16]); 3];
-    assert_eq!(full.fill(&mut ids), Ok(1));
-    assert_eq!(ids[0].fields(), [NOON as u64, 0xff_ffff, 0xff_ffff, 0xffff_ffff]);
-    assert_eq!(full.fill(&mut ids), Err(MintError::TooFarAhead { ticks: 1 }));
-    assert_eq!(full.next_id(), Err(MintError::TooFarAhead { ticks: 1 }));
 }
 
 #[test]

@@ -8,8 +8,7 @@ use common::sources::{Seeded, asked};
 use mintage::*;
 
 /// Options as requests have them: `name=value`, spaces between.
-fn options(row: &Format, text: &str) -> GenOptions {
-    let mut options = asked(row);
+fn with(mut options: GenOptions, text: &str) -> GenOptions {
     for (name, value) in text.split(' ').filter_map(|pair| pair.split_once('=')) {
         options.set(GenOption::from_name(name).unwrap(), value).unwrap();
     }
@@ -95,7 +94,7 @@ fn options_that_no_id_can_have_are_refused_with_what_can_be() {
         ),
     ] {
         let row = format(name).unwrap();
-        let options = options(row, text);
+        let options = with(asked(row), text);
         let at = row.make_at(time, &options, &mut Seeded(1));
         let made = if row.can_make_at() { at } else { row.make(&options) };
         assert_eq!(made.unwrap_err().to_string(), expected, "{name} {text}");
@@ -127,10 +126,7 @@ fn options_that_an_id_cannot_be_without_are_asked_for() {
         ),
         ("sqids", "", "numbers: a sqid stands for one or more"),
     ] {
-        let mut options = GenOptions::default();
-        for (name, value) in text.split(' ').filter_map(|pair| pair.split_once('=')) {
-            options.set(GenOption::from_name(name).unwrap(), value).unwrap();
-        }
+        let options = with(GenOptions::default(), text);
         let refused = format(name).unwrap().make(&options).unwrap_err();
         assert_eq!(refused.to_string(), expected, "{name} {text}");
     }

@@ -319,14 +319,7 @@ mod process {
 mod tests {
     use super::*;
     use crate::FixedClock;
-
-    struct Same(u8);
-
-    impl Entropy for Same {
-        fn fill(&mut self, out: &mut [u8]) {
-            out.fill(self.0);
-        }
-    }
+    use crate::entropy::Same;
 
     #[test]
     fn full_counters_carry_as_the_specification_recommends() {
@@ -341,5 +334,16 @@ mod tests {
         assert_eq!(fields(generator.next_id()), Ok([6, 0, full, ones(32)]));
         (generator.counter_hi, generator.counter_lo) = (full, full);
         assert_eq!(generator.next_id(), Err(MintError::TooFarAhead { ticks: 1 }));
+    }
+
+    #[test]
+    fn a_batch_ends_where_full_counters_would_run_too_far_ahead() {
+        let clock = FixedClock(Timestamp::from_unix_millis(5));
+        let mut full = Scru128Generator::new(clock, Same(0xff)).max_ahead(Duration::ZERO);
+        let mut ids = [Scru128::from_bytes([0; 16]); 3];
+        assert_eq!(full.fill(&mut ids), Ok(1));
+        assert_eq!(ids[0].fields(), [5, 0xff_ffff, 0xff_ffff, 0xffff_ffff]);
+        assert_eq!(full.fill(&mut ids), Err(MintError::TooFarAhead { ticks: 1 }));
+        assert_eq!(full.next_id(), Err(MintError::TooFarAhead { ticks: 1 }));
     }
 }

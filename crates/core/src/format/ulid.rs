@@ -420,14 +420,7 @@ impl<C, E> core::fmt::Debug for UlidGenerator<C, E> {
 mod tests {
     use super::*;
     use crate::FixedClock;
-
-    struct Same(u8);
-
-    impl Entropy for Same {
-        fn fill(&mut self, out: &mut [u8]) {
-            out.fill(self.0);
-        }
-    }
+    use crate::entropy::Same;
 
     #[test]
     fn full_randomness_is_an_error_and_never_a_wrap() {

@@ -226,6 +226,7 @@ mod tests {
             }
         }
     }
+
     #[test]
     fn every_byte_at_every_place_of_digits_alone_is_judged_and_named() {
         let good = *b"017f22e279B07cc398C4dc0c0c07398f";

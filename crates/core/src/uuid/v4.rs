@@ -123,14 +123,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-
-    struct Same(u8);
-
-    impl Entropy for Same {
-        fn fill(&mut self, out: &mut [u8]) {
-            out.fill(self.0);
-        }
-    }
+    use crate::entropy::Same;
 
     #[test]
     fn only_version_and_variant_are_set() {

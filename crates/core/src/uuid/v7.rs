@@ -453,6 +453,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::entropy::Same;
     use crate::{FixedClock, SystemEntropy};
 
     /// A clock that a test moves.
@@ -462,15 +463,6 @@ mod tests {
     impl Clock for Hand {
         fn now(&self) -> Timestamp {
             Timestamp::from_unix_millis(self.0.get())
-        }
-    }
-
-    #[derive(Clone)]
-    struct Same(u8);
-
-    impl Entropy for Same {
-        fn fill(&mut self, out: &mut [u8]) {
-            out.fill(self.0);
         }
     }
 
