@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Outcome, Setting, outcome};
+use super::{Mode, Outcome, Setting, outcome};
 use crate::disk::{cuts, flips, images, inject};
 
 pub(super) fn calls(setting: &Setting) -> Outcome {
@@ -22,11 +22,16 @@ pub(super) fn calls(setting: &Setting) -> Outcome {
     }
 }
 
+pub(super) fn cut_count(mode: Mode) -> u64 {
+    mode.of(20, 1_000, 20_000)
+}
+
 pub(super) fn power_cuts(setting: &Setting) -> Outcome {
     if let Err(why) = cuts::available() {
         return Outcome::NotRun(format!("no file system of our own: {why}"));
     }
-    let (cuts, budget) = setting.mode.of((20, 60), (1_000, 240), (20_000, 7_200));
+    let cuts = cut_count(setting.mode);
+    let budget = setting.mode.of(60, 240, 7_200);
     match cuts::run_cuts(&setting.program, 1, cuts, Duration::from_secs(budget)) {
         Ok(done) => {
             let measured = format!(
@@ -43,11 +48,15 @@ pub(super) fn power_cuts(setting: &Setting) -> Outcome {
     }
 }
 
+pub(super) fn image_count(mode: Mode) -> u64 {
+    mode.of(2_000, 50_000, 2_000_000)
+}
+
 pub(super) fn crash_images(setting: &Setting) -> Outcome {
     if !images::available() {
         return Outcome::NotRun("no strace".into());
     }
-    let wanted = setting.mode.of(2_000, 50_000, 2_000_000);
+    let wanted = image_count(setting.mode);
     let plan = images::Plan {
         program: &setting.program,
         seed: 1,

@@ -118,7 +118,7 @@ pub const GOALS: &[Goal] = &[
         target: |mode| {
             format!(
                 "{} kills, no id twice, gaps within max_gap",
-                mode.of(200, 1_000, 10_000)
+                programs::kill_count(mode)
             )
         },
         pace: Pace::Waits,
@@ -144,7 +144,7 @@ pub const GOALS: &[Goal] = &[
         target: |mode| {
             format!(
                 "{} cuts of a real file system, nothing acknowledged lost",
-                mode.of(20, 1_000, 20_000)
+                disk::cut_count(mode)
             )
         },
         pace: Pace::Waits,
@@ -154,12 +154,7 @@ pub const GOALS: &[Goal] = &[
     Goal {
         id: "G5",
         name: "crash images",
-        target: |mode| {
-            format!(
-                "{} images, all open, {NONE_REPEATED}",
-                mode.of(2_000, 50_000, 2_000_000)
-            )
-        },
+        target: |mode| format!("{} images, all open, {NONE_REPEATED}", disk::image_count(mode)),
         pace: Pace::Busy,
         build: None,
         run: disk::crash_images,
@@ -188,7 +183,7 @@ pub const GOALS: &[Goal] = &[
         target: |mode| {
             format!(
                 "{} s without each store, two servers on each at 10,000 ids/s, no failed request",
-                mode.of(20, 60, 600)
+                programs::outage_seconds(mode)
             )
         },
         pace: Pace::Waits,
@@ -198,12 +193,7 @@ pub const GOALS: &[Goal] = &[
     Goal {
         id: "G9",
         name: "fuzzing",
-        target: |mode| {
-            format!(
-                "{} executions per target, no crash",
-                mode.of(50_000, 1_000_000, 100_000_000)
-            )
-        },
+        target: |mode| format!("{} executions per target, no crash", programs::executions(mode)),
         pace: Pace::Busy,
         build: Some(programs::fuzzers),
         run: programs::fuzzing,
@@ -243,7 +233,7 @@ pub const GOALS: &[Goal] = &[
         target: |mode| {
             format!(
                 "{} servers killed on each store; no gap-free number below one answered before it was asked for",
-                mode.of(4, 30, 3_000)
+                programs::failovers(mode)
             )
         },
         pace: Pace::Waits,
@@ -254,8 +244,8 @@ pub const GOALS: &[Goal] = &[
         id: "G14",
         name: "copies and forks",
         target: |mode| {
-            let forks = mode.of("5e3", "1e5", "1e6");
-            format!("{forks} forks and the copied processes of G1, nothing repeated past two renewals")
+            let forks = simulated::fork_count(mode);
+            format!("{forks:e} forks and the copied processes of G1, nothing repeated past two renewals")
         },
         pace: Pace::Waits,
         build: None,

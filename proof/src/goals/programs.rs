@@ -7,8 +7,12 @@ use std::process::{Command, Stdio};
 use super::{Mode, Outcome, Setting, outcome};
 use crate::{answers, folders};
 
+pub(super) fn kill_count(mode: Mode) -> u64 {
+    mode.of(200, 1_000, 10_000)
+}
+
 pub(super) fn kills(setting: &Setting) -> Outcome {
-    let kills: u64 = setting.mode.of(200, 1_000, 10_000);
+    let kills = kill_count(setting.mode);
     let ran = match test(setting, "kill", &[("MINT_TEST_KILLS", kills)]) {
         Ok(ran) => ran,
         Err(outcome) => return outcome,
@@ -25,8 +29,12 @@ pub(super) fn kills(setting: &Setting) -> Outcome {
     outcome(ran.failure(), done >= Some(kills), figures.join("; "))
 }
 
+pub(super) fn outage_seconds(mode: Mode) -> u64 {
+    mode.of(20, 60, 600)
+}
+
 pub(super) fn outages(setting: &Setting) -> Outcome {
-    let seconds = setting.mode.of(20, 60, 600);
+    let seconds = outage_seconds(setting.mode);
     let ran = match test(setting, "outage", &[("MINT_TEST_OUTAGE", seconds)]) {
         Ok(ran) => ran,
         Err(outcome) => return outcome,
@@ -101,8 +109,12 @@ pub(super) fn forgetful(setting: &Setting) -> Outcome {
     outcome(None, all_lost(&by_loss) && ids > 0 && repeats == 0, measured)
 }
 
+pub(super) fn failovers(mode: Mode) -> u64 {
+    mode.of(4, 30, 3_000)
+}
+
 pub(super) fn order(setting: &Setting) -> Outcome {
-    let killed: u64 = setting.mode.of(4, 30, 3_000);
+    let killed = failovers(setting.mode);
     let ran = match test(setting, "order", &[("MINT_TEST_FAILOVERS", killed)]) {
         Ok(ran) => ran,
         Err(outcome) => return outcome,
@@ -178,8 +190,12 @@ pub(super) fn soak(setting: &Setting) -> Outcome {
     )
 }
 
+pub(super) fn executions(mode: Mode) -> u64 {
+    mode.of(50_000, 1_000_000, 100_000_000)
+}
+
 pub(super) fn fuzzing(setting: &Setting) -> Outcome {
-    let runs: u64 = setting.mode.of(50_000, 1_000_000, 100_000_000);
+    let runs = executions(setting.mode);
     let mut command = cargo(&["run", "--quiet", "-p", "mintage-fuzz", "--", "--runs"]);
     let ran = match Ran::of(command.arg(runs.to_string())) {
         Ok(ran) => ran,

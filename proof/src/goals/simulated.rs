@@ -79,8 +79,12 @@ pub(super) fn clocks(setting: &Setting) -> Outcome {
     outcome(failure(runs), enough, measured)
 }
 
+pub(super) fn fork_count(mode: Mode) -> u64 {
+    mode.of(5_000, 100_000, 1_000_000)
+}
+
 pub(super) fn copies(setting: &Setting) -> Outcome {
-    let forks = setting.mode.of(5_000, 100_000, 1_000_000);
+    let forks = fork_count(setting.mode);
     // In a process of its own: this one has threads.
     let output = Command::new(&setting.program)
         .args(["forks", "--forks", &forks.to_string()])
