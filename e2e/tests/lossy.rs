@@ -137,10 +137,10 @@ fn a_redis_without_syncs_that_is_killed_and_loses_its_tail_repeats_nothing() {
 /// The server that was killed starts again without what it had acknowledged, and everybody goes on above that.
 fn lost_and_raised(cluster: &mut Cluster<Redis>, acknowledged: u64) {
     // They would raise it before it is read.
-    (0..3).for_each(|at| cluster.nodes[at].signal("STOP"));
+    cluster.nodes.iter().for_each(|node| node.signal("STOP"));
     cluster.engine.start();
     let left = cluster.engine.mark();
-    (0..3).for_each(|at| cluster.nodes[at].signal("CONT"));
+    cluster.nodes.iter().for_each(|node| node.signal("CONT"));
     assert!(left < acknowledged, "{left} of {acknowledged}: nothing was lost");
     cluster.all_serve(&[0, 1, 2], 200);
     assert!(
@@ -202,7 +202,7 @@ fn a_postgres_that_answers_before_it_syncs_and_is_killed_repeats_nothing() {
     for round in 1..=5 {
         cluster.all_serve(&[0, 1, 2], 100);
         // A commit of theirs would sync the other client's, too.
-        (0..3).for_each(|at| cluster.nodes[at].signal("STOP"));
+        cluster.nodes.iter().for_each(|node| node.signal("STOP"));
         let acknowledged = cluster.engine.mark();
         theirs(&cluster, &format!("UPDATE theirs SET n = {round}"));
         cluster.engine.kill();
@@ -210,7 +210,7 @@ fn a_postgres_that_answers_before_it_syncs_and_is_killed_repeats_nothing() {
         let kept = theirs(&cluster, "SELECT n FROM theirs");
         lost += u32::from(kept.trim() != round.to_string());
         assert!(cluster.engine.mark() >= acknowledged, "a mark went back");
-        (0..3).for_each(|at| cluster.nodes[at].signal("CONT"));
+        cluster.nodes.iter().for_each(|node| node.signal("CONT"));
     }
     assert!(
         lost > 0,
