@@ -25,7 +25,7 @@ mintage-proof COMMAND
   flips            changes every byte of a used folder
   inject [--turns N] [--stride N]
                    kills and fails every call of a process
-  cuts [--cuts N] [--seconds N]
+  cuts [--cuts N] [--seed N]
                    cuts the power of a real file system (root)
   folders | forks [--forks N] | answers
                    second openings and copies; forked children; the server's answers (MINT_BIN)
@@ -63,12 +63,11 @@ fn main() -> ExitCode {
             })
         }
         Some("cuts") => {
-            let budget = Duration::from_secs(option(rest, "--seconds").unwrap_or(60));
-            let cuts = option(rest, "--cuts").unwrap_or(u64::MAX);
-            told(
-                cuts::run_cuts(&this(), option(rest, "--seed").unwrap_or(1), cuts, budget),
-                |done| done.failure.clone(),
-            )
+            let (cuts, seed) = (
+                option(rest, "--cuts").unwrap_or(1_000),
+                option(rest, "--seed").unwrap_or(1),
+            );
+            told(cuts::run_cuts(&this(), seed, cuts), |done| done.failure.clone())
         }
         Some("folders") => told(folders::run(), |_| None),
         Some("forks") => forked(rest),

@@ -59,7 +59,7 @@ pub(crate) fn gently(command: &Command) -> Command {
     gently
 }
 
-/// Runs a command and gives its standard output.
+/// Runs a command and gives its standard output, which is told of as well if it fails.
 pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     let shown = shown(command);
     let out = command
@@ -68,8 +68,12 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
         .output()
         .map_err(|e| format!("cannot start `{shown}`: {e}"))?;
     if !out.status.success() {
-        eprint!("{}", String::from_utf8_lossy(&out.stdout));
-        return Err(format!("`{shown}` failed: {}", out.status));
+        let printed = String::from_utf8_lossy(&out.stdout);
+        return Err(format!(
+            "`{shown}` failed: {}, having printed\n{}",
+            out.status,
+            printed.trim_end()
+        ));
     }
     String::from_utf8(out.stdout).map_err(|_| format!("`{shown}` did not print UTF-8"))
 }

@@ -2,10 +2,10 @@
 //! writing anything out. Also a disk that fills up, and one that turns read-only.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::judge::Said;
 use super::power;
@@ -81,8 +81,8 @@ impl Mounted<'_> {
 
 impl Drop for Mounted<'_> {
     fn drop(&mut self) {
-        // Still busy for a moment after the worker has died.
-        for _ in 0..200 {
+        // Still busy for a moment after the worker has died, which is long where others keep the processors.
+        for _ in 0..10_000 {
             if run(Command::new("umount").arg(&self.0.at)).is_ok() {
                 return;
             }
@@ -91,19 +91,18 @@ impl Drop for Mounted<'_> {
     }
 }
 
-/// Cuts the power until `cuts` or `budget` is reached, and fills and protects the disk now and then.
+/// Cuts the power `cuts` times, and fills and protects the disk now and then.
 ///
 /// # Errors
 /// The disk could not be made or mounted.
-pub fn run_cuts(program: &Path, seed: u64, cuts: u64, budget: Duration) -> Result<Cuts, String> {
+pub fn run_cuts(program: &Path, seed: u64, cuts: u64) -> Result<Cuts, String> {
     let scratch = tempfile::tempdir().map_err(|e| e.to_string())?;
     let mut done = Cuts::default();
     let mut dice = Dice::new(seed);
-    let began = Instant::now();
     let mut disk = Disk::make(scratch.path())?;
     let mut said = Said::default();
     let mut life = 0;
-    while done.cuts < cuts && began.elapsed() < budget && done.failure.is_none() {
+    while done.cuts < cuts && done.failure.is_none() {
         // A worn file system is replaced, so that every path from the first start on is walked often.
         if life % 8 == 0 {
             disk = Disk::make(scratch.path())?;
@@ -137,9 +136,16 @@ fn one_life(
     let mounted = disk.mount()?;
     let data = disk.at.join("data");
     let mut worker = start(program, &data, dice.next())?;
-    let mut output = worker.stdout.take().expect("it is piped");
-    // Somewhere in its life: while it starts, or later.
-    let wait = dice.length(Duration::from_micros(500), Duration::from_millis(150));
+    let mut output = BufReader::new(worker.stdout.take().expect("it is piped"));
+    let mut text = String::new();
+    // Somewhere in its life: after some of its work, however long that takes here, or while it starts.
+    let mut wait = dice.length(Duration::from_micros(500), Duration::from_millis(150));
+    if dice.chance(500) {
+        for _ in 0..dice.size(500) {
+            let _ = output.read_line(&mut text);
+        }
+        wait /= 20;
+    }
     std::thread::sleep(wait);
     let kind = dice.below(10);
     match kind {
@@ -161,7 +167,6 @@ fn one_life(
         }
     }
     let _ = worker.kill();
-    let mut text = String::new();
     let _ = output.read_to_string(&mut text);
     let _ = worker.wait();
     said.lines(&text);
