@@ -503,28 +503,34 @@ pub mod cases {
             lab.wait(store.compare_and_set(key, None, value(1, 1), Marks::NeverLower))
                 .expect("the server answers");
         }
-        lab.proxy.set(Fault::DelayAnswers(Duration::from_secs(5)));
-        let start = Instant::now();
-        let (done, gave_up) = lab.wait(async {
+        let delay = Duration::from_secs(5);
+        assert!(quick().request_timeout + quick().connect_timeout < delay);
+        lab.proxy.set(Fault::DelayAnswers(delay));
+        let (start, is_answered) = (Instant::now(), AtomicBool::new(false));
+        let (done, (gave_up, was_answered)) = lab.wait(async {
             tokio::join!(
-                slow.compare_and_set(&theirs, Some(Version(1)), value(2, 2), Marks::NeverLower),
+                async {
+                    let answer = slow
+                        .compare_and_set(&theirs, Some(Version(1)), value(2, 2), Marks::NeverLower)
+                        .await;
+                    is_answered.store(true, Ordering::SeqCst);
+                    answer
+                },
                 async {
                     let answer = hasty
                         .compare_and_set(&ours, Some(Version(1)), value(2, 2), Marks::NeverLower)
                         .await;
-                    (answer, start.elapsed())
+                    (answer, is_answered.load(Ordering::SeqCst))
                 }
             )
         });
         assert_eq!(done, Ok(Cas::Done(Version(2))));
-        assert!(start.elapsed() >= Duration::from_secs(5), "the answer was slow");
-        let (answer, after) = gave_up;
-        let error = answer.expect_err("it allows one second");
+        assert!(start.elapsed() >= delay, "the answer was slow");
+        let error = gave_up.expect_err("it allows one second");
         assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
-        let allowed = quick().request_timeout + quick().connect_timeout;
         assert!(
-            after < allowed + Duration::from_secs(1),
-            "gave up after {after:?}"
+            !was_answered,
+            "the hasty one waited for as long as the patient one"
         );
         lab.proxy.set(Fault::Pass);
         let known = lab.held(&ours).expect("it was written").version;
@@ -542,7 +548,7 @@ pub mod cases {
         lab.wait(store.compare_and_set(&key, None, value(1, 1), Marks::NeverLower))
             .expect("the server answers");
         lab.engine.freeze();
-        let allowed = quick().request_timeout + quick().connect_timeout + Duration::from_secs(1);
+        let allowed = quick().request_timeout + quick().connect_timeout;
         let start = Instant::now();
         let answers = lab.wait(async {
             // More than there are connections.
@@ -564,7 +570,8 @@ pub mod cases {
         });
         let waited = start.elapsed();
         lab.engine.thaw();
-        assert!(waited < allowed, "{waited:?}");
+        // Ten that waited one behind the other would take longer, and so would a second attempt.
+        assert!(waited < allowed * 2, "{waited:?} where {allowed:?} are allowed");
         for answer in answers {
             let error = answer.expect_err("nothing answers");
             assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
