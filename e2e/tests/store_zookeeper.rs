@@ -8,6 +8,7 @@ use std::time::Duration;
 use mintage_e2e::certificates::Certificates;
 use mintage_e2e::engine::zookeeper::ZooKeeper;
 use mintage_e2e::majority::any_one_member_may_go;
+use mintage_e2e::proxy::Fault;
 use mintage_e2e::store_suite::{Engine, Lab, OWNER_PASSWORD_ENCODED, key, quick, value};
 use mintage_ledger::{
     BoxFuture, Cas, Marks, Outcome, Store, StoreErrorKind, StoreSettings, Version, conformance, init_store,
@@ -108,6 +109,29 @@ fn whatever_is_removed_stops_a_running_node() {
         let error = lab.refused(&lab.direct(), &quick());
         assert_eq!(error.kind, StoreErrorKind::Foreign, "{mistake}: {error:?}");
     }
+}
+
+/// As when a server answers the account before the session: it has one for us the next time.
+#[test]
+fn a_session_that_is_lost_as_it_begins_is_asked_for_again() {
+    let Some(server) = ZooKeeper::run() else { return };
+    let lab = Lab::new(server);
+    lab.init();
+    let lose = |sessions: u64| {
+        let last = lab.proxy.accepted();
+        (1..=sessions).for_each(|n| lab.proxy.set_only(last + n, Fault::CutAnswer));
+    };
+    lose(4);
+    lab.open(&lab.proxied());
+    assert_eq!(lab.proxy.accepted(), 5);
+    lose(5);
+    let error = lab.refused(&lab.proxied(), &quick());
+    assert_eq!(
+        (error.kind, error.outcome),
+        (StoreErrorKind::Unavailable, Outcome::NotDone),
+        "{error:?}"
+    );
+    assert_eq!(lab.proxy.accepted(), 10);
 }
 
 /// Two paths are two stores, and `mint init` makes the path.

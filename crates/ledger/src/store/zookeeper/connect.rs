@@ -78,6 +78,11 @@ fn session_timeout(request_timeout: Duration) -> Duration {
 /// ZooKeeper's versions end at 2^31 - 1; this leaves room for all that are on their way.
 const WRITES_PER_NODE: i32 = 2_000_000_000;
 
+/// How often every server is asked for a session. The driver sends the account behind its first request, and a server
+/// whose connections are Netty's (all with TLS) sometimes answers both in the wrong order, which the driver takes for
+/// damage: one of its threads may end the wait for the session before another has sent the answer.
+const ATTEMPTS: u32 = 5;
+
 const OPTIONS: &str = "tls, tls_ca, tls_cert, tls_key, writes_per_node";
 
 impl ZooKeeper {
@@ -132,13 +137,46 @@ impl ZooKeeper {
 
     /// A session, and the access list for new nodes.
     async fn session(&self) -> Result<(Client, Vec<Acl>), Failure> {
+        let mut attempt = 1;
+        let client = loop {
+            let error = match self.begin().await {
+                Ok(client) => break client,
+                Err(error @ Error::AuthFailed) => return Err(failure(&error)),
+                Err(error) => error,
+            };
+            let faults = match &self.tls {
+                Some(tls) => tls.faults().await,
+                None => Vec::new(),
+            };
+            let may_pass = self.tls.as_ref().is_none_or(|tls| faults.len() < tls.hosts());
+            if may_pass && matches!(error, Error::NoHosts) && attempt < ATTEMPTS {
+                attempt += 1;
+                continue;
+            }
+            // No session, so nothing was asked.
+            let why = match faults.is_empty() {
+                true => error.to_string(),
+                false => faults.join("; "),
+            };
+            return Err(Failure::Useless(StoreErrorKind::Unavailable, why));
+        };
+        match client.get_acl(&self.names.register).await {
+            Ok((acls, _)) => Ok((client, acls)),
+            // The probe will say what this means.
+            Err(Error::NoNode | Error::NoAuth) => Ok((client, self.acls())),
+            Err(error) => Err(failure(&error)),
+        }
+    }
+
+    /// Asks every server once for a session.
+    async fn begin(&self) -> Result<Client, Error> {
         let mut connector = Client::connector()
             .with_session_timeout(self.session_timeout)
             .with_fail_eagerly();
         if let Some(digest) = &self.digest {
             connector = connector.with_auth("digest", digest);
         }
-        let connected = match &self.tls {
+        match &self.tls {
             Some(tls) => {
                 connector
                     .with_tls(tls.options())
@@ -146,25 +184,6 @@ impl ZooKeeper {
                     .await
             }
             None => connector.connect(&self.hosts).await,
-        };
-        let client = match (connected, &self.tls) {
-            (Ok(client), _) => client,
-            (Err(error @ Error::AuthFailed), _) => return Err(failure(&error)),
-            // No session, so nothing was asked.
-            (Err(error), tls) => {
-                let why = match tls {
-                    Some(tls) => tls.why_not().await,
-                    None => None,
-                };
-                let why = why.unwrap_or_else(|| error.to_string());
-                return Err(Failure::Useless(StoreErrorKind::Unavailable, why));
-            }
-        };
-        match client.get_acl(&self.names.register).await {
-            Ok((acls, _)) => Ok((client, acls)),
-            // The probe will say what this means.
-            Err(Error::NoNode | Error::NoAuth) => Ok((client, self.acls())),
-            Err(error) => Err(failure(&error)),
         }
     }
 

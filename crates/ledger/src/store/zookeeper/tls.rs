@@ -22,7 +22,7 @@ use super::super::address::{Host, TlsFiles, invalid};
 pub(super) struct Tls {
     /// For the driver.
     options: TlsOptions,
-    /// The same for [`Tls::why_not`].
+    /// The same for [`Tls::faults`].
     config: Arc<ClientConfig>,
     hosts: Vec<(Host, ServerName<'static>)>,
 }
@@ -95,15 +95,20 @@ impl Tls {
         self.options.clone()
     }
 
-    /// What every server makes of us, if any of them cannot be spoken to.
-    pub(super) async fn why_not(&self) -> Option<String> {
+    /// How many servers there are.
+    pub(super) fn hosts(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// What is wrong with each server that cannot be spoken to.
+    pub(super) async fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         for (host, name) in &self.hosts {
             if let Err(error) = self.greet(host, name).await {
                 faults.push(format!("{host}: {error}"));
             }
         }
-        (!faults.is_empty()).then(|| faults.join("; "))
+        faults
     }
 
     async fn greet(&self, host: &Host, name: &ServerName<'static>) -> io::Result<()> {
