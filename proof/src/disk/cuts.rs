@@ -29,9 +29,24 @@ pub struct Cuts {
 
 /// Whether a file system can be made and mounted here.
 pub fn available() -> Result<(), String> {
-    let scratch = tempfile::tempdir().map_err(|e| e.to_string())?;
-    let disk = Disk::make(scratch.path())?;
-    disk.mount().map(drop)
+    apart(|| {
+        let scratch = tempfile::tempdir().map_err(|e| e.to_string())?;
+        let disk = Disk::make(scratch.path())?;
+        disk.mount().map(drop)
+    })
+}
+
+/// Works in a thread whose mounts nobody else sees. Whoever makes a namespace of mounts for himself takes along what is
+/// mounted then; a file system that was shut down would live on there, and be mounted again as it is.
+fn apart<T: Send>(work: impl FnOnce() -> Result<T, String> + Send) -> Result<T, String> {
+    std::thread::scope(|threads| {
+        let working = threads.spawn(|| {
+            power::leave_mounts().map_err(|e| format!("no namespace of our own: {e}"))?;
+            run(Command::new("mount").args(["--make-rprivate", "/"]))?;
+            work()
+        });
+        working.join().map_err(|_| "it panicked".to_string())?
+    })
 }
 
 /// A disk in a file.
@@ -96,6 +111,10 @@ impl Drop for Mounted<'_> {
 /// # Errors
 /// The disk could not be made or mounted.
 pub fn run_cuts(program: &Path, seed: u64, cuts: u64) -> Result<Cuts, String> {
+    apart(|| every_life(program, seed, cuts))
+}
+
+fn every_life(program: &Path, seed: u64, cuts: u64) -> Result<Cuts, String> {
     let scratch = tempfile::tempdir().map_err(|e| e.to_string())?;
     let mut done = Cuts::default();
     let mut dice = Dice::new(seed);

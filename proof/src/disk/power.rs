@@ -1,6 +1,7 @@
 //! The switch: a file system that stops at once and forgets everything that was not synced.
 //!
-//! `unsafe` here: one ioctl with a pointer to one integer. There is no safe twin: no library offers it.
+//! `unsafe` here: one ioctl with a pointer to one integer, and one call without pointers. There is no safe twin: no
+//! library offers the first, and what it does to other threads makes the second unsafe in all of them.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -21,5 +22,15 @@ pub(super) fn cut(folder: &File) -> io::Result<()> {
         Ok(())
     } else {
         Err(io::Error::last_os_error())
+    }
+}
+
+/// From now on this thread, and what it starts, has its own list of what is mounted where. Root only.
+pub(super) fn leave_mounts() -> io::Result<()> {
+    // SAFETY: no pointer is passed; the flag parts this thread's mounts and current folder from the process's, and
+    // nothing else, so that no other thread loses what it has open.
+    match unsafe { libc::unshare(libc::CLONE_NEWNS) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
