@@ -488,6 +488,13 @@ pub mod cases {
         lab.engine.start();
     }
 
+    /// What comes of it within what [`quick`] allows and a second. The store's own timers run on the same threads, so that
+    /// a machine that stands still holds up both.
+    async fn in_time<F: Future>(asked: F) -> Result<F::Output, tokio::time::error::Elapsed> {
+        let allowed = quick().request_timeout + quick().connect_timeout + Duration::from_secs(1);
+        tokio::time::timeout(allowed, asked).await
+    }
+
     /// Five seconds, and a caller who allows ten, or one.
     pub fn slow_answers_are_awaited_as_long_as_allowed<E: Engine>(lab: Lab<E>) {
         lab.init();
@@ -504,34 +511,18 @@ pub mod cases {
                 .expect("the server answers");
         }
         let delay = Duration::from_secs(5);
-        assert!(quick().request_timeout + quick().connect_timeout < delay);
         lab.proxy.set(Fault::DelayAnswers(delay));
-        let (start, is_answered) = (Instant::now(), AtomicBool::new(false));
-        let (done, (gave_up, was_answered)) = lab.wait(async {
+        let start = Instant::now();
+        let (done, gave_up) = lab.wait(async {
             tokio::join!(
-                async {
-                    let answer = slow
-                        .compare_and_set(&theirs, Some(Version(1)), value(2, 2), Marks::NeverLower)
-                        .await;
-                    is_answered.store(true, Ordering::SeqCst);
-                    answer
-                },
-                async {
-                    let answer = hasty
-                        .compare_and_set(&ours, Some(Version(1)), value(2, 2), Marks::NeverLower)
-                        .await;
-                    (answer, is_answered.load(Ordering::SeqCst))
-                }
+                slow.compare_and_set(&theirs, Some(Version(1)), value(2, 2), Marks::NeverLower),
+                in_time(hasty.compare_and_set(&ours, Some(Version(1)), value(2, 2), Marks::NeverLower))
             )
         });
         assert_eq!(done, Ok(Cas::Done(Version(2))));
         assert!(start.elapsed() >= delay, "the answer was slow");
-        let error = gave_up.expect_err("it allows one second");
+        let error = gave_up.expect("it gives up").expect_err("it allows one second");
         assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
-        assert!(
-            !was_answered,
-            "the hasty one waited for as long as the patient one"
-        );
         lab.proxy.set(Fault::Pass);
         let known = lab.held(&ours).expect("it was written").version;
         let next = lab.wait(until_ok(|| {
@@ -548,9 +539,7 @@ pub mod cases {
         lab.wait(store.compare_and_set(&key, None, value(1, 1), Marks::NeverLower))
             .expect("the server answers");
         lab.engine.freeze();
-        let allowed = quick().request_timeout + quick().connect_timeout;
-        let start = Instant::now();
-        let answers = lab.wait(async {
+        let answers = lab.wait(in_time(async {
             // More than there are connections.
             let calls: Vec<_> = (0..10)
                 .map(|n| {
@@ -567,12 +556,9 @@ pub mod cases {
                 answers.push(call.await.expect("no panic"));
             }
             answers
-        });
-        let waited = start.elapsed();
+        }));
         lab.engine.thaw();
-        // Ten that waited one behind the other would take longer, and so would a second attempt.
-        assert!(waited < allowed * 2, "{waited:?} where {allowed:?} are allowed");
-        for answer in answers {
+        for answer in answers.expect("all give up") {
             let error = answer.expect_err("nothing answers");
             assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
         }
