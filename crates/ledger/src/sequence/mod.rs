@@ -182,11 +182,25 @@ impl Sequence {
         self.taken(self.stock.take(n))
     }
 
-    /// Takes exactly `n` numbers as one run from memory, if the current block has that many; nothing moves
-    /// otherwise (protocol S2). No lock, no allocation, no I/O.
+    /// Takes exactly `n` numbers as one run from memory, if it has that many; nothing moves otherwise (protocol S2).
+    /// What lies before the run is given up: numbers rise. No I/O; and no lock where the current block has them.
     #[inline]
     pub fn try_take_contiguous(self: &Arc<Self>, n: u64) -> Option<Run> {
-        self.taken(self.stock.take_exactly(n))
+        match self.stock.take_exactly(n) {
+            Taken::Empty => self.take_further(n),
+            taken => self.taken(taken),
+        }
+    }
+
+    /// A run that the current block has not: out of that and the next together if they touch, else of a later one.
+    #[cold]
+    fn take_further(self: &Arc<Self>, n: u64) -> Option<Run> {
+        let served = self.stock.serve(n, true, None, None);
+        self.context.counters.lost(served.passed);
+        if served.run.is_some() && served.low {
+            self.run_low();
+        }
+        served.run
     }
 
     #[inline]

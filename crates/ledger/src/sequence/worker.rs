@@ -77,6 +77,15 @@ pub(super) struct Attempt {
     pub(super) range: Range,
 }
 
+/// What a claim came to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Claimed {
+    pub(super) range: Range,
+    /// Of an earlier attempt, that turned out to have landed. The journal may have been told of that one: a process that
+    /// finds it there goes on with it, unless the journal hears that it was handed out (protocol S7).
+    pub(super) landed: bool,
+}
+
 /// Whom a claim is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
@@ -227,7 +236,12 @@ impl Worker<'_> {
     }
 
     /// Reserves a linear run of at most `asked` numbers and a block on top, durably.
-    pub(super) async fn claim(&mut self, asked: u64, block: u64, use_of: Use) -> Result<Range, LedgerError> {
+    pub(super) async fn claim(
+        &mut self,
+        asked: u64,
+        block: u64,
+        use_of: Use,
+    ) -> Result<Claimed, LedgerError> {
         let context = &self.sequence.context;
         let begun = context.runtime.boottime();
         if begun < self.held.not_before && self.held.recoveries == context.health.recoveries() {
@@ -250,7 +264,7 @@ impl Worker<'_> {
                     .await
                     .map_err(LedgerError::from_store)?;
                 if let Some(range) = self.reconcile(found)? {
-                    return Ok(range);
+                    return Ok(Claimed { range, landed: true });
                 }
             }
             // What was read may be a tombstone.
@@ -310,7 +324,7 @@ impl Worker<'_> {
             }
             self.held.stale = true;
             if mintage::planted!("published-before-commit") && use_of != Use::Owned {
-                self.sequence.stock_up(range, self.held.epoch(), 0);
+                self.sequence.stock.append(range, 0);
             }
             let answer = self.write(&next, token, range.run.count).await;
             let answer = answer.map(|cas| cas.of_attempt(token));
@@ -346,11 +360,11 @@ impl Worker<'_> {
                     context
                         .counters
                         .reserved(context.runtime.boottime().saturating_sub(begun));
-                    return Ok(range);
+                    return Ok(Claimed { range, landed: false });
                 }
                 Ok(Cas::Lost(found)) => {
                     if let Some(range) = self.reconcile(found)? {
-                        return Ok(range);
+                        return Ok(Claimed { range, landed: true });
                     }
                 }
                 Err(error) => {
@@ -480,8 +494,10 @@ impl Worker<'_> {
             return false;
         };
         match self.reconcile(found) {
-            Ok(Some(landed)) if self.held.state.gap == Gap::None => self.held.adopted.push(landed),
-            Ok(Some(landed)) => self.sequence.stock_up(landed, self.held.epoch, 0),
+            Ok(Some(range)) => {
+                let landed = Claimed { range, landed: true };
+                self.keep(landed, None, 0, 0).await;
+            }
             Ok(None) => {}
             // Said to whoever asks for a number next; there is nothing to wait for.
             Err(error) => tracing::error!(sequence = %self.sequence.name, %error, "cannot follow a change"),
