@@ -280,9 +280,27 @@ impl Ledger {
             .get(&sequence_key(name))
             .await
             .map_err(LedgerError::from_store)?;
-        found
-            .map(|found| Ok((State::read(name, &found)?, found.value.token)))
-            .transpose()
+        let Some(found) = found else { return Ok(None) };
+        let mut state = State::read(name, &found)?;
+        if let Some(striped) = self.context.store.striped() {
+            // Another store may know of a later change than the one that numbers are taken from.
+            let key = sequence_key(name);
+            let records = tokio::select! {
+                records = striped.records(&key) => records,
+                // As one that does not answer.
+                () = self.context.runtime.sleep(self.context.settings.request_timeout) => Ok(Vec::new()),
+            };
+            let mut known = Vec::new();
+            for found in records.map_err(LedgerError::from_store)? {
+                known.push(State::read(name, &found)?);
+            }
+            match State::newest(&known).filter(|known| state.is_behind(known)) {
+                Some(known) => state = known.taught(&state),
+                None if !found.version.is_written() => return Ok(None),
+                None => {}
+            }
+        }
+        Ok(Some((state, found.value.token)))
     }
 
     /// One object per name, whoever was first; with the large blocks that this node owns of it (protocol S7).
@@ -581,6 +599,7 @@ impl Ledger {
         }
         reasons.extend(self.context.time_dispute());
         reasons.extend(self.store_status().reason());
+        reasons.extend(self.context.refused_for_good());
         let clock = self.context.clock.report();
         if let Some(left) = clock.unconfirmed {
             reasons.push(format!(

@@ -68,6 +68,8 @@ pub(crate) struct Held {
     pub(super) adopted: Vec<Range>,
     /// What was in stock and under way in an older epoch is dropped.
     epoch: u64,
+    /// The furthest number that this process has reserved of this definition.
+    furthest: Option<i64>,
 }
 
 #[derive(Debug)]
@@ -117,6 +119,7 @@ impl Held {
             unsaved: state_is_new,
             adopted: Vec::new(),
             epoch: 0,
+            furthest: None,
         }
     }
 }
@@ -298,9 +301,11 @@ impl Worker<'_> {
                     retry_after_s: 1,
                 });
             }
-            let range = self.held.state.peek(want).map_err(|e| self.sequence_error(e))?;
+            let peeked = self.held.state.peek_beyond(self.held.furthest, want);
+            let range = peeked.map_err(|e| self.sequence_error(e))?;
+            let passed = range.ordinal - self.held.state.ordinal;
             let mut next = self.held.state.clone();
-            next.ordinal += range.run.count;
+            next.ordinal = range.end();
             let token = fresh_token(&*context.runtime);
             if next.gap == Gap::None && self.sequence.stays_open() {
                 next.note_landed(context.instance(), token);
@@ -326,7 +331,7 @@ impl Worker<'_> {
             if mintage::planted!("published-before-commit") && use_of != Use::Owned {
                 self.sequence.stock.append(range, 0);
             }
-            let answer = self.write(&next, token, range.run.count).await;
+            let answer = self.write(&next, token, passed + range.run.count).await;
             let answer = answer.map(|cas| cas.of_attempt(token));
             let answer = match answer {
                 Ok(Cas::Lost(Some(found))) if mintage::planted!("lost-race-ignored") => {
@@ -353,8 +358,14 @@ impl Worker<'_> {
             }
             match answer {
                 Ok(Cas::Done(version)) => {
+                    context.counters.lost(passed);
+                    self.held.furthest = Some(range.run.last());
+                    let made = next.version.is_none_or(|before| !before.is_written());
                     next.version = Some(version);
                     self.stored(next);
+                    if made {
+                        self.tell_all().await;
+                    }
                     self.held.backoff = BACKOFF_MIN;
                     self.forget_attempts();
                     context
@@ -383,6 +394,23 @@ impl Worker<'_> {
             message: format!("too many writers on sequence {}", self.sequence.name),
             retry_after_s: 1,
         })
+    }
+
+    /// Tells the other stores of a set of a name that one of them has met now.
+    async fn tell_all(&self) {
+        let context = &self.sequence.context;
+        let Some(striped) = context.store.striped() else {
+            return;
+        };
+        let known = &self.held.state;
+        let taught = |found: &Versioned| {
+            let behind = State::read(&self.sequence.name, found).ok()?;
+            Some(known.taught(&behind).write(fresh_token(&*context.runtime)))
+        };
+        tokio::select! {
+            () = striped.make_known(&self.sequence.key, taught) => {}
+            () = context.runtime.sleep(context.settings.request_timeout) => {}
+        }
     }
 
     /// Tells the journal which claims are on their way, so that the next process with it finds what landed.
@@ -483,6 +511,14 @@ impl Worker<'_> {
                 state.ordinal, self.held.state.ordinal
             )));
         }
+        // Another store of a set may not have met the name, or not have followed its last change: it learns with the next
+        // claim, before any number of its share is given out.
+        let state = match self.sequence.context.store.striped() {
+            Some(_) if !self.held.unsaved && state.is_behind(&self.held.state) => {
+                self.held.state.taught(&state)
+            }
+            _ => state,
+        };
         self.stored(state);
         Ok(landed)
     }
@@ -509,12 +545,16 @@ impl Worker<'_> {
     /// What the store holds is known to be `state`.
     pub(super) fn stored(&mut self, state: State) {
         self.sequence.set_exists(!state.dropped);
+        self.sequence.context.is_served(&self.sequence.name);
         if self.sequence.stays_open() && self.held.state.generation != state.generation {
             // Numbers of the definition before are not given out any more (protocol S5).
             let last = state.last_before(state.ordinal);
             self.held.epoch = self.sequence.drop_all(last);
             let adopted = std::mem::take(&mut self.held.adopted);
             self.lose(adopted);
+        }
+        if self.held.state.generation != state.generation {
+            self.held.furthest = None;
         }
         self.held.state = state;
         self.held.unsaved = false;
@@ -534,6 +574,8 @@ impl Worker<'_> {
 
     pub(super) fn went_back(&self, why: String) -> LedgerError {
         // Protocol E3: never log and go on.
+        let mut refused = self.sequence.context.refused.lock().expect("no panic while held");
+        refused.insert(self.sequence.name.clone());
         LedgerError::Stopped(StoreError::new(
             StoreErrorKind::Corrupt,
             Outcome::NotDone,
