@@ -41,6 +41,8 @@ pub(crate) struct Context {
     pub sequences: AtomicU64,
     /// Names that are refused until somebody sets the store right.
     pub refused: Mutex<BTreeSet<Name>>,
+    /// How many names were dropped and not made again.
+    pub dropped: AtomicU64,
     /// The other processes on the store.
     pub cluster: Cluster,
     /// No new work is begun.
@@ -87,6 +89,7 @@ impl Context {
             started: runtime.boottime(),
             sequences: AtomicU64::new(0),
             refused: Mutex::default(),
+            dropped: AtomicU64::new(0),
             cluster: Cluster::default(),
             closing: AtomicBool::new(false),
             active: Mutex::default(),

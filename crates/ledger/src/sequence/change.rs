@@ -103,7 +103,7 @@ impl Worker<'_> {
                 let _ = context.store.remove(&self.sequence.key, version).await;
                 self.held.state.version = None;
                 self.held.state.dropped = true;
-                self.sequence.set_exists(false);
+                self.sequence.set_stored(&self.held.state);
                 return Ok(true);
             }
             let token = fresh_token(&*context.runtime);

@@ -260,20 +260,22 @@ impl Sequence {
             inner.ranges.clear();
             self.stock.close()
         };
-        let Some(journal) = &self.context.journal else {
-            return;
-        };
         // Only what lies on top of what was handed out can be taken back.
         rest.sort_unstable_by_key(|range| range.ordinal);
-        let mut from = entry.mark();
-        for range in rest.iter().rev() {
-            if range.end() == from {
-                from = range.ordinal;
+        let mut lost: u64 = rest.iter().map(|range| range.run.count).sum();
+        if let Some(journal) = &self.context.journal {
+            let mut from = entry.mark();
+            for range in rest.iter().rev() {
+                if range.end() == from {
+                    from = range.ordinal;
+                    lost -= range.run.count;
+                }
+            }
+            if from < entry.mark() {
+                journal.take_back(&self.name, &mut entry, from).await;
             }
         }
-        if from < entry.mark() {
-            journal.take_back(&self.name, &mut entry, from).await;
-        }
+        self.context.counters.lost(lost);
     }
 
     /// Whether there is a second level: a journal that works, and a sequence that may lose numbers.

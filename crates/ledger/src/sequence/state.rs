@@ -187,6 +187,11 @@ impl State {
         found.value.body == TOMBSTONE_BODY || found.value.body.contains("\"dropped\":true")
     }
 
+    /// Whether the store has a tombstone of it.
+    pub(crate) fn is_written_tombstone(&self) -> bool {
+        self.dropped && self.version.is_some_and(Version::is_written)
+    }
+
     /// A record of which a repair saved the mark alone: a tombstone. With the definition gone, the numbers are
     /// taken to be those of the default one, `1..=mark`.
     fn of_unknown_definition(found: &Versioned) -> State {

@@ -130,6 +130,11 @@ impl Held {
         self.epoch
     }
 
+    /// Whether it knows nothing that the store does not.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.attempts.is_empty() && self.adopted.is_empty()
+    }
+
     /// The worker was dropped half-way: what the store holds must be read before the next write, and what was
     /// out of the stock is lost.
     pub(crate) fn interrupted(&mut self) {
@@ -150,7 +155,9 @@ impl Worker<'_> {
     /// Serves everything that was queued, in order; neighbouring takes together.
     pub(crate) async fn serve(&mut self, jobs: VecDeque<Job>) {
         let mut takes = Takes::new();
-        self.sequence.keep_active();
+        if jobs.iter().any(|job| !matches!(job, Job::GiveBack { .. })) {
+            self.sequence.keep_active();
+        }
         for job in jobs {
             self.forget_if_dropped();
             match job {
@@ -180,6 +187,7 @@ impl Worker<'_> {
                         true => self.sequence.put_away().await,
                         false => self.give_back().await,
                     }
+                    self.sequence.restock(self.sequence.stock.last_issued());
                     let _ = answer.send(());
                 }
             }
@@ -544,7 +552,7 @@ impl Worker<'_> {
 
     /// What the store holds is known to be `state`.
     pub(super) fn stored(&mut self, state: State) {
-        self.sequence.set_exists(!state.dropped);
+        self.sequence.set_stored(&state);
         self.sequence.context.is_served(&self.sequence.name);
         if self.sequence.stays_open() && self.held.state.generation != state.generation {
             // Numbers of the definition before are not given out any more (protocol S5).
