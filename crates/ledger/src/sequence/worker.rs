@@ -193,6 +193,10 @@ impl Worker<'_> {
             }
         }
         self.serve_takes(takes).await;
+        if self.held.attempts.is_empty() {
+            // Room for a few takes half of what a name needs in memory.
+            self.held.attempts = Vec::new();
+        }
     }
 
     async fn serve_takes(&mut self, takes: Takes) {
