@@ -1,5 +1,6 @@
 //! What every part of one ledger shares.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,6 +12,7 @@ use crate::cluster::Cluster;
 use crate::counters::Counters;
 use crate::health::{Health, Watched};
 use crate::journal::Journal;
+use crate::name::Name;
 use crate::runtime::{Runtime, fresh_token};
 use crate::sequence::Sequence;
 use crate::settings::LedgerSettings;
@@ -37,6 +39,10 @@ pub(crate) struct Context {
     pub started: Duration,
     /// How many sequences exist.
     pub sequences: AtomicU64,
+    /// Names that are refused until somebody sets the store right.
+    pub refused: Mutex<BTreeSet<Name>>,
+    /// How many names were dropped and not made again.
+    pub dropped: AtomicU64,
     /// The other processes on the store.
     pub cluster: Cluster,
     /// No new work is begun.
@@ -82,6 +88,8 @@ impl Context {
             journal,
             started: runtime.boottime(),
             sequences: AtomicU64::new(0),
+            refused: Mutex::default(),
+            dropped: AtomicU64::new(0),
             cluster: Cluster::default(),
             closing: AtomicBool::new(false),
             active: Mutex::default(),
@@ -95,6 +103,27 @@ impl Context {
     /// Which recovery of the store its answers belong to; 0 where none ever happened.
     pub(crate) fn epoch(&self) -> u64 {
         self.guard.as_ref().map_or(0, |guard| guard.epoch())
+    }
+
+    /// Which names in use are refused for good, in words.
+    pub(crate) fn refused_for_good(&self) -> Option<String> {
+        let refused = self.refused.lock().expect("no panic while held");
+        let first = refused.first()?;
+        let others = match refused.len() {
+            1 => String::new(),
+            n => format!(" and {} more", n - 1),
+        };
+        Some(format!(
+            "sequence {first}{others}: the stored record went back, and no number is given out until that is set right"
+        ))
+    }
+
+    /// The record of a sequence is as it should be.
+    pub(crate) fn is_served(&self, name: &Name) {
+        let mut refused = self.refused.lock().expect("no panic while held");
+        if !refused.is_empty() {
+            refused.remove(name);
+        }
     }
 
     pub(crate) fn instance(&self) -> u128 {

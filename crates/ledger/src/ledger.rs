@@ -13,6 +13,7 @@ use crate::counters::Counters;
 use crate::error::LedgerError;
 use crate::health::{Health, Watched};
 use crate::journal::Journal;
+use crate::loaded;
 use crate::name::Name;
 use crate::outage;
 use crate::pool::{Pool, PoolInfo, PoolKind, PoolSpec};
@@ -50,7 +51,9 @@ const DEFAULT_LAYOUT: &str = "twitter";
 #[derive(Debug)]
 pub struct Ledger {
     pub(crate) context: Arc<Context>,
-    sequences: RwLock<HashMap<Name, Arc<Sequence>>>,
+    pub(crate) sequences: RwLock<HashMap<Name, Arc<Sequence>>>,
+    /// Held while names are let go.
+    pub(crate) letting_go: tokio::sync::Mutex<()>,
     pools: RwLock<HashMap<Name, Arc<Pool>>>,
 }
 
@@ -108,6 +111,7 @@ impl Ledger {
         let ledger = Arc::new(Ledger {
             context: Arc::clone(&context),
             sequences: RwLock::default(),
+            letting_go: tokio::sync::Mutex::default(),
             pools: RwLock::default(),
         });
         ledger.count_sequences().await?;
@@ -131,6 +135,8 @@ impl Ledger {
             .spawn(Box::pin(async move { outage::probe(&probing).await }));
         let looking = Arc::downgrade(&ledger);
         context.runtime.spawn(Box::pin(outage::look_ahead(looking)));
+        let idling = Arc::downgrade(&ledger);
+        context.runtime.spawn(Box::pin(loaded::let_idle_go(idling)));
         if !context.store.exclusive() {
             context
                 .runtime
@@ -140,20 +146,21 @@ impl Ledger {
     }
 
     async fn count_sequences(&self) -> Result<(), LedgerError> {
-        let mut count = 0;
+        let (mut count, mut dropped) = (0, 0);
         let mut after = None;
         loop {
             let page = self.page("seq/", after.as_ref(), SCAN_LIMIT_MAX).await?;
-            count += page
-                .iter()
-                .filter(|(_, found)| !State::is_tombstone(found))
-                .count() as u64;
+            let tombstones = page.iter().filter(|(_, found)| State::is_tombstone(found));
+            let tombstones = tombstones.count();
+            count += (page.len() - tombstones) as u64;
+            dropped += tombstones as u64;
             match page.last() {
                 Some((key, _)) if page.len() == usize::from(SCAN_LIMIT_MAX) => after = Some(key.clone()),
                 _ => break,
             }
         }
         self.context.sequences.store(count, Ordering::Relaxed);
+        self.context.dropped.store(dropped, Ordering::Relaxed);
         Ok(())
     }
 
@@ -199,7 +206,7 @@ impl Ledger {
     }
 
     /// In the order of their names, so that a simulated run repeats.
-    fn loaded(&self) -> Vec<Arc<Sequence>> {
+    pub(crate) fn loaded(&self) -> Vec<Arc<Sequence>> {
         let sequences = self.sequences.read().expect("no panic while held");
         let mut loaded: Vec<_> = sequences.values().cloned().collect();
         drop(sequences);
@@ -280,9 +287,27 @@ impl Ledger {
             .get(&sequence_key(name))
             .await
             .map_err(LedgerError::from_store)?;
-        found
-            .map(|found| Ok((State::read(name, &found)?, found.value.token)))
-            .transpose()
+        let Some(found) = found else { return Ok(None) };
+        let mut state = State::read(name, &found)?;
+        if let Some(striped) = self.context.store.striped() {
+            // Another store may know of a later change than the one that numbers are taken from.
+            let key = sequence_key(name);
+            let records = tokio::select! {
+                records = striped.records(&key) => records,
+                // As one that does not answer.
+                () = self.context.runtime.sleep(self.context.settings.request_timeout) => Ok(Vec::new()),
+            };
+            let mut known = Vec::new();
+            for found in records.map_err(LedgerError::from_store)? {
+                known.push(State::read(name, &found)?);
+            }
+            match State::newest(&known).filter(|known| state.is_behind(known)) {
+                Some(known) => state = known.taught(&state),
+                None if !found.version.is_written() => return Ok(None),
+                None => {}
+            }
+        }
+        Ok(Some((state, found.value.token)))
     }
 
     /// One object per name, whoever was first; with the large blocks that this node owns of it (protocol S7).
@@ -297,12 +322,16 @@ impl Ledger {
             .into_iter()
             .filter_map(|(from, until)| state.range(from, until))
             .collect();
-        let mut sequences = self.sequences.write().expect("no panic while held");
-        let made = || {
-            let context = Arc::clone(&self.context);
-            Sequence::new(context, name.clone(), sequence_key(name), state, entry, owned)
+        let sequence = {
+            let mut sequences = self.sequences.write().expect("no panic while held");
+            let made = || {
+                let context = Arc::clone(&self.context);
+                Sequence::new(context, name.clone(), sequence_key(name), state, entry, owned)
+            };
+            Arc::clone(sequences.entry(name.clone()).or_insert_with(made))
         };
-        Arc::clone(sequences.entry(name.clone()).or_insert_with(made))
+        self.make_room().await;
+        sequence
     }
 
     /// Makes a sequence. The same definition again is no error.
@@ -326,9 +355,16 @@ impl Ledger {
     /// does not follow yet, as [`Changed::pending`].
     ///
     /// # Errors
-    /// [`LedgerError::NotFound`], or the store refuses.
+    /// [`LedgerError::NotFound`], [`LedgerError::TooManyDropped`], or the store refuses.
     pub async fn drop_sequence(&self, name: &Name) -> Result<Vec<String>, LedgerError> {
         self.existing(name).await?;
+        let max = self.context.settings.max_dropped;
+        if self.context.dropped.load(Ordering::Relaxed) >= max {
+            return Err(LedgerError::TooManyDropped {
+                name: name.clone(),
+                max,
+            });
+        }
         Ok(self.change_for_all(name, Change::Drop).await?.pending)
     }
 
@@ -581,6 +617,7 @@ impl Ledger {
         }
         reasons.extend(self.context.time_dispute());
         reasons.extend(self.store_status().reason());
+        reasons.extend(self.context.refused_for_good());
         let clock = self.context.clock.report();
         if let Some(left) = clock.unconfirmed {
             reasons.push(format!(

@@ -18,6 +18,7 @@ mod forecast;
 mod health;
 mod journal;
 mod ledger;
+mod loaded;
 pub mod local_snowflake;
 #[cfg(target_os = "linux")]
 pub mod local_uuid;

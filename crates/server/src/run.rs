@@ -257,6 +257,9 @@ pub fn ledger_settings(config: &Config) -> LedgerSettings {
     LedgerSettings {
         auto_create: config.auto_create,
         max_sequences: config.max_sequences,
+        max_dropped: config.max_dropped,
+        max_loaded: config.max_loaded,
+        idle_after: config.idle_after,
         max_gap: config.max_gap,
         window: config.window.0,
         max_ahead: config.max_ahead,
@@ -397,6 +400,8 @@ async fn serve_all(place: Place, listeners: [(Face, Option<std::net::TcpListener
     let worker = Worker::new(service, index, threads);
     let sweep = worker.watches().clone();
     tokio::task::spawn_local(async move { sweep.sweep().await });
+    let forgetful = worker.clone();
+    tokio::task::spawn_local(async move { forgetful.let_idle_names_go().await });
     let mut accepting = Vec::new();
     for (face, listener) in listeners {
         let Some(listener) = listener else { continue };

@@ -187,6 +187,11 @@ impl State {
         found.value.body == TOMBSTONE_BODY || found.value.body.contains("\"dropped\":true")
     }
 
+    /// Whether the store has a tombstone of it.
+    pub(crate) fn is_written_tombstone(&self) -> bool {
+        self.dropped && self.version.is_some_and(Version::is_written)
+    }
+
     /// A record of which a repair saved the mark alone: a tombstone. With the definition gone, the numbers are
     /// taken to be those of the default one, `1..=mark`.
     fn of_unknown_definition(found: &Versioned) -> State {
@@ -273,6 +278,28 @@ impl State {
             ordinal: self.ordinal,
             run,
         })
+    }
+
+    /// As [`State::peek`]; where the record is one store's of a set, only numbers beyond `furthest`, so that numbers
+    /// rise for whoever takes from one store after another. Of a gap-free sequence none is left out for that.
+    pub(crate) fn peek_beyond(&self, furthest: Option<i64>, want: u64) -> Result<Range, SequenceError> {
+        let next = self.peek(want)?;
+        let several = self.stripe().of > 1 && self.gap == Gap::Bounded;
+        let Some(furthest) = furthest.filter(|furthest| {
+            let goes_back = !beyond(&self.def, *furthest, next.run.first);
+            several && goes_back && !mintage::planted!("set-order-ignored")
+        }) else {
+            return Ok(next);
+        };
+        let apart = i128::from(furthest).abs_diff(i128::from(next.run.first));
+        let step = u128::from(self.def.increment.unsigned_abs()) * u128::from(self.stripe().of);
+        let skip = u64::try_from(apart / step + 1).unwrap_or(u64::MAX);
+        let ordinal = self.ordinal.saturating_add(skip).min(i64::MAX as u64);
+        State {
+            ordinal,
+            ..self.clone()
+        }
+        .peek(want)
     }
 
     /// The numbers of the ordinals `from..until`, if they lie on one linear run and below the mark.
@@ -391,6 +418,46 @@ impl State {
         level.past = past;
         level.version = None;
         Some(level)
+    }
+
+    /// What the record of another store of a set becomes that has not met the name, or has not followed its last change:
+    /// this definition, going on beyond all that was given out there.
+    pub(crate) fn taught(&self, behind: &State) -> State {
+        let mut base = self.base;
+        if let Some((low, high)) = behind.all_past() {
+            let edge = if self.def.increment > 0 { high } else { low };
+            if !beyond(&self.def, edge, base.value) {
+                base = Base {
+                    value: edge,
+                    is_called: true,
+                };
+            }
+        }
+        State {
+            base,
+            base_ordinal: behind.ordinal,
+            ordinal: behind.ordinal,
+            past: union(self.past, behind.all_past()),
+            landed: Vec::new(),
+            version: behind.version,
+            ..self.clone()
+        }
+    }
+
+    /// Whether this is of a store that has not met the name, or not followed the change that made `known`.
+    pub(crate) fn is_behind(&self, known: &State) -> bool {
+        let written = |state: &State| state.version.is_some_and(Version::is_written);
+        self.generation < known.generation || !written(self) && written(known)
+    }
+
+    /// Of the records of a set's stores, the one that all the others follow.
+    pub(crate) fn newest<'a>(states: impl IntoIterator<Item = &'a State>) -> Option<&'a State> {
+        states
+            .into_iter()
+            .reduce(|newest, state| match newest.is_behind(state) {
+                true => state,
+                false => newest,
+            })
     }
 
     /// The same base in a store whose record stands at this ordinal.

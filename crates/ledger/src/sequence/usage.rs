@@ -80,9 +80,21 @@ impl Sequence {
         true
     }
 
-    /// Whether it is among those that are looked after.
-    pub(crate) fn is_active(&self) -> bool {
+    /// Whether it is among those that are looked after: it was asked of the store or its blocks within the last minute,
+    /// or is being used since.
+    pub fn is_active(&self) -> bool {
         self.active.load(Ordering::Acquire)
+    }
+
+    /// It is not looked after any more.
+    pub(crate) fn retire(&self) {
+        self.active.store(false, Ordering::Release);
+    }
+
+    /// For how long nobody has taken a number, as far as was looked.
+    pub(crate) fn idle_for(&self, now: Duration) -> Duration {
+        let used = self.used();
+        self.owned.lock().demand.note_use(now, used)
     }
 
     fn refused_lately(&self, now: Duration) -> bool {

@@ -131,6 +131,12 @@ settings! {
     "sequences.auto_create" auto_create: bool = "true";
     /// How many sequences there may be.
     "sequences.max_sequences" max_sequences: u64 = "1000000" in 1 ..= 100_000_000;
+    /// How many dropped names are remembered, so that their numbers never come again; beyond, `DEL` is refused.
+    "sequences.max_dropped" max_dropped: u64 = "1000000" in 1 ..= 100_000_000;
+    /// How many names are held in memory; beyond, those that were not used for the longest are let go, and read again when they are used.
+    "sequences.max_loaded" max_loaded: u64 = "100000" in 100 ..= 100_000_000;
+    /// A name that was not used for so long is let go from memory.
+    "sequences.idle_after" idle_after: Duration = "5m" in 1000 ..= 86_400_000;
     /// Numbers that one crash may lose, for sequences that do not say.
     "sequences.max_gap" max_gap: u64 = "100000" in 1 ..= 1_000_000_000;
     /// How long a sequence goes on while its shared store is down, once its rate was steady for 10 s; `0s` for as long as the stock of the last second lasts.

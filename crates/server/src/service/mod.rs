@@ -320,6 +320,8 @@ pub(crate) fn from_ledger(error: LedgerError) -> ServiceError {
             .with_hint("say allow_repeat if repeats are acceptable"),
         LedgerError::TooMany { .. } => ServiceError::new(Code::TooMany, message)
             .with_hint("raise sequences.max_sequences, or drop what is unused"),
+        LedgerError::TooManyDropped { .. } => ServiceError::new(Code::TooMany, message)
+            .with_hint("use dropped names again, or raise sequences.max_dropped"),
         LedgerError::ClockBack { by, .. } => ServiceError::new(Code::ClockBack, message)
             .with_hint("set the clock right, or give the pool the clock policy hold")
             .with_retry_after_s(by.as_secs().clamp(1, 60)),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use mintage_ledger::Sequence;
 
-/// Sequences by name, with the last one at hand. A sequence's object stays the same for the life of the ledger,
-/// dropped and made again included, so an entry never goes stale.
+/// Sequences by name, with the last one at hand. The ledger lets a sequence's object go only while nobody else holds it,
+/// so that an entry never goes stale.
 #[derive(Debug)]
 pub(super) struct Names {
     entries: Vec<(Rc<[u8]>, Arc<Sequence>)>,
@@ -38,6 +38,15 @@ impl Names {
             self.last = *self.by_name.get(name)?;
         }
         self.entries.get(self.last).map(|(_, sequence)| sequence)
+    }
+
+    /// Forgets those that were not used lately, so that the ledger can let them go.
+    pub(super) fn let_idle_go(&mut self) {
+        self.entries.retain(|(_, sequence)| sequence.is_active());
+        self.entries.shrink_to_fit();
+        let places = self.entries.iter().enumerate();
+        self.by_name = places.map(|(at, (name, _))| (name.clone(), at)).collect();
+        self.last = 0;
     }
 
     /// Remembers a sequence.

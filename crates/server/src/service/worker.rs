@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mintage::{Run, Uuid};
 use mintage_ledger::{Name, Pool, Sequence};
@@ -35,8 +36,8 @@ impl Worker {
     pub fn new(service: Arc<Service>, index: u64, threads: u64) -> Rc<Worker> {
         Rc::new(Worker {
             counters: service.metrics.thread(),
+            names: RefCell::new(Names::new(names_max(&service.config, threads))),
             service,
-            names: RefCell::new(Names::new(NAMES_MAX)),
             pool: RefCell::new(None),
             watches: Rc::default(),
             next_connection: Cell::new(index + 1),
@@ -299,6 +300,14 @@ impl Worker {
         Ok(())
     }
 
+    /// Forgets names that were not used lately, every now and then, for ever.
+    pub(crate) async fn let_idle_names_go(&self) {
+        loop {
+            tokio::time::sleep(self.config().idle_after.clamp(LOOK_EVERY.0, LOOK_EVERY.1)).await;
+            self.names.borrow_mut().let_idle_go();
+        }
+    }
+
     async fn sequence_or_create(&self, name: &[u8]) -> Answer<Arc<Sequence>> {
         if let Some(known) = self.names.borrow_mut().find(name) {
             return Ok(known.clone());
@@ -321,5 +330,15 @@ const BUFFERS_MAX: usize = 64;
 /// The largest answer buffer that is kept.
 const OUTPUT_KEPT_BYTES: usize = 128 * 1024;
 
-/// How many names one thread remembers; about 200 bytes each.
+/// How many names one thread remembers at most; about 200 bytes each.
 const NAMES_MAX: usize = 16_384;
+
+/// How often names that are not used any more are looked for.
+const LOOK_EVERY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+
+/// How many names one of so many threads remembers: all of them together no more than half of those that the ledger may
+/// hold, which could let none go otherwise.
+fn names_max(config: &Config, threads: u64) -> usize {
+    let share = config.max_loaded / (2 * threads.max(1));
+    usize::try_from(share).unwrap_or(usize::MAX).clamp(1, NAMES_MAX)
+}
