@@ -1,6 +1,7 @@
 //! The formats of ids that a server makes: core's table, and where each comes from here.
 
 use mintage::{Format, FormatError, GenOption, GenOptions, Id, MintError};
+use mintage_ledger::AnchoredClock;
 use serde_json::{Value, json};
 
 use crate::config::edit_distance;
@@ -20,7 +21,7 @@ pub enum Make {
     Uuid7,
     /// The pool `default`, whose layout is Twitter's.
     Snowflake,
-    /// By core alone, from the process's clock and random source.
+    /// By core alone, from the ledger's clock and the process's random source.
     Core,
 }
 
@@ -120,12 +121,17 @@ impl FormatRow {
         options.set(option, value).map_err(refused)
     }
 
-    /// Makes `count` ids with core alone.
+    /// Makes `count` ids with core alone, of the time that `clock` tells.
     ///
     /// # Errors
     /// [`Code::InvalidArgument`] for options that cannot be or an answer that would be too long,
     /// [`Code::Unavailable`] where the clock does not allow it.
-    pub fn make(&self, options: &GenOptions, count: usize) -> Result<Vec<Id>, ServiceError> {
+    pub fn make(
+        &self,
+        clock: &AnchoredClock,
+        options: &GenOptions,
+        count: usize,
+    ) -> Result<Vec<Id>, ServiceError> {
         let longest = options.length.unwrap_or(0).max(self.format.text_len.0);
         if longest.saturating_mul(count) > CHARACTERS_MAX {
             let message = format!("{count} ids of {longest} characters, an answer holds {CHARACTERS_MAX}");
@@ -134,7 +140,9 @@ impl FormatRow {
             );
         }
         let mut ids = vec![Id::default(); count];
-        self.format.make_many(options, &mut ids).map_err(refused)?;
+        clock
+            .make(|generators, clock| self.format.make_many_by(generators, clock, options, &mut ids))
+            .map_err(refused)?;
         Ok(ids)
     }
 }
