@@ -202,8 +202,17 @@ pub fn document(row: &Format) -> Value {
 mod tests {
     use super::*;
 
+    fn clock() -> AnchoredClock {
+        let tokio = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .expect("a runtime");
+        let runtime = mintage_ledger::SystemRuntime::new(tokio.handle().clone());
+        AnchoredClock::new(runtime, None, std::time::Duration::ZERO)
+    }
+
     #[test]
     fn every_format_is_made_or_refused_with_the_reason() {
+        let clock = clock();
         for row in mintage::FORMATS {
             match format(row.name.as_bytes()) {
                 Ok(found) => {
@@ -212,7 +221,10 @@ mod tests {
                     if found.make == Make::Core
                         && !matches!(row.name, "uuid2" | "uuid3" | "uuid5" | "uuid8" | "sqids")
                     {
-                        assert_eq!(found.make(&GenOptions::default(), 3).expect("made").len(), 3);
+                        assert_eq!(
+                            found.make(&clock, &GenOptions::default(), 3).expect("made").len(),
+                            3
+                        );
                     }
                 }
                 Err(error) => assert!(error.to_string().contains("read, not made"), "{}", row.name),
@@ -226,8 +238,14 @@ mod tests {
         let nanoid = format(b"nanoid").expect("a format");
         let mut options = GenOptions::default();
         nanoid.set(&mut options, b"length", b"4096").expect("a length");
-        assert_eq!(nanoid.make(&options, 256).expect("within the bound").len(), 256);
-        let refused = nanoid.make(&options, 257).expect_err("past the bound");
+        assert_eq!(
+            nanoid
+                .make(&clock(), &options, 256)
+                .expect("within the bound")
+                .len(),
+            256
+        );
+        let refused = nanoid.make(&clock(), &options, 257).expect_err("past the bound");
         assert_eq!(refused.code, Code::InvalidArgument);
         for (name, value) in [
             (&b"prefix"[..], &b"a"[..]),

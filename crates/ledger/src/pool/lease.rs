@@ -145,9 +145,12 @@ impl Pool {
         if let Some(error) = self.context.store.stopped() {
             return Err(LedgerError::Stopped(error));
         }
-        // First: the time that is held at the start may be of no use at all.
-        self.check_clock(self.context.clock.floor())?;
-        let now = self.valid_tick().await?;
+        let now = self.context.valid_now().await?;
+        // Before it becomes a tick: a time that is held at the start may lie past the layout's end.
+        if self.is_doubtful() {
+            self.check_clock(self.newest_wall().await?)?;
+        }
+        let now = self.tick_of(now)?;
         let floor = self.floor_tick();
         if floor > now.saturating_add(self.lengths.max_ahead) {
             return Err(self.floor_ahead(floor - now));
@@ -171,7 +174,6 @@ impl Pool {
         }
         let survey = self.survey(now).await?;
         let newest = survey.newest_wall_ms.map(Timestamp::from_unix_millis);
-        self.check_clock(newest)?;
         if newest > Some(self.context.clock.now().saturating_add(window::AHEAD_MIN)) {
             // Told in `/readyz`.
             self.count_held().await?;
@@ -324,15 +326,36 @@ impl Pool {
         }
     }
 
+    /// Whether nothing says yet that this machine's clock is right. Where others tell the time, a record that a broken
+    /// clock once wrote counts for nothing.
+    fn is_doubtful(&self) -> bool {
+        !self.context.clock.is_settled() && self.context.has_one_clock()
+    }
+
+    /// The newest time that the store was told of by a clock that nobody has found wrong since.
+    async fn newest_wall(&self) -> Result<Option<Timestamp>, LedgerError> {
+        // A store that keeps the time keeps the one that was confirmed last: records ahead of it are old news.
+        if let Some(floor) = self.context.clock.floor() {
+            return Ok(Some(floor));
+        }
+        let (mut newest, mut first) = (None, 0);
+        loop {
+            let page = self.page(first, SCAN_LIMIT_MAX).await?;
+            let bodies = page.iter().filter_map(|(_, found)| WindowBody::read(found).ok());
+            // One that an operator gave up is known to be what it is.
+            newest = newest.max(bodies.filter(|body| !body.retired).map(|body| body.wall_ms).max());
+            match page.last() {
+                Some((worker, _)) if page.len() == usize::from(SCAN_LIMIT_MAX) => first = worker + 1,
+                _ => return Ok(newest.map(Timestamp::from_unix_millis)),
+            }
+        }
+    }
+
     /// A clock far behind what is stored takes no worker until it is confirmed: it is wrong, or the one was that
     /// wrote (protocol W6).
     fn check_clock(&self, newest: Option<Timestamp>) -> Result<(), LedgerError> {
         let context = &self.context;
-        // Where others say what time it is, a record that a broken clock once wrote counts for nothing.
-        let Some(newest) = newest.filter(|_| !context.clock.is_settled() && context.has_one_clock()) else {
-            return Ok(());
-        };
-        let behind = newest.since(context.runtime.wall());
+        let behind = newest.map_or(Duration::ZERO, |newest| newest.since(context.runtime.wall()));
         if behind <= BEHIND_MAX {
             return Ok(());
         }

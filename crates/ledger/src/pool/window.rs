@@ -123,7 +123,7 @@ pub(crate) struct Survey {
     pub passed: Vec<(u64, Versioned)>,
     /// The record whose window ends first, of those that last.
     pub soonest: Option<(u64, Versioned)>,
-    /// The newest wall clock seen in a record.
+    /// The newest wall clock seen in a record that was not given up.
     pub newest_wall_ms: Option<i64>,
     /// The last worker that was looked at.
     pub last: u64,
@@ -154,8 +154,8 @@ impl Survey {
         for (worker, found) in page {
             survey.note_absent(expected, worker);
             expected = worker + 1;
-            let body = WindowBody::read(&found).ok();
-            survey.newest_wall_ms = survey.newest_wall_ms.max(body.as_ref().map(|body| body.wall_ms));
+            let body = WindowBody::read(&found).ok().filter(|body| !body.retired);
+            survey.newest_wall_ms = survey.newest_wall_ms.max(body.map(|body| body.wall_ms));
             if found.value.mark <= now {
                 survey.passed.push((worker, found));
             } else if survey
