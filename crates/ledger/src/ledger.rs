@@ -74,6 +74,8 @@ pub struct Readiness {
     pub ready: bool,
     /// The reasons, in words.
     pub reasons: Vec<String>,
+    /// What is worth knowing and stands against nothing.
+    pub notes: Vec<String>,
 }
 
 fn sequence_key(name: &Name) -> Key {
@@ -119,10 +121,16 @@ impl Ledger {
             true => None,
             false => ledger.join_cluster().await?,
         };
-        let ticking = Arc::clone(&context);
+        if context.clock.is_settled() {
+            context.store.clock_confirmed();
+        }
+        let (ticking, woken) = (Arc::clone(&context), Arc::downgrade(&ledger));
         context.runtime.spawn(Box::pin(async move {
             while !ticking.closing.load(Ordering::Acquire) {
-                ticking.clock.look();
+                if ticking.clock.look() {
+                    ticking.store.clock_confirmed();
+                    outage::look_again(&woken).await;
+                }
                 ticking.runtime.sleep(LOOK_EVERY).await;
             }
         }));
@@ -569,6 +577,25 @@ impl Ledger {
         }
     }
 
+    /// Counts the workers of every pool at the start: what a wrong clock parked is told before anybody asks for ids.
+    pub(crate) async fn count_parked(&self) {
+        let mut after = None;
+        while let Ok(page) = self.pools(after.as_ref(), SCAN_LIMIT_MAX).await {
+            for pool in page.iter().filter_map(|info| self.loaded_pool(&info.name)) {
+                // What cannot be counted now is counted once it is used.
+                let _ = pool.count_held().await;
+            }
+            match page.last() {
+                Some(last) if page.len() == usize::from(SCAN_LIMIT_MAX) => after = Some(last.name.clone()),
+                _ => return,
+            }
+        }
+    }
+
+    fn loaded_pool(&self, name: &Name) -> Option<Arc<Pool>> {
+        self.pools.read().expect("no panic while held").get(name).cloned()
+    }
+
     fn keep_pool(&self, name: &Name, spec: PoolSpec) -> Arc<Pool> {
         let mut pools = self.pools.write().expect("no panic while held");
         let made = || Arc::new(Pool::new(Arc::clone(&self.context), name.clone(), spec));
@@ -620,15 +647,29 @@ impl Ledger {
         reasons.extend(self.context.refused_for_good());
         let clock = self.context.clock.report();
         if let Some(left) = clock.unconfirmed {
-            reasons.push(format!(
-                "the wall clock was stepped by {} s, not followed until it has stood for {} s more",
-                clock.offset_ns / 1_000_000_000,
-                left.as_secs() + 1
-            ));
+            let (seconds, left_s) = (clock.offset_ns / 1_000_000_000, left.as_secs() + 1);
+            reasons.push(match clock.unsettled {
+                Some(_) if clock.steps == 0 => format!(
+                    "the wall clock reads {} s less than the store has seen, not followed until it has stood for \
+                     {left_s} s more",
+                    -seconds
+                ),
+                _ => format!(
+                    "the wall clock was stepped by {seconds} s, not followed until it has stood for {left_s} s more"
+                ),
+            });
         }
+        let pools = self.loaded_pools();
+        reasons.extend(pools.iter().filter_map(|pool| pool.refused_for_clock()));
+        let parked = pools
+            .iter()
+            .filter_map(|pool| Some((pool.name(), pool.parked()?)));
         Readiness {
             ready: reasons.is_empty(),
             reasons,
+            notes: parked
+                .map(|(name, parked)| format!("pool {name}: {parked}"))
+                .collect(),
         }
     }
 

@@ -40,7 +40,7 @@ pub use journal::open_journal;
 pub use ledger::{Changed, DEFAULT_POOL, Ledger, Readiness, UUID1_POOL};
 pub use name::{NAME_MAX_BYTES, Name, NameError};
 pub use outage::{Budget, BudgetOf, StoreStatus};
-pub use pool::{LentWindow, Pool, PoolInfo, PoolKind, PoolSpec, PoolStock, WindowInfo};
+pub use pool::{LentWindow, Parked, Pool, PoolInfo, PoolKind, PoolSpec, PoolStock, WindowInfo};
 pub use runtime::{BoxFuture, Runtime, SystemRuntime, fresh_token};
 pub use sequence::{
     Gap, MAX_GAP_LIMIT, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SequenceStock, SetOutcome,

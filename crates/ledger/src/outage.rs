@@ -174,6 +174,11 @@ pub(crate) async fn tend(context: &Context) {
 
 /// Counts workers and looks for ends that are near, every ten minutes, until the ledger closes.
 pub(crate) async fn look_ahead(ledger: Weak<Ledger>) {
+    if let Some(now) = ledger.upgrade()
+        && now.context.store.exclusive()
+    {
+        now.count_parked().await;
+    }
     loop {
         let Some(now) = ledger.upgrade() else { return };
         for pool in now.loaded_pools() {
@@ -187,6 +192,18 @@ pub(crate) async fn look_ahead(ledger: Weak<Ledger>) {
         let sleep = now.context.runtime.sleep(LOOK_AHEAD_EVERY);
         drop(now);
         sleep.await;
+    }
+}
+
+/// Something about the clock was confirmed: keepers that it stood against try again, and what a wrong clock has parked
+/// is counted.
+pub(crate) async fn look_again(ledger: &Weak<Ledger>) {
+    let Some(now) = ledger.upgrade() else { return };
+    let pools = now.loaded_pools();
+    pools.iter().for_each(|pool| pool.wake());
+    for pool in pools {
+        // What cannot be counted now is counted within ten minutes.
+        let _ = pool.count_held().await;
     }
 }
 

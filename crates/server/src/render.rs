@@ -81,6 +81,11 @@ pub fn pool(info: &PoolInfo) -> Value {
         "worker": info.worker,
         "until": info.until.map(shown),
         "workers_held": info.held,
+        "parked": info.parked.map(|parked| json!({
+            "workers": parked.workers,
+            "first_until": shown(parked.first),
+            "last_until": shown(parked.last),
+        })),
         "forecast": forecast(&info.forecast),
     })
 }

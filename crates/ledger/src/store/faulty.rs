@@ -301,6 +301,10 @@ impl Store for FaultyStore {
         self.inner.newest_wall()
     }
 
+    fn clock_confirmed(&self) {
+        self.inner.clock_confirmed();
+    }
+
     fn stopped(&self) -> Option<StoreError> {
         self.inner.stopped()
     }

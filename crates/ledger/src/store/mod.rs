@@ -403,6 +403,10 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         None
     }
 
+    /// The wall clock was confirmed: what [`Store::newest_wall`] remembers, where it lies ahead of that, is the work of
+    /// a wrong clock and is forgotten.
+    fn clock_confirmed(&self) {}
+
     /// A clean stop: everything buffered is durable, and the next opening knows that it was clean.
     fn close<'a>(&'a self) -> StoreResult<'a, ()> {
         Box::pin(async { Ok(()) })

@@ -133,6 +133,10 @@ async fn answer_to(
             query.only(&[])?;
             pools::renew(worker, name, id, &request::read_body(worker, body).await?).await
         }
+        (Route::Window { name, worker: id }, "PUT") => {
+            query.only(&[])?;
+            pools::retire(worker, name, id, &request::read_body(worker, body).await?).await
+        }
         (Route::Window { name, worker: id }, _) => {
             query.only(&[])?;
             pools::end(worker, name, id, &request::read_body(worker, body).await?).await

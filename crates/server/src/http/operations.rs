@@ -31,6 +31,7 @@ pub(super) fn readyz(worker: &Rc<Worker>) -> Response {
         .degraded()
         .into_iter()
         .chain(store.limited.map(String::from))
+        .chain(ready.notes)
         .collect();
     let document = json!({
         "ready": ready.ready,

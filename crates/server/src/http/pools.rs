@@ -126,6 +126,19 @@ pub(super) async fn end(worker: &Rc<Worker>, name: &[u8], id: &[u8], body: &[u8]
     Ok(Response::empty(StatusCode::NO_CONTENT))
 }
 
+/// `PUT /v1/pools/{name}/windows/{worker}`: an operator gives a worker up for as long as its window lies ahead.
+pub(super) async fn retire(worker: &Rc<Worker>, name: &[u8], id: &[u8], body: &[u8]) -> Answer<Response> {
+    let asked: Given = parse(body)?;
+    if !asked.retired {
+        return Err(invalid(
+            "a worker can be retired, not taken back: it is free once its window has passed",
+        ));
+    }
+    let pool = find(worker, name).await?;
+    pool.retire(worker_id(id)?).await.map_err(from_ledger)?;
+    Ok(Response::empty(StatusCode::NO_CONTENT))
+}
+
 /// `GET /v1/presets`
 pub(super) fn presets() -> Response {
     let rows: Vec<_> = mintage::PRESETS.iter().map(render::preset).collect();
@@ -222,6 +235,12 @@ pub(super) fn documents(body: &[u8]) -> [bool; 3] {
 #[serde(deny_unknown_fields)]
 struct Borrower {
     name: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Given {
+    retired: bool,
 }
 
 #[derive(Deserialize)]

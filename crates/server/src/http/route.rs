@@ -103,7 +103,7 @@ impl<'p> Route<'p> {
             Route::Restart { .. } => "POST",
             Route::Sequence { .. } => "GET, HEAD, PUT, PATCH, DELETE",
             Route::Pool { .. } => "GET, HEAD, PUT",
-            Route::Window { .. } => "PATCH, DELETE",
+            Route::Window { .. } => "PUT, PATCH, DELETE",
             _ => "GET, HEAD",
         }
     }
@@ -118,7 +118,7 @@ impl<'p> Route<'p> {
         match self {
             Route::Restart { .. } => true,
             Route::Sequence { .. } | Route::Pool { .. } => !matches!(method, "GET" | "HEAD"),
-            Route::Window { .. } => method == "DELETE",
+            Route::Window { .. } => method != "PATCH",
             _ => false,
         }
     }

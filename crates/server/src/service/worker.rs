@@ -220,14 +220,17 @@ impl Worker {
     pub fn mint_uuids(&self, make: Make, out: &mut [Uuid]) -> bool {
         match make {
             Make::Uuid4 => mintage::uuid4_many(out),
-            Make::Uuid7 => mintage::uuid7_many(out),
+            Make::Uuid7 => {
+                let clock = self.service.ledger.clock();
+                clock.make(|generators, clock| generators.uuid7_many(clock, out));
+            }
             Make::Uuid1 | Make::Uuid6 | Make::Snowflake | Make::Core => return false,
         }
         self.counters.ids(make.kind(), out.len() as u64);
         true
     }
 
-    /// Makes `count` ids of a format that core makes alone.
+    /// Makes `count` ids of a format that core makes alone, by the clock of the ledger.
     ///
     /// # Errors
     /// As [`FormatRow::make`].
@@ -237,7 +240,7 @@ impl Worker {
         options: &mintage::GenOptions,
         count: usize,
     ) -> Answer<Vec<mintage::Id>> {
-        let ids = row.make(options, count)?;
+        let ids = row.make(self.service.ledger.clock(), options, count)?;
         self.counters.ids(row.make.kind(), count as u64);
         Ok(ids)
     }

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -277,10 +278,26 @@ impl Engine {
             Err(Failure::Passing(error)) => tracing::warn!(%error, "claims stay in the witness"),
             Err(Failure::Stop(why)) => self.stop(why),
         }
+        if self.shared.clock_confirmed.swap(false, Ordering::AcqRel) {
+            self.forget_wrong_clock();
+        }
         if self.ticks.is_multiple_of(BEAT_TICKS)
             && let Err(error) = self.folder.beat(self.runtime.wall())
         {
             tracing::warn!(%error, "heartbeat not written");
+        }
+    }
+
+    /// Writes the heartbeat anew by a clock that was confirmed, if it lies ahead of it: else every start would be held
+    /// at the time that a wrong clock once read.
+    fn forget_wrong_clock(&mut self) {
+        let now = self.runtime.wall().unix_millis();
+        if self.identity.heartbeat_ms <= now {
+            return;
+        }
+        self.identity.heartbeat_ms = now;
+        if let Err(error) = self.folder.write_identity(&self.identity, false) {
+            tracing::warn!(%error, "the heartbeat of a wrong clock stays in folder.json");
         }
     }
 

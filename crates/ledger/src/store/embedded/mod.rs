@@ -25,7 +25,7 @@ mod witness;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -119,6 +119,8 @@ struct Stats {
 struct Shared {
     path: PathBuf,
     stopped: OnceLock<StoreError>,
+    /// The wall clock was confirmed, and the stored heartbeat is to be written by it.
+    clock_confirmed: AtomicBool,
     stats: Stats,
 }
 
@@ -412,6 +414,10 @@ impl Store for EmbeddedStore {
 
     fn newest_wall(&self) -> Option<Timestamp> {
         self.report.last_wall
+    }
+
+    fn clock_confirmed(&self) {
+        self.shared.clock_confirmed.store(true, Ordering::Release);
     }
 
     fn stopped(&self) -> Option<StoreError> {

@@ -519,6 +519,10 @@ impl Store for Guard {
         self.inner.newest_wall()
     }
 
+    fn clock_confirmed(&self) {
+        self.inner.clock_confirmed();
+    }
+
     fn close<'a>(&'a self) -> StoreResult<'a, ()> {
         self.inner.close()
     }
