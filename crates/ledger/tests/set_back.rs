@@ -375,3 +375,45 @@ fn a_mark_that_fell_with_a_higher_version_is_noticed_too() {
         refusal(world.take(&node, 1).await);
     });
 }
+
+#[test]
+fn all_servers_together_raise_the_counter_once_a_second() {
+    in_paused_time(|| async {
+        let world = World::new();
+        let mut nodes = Vec::new();
+        for _ in 0..5 {
+            nodes.push(world.start(None).await.unwrap());
+            sleep(SECOND / 7).await;
+        }
+        let key = Key::new("cluster/progress").unwrap();
+        let counter = async || world.store.get(&key).await.unwrap().unwrap().value.mark;
+        sleep(5 * SECOND).await;
+        let before = counter().await;
+        sleep(60 * SECOND).await;
+        let raised = counter().await - before;
+        assert!((40..=65).contains(&raised), "{raised} times in a minute");
+    });
+}
+
+#[test]
+fn a_restored_store_is_accepted_by_who_remembers_more_than_it_has() {
+    in_paused_time(|| async {
+        let (mut world, a, b) = (World::new(), folder(), folder());
+        let node = world.start(Some(a.path())).await.unwrap();
+        world.take(&node, 50).await.unwrap();
+        sleep(60 * SECOND).await;
+        node.machine.kill();
+        // A new database: nothing of the old one is there, its count of restores neither.
+        world.restore(a.path(), 0).await;
+        let node = world.start(Some(a.path())).await.unwrap();
+        world.take(&node, 50).await.unwrap();
+        node.machine.kill();
+        let registers = world.store.dump().into_iter();
+        let registers = registers.filter(|(key, _)| !key.as_str().starts_with("cluster/"));
+        world.store.fall_back_to(registers.collect::<Vec<_>>(), "new");
+        refusal(world.start(Some(a.path())).await);
+        world.restore(b.path(), 1_000).await;
+        let node = world.start(Some(a.path())).await.unwrap();
+        world.take(&node, 100).await.unwrap();
+    });
+}

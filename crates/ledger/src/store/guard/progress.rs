@@ -248,6 +248,9 @@ impl Watch {
     fn contradiction(&self, found: Option<&Found>) -> Option<(String, bool)> {
         let now = found.map_or(Progress::default(), |found| found.progress);
         let mut state = self.state();
+        if now.restores > state.known.restores {
+            state.known = now;
+        }
         if let Some(why) = found.and_then(|found| found.set_back.as_ref()) {
             return Some((format!("another server has found that {why}"), true));
         }
