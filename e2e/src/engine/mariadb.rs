@@ -111,8 +111,11 @@ impl Mariadb {
     /// # Panics
     /// When it cannot be had.
     pub fn dump(&self) -> String {
-        let mut command = self.client("mariadb-dump");
-        command.arg("ids");
+        let mut command = Command::new("mariadb-dump");
+        command
+            .args(["--no-defaults", "-u", "root", "-S"])
+            .arg(self.folder.path().join("s"))
+            .arg("ids");
         run::with_input(command, b"").ok()
     }
 

@@ -162,6 +162,8 @@ impl Postgres {
     /// When it runs, or cannot be done.
     pub fn reset_wal(&self) {
         assert!(self.process.pid().is_none(), "only while it is down");
+        // Left by a kill; the tool wants it gone.
+        let _ = fs::remove_file(self.data().join("postmaster.pid"));
         let mut command = as_owner(&self.bin.join("pg_resetwal"));
         command.args(["-f", "-D"]).arg(self.data());
         run::with_input(command, b"").ok();

@@ -79,6 +79,7 @@ impl Ledger {
             ..Register::default()
         };
         let mut sampled = None::<Duration>;
+        let mut recoveries = 0;
         let mut stopped = false;
         while !context.closing.load(Ordering::Acquire) {
             if !stopped && context.store.stopped().is_some() {
@@ -107,7 +108,10 @@ impl Ledger {
             if let Err(error) = self.follow_changes().await {
                 tracing::debug!(%error, "could not look for changes");
             }
-            if due(sampled) {
+            // A store that is back may not be what it was: others wait for our word.
+            let is_back = recoveries != context.health.recoveries();
+            if due(sampled) || is_back {
+                recoveries = context.health.recoveries();
                 sampled = Some(now);
                 match &context.guard {
                     Some(guard) => guard.beat().await,

@@ -77,6 +77,9 @@ pub use zookeeper::ZooKeeperStore;
 /// The largest body a register may have.
 pub const BODY_MAX_BYTES: usize = 16 * 1024;
 
+/// The register that says how far the store has come (`guard/progress`): who has stopped for good says so there.
+const PROGRESS_KEY: &str = "cluster/progress";
+
 /// The largest page [`Store::scan`] answers.
 pub const SCAN_LIMIT_MAX: u16 = 1000;
 

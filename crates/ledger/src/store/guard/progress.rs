@@ -21,7 +21,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::super::seen::{Known, Mark};
-use super::super::{Cas, Key, Marks, Progress, Seen, Store, StoreError, Value, Version, Versioned};
+use super::super::{
+    Cas, Key, Marks, PROGRESS_KEY, Progress, Seen, Store, StoreError, Value, Version, Versioned,
+};
 use super::{CONFIRM_PAUSE, CONFIRM_TRIES, Guard};
 use crate::runtime::{Runtime, fresh_token};
 
@@ -67,7 +69,7 @@ impl Found {
 }
 
 fn key() -> Key {
-    Key::new("cluster/progress").expect("a constant within the key grammar")
+    Key::new(PROGRESS_KEY).expect("a constant within the key grammar")
 }
 
 fn value(progress: Progress, set_back: Option<String>, runtime: &dyn Runtime) -> Value {
