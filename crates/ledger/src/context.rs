@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use crate::clock::AnchoredClock;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, instance_key};
 use crate::counters::Counters;
 use crate::health::{Health, Watched};
 use crate::journal::Journal;
@@ -72,8 +72,10 @@ impl Context {
         // A store that is ours alone keeps what it acknowledged, or says so itself.
         // Each store of a set has a guard of its own.
         let guarded = (!store.exclusive() || above > 0) && store.striped().is_none();
-        let guard =
-            guarded.then(|| Guard::new(Arc::clone(&store), Arc::clone(&runtime), settings.lossy, above));
+        let guard = guarded.then(|| {
+            let (store, runtime) = (Arc::clone(&store), Arc::clone(&runtime));
+            Guard::new(store, runtime, settings.lossy, above, node.map(instance_key))
+        });
         let store = match &guard {
             Some(guard) => Arc::clone(guard) as Arc<dyn Store>,
             None => store,

@@ -16,7 +16,7 @@ use mintage::Timestamp;
 
 use crate::runtime::{BoxFuture, Runtime};
 use crate::store::{
-    Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
+    Cas, Claim, Class, Durability, Key, Marks, Outcome, Seen, Store, StoreError, StoreErrorKind, StoreResult,
     Striped, Value, Version, Versioned,
 };
 
@@ -279,6 +279,10 @@ impl Store for Watched {
 
     fn striped(&self) -> Option<&Striped> {
         self.inner.striped()
+    }
+
+    fn seen(&self) -> Option<Arc<Seen>> {
+        self.inner.seen()
     }
 
     fn reachable(&self, key: &Key) -> bool {

@@ -153,11 +153,21 @@ impl Ledger {
         Ok(ledger)
     }
 
+    /// Counts the sequences, and compares each with what this machine's journal owns of it.
     async fn count_sequences(&self) -> Result<(), LedgerError> {
+        let context = &self.context;
+        let mut owned_until = match &context.journal {
+            Some(journal) => journal.owned_until().await,
+            None => HashMap::new(),
+        };
         let (mut count, mut dropped) = (0, 0);
         let mut after = None;
         loop {
             let page = self.page("seq/", after.as_ref(), SCAN_LIMIT_MAX).await?;
+            for (key, found) in &page {
+                let until = owned_until.remove(key).unwrap_or(0);
+                self.check_journal(key, found.value.mark, until).await?;
+            }
             let tombstones = page.iter().filter(|(_, found)| State::is_tombstone(found));
             let tombstones = tombstones.count();
             count += (page.len() - tombstones) as u64;
@@ -167,9 +177,26 @@ impl Ledger {
                 _ => break,
             }
         }
-        self.context.sequences.store(count, Ordering::Relaxed);
-        self.context.dropped.store(dropped, Ordering::Relaxed);
+        for (key, until) in owned_until {
+            self.check_journal(&key, 0, until).await?;
+        }
+        context.sequences.store(count, Ordering::Relaxed);
+        context.dropped.store(dropped, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Ends all minting where the store says that fewer numbers were reserved than this machine's journal owns: it was
+    /// set back (protocol E3, S7).
+    async fn check_journal(&self, key: &Key, mark: u64, until: u64) -> Result<(), LedgerError> {
+        match &self.context.guard {
+            Some(guard)
+                if until > mark && !guard.may_forget() && !mintage::planted!("journal-not-compared") =>
+            {
+                let error = guard.behind_journal(key, mark, until).await;
+                Err(LedgerError::Stopped(error))
+            }
+            _ => Ok(()),
+        }
     }
 
     async fn page(

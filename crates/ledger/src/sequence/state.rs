@@ -83,6 +83,9 @@ struct Body {
     base: BaseBody,
     generation: u64,
     incarnation: u64,
+    /// The mark at this write, once more: one that is lower was lowered by hand (protocol E3).
+    #[serde(default)]
+    reserved: u64,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     dropped: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -248,6 +251,7 @@ impl State {
             },
             generation: self.generation,
             incarnation: self.incarnation,
+            reserved: self.ordinal,
             dropped: self.dropped,
             past: self.past,
             landed: self.landed.iter().map(to_hex).collect(),

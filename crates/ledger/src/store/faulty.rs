@@ -297,6 +297,10 @@ impl Store for FaultyStore {
         self.inner.exclusive()
     }
 
+    fn seen(&self) -> Option<Arc<super::Seen>> {
+        self.inner.seen()
+    }
+
     fn newest_wall(&self) -> Option<mintage::Timestamp> {
         self.inner.newest_wall()
     }

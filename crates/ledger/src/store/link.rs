@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::registry::{StoreSettings, lossy};
-use super::{Class, Durability, Outcome, StoreError, StoreErrorKind};
+use super::{Class, Durability, Outcome, PROGRESS_KEY, StoreError, StoreErrorKind};
 use crate::runtime::{BoxFuture, Runtime};
 
 /// The schema that this program makes and understands, in every shared store.
@@ -233,7 +233,8 @@ impl<D: Driver> Link<D> {
         F: FnOnce(Arc<Connected<D>>) -> A,
         A: Future<Output = Result<T, Failure>> + Send,
     {
-        if let Some(why) = self.stopped() {
+        // The others are still told why.
+        if let Some(why) = self.stopped().filter(|_| what.1 != PROGRESS_KEY) {
             return Err(why);
         }
         let connected = self.connected().await?;

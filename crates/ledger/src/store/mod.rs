@@ -38,6 +38,7 @@ mod record;
 mod redis;
 mod registry;
 mod rules;
+mod seen;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod sql;
 #[cfg(feature = "zookeeper")]
@@ -47,6 +48,7 @@ mod striped;
 pub mod tools;
 
 use std::fmt;
+use std::sync::Arc;
 
 use mintage::Timestamp;
 
@@ -62,8 +64,11 @@ pub use faulty::{FaultCounts, FaultPlan, FaultyStore};
 pub(crate) use guard::Guard;
 pub use guard::LossyRules;
 pub use memory::MemoryStore;
+#[cfg(any(test, feature = "testing"))]
+pub use pin::remembering;
 pub use pin::{Pins, open_pinned};
 pub use registry::{Initialised, STORES, StoreKind, StoreSettings, embedded_folder, init_store, open_store};
+pub use seen::{Progress, Seen};
 pub use striped::{OpenMember, StripeNote, Striped, stripe_of};
 
 #[cfg(feature = "zookeeper")]
@@ -71,6 +76,9 @@ pub use zookeeper::ZooKeeperStore;
 
 /// The largest body a register may have.
 pub const BODY_MAX_BYTES: usize = 16 * 1024;
+
+/// The register that says how far the store has come (`guard/progress`): who has stopped for good says so there.
+const PROGRESS_KEY: &str = "cluster/progress";
 
 /// The largest page [`Store::scan`] answers.
 pub const SCAN_LIMIT_MAX: u16 = 1000;
@@ -385,6 +393,11 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// Whether the one of several stores that has this register answers; true where there is only one.
     fn reachable(&self, _key: &Key) -> bool {
         true
+    }
+
+    /// What this machine has seen of the store before, where it remembers that ([`open_pinned`]).
+    fn seen(&self) -> Option<Arc<Seen>> {
+        None
     }
 
     /// What is to be done about once a second.

@@ -276,7 +276,7 @@ pub async fn init_store(
         };
         let store = (kind.open)(rest, &any, Arc::clone(&runtime)).await?;
         if store.class() == Class::Lossy {
-            Guard::new(store, runtime, Some(LossyRules::default()), 0)
+            Guard::new(store, runtime, Some(LossyRules::default()), 0, None)
                 .begin()
                 .await?;
         }

@@ -147,7 +147,7 @@ impl EtcdStore {
     fn check_revision(&self, before: i64, answer: &TxnResponse) -> Result<(), Failure> {
         let revision = answer.header.unwrap_or_default().revision;
         self.newest.fetch_max(revision, Ordering::SeqCst);
-        if revision >= before {
+        if revision >= before || self.link.stopped().is_some() {
             return Ok(());
         }
         let why = format!(

@@ -132,7 +132,8 @@ impl Striped {
             return Err(tools::refusal(&why));
         }
         let above = tools::restored_above(&*store).await?;
-        let guard = Guard::new(store, Arc::clone(&self.runtime), None, above);
+        let guard = Guard::new(store, Arc::clone(&self.runtime), None, above, None);
+        guard.begin().await?;
         *member.lock() = Some((note.clone(), guard));
         Ok(note)
     }

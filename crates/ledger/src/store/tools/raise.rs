@@ -6,7 +6,7 @@ use std::time::Duration;
 use mintage::Timestamp;
 
 use super::super::{Cas, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, Value, Versioned};
-use super::{Backup, PREFIXES, Pages, newest_wall, pool_of, pools};
+use super::{Backup, PREFIXES, Pages, newest_wall, note_progress_restored, pool_of, pools, too_many_writers};
 use crate::advance::Raise;
 use crate::runtime::{Runtime, fresh_token};
 
@@ -120,6 +120,7 @@ pub async fn restore_into(
         })
         .await?;
     }
+    note_progress_restored(store, runtime).await?;
     Ok(RestoreReport {
         registers: backup.registers.len() as u64,
         skipped: raise.numbers,
@@ -171,6 +172,7 @@ pub async fn raise_in_place(
             }
         }
     }
+    note_progress_restored(store, runtime).await?;
     Ok(RestoreReport {
         registers,
         skipped: raise.numbers,
@@ -229,11 +231,7 @@ async fn put(
             Cas::Lost(_) => {}
         }
     }
-    Err(StoreError::new(
-        StoreErrorKind::InUse,
-        Outcome::NotDone,
-        format!("somebody writes {key} all the time: stop the servers first"),
-    ))
+    Err(too_many_writers(key))
 }
 
 async fn first_register(store: &dyn Store) -> Result<Option<Key>, StoreError> {

@@ -233,7 +233,7 @@ impl ZooKeeperStore {
         });
         let Some(number) = number else { return Ok(()) };
         self.newest.fetch_max(number, Ordering::SeqCst);
-        if number > before {
+        if number > before || self.link.stopped().is_some() {
             return Ok(());
         }
         let why = format!(
