@@ -33,6 +33,7 @@ mod snowflake;
 mod snowflake_layout;
 mod sql;
 mod store;
+mod store_online;
 mod store_stripes;
 mod store_tools;
 mod time;

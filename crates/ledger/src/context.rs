@@ -14,6 +14,7 @@ use crate::journal::Journal;
 use crate::runtime::{Runtime, fresh_token};
 use crate::sequence::Sequence;
 use crate::settings::LedgerSettings;
+use crate::store::tools::Restored;
 use crate::store::{Guard, Store};
 
 #[derive(Debug)]
@@ -55,7 +56,7 @@ impl Context {
         store: Arc<dyn Store>,
         settings: LedgerSettings,
         journal: Option<Journal>,
-        above: u64,
+        restored: Restored,
         runtime: Arc<dyn Runtime>,
     ) -> Context {
         let health = Health::new(Arc::clone(&runtime));
@@ -65,9 +66,9 @@ impl Context {
         let clock = AnchoredClock::new(Arc::clone(&runtime), store.newest_wall(), settings.clock_confirm);
         // A store that is ours alone keeps what it acknowledged, or says so itself.
         // Each store of a set has a guard of its own.
-        let guarded = (!store.exclusive() || above > 0) && store.striped().is_none();
+        let guarded = (!store.exclusive() || restored.ever()) && store.striped().is_none();
         let guard =
-            guarded.then(|| Guard::new(Arc::clone(&store), Arc::clone(&runtime), settings.lossy, above));
+            guarded.then(|| Guard::new(Arc::clone(&store), Arc::clone(&runtime), settings.lossy, restored));
         let store = match &guard {
             Some(guard) => Arc::clone(guard) as Arc<dyn Store>,
             None => store,

@@ -29,6 +29,8 @@ pub(crate) struct State {
     pub generation: u64,
     pub incarnation: u64,
     pub dropped: bool,
+    /// A tombstone whose mark is all that is known: numbers of any definition may have been issued up to it.
+    pub unknown: bool,
     /// The smallest and largest number that bases before this one may have issued.
     pub past: Option<(i64, i64)>,
     /// Gap-free on a shared store: the last claim of each process that is known to have landed, as (instance,
@@ -124,6 +126,7 @@ impl State {
             generation: 1,
             incarnation: 1,
             dropped: false,
+            unknown: false,
             past: None,
             landed: Vec::new(),
             version: None,
@@ -176,6 +179,7 @@ impl State {
             generation: body.generation,
             incarnation: body.incarnation,
             dropped: body.dropped,
+            unknown: false,
             past: body.past,
             landed: body.landed.iter().filter_map(from_hex).collect(),
             version: Some(found.version),
@@ -205,6 +209,7 @@ impl State {
             generation: 1,
             incarnation: 1,
             dropped: true,
+            unknown: true,
             past: (mark > 0).then_some((1, mark)),
             landed: Vec::new(),
             version: Some(found.version),
@@ -538,6 +543,17 @@ impl State {
         let fresh = State::fresh(spec, default_max_gap)?;
         let def = fresh.def;
         let mut base = fresh.base;
+        if self.unknown {
+            // Under the definition that it is given now it may have issued as many numbers as the mark counts.
+            let spent = fresh.run(self.ordinal, 1).map_err(|_| {
+                LedgerError::Invalid(format!(
+                    "sequence {name} may have issued {} numbers before a restore or a repair, and the bounds {}..{} \
+                     leave nothing beyond",
+                    self.ordinal, def.min, def.max
+                ))
+            })?;
+            base.value = spent.first;
+        }
         if let Some((low, high)) = self.past.filter(|_| !mintage::planted!("past-forgotten")) {
             let edge = if def.increment > 0 { high } else { low };
             if !beyond(&def, edge, base.value) {
