@@ -6,6 +6,8 @@ mod audit;
 mod backend;
 mod backfill;
 mod check;
+#[cfg(test)]
+mod commands_named;
 mod completions;
 mod config;
 mod connect;

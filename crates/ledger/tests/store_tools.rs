@@ -405,7 +405,11 @@ async fn furnished(node: &Node, seen: &mut Seen) {
         .ledger
         .create_pool(&name(UUID1_POOL), PoolSpec::from(PoolKind::uuid1([7; 8])))
         .await;
-    uuid1.unwrap().mint(&mut [0; 5]).await.unwrap();
+    uuid1
+        .unwrap()
+        .mint_uuid1(&mut [mintage::Uuid::nil(); 5])
+        .await
+        .unwrap();
     for (text, options, gap) in odd_sequences() {
         let spec = SequenceSpec {
             options,

@@ -545,14 +545,7 @@ impl State {
         let mut base = fresh.base;
         if self.unknown {
             // Under the definition that it is given now it may have issued as many numbers as the mark counts.
-            let spent = fresh.run(self.ordinal, 1).map_err(|_| {
-                LedgerError::Invalid(format!(
-                    "sequence {name} may have issued {} numbers before a restore or a repair, and the bounds {}..{} \
-                     leave nothing beyond",
-                    self.ordinal, def.min, def.max
-                ))
-            })?;
-            base.value = spent.first;
+            base.value = self.past_spent(name, &fresh, self.ordinal)?;
         }
         if let Some((low, high)) = self.past.filter(|_| !mintage::planted!("past-forgotten")) {
             let edge = if def.increment > 0 { high } else { low };
@@ -580,6 +573,15 @@ impl State {
                 }
             }
         }
+        // A restore has raised the mark: so many numbers of a life that is lost may have followed.
+        let raised = self.ordinal - self.base_ordinal;
+        if raised > 0 {
+            let next = State {
+                base,
+                ..fresh.clone()
+            };
+            base.value = self.past_spent(name, &next, raised)?;
+        }
         Ok(State {
             base,
             base_ordinal: self.ordinal,
@@ -590,6 +592,18 @@ impl State {
             version: self.version,
             ..fresh
         })
+    }
+
+    /// The number after the first `count` of a definition, which may have been issued by a life that nobody knows of.
+    fn past_spent(&self, name: &Name, next: &State, count: u64) -> Result<i64, LedgerError> {
+        let run = next.run(count, 1).map_err(|_| {
+            LedgerError::Invalid(format!(
+                "sequence {name} may have issued {count} numbers before a restore or a repair, and the bounds {}..{} \
+                 leave nothing beyond",
+                next.def.min, next.def.max
+            ))
+        })?;
+        Ok(run.first)
     }
 
     /// The first field in which another definition differs, with both values.
