@@ -6,6 +6,8 @@ mod audit;
 mod backend;
 mod backfill;
 mod check;
+#[cfg(test)]
+mod commands_named;
 mod completions;
 mod config;
 mod connect;
@@ -33,6 +35,7 @@ mod snowflake;
 mod snowflake_layout;
 mod sql;
 mod store;
+mod store_online;
 mod store_stripes;
 mod store_tools;
 mod time;

@@ -16,6 +16,7 @@ use crate::name::Name;
 use crate::runtime::{Runtime, fresh_token};
 use crate::sequence::Sequence;
 use crate::settings::LedgerSettings;
+use crate::store::tools::Restored;
 use crate::store::{Guard, Store};
 
 #[derive(Debug)]
@@ -61,7 +62,7 @@ impl Context {
         store: Arc<dyn Store>,
         settings: LedgerSettings,
         journal: Option<Journal>,
-        above: u64,
+        restored: Restored,
         runtime: Arc<dyn Runtime>,
     ) -> Context {
         let health = Health::new(Arc::clone(&runtime));
@@ -71,10 +72,10 @@ impl Context {
         let clock = AnchoredClock::new(Arc::clone(&runtime), store.newest_wall(), settings.clock_confirm);
         // A store that is ours alone keeps what it acknowledged, or says so itself.
         // Each store of a set has a guard of its own.
-        let guarded = (!store.exclusive() || above > 0) && store.striped().is_none();
+        let guarded = (!store.exclusive() || restored.ever()) && store.striped().is_none();
         let guard = guarded.then(|| {
             let (store, runtime) = (Arc::clone(&store), Arc::clone(&runtime));
-            Guard::new(store, runtime, settings.lossy, above, node.map(instance_key))
+            Guard::new(store, runtime, settings.lossy, restored, node.map(instance_key))
         });
         let store = match &guard {
             Some(guard) => Arc::clone(guard) as Arc<dyn Store>,

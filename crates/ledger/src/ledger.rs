@@ -106,10 +106,8 @@ impl Ledger {
         if let Some(why) = tools::sealed(&asked).await.map_err(LedgerError::from_store)? {
             return Err(LedgerError::Stopped(tools::refusal(&why)));
         }
-        let above = tools::restored_above(&asked)
-            .await
-            .map_err(LedgerError::from_store)?;
-        let context = Arc::new(Context::new(store, settings, journal, above, runtime));
+        let restored = tools::restored(&asked).await.map_err(LedgerError::from_store)?;
+        let context = Arc::new(Context::new(store, settings, journal, restored, runtime));
         let ledger = Arc::new(Ledger {
             context: Arc::clone(&context),
             sequences: RwLock::default(),

@@ -23,6 +23,7 @@ pub mod local_snowflake;
 #[cfg(target_os = "linux")]
 pub mod local_uuid;
 mod name;
+mod online_backup;
 mod outage;
 mod pool;
 mod runtime;
@@ -31,7 +32,6 @@ mod settings;
 pub mod state_file;
 mod store;
 
-pub use advance::advanced_mark;
 pub use clock::{AnchoredClock, ClockReport};
 pub use counters::{Counters, RESERVE_BUCKETS_US};
 pub use error::LedgerError;

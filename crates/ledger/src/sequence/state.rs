@@ -29,6 +29,8 @@ pub(crate) struct State {
     pub generation: u64,
     pub incarnation: u64,
     pub dropped: bool,
+    /// A tombstone whose mark is all that is known: numbers of any definition may have been issued up to it.
+    pub unknown: bool,
     /// The smallest and largest number that bases before this one may have issued.
     pub past: Option<(i64, i64)>,
     /// Gap-free on a shared store: the last claim of each process that is known to have landed, as (instance,
@@ -127,6 +129,7 @@ impl State {
             generation: 1,
             incarnation: 1,
             dropped: false,
+            unknown: false,
             past: None,
             landed: Vec::new(),
             version: None,
@@ -179,6 +182,7 @@ impl State {
             generation: body.generation,
             incarnation: body.incarnation,
             dropped: body.dropped,
+            unknown: false,
             past: body.past,
             landed: body.landed.iter().filter_map(from_hex).collect(),
             version: Some(found.version),
@@ -213,6 +217,7 @@ impl State {
             generation: 1,
             incarnation: 1,
             dropped: true,
+            unknown: true,
             past: (mark > 0).then_some((1, mark)),
             landed: Vec::new(),
             version: Some(found.version),
@@ -609,6 +614,10 @@ impl State {
         let fresh = State::fresh(spec, default_max_gap)?;
         let def = fresh.def;
         let mut base = fresh.base;
+        if self.unknown {
+            // Under the definition that it is given now it may have issued as many numbers as the mark counts.
+            base.value = self.past_spent(name, &fresh, self.ordinal)?;
+        }
         if let Some((low, high)) = self.past.filter(|_| !mintage::planted!("past-forgotten")) {
             let edge = if def.increment > 0 { high } else { low };
             if !beyond(&def, edge, base.value) {
@@ -635,6 +644,15 @@ impl State {
                 }
             }
         }
+        // A restore has raised the mark: so many numbers of a life that is lost may have followed.
+        let raised = self.ordinal - self.base_ordinal;
+        if raised > 0 {
+            let next = State {
+                base,
+                ..fresh.clone()
+            };
+            base.value = self.past_spent(name, &next, raised)?;
+        }
         Ok(State {
             base,
             base_ordinal: self.ordinal,
@@ -645,6 +663,18 @@ impl State {
             version: self.version,
             ..fresh
         })
+    }
+
+    /// The number after the first `count` of a definition, which may have been issued by a life that nobody knows of.
+    fn past_spent(&self, name: &Name, next: &State, count: u64) -> Result<i64, LedgerError> {
+        let run = next.run(count, 1).map_err(|_| {
+            LedgerError::Invalid(format!(
+                "sequence {name} may have issued {count} numbers before a restore or a repair, and the bounds {}..{} \
+                 leave nothing beyond",
+                next.def.min, next.def.max
+            ))
+        })?;
+        Ok(run.first)
     }
 
     /// The first field in which another definition differs, with both values.

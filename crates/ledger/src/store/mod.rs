@@ -320,6 +320,16 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// The identity of the whole: differs between any two fresh stores.
     fn cluster_id(&self) -> u128;
 
+    /// Gives an empty store another cluster id, that of the backup which is about to be restored into it. Whoever has
+    /// it open, this object included, then finds a foreign store.
+    fn take_cluster_id(&self, _id: u128) -> StoreResult<'_, ()> {
+        Box::pin(std::future::ready(Err(StoreError::new(
+            StoreErrorKind::Invalid,
+            Outcome::NotDone,
+            format!("the cluster id of a {} store cannot be changed", self.scheme()),
+        ))))
+    }
+
     /// Reads one register.
     fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>>;
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::tools::Restored;
 use super::{
     Class, EmbeddedStore, Guard, LossyRules, MemoryStore, Outcome, Store, StoreError, StoreErrorKind,
 };
@@ -276,7 +277,7 @@ pub async fn init_store(
         };
         let store = (kind.open)(rest, &any, Arc::clone(&runtime)).await?;
         if store.class() == Class::Lossy {
-            Guard::new(store, runtime, Some(LossyRules::default()), 0, None)
+            Guard::new(store, runtime, Some(LossyRules::default()), Restored::default(), None)
                 .begin()
                 .await?;
         }

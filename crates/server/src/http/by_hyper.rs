@@ -12,9 +12,9 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 
 use super::answer::Response;
-use super::answer_to;
 use super::head::Head;
 use super::io::Io;
+use super::{answer_to, backup};
 use crate::error::Code;
 use crate::metrics::Face;
 use crate::service::Worker;
@@ -46,7 +46,7 @@ pub(super) async fn serve(
             let response = answer(worker, request, local).await;
             after_the_others().await;
             watch.wait_for(Waiting::Request);
-            Ok::<_, Infallible>(response.for_hyper())
+            Ok::<_, Infallible>(backup::for_hyper(response, worker, Rc::clone(&watch)))
         }
     });
     let io = Io::new(stream, (*watch).clone(), unused);

@@ -7,10 +7,11 @@
 //! | `head`, `request` | who asks for what: head, query, body |
 //! | `route` | paths and methods |
 //! | `answer`, `date` | answers and problem documents |
-//! | `sequences`, `ids`, `operations` | what the routes do |
+//! | `sequences`, `ids`, `operations`, `backup` | what the routes do |
 //! | `testing` | the readers without a connection |
 
 mod answer;
+mod backup;
 mod by_hyper;
 mod date;
 mod head;
@@ -152,6 +153,10 @@ async fn answer_to(
         (Route::Inspect { id }, _) => {
             query.only(&[])?;
             ids::inspect(worker, id)
+        }
+        (Route::Backup, _) => {
+            query.only(&[])?;
+            backup::begin(worker)
         }
         (Route::Livez, _) => Ok(operations::livez()),
         (Route::Readyz, _) => Ok(operations::readyz(worker)),

@@ -13,7 +13,7 @@ use memchr::memchr;
 
 use super::answer::Response;
 use super::head::Head;
-use super::{answer_to, date};
+use super::{answer_to, backup, date};
 use crate::metrics::Face;
 use crate::service::Worker;
 use crate::socket::{End, Socket};
@@ -165,7 +165,8 @@ fn take_request_line<'b>(line: &'b [u8], head: &mut Head<'b>) -> Option<()> {
     }
     let target = std::str::from_utf8(target).ok()?;
     (head.path, head.query) = target.split_once('?').unwrap_or((target, ""));
-    Some(())
+    // Answers of unknown length are hyper's.
+    (head.path != backup::PATH).then_some(())
 }
 
 /// `name: value`, with a CR at its end.
@@ -251,6 +252,7 @@ mod tests {
             "GET http://localhost/a HTTP/1.1\r\n",
             "GET * HTTP/1.1\r\n",
             "GET /a#b HTTP/1.1\r\n",
+            "GET /v1/backup HTTP/1.1\r\n",
             "GET /\u{e9} HTTP/1.1\r\n",
             "\r\nGET /a HTTP/1.1\r\n",
             "GET /a HTTP/1.1\r\nhost: a\r\nhost: b\r\n",

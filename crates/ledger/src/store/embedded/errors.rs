@@ -29,11 +29,21 @@ fn not_done(kind: StoreErrorKind, message: String) -> StoreError {
 pub(super) fn damaged(folder: &Path, what: impl Display) -> StoreError {
     not_done(StoreErrorKind::Corrupt, format!("store {} is refused: {what}", folder.display())).with_hint(
         format!(
-            "`mint store check {0}` lists every finding; `mint store repair {0}` raises each mark to the higher of \
-             its two records; or restore a backup",
+            "`mint store check --store file:{0}` lists every finding; `mint store repair --store file:{0}` raises each \
+             mark to the higher of its two records; or restore a backup",
             folder.display()
         ),
     )
+}
+
+/// A restore made it and was cut off.
+pub(super) fn half_restored(folder: &Path) -> StoreError {
+    let message = format!(
+        "store {} is refused: a restore into it was begun and is not finished",
+        folder.display()
+    );
+    not_done(StoreErrorKind::Stopped, message)
+        .with_hint("give the `mint store restore` command again that began it; or remove the folder")
 }
 
 /// Written by a later program.

@@ -28,6 +28,8 @@ pub(super) const IDENTITY: &str = "folder.json";
 const LOCK: &str = "LOCK";
 const HEARTBEAT: &str = "heartbeat";
 const CREATING: &str = "CREATING";
+/// What `CREATING` says where a restore makes the folder.
+const RESTORING: &[u8] = b"a restore\n";
 /// Everything that a first start may leave behind when it is cut off.
 const MADE: [&str; 8] = [
     "mint.db-wal",
@@ -179,6 +181,18 @@ impl Folder {
             .map_err(|e| self.fail("cannot create files", &e))
     }
 
+    /// Marks that the folder is being made for a restore, which no other start may take for its own.
+    pub(super) fn begin_restore(&self) -> Result<(), StoreError> {
+        self.begin_creation()?;
+        let marked = fs::write(self.file(CREATING), RESTORING).and_then(|()| self.sync());
+        marked.map_err(|e| self.fail("cannot create files", &e))
+    }
+
+    /// Whether what was begun was [`Folder::begin_restore`].
+    pub(super) fn is_half_restored(&self) -> bool {
+        fs::read(self.file(CREATING)).is_ok_and(|text| text == RESTORING)
+    }
+
     /// Marks the first start as finished; only after this sync of all names may anything be acknowledged.
     pub(super) fn end_creation(&self) -> Result<(), StoreError> {
         let done = fs::remove_file(self.file(CREATING)).and_then(|()| self.sync());
@@ -188,6 +202,8 @@ impl Folder {
     /// Removes what a first start left behind, once it is certain that nothing was ever acknowledged.
     pub(super) fn clear_half_made(&self) -> Result<(), StoreError> {
         match File::open(self.file(WITNESS)) {
+            // What a restore had written so far.
+            Ok(_) if self.is_half_restored() => {}
             Ok(file) => match super::witness::never_used(&file) {
                 Ok(true) => {}
                 Ok(false) => {

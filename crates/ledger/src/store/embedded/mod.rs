@@ -43,7 +43,8 @@ use folder::Folder;
 use witness::WitnessFile;
 
 pub use repair::{RepairReport, TOMBSTONE_BODY, repair};
-pub use tools::{CheckReport, ToolReport, adopt, check, restore};
+pub use tools::{CheckReport, ToolReport, adopt, check};
+pub(crate) use tools::{adopt_as, make_to_restore, open_to_restore};
 
 /// The folder when a URL names none.
 pub const DEFAULT_FOLDER: &str = "./mint-data";
@@ -135,6 +136,10 @@ struct Tuning {
     checkpoint_rows: usize,
     /// Whether a folder may be a copy.
     any_inode: bool,
+    /// Whether a copy stays one: it is being restored.
+    stays_copy: bool,
+    /// For a restore: the cluster id of a folder that is made, and what it holds from its first moment on.
+    made_for: Option<(u128, (Key, Value))>,
     wrap: Wrap,
 }
 
@@ -148,6 +153,8 @@ impl Default for Tuning {
             pending_max: 1000,
             checkpoint_rows: 1000,
             any_inode: false,
+            stays_copy: false,
+            made_for: None,
             wrap: Arc::new(|file| Box::new(file)),
         }
     }

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use mintage::Timestamp;
 
-use super::super::{StoreError, StoreSettings};
-use super::database::{Database, Meta, refuse};
+use super::super::{StoreError, StoreSettings, Value};
+use super::database::{Database, Meta, Row, Stamp, refuse};
 use super::engine::{Engine, row_record};
 use super::errors;
 use super::folder::{Content, DATABASE, Folder, Identity, WITNESS};
 use super::recover::{Comparison, Testimony, compare, read_witness};
 use super::witness::{self, Header, Kind, Record, Witness};
-use super::{OpenReport, Shared, Tuning};
+use super::{OpenReport, Shared, Tuning, key_hash};
 use crate::runtime::{Runtime, fresh_token};
 
 /// A heartbeat older than this without a clean stop may be a snapshot that was restored.
@@ -32,6 +32,9 @@ pub(super) fn open(
     match folder.content()? {
         Content::Whole => load(folder, tuning, shared, runtime),
         Content::HalfMade => {
+            if folder.is_half_restored() && tuning.made_for.is_none() {
+                return Err(errors::half_restored(folder.path()));
+            }
             folder.clear_half_made()?;
             create(folder, tuning, shared, runtime)
         }
@@ -47,9 +50,12 @@ fn create(
     shared: Arc<Shared>,
     runtime: Arc<dyn Runtime>,
 ) -> Result<(Engine, OpenReport), StoreError> {
-    folder.begin_creation()?;
+    if tuning.made_for.is_none() {
+        folder.begin_creation()?;
+    }
+    let (cluster, first) = tuning.made_for.clone().unzip();
     let meta = Meta {
-        cluster: fresh_token(&*runtime),
+        cluster: cluster.unwrap_or_else(|| fresh_token(&*runtime)),
         commit: 0,
         generation: 0,
     };
@@ -71,9 +77,8 @@ fn create(
     folder
         .beat(wall)
         .map_err(|e| errors::system(folder.path(), "cannot write its heartbeat", &e))?;
-    folder.end_creation()?;
     let witness = Witness::resume((tuning.wrap)(file), header, 0);
-    let engine = Engine {
+    let mut engine = Engine {
         inode: inode(&folder)?,
         folder,
         database,
@@ -89,6 +94,21 @@ fn create(
         rows_since_checkpoint: 0,
         ticks: 0,
     };
+    if let Some((key, Value { mark, token, body })) = first {
+        let stamp = Stamp {
+            mark,
+            version: 1,
+            token,
+            commit: 0,
+        };
+        let row = Row {
+            key: key.to_string(),
+            stamp,
+            body,
+        };
+        engine.rewrite(vec![(key_hash(&key), row)])?;
+    }
+    engine.folder.end_creation()?;
     Ok((
         engine,
         OpenReport {
@@ -134,10 +154,16 @@ fn load(
     } else {
         Witness::resume((tuning.wrap)(file), scan.header, scan.next)
     };
-    let history = before.history;
-    let identity = Identity {
-        history,
-        ..folder.identity_now(meta.cluster, report.last_wall.map_or(wall, |last| wall.max(last)))?
+    let identity = if tuning.stays_copy {
+        Identity {
+            clean: false,
+            ..before
+        }
+    } else {
+        Identity {
+            history: before.history,
+            ..folder.identity_now(meta.cluster, report.last_wall.map_or(wall, |last| wall.max(last)))?
+        }
     };
     folder.write_identity(&identity, false)?;
     folder
@@ -189,8 +215,9 @@ pub(super) fn check_inode(folder: &Folder, before: &Identity) -> Result<(), Stor
         folder.path(),
         what,
         format!(
-            "`mint store adopt {path}` if the original will never run again and did not run after it was copied; \
-             `mint store restore --advance N {path}` if it did, with N above what it can have issued since"
+            "`mint store adopt --store file:{path}` if the original will never run again and did not run after it was \
+             copied; `mint store restore --advance N --store file:{path}` if it did, with N above what it can have \
+             issued since"
         ),
     ))
 }
@@ -263,7 +290,7 @@ fn warn_stale(folder: &Folder, report: &mut OpenReport, wall: Timestamp) {
     if !report.clean && age > STALE {
         report.warnings.push(format!(
             "store {path} did not stop cleanly and was last alive {} s ago: if the disk is a restored snapshot or \
-             backup, stop and run `mint store restore --advance N {path}`",
+             backup, stop and run `mint store restore --advance N --store file:{path}`",
             age.as_secs()
         ));
     }

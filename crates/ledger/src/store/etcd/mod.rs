@@ -232,6 +232,20 @@ impl Guarded for EtcdStore {
         Box::pin(self.change("removal of", key, Some(old), remove))
     }
 
+    fn rename(&self, id: u128) -> StoreResult<'_, ()> {
+        let names = &self.link.driver.names;
+        let both = vec![
+            proto::put(&names.meta, record::write_meta(id)),
+            proto::put(&names.sentinel, format!("{id:032x}").into_bytes()),
+        ];
+        Box::pin(async move {
+            let renamed = self.link.write(What("change of", "the cluster id"), |connected| {
+                self.txn(connected, None, both, vec![])
+            });
+            renamed.await.map(drop)
+        })
+    }
+
     fn page<'a>(
         &'a self,
         prefix: &'a Key,

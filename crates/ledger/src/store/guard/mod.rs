@@ -18,7 +18,7 @@ use mintage::Timestamp;
 use tokio::sync::Notify;
 
 use super::registry::lossy;
-use super::tools;
+use super::tools::{self, Restored};
 use super::{
     Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
     Value, Version, Versioned,
@@ -49,8 +49,8 @@ pub(crate) struct Guard {
     told: Notify,
     /// The class that was accepted when the store was opened.
     accepted: Class,
-    /// A name that is not there begins above this: a backup was restored.
-    above: u64,
+    /// Where names and workers begin that are not there, if a backup was restored.
+    restored: Restored,
     /// When it was last seen that the store is not sealed, in milliseconds of boot time.
     unsealed_at_ms: AtomicU64,
     recovery: Option<Recovery>,
@@ -59,19 +59,19 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// Guards `inner`. `lossy`: that it forgets was allowed, and these rules hold. `above`: where a name begins that
-    /// is not there. `ours`: the instance register that this process takes over, if it does.
+    /// Guards `inner`. `lossy`: that it forgets was allowed, and these rules hold. `restored`: what is noted of a
+    /// restore. `ours`: the instance register that this process takes over, if it does.
     pub(crate) fn new(
         inner: Arc<dyn Store>,
         runtime: Arc<dyn Runtime>,
         lossy: Option<LossyRules>,
-        above: u64,
+        restored: Restored,
         ours: Option<Key>,
     ) -> Arc<Guard> {
         let shared = !inner.exclusive();
         Arc::new(Guard {
             watch: (shared && lossy.is_none()).then(|| Watch::new(inner.seen(), ours)),
-            above,
+            restored,
             unsealed_at_ms: AtomicU64::new(millis(runtime.boottime())),
             accepted: inner.class(),
             memory: Mutex::new(Memory::new(lossy.is_some())),
@@ -110,7 +110,8 @@ impl Guard {
 
     /// No window begins before this: what the store has lost may reach up to here.
     pub(crate) fn floor(&self) -> Option<Timestamp> {
-        self.recovery.as_ref().and_then(Recovery::floor)
+        let recovered = self.recovery.as_ref().and_then(Recovery::floor);
+        recovered.max(self.restored.workers_from)
     }
 
     /// Sees whether the store is whole at this moment, and learns of recoveries by others; once a second.
@@ -165,7 +166,7 @@ impl Guard {
             .recovery
             .as_ref()
             .map_or(0, Recovery::skipped)
-            .max(self.above);
+            .max(self.restored.above);
         (skipped > 0 && key.as_str().starts_with("seq/")).then(|| Value {
             mark: skipped.min(i64::MAX as u64),
             token: fresh_token(&*self.runtime),

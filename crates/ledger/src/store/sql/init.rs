@@ -8,7 +8,7 @@ use super::super::{Outcome, StoreError, StoreSettings};
 use super::identity::{Meta, check_head, damaged, hex, letter, other_schema};
 use super::session::{Arg, Column, Dialect, Fault, Session, Sort};
 use super::statements::{SCHEMA_VERSION, Statements};
-use super::{connect, read_meta, within};
+use super::{SqlStore, connect, read_meta, within};
 use crate::runtime::{Runtime, fresh_token};
 
 /// Making tables may wait for the locks of others.
@@ -88,6 +88,45 @@ fn found(store: &str, meta: &Meta, expected: Option<u128>) -> Result<Initialised
     })
 }
 
+fn sentinel_body(id: &str) -> String {
+    format!(
+        "{{\"cluster_id\":\"{id}\",\"note\":\"never remove this row: without it the store counts as emptied\"}}"
+    )
+}
+
+impl<D: Dialect> SqlStore<D> {
+    /// Gives the tables another cluster id, in one transaction.
+    pub(super) async fn rename(&self, id: u128) -> Result<(), StoreError> {
+        let what = "cannot change the cluster id";
+        let mut lease = self.lease(what).await?;
+        let (id, statements) = (hex(id), &self.statements);
+        let body = sentinel_body(&id);
+        let session = &mut lease.kept.session;
+        let changing = async {
+            session.script("BEGIN").await?;
+            let args = [Arg::Text(&id), Arg::Text(&self.cluster)];
+            let rows = session.execute(&statements.rename_meta, &args).await?;
+            let args = [Arg::Text(&id), Arg::Text(&body)];
+            session.execute(&statements.rename_sentinel, &args).await?;
+            session.script("COMMIT").await?;
+            Ok::<_, sqlx::Error>(rows)
+        };
+        // A connection that is not given back is closed, and with it the transaction.
+        match within(&*self.runtime, lease.until, changing).await {
+            Some(Ok(1)) => {
+                lease.done();
+                Ok(())
+            }
+            Some(Ok(_)) => Err(damaged(self.label(), "mint_meta was changed meanwhile".into())),
+            Some(Err(error)) => {
+                let fault = Fault::new(&self.dialect, &error);
+                Err(lease.failed(fault, what, Outcome::Unknown))
+            }
+            None => Err(lease.failed(Fault::late(self.settings.request_timeout), what, Outcome::Unknown)),
+        }
+    }
+}
+
 /// Writes cluster id and sentinel in one transaction; `false` when somebody else did.
 async fn fill<D: Dialect>(
     dialect: &D,
@@ -112,9 +151,7 @@ async fn fill<D: Dialect>(
     }
     let probe = dialect.probe(session).await.map_err(failed)?;
     let (id, class) = (hex(cluster), letter(probe.durability.class));
-    let body = format!(
-        "{{\"cluster_id\":\"{id}\",\"note\":\"never remove this row: without it the store counts as emptied\"}}"
-    );
+    let body = sentinel_body(&id);
     session.script("BEGIN").await.map_err(failed)?;
     let meta = [Arg::Text(&id), Arg::Text(&probe.copy), Arg::Text(class)];
     let sentinel = [Arg::Text(&id), Arg::Text(&body)];

@@ -746,6 +746,10 @@ impl<D: Dialect> Store for SqlStore<D> {
         self.cluster_id
     }
 
+    fn take_cluster_id(&self, id: u128) -> StoreResult<'_, ()> {
+        Box::pin(self.rename(id))
+    }
+
     fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
         Box::pin(async move {
             let what = format!("cannot read {key}");
