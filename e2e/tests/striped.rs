@@ -87,12 +87,8 @@ fn a_name_outlives_the_store_that_its_first_use_was_made_in() {
                     }
                     true
                 });
-                assert_eq!(
-                    server.http("GET", "/readyz", "").status,
-                    200,
-                    "{what}: {}",
-                    server.log()
-                );
+                // One call of several goes to a store that is dead: not ready for a moment, at most.
+                eventually("ready", || server.http("GET", "/readyz", "").status == 200);
             }
         };
         if away_at_first_use {
