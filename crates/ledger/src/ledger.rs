@@ -239,7 +239,7 @@ impl Ledger {
     }
 
     /// In the order of their names, so that a simulated run repeats.
-    pub(crate) fn loaded(&self) -> Vec<Arc<Sequence>> {
+    fn loaded(&self) -> Vec<Arc<Sequence>> {
         let sequences = self.sequences.read().expect("no panic while held");
         let mut loaded: Vec<_> = sequences.values().cloned().collect();
         drop(sequences);

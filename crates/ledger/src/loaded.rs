@@ -37,7 +37,6 @@ impl Ledger {
             return;
         }
         let mut idle = self.unheld(Duration::ZERO).await;
-        idle.sort_by(|(a, _), (b, _)| b.cmp(a));
         idle.truncate(surplus + self.loaded_sequences() / 8);
         self.let_go(idle.into_iter().map(|(_, sequence)| sequence).collect())
             .await;
@@ -51,10 +50,14 @@ impl Ledger {
             .await;
     }
 
-    /// The names that nobody holds and that were not used for `at_least`, and for how long they were not.
+    /// The names that nobody holds and that were not used for `at_least`, and for how long they were not; the longest
+    /// first, then in the order of the names, so that a simulated run repeats.
     async fn unheld(&self, at_least: Duration) -> Vec<(Duration, Arc<Sequence>)> {
         let mut unheld = Vec::new();
-        let mut loaded = self.loaded();
+        let mut loaded: Vec<_> = {
+            let sequences = self.sequences.read().expect("no panic while held");
+            sequences.values().cloned().collect()
+        };
         let now = self.context.runtime.boottime();
         while !loaded.is_empty() {
             let few = loaded.split_off(loaded.len().saturating_sub(AT_ONCE));
@@ -66,6 +69,7 @@ impl Ledger {
             }
             tokio::task::yield_now().await;
         }
+        unheld.sort_by(|(a, one), (b, other)| b.cmp(a).then_with(|| one.name().cmp(other.name())));
         unheld
     }
 

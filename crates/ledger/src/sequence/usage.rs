@@ -110,12 +110,14 @@ impl Sequence {
         let used = self.used();
         let rate = self.owned.lock().demand.rate(now, used);
         let unused = self.stock.unused() + self.owned_count();
-        let ran_out = unused == 0 && (rate > 0.0 || self.refused_lately(now));
+        // A name that was dropped lacks nothing, unless somebody asks for it.
+        let is_used = rate > 0.0 && self.exists();
+        let ran_out = unused == 0 && (is_used || self.refused_lately(now));
         SequenceStock {
             name: self.name.clone(),
             unused,
             rate,
-            seconds: match (ran_out, rate > 0.0) {
+            seconds: match (ran_out, is_used) {
                 (true, _) => 0.0,
                 (false, true) => unused as f64 / rate,
                 (false, false) => f64::INFINITY,

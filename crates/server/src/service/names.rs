@@ -63,3 +63,47 @@ impl Names {
         self.entries.push((name, sequence.clone()));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mintage_ledger::{Ledger, LedgerSettings, Name, StoreSettings, SystemRuntime, open_store};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn names_that_are_not_used_are_forgotten_and_the_ledger_lets_them_go() {
+        let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
+        let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
+            .await
+            .unwrap();
+        let settings = LedgerSettings {
+            max_loaded: 4,
+            ..LedgerSettings::default()
+        };
+        let ledger = Ledger::open(store, settings, runtime).await.unwrap();
+        let mut names = Names::new(8);
+        let used = ledger
+            .sequence_or_create(&Name::new("used").unwrap())
+            .await
+            .unwrap();
+        used.take(1).await.unwrap();
+        names.remember(b"used", &used);
+        for k in 0..6 {
+            // Looked up, and never taken from.
+            let name = Name::new(format!("n{k}")).unwrap();
+            let sequence = ledger.sequence_or_create(&name).await.unwrap();
+            names.remember(name.as_str().as_bytes(), &sequence);
+        }
+        assert!(names.find(b"n5").is_some());
+        assert_eq!(ledger.loaded_sequences(), 7, "all are held");
+        names.let_idle_go();
+        assert!(names.find(b"n5").is_none() && names.find(b"used").is_some());
+        let one_more = ledger
+            .sequence_or_create(&Name::new("more").unwrap())
+            .await
+            .unwrap();
+        assert!(ledger.loaded_sequences() <= 4);
+        names.remember(b"more", &one_more);
+        assert!(names.find(b"more").is_some() && names.find(b"used").is_some());
+    }
+}
