@@ -174,7 +174,7 @@ impl LocalSnowflake {
             let asked = worker;
             let worker = worker
                 .or(found.as_ref().map(|(r, _)| r.worker))
-                .unwrap_or_else(draw);
+                .unwrap_or_else(&mut draw);
             // Also the check that the worker fits.
             self.layout.pack(tick, worker, 0)?;
             let mut record = Record {
