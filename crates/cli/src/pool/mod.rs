@@ -68,8 +68,7 @@ enum PoolCommand {
         /// The worker
         worker: u64,
     },
-    /// Give a worker up that a wrong clock parked: nothing tells of it any more, and nobody uses it while its window
-    /// lies ahead
+    /// Give up a worker that a wrong clock parked, so that nothing tells of it any more
     Retire {
         /// The pool
         name: String,

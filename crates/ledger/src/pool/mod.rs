@@ -78,6 +78,22 @@ pub struct Parked {
     pub last: Timestamp,
 }
 
+impl Parked {
+    /// One more, until then.
+    pub(crate) fn and_until(counted: Option<Parked>, until: Timestamp) -> Parked {
+        let counted = counted.unwrap_or(Parked {
+            workers: 0,
+            first: until,
+            last: until,
+        });
+        Parked {
+            workers: counted.workers + 1,
+            first: counted.first.min(until),
+            last: counted.last.max(until),
+        }
+    }
+}
+
 impl fmt::Display for Parked {
     /// In words: `3 workers are parked until 2066-11-12T10:00:00Z, because a clock was ahead`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -471,14 +487,7 @@ impl Pool {
                 count += 1;
                 if WindowBody::read(found).is_ok_and(|body| body.is_from_ahead(time)) {
                     let until = self.ticks.time_of(found.value.mark);
-                    let more = parked.get_or_insert(Parked {
-                        workers: 0,
-                        first: until,
-                        last: until,
-                    });
-                    more.workers += 1;
-                    more.first = more.first.min(until);
-                    more.last = more.last.max(until);
+                    parked = Some(Parked::and_until(parked, until));
                 }
             }
             match page.last() {

@@ -278,8 +278,10 @@ impl Engine {
             Err(Failure::Passing(error)) => tracing::warn!(%error, "claims stay in the witness"),
             Err(Failure::Stop(why)) => self.stop(why),
         }
-        if self.shared.clock_confirmed.swap(false, Ordering::AcqRel) {
-            self.forget_wrong_clock();
+        if self.forget_wrong_clock()
+            && let Err(error) = self.folder.write_identity(&self.identity, false)
+        {
+            tracing::warn!(%error, "the time of a wrong clock stays in folder.json");
         }
         if self.ticks.is_multiple_of(BEAT_TICKS)
             && let Err(error) = self.folder.beat(self.runtime.wall())
@@ -288,17 +290,16 @@ impl Engine {
         }
     }
 
-    /// Writes the heartbeat anew by a clock that was confirmed, if it lies ahead of it: else every start would be held
-    /// at the time that a wrong clock once read.
-    fn forget_wrong_clock(&mut self) {
+    /// Once the clock was confirmed: takes a stored heartbeat that lies ahead of it back, or every start would be held at
+    /// the time that a wrong clock once read. Answers whether it did.
+    fn forget_wrong_clock(&mut self) -> bool {
+        let confirmed = self.shared.clock_confirmed.swap(false, Ordering::AcqRel);
         let now = self.runtime.wall().unix_millis();
-        if self.identity.heartbeat_ms <= now {
-            return;
+        let ahead = confirmed && self.identity.heartbeat_ms > now;
+        if ahead {
+            self.identity.heartbeat_ms = now;
         }
-        self.identity.heartbeat_ms = now;
-        if let Err(error) = self.folder.write_identity(&self.identity, false) {
-            tracing::warn!(%error, "the heartbeat of a wrong clock stays in folder.json");
-        }
+        ahead
     }
 
     /// A clean stop: the database has everything, and the next start knows.
@@ -313,6 +314,7 @@ impl Engine {
         if let Some(error) = self.shared.stopped.get() {
             return Err(error.clone());
         }
+        self.forget_wrong_clock();
         self.identity.clean = true;
         self.identity.heartbeat_ms = self.identity.heartbeat_ms.max(self.runtime.wall().unix_millis());
         self.folder.write_identity(&self.identity, true)

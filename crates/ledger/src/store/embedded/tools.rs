@@ -1,15 +1,20 @@
 //! What an operator does to a folder that no process has open: adopt a copy, check; and what a restore needs.
 
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
 
+use mintage::Timestamp;
+
 use super::super::{EmbeddedStore, Key, Outcome, StoreError, StoreErrorKind, StoreSettings, Value};
-use super::database::{Database, refuse};
+use super::database::{Database, Read, refuse};
 use super::engine::Engine;
 use super::folder::{Content, DATABASE, Folder, WITNESS};
 use super::recover::{compare, read_witness};
 use super::{OpenReport, Shared, Tuning, errors, lock, open};
+use crate::name::Name;
+use crate::pool::{Parked, PoolSpec, WindowBody};
 use crate::runtime::Runtime;
 
 /// What [`adopt`] did.
@@ -180,6 +185,40 @@ fn note(engine: &mut Engine, runtime: &dyn Runtime, what: &str) {
     let _ = engine.folder.beat(runtime.wall());
 }
 
+/// Workers that a wrong clock parked, in words, a line for each pool.
+fn parked(database: &Database, now: Timestamp) -> rusqlite::Result<Vec<String>> {
+    let mut pools: HashMap<Name, (PoolSpec, Option<Parked>)> = HashMap::new();
+    // In the order of their keys: pools come before windows.
+    database.each::<rusqlite::Error>(|read| {
+        let Read::Whole(row) = read else { return Ok(()) };
+        if let Some(Ok(name)) = row.key.strip_prefix("pool/").map(Name::new) {
+            if let Ok(spec) = PoolSpec::read(&name, &row.body) {
+                pools.insert(name, (spec, None));
+            }
+            return Ok(());
+        }
+        let pool = row
+            .key
+            .strip_prefix("window/")
+            .and_then(|rest| rest.rsplit_once('/'));
+        let name = pool.and_then(|(pool, _)| Name::new(pool).ok());
+        if let Some((spec, parked)) = name.and_then(|name| pools.get_mut(&name)) {
+            let found = row.versioned();
+            let until = spec.kind.ticks().time_of(found.value.mark);
+            if until > now && WindowBody::read(&found).is_ok_and(|body| body.is_from_ahead(now)) {
+                *parked = Some(Parked::and_until(*parked, until));
+            }
+        }
+        Ok(())
+    })?;
+    let mut lines: Vec<String> = pools
+        .into_iter()
+        .filter_map(|(name, (_, parked))| Some(format!("pool {name}: {}", parked?)))
+        .collect();
+    lines.sort();
+    Ok(lines)
+}
+
 /// Verifies everything and changes nothing.
 ///
 /// # Errors
@@ -236,6 +275,9 @@ pub async fn check(
                 Err(error) => report
                     .findings
                     .push(format!("mint.db cannot be checked: {error}")),
+            }
+            if let Ok(parked) = parked(&database, runtime.wall()) {
+                report.notes.extend(parked);
             }
             if let Some(testimony) = &testimony {
                 match compare(&database, &meta, testimony) {
