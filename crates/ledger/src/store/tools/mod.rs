@@ -18,7 +18,7 @@ use std::collections::HashMap;
 
 use mintage::Timestamp;
 
-use super::{Key, Outcome, SCAN_LIMIT_MAX, Store, StoreError, StoreErrorKind, Versioned};
+use super::{Key, SCAN_LIMIT_MAX, Store, StoreError, Versioned};
 use crate::name::Name;
 use crate::pool::PoolSpec;
 
@@ -33,15 +33,6 @@ pub use stripes::{add_to_set, make_set};
 
 /// The prefixes of everything that a store must not lose. Instances and their changes end with the processes.
 pub(super) const PREFIXES: [&str; 3] = ["pool/", "seq/", "window/"];
-
-/// The refusal after somebody else wrote `key` before every try.
-pub(super) fn too_many_writers(key: &Key) -> StoreError {
-    StoreError::new(
-        StoreErrorKind::InUse,
-        Outcome::NotDone,
-        format!("somebody writes {key} all the time: stop the servers first"),
-    )
-}
 
 /// Everything under a prefix, page by page.
 pub(super) struct Pages<'a> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mintage::Timestamp;
 
 use super::super::{Cas, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, Value, Versioned};
-use super::{Backup, PREFIXES, Pages, newest_wall, note_progress_restored, pool_of, pools, too_many_writers};
+use super::{Backup, PREFIXES, Pages, newest_wall, note_progress_restored, pool_of, pools};
 use crate::advance::Raise;
 use crate::runtime::{Runtime, fresh_token};
 
@@ -231,7 +231,11 @@ async fn put(
             Cas::Lost(_) => {}
         }
     }
-    Err(too_many_writers(key))
+    Err(StoreError::new(
+        StoreErrorKind::InUse,
+        Outcome::NotDone,
+        format!("somebody writes {key} all the time: stop the servers first"),
+    ))
 }
 
 async fn first_register(store: &dyn Store) -> Result<Option<Key>, StoreError> {
