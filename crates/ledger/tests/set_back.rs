@@ -86,6 +86,13 @@ impl World {
         Ok(())
     }
 
+    /// What `mint store check` says that a server would refuse.
+    async fn findings(&self, state: &Path) -> Vec<String> {
+        let runtime = Arc::new(On(self.cluster.machine()));
+        let store = remembering(self.store.clone(), URL, state, runtime.clone()).unwrap();
+        tools::check_store(&*store, &*runtime).await.unwrap().findings
+    }
+
     /// What an operator does as the refusal says.
     async fn restore(&self, state: &Path, numbers: u64) {
         let runtime = Arc::new(On(self.cluster.machine()));
@@ -131,11 +138,15 @@ fn a_machine_refuses_a_store_that_is_behind_what_it_remembers() {
             world.take(&node, 300).await.unwrap();
             sleep(ran_for).await;
             node.machine.kill();
+            assert!(world.findings(state.path()).await.is_empty());
             world.store.fall_back_to(old, "same");
             for _ in 0..2 {
+                let found = world.findings(state.path()).await;
+                assert!(found[0].contains("has lost what it acknowledged"), "{found:?}");
                 refusal(world.start(Some(state.path())).await);
             }
             world.restore(state.path(), 1_000).await;
+            assert!(world.findings(state.path()).await.is_empty());
             let node = world.start(Some(state.path())).await.unwrap();
             world.take(&node, 400).await.unwrap();
         });

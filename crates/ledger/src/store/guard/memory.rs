@@ -19,6 +19,17 @@ pub(super) struct Met {
     pub(super) body: Option<Arc<str>>,
 }
 
+impl From<&Mark> for Met {
+    fn from(mark: &Mark) -> Met {
+        Met {
+            version: mark.version,
+            mark: mark.mark,
+            token: mark.token,
+            body: None,
+        }
+    }
+}
+
 impl Met {
     /// How `found`, which was read later, contradicts this (protocol E3); `None`: it does not. `may_fall`: whoever has
     /// a store to himself gives back what he did not use, with a higher version; elsewhere no mark ever falls.
@@ -113,13 +124,7 @@ impl Memory {
     /// Takes over what this machine remembers of processes before.
     pub(super) fn remember(&mut self, marks: &HashMap<Key, Mark>) {
         for (key, mark) in marks {
-            let met = Met {
-                version: mark.version,
-                mark: mark.mark,
-                token: mark.token,
-                body: None,
-            };
-            self.met.entry(key.clone()).or_insert(met);
+            self.met.entry(key.clone()).or_insert_with(|| Met::from(mark));
         }
     }
 

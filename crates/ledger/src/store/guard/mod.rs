@@ -28,6 +28,7 @@ use crate::store::embedded::TOMBSTONE_BODY;
 use memory::{Memory, Met};
 use progress::Watch;
 pub use progress::note_progress_restored;
+pub(crate) use progress::set_back;
 pub use recovery::LossyRules;
 use recovery::Recovery;
 

@@ -24,6 +24,7 @@ use super::super::seen::{Known, Mark};
 use super::super::{
     Cas, Key, Marks, PROGRESS_KEY, Progress, Seen, Store, StoreError, Value, Version, Versioned,
 };
+use super::memory::Met;
 use super::{CONFIRM_PAUSE, CONFIRM_TRIES, Guard};
 use crate::runtime::{Runtime, fresh_token};
 
@@ -132,6 +133,28 @@ pub async fn note_progress_restored(store: &dyn Store, runtime: &dyn Runtime) ->
     Err(super::super::tools::too_many_writers(&key()))
 }
 
+/// Why a server of this machine would refuse the store, as set back; changes nothing.
+pub(crate) async fn set_back(store: &dyn Store) -> Result<Option<String>, StoreError> {
+    let watch = Watch::new(store.seen(), None);
+    let known = watch.remember()?;
+    let found = store.get(&key()).await?.as_ref().map(Found::read);
+    if let Some((why, _)) = watch.contradiction(found.as_ref()) {
+        return Ok(Some(why));
+    }
+    let now = found.map_or(Progress::default(), |found| found.progress);
+    let marks = known
+        .marks
+        .iter()
+        .filter(|_| now.restores == known.progress.restores);
+    for (key, mark) in marks {
+        let found = store.get(key).await?;
+        if let Some(why) = Met::from(mark).gone_back(found.as_ref(), false) {
+            return Ok(Some(format!("{key} {why}")));
+        }
+    }
+    Ok(None)
+}
+
 impl Known {
     /// How far restores were, by anything that is known.
     fn restores(&self) -> u64 {
@@ -185,6 +208,18 @@ impl Watch {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Takes in what this machine remembers.
+    fn remember(&self) -> Result<Known, StoreError> {
+        let known = match &self.seen {
+            Some(seen) => seen.known()?,
+            None => Known::default(),
+        };
+        let mut state = self.state();
+        state.known = state.known.max(known.progress);
+        state.stopped.clone_from(&known.stopped);
+        Ok(known)
+    }
+
     /// Before the first call: refuses a store that is behind what this machine remembers.
     pub(super) async fn admit(&self, guard: &Guard) -> Result<(), StoreError> {
         if self.admitted.load(Ordering::Acquire) {
@@ -194,15 +229,7 @@ impl Watch {
         if self.admitted.load(Ordering::Acquire) {
             return Ok(());
         }
-        let mut known = match &self.seen {
-            Some(seen) => seen.known()?,
-            None => Known::default(),
-        };
-        {
-            let mut state = self.state();
-            state.known = state.known.max(known.progress);
-            state.stopped = known.stopped.take();
-        }
+        let mut known = self.remember()?;
         let found = self.look(guard).await?;
         let now = found.as_ref().map_or(Progress::default(), |found| found.progress);
         if now.restores > known.progress.restores {

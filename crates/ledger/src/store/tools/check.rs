@@ -1,5 +1,6 @@
 //! Whether every register of a store makes sense; changes nothing.
 
+use super::super::guard::set_back;
 use super::super::{Key, Store, StoreError, Versioned};
 use super::{PREFIXES, Pages, pools, sealed};
 use crate::name::Name;
@@ -49,6 +50,10 @@ pub async fn check_store(store: &dyn Store, runtime: &dyn Runtime) -> Result<Sto
                 }
             }
         }
+    }
+    if let Some(why) = set_back(store).await? {
+        let found = format!("the store has lost what it acknowledged: {why}");
+        report.findings.push(found);
     }
     if let Some(seal) = sealed(store).await? {
         report.findings.push(format!("the store is sealed: {seal}"));
