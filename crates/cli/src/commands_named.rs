@@ -78,6 +78,34 @@ fn in_backquotes(place: &str, text: &str, into: &mut Vec<Named>) {
     }
 }
 
+/// `mint store …` in a text of the program that stands in no backquotes: up to the end of its sentence.
+fn in_literals(place: &str, text: &str, into: &mut Vec<Named>) {
+    for start in ["\"", " ", "("] {
+        for command in Cli::command().get_subcommands() {
+            let wanted = format!("{start}mint {} ", command.get_name());
+            for (at, _) in text.match_indices(&wanted) {
+                let rest = &text[at + start.len()..];
+                let end = rest
+                    .find(['"', ',', ';', '(', ')', '`', '\n'])
+                    .unwrap_or(rest.len());
+                let words: Vec<&str> = rest[..end].split_whitespace().collect();
+                let options = words
+                    .iter()
+                    .rposition(|word| word.starts_with("--"))
+                    .map_or(2, |at| at + 1);
+                // Where the command ends and the sentence goes on only the definition knows.
+                let parses = (options..=words.len()).find(|len| wrong(&words[..*len].join(" ")).is_none());
+                if parses.is_none() {
+                    into.push(Named {
+                        place: place.to_string(),
+                        text: words.join(" "),
+                    });
+                }
+            }
+        }
+    }
+}
+
 /// Commands of blocks of a page: lines after `$ ` in any, all lines that begin with `mint` in those of a shell.
 fn in_blocks(place: &str, text: &str, into: &mut Vec<Named>) {
     let mut block: Option<&str> = None;
@@ -155,7 +183,9 @@ fn all() -> Vec<Named> {
         }
         let text = fs::read_to_string(&source).unwrap();
         let place = source.strip_prefix(root()).unwrap().display().to_string();
-        in_backquotes(&place, &as_read(&text), &mut named);
+        let text = as_read(&text);
+        in_backquotes(&place, &text, &mut named);
+        in_literals(&place, &text, &mut named);
     }
     named
 }

@@ -184,10 +184,14 @@ async fn open_as(
     // Does nothing to one that has a schema.
     init_store(ask.url, &any, Arc::clone(runtime)).await?;
     let mut store = open_store(ask.url, &any, Arc::clone(runtime)).await?;
-    let empty = store.cluster_id() != backup.cluster_id && first_register(&*store).await?.is_none();
-    if empty {
+    let begun = restoring(&*store).await?;
+    let ours = begun
+        .as_ref()
+        .is_none_or(|begun| begun.what == plan.restoring.what);
+    let other = store.cluster_id() != backup.cluster_id;
+    if ours && other && first_register(&*store).await?.is_none() {
         check_unused(&*store, &**runtime).await?;
-        if restoring(&*store).await?.is_none() {
+        if begun.is_none() {
             seal_for_restore(&*store, &plan.restoring, &**runtime).await?;
         }
         store.take_cluster_id(backup.cluster_id).await?;
