@@ -146,6 +146,22 @@ async fn closed(
     closed.map(|()| report)
 }
 
+/// Refuses where the store is known as none of these clusters.
+fn known_as(known: Option<u128>, fits: &[u128], whose: &str) -> Result<(), StoreError> {
+    match known.filter(|known| !fits.contains(known)) {
+        None => Ok(()),
+        Some(known) => Err(StoreError::new(
+            StoreErrorKind::Foreign,
+            Outcome::NotDone,
+            format!(
+                "the backup is of cluster {:032x}, and {whose} knows the store as cluster {known:032x}",
+                fits[0]
+            ),
+        )
+        .with_hint("name the store that the backup is for; or say --foreign: it then stays what it is")),
+    }
+}
+
 /// Opens a shared store as the cluster that the backup is of: one that has no schema gets one, and one that is empty
 /// takes the id, after it was sealed.
 async fn open_as(
@@ -160,29 +176,20 @@ async fn open_as(
         .map(|pins| pins.find(ask.url))
         .transpose()?
         .flatten();
-    for (known, where_) in [
-        (ask.settings.expect_cluster, "store.cluster_id"),
-        (pinned, "this machine"),
-    ] {
-        if let Some(known) = known.filter(|known| *known != backup.cluster_id) {
-            return Err(StoreError::new(
-                StoreErrorKind::Foreign,
-                Outcome::NotDone,
-                format!(
-                    "the backup is of cluster {:032x}, and {where_} knows the store as cluster {known:032x}",
-                    backup.cluster_id
-                ),
-            )
-            .with_hint("name the store that the backup is for; or say --foreign: it then stays what it is"));
-        }
-    }
+    known_as(
+        ask.settings.expect_cluster,
+        &[backup.cluster_id],
+        "store.cluster_id",
+    )?;
     let any = StoreSettings {
         expect_cluster: None,
         accept_copy: true,
         ..ask.settings.clone()
     };
     // Does nothing to one that has a schema.
-    init_store(ask.url, &any, Arc::clone(runtime)).await?;
+    let found = init_store(ask.url, &any, Arc::clone(runtime)).await?;
+    // An empty one that this machine has met loses an id under which nothing was ever given out.
+    known_as(pinned, &[backup.cluster_id, found.cluster_id], "this machine")?;
     let mut store = open_store(ask.url, &any, Arc::clone(runtime)).await?;
     let begun = restoring(&*store).await?;
     let ours = begun
