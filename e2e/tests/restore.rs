@@ -233,7 +233,7 @@ fn initialised_and_cut_off(url: &str) {
     if mintage_e2e::need::strace() {
         // Drivers write with one of these; what was sent by then differs, and none may leave a store that answers 1.
         let mut refused = 0;
-        for nth in [20, 30, 45] {
+        for nth in [20, 40, 60, 90, 120] {
             if killed_in_the_middle(at, &restore, "sendto", nth) {
                 let check = mint(at, &["store", "check", "--store", url]);
                 refused += u32::from(check.out.contains("is not finished"));

@@ -201,14 +201,23 @@ async fn open_as(
         if begun.is_none() {
             seal_for_restore(&*store, &plan.restoring, &**runtime).await?;
         }
+        remember(&pins, ask, backup);
         store.take_cluster_id(backup.cluster_id).await?;
         store.close().await?;
         store = open_store(ask.url, &any, Arc::clone(runtime)).await?;
     }
-    if let Some(pins) = pins.filter(|_| store.cluster_id() == backup.cluster_id)
+    if store.cluster_id() == backup.cluster_id {
+        remember(&pins, ask, backup);
+    }
+    Ok(store)
+}
+
+/// Notes on this machine which cluster the store is from now on: before it is, so that what is cut off in between is
+/// not refused later.
+fn remember(pins: &Option<Pins>, ask: &Restore<'_>, backup: &Backup) {
+    if let Some(pins) = pins
         && let Err(error) = pins.remember(ask.url, backup.cluster_id)
     {
         tracing::warn!(%error, "cannot remember the store's cluster id: set store.cluster_id instead");
     }
-    Ok(store)
 }
