@@ -25,6 +25,11 @@ const PLACEHOLDERS: &[(&str, &str)] = &[
     ("NAME", "orders"),
     ("POOL", "default"),
     ("WORKER", "7"),
+    ("HEX32", "00112233445566778899aabbccddeeff"),
+    ("NAMESPACE", "dns"),
+    ("NAME...", "www.example.com"),
+    ("TIME", "now-1h"),
+    ("v{version}{flags}", "v5"),
     ("SHELL", "bash"),
     ("FORMAT", "uuid7"),
     ("ROUNDS", "1"),
@@ -78,6 +83,39 @@ fn in_backquotes(place: &str, text: &str, into: &mut Vec<Named>) {
     }
 }
 
+/// `mint store …` in a text of the program that stands in no backquotes: up to the end of its sentence.
+fn in_literals(place: &str, text: &str, into: &mut Vec<Named>) {
+    for start in ["\"", " ", "("] {
+        for command in Cli::command().get_subcommands() {
+            let wanted = format!("{start}mint {} ", command.get_name());
+            for (at, _) in text.match_indices(&wanted) {
+                let rest = &text[at + start.len()..];
+                let end = rest
+                    .find(['"', ',', ';', '(', ')', '`', '\n'])
+                    .unwrap_or(rest.len());
+                let whole = rest[..end].split_whitespace();
+                // What a synopsis leaves to choose.
+                let words: Vec<&str> = whole.take_while(|word| !word.starts_with('[')).collect();
+                if words.len() < 2 {
+                    continue;
+                }
+                let options = words
+                    .iter()
+                    .rposition(|word| word.starts_with("--"))
+                    .map_or(2, |at| at + 1);
+                // Where the command ends and the sentence goes on only the definition knows.
+                let parses = (options..=words.len()).find(|len| wrong(&words[..*len].join(" ")).is_none());
+                if parses.is_none() {
+                    into.push(Named {
+                        place: place.to_string(),
+                        text: words.join(" "),
+                    });
+                }
+            }
+        }
+    }
+}
+
 /// Commands of blocks of a page: lines after `$ ` in any, all lines that begin with `mint` in those of a shell.
 fn in_blocks(place: &str, text: &str, into: &mut Vec<Named>) {
     let mut block: Option<&str> = None;
@@ -92,7 +130,7 @@ fn in_blocks(place: &str, text: &str, into: &mut Vec<Named>) {
         }
         let Some(kind) = block else { continue };
         let typed = line.strip_prefix("$ ");
-        let shell = matches!(kind, "sh" | "bash" | "console");
+        let shell = matches!(kind, "sh" | "bash");
         let Some(command) = typed
             .or(shell.then_some(line))
             .filter(|line| line.starts_with("mint "))
@@ -124,11 +162,11 @@ fn as_read(source: &str) -> String {
             Some(goes_on) => read += goes_on,
             None => {
                 read += bare;
-                read.push(' ');
+                read.push('\n');
             }
         }
     }
-    read.replace("\\\"", "\"")
+    read.replace("\\\"", "\"").replace("\\n", "\n")
 }
 
 fn all() -> Vec<Named> {
@@ -155,7 +193,9 @@ fn all() -> Vec<Named> {
         }
         let text = fs::read_to_string(&source).unwrap();
         let place = source.strip_prefix(root()).unwrap().display().to_string();
-        in_backquotes(&place, &as_read(&text), &mut named);
+        let text = as_read(&text);
+        in_backquotes(&place, &text.replace('\n', " "), &mut named);
+        in_literals(&place, &text, &mut named);
     }
     named
 }
@@ -228,6 +268,8 @@ fn wrong(text: &str) -> Option<String> {
         Err((ErrorKind::MissingRequiredArgument | ErrorKind::MissingSubcommand, _)) => None,
         Err((ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, _)) => None,
         Err((ErrorKind::InvalidValue | ErrorKind::TooFewValues, _)) if open => None,
+        // An option that is spoken of, without its value.
+        Err((ErrorKind::InvalidValue, _)) if words.last().is_some_and(|word| word.starts_with("--")) => None,
         Err((_, error)) => Some(error.to_string().lines().next().unwrap_or_default().to_string()),
     }
 }

@@ -116,7 +116,12 @@ pub(crate) const WINDOW_MAX: Duration = Duration::from_secs(600);
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let given = args.store.as_deref().map(store_given).unwrap_or_default();
     let config = load(args.config.as_deref(), given)?.config;
-    if !config.store_urls.is_empty() && !matches!(args.command, StoreCommand::Stripes { .. }) {
+    // These name their stores, or ask a server for its own.
+    let named = matches!(
+        args.command,
+        StoreCommand::Stripes { .. } | StoreCommand::Backup { server: Some(_), .. }
+    );
+    if !config.store_urls.is_empty() && !named {
         return Err(
             Failure::usage("store.urls is a set, and this works on one store at a time")
                 .with_hint("name one with --store URL"),

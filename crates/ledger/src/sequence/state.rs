@@ -618,7 +618,10 @@ impl State {
             // Under the definition that it is given now it may have issued as many numbers as the mark counts.
             base.value = self.past_spent(name, &fresh, self.ordinal)?;
         }
-        if let Some((low, high)) = self.past.filter(|_| !mintage::planted!("past-forgotten")) {
+        if let Some((low, high)) = self
+            .past_of(&def)
+            .filter(|_| !mintage::planted!("past-forgotten"))
+        {
             let edge = if def.increment > 0 { high } else { low };
             if !beyond(&def, edge, base.value) {
                 // The first number of the new grid beyond the edge.
@@ -646,7 +649,7 @@ impl State {
         }
         // A restore has raised the mark: so many numbers of a life that is lost may have followed.
         let raised = self.ordinal - self.base_ordinal;
-        if raised > 0 {
+        if raised > 0 && !mintage::planted!("restored-tombstone-forgotten") {
             let next = State {
                 base,
                 ..fresh.clone()
@@ -663,6 +666,11 @@ impl State {
             version: self.version,
             ..fresh
         })
+    }
+
+    /// What a new life must lie beyond; numbers that repeat by definition follow what nobody knows of where it ends.
+    fn past_of(&self, def: &SequenceDef) -> Option<(i64, i64)> {
+        self.past.filter(|_| !(self.unknown && def.cycle))
     }
 
     /// The number after the first `count` of a definition, which may have been issued by a life that nobody knows of.

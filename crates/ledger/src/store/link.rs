@@ -398,7 +398,7 @@ impl<D: Driver> Link<D> {
                 self.driver.place()
             );
             let error = StoreError::new(StoreErrorKind::Foreign, Outcome::NotDone, why).with_hint(
-                "restore the store, or start on another one with mint store restore --advance N from a backup",
+                "restore the store, or go on in another one: `mint store restore FILE --store URL --advance N`",
             );
             return Err(match self.was_open() {
                 true => self.stop(error),

@@ -90,7 +90,9 @@ pub async fn repair(
                 path.display()
             ),
         )
-        .with_hint("restore a backup with `mint store restore --advance N`"));
+        .with_hint(
+            "restore a backup: `mint store restore FILE --store file:PATH --advance N`, into another folder",
+        ));
     };
     if let Some(why) = &rows.broken {
         report
@@ -154,7 +156,7 @@ fn save_records(folder: &Folder, report: &mut RepairReport) -> Result<SavedRecor
     if saved.unreadable > 0 || saved.header.is_none() {
         report.warnings.push(
             "claims that only damaged witness records held may be lost: if in doubt run `mint store restore \
-             --advance N` with N above what was issued in the last second"
+             --advance N --store file:PATH` with N above what was issued in the last second"
                 .to_string(),
         );
     }

@@ -79,7 +79,7 @@ pub(super) fn not_made(store: &str, what: &str) -> StoreError {
         store,
         what.to_string(),
         "`mint init --store URL` makes schema and cluster id; if this store was in use before, it was emptied: \
-         restore it with `mint store restore`",
+         restore it with `mint store restore FILE --store URL --advance N`",
     )
 }
 
@@ -89,7 +89,7 @@ pub(super) fn emptied(store: &str, what: &str) -> StoreError {
         StoreErrorKind::Foreign,
         store,
         what.to_string(),
-        "it was in use and has been emptied: restore the database, or `mint store restore --advance N` a backup",
+        "it was in use and has been emptied: restore the database, or a backup: `mint store restore FILE --store URL --advance N`",
     )
 }
 
@@ -99,7 +99,7 @@ pub(super) fn damaged(store: &str, what: String) -> StoreError {
         StoreErrorKind::Corrupt,
         store,
         what,
-        "restore the database from a backup, then `mint store restore --advance N`",
+        "restore the database from a backup, then `mint store restore --advance N --store URL`",
     )
 }
 

@@ -115,6 +115,7 @@ impl Plan {
     }
 
     /// Goes on with the restore that is under way in a store, if there is one, and never raises by less than it did.
+    /// Whether there was another than this one, which may have sealed the store itself.
     async fn join(&mut self, store: &dyn Store) -> Result<bool, StoreError> {
         let Some(begun) = restoring(store).await? else {
             return Ok(false);
@@ -126,6 +127,9 @@ impl Plan {
                 format!("another restore is not finished in this store, of {}", begun.what),
             )
             .with_hint("give the `mint store restore` command again that began it"));
+        }
+        if begun.id == self.restoring.id {
+            return Ok(false);
         }
         let floor = Timestamp::from_unix_millis(begun.floor_ms);
         // With other numbers it is another attempt: what the first has written is raised once more.

@@ -146,6 +146,22 @@ async fn closed(
     closed.map(|()| report)
 }
 
+/// Refuses where the store is known as none of these clusters.
+fn known_as(known: Option<u128>, fits: &[u128], whose: &str) -> Result<(), StoreError> {
+    match known.filter(|known| !fits.contains(known)) {
+        None => Ok(()),
+        Some(known) => Err(StoreError::new(
+            StoreErrorKind::Foreign,
+            Outcome::NotDone,
+            format!(
+                "the backup is of cluster {:032x}, and {whose} knows the store as cluster {known:032x}",
+                fits[0]
+            ),
+        )
+        .with_hint("name the store that the backup is for; or say --foreign: it then stays what it is")),
+    }
+}
+
 /// Opens a shared store as the cluster that the backup is of: one that has no schema gets one, and one that is empty
 /// takes the id, after it was sealed.
 async fn open_as(
@@ -160,44 +176,48 @@ async fn open_as(
         .map(|pins| pins.find(ask.url))
         .transpose()?
         .flatten();
-    for (known, where_) in [
-        (ask.settings.expect_cluster, "store.cluster_id"),
-        (pinned, "this machine"),
-    ] {
-        if let Some(known) = known.filter(|known| *known != backup.cluster_id) {
-            return Err(StoreError::new(
-                StoreErrorKind::Foreign,
-                Outcome::NotDone,
-                format!(
-                    "the backup is of cluster {:032x}, and {where_} knows the store as cluster {known:032x}",
-                    backup.cluster_id
-                ),
-            )
-            .with_hint("name the store that the backup is for; or say --foreign: it then stays what it is"));
-        }
-    }
+    known_as(
+        ask.settings.expect_cluster,
+        &[backup.cluster_id],
+        "store.cluster_id",
+    )?;
     let any = StoreSettings {
         expect_cluster: None,
         accept_copy: true,
         ..ask.settings.clone()
     };
     // Does nothing to one that has a schema.
-    init_store(ask.url, &any, Arc::clone(runtime)).await?;
+    let found = init_store(ask.url, &any, Arc::clone(runtime)).await?;
+    // An empty one that this machine has met loses an id under which nothing was ever given out.
+    known_as(pinned, &[backup.cluster_id, found.cluster_id], "this machine")?;
     let mut store = open_store(ask.url, &any, Arc::clone(runtime)).await?;
-    let empty = store.cluster_id() != backup.cluster_id && first_register(&*store).await?.is_none();
-    if empty {
+    let begun = restoring(&*store).await?;
+    let ours = begun
+        .as_ref()
+        .is_none_or(|begun| begun.what == plan.restoring.what);
+    let other = store.cluster_id() != backup.cluster_id;
+    if ours && other && first_register(&*store).await?.is_none() {
         check_unused(&*store, &**runtime).await?;
-        if restoring(&*store).await?.is_none() {
+        if begun.is_none() {
             seal_for_restore(&*store, &plan.restoring, &**runtime).await?;
         }
+        remember(&pins, ask, backup);
         store.take_cluster_id(backup.cluster_id).await?;
         store.close().await?;
         store = open_store(ask.url, &any, Arc::clone(runtime)).await?;
     }
-    if let Some(pins) = pins.filter(|_| store.cluster_id() == backup.cluster_id)
+    if store.cluster_id() == backup.cluster_id {
+        remember(&pins, ask, backup);
+    }
+    Ok(store)
+}
+
+/// Notes on this machine which cluster the store is from now on: before it is, so that what is cut off in between is
+/// not refused later.
+fn remember(pins: &Option<Pins>, ask: &Restore<'_>, backup: &Backup) {
+    if let Some(pins) = pins
         && let Err(error) = pins.remember(ask.url, backup.cluster_id)
     {
         tracing::warn!(%error, "cannot remember the store's cluster id: set store.cluster_id instead");
     }
-    Ok(store)
 }
