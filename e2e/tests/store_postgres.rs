@@ -207,6 +207,68 @@ fn an_asynchronous_replica_that_lost_writes_is_refused() {
     }
 }
 
+/// A quorum that not every standby belongs to promises nothing of the one that lagged: it is promoted, and lacks 300
+/// acknowledged numbers, which nobody gives out again.
+#[test]
+fn a_standby_that_need_not_confirm_is_refused_after_its_promotion() {
+    for names in ["ANY 1 (r1, r2)", "FIRST 1 (r1, r2)", "r1", "*"] {
+        let Some(server) = Postgres::run() else { return };
+        let mut lab = Lab::new(server);
+        lab.init();
+        let (r1, mut r2) = (lab.engine.replica("r1"), lab.engine.replica("r2"));
+        lab.engine.admin(
+            "ids",
+            &format!("ALTER SYSTEM SET synchronous_standby_names = '{names}'"),
+        );
+        lab.engine.admin("ids", "SELECT pg_reload_conf()");
+        let in_sync = "SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')";
+        while lab.engine.admin("ids", in_sync).trim() == "0" {
+            std::thread::yield_now();
+        }
+        let store = lab.open(&lab.proxied());
+        let found = store.durability();
+        assert_eq!(found.class, Class::Durable, "{names}: {found:?}");
+        let ledger = ledger(&lab, &store);
+        take(&lab, &ledger, 10);
+        let caught_up = "SELECT bool_and(pg_current_wal_lsn() <= replay_lsn) FROM pg_stat_replication";
+        while lab.engine.admin("ids", caught_up).trim() != "t" {
+            std::thread::yield_now();
+        }
+        r2.stop();
+        if names == "*" {
+            // Which one `*` means is known while both are there.
+            let alone = "SELECT count(*) FROM pg_stat_replication";
+            while lab.engine.admin("ids", alone).trim() != "1" {
+                std::thread::yield_now();
+            }
+        }
+        take(&lab, &ledger, 300);
+        let acknowledged = mark(&lab.engine);
+        lab.engine.kill();
+        drop(r1);
+        r2.start();
+        r2.promote();
+        let left = mark(&r2);
+        assert!(
+            left + 300 <= acknowledged,
+            "the standby lost nothing: this shows nothing"
+        );
+        lab.proxy.redirect(r2.address());
+        // One that starts, and the one that runs.
+        let error = lab.refused(&lab.proxied(), &quick());
+        assert_eq!(error.kind, StoreErrorKind::Foreign, "{names}: {error:?}");
+        let orders = key("seq/orders");
+        let stopped = loop {
+            match lab.wait(store.get(&orders)) {
+                Err(error) if error.kind == StoreErrorKind::Unavailable => {}
+                Err(error) => break error,
+                Ok(found) => panic!("{names}: it answers {found:?}"),
+            }
+        };
+        assert_eq!(stopped.kind, StoreErrorKind::Stopped, "{names}: {stopped:?}");
+    }
+}
+
 /// A standby that must confirm: nothing is lost, and the nodes go on by themselves.
 #[test]
 fn a_synchronous_replica_takes_over_without_a_word() {

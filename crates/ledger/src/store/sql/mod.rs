@@ -13,6 +13,8 @@ mod identity;
 mod init;
 mod pool;
 pub(super) mod session;
+#[cfg(feature = "postgres")]
+pub(super) mod standbys;
 pub(super) mod statements;
 pub(super) mod url;
 
@@ -132,6 +134,7 @@ pub(super) async fn open<D: Dialect>(
             &statements,
             &mut session,
             settings.expect_cluster,
+            None,
             settings,
         )
         .await?;
@@ -184,12 +187,14 @@ async fn read_meta<D: Dialect>(
     }
 }
 
-/// Looks at schema, cluster id, class and copy of a fresh connection before any write through it counts.
+/// Looks at schema, cluster id, class and copy of a fresh connection before any write through it counts. A copy that
+/// lags may lag in what it says of the class, too: `known` is what this process saw last.
 async fn look<D: Dialect>(
     dialect: &D,
     statements: &Statements,
     session: &mut D::Session,
     expected: Option<u128>,
+    known: Option<Class>,
     settings: &StoreSettings,
 ) -> Result<(Meta, Probe), StoreError> {
     let store = dialect.label();
@@ -212,7 +217,7 @@ async fn look<D: Dialect>(
         };
         return Err(fault.error(store, "takes no writes", Outcome::NotDone));
     }
-    match judge_copy(&meta, &probe, settings.allow_lossy || settings.accept_copy) {
+    match judge_copy(&meta, known, &probe, settings.allow_lossy || settings.accept_copy) {
         Copy::Same => {}
         Copy::Refused => return Err(taken_over(store, &meta, &probe)),
         Copy::Record => {
@@ -643,8 +648,8 @@ impl<D: Dialect> Lease<'_, D> {
         }
         let (dialect, statements, session) = (&store.dialect, &store.statements, &mut self.kept.session);
         let looking = async {
-            let cluster = Some(store.cluster_id);
-            let looked = look(dialect, statements, session, cluster, &store.settings).await?;
+            let (cluster, known) = (Some(store.cluster_id), Some(store.class()));
+            let looked = look(dialect, statements, session, cluster, known, &store.settings).await?;
             if fresh {
                 rehearse(dialect, statements, session).await?;
             }
