@@ -257,6 +257,7 @@ fn judge(row: &[&str], system: &str) -> Probe {
         copy: format!("{system}/{}", at(10)),
         started_s: at(8).parse().unwrap_or_default(),
         unwritable,
+        view: None,
     }
 }
 

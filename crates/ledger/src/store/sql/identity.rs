@@ -1,6 +1,7 @@
 //! Which store this is: schema version, cluster id, and the copy of the data that answers.
 
 use super::super::{Class, Outcome, StoreError, StoreErrorKind};
+use super::galera;
 use super::session::{Field, Probe};
 use super::statements::SCHEMA_VERSION;
 
@@ -175,7 +176,7 @@ pub(super) fn judge_copy(meta: &Meta, known: Option<Class>, probe: &Probe, allow
     }
     let survives =
         meta.class == letter(Class::Survives) && known.is_none_or(|class| class == Class::Survives);
-    if same || survives || allow_lossy {
+    if same || survives || allow_lossy || galera::goes_on(&meta.copy, &probe.copy) {
         return Copy::Record;
     }
     Copy::Refused
@@ -223,6 +224,7 @@ mod tests {
             copy: copy.into(),
             started_s: 0,
             unwritable: None,
+            view: None,
         }
     }
 

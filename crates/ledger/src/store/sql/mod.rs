@@ -9,6 +9,11 @@
 //! did not happen, and then a read says why. Nothing is retried but what the server has said it rolled back.
 //! PostgreSQL and MySQL differ in [`session::Dialect`] alone.
 
+#[cfg_attr(
+    not(feature = "mysql"),
+    allow(dead_code, reason = "only MySQL's driver makes views")
+)]
+pub(super) mod galera;
 mod identity;
 mod init;
 mod pool;
@@ -145,6 +150,7 @@ pub(super) async fn open<D: Dialect>(
         Some(looked) => looked?,
         None => return Err(Fault::late(limit).error(dialect.label(), "cannot open", Outcome::NotDone)),
     };
+    let view = probe.view;
     let store = SqlStore {
         statements,
         pool: Pool::new(),
@@ -161,6 +167,7 @@ pub(super) async fn open<D: Dialect>(
         session,
         probed_at: now,
         answered_at: now,
+        view,
     });
     Ok(Arc::new(store))
 }
@@ -228,12 +235,11 @@ async fn look<D: Dialect>(
                 false => &probe.copy,
             };
             if *copy != meta.copy {
-                tracing::warn!(
-                    store,
-                    was = meta.copy,
-                    now = copy,
-                    "another copy of the data answers"
-                );
+                let what = match galera::goes_on(&meta.copy, copy) {
+                    true => "the members of the Galera cluster have changed",
+                    false => "another copy of the data answers",
+                };
+                tracing::warn!(store, was = meta.copy, now = copy, "{what}");
             }
             let args = [
                 Arg::Text(copy),
@@ -242,13 +248,13 @@ async fn look<D: Dialect>(
                 Arg::Text(&meta.copy),
                 Arg::Text(&meta.class),
             ];
-            // No row matched: another node has written the same just now.
-            session
-                .execute(&statements.record, &args)
-                .await
-                .map_err(|error| {
-                    Fault::new(dialect, &error).error(store, "cannot write mint_meta", Outcome::NotDone)
-                })?;
+            // No row matched, or a conflict: another node has written the same just now.
+            if let Err(error) = session.execute(&statements.record, &args).await {
+                let fault = Fault::new(dialect, &error);
+                if fault.sort != Sort::Again {
+                    return Err(fault.error(store, "cannot write mint_meta", Outcome::NotDone));
+                }
+            }
         }
     }
     Ok((meta, probe))
@@ -344,6 +350,7 @@ impl<D: Dialect> SqlStore<D> {
                     .map_err(|error| if is_final(&error) { self.stop(error) } else { error })?,
                 probed_at: Duration::ZERO,
                 answered_at: Duration::ZERO,
+                view: None,
             },
         };
         let mut lease = Lease {
@@ -638,12 +645,27 @@ impl<D: Dialect> Lease<'_, D> {
         Ok(self.store.register(&rows[0])?.map(|(_, found)| found))
     }
 
+    /// Whether the last look still counts.
+    async fn has_same_view(&mut self) -> Result<bool, StoreError> {
+        if self.kept.view.is_none() {
+            return Ok(true);
+        }
+        let store = self.store;
+        let asking = store.dialect.view(&mut self.kept.session);
+        let fault = match within(&*store.runtime, self.until, asking).await {
+            Some(Ok(view)) => return Ok(view == self.kept.view),
+            Some(Err(error)) => Fault::new(&store.dialect, &error),
+            None => Fault::late(store.settings.connect_timeout),
+        };
+        Err(self.failed(fault, "cannot look at the server", Outcome::NotDone))
+    }
+
     /// Looks at class, cluster id, schema and copy, unless that was done within the last minute.
     async fn probe(&mut self) -> Result<(), StoreError> {
         let store = self.store;
         let now = store.runtime.boottime();
         let fresh = self.kept.probed_at == Duration::ZERO;
-        if !fresh && now.saturating_sub(self.kept.probed_at) < PROBE_EVERY {
+        if !fresh && now.saturating_sub(self.kept.probed_at) < PROBE_EVERY && self.has_same_view().await? {
             return Ok(());
         }
         let (dialect, statements, session) = (&store.dialect, &store.statements, &mut self.kept.session);
@@ -676,6 +698,7 @@ impl<D: Dialect> Lease<'_, D> {
                 .error(store.label(), "takes no writes of ours", Outcome::NotDone)
                 .with_hint(hint)
         });
+        self.kept.view = probe.view;
         store.remember(probe);
         self.kept.probed_at = now;
         match refusal {

@@ -19,6 +19,8 @@ pub(super) struct Kept<S> {
     pub(super) probed_at: Duration,
     /// When it last answered, in boot time.
     pub(super) answered_at: Duration,
+    /// What must still be so for the last look to count, where it can change under a session.
+    pub(super) view: Option<u64>,
 }
 
 pub(super) struct Pool<S> {

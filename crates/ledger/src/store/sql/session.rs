@@ -175,6 +175,12 @@ pub(in super::super) trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// What an error that the server itself answered means.
     fn sort(&self, error: &(dyn sqlx::error::DatabaseError + 'static)) -> Sort;
 
+    /// What must be the same as at the last probe of this session for that to hold still, where a session can live on
+    /// while the data behind it becomes another; one round trip.
+    fn view<'a>(&'a self, _: &'a mut Self::Session) -> BoxFuture<'a, Result<Option<u64>, sqlx::Error>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
     /// Reads the settings that decide what the server may forget.
     fn probe<'a>(&'a self, session: &'a mut Self::Session) -> BoxFuture<'a, Result<Probe, sqlx::Error>>;
 }
@@ -189,6 +195,8 @@ pub(in super::super) struct Probe {
     pub(in super::super) started_s: i64,
     /// Why it takes no writes now, if so.
     pub(in super::super) unwritable: Option<String>,
+    /// What [`Dialect::view`] answered.
+    pub(in super::super) view: Option<u64>,
 }
 
 /// What a failed statement means for the caller.
