@@ -1,6 +1,7 @@
 //! Private servers that the store suite may do anything to, one file per kind.
 
 pub mod etcd;
+pub mod galera;
 pub mod mariadb;
 pub mod port;
 pub mod postgres;

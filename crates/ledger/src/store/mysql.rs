@@ -112,6 +112,8 @@ impl Dialect for MySql {
         schema: include_str!("sql/mysql.sql"),
     };
 
+    const PROBE_STATEMENTS: u32 = 5;
+
     fn label(&self) -> &str {
         &self.label
     }

@@ -104,6 +104,8 @@ impl Dialect for Postgres {
         schema: include_str!("sql/postgres.sql"),
     };
 
+    const PROBE_STATEMENTS: u32 = 2;
+
     fn label(&self) -> &str {
         &self.label
     }

@@ -6,9 +6,10 @@ use std::time::Duration;
 use super::super::registry::Initialised;
 use super::super::{Outcome, StoreError, StoreSettings};
 use super::identity::{Meta, check_head, damaged, hex, letter, other_schema};
+use super::pool::{Kept, Pool};
 use super::session::{Arg, Column, Dialect, Fault, Session, Sort};
 use super::statements::{SCHEMA_VERSION, Statements};
-use super::{connect, read_meta, within};
+use super::{CONNECTING_ROUND_TRIPS, connect, read_meta, within};
 use crate::runtime::{Runtime, fresh_token};
 
 /// Making tables may wait for the locks of others.
@@ -26,7 +27,8 @@ pub(in super::super) async fn init<D: Dialect>(
     runtime: Arc<dyn Runtime>,
 ) -> Result<Initialised, StoreError> {
     let limit = settings.connect_timeout;
-    let mut session = connect(&dialect, &runtime, runtime.boottime() + limit, limit).await?;
+    let until = runtime.boottime() + limit * CONNECTING_ROUND_TRIPS;
+    let Kept { mut session, .. } = connect(&dialect, &runtime, &Arc::new(Pool::new()), until, limit).await?;
     let cluster = settings.expect_cluster.unwrap_or_else(|| fresh_token(&*runtime));
     let limit = TABLES_TIMEOUT.max(settings.request_timeout);
     let making = make(&dialect, &mut session, cluster, settings.expect_cluster);

@@ -66,7 +66,7 @@ pub(super) struct SqlStore<D: Dialect> {
     runtime: Arc<dyn Runtime>,
     settings: StoreSettings,
     statements: Statements,
-    pool: Pool<D::Session>,
+    pool: Arc<Pool<D::Session>>,
     cluster_id: u128,
     cluster: String,
     /// The last probe.
@@ -98,29 +98,77 @@ async fn within<T>(runtime: &dyn Runtime, until: Duration, call: impl Future<Out
     }
 }
 
-/// Connects on the runtime's own thread, whose reactor outlives the caller's.
+/// What is given to one round trip is given to each of these, which making a connection takes at most: TLS, the
+/// account, and what is settled before the first statement. Nobody waits so long for a connection but who has none to
+/// go on with.
+const CONNECTING_ROUND_TRIPS: u32 = 5;
+
+/// The server is told of a statement before it runs it for the first time.
+const STATEMENT_ROUND_TRIPS: u32 = 2;
+
+/// How long a statement may take on a connection that was never looked at.
+fn first_run(settings: &StoreSettings) -> Duration {
+    settings.request_timeout * STATEMENT_ROUND_TRIPS
+}
+
+/// Runs one step of a look at the server.
+async fn step<D: Dialect, T>(
+    dialect: &D,
+    runtime: &dyn Runtime,
+    limit: Duration,
+    call: impl Future<Output = Result<T, sqlx::Error>>,
+) -> Result<T, Fault> {
+    match within(runtime, runtime.boottime() + limit, call).await {
+        Some(answer) => answer.map_err(|error| Fault::new(dialect, &error)),
+        None => Err(Fault::late(limit)),
+    }
+}
+
+/// Connects on the runtime's own thread, whose reactor outlives the caller's. A connection that comes after `until` is
+/// not thrown away: it goes to `pool`, for the next call.
 async fn connect<D: Dialect>(
     dialect: &D,
     runtime: &Arc<dyn Runtime>,
+    pool: &Arc<Pool<D::Session>>,
     until: Duration,
     limit: Duration,
-) -> Result<D::Session, StoreError> {
-    let (tell, told) = tokio::sync::oneshot::channel();
-    let (connecting, inside) = (dialect.connect(), Arc::clone(runtime));
-    runtime.spawn(Box::pin(async move {
-        // Nobody may be waiting any more: then the connection is dropped.
-        let _ = tell.send(within(&*inside, until, connecting).await);
-    }));
-    let fault = match told.await {
-        Ok(Some(Ok(session))) => return Ok(session),
-        Ok(Some(Err(error))) => Fault::new(dialect, &error),
-        Ok(None) => Fault::late(limit),
-        Err(_) => Fault {
-            sort: Sort::Unclear,
-            text: "the runtime is closing".into(),
-        },
+) -> Result<Kept<D::Session>, StoreError> {
+    let failed = |fault: Fault| fault.error(dialect.label(), "cannot connect", Outcome::NotDone);
+    let Ok(attempt) = Arc::clone(&pool.attempts).try_acquire_owned() else {
+        // As many as may be are on their way.
+        let arrived = within(&**runtime, until, pool.arrival()).await;
+        return match arrived.and_then(|()| pool.take()) {
+            Some(kept) => Ok(kept),
+            None => Err(failed(Fault::late(limit))),
+        };
     };
-    Err(fault.error(dialect.label(), "cannot connect", Outcome::NotDone))
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let (connecting, inside, late) = (dialect.connect(), Arc::clone(runtime), Arc::clone(pool));
+    let give_up = runtime.boottime() + limit * CONNECTING_ROUND_TRIPS;
+    runtime.spawn(Box::pin(async move {
+        let made = within(&*inside, give_up, connecting).await;
+        drop(attempt);
+        let made = made.map(|made| made.map(|session| Kept::fresh(session, inside.boottime())));
+        if let Err(Some(Ok(kept))) = tell.send(made) {
+            late.arrive(kept);
+        }
+    }));
+    let told = async {
+        tokio::select! {
+            biased;
+            told = told => told.map_err(|_| "the runtime is closing".to_string()),
+            () = pool.arrival() => Ok(pool.take().map(Ok)),
+        }
+    };
+    match within(&**runtime, until, told).await {
+        Some(Ok(Some(Ok(kept)))) => Ok(kept),
+        Some(Ok(Some(Err(error)))) => Err(failed(Fault::new(dialect, &error))),
+        Some(Ok(None)) | None => Err(failed(Fault::late(limit))),
+        Some(Err(text)) => Err(failed(Fault {
+            sort: Sort::Unclear,
+            text,
+        })),
+    }
 }
 
 /// Opens the store at a server whose schema and cluster id `mint init` made.
@@ -130,30 +178,22 @@ pub(super) async fn open<D: Dialect>(
     runtime: Arc<dyn Runtime>,
 ) -> Result<Arc<dyn Store>, StoreError> {
     let statements = Statements::new(&D::TEXTS);
+    let pool = Arc::new(Pool::new());
     let limit = settings.connect_timeout;
-    let until = runtime.boottime() + limit;
-    let mut session = connect(&dialect, &runtime, until, limit).await?;
-    let looking = async {
-        let looked = look(
-            &dialect,
-            &statements,
-            &mut session,
-            settings.expect_cluster,
-            None,
-            settings,
-        )
-        .await?;
-        rehearse(&dialect, &statements, &mut session).await?;
-        Ok(looked)
+    let until = runtime.boottime() + limit * CONNECTING_ROUND_TRIPS;
+    let Kept { mut session, .. } = connect(&dialect, &runtime, &pool, until, limit).await?;
+    let eyes = Eyes {
+        dialect: &dialect,
+        statements: &statements,
+        runtime: &*runtime,
+        settings,
     };
-    let (meta, probe) = match within(&*runtime, until, looking).await {
-        Some(looked) => looked?,
-        None => return Err(Fault::late(limit).error(dialect.label(), "cannot open", Outcome::NotDone)),
-    };
+    let (meta, probe) = eyes.look(&mut session, settings.expect_cluster, None).await?;
+    eyes.rehearse(&mut session).await?;
     let view = probe.view;
     let store = SqlStore {
         statements,
-        pool: Pool::new(),
+        pool,
         cluster_id: meta.head.cluster_id,
         cluster: hex(meta.head.cluster_id),
         probe: Mutex::new(probe),
@@ -178,10 +218,11 @@ async fn read_meta<D: Dialect>(
     statements: &Statements,
     session: &mut D::Session,
 ) -> Result<Option<Meta>, Fault> {
-    let rows = session
-        .rows(&statements.meta, &[], &META)
-        .await
-        .map_err(|error| Fault::new(dialect, &error))?;
+    let rows = session.rows(&statements.meta, &[], &META).await;
+    meta_of(&rows.map_err(|error| Fault::new(dialect, &error))?)
+}
+
+fn meta_of(rows: &[Row]) -> Result<Option<Meta>, Fault> {
     match rows.first() {
         None => Ok(None),
         Some(row) => match Meta::read(row) {
@@ -194,96 +235,108 @@ async fn read_meta<D: Dialect>(
     }
 }
 
-/// Looks at schema, cluster id, class and copy of a fresh connection before any write through it counts. A copy that
-/// lags may lag in what it says of the class, too: `known` is what this process saw last.
-async fn look<D: Dialect>(
-    dialect: &D,
-    statements: &Statements,
-    session: &mut D::Session,
-    expected: Option<u128>,
-    known: Option<Class>,
-    settings: &StoreSettings,
-) -> Result<(Meta, Probe), StoreError> {
-    let store = dialect.label();
-    let meta = match read_meta(dialect, statements, session).await {
-        Ok(Some(meta)) => meta,
-        Ok(None) => return Err(not_made(store, "the table mint_meta has no row")),
-        Err(fault) if fault.sort == Sort::Missing => {
-            return Err(not_made(store, &format!("it has no schema: {}", fault.text)));
-        }
-        Err(fault) => return Err(fault.error(store, "cannot read mint_meta", Outcome::NotDone)),
-    };
-    check_head(store, &meta.head, expected)?;
-    let probe = dialect.probe(session).await.map_err(|error| {
-        Fault::new(dialect, &error).error(store, "cannot read the server's settings", Outcome::NotDone)
-    })?;
-    if let Some(why) = &probe.unwritable {
-        let fault = Fault {
-            sort: Sort::ReadOnly,
-            text: why.clone(),
-        };
-        return Err(fault.error(store, "takes no writes", Outcome::NotDone));
-    }
-    match judge_copy(&meta, known, &probe, settings.allow_lossy || settings.accept_copy) {
-        Copy::Same => {}
-        Copy::Refused => return Err(taken_over(store, &meta, &probe)),
-        Copy::Record => {
-            let (class, cluster) = (letter(probe.durability.class), hex(meta.head.cluster_id));
-            // The fuller of two names for one copy.
-            let copy = match same_copy(&meta.copy, &probe.copy) {
-                true => &meta.copy,
-                false => &probe.copy,
-            };
-            if *copy != meta.copy {
-                let what = match galera::goes_on(&meta.copy, copy) {
-                    true => "the members of the Galera cluster have changed",
-                    false => "another copy of the data answers",
-                };
-                tracing::warn!(store, was = meta.copy, now = copy, "{what}");
-            }
-            let args = [
-                Arg::Text(copy),
-                Arg::Text(class),
-                Arg::Text(&cluster),
-                Arg::Text(&meta.copy),
-                Arg::Text(&meta.class),
-            ];
-            // No row matched, or a conflict: another node has written the same just now.
-            if let Err(error) = session.execute(&statements.record, &args).await {
-                let fault = Fault::new(dialect, &error);
-                if fault.sort != Sort::Again {
-                    return Err(fault.error(store, "cannot write mint_meta", Outcome::NotDone));
-                }
-            }
-        }
-    }
-    Ok((meta, probe))
+/// Looks at a connection before any write through it counts; each round trip has its own time.
+struct Eyes<'a, D: Dialect> {
+    dialect: &'a D,
+    statements: &'a Statements,
+    runtime: &'a dyn Runtime,
+    settings: &'a StoreSettings,
 }
 
-/// Runs every write once with arguments that match nothing: the server then knows the statements, so that a real
-/// one is a single round trip, and an account without the rights is found out before it is needed.
-async fn rehearse<D: Dialect>(
-    dialect: &D,
-    statements: &Statements,
-    session: &mut D::Session,
-) -> Result<(), StoreError> {
-    let (none, zero) = (Arg::Text(""), Arg::Int(0));
-    let writes: [(&Arc<str>, &[Arg<'_>]); 4] = [
-        (&statements.insert, &[none, zero, none, none, none]),
-        (&statements.update, &[zero, none, none, none, zero, zero, none]),
-        (&statements.add, &[zero, none, none, zero, zero, none]),
-        (&statements.delete, &[none, zero, none]),
-    ];
-    for (sql, args) in writes {
-        if let Err(error) = session.execute(sql, args).await {
-            return Err(Fault::new(dialect, &error).error(
-                dialect.label(),
-                "cannot write registers",
-                Outcome::NotDone,
-            ));
+impl<D: Dialect> Eyes<'_, D> {
+    async fn step<T>(&self, call: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, Fault> {
+        step(self.dialect, self.runtime, first_run(self.settings), call).await
+    }
+
+    /// Looks at schema, cluster id, class and copy. A copy that lags may lag in what it says of the class, too:
+    /// `known` is what this process saw last.
+    async fn look(
+        &self,
+        session: &mut D::Session,
+        expected: Option<u128>,
+        known: Option<Class>,
+    ) -> Result<(Meta, Probe), StoreError> {
+        let (store, settings) = (self.dialect.label(), self.settings);
+        let rows = self.step(session.rows(&self.statements.meta, &[], &META)).await;
+        let meta = match rows.and_then(|rows| meta_of(&rows)) {
+            Ok(Some(meta)) => meta,
+            Ok(None) => return Err(not_made(store, "the table mint_meta has no row")),
+            Err(fault) if fault.sort == Sort::Missing => {
+                return Err(not_made(store, &format!("it has no schema: {}", fault.text)));
+            }
+            Err(fault) => return Err(fault.error(store, "cannot read mint_meta", Outcome::NotDone)),
+        };
+        check_head(store, &meta.head, expected)?;
+        let limit = first_run(settings) * D::PROBE_STATEMENTS;
+        let probe = step(self.dialect, self.runtime, limit, self.dialect.probe(session)).await;
+        let probe = probe
+            .map_err(|fault| fault.error(store, "cannot read the server's settings", Outcome::NotDone))?;
+        if let Some(why) = &probe.unwritable {
+            let fault = Fault {
+                sort: Sort::ReadOnly,
+                text: why.clone(),
+            };
+            return Err(fault.error(store, "takes no writes", Outcome::NotDone));
+        }
+        match judge_copy(&meta, known, &probe, settings.allow_lossy || settings.accept_copy) {
+            Copy::Same => {}
+            Copy::Refused => return Err(taken_over(store, &meta, &probe)),
+            Copy::Record => self.record(session, &meta, &probe).await?,
+        }
+        Ok((meta, probe))
+    }
+
+    /// Notes another copy, or another class.
+    async fn record(&self, session: &mut D::Session, meta: &Meta, probe: &Probe) -> Result<(), StoreError> {
+        let store = self.dialect.label();
+        let (class, cluster) = (letter(probe.durability.class), hex(meta.head.cluster_id));
+        // The fuller of two names for one copy.
+        let copy = match same_copy(&meta.copy, &probe.copy) {
+            true => &meta.copy,
+            false => &probe.copy,
+        };
+        if *copy != meta.copy {
+            let what = match galera::goes_on(&meta.copy, copy) {
+                true => "the members of the Galera cluster have changed",
+                false => "another copy of the data answers",
+            };
+            tracing::warn!(store, was = meta.copy, now = copy, "{what}");
+        }
+        let args = [
+            Arg::Text(copy),
+            Arg::Text(class),
+            Arg::Text(&cluster),
+            Arg::Text(&meta.copy),
+            Arg::Text(&meta.class),
+        ];
+        match self.step(session.execute(&self.statements.record, &args)).await {
+            // No row matched, or a conflict: another node has written the same just now.
+            Ok(_)
+            | Err(Fault {
+                sort: Sort::Again, ..
+            }) => Ok(()),
+            Err(fault) => Err(fault.error(store, "cannot write mint_meta", Outcome::NotDone)),
         }
     }
-    Ok(())
+
+    /// Runs every write once with arguments that match nothing: the server then knows the statements, so that a real
+    /// one is a single round trip, and an account without the rights is found out before it is needed.
+    async fn rehearse(&self, session: &mut D::Session) -> Result<(), StoreError> {
+        let (statements, store) = (self.statements, self.dialect.label());
+        let (none, zero) = (Arg::Text(""), Arg::Int(0));
+        let writes: [(&Arc<str>, &[Arg<'_>]); 4] = [
+            (&statements.insert, &[none, zero, none, none, none]),
+            (&statements.update, &[zero, none, none, none, zero, zero, none]),
+            (&statements.add, &[zero, none, none, zero, zero, none]),
+            (&statements.delete, &[none, zero, none]),
+        ];
+        for (sql, args) in writes {
+            if let Err(fault) = self.step(session.execute(sql, args)).await {
+                return Err(fault.error(store, "cannot write registers", Outcome::NotDone));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Errors that a running process never recovers from (protocol E3).
@@ -344,14 +397,10 @@ impl<D: Dialect> SqlStore<D> {
         };
         let kept = match self.alive(until).await {
             Some(kept) => kept,
-            None => Kept {
-                session: connect(&self.dialect, &self.runtime, until, limit)
-                    .await
-                    .map_err(|error| if is_final(&error) { self.stop(error) } else { error })?,
-                probed_at: Duration::ZERO,
-                answered_at: Duration::ZERO,
-                view: None,
-            },
+            None => {
+                let made = connect(&self.dialect, &self.runtime, &self.pool, until, limit).await;
+                made.map_err(|error| if is_final(&error) { self.stop(error) } else { error })?
+            }
         };
         let mut lease = Lease {
             store: self,
@@ -668,23 +717,23 @@ impl<D: Dialect> Lease<'_, D> {
         if !fresh && now.saturating_sub(self.kept.probed_at) < PROBE_EVERY && self.has_same_view().await? {
             return Ok(());
         }
-        let (dialect, statements, session) = (&store.dialect, &store.statements, &mut self.kept.session);
-        let looking = async {
-            let (cluster, known) = (Some(store.cluster_id), Some(store.class()));
-            let looked = look(dialect, statements, session, cluster, known, &store.settings).await?;
-            if fresh {
-                rehearse(dialect, statements, session).await?;
-            }
-            Ok(looked)
+        let eyes = Eyes {
+            dialect: &store.dialect,
+            statements: &store.statements,
+            runtime: &*store.runtime,
+            settings: &store.settings,
         };
-        let probe = match within(&*store.runtime, self.until, looking).await {
-            Some(Ok((_, probe))) => probe,
-            Some(Err(error)) if is_final(&error) => return Err(store.stop(error)),
-            Some(Err(error)) => return Err(error),
-            None => {
-                let fault = Fault::late(store.settings.connect_timeout);
-                return Err(self.failed(fault, "cannot look at the server", Outcome::NotDone));
-            }
+        let session = &mut self.kept.session;
+        let mut looked = eyes
+            .look(session, Some(store.cluster_id), Some(store.class()))
+            .await;
+        if fresh && looked.is_ok() {
+            looked = eyes.rehearse(session).await.and(looked);
+        }
+        let probe = match looked {
+            Ok((_, probe)) => probe,
+            Err(error) if is_final(&error) => return Err(store.stop(error)),
+            Err(error) => return Err(error),
         };
         let lossy = probe.durability.class == Class::Lossy && !store.settings.allow_lossy;
         let refusal = lossy.then(|| {

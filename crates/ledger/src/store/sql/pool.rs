@@ -6,11 +6,14 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
 /// How many connections one store has at most. A node's windows, blocks and definitions need few: one call at
 /// a time per sequence that runs low.
 pub(super) const CONNECTIONS_MAX: usize = 4;
+
+/// How many connections may be in the making at a time: on a slow path each takes longer than anybody waits for it.
+pub(super) const ATTEMPTS_MAX: usize = CONNECTIONS_MAX;
 
 /// A connection and what is known of it.
 pub(super) struct Kept<S> {
@@ -23,10 +26,25 @@ pub(super) struct Kept<S> {
     pub(super) view: Option<u64>,
 }
 
+impl<S> Kept<S> {
+    /// One that was made just now and is yet to be looked at.
+    pub(super) fn fresh(session: S, now: Duration) -> Self {
+        Kept {
+            session,
+            probed_at: Duration::ZERO,
+            answered_at: now,
+            view: None,
+        }
+    }
+}
+
 pub(super) struct Pool<S> {
     /// The one that answered last is last, and taken first.
     idle: Mutex<Vec<Kept<S>>>,
     permits: Semaphore,
+    /// Held by those that make a connection, whether or not somebody waits for it still.
+    pub(super) attempts: std::sync::Arc<Semaphore>,
+    arrivals: Notify,
 }
 
 impl<S> Pool<S> {
@@ -34,6 +52,8 @@ impl<S> Pool<S> {
         Pool {
             idle: Mutex::default(),
             permits: Semaphore::new(CONNECTIONS_MAX),
+            attempts: std::sync::Arc::new(Semaphore::new(ATTEMPTS_MAX)),
+            arrivals: Notify::new(),
         }
     }
 
@@ -51,6 +71,17 @@ impl<S> Pool<S> {
         if !self.permits.is_closed() {
             self.idle().push(kept);
         }
+    }
+
+    /// Keeps a connection that came after its caller had given up.
+    pub(super) fn arrive(&self, kept: Kept<S>) {
+        self.put(kept);
+        self.arrivals.notify_one();
+    }
+
+    /// Waits until one has come so.
+    pub(super) async fn arrival(&self) {
+        self.arrivals.notified().await;
     }
 
     /// Drops what is idle: one of them failed in a way that the others have most likely shared.

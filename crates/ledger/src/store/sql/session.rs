@@ -164,6 +164,8 @@ pub(in super::super) trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     const SCHEME: &'static str;
     /// Where its SQL differs from the other's.
     const TEXTS: Texts;
+    /// How many statements [`Dialect::probe`] runs at most, one after the other.
+    const PROBE_STATEMENTS: u32;
 
     /// Host, port and database, without credentials: for messages.
     fn label(&self) -> &str;
