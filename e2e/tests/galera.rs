@@ -79,7 +79,10 @@ impl Lab {
                     Ok(orders.take(1).await?.first)
                 };
                 match taking.await {
-                    Err(LedgerError::Unavailable { .. }) if start.elapsed() < Duration::from_secs(90) => {
+                    Err(error @ LedgerError::Unavailable { .. })
+                        if start.elapsed() < Duration::from_secs(90) =>
+                    {
+                        eprintln!("DBG {:?} {error}", start.elapsed());
                         tokio::time::sleep(Duration::from_millis(20)).await;
                     }
                     answer => break answer,

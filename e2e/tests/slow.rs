@@ -63,7 +63,7 @@ fn stays_useful_over_a_slow_path(engine: &mut dyn Engine) {
     let client = client(&server, ended.clone());
     // Its rate is steady, so that it owns what it needs for a minute.
     eventually("a minute's stock", || {
-        let page = server.http("GET", "/metrics", "").body;
+        let page = String::from_utf8(server.http("GET", "/metrics", "").body).unwrap();
         let left = page
             .lines()
             .find_map(|line| line.strip_prefix("mint_budget_left_seconds "));

@@ -43,6 +43,7 @@ mod sql;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
 
+mod shown;
 mod striped;
 pub mod tools;
 
@@ -64,6 +65,7 @@ pub use guard::LossyRules;
 pub use memory::MemoryStore;
 pub use pin::{Pins, open_pinned};
 pub use registry::{Initialised, STORES, StoreKind, StoreSettings, embedded_folder, init_store, open_store};
+pub use shown::{holds_password, shown_url};
 pub use striped::{OpenMember, StripeNote, Striped, stripe_of};
 
 #[cfg(feature = "zookeeper")]

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::registry::{StoreKind, StoreSettings, open_store};
+use super::shown::shown_url;
 use super::{Outcome, Store, StoreError, StoreErrorKind};
 use crate::runtime::Runtime;
 
@@ -84,7 +85,7 @@ impl Pins {
     pub fn remember(&self, url: &str, cluster_id: u128) -> Result<(), StoreError> {
         let path = self.file(url);
         let pin = Pin {
-            store: without_credentials(url),
+            store: shown_url(url),
             cluster_id: format!("{cluster_id:032x}"),
         };
         let text = serde_json::to_string(&pin).expect("plain fields always serialise");

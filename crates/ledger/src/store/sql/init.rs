@@ -9,7 +9,7 @@ use super::identity::{Meta, check_head, damaged, hex, letter, other_schema};
 use super::pool::{Kept, Pool};
 use super::session::{Arg, Column, Dialect, Fault, Session, Sort};
 use super::statements::{SCHEMA_VERSION, Statements};
-use super::{CONNECTING_ROUND_TRIPS, connect, read_meta, within};
+use super::{Eyes, attempt, read_meta, within};
 use crate::runtime::{Runtime, fresh_token};
 
 /// Making tables may wait for the locks of others.
@@ -26,12 +26,22 @@ pub(in super::super) async fn init<D: Dialect>(
     settings: &StoreSettings,
     runtime: Arc<dyn Runtime>,
 ) -> Result<Initialised, StoreError> {
-    let limit = settings.connect_timeout;
-    let until = runtime.boottime() + limit * CONNECTING_ROUND_TRIPS;
-    let Kept { mut session, .. } = connect(&dialect, &runtime, &Arc::new(Pool::new()), until, limit).await?;
+    let eyes = Eyes::new(dialect, settings, Arc::clone(&runtime));
+    let connecting = Arc::clone(&eyes);
+    let making = async move {
+        Ok(Kept {
+            session: connecting.connect().await?,
+            probed_at: Duration::ZERO,
+            answered_at: Duration::ZERO,
+            view: None,
+            news: None,
+        })
+    };
+    let made = attempt(&eyes, &Arc::new(Pool::new()), Duration::MAX, Box::pin(making)).await?;
+    let (dialect, mut session) = (&eyes.dialect, made.session);
     let cluster = settings.expect_cluster.unwrap_or_else(|| fresh_token(&*runtime));
     let limit = TABLES_TIMEOUT.max(settings.request_timeout);
-    let making = make(&dialect, &mut session, cluster, settings.expect_cluster);
+    let making = make(dialect, &mut session, cluster, settings.expect_cluster);
     match within(&*runtime, runtime.boottime() + limit, making).await {
         Some(made) => {
             let made = made?;

@@ -35,7 +35,7 @@ use super::{
     Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
     StoreSettings, Value, Version, Versioned,
 };
-use crate::runtime::Runtime;
+use crate::runtime::{BoxFuture, Runtime};
 use identity::{
     Copy, Head, Meta, check_head, damaged, emptied, hex, judge_copy, letter, not_made, read_hex, same_copy,
     taken_over,
@@ -62,10 +62,7 @@ const ATTEMPTS_MAX: usize = 5;
 
 /// A store on a SQL server. Thread-safe; several processes may use it at a time.
 pub(super) struct SqlStore<D: Dialect> {
-    dialect: D,
-    runtime: Arc<dyn Runtime>,
-    settings: StoreSettings,
-    statements: Statements,
+    eyes: Arc<Eyes<D>>,
     pool: Arc<Pool<D::Session>>,
     cluster_id: u128,
     cluster: String,
@@ -76,7 +73,7 @@ pub(super) struct SqlStore<D: Dialect> {
 
 impl<D: Dialect> fmt::Debug for SqlStore<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SqlStore({})", self.dialect.label())
+        write!(f, "SqlStore({})", self.eyes.dialect.label())
     }
 }
 
@@ -124,51 +121,47 @@ async fn step<D: Dialect, T>(
     }
 }
 
-/// Connects on the runtime's own thread, whose reactor outlives the caller's. A connection that comes after `until` is
+/// Makes a connection on the runtime's own thread, whose reactor outlives the caller's. One that comes after `until` is
 /// not thrown away: it goes to `pool`, for the next call.
-async fn connect<D: Dialect>(
-    dialect: &D,
-    runtime: &Arc<dyn Runtime>,
+async fn attempt<D: Dialect>(
+    eyes: &Arc<Eyes<D>>,
     pool: &Arc<Pool<D::Session>>,
     until: Duration,
-    limit: Duration,
+    making: BoxFuture<'static, Result<Kept<D::Session>, StoreError>>,
 ) -> Result<Kept<D::Session>, StoreError> {
-    let failed = |fault: Fault| fault.error(dialect.label(), "cannot connect", Outcome::NotDone);
-    let Ok(attempt) = Arc::clone(&pool.attempts).try_acquire_owned() else {
+    let (runtime, limit) = (&eyes.runtime, eyes.settings.connect_timeout);
+    let failed = |fault: Fault| fault.error(eyes.dialect.label(), "cannot connect", Outcome::NotDone);
+    let arrived = || match (pool.take(), pool.take_error()) {
+        (Some(kept), _) => Ok(kept),
+        (None, Some(error)) => Err(error),
+        (None, None) => Err(failed(Fault::late(limit))),
+    };
+    let late = || Err(failed(Fault::late(limit)));
+    let Ok(permit) = Arc::clone(&pool.attempts).try_acquire_owned() else {
         // As many as may be are on their way.
-        let arrived = within(&**runtime, until, pool.arrival()).await;
-        return match arrived.and_then(|()| pool.take()) {
-            Some(kept) => Ok(kept),
-            None => Err(failed(Fault::late(limit))),
-        };
+        let waited = within(&**runtime, until, pool.arrival()).await;
+        return waited.map_or_else(late, |()| arrived());
     };
     let (tell, told) = tokio::sync::oneshot::channel();
-    let (connecting, inside, late) = (dialect.connect(), Arc::clone(runtime), Arc::clone(pool));
-    let give_up = runtime.boottime() + limit * CONNECTING_ROUND_TRIPS;
+    let later = Arc::clone(pool);
     runtime.spawn(Box::pin(async move {
-        let made = within(&*inside, give_up, connecting).await;
-        drop(attempt);
-        let made = made.map(|made| made.map(|session| Kept::fresh(session, inside.boottime())));
-        if let Err(Some(Ok(kept))) = tell.send(made) {
-            late.arrive(kept);
+        let made = making.await;
+        drop(permit);
+        if let Err(made) = tell.send(made) {
+            later.arrive(made);
         }
     }));
     let told = async {
         tokio::select! {
             biased;
-            told = told => told.map_err(|_| "the runtime is closing".to_string()),
-            () = pool.arrival() => Ok(pool.take().map(Ok)),
+            made = told => made.unwrap_or_else(|_| Err(failed(Fault {
+                sort: Sort::Unclear,
+                text: "the runtime is closing".into(),
+            }))),
+            () = pool.arrival() => arrived(),
         }
     };
-    match within(&**runtime, until, told).await {
-        Some(Ok(Some(Ok(kept)))) => Ok(kept),
-        Some(Ok(Some(Err(error)))) => Err(failed(Fault::new(dialect, &error))),
-        Some(Ok(None)) | None => Err(failed(Fault::late(limit))),
-        Some(Err(text)) => Err(failed(Fault {
-            sort: Sort::Unclear,
-            text,
-        })),
-    }
+    within(&**runtime, until, told).await.unwrap_or_else(late)
 }
 
 /// Opens the store at a server whose schema and cluster id `mint init` made.
@@ -177,39 +170,21 @@ pub(super) async fn open<D: Dialect>(
     settings: &StoreSettings,
     runtime: Arc<dyn Runtime>,
 ) -> Result<Arc<dyn Store>, StoreError> {
-    let statements = Statements::new(&D::TEXTS);
+    let eyes = Eyes::new(dialect, settings, runtime);
     let pool = Arc::new(Pool::new());
-    let limit = settings.connect_timeout;
-    let until = runtime.boottime() + limit * CONNECTING_ROUND_TRIPS;
-    let Kept { mut session, .. } = connect(&dialect, &runtime, &pool, until, limit).await?;
-    let eyes = Eyes {
-        dialect: &dialect,
-        statements: &statements,
-        runtime: &*runtime,
-        settings,
-    };
-    let (meta, probe) = eyes.look(&mut session, settings.expect_cluster, None).await?;
-    eyes.rehearse(&mut session).await?;
-    let view = probe.view;
-    let store = SqlStore {
-        statements,
+    let making = Arc::clone(&eyes).make(settings.expect_cluster, None);
+    // Whoever opens a store has none to go on with, and waits for as long as the attempt may take.
+    let mut kept = attempt(&eyes, &pool, Duration::MAX, Box::pin(making)).await?;
+    let (meta, probe) = *kept.news.take().expect("it was looked at");
+    pool.put(kept);
+    Ok(Arc::new(SqlStore {
+        eyes,
         pool,
         cluster_id: meta.head.cluster_id,
         cluster: hex(meta.head.cluster_id),
         probe: Mutex::new(probe),
         stopped: OnceLock::new(),
-        settings: settings.clone(),
-        dialect,
-        runtime,
-    };
-    let now = store.runtime.boottime();
-    store.pool.put(Kept {
-        session,
-        probed_at: now,
-        answered_at: now,
-        view,
-    });
-    Ok(Arc::new(store))
+    }))
 }
 
 /// Reads `mint_meta`; `Ok(None)` when it has no row.
@@ -236,16 +211,51 @@ fn meta_of(rows: &[Row]) -> Result<Option<Meta>, Fault> {
 }
 
 /// Looks at a connection before any write through it counts; each round trip has its own time.
-struct Eyes<'a, D: Dialect> {
-    dialect: &'a D,
-    statements: &'a Statements,
-    runtime: &'a dyn Runtime,
-    settings: &'a StoreSettings,
+struct Eyes<D: Dialect> {
+    dialect: D,
+    statements: Statements,
+    runtime: Arc<dyn Runtime>,
+    settings: StoreSettings,
 }
 
-impl<D: Dialect> Eyes<'_, D> {
+impl<D: Dialect> Eyes<D> {
+    fn new(dialect: D, settings: &StoreSettings, runtime: Arc<dyn Runtime>) -> Arc<Eyes<D>> {
+        Arc::new(Eyes {
+            dialect,
+            statements: Statements::new(&D::TEXTS),
+            runtime,
+            settings: settings.clone(),
+        })
+    }
+
     async fn step<T>(&self, call: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, Fault> {
-        step(self.dialect, self.runtime, first_run(self.settings), call).await
+        step(&self.dialect, &*self.runtime, first_run(&self.settings), call).await
+    }
+
+    /// A connection that nobody has looked at.
+    async fn connect(&self) -> Result<D::Session, StoreError> {
+        let limit = self.settings.connect_timeout * CONNECTING_ROUND_TRIPS;
+        let made = step(&self.dialect, &*self.runtime, limit, self.dialect.connect()).await;
+        made.map_err(|fault| fault.error(self.dialect.label(), "cannot connect", Outcome::NotDone))
+    }
+
+    /// A connection that was looked at.
+    async fn make(
+        self: Arc<Self>,
+        expected: Option<u128>,
+        known: Option<Class>,
+    ) -> Result<Kept<D::Session>, StoreError> {
+        let mut session = self.connect().await?;
+        let (meta, probe) = self.look(&mut session, expected, known).await?;
+        self.rehearse(&mut session).await?;
+        let now = self.runtime.boottime();
+        Ok(Kept {
+            session,
+            probed_at: now,
+            answered_at: now,
+            view: probe.view,
+            news: Some(Box::new((meta, probe))),
+        })
     }
 
     /// Looks at schema, cluster id, class and copy. A copy that lags may lag in what it says of the class, too:
@@ -256,7 +266,7 @@ impl<D: Dialect> Eyes<'_, D> {
         expected: Option<u128>,
         known: Option<Class>,
     ) -> Result<(Meta, Probe), StoreError> {
-        let (store, settings) = (self.dialect.label(), self.settings);
+        let (store, settings) = (self.dialect.label(), &self.settings);
         let rows = self.step(session.rows(&self.statements.meta, &[], &META)).await;
         let meta = match rows.and_then(|rows| meta_of(&rows)) {
             Ok(Some(meta)) => meta,
@@ -268,7 +278,7 @@ impl<D: Dialect> Eyes<'_, D> {
         };
         check_head(store, &meta.head, expected)?;
         let limit = first_run(settings) * D::PROBE_STATEMENTS;
-        let probe = step(self.dialect, self.runtime, limit, self.dialect.probe(session)).await;
+        let probe = step(&self.dialect, &*self.runtime, limit, self.dialect.probe(session)).await;
         let probe = probe
             .map_err(|fault| fault.error(store, "cannot read the server's settings", Outcome::NotDone))?;
         if let Some(why) = &probe.unwritable {
@@ -319,10 +329,10 @@ impl<D: Dialect> Eyes<'_, D> {
         }
     }
 
-    /// Runs every write once with arguments that match nothing: the server then knows the statements, so that a real
+    /// Runs every write and the read of a register once, with arguments that match nothing: the server then knows the statements, so that a real
     /// one is a single round trip, and an account without the rights is found out before it is needed.
     async fn rehearse(&self, session: &mut D::Session) -> Result<(), StoreError> {
-        let (statements, store) = (self.statements, self.dialect.label());
+        let (statements, store) = (&self.statements, self.dialect.label());
         let (none, zero) = (Arg::Text(""), Arg::Int(0));
         let writes: [(&Arc<str>, &[Arg<'_>]); 4] = [
             (&statements.insert, &[none, zero, none, none, none]),
@@ -335,7 +345,9 @@ impl<D: Dialect> Eyes<'_, D> {
                 return Err(fault.error(store, "cannot write registers", Outcome::NotDone));
             }
         }
-        Ok(())
+        let read = self.step(session.rows(&statements.get, &[none], &REGISTER)).await;
+        read.map(drop)
+            .map_err(|fault| fault.error(store, "cannot read registers", Outcome::NotDone))
     }
 }
 
@@ -349,7 +361,7 @@ fn is_final(error: &StoreError) -> bool {
 
 impl<D: Dialect> SqlStore<D> {
     fn label(&self) -> &str {
-        self.dialect.label()
+        self.eyes.dialect.label()
     }
 
     /// Stops for good (protocol E3).
@@ -377,13 +389,13 @@ impl<D: Dialect> SqlStore<D> {
         if let Some(error) = self.stopped.get() {
             return Err(error.clone());
         }
-        let limit = self.settings.connect_timeout;
-        let until = self.runtime.boottime() + limit;
+        let limit = self.eyes.settings.connect_timeout;
+        let until = self.eyes.runtime.boottime() + limit;
         let busy = || Fault {
             sort: Sort::Busy,
             text: format!("all {CONNECTIONS_MAX} connections were in use for {limit:?}"),
         };
-        let permit = within(&*self.runtime, until, self.pool.enter()).await;
+        let permit = within(&*self.eyes.runtime, until, self.pool.enter()).await;
         let permit = match permit {
             Some(Some(permit)) => permit,
             Some(None) => {
@@ -398,7 +410,8 @@ impl<D: Dialect> SqlStore<D> {
         let kept = match self.alive(until).await {
             Some(kept) => kept,
             None => {
-                let made = connect(&self.dialect, &self.runtime, &self.pool, until, limit).await;
+                let making = Arc::clone(&self.eyes).make(Some(self.cluster_id), Some(self.class()));
+                let made = attempt(&self.eyes, &self.pool, until, Box::pin(making)).await;
                 made.map_err(|error| if is_final(&error) { self.stop(error) } else { error })?
             }
         };
@@ -409,18 +422,18 @@ impl<D: Dialect> SqlStore<D> {
             _permit: permit,
         };
         lease.probe().await?;
-        lease.until = self.runtime.boottime() + self.settings.request_timeout;
+        lease.until = self.eyes.runtime.boottime() + self.eyes.settings.request_timeout;
         Ok(lease)
     }
 
     /// A kept connection that answers, if there is one.
     async fn alive(&self, until: Duration) -> Option<Kept<D::Session>> {
         let mut kept = self.pool.take()?;
-        let now = self.runtime.boottime();
+        let now = self.eyes.runtime.boottime();
         if now.saturating_sub(kept.answered_at) < TRY_AFTER {
             return Some(kept);
         }
-        match within(&*self.runtime, until, kept.session.ping()).await {
+        match within(&*self.eyes.runtime, until, kept.session.ping()).await {
             Some(Ok(())) => Some(kept),
             _ => {
                 self.pool.forget();
@@ -510,7 +523,7 @@ impl<D: Dialect> SqlStore<D> {
         let judge = |current| judge_set(key, current, expected, &new, marks);
         let Some(version) = expected else {
             let args = [name, values[0], values[1], values[2], cluster];
-            let write = Some((&self.statements.insert, &args[..]));
+            let write = Some((&self.eyes.statements.insert, &args[..]));
             return self.conditionally(&what, key, write, Version(1), judge).await;
         };
         let args = [
@@ -522,7 +535,7 @@ impl<D: Dialect> SqlStore<D> {
             Arg::Int(highest),
             cluster,
         ];
-        let write = can_be_stored(version).then_some((&self.statements.update, &args[..]));
+        let write = can_be_stored(version).then_some((&self.eyes.statements.update, &args[..]));
         self.conditionally(&what, key, write, Version(version.0.saturating_add(1)), judge)
             .await
     }
@@ -539,7 +552,7 @@ impl<D: Dialect> SqlStore<D> {
             Arg::Int(i64::MAX - as_int(claim.add)),
             Arg::Text(&self.cluster),
         ];
-        let write = fits.then_some((&self.statements.add, &args[..]));
+        let write = fits.then_some((&self.eyes.statements.add, &args[..]));
         let judge = |current| {
             Ok(match judge_claim(claim, current)? {
                 Some((version, _)) => Verdict::Go(version),
@@ -557,7 +570,7 @@ impl<D: Dialect> SqlStore<D> {
             Arg::Int(as_int(expected.0)),
             Arg::Text(&self.cluster),
         ];
-        let write = can_be_stored(expected).then_some((&self.statements.delete, &args[..]));
+        let write = can_be_stored(expected).then_some((&self.eyes.statements.delete, &args[..]));
         let what = format!("cannot remove {key}");
         self.conditionally(&what, key, write, expected, |current| {
             judge_remove(key, current, expected)
@@ -573,8 +586,8 @@ impl<D: Dialect> SqlStore<D> {
     ) -> Result<Vec<(Key, Versioned)>, StoreError> {
         let limit = check_limit(limit)?;
         let (sql, from) = match after {
-            Some(after) if after >= prefix => (&self.statements.page_after, after),
-            _ => (&self.statements.page_from, prefix),
+            Some(after) if after >= prefix => (&self.eyes.statements.page_after, after),
+            _ => (&self.eyes.statements.page_from, prefix),
         };
         let end = end_of(prefix);
         let args = [Arg::Text(from.as_str()), Arg::Text(&end), Arg::Int(limit as i64)];
@@ -625,7 +638,7 @@ impl<D: Dialect> SqlStore<D> {
 impl<D: Dialect> Lease<'_, D> {
     /// Gives the connection back for the next call.
     fn done(mut self) {
-        self.kept.answered_at = self.store.runtime.boottime();
+        self.kept.answered_at = self.store.eyes.runtime.boottime();
         self.store.pool.put(self.kept);
     }
 
@@ -646,9 +659,15 @@ impl<D: Dialect> Lease<'_, D> {
 
     async fn write(&mut self, sql: &Arc<str>, args: &[Arg<'_>]) -> Result<u64, Fault> {
         let store = self.store;
-        match within(&*store.runtime, self.until, self.kept.session.execute(sql, args)).await {
-            Some(answer) => answer.map_err(|error| Fault::new(&store.dialect, &error)),
-            None => Err(Fault::late(store.settings.request_timeout)),
+        match within(
+            &*store.eyes.runtime,
+            self.until,
+            self.kept.session.execute(sql, args),
+        )
+        .await
+        {
+            Some(answer) => answer.map_err(|error| Fault::new(&store.eyes.dialect, &error)),
+            None => Err(Fault::late(store.eyes.settings.request_timeout)),
         }
     }
 
@@ -656,7 +675,7 @@ impl<D: Dialect> Lease<'_, D> {
     async fn rows(&mut self, what: &str, sql: &Arc<str>, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
         let store = self.store;
         let rows = match within(
-            &*store.runtime,
+            &*store.eyes.runtime,
             self.until,
             self.kept.session.rows(sql, args, &REGISTER),
         )
@@ -664,11 +683,11 @@ impl<D: Dialect> Lease<'_, D> {
         {
             Some(Ok(rows)) => rows,
             Some(Err(error)) => {
-                return Err(self.failed(Fault::new(&store.dialect, &error), what, Outcome::NotDone));
+                return Err(self.failed(Fault::new(&store.eyes.dialect, &error), what, Outcome::NotDone));
             }
             None => {
                 return Err(self.failed(
-                    Fault::late(store.settings.request_timeout),
+                    Fault::late(store.eyes.settings.request_timeout),
                     what,
                     Outcome::NotDone,
                 ));
@@ -689,7 +708,7 @@ impl<D: Dialect> Lease<'_, D> {
     }
 
     async fn read(&mut self, what: &str, key: &Key) -> Result<Option<Versioned>, StoreError> {
-        let sql = Arc::clone(&self.store.statements.get);
+        let sql = Arc::clone(&self.store.eyes.statements.get);
         let rows = self.rows(what, &sql, &[Arg::Text(key.as_str())]).await?;
         Ok(self.store.register(&rows[0])?.map(|(_, found)| found))
     }
@@ -700,11 +719,11 @@ impl<D: Dialect> Lease<'_, D> {
             return Ok(true);
         }
         let store = self.store;
-        let asking = store.dialect.view(&mut self.kept.session);
-        let fault = match within(&*store.runtime, self.until, asking).await {
+        let asking = store.eyes.dialect.view(&mut self.kept.session);
+        let fault = match within(&*store.eyes.runtime, self.until, asking).await {
             Some(Ok(view)) => return Ok(view == self.kept.view),
-            Some(Err(error)) => Fault::new(&store.dialect, &error),
-            None => Fault::late(store.settings.connect_timeout),
+            Some(Err(error)) => Fault::new(&store.eyes.dialect, &error),
+            None => Fault::late(store.eyes.settings.connect_timeout),
         };
         Err(self.failed(fault, "cannot look at the server", Outcome::NotDone))
     }
@@ -712,30 +731,24 @@ impl<D: Dialect> Lease<'_, D> {
     /// Looks at class, cluster id, schema and copy, unless that was done within the last minute.
     async fn probe(&mut self) -> Result<(), StoreError> {
         let store = self.store;
-        let now = store.runtime.boottime();
-        let fresh = self.kept.probed_at == Duration::ZERO;
-        if !fresh && now.saturating_sub(self.kept.probed_at) < PROBE_EVERY && self.has_same_view().await? {
-            return Ok(());
-        }
-        let eyes = Eyes {
-            dialect: &store.dialect,
-            statements: &store.statements,
-            runtime: &*store.runtime,
-            settings: &store.settings,
+        let now = store.eyes.runtime.boottime();
+        let news = match self.kept.news.take() {
+            Some(news) => Ok(*news),
+            None => {
+                let recent = now.saturating_sub(self.kept.probed_at) < PROBE_EVERY;
+                if recent && self.has_same_view().await? {
+                    return Ok(());
+                }
+                let (cluster, known) = (Some(store.cluster_id), Some(store.class()));
+                store.eyes.look(&mut self.kept.session, cluster, known).await
+            }
         };
-        let session = &mut self.kept.session;
-        let mut looked = eyes
-            .look(session, Some(store.cluster_id), Some(store.class()))
-            .await;
-        if fresh && looked.is_ok() {
-            looked = eyes.rehearse(session).await.and(looked);
-        }
-        let probe = match looked {
+        let probe = match news {
             Ok((_, probe)) => probe,
             Err(error) if is_final(&error) => return Err(store.stop(error)),
             Err(error) => return Err(error),
         };
-        let lossy = probe.durability.class == Class::Lossy && !store.settings.allow_lossy;
+        let lossy = probe.durability.class == Class::Lossy && !store.eyes.settings.allow_lossy;
         let refusal = lossy.then(|| {
             let found = &probe.durability;
             let fault = Fault {
@@ -804,16 +817,16 @@ impl<D: Dialect> Store for SqlStore<D> {
         Box::pin(async move {
             let what = "cannot read the clock";
             let mut lease = self.lease(what).await?;
-            let (sql, until) = (&self.statements.wall, lease.until);
+            let (sql, until) = (&self.eyes.statements.wall, lease.until);
             let reading = lease.kept.session.rows(sql, &[], &[Column::Int]);
-            let fault = match within(&*self.runtime, until, reading).await {
+            let fault = match within(&*self.eyes.runtime, until, reading).await {
                 Some(Ok(rows)) => {
                     lease.done();
                     let micros = rows.first().and_then(|row| row.first()?.int());
                     return Ok(micros.map(|us| Timestamp::from_unix_nanos(i128::from(us) * 1000)));
                 }
-                Some(Err(error)) => Fault::new(&self.dialect, &error),
-                None => Fault::late(self.settings.request_timeout),
+                Some(Err(error)) => Fault::new(&self.eyes.dialect, &error),
+                None => Fault::late(self.eyes.settings.request_timeout),
             };
             Err(lease.failed(fault, what, Outcome::NotDone))
         })
@@ -866,10 +879,10 @@ impl<D: Dialect> Store for SqlStore<D> {
 
     fn close<'a>(&'a self) -> StoreResult<'a, ()> {
         Box::pin(async move {
-            let until = self.runtime.boottime() + self.settings.request_timeout;
+            let until = self.eyes.runtime.boottime() + self.eyes.settings.request_timeout;
             for kept in self.pool.close() {
                 // Every write was durable when it was answered: a goodbye that fails loses nothing.
-                let _ = within(&*self.runtime, until, kept.session.end()).await;
+                let _ = within(&*self.eyes.runtime, until, kept.session.end()).await;
             }
             Ok(())
         })

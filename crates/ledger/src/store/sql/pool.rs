@@ -6,6 +6,9 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::super::StoreError;
+use super::identity::Meta;
+use super::session::Probe;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
 /// How many connections one store has at most. A node's windows, blocks and definitions need few: one call at
@@ -24,18 +27,8 @@ pub(super) struct Kept<S> {
     pub(super) answered_at: Duration,
     /// What must still be so for the last look to count, where it can change under a session.
     pub(super) view: Option<u64>,
-}
-
-impl<S> Kept<S> {
-    /// One that was made just now and is yet to be looked at.
-    pub(super) fn fresh(session: S, now: Duration) -> Self {
-        Kept {
-            session,
-            probed_at: Duration::ZERO,
-            answered_at: now,
-            view: None,
-        }
-    }
+    /// What was found as it was made, until somebody has taken note of it.
+    pub(super) news: Option<Box<(Meta, Probe)>>,
 }
 
 pub(super) struct Pool<S> {
@@ -45,6 +38,7 @@ pub(super) struct Pool<S> {
     /// Held by those that make a connection, whether or not somebody waits for it still.
     pub(super) attempts: std::sync::Arc<Semaphore>,
     arrivals: Notify,
+    late_error: Mutex<Option<StoreError>>,
 }
 
 impl<S> Pool<S> {
@@ -54,6 +48,7 @@ impl<S> Pool<S> {
             permits: Semaphore::new(CONNECTIONS_MAX),
             attempts: std::sync::Arc::new(Semaphore::new(ATTEMPTS_MAX)),
             arrivals: Notify::new(),
+            late_error: Mutex::default(),
         }
     }
 
@@ -73,10 +68,23 @@ impl<S> Pool<S> {
         }
     }
 
-    /// Keeps a connection that came after its caller had given up.
-    pub(super) fn arrive(&self, kept: Kept<S>) {
-        self.put(kept);
+    /// Takes what came of an attempt after its caller had given up: a connection, or why there can be none.
+    pub(super) fn arrive(&self, made: Result<Kept<S>, StoreError>) {
+        match made {
+            Ok(kept) if self.idle().len() < CONNECTIONS_MAX => self.put(kept),
+            Ok(_) => {}
+            Err(error) => *self.late_error() = Some(error),
+        }
         self.arrivals.notify_one();
+    }
+
+    /// Why an attempt failed whose caller had given up; once.
+    pub(super) fn take_error(&self) -> Option<StoreError> {
+        self.late_error().take()
+    }
+
+    fn late_error(&self) -> MutexGuard<'_, Option<StoreError>> {
+        self.late_error.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until one has come so.
