@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mintage_e2e::certificates::Certificates;
+use mintage_e2e::engine::pgbouncer::Pgbouncer;
 use mintage_e2e::engine::postgres::Postgres;
 use mintage_e2e::store_suite::{Engine, Lab, holds_no_secret, key, quick, until_ok, value};
 use mintage_ledger::{
@@ -504,5 +505,40 @@ fn the_documentation_shows_the_tables_that_init_makes() {
             page.contains(schema.trim()),
             "docs/stores-sql.md differs from {name}"
         );
+    }
+}
+
+/// A pooler in transaction mode gives each transaction another session, without what we set in ours: it is refused at
+/// the start, in words, also beside servers that use it already. In session mode it serves.
+#[test]
+fn a_pooler_in_transaction_mode_is_refused_at_the_start() {
+    let Some(server) = Postgres::with_settings(&["synchronous_commit=off"]) else {
+        return;
+    };
+    let lab = Lab::new(server);
+    lab.init();
+    for (mode, serves) in [("transaction", false), ("statement", false), ("session", true)] {
+        let Some(pooler) = Pgbouncer::before(lab.engine.address(), mode) else {
+            return;
+        };
+        let url = lab.engine.url(pooler.address());
+        for _ in 0..3 {
+            if !serves {
+                let error = lab.refused(&url, &quick());
+                let hint = error.hint.clone().unwrap_or_default();
+                assert!(
+                    mode == "statement" || hint.contains("pool_mode = session"),
+                    "{mode}: {error:?}"
+                );
+                holds_no_secret(&error);
+                continue;
+            }
+            let store = lab.open(&url);
+            assert_eq!(store.class(), Class::Durable, "{mode}");
+            let held = lab.wait(store.get(&key("seq/pooled"))).unwrap();
+            let expected = held.map(|found| found.version);
+            lab.wait(store.compare_and_set(&key("seq/pooled"), expected, value(9, 1), Marks::NeverLower))
+                .unwrap();
+        }
     }
 }

@@ -3,6 +3,7 @@
 pub mod etcd;
 pub mod galera;
 pub mod mariadb;
+pub mod pgbouncer;
 pub mod port;
 pub mod postgres;
 pub mod process;

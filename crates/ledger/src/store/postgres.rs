@@ -134,6 +134,17 @@ impl Dialect for Postgres {
         sort(&error.code().unwrap_or_default(), fatal)
     }
 
+    fn backend<'a>(
+        &'a self,
+        session: &'a mut PgConnection,
+    ) -> BoxFuture<'a, Result<Option<i64>, sqlx::Error>> {
+        Box::pin(async move {
+            let asked = "SELECT pg_backend_pid()::bigint".into();
+            let rows = session.rows(&asked, &[], &[Column::Int]).await?;
+            Ok(rows.first().and_then(|row| row.first()?.int()))
+        })
+    }
+
     fn probe<'a>(&'a self, session: &'a mut PgConnection) -> BoxFuture<'a, Result<Probe, sqlx::Error>> {
         Box::pin(async move {
             let rows = session.rows(&SETTINGS.into(), &[], &[Column::Text; 12]).await?;
@@ -167,6 +178,7 @@ fn sort(code: &str, fatal: bool) -> Sort {
         // Starting up, or no connection left; only at connecting.
         "57P03" | "53300" => Sort::Busy,
         _ if fatal || code.starts_with("08") || code == "40003" => Sort::Unclear,
+        "26000" | "42P05" => Sort::Pooled,
         "23505" | "42P07" | "42710" => Sort::Duplicate,
         "40001" | "40P01" => Sort::Again,
         "25006" => Sort::ReadOnly,
@@ -358,6 +370,8 @@ mod tests {
             ("53100", false, Sort::Full),
             ("53100", true, Sort::Unclear),
             ("57014", false, Sort::Busy),
+            ("26000", false, Sort::Pooled),
+            ("42P05", false, Sort::Pooled),
             ("57P01", true, Sort::Unclear),
             ("57P02", true, Sort::Unclear),
             ("57P03", true, Sort::Busy),

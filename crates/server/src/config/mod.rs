@@ -123,7 +123,7 @@ settings! {
     "store.allow_lossy" allow_lossy: bool = "false";
     /// With `store.allow_lossy`: numbers of one name that one server reserves per second at most. A failover skips what a hundred servers could have reserved since the store was last known to be whole.
     "store.max_rate" max_rate: u64 = "1000000" in 1000 ..= 1_000_000_000;
-    /// How long one request to a shared store may take before its outcome counts as unknown. A store is of use while each of its answers takes less than half of this.
+    /// How long one request to a shared store may take before its outcome counts as unknown. A store is of use while each of its answers takes less than a third of this.
     "store.request_timeout" request_timeout: Duration = "2s" in 50 ..= 60_000;
     /// How long anybody waits for a connection to a shared store. Making one may take five times this, once for each round trip, and one that comes late is kept.
     "store.connect_timeout" connect_timeout: Duration = "2s" in 50 ..= 60_000;

@@ -9,7 +9,7 @@ use super::identity::{Meta, check_head, damaged, hex, letter, other_schema};
 use super::pool::{Kept, Pool};
 use super::session::{Arg, Column, Dialect, Fault, Session, Sort};
 use super::statements::{SCHEMA_VERSION, Statements};
-use super::{Eyes, attempt, read_meta, within};
+use super::{ATTEMPT_MAX, Eyes, attempt, read_meta, within};
 use crate::runtime::{Runtime, fresh_token};
 
 /// Making tables may wait for the locks of others.
@@ -27,6 +27,7 @@ pub(in super::super) async fn init<D: Dialect>(
     runtime: Arc<dyn Runtime>,
 ) -> Result<Initialised, StoreError> {
     let eyes = Eyes::new(dialect, settings, Arc::clone(&runtime));
+    let until = runtime.boottime() + ATTEMPT_MAX;
     let connecting = Arc::clone(&eyes);
     let making = async move {
         Ok(Kept {
@@ -37,7 +38,7 @@ pub(in super::super) async fn init<D: Dialect>(
             news: None,
         })
     };
-    let made = attempt(&eyes, &Arc::new(Pool::new()), Duration::MAX, Box::pin(making)).await?;
+    let made = attempt(&eyes, &Arc::new(Pool::new()), until, Box::pin(making)).await?;
     let (dialect, mut session) = (&eyes.dialect, made.session);
     let cluster = settings.expect_cluster.unwrap_or_else(|| fresh_token(&*runtime));
     let limit = TABLES_TIMEOUT.max(settings.request_timeout);

@@ -100,6 +100,9 @@ async fn within<T>(runtime: &dyn Runtime, until: Duration, call: impl Future<Out
 /// go on with.
 const CONNECTING_ROUND_TRIPS: u32 = 5;
 
+/// Longer than all the round trips of an attempt together.
+const ATTEMPT_MAX: Duration = Duration::from_secs(3600);
+
 /// The server is told of a statement before it runs it for the first time.
 const STATEMENT_ROUND_TRIPS: u32 = 2;
 
@@ -174,7 +177,9 @@ pub(super) async fn open<D: Dialect>(
     let pool = Arc::new(Pool::new());
     let making = Arc::clone(&eyes).make(settings.expect_cluster, None);
     // Whoever opens a store has none to go on with, and waits for as long as the attempt may take.
-    let mut kept = attempt(&eyes, &pool, Duration::MAX, Box::pin(making)).await?;
+    let until = eyes.runtime.boottime() + ATTEMPT_MAX;
+    let mut kept = attempt(&eyes, &pool, until, Box::pin(making)).await?;
+    eyes.refuse_pooler(&mut kept.session).await?;
     let (meta, probe) = *kept.news.take().expect("it was looked at");
     pool.put(kept);
     Ok(Arc::new(SqlStore {
@@ -237,6 +242,30 @@ impl<D: Dialect> Eyes<D> {
         let limit = self.settings.connect_timeout * CONNECTING_ROUND_TRIPS;
         let made = step(&self.dialect, &*self.runtime, limit, self.dialect.connect()).await;
         made.map_err(|fault| fault.error(self.dialect.label(), "cannot connect", Outcome::NotDone))
+    }
+
+    /// Refuses a pooler that hands each transaction another session: what is set in one would hold for nobody.
+    async fn refuse_pooler(&self, session: &mut D::Session) -> Result<(), StoreError> {
+        let fault = |fault: Fault| fault.error(self.dialect.label(), "cannot be used", Outcome::NotDone);
+        let Some(first) = self.step(self.dialect.backend(session)).await.map_err(fault)? else {
+            return Ok(());
+        };
+        let mut other = self.connect().await?;
+        self.step(other.script("BEGIN")).await.map_err(fault)?;
+        let others = self.step(self.dialect.backend(&mut other)).await.map_err(fault)?;
+        // While that transaction lasts, its backend is no other session's.
+        let again = match others == Some(first) {
+            true => others,
+            false => self.step(self.dialect.backend(session)).await.map_err(fault)?,
+        };
+        other.end().await;
+        match again == Some(first) && others != Some(first) {
+            true => Ok(()),
+            false => Err(fault(Fault {
+                sort: Sort::Pooled,
+                text: "two sessions share one of the server's".into(),
+            })),
+        }
     }
 
     /// A connection that was looked at.

@@ -183,6 +183,12 @@ pub(in super::super) trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
         Box::pin(std::future::ready(Ok(None)))
     }
 
+    /// Which of the server's own sessions runs the statements of this one, where a pooler may hand out another each
+    /// time.
+    fn backend<'a>(&'a self, _: &'a mut Self::Session) -> BoxFuture<'a, Result<Option<i64>, sqlx::Error>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
     /// Reads the settings that decide what the server may forget.
     fn probe<'a>(&'a self, session: &'a mut Self::Session) -> BoxFuture<'a, Result<Probe, sqlx::Error>>;
 }
@@ -218,6 +224,9 @@ pub(in super::super) enum Sort {
     Full,
     /// Too many connections, starting up, waited too long for a lock.
     Busy,
+    /// The server does not know what this session told it: a pooler in between hands out another for each
+    /// transaction.
+    Pooled,
     /// Any other refusal; certainly not done.
     Refused,
     /// What is stored is damaged.
@@ -283,6 +292,11 @@ impl Fault {
             Sort::Missing => (
                 StoreErrorKind::Foreign,
                 "`mint init --store URL` makes the schema",
+            ),
+            Sort::Pooled => (
+                StoreErrorKind::Unavailable,
+                "a pooler in transaction mode stands before the server: name the server itself, or set \
+                 pool_mode = session for this database",
             ),
             Sort::Duplicate | Sort::Again | Sort::Busy | Sort::Refused | Sort::Unclear => {
                 (StoreErrorKind::Unavailable, "")
