@@ -79,10 +79,7 @@ impl Lab {
                     Ok(orders.take(1).await?.first)
                 };
                 match taking.await {
-                    Err(error @ LedgerError::Unavailable { .. })
-                        if start.elapsed() < Duration::from_secs(90) =>
-                    {
-                        eprintln!("DBG {:?} {error}", start.elapsed());
+                    Err(LedgerError::Unavailable { .. }) if start.elapsed() < Duration::from_secs(90) => {
                         tokio::time::sleep(Duration::from_millis(20)).await;
                     }
                     answer => break answer,
@@ -153,8 +150,8 @@ fn a_bootstrap_of_the_node_most_behind_repeats_nothing() {
         error.hint.as_deref().unwrap().contains("mint store restore"),
         "{error:?}"
     );
-    lab.cluster.start(0);
-    lab.cluster.start(1);
+    lab.cluster.start_afresh(0);
+    lab.cluster.start_afresh(1);
     for node in 0..NODES {
         let error = lab.open(&lab.on(node)).unwrap_err();
         assert_eq!(error.kind, StoreErrorKind::Foreign, "{node}: {error:?}");

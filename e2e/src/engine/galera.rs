@@ -137,6 +137,18 @@ impl Galera {
         self.launch(node, &[]);
     }
 
+    /// Starts a node that takes everything from the others, whatever it knew itself: one that knows more than they do
+    /// will not join them otherwise.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn start_afresh(&mut self, node: usize) {
+        for name in ["grastate.dat", "gvwstate.dat", "galera.cache"] {
+            fs::remove_file(self.place(node, "data").join(name)).ok();
+        }
+        self.start(node);
+    }
+
     /// Starts a node as the first of a new cluster, on the data that it has: what an administrator does after all nodes
     /// have ended, and should do on the one that is furthest.
     ///
