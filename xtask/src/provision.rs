@@ -30,6 +30,13 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
     ("psql", &["--version"], "postgresql-client-15"),
     ("mariadbd", &["--version"], "mariadb-server"),
     ("mariadb", &["--version"], "mariadb-client"),
+    (
+        "sh",
+        &["-c", "test -f /usr/lib/galera/libgalera_smm.so"],
+        "galera-4",
+    ),
+    ("rsync", &["--version"], "rsync"),
+    ("pgbouncer", &["--version"], "pgbouncer"),
     ("etcd", &["--version"], "etcd-server"),
     ("etcdctl", &["--help"], "etcd-client"),
     ("java", &["-version"], "default-jre-headless"),

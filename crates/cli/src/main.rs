@@ -49,6 +49,7 @@ use clap::{CommandFactory, Parser};
 
 use args::{Cli, Color, Command};
 use errors::Failure;
+use mintage_ledger::{STORES, holds_password, shown_url};
 use out::Out;
 
 const EXAMPLES: &str = "  mint uuid                          a UUID, version 7: sorts by time
@@ -68,7 +69,10 @@ fn main() -> ExitCode {
     let color = cli.global.color;
     let done = Out::new(cli.global.json, cli.global.quiet, cli.global.verbose)
         .map_err(Failure::from)
-        .and_then(|mut out| dispatch(cli.command, color, &mut out).and_then(|()| out.flush()));
+        .and_then(|mut out| {
+            warn_of_passwords(&mut out);
+            dispatch(cli.command, color, &mut out).and_then(|()| out.flush())
+        });
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(color),
@@ -103,6 +107,32 @@ fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(),
     }
 }
 
+/// What stands on the command line is in the list of processes, which every user of the machine can read.
+fn warn_of_passwords(out: &mut Out) {
+    if urls_given().any(|url| holds_password(&url)) {
+        out.note(
+            "warning: the password on the command line is in the list of processes: put the URL into a file that \
+             store.url_file or MINT_STORE__URL_FILE names, or into MINT_STORE__URL",
+        );
+    }
+}
+
+/// What may be a store's URL on the command line.
+fn urls_given() -> impl Iterator<Item = String> {
+    let words = std::env::args_os()
+        .skip(1)
+        .filter_map(|word| word.into_string().ok());
+    words.filter_map(|word| {
+        let value = match word.split_once('=') {
+            Some((flag, value)) if flag.starts_with("--") => value.to_string(),
+            _ => word,
+        };
+        let scheme = value.split(':').next().unwrap_or_default();
+        let is_scheme = value.contains(':') && STORES.iter().any(|kind| scheme.starts_with(kind.scheme));
+        (is_scheme || value.contains("://") || value.contains('@')).then_some(value)
+    })
+}
+
 /// The parser's refusal in our form: its first line, and its first tip as the hint.
 fn refused(error: &clap::Error) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
@@ -110,7 +140,10 @@ fn refused(error: &clap::Error) -> ExitCode {
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
-    let text = error.to_string();
+    let mut text = error.to_string();
+    for url in urls_given() {
+        text = text.replace(&url, &shown_url(&url));
+    }
     let (message, tip) = condense(&text);
     let known = |word: &String| Cli::command().find_subcommand(word).is_some();
     let help = match std::env::args().nth(1).filter(known) {

@@ -44,6 +44,7 @@ mod sql;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
 
+mod shown;
 mod striped;
 pub mod tools;
 
@@ -69,6 +70,7 @@ pub use pin::remembering;
 pub use pin::{Pins, open_pinned};
 pub use registry::{Initialised, STORES, StoreKind, StoreSettings, embedded_folder, init_store, open_store};
 pub use seen::{Progress, Seen};
+pub use shown::{holds_password, shown_url};
 pub use striped::{OpenMember, StripeNote, Striped, stripe_of};
 
 #[cfg(feature = "zookeeper")]

@@ -20,6 +20,7 @@ use sha2::{Digest, Sha256};
 
 use super::registry::{StoreKind, StoreSettings, open_store};
 use super::seen::Seen;
+use super::shown::shown_url;
 use super::{
     Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
     Striped, Value, Version, Versioned,
@@ -135,7 +136,7 @@ impl Pins {
     /// The folder cannot be written.
     pub fn remember(&self, url: &str, cluster_id: u128) -> Result<(), StoreError> {
         let pin = Pin {
-            store: without_credentials(url),
+            store: shown_url(url),
             cluster_id: format!("{cluster_id:032x}"),
             stopped: None,
         };

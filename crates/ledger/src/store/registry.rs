@@ -29,7 +29,8 @@ pub struct StoreSettings {
     pub accept_copy: bool,
     /// Shared stores: how long one request may take before its outcome counts as unknown.
     pub request_timeout: Duration,
-    /// Shared stores: how long making a connection may take, TLS and credentials included.
+    /// Shared stores: how long a call waits for a connection. Making one may take five times this, and one that comes
+    /// after its caller has given up is kept for the next.
     pub connect_timeout: Duration,
 }
 
@@ -85,12 +86,14 @@ impl StoreKind {
                 "build with its feature: cargo build --release --features {feature}"
             ))),
             (None, None) => {
-                // Only the scheme is shown: the rest of a URL may hold a password.
+                // Only the scheme is shown: the rest of a URL may hold a password, and so may what is no URL.
+                let is_scheme = rest.starts_with("//") && scheme.bytes().all(|b| b.is_ascii_lowercase());
+                let what = match is_scheme {
+                    true => format!("no store has the scheme {scheme:?}"),
+                    false => "this is no store's URL".to_string(),
+                };
                 let known: Vec<_> = STORES.iter().map(|kind| kind.example).collect();
-                Err(invalid(format!(
-                    "no store has the scheme {scheme:?}: known are {}",
-                    known.join(", ")
-                )))
+                Err(invalid(format!("{what}: known are {}", known.join(", "))))
             }
         }
     }

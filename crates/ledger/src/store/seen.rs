@@ -91,7 +91,7 @@ impl Seen {
 
     /// The store as it is named to people.
     pub(super) fn place(&self) -> String {
-        super::pin::without_credentials(&self.url)
+        super::shown::shown_url(&self.url)
     }
 
     /// Reads what all processes of this machine have seen.

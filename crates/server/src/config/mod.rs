@@ -115,15 +115,17 @@ settings! {
     "store.url" store_url: StoreUrl = "file:./mint-data";
     /// A set of stores instead, any one of which is enough: `mint store stripes make` makes one. In the environment, blanks between.
     "store.urls" store_urls: Vec<StoreUrl> = "";
+    /// A file that holds the URL instead, or several with blanks between, which are a set: what has a password then stands in no list of processes. `off` for none.
+    "store.url_file" url_file: Off<LocalPath> = "off";
     /// The cluster id that a shared store must have, as `mint init` prints it; `auto` is the one met there first, remembered in `store.state_folder`.
     "store.cluster_id" cluster_id: Auto<ClusterId> = "auto";
     /// Whether a shared store may be used that can lose what it has acknowledged (class L). Windows are then short, and a failover skips numbers: see docs/operate.md.
     "store.allow_lossy" allow_lossy: bool = "false";
     /// With `store.allow_lossy`: numbers of one name that one server reserves per second at most. A failover skips what a hundred servers could have reserved since the store was last known to be whole.
     "store.max_rate" max_rate: u64 = "1000000" in 1000 ..= 1_000_000_000;
-    /// How long one request to a shared store may take before its outcome counts as unknown.
+    /// How long one request to a shared store may take before its outcome counts as unknown. A store is of use while each of its answers takes less than a third of this.
     "store.request_timeout" request_timeout: Duration = "2s" in 50 ..= 60_000;
-    /// How long making a connection to a shared store may take, TLS and credentials included.
+    /// How long anybody waits for a connection to a shared store. Making one may take five times this, once for each round trip, and one that comes late is kept.
     "store.connect_timeout" connect_timeout: Duration = "2s" in 50 ..= 60_000;
     /// Where this machine remembers what a shared store was and what it owns there; `auto` is `$STATE_DIRECTORY`, else the user's state folder (`~/.local/state/mintage`).
     "store.state_folder" state_folder: Auto<LocalPath> = "auto";
@@ -244,6 +246,7 @@ impl Config {
                 .with_hint("add [auth] tokens (mint token new NAME prints one), listen on 127.0.0.1, or pass --insecure"));
             }
         }
+        warnings.extend(self.url_file.0.as_ref().and_then(load::readable_by_others));
         if self.http_listen.0.is_none() && self.resp_listen.0.is_none() {
             return Err(ConfigError::new(
                 "server.http.listen and server.resp.listen are both off: there is nothing to serve",

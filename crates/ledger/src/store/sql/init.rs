@@ -6,9 +6,10 @@ use std::time::Duration;
 use super::super::registry::Initialised;
 use super::super::{Outcome, StoreError, StoreSettings};
 use super::identity::{Meta, check_head, damaged, hex, letter, other_schema};
+use super::pool::{Kept, Pool};
 use super::session::{Arg, Column, Dialect, Fault, Session, Sort};
 use super::statements::{SCHEMA_VERSION, Statements};
-use super::{SqlStore, connect, read_meta, within};
+use super::{ATTEMPT_MAX, Eyes, SqlStore, attempt, read_meta, within};
 use crate::runtime::{Runtime, fresh_token};
 
 /// Making tables may wait for the locks of others.
@@ -25,11 +26,23 @@ pub(in super::super) async fn init<D: Dialect>(
     settings: &StoreSettings,
     runtime: Arc<dyn Runtime>,
 ) -> Result<Initialised, StoreError> {
-    let limit = settings.connect_timeout;
-    let mut session = connect(&dialect, &runtime, runtime.boottime() + limit, limit).await?;
+    let eyes = Eyes::new(dialect, settings, Arc::clone(&runtime));
+    let until = runtime.boottime() + ATTEMPT_MAX;
+    let connecting = Arc::clone(&eyes);
+    let making = async move {
+        Ok(Kept {
+            session: connecting.connect().await?,
+            probed_at: Duration::ZERO,
+            answered_at: Duration::ZERO,
+            view: None,
+            news: None,
+        })
+    };
+    let made = attempt(&eyes, &Arc::new(Pool::new()), until, Box::pin(making)).await?;
+    let (dialect, mut session) = (&eyes.dialect, made.session);
     let cluster = settings.expect_cluster.unwrap_or_else(|| fresh_token(&*runtime));
     let limit = TABLES_TIMEOUT.max(settings.request_timeout);
-    let making = make(&dialect, &mut session, cluster, settings.expect_cluster);
+    let making = make(dialect, &mut session, cluster, settings.expect_cluster);
     match within(&*runtime, runtime.boottime() + limit, making).await {
         Some(made) => {
             let made = made?;
@@ -99,30 +112,30 @@ impl<D: Dialect> SqlStore<D> {
     pub(super) async fn rename(&self, id: u128) -> Result<(), StoreError> {
         let what = "cannot change the cluster id";
         let mut lease = self.lease(what).await?;
-        let (id, statements) = (hex(id), &self.statements);
+        let (id, eyes) = (hex(id), &self.eyes);
         let body = sentinel_body(&id);
         let session = &mut lease.kept.session;
         let changing = async {
             session.script("BEGIN").await?;
             let args = [Arg::Text(&id), Arg::Text(&self.cluster)];
-            let rows = session.execute(&statements.rename_meta, &args).await?;
+            let rows = session.execute(&eyes.statements.rename_meta, &args).await?;
             let args = [Arg::Text(&id), Arg::Text(&body)];
-            session.execute(&statements.rename_sentinel, &args).await?;
+            session.execute(&eyes.statements.rename_sentinel, &args).await?;
             session.script("COMMIT").await?;
             Ok::<_, sqlx::Error>(rows)
         };
         // A connection that is not given back is closed, and with it the transaction.
-        match within(&*self.runtime, lease.until, changing).await {
+        match within(&*eyes.runtime, lease.until, changing).await {
             Some(Ok(1)) => {
                 lease.done();
                 Ok(())
             }
             Some(Ok(_)) => Err(damaged(self.label(), "mint_meta was changed meanwhile".into())),
             Some(Err(error)) => {
-                let fault = Fault::new(&self.dialect, &error);
+                let fault = Fault::new(&eyes.dialect, &error);
                 Err(lease.failed(fault, what, Outcome::Unknown))
             }
-            None => Err(lease.failed(Fault::late(self.settings.request_timeout), what, Outcome::Unknown)),
+            None => Err(lease.failed(Fault::late(eyes.settings.request_timeout), what, Outcome::Unknown)),
         }
     }
 }
