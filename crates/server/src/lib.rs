@@ -17,6 +17,7 @@ pub mod formats;
 pub mod http;
 pub mod listen;
 pub mod metrics;
+pub mod noise;
 pub mod readings;
 pub mod render;
 pub mod resp;

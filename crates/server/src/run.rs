@@ -330,6 +330,7 @@ pub async fn run(
         // An error is the end of the thread: the sender is dropped with it.
         let _ = end.await;
     }
+    service.log().write_all();
     let closing = async { ledger.close().await };
     tokio::select! {
         closed = closing => closed.map_err(|e| RunError::new(format!("the store was not closed cleanly: {e}"), None)),
@@ -394,9 +395,9 @@ async fn serve_all(place: Place, listeners: [(Face, Option<std::net::TcpListener
         threads,
         mut stop,
     } = place;
-    let worker = Worker::new(service, index, threads);
+    let worker = Worker::new(Arc::clone(&service), index, threads);
     let sweep = worker.watches().clone();
-    tokio::task::spawn_local(async move { sweep.sweep().await });
+    tokio::task::spawn_local(async move { sweep.sweep(|| service.log().write_due()).await });
     let mut accepting = Vec::new();
     for (face, listener) in listeners {
         let Some(listener) = listener else { continue };

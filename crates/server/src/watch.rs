@@ -195,14 +195,17 @@ impl Watches {
         self.slots.borrow().len() - self.free.borrow().len()
     }
 
-    /// Looks at all connections for ever, four times a second; rests while there are none.
-    pub async fn sweep(&self) {
+    /// Looks at all connections for ever, four times a second, and then calls `besides`; rests while there are none
+    /// and `besides` has answered that it need not be called.
+    pub async fn sweep(&self, besides: impl Fn() -> bool) {
+        let mut again = false;
         loop {
-            if self.count() == 0 {
+            if self.count() == 0 && !again {
                 self.arrived.notified().await;
             }
             tokio::time::sleep(TICK).await;
             self.tick();
+            again = besides();
         }
     }
 

@@ -11,9 +11,11 @@ use tokio::net::TcpStream;
 use super::commands::{self, Call, Flow, Session};
 use super::frame::{FrameError, FrameLimits, Parser, Step};
 use super::reply::Reply;
+use super::web;
 use crate::config::Config;
 use crate::error::Code;
 use crate::metrics::Face;
+use crate::noise::Noise;
 use crate::service::Worker;
 use crate::socket::{End, Socket};
 use crate::turn::after_the_others;
@@ -155,6 +157,7 @@ impl Connection {
         let row = commands::find(args.at(0));
         let run = match row {
             Some(row) if row.repeats => run_length(rest, len),
+            _ if web::is_http(args, self.parser.is_inline()) => return self.refuse_web_page(),
             _ => 1,
         };
         let mut call = Call {
@@ -167,6 +170,15 @@ impl Connection {
         };
         let flow = commands::run(row, &mut call);
         (call.served, flow)
+    }
+
+    /// Ends the connection without an answer, as Redis does: what follows may be the body that a page chose.
+    #[cold]
+    fn refuse_web_page(&mut self) -> (u64, Flow) {
+        self.worker.counters().refused(Code::CrossOrigin);
+        let peer = self.session.peer;
+        self.worker.service().log().note(Noise::WebPage, peer);
+        (1, Flow::Close)
     }
 
     fn refuse_frame(&mut self, error: FrameError) -> Next {

@@ -23,6 +23,7 @@ use crate::auth::Tokens;
 use crate::config::Config;
 use crate::error::{Code, ServiceError};
 use crate::metrics::Metrics;
+use crate::noise::Log;
 use cursors::Cursors;
 
 /// What every operation answers.
@@ -35,6 +36,7 @@ pub struct Service {
     config: Arc<Config>,
     tokens: Tokens,
     metrics: Arc<Metrics>,
+    log: Log,
     cursors: Mutex<Cursors>,
     /// Held while a conditional `set` looks and then acts.
     setting: tokio::sync::Mutex<()>,
@@ -80,6 +82,7 @@ impl Service {
             ledger,
             config,
             metrics: Arc::default(),
+            log: Log::default(),
             cursors: Mutex::default(),
             setting: tokio::sync::Mutex::default(),
             started_boottime: mintage::boottime(),
@@ -104,6 +107,11 @@ impl Service {
     /// Its counters.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
+    }
+
+    /// The lines about what clients do.
+    pub fn log(&self) -> &Log {
+        &self.log
     }
 
     /// How long it has run.
