@@ -29,6 +29,7 @@ mod sequence;
 mod settings;
 pub mod state_file;
 mod store;
+mod survey;
 
 pub use advance::advanced_mark;
 pub use clock::{AnchoredClock, ClockReport};
@@ -46,3 +47,4 @@ pub use sequence::{
 };
 pub use settings::LedgerSettings;
 pub use store::*;
+pub use survey::Survey;
