@@ -126,6 +126,17 @@ impl FormatRow {
     /// [`Code::InvalidArgument`] for options that cannot be or an answer that would be too long,
     /// [`Code::Unavailable`] where the clock does not allow it.
     pub fn make(&self, options: &GenOptions, count: usize) -> Result<Vec<Id>, ServiceError> {
+        self.check_answer(options, count)?;
+        let mut ids = vec![Id::default(); count];
+        self.format.make_many(options, &mut ids).map_err(refused)?;
+        Ok(ids)
+    }
+
+    /// Refuses an answer that would be too long.
+    ///
+    /// # Errors
+    /// [`Code::InvalidArgument`], with the bound.
+    pub fn check_answer(&self, options: &GenOptions, count: usize) -> Result<(), ServiceError> {
         let longest = options.length.unwrap_or(0).max(self.format.text_len.0);
         if longest.saturating_mul(count) > CHARACTERS_MAX {
             let message = format!("{count} ids of {longest} characters, an answer holds {CHARACTERS_MAX}");
@@ -133,9 +144,7 @@ impl FormatRow {
                 ServiceError::new(Code::InvalidArgument, message).with_hint("ask for fewer at a time")
             );
         }
-        let mut ids = vec![Id::default(); count];
-        self.format.make_many(options, &mut ids).map_err(refused)?;
-        Ok(ids)
+        Ok(())
     }
 }
 

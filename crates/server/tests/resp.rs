@@ -878,6 +878,32 @@ fn a_client_that_does_not_read_is_cut_off_and_costs_bounded_memory() {
     assert_eq!(refused(&server, "slow_reader"), 1);
 }
 
+/// 1.2 MiB were held for each client that did not read, however many there were.
+#[test]
+fn answers_that_nobody_reads_have_a_limit_in_all() {
+    let max = 1 << 20;
+    let server = Server::with(|config| {
+        config.max_unread = Bytes(max);
+        config.write_timeout = Duration::from_secs(600);
+    });
+    let mut clients = [(); 24].map(|()| Client::with_small_buffer(server.serving.resp.unwrap()));
+    let request = "MINT.ID uuid7 COUNT 10000\r\n".repeat(100);
+    for client in &mut clients {
+        client.send(&request);
+    }
+    // Of each a part of an answer is held, which has 430,000 bytes.
+    while refused(&server, "slow_reader") == 0 {}
+    let unread = |server: &Server| {
+        let text = server.http().ask("GET", "/metrics").text();
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("mint_unread_bytes "));
+        line.unwrap().parse::<usize>().unwrap()
+    };
+    while unread(&server) > max {}
+    assert!(unread(&server) > 0);
+}
+
 #[test]
 fn refusals_are_counted_by_code() {
     let server = Server::start();
