@@ -373,3 +373,32 @@ fn a_failed_sync_stops_allocation_for_good() {
     ));
     assert!(stopped_while_serving > 5);
 }
+
+/// The signal of a write past the limit on the size of files ended the process.
+#[test]
+fn a_limit_on_the_size_of_files_refuses_and_ends_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Start::in_folder(folder.path())
+        .under(["prlimit", "--fsize=1100000"])
+        .ready();
+    let mut client = server.redis();
+    let mut first_use = |name: u32| client.ask(&["INCR", &format!("name{name}")]).unwrap();
+    let refused = (0..20_000)
+        .map(&mut first_use)
+        .find(|reply| reply.int() != Some(1));
+    let refused = refused.and_then(|reply| reply.text()).unwrap();
+    assert!(refused.starts_with("TRYAGAIN mint: "), "{refused}");
+    assert_eq!(
+        first_use(0).int(),
+        Some(2),
+        "what was reserved before is given out"
+    );
+    assert_eq!(server.http("GET", "/livez", "").status, 200);
+    let unready = server.http("GET", "/readyz", "");
+    assert_eq!(unready.status, 503, "{}", unready.text());
+    assert!(
+        unready.text().contains("nothing can be reserved"),
+        "{}",
+        unready.text()
+    );
+}

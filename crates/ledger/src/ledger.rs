@@ -15,7 +15,7 @@ use crate::health::{Health, Watched};
 use crate::journal::Journal;
 use crate::loaded;
 use crate::name::Name;
-use crate::outage;
+use crate::outage::{self, StoreStatus};
 use crate::pool::{Pool, PoolInfo, PoolKind, PoolSpec};
 use crate::runtime::{Runtime, fresh_token};
 use crate::sequence::{
@@ -23,6 +23,7 @@ use crate::sequence::{
 };
 use crate::settings::LedgerSettings;
 use crate::store::{Cas, Class, Durability, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Versioned, tools};
+use crate::survey::Survey;
 
 /// The pool that a fresh ledger has.
 pub const DEFAULT_POOL: &str = "default";
@@ -660,6 +661,16 @@ impl Ledger {
 
     /// Whether ids can be given out.
     pub fn ready(&self) -> Readiness {
+        self.ready_with(&self.store_status())
+    }
+
+    /// The same, with what everything in use had left as it was found by a survey. All else is as it is now: that the
+    /// process has stopped for good, or closes, is said at once.
+    pub fn ready_as_of(&self, survey: &Survey) -> Readiness {
+        self.ready_with(&self.status_as_of(survey))
+    }
+
+    fn ready_with(&self, store: &StoreStatus) -> Readiness {
         let mut reasons = Vec::new();
         if let Some(error) = self.stopped() {
             reasons.push(format!("stopped for good: {error}"));
@@ -668,8 +679,9 @@ impl Ledger {
             reasons.push("closing".to_string());
         }
         reasons.extend(self.context.time_dispute());
-        reasons.extend(self.store_status().reason());
         reasons.extend(self.context.refused_for_good());
+        reasons.extend(self.context.health.no_room());
+        reasons.extend(store.reason());
         let clock = self.context.clock.report();
         if let Some(left) = clock.unconfirmed {
             let (seconds, left_s) = (clock.offset_ns / 1_000_000_000, left.as_secs() + 1);

@@ -31,6 +31,7 @@ mod sequence;
 mod settings;
 pub mod state_file;
 mod store;
+mod survey;
 
 pub use clock::{AnchoredClock, ClockReport};
 pub use counters::{Counters, RESERVE_BUCKETS_US};
@@ -47,3 +48,4 @@ pub use sequence::{
 };
 pub use settings::LedgerSettings;
 pub use store::*;
+pub use survey::Survey;

@@ -132,6 +132,19 @@ impl FormatRow {
         options: &GenOptions,
         count: usize,
     ) -> Result<Vec<Id>, ServiceError> {
+        self.check_answer(options, count)?;
+        let mut ids = vec![Id::default(); count];
+        clock
+            .make(|generators, clock| self.format.make_many_by(generators, clock, options, &mut ids))
+            .map_err(refused)?;
+        Ok(ids)
+    }
+
+    /// Refuses an answer that would be too long.
+    ///
+    /// # Errors
+    /// [`Code::InvalidArgument`], with the bound.
+    pub fn check_answer(&self, options: &GenOptions, count: usize) -> Result<(), ServiceError> {
         let longest = options.length.unwrap_or(0).max(self.format.text_len.0);
         if longest.saturating_mul(count) > CHARACTERS_MAX {
             let message = format!("{count} ids of {longest} characters, an answer holds {CHARACTERS_MAX}");
@@ -139,11 +152,7 @@ impl FormatRow {
                 ServiceError::new(Code::InvalidArgument, message).with_hint("ask for fewer at a time")
             );
         }
-        let mut ids = vec![Id::default(); count];
-        clock
-            .make(|generators, clock| self.format.make_many_by(generators, clock, options, &mut ids))
-            .map_err(refused)?;
-        Ok(ids)
+        Ok(())
     }
 }
 

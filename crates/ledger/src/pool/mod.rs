@@ -407,6 +407,7 @@ impl Pool {
             Some(error) => {
                 let now = u64::try_from(self.context.runtime.boottime().as_millis()).unwrap_or(u64::MAX);
                 self.refused_ms.store(now.max(1), Ordering::Release);
+                self.context.refusals.fetch_add(1, Ordering::AcqRel);
                 Err(error.clone())
             }
             None => Ok(()),

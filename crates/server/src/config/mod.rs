@@ -159,8 +159,22 @@ settings! {
     "server.shutdown_timeout" shutdown_timeout: Duration = "10s" in 0 ..= 600_000;
     /// Connections at a time, all faces together.
     "server.max_connections" max_connections: u64 = "10000" in 1 ..= 1_000_000;
+    /// Connections of one address at a time, or of one IPv6 network of 64 bits; `auto` is half of `max_connections`. Those of this machine count where tokens are configured.
+    "server.max_connections_per_address" max_connections_per_address: Auto<u64> = "auto" in 1 ..= 1_000_000;
+    /// Where tokens are configured: how long a connection may stay without having shown one.
+    "server.authentication_timeout" authentication_timeout: Off<Duration> = "5s" in 250 ..= 3_600_000;
+    /// Wrong tokens after which a connection is closed.
+    "server.max_wrong_tokens" max_wrong_tokens: u64 = "3" in 1 ..= 1000;
+    /// How long a wrong token waits for its answer, times those that its address has shown lately, 20 at most.
+    "server.wrong_token_delay" wrong_token_delay: Duration = "100ms" in 0 ..= 10_000;
+    /// Answers held for clients that do not read them, of all connections together. Beyond, the client that has waited longest is cut off.
+    "server.max_unread" max_unread: Bytes = "64MiB" in 1_048_576 ..= 1_099_511_627_776;
     /// Ids that one request may ask for.
     "server.max_count" max_count: u64 = "10000" in 1 ..= 1_000_000;
+    /// Ids that one connection may take before others of its thread come first.
+    "server.turn_ids" turn_ids: u64 = "10000" in 1 ..= 1_000_000_000;
+    /// Microseconds that one connection may have before others of its thread come first.
+    "server.turn_us" turn_us: u64 = "200" in 10 ..= 1_000_000;
     /// How long a client may leave answers unread.
     "server.write_timeout" write_timeout: Duration = "10s" in 250 ..= 3_600_000;
     /// Where HTTP listens; `off` for nowhere.
@@ -171,6 +185,8 @@ settings! {
     "server.http.request_timeout" http_request_timeout: Duration = "5s" in 250 ..= 3_600_000;
     /// How long a connection may stay without a request.
     "server.http.idle_timeout" http_idle_timeout: Off<Duration> = "75s" in 250 ..= 86_400_000;
+    /// Connections beyond `server.max_connections` that may ask for `/livez` and `/readyz` alone; one address may have a quarter of them.
+    "server.http.health_connections" http_health_connections: u64 = "16" in 0 ..= 1000;
     /// The head of one request.
     "server.http.max_header" http_max_header: Bytes = "16KiB" in 8192 ..= 1_048_576;
     /// Header lines of one request.
@@ -200,7 +216,7 @@ settings! {
     /// One argument before authentication.
     "server.resp.unauthenticated_argument" resp_unauthenticated_argument: Bytes = "512B" in 64 ..= 1_048_576;
     /// Answers held for a client; nothing more is executed for it until it has read them.
-    "server.resp.max_output" resp_max_output: Bytes = "1MiB" in 4096 ..= 1_073_741_824;
+    "server.resp.max_output" resp_max_output: Bytes = "256KiB" in 4096 ..= 1_073_741_824;
     /// The largest `INCRBY`.
     "server.resp.max_increment" resp_max_increment: u64 = "1000000" in 1 ..= 1_000_000_000;
     /// Names that `KEYS` may answer; beyond, it is refused and `SCAN` is the way.

@@ -16,6 +16,7 @@ use mintage_ledger::tools::BackupLines;
 use mintage_ledger::{Ledger, LedgerError};
 
 use super::answer::Response;
+use super::io::One;
 use crate::error::ServiceError;
 use crate::service::{Worker, from_ledger};
 use crate::turn::after_the_others;
@@ -35,19 +36,23 @@ pub(super) fn begin(worker: &Rc<Worker>) -> Result<Response, ServiceError> {
     Ok(Response::streamed(StatusCode::OK, "application/x-ndjson"))
 }
 
-/// An answer for hyper, with its body.
+/// An answer for hyper, with its body; `one` is answered once hyper has all of it.
 pub(super) fn for_hyper(
     response: Response,
     worker: &Rc<Worker>,
     watch: Rc<Watch>,
+    one: Rc<One>,
 ) -> hyper::Response<AnyBody> {
     let streamed = response.is_streamed();
     let response = response.for_hyper();
     let ledger = Arc::clone(worker.service().ledger());
     match ledger.begin_backup().ok().filter(|_| streamed) {
-        Some(lines) => response.map(|_| Either::Left(Pages::new(ledger, lines, watch))),
+        Some(lines) => response.map(|_| Either::Left(Pages::new(ledger, lines, watch, one))),
         // Between the check and here nothing was waited for: what is streamed was begun.
-        None => response.map(Either::Right),
+        None => {
+            one.answered.set(true);
+            response.map(Either::Right)
+        }
     }
 }
 
@@ -57,16 +62,18 @@ type Turn = Pin<Box<dyn Future<Output = (BackupLines, Result<Option<Vec<u8>>, Le
 pub(super) struct Pages {
     ledger: Arc<Ledger>,
     watch: Rc<Watch>,
+    one: Rc<One>,
     /// The page that is being read; `None` after the last.
     turn: Option<Turn>,
 }
 
 impl Pages {
-    fn new(ledger: Arc<Ledger>, lines: BackupLines, watch: Rc<Watch>) -> Pages {
+    fn new(ledger: Arc<Ledger>, lines: BackupLines, watch: Rc<Watch>, one: Rc<One>) -> Pages {
         Pages {
             turn: Some(read(Arc::clone(&ledger), lines)),
             ledger,
             watch,
+            one,
         }
     }
 }
@@ -106,6 +113,7 @@ impl Body for Pages {
             }
             Ok(None) => {
                 self.turn = None;
+                self.one.answered.set(true);
                 self.watch.wait_for(Waiting::Request);
                 None
             }

@@ -369,8 +369,20 @@ pub(super) fn sort(error: &rusqlite::Error) -> Damage {
         (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _) => Damage::Busy,
         (ErrorCode::OutOfMemory, _) => Damage::Busy,
         (ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase, _) => Damage::Corrupt,
+        // SQLite tells no more of a write that failed. Where the size of files is limited, this is what it was: the
+        // transaction is rolled back, as on a full disk.
+        (ErrorCode::SystemIoFailure, SQLITE_IOERR_WRITE) if is_file_size_limited() => Damage::Full,
         _ => Damage::Stop,
     }
+}
+
+const SQLITE_IOERR_WRITE: i32 = 778;
+
+/// Whether the system limits the size of this process's files (`RLIMIT_FSIZE`).
+fn is_file_size_limited() -> bool {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max file size"));
+    line.is_some_and(|line| line.split_whitespace().next() != Some("unlimited"))
 }
 
 fn row_checksum(cluster: u128, row: &Row) -> u32 {

@@ -61,7 +61,10 @@ pub(super) fn passing(folder: &Path, damage: Damage, error: &dyn Display) -> Sto
     let (what, hint) = match damage {
         Damage::Full => (
             "disk full",
-            format!("free space on the file system of {folder}; it goes on by itself"),
+            format!(
+                "free space on the file system of {folder}, or raise the limit on the size of files (ulimit -f); it \
+                 goes on by itself"
+            ),
         ),
         Damage::ReadOnly => (
             "cannot write",
@@ -133,7 +136,10 @@ pub(super) fn in_use(folder: &Path, holder: Option<&str>) -> StoreError {
 /// What an I/O error on the witness left behind when nothing had been written.
 pub(super) fn sort_io(error: &io::Error) -> Damage {
     match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Damage::Full,
+        // `FileTooLarge`: the limit on the size of this process's files, which `ulimit -f` and `LimitFSIZE` set.
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            Damage::Full
+        }
         io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => Damage::ReadOnly,
         _ => Damage::Stop,
     }
