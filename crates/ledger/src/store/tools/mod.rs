@@ -22,7 +22,7 @@ use std::collections::HashMap;
 
 use mintage::Timestamp;
 
-use super::{Key, SCAN_LIMIT_MAX, Store, StoreError, Versioned};
+use super::{Key, Outcome, SCAN_LIMIT_MAX, Store, StoreError, StoreErrorKind, Versioned};
 use crate::name::Name;
 use crate::pool::PoolSpec;
 
