@@ -154,7 +154,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let folder = embedded_folder(path);
     let settings = StoreSettings {
         lock_wait: LOCK_WAIT,
-        ..StoreSettings::default()
+        ..mintage_server::store_settings(&config)
     };
     match &args.command {
         StoreCommand::Adopt => {

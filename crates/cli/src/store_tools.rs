@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufReader, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -57,10 +58,15 @@ pub(crate) fn backup(config: &Config, file: &str, out: &mut Out) -> Result<(), F
 /// Writes a file that must not exist, durably; half of one is not left behind under its name.
 fn write_anew(path: &Path, text: &[u8]) -> std::io::Result<()> {
     let draft = path.with_extension("unfinished");
+    match fs::remove_file(&draft) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    // It holds every counter: for this user alone.
     let mut file = File::options()
         .write(true)
-        .create(true)
-        .truncate(true)
+        .create_new(true)
+        .mode(0o600)
         .open(&draft)?;
     file.write_all(text)?;
     file.sync_all()?;
@@ -86,7 +92,7 @@ pub(crate) fn restore(
         other => file_refused(other),
     })?;
     let window = config.window.0.unwrap_or(WINDOW_MAX);
-    let report = with_store(config, async |store, runtime| {
+    let report = with_store(config, true, async |store, runtime| {
         tools::restore_into(store, &backup, advance, window, flags, runtime).await
     })?;
     restored(config, &report, out)
@@ -94,7 +100,7 @@ pub(crate) fn restore(
 
 pub(crate) fn raise(config: &Config, advance: Advance, out: &mut Out) -> Result<(), Failure> {
     let window = config.window.0.unwrap_or(WINDOW_MAX);
-    let report = with_store(config, async |store, runtime| {
+    let report = with_store(config, false, async |store, runtime| {
         tools::raise_in_place(store, advance, window, runtime).await
     })?;
     restored(config, &report, out)
@@ -159,7 +165,7 @@ pub(crate) fn check(config: &Config, out: &mut Out) -> Result<(), Failure> {
 
 pub(crate) fn migrate_to(config: &Config, to: &str, out: &mut Out) -> Result<(), Failure> {
     let target = StoreUrl(to.to_string());
-    let report = with_store(config, async |from, runtime| {
+    let report = with_store(config, false, async |from, runtime| {
         let settings = StoreSettings {
             lock_wait: LOCK_WAIT,
             expect_cluster: None,
@@ -182,7 +188,9 @@ pub(crate) fn migrate_to(config: &Config, to: &str, out: &mut Out) -> Result<(),
 }
 
 pub(crate) fn unseal(config: &Config, out: &mut Out) -> Result<(), Failure> {
-    let was = with_store(config, async |store, runtime| tools::unseal(store, runtime).await)?;
+    let was = with_store(config, false, async |store, runtime| {
+        tools::unseal(store, runtime).await
+    })?;
     let store = config.store_url.redacted();
     if out.json {
         return out.json_line(&json!({ "store": store, "was_sealed": was }));
@@ -193,9 +201,11 @@ pub(crate) fn unseal(config: &Config, out: &mut Out) -> Result<(), Failure> {
     })
 }
 
-/// Opens the store for a tool, which may meet another copy of the data than the servers knew.
+/// Opens the store for a tool, which may meet another copy of the data than the servers knew. With `create` an embedded
+/// one may be made.
 fn with_store<T>(
     config: &Config,
+    create: bool,
     work: impl AsyncFnOnce(&dyn Store, &dyn Runtime) -> Result<T, mintage_ledger::StoreError>,
 ) -> Result<T, Failure> {
     block_on(async {
@@ -203,6 +213,7 @@ fn with_store<T>(
         let settings = StoreSettings {
             lock_wait: LOCK_WAIT,
             accept_copy: true,
+            create,
             ..store_settings(config)
         };
         let folder = mintage_server::state_folder(config);

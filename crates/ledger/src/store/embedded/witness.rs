@@ -16,10 +16,12 @@
 //! synced later, so it is damage; a hole after which no append begins is the torn tail of an append that was
 //! never acknowledged.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+
+use super::private;
 
 /// What one record says a register became.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -207,12 +209,7 @@ pub(super) fn create(path: &Path, header: &Header, records: &mut [Record]) -> io
         record.first = n == 0;
         record.lsn = header.base_lsn + n as u64;
     }
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(path)?;
+    let file = private::create_anew(path)?;
     for half in [0, 1] {
         let start = half_offset(header.slots, half);
         let mut block = vec![0; HEADER_BYTES];
