@@ -305,7 +305,7 @@ fn a_folder_or_state_file_on_fuse_is_refused_unless_it_is_allowed() {
         assert!((n > 0 || !at.join("real/data").exists()) && !at.join("real/state").exists());
         command.env("MINT_STORE__ALLOW_FILE_SYSTEMS", "fuse");
         Said::from(command.output().unwrap()).ok();
-        fs::remove_file(at.join("real/state")).ok();
+        fs::remove_file(&state).ok();
     }
     // A file that other machines may reach has this one's name.
     let mut names = fs::read_dir(at.join("real/home/.local/state/mintage")).unwrap();

@@ -146,7 +146,9 @@ impl Folder {
         let _ = lock
             .set_len(0)
             .and_then(|()| writeln!(lock, "{}", std::process::id()));
-        for name in MADE.iter().chain(&OTHERS) {
+        let reached = reached::list(path).map_err(|e| errors::system(path, "cannot be listed", &e))?;
+        let reached = reached.iter().filter_map(|(_, path)| path.file_name()?.to_str());
+        for name in MADE.into_iter().chain(OTHERS).chain(reached) {
             private::check_file(path, name)?;
         }
         Ok(Some(Folder {

@@ -59,9 +59,9 @@ impl Reached {
 
     /// Finds the one that `folder.json` noted. The witness has `lsn` records.
     pub(super) fn find(folder: &Path, noted: &Inode, lsn: u64) -> Result<Reached, StoreError> {
-        let all = list_of(folder, lsn)?.into_iter();
-        let ours = all.filter(|(_, path)| Inode::of(path).is_ok_and(|now| noted.differs(&now).is_none()));
-        let found = ours.last().map(|(lsn, _)| Reached {
+        let mut all = list_of(folder, lsn)?.into_iter();
+        let ours = all.find(|(_, path)| Inode::of(path).is_ok_and(|now| noted.differs(&now).is_none()));
+        let found = ours.map(|(lsn, _)| Reached {
             folder: folder.to_path_buf(),
             lsn,
             told: false,
