@@ -23,7 +23,13 @@ pub fn possible(needs: &[&str]) -> bool {
     }
     let there = |program: &&str| quiet("sh", &["-c", &format!("command -v {program}")]);
     let missing: Vec<_> = needs.iter().filter(|program| !there(program)).collect();
-    need::needed("mount", mounts) && missing.into_iter().all(|program| need::needed(program, false))
+    let device = match needs.contains(&"bindfs") {
+        true => "/dev/fuse",
+        false => "/dev/loop-control",
+    };
+    need::needed("mount", mounts)
+        && need::needed(device, Path::new(device).exists())
+        && missing.into_iter().all(|program| need::needed(program, false))
 }
 
 impl Mounted {

@@ -205,7 +205,7 @@ async fn journal(
         tracing::warn!("no state folder: the outage budget of a sequence is limited by its max_gap");
         return None;
     };
-    match open_journal(folder, store.cluster_id(), runtime).await {
+    match open_journal(folder, store.cluster_id(), &store_settings(config), runtime).await {
         Ok(journal) => Some(journal),
         Err(error) => {
             tracing::warn!(%error, "no journal: the outage budget of a sequence is limited by its max_gap");
