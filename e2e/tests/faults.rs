@@ -88,6 +88,8 @@ fn a_damaged_folder_never_repeats_a_number() {
         let entries = fs::read_dir(folder.join("mint-data")).unwrap();
         entries
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            // It is empty: its name is what it says, and differs from run to run.
+            .filter(|name| !name.starts_with("reached-"))
             .collect()
     };
     let mut refused = 0;

@@ -48,6 +48,10 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
     ("faketime", &["--version"], "faketime"),
     ("ip", &["-V"], "iproute2"),
     ("nft", &["--version"], "nftables"),
+    ("rsync", &["--version"], "rsync"),
+    ("mkfs.ext4", &["-V"], "e2fsprogs"),
+    ("mkfs.btrfs", &["--version"], "btrfs-progs"),
+    ("bindfs", &["--version"], "bindfs"),
 ];
 
 /// What the server benchmark uses besides.

@@ -18,7 +18,7 @@ use mintage_ledger::state_file::{StateFile, user_state_folder};
 
 use crate::connect::{Client, server_url};
 use crate::errors::Failure;
-use crate::local::Local;
+use crate::local::{Absent, Local, allowed_file_systems};
 use crate::out::Out;
 use crate::snowflake_layout::{SYNTAX, layout_refused, parse_layout, state_name};
 use mintage_server::render::shown;
@@ -223,7 +223,10 @@ fn from_state(args: &Args, layout: Layout, worker: Option<u64>, sink: &mut Sink<
         Ok::<_, Failure>((local.map_err(Failure::usage)?, worker))
     };
     let (mut local, mut worker) = over(match &args.state {
-        Some(file) => (StateFile::new(file), asked),
+        Some(file) => {
+            let file = StateFile::new(file).allow_file_systems(allowed_file_systems()?);
+            (file, asked)
+        }
         None => user_file(&layout, asked, None)?,
     })?;
     let workers = layout.workers();
@@ -278,9 +281,14 @@ fn user_file(
             .with_hint("name a file with --state FILE")
     })?;
     let name = format!("snowflake-{}", state_name(layout));
+    let allowed = allowed_file_systems()?;
+    let file = |what: &str| {
+        let file = StateFile::of_this_machine(&folder, &format!("{name}-{what}"), allowed.clone());
+        file.map_err(|error| refused(error.into()))
+    };
     let worker = match worker {
         Some(worker) => worker,
-        None => StateFile::new(folder.join(format!("{name}-worker")))
+        None => file("worker")?
             .update(|found| {
                 let kept = found
                     .and_then(|f| f.payload.parse::<u64>().ok())
@@ -290,10 +298,7 @@ fn user_file(
             })
             .map_err(refused)?,
     };
-    Ok((
-        StateFile::new(folder.join(format!("{name}-{worker}"))),
-        Some(worker),
-    ))
+    Ok((file(&worker.to_string())?, Some(worker)))
 }
 
 /// Nothing is reserved: see the option's help.
@@ -349,7 +354,7 @@ fn from_server(client: &Client, pool: &Name, mut left: u64, sink: &mut Sink<'_>)
 }
 
 fn from_store(url: &str, pool: &Name, mut left: u64, sink: &mut Sink<'_>) -> Result<(), Failure> {
-    let local = Local::open(url)?;
+    let local = Local::open(url, Absent::Make)?;
     let pool = local.run(async |ledger| ledger.pool_or_default(pool).await)?;
     let mut batch = [0; 1024];
     while left > 0 {

@@ -133,7 +133,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     };
     let settings = StoreSettings {
         lock_wait: LOCK_WAIT,
-        ..StoreSettings::default()
+        ..mintage_server::store_settings(&config)
     };
     match (&args.command, folder) {
         // What works through the seam works on every store.

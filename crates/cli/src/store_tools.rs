@@ -234,6 +234,7 @@ fn with_store<T>(
         let settings = StoreSettings {
             lock_wait: LOCK_WAIT,
             accept_copy: true,
+            create: false,
             ..store_settings(config)
         };
         let folder = mintage_server::state_folder(config);

@@ -43,11 +43,12 @@ const PENDING_MAX: usize = 8;
 /// ```
 /// # let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
 /// # tokio.block_on(async {
-/// use mintage_ledger::{SystemRuntime, open_journal};
+/// use mintage_ledger::{StoreSettings, SystemRuntime, open_journal};
 /// let state = tempfile::tempdir()?;
 /// let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
-/// let first = open_journal(state.path(), 7, runtime.clone()).await?;
-/// let second = open_journal(state.path(), 7, runtime).await?;
+/// let settings = StoreSettings::default();
+/// let first = open_journal(state.path(), 7, &settings, runtime.clone()).await?;
+/// let second = open_journal(state.path(), 7, &settings, runtime).await?;
 /// assert_ne!(first.cluster_id(), second.cluster_id());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # })?;
@@ -59,9 +60,14 @@ const PENDING_MAX: usize = 8;
 pub async fn open_journal(
     state: &Path,
     cluster: u128,
+    settings: &StoreSettings,
     runtime: Arc<dyn Runtime>,
 ) -> Result<Arc<dyn Store>, StoreError> {
-    let settings = StoreSettings::default();
+    // Of the shared store's settings this one is about folders. How far a journal got is noted in the shared store.
+    let settings = StoreSettings {
+        allow_file_systems: settings.allow_file_systems.clone(),
+        ..StoreSettings::default()
+    };
     let all = state.join("journal").join(format!("{cluster:032x}"));
     std::fs::create_dir_all(&all).map_err(|error| {
         let message = format!("cannot make {}: {error}", all.display());

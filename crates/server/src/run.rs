@@ -206,7 +206,7 @@ async fn journal(
         tracing::warn!("no state folder: the outage budget of a sequence is limited by its max_gap");
         return None;
     };
-    match open_journal(folder, store.cluster_id(), runtime).await {
+    match open_journal(folder, store.cluster_id(), &store_settings(config), runtime).await {
         Ok(journal) => Some(journal),
         Err(error) => {
             tracing::warn!(%error, "no journal: the outage budget of a sequence is limited by its max_gap");
@@ -220,6 +220,8 @@ pub fn store_settings(config: &Config) -> StoreSettings {
     StoreSettings {
         expect_cluster: config.cluster_id.0.map(|id| id.0),
         allow_lossy: config.allow_lossy,
+        allow_file_systems: config.allow_file_systems.clone(),
+        state_folder: state_folder(config),
         request_timeout: config.request_timeout,
         connect_timeout: config.connect_timeout,
         ..StoreSettings::default()

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::backend::Backend;
 use crate::errors::Failure;
 use crate::forecast;
+use crate::local::Absent;
 use crate::out::Out;
 use crate::snowflake::preset_layout;
 use crate::snowflake_layout::{SYNTAX, layout_words, parse_layout};
@@ -131,7 +132,15 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
             })
         }
     };
-    let pools = Pools(Backend::open(args.server.as_deref(), args.store.as_deref())?);
+    let absent = match &args.command {
+        PoolCommand::Create { .. } => Absent::Make,
+        _ => Absent::Refuse,
+    };
+    let pools = Pools(Backend::open(
+        args.server.as_deref(),
+        args.store.as_deref(),
+        absent,
+    )?);
     let done = work(&pools, out);
     // What was printed stands even if closing fails; the failure is still one.
     let closed = pools.0.close();

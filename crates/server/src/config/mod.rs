@@ -127,8 +127,10 @@ settings! {
     "store.request_timeout" request_timeout: Duration = "2s" in 50 ..= 60_000;
     /// How long anybody waits for a connection to a shared store. Making one may take five times this, once for each round trip, and one that comes late is kept.
     "store.connect_timeout" connect_timeout: Duration = "2s" in 50 ..= 60_000;
-    /// Where this machine remembers what a shared store was and what it owns there; `auto` is `$STATE_DIRECTORY`, else the user's state folder (`~/.local/state/mintage`).
+    /// Where this machine remembers what a shared store was, what it owns there, and how far an embedded store got; `auto` is `$STATE_DIRECTORY`, else the user's state folder (`~/.local/state/mintage`).
     "store.state_folder" state_folder: Auto<LocalPath> = "auto";
+    /// File systems that the store's folder and state files may lie on though other machines or mounts could reach them at the same time, and locks may not hold: `fuse` (sshfs, s3fs, virtiofs, shared folders of Docker Desktop), `nfs`, `smb`, `9p`, `ceph` and the like. In the environment, commas between.
+    "store.allow_file_systems" allow_file_systems: Vec<String> = "";
     /// Whether the first use of a name creates its sequence.
     "sequences.auto_create" auto_create: bool = "true";
     /// How many sequences there may be.
@@ -272,6 +274,14 @@ impl Config {
             return Err(ConfigError::new(
                 "store.urls and store.allow_lossy do not go together: a store of a set must keep what it acknowledges",
             ));
+        }
+        let known = |name: &String| mintage_ledger::shared_file_systems().any(|known| known == name);
+        if let Some(unknown) = self.allow_file_systems.iter().find(|name| !known(name)) {
+            let all: Vec<_> = mintage_ledger::shared_file_systems().collect();
+            return Err(ConfigError::new(format!(
+                "store.allow_file_systems names {unknown:?}: there are {}",
+                all.join(", ")
+            )));
         }
         if self.resp_max_line > self.resp_max_request || self.resp_max_argument > self.resp_max_request {
             return Err(ConfigError::new(

@@ -29,9 +29,9 @@ fn not_done(kind: StoreErrorKind, message: String) -> StoreError {
 pub(super) fn damaged(folder: &Path, what: impl Display) -> StoreError {
     not_done(StoreErrorKind::Corrupt, format!("store {} is refused: {what}", folder.display())).with_hint(
         format!(
-            "`mint store check --store file:{0}` lists every finding; `mint store repair --store file:{0}` raises each \
-             mark to the higher of its two records; or restore a backup",
-            folder.display()
+            "`mint store check {0}` lists every finding; `mint store repair {0}` raises each mark to the higher of \
+             its two records; or restore a backup",
+            store_option(folder)
         ),
     )
 }
@@ -118,6 +118,67 @@ pub(super) fn stopped(folder: &Path, why: impl Display, outcome: Outcome) -> Sto
 pub(super) fn foreign(folder: &Path, what: impl Display, hint: impl Into<String>) -> StoreError {
     not_done(
         StoreErrorKind::Foreign,
+        format!("store {} is refused: {what}", folder.display()),
+    )
+    .with_hint(hint)
+}
+
+/// How a command is told of this folder.
+pub(super) fn store_option(folder: &Path) -> String {
+    let text = folder.display().to_string();
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"/._-+:@%".contains(&b);
+    match text.bytes().all(plain) {
+        true => format!("--store file:{text}"),
+        false => format!("--store 'file:{text}'"),
+    }
+}
+
+/// A copy, or an older state of the folder itself: what makes it safe depends on what was given out since.
+fn restored(folder: &Path, what: impl Display, adopt_if: &str, advance_if: &str) -> StoreError {
+    let store = store_option(folder);
+    foreign(
+        folder,
+        what,
+        format!(
+            "`mint store adopt {store}` if {adopt_if}; `mint store restore --advance N {store}` if {advance_if}, with \
+             N above what it can have issued since"
+        ),
+    )
+}
+
+/// The folder is a copy.
+pub(super) fn copied(folder: &Path, what: impl Display) -> StoreError {
+    restored(
+        folder,
+        format!("it is a copy: {what}"),
+        "the original will never run again and did not run after it was copied",
+        "it did",
+    )
+}
+
+/// The folder is the original, with older content.
+pub(super) fn set_back(folder: &Path, what: impl Display) -> StoreError {
+    restored(
+        folder,
+        format!("it was set back: {what}"),
+        "nothing was issued after that backup or snapshot was made",
+        "something was",
+    )
+}
+
+/// There is nothing of ours.
+pub(super) fn no_store(folder: &Path) -> StoreError {
+    not_done(
+        StoreErrorKind::Invalid,
+        format!("there is no store in {}", folder.display()),
+    )
+    .with_hint("name the folder that `mint serve` was given, default ./mint-data")
+}
+
+/// What lies there is not to be trusted.
+pub(super) fn denied(folder: &Path, what: impl Display, hint: impl Into<String>) -> StoreError {
+    not_done(
+        StoreErrorKind::Denied,
         format!("store {} is refused: {what}", folder.display()),
     )
     .with_hint(hint)

@@ -1,18 +1,18 @@
 //! What an operator does to a folder that no process has open: adopt a copy, check; and what a restore needs.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
 use mintage::Timestamp;
 
-use super::super::{EmbeddedStore, Key, Outcome, StoreError, StoreErrorKind, StoreSettings, Value};
+use super::super::{EmbeddedStore, Key, StoreError, StoreErrorKind, StoreSettings, Value};
 use super::database::{Database, Read, refuse};
 use super::engine::Engine;
-use super::folder::{Content, DATABASE, Folder, WITNESS};
+use super::folder::{Content, Folder, WITNESS};
 use super::recover::{compare, read_witness};
-use super::{OpenReport, Shared, Tuning, errors, lock, open};
+use super::{OpenReport, Shared, Tuning, errors, lock, open, private};
 use crate::name::Name;
 use crate::pool::{Parked, PoolSpec, WindowBody};
 use crate::runtime::Runtime;
@@ -122,11 +122,11 @@ pub(crate) async fn make_to_restore(
 
 /// Whether neither record of a whole store holds a register, and both can be read.
 fn never_used(folder: &Folder) -> Result<bool, StoreError> {
-    let file = File::open(folder.file(WITNESS));
+    let file = private::open(&folder.file(WITNESS));
     let file = file.map_err(|e| errors::system(folder.path(), "cannot read the witness", &e))?;
     let unseen = matches!(read_witness(&file), Ok(testimony) if testimony.known.is_empty());
     let (database, _) =
-        Database::open_to_read(&folder.file(DATABASE)).map_err(|error| refuse(folder.path(), error))?;
+        Database::open_to_read(&folder.database()?).map_err(|error| refuse(folder.path(), error))?;
     let mut rows = 0;
     database
         .each(|_| -> Result<(), rusqlite::Error> {
@@ -164,12 +164,7 @@ pub(super) async fn lock_existing(
     let folder = lock(path, false, settings, runtime).await?;
     match folder.content()? {
         Content::Whole => Ok(folder),
-        Content::Fresh | Content::HalfMade => Err(StoreError::new(
-            StoreErrorKind::Invalid,
-            Outcome::NotDone,
-            format!("there is no store in {}", path.display()),
-        )
-        .with_hint("name the folder that `mint serve` was given, default ./mint-data")),
+        Content::Fresh | Content::HalfMade => Err(errors::no_store(path)),
     }
 }
 
@@ -231,17 +226,18 @@ pub async fn check(
     let path = path.as_ref();
     let folder = lock_existing(path, settings, &*runtime).await?;
     let mut report = CheckReport::default();
-    match folder.read_identity() {
-        Err(error) => report.findings.push(error.message),
-        Ok(identity) => match open::check_inode(&folder, &identity) {
+    let identity = folder.read_identity();
+    match &identity {
+        Err(error) => report.findings.push(error.message.clone()),
+        Ok(identity) => match open::check_inode(&folder, identity) {
             Err(error) if error.kind == StoreErrorKind::Foreign => report.findings.push(error.message),
             Err(error) => return Err(error),
             Ok(()) if !identity.clean => report.notes.push("the last stop was not clean".to_string()),
             Ok(()) => {}
         },
     }
-    let file =
-        File::open(folder.file(WITNESS)).map_err(|e| errors::system(path, "cannot read the witness", &e))?;
+    let file = private::open(&folder.file(WITNESS))
+        .map_err(|e| errors::system(path, "cannot read the witness", &e))?;
     let testimony = match read_witness(&file) {
         Ok(testimony) => Some(testimony),
         Err(Ok(damage)) => {
@@ -251,6 +247,13 @@ pub async fn check(
         Err(Err(error)) => return Err(errors::system(path, "cannot read the witness", &error)),
     };
     if let Some(scan) = testimony.as_ref().map(|t| &t.scan) {
+        let noted = identity
+            .as_ref()
+            .ok()
+            .and_then(|identity| identity.reached.as_ref());
+        if let Err(error) = open::check_reached(&folder, noted, scan.header.base_lsn + scan.next) {
+            report.findings.push(error.message);
+        }
         if scan.damaged_copies > 0 {
             let many = scan.damaged_copies;
             report.notes.push(format!(
@@ -265,7 +268,7 @@ pub async fn check(
     }
     let shm = folder.file("mint.db-shm");
     let had_shm = shm.exists();
-    match Database::open_to_read(&folder.file(DATABASE)) {
+    match Database::open_to_read(&folder.database()?) {
         Err(error) => report.findings.push(refuse(path, error).message),
         Ok((database, meta)) => {
             match database.integrity() {

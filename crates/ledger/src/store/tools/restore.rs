@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::super::{Cas, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, Value, Versioned};
 use super::seal::{Restoring, check_unused, restoring, seal_for_restore, unseal_restored};
 use super::{
-    Backup, PREFIXES, Pages, newest_wall, note_progress_restored, pool_of, pools, restored_key, too_many_writers,
+    Backup, PREFIXES, Pages, newest_wall, note_progress_restored, pool_of, pools, restored_key,
+    too_many_writers,
 };
 use crate::advance::Raise;
 use crate::runtime::{Runtime, fresh_token};
