@@ -12,11 +12,13 @@ mod completions;
 mod config;
 mod connect;
 mod convert;
+mod count;
 mod errors;
 mod forecast;
 mod format_options;
 mod formats;
 mod gen_ids;
+mod help;
 mod init;
 mod inspect;
 mod lines;
@@ -59,10 +61,10 @@ const EXAMPLES: &str = "  mint uuid                          a UUID, version 7: 
   mint inspect 01890a5d-ac96-774b-bcce-b302099a8057
                                      what an id is, and what is in it
 
-mint --help lists everything.";
+mint help lists everything, mint help COMMAND says more of one.";
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(help::rewritten(std::env::args_os().collect())) {
         Ok(cli) => cli,
         Err(error) => return refused(&error),
     };
@@ -147,8 +149,8 @@ fn refused(error: &clap::Error) -> ExitCode {
     let (message, tip) = condense(&text);
     let known = |word: &String| Cli::command().find_subcommand(word).is_some();
     let help = match std::env::args().nth(1).filter(known) {
-        Some(word) => format!("mint {word} --help says more"),
-        None => "mint --help lists everything".to_string(),
+        Some(word) => format!("mint help {word} says more"),
+        None => "mint help lists everything".to_string(),
     };
     Failure::usage(message)
         .with_hint(tip.unwrap_or(help))

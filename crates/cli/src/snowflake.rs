@@ -27,7 +27,7 @@ use mintage_server::render::shown;
 #[command(after_help = after_help())]
 pub(crate) struct Args {
     /// How many
-    #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 1)]
+    #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 1, value_parser = crate::count::parse)]
     count: u64,
     /// How to write them
     #[arg(long, default_value = "dec", value_parser = formats())]

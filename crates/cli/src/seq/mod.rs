@@ -62,7 +62,7 @@ enum SeqCommand {
         /// The sequence
         name: String,
         /// How many
-        #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 1)]
+        #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 1, value_parser = crate::count::parse)]
         count: u64,
         /// As one contiguous run, printed as first, last, increment
         #[arg(long)]
