@@ -152,7 +152,7 @@ fn a_worker_that_was_given_up_is_not_told_of_and_starts_do_not_wait_for_it() {
             .await
             .unwrap();
         assert!(
-            found.findings[0].contains("a clock that was wrong"),
+            found.findings[0].contains("a clock was wrong"),
             "{:?}",
             found.findings
         );
