@@ -197,7 +197,17 @@ impl Guard {
     /// Before every call: the epoch it belongs to.
     async fn enter(&self) -> Result<u64, StoreError> {
         if let Some(error) = self.stopped() {
-            return Err(error);
+            let is_ours = self
+                .stopped
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .is_some();
+            // The store itself found out, perhaps between two calls: that is noted and told like all else.
+            return if is_ours {
+                Err(error)
+            } else {
+                self.judged(Err(error))
+            };
         }
         if let Some(watch) = &self.watch {
             watch.admit(self).await?;
