@@ -1,5 +1,7 @@
 //! Whether every register of a store makes sense; changes nothing.
 
+use std::time::Duration;
+
 use super::super::guard::set_back;
 use super::super::{Key, Store, StoreError, Versioned};
 use super::{PREFIXES, Pages, pools, sealed};
