@@ -176,8 +176,10 @@ impl Ledger {
                 _ => break,
             }
         }
+        // A name that is not there begins above what a restore has skipped.
+        let absent = context.guard.as_ref().map_or(0, |guard| guard.restored_above());
         for (key, until) in owned_until {
-            self.check_journal(&key, 0, until).await?;
+            self.check_journal(&key, absent, until).await?;
         }
         context.sequences.store(count, Ordering::Relaxed);
         context.dropped.store(dropped, Ordering::Relaxed);

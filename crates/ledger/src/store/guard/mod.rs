@@ -104,6 +104,11 @@ impl Guard {
         self.recovery.as_ref().map_or(0, Recovery::epoch)
     }
 
+    /// Above which names begin that are not there, if a backup was restored.
+    pub(crate) fn restored_above(&self) -> u64 {
+        self.restored.above
+    }
+
     /// That the store forgets what it acknowledged was allowed.
     pub(crate) fn may_forget(&self) -> bool {
         self.recovery.is_some()
