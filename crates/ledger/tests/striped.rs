@@ -296,6 +296,46 @@ fn a_change_that_failed_half_way_is_not_undone_by_the_store_that_missed_it() {
     });
 }
 
+/// The same under a server that runs: it knows of the move, and goes on with the store that missed it.
+#[test]
+fn a_server_that_runs_teaches_the_store_that_missed_a_change() {
+    in_paused_time(|| async {
+        let set = Set::of(2).await;
+        let node = set.node("a").await;
+        let mut seen = Seen::default();
+        seen.take(&node, "orders", 100).await;
+        let key = Key::new("seq/orders").unwrap();
+        let before = set.stores[1].get(&key).await.unwrap().unwrap();
+        let to = Base {
+            value: 1_000_000,
+            is_called: true,
+        };
+        node.ledger.set(&name("orders"), to).await.unwrap();
+        let after = set.stores[1].get(&key).await.unwrap().unwrap();
+        let value = Value {
+            mark: after.value.mark,
+            token: 1,
+            ..before.value
+        };
+        // Away, it takes part in nothing; numbers come from store 0.
+        set.stores[1].fail_all(true);
+        seen.take(&node, "orders", 100).await;
+        set.stores[1].fail_all(false);
+        let put_back = set.stores[1].compare_and_set(&key, Some(after.version), value, Marks::NeverLower);
+        assert!(matches!(put_back.await, Ok(Cas::Done(_))));
+        sleep(3 * SECOND).await;
+        set.stores[0].fail_all(true);
+        let orders = node.ledger.sequence_or_create(&name("orders")).await.unwrap();
+        for _ in 0..500 {
+            let run = orders.take(5).await.unwrap();
+            assert!(run.first > 1_000_000, "{run:?}");
+            for number in run {
+                assert!(seen.numbers.insert(("orders".into(), number)), "{number} twice");
+            }
+        }
+    });
+}
+
 #[test]
 fn numbers_rise_when_another_store_is_taken_from() {
     in_paused_time(|| async {
