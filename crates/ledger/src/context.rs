@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use crate::clock::AnchoredClock;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, instance_key};
 use crate::counters::Counters;
 use crate::health::{Health, Watched};
 use crate::journal::Journal;
@@ -16,6 +16,7 @@ use crate::name::Name;
 use crate::runtime::{Runtime, fresh_token};
 use crate::sequence::Sequence;
 use crate::settings::LedgerSettings;
+use crate::store::tools::Restored;
 use crate::store::{Guard, Store};
 
 #[derive(Debug)]
@@ -49,6 +50,8 @@ pub(crate) struct Context {
     pub closing: AtomicBool,
     /// Sequences that were used lately: the budget is kept for these.
     pub active: Mutex<Vec<Arc<Sequence>>>,
+    /// How often somebody asked and got nothing.
+    pub refusals: AtomicU64,
     /// How many background reservations may ask the store at a time, so that one that comes back is not stormed.
     pub refills: Semaphore,
 }
@@ -61,7 +64,7 @@ impl Context {
         store: Arc<dyn Store>,
         settings: LedgerSettings,
         journal: Option<Journal>,
-        above: u64,
+        restored: Restored,
         runtime: Arc<dyn Runtime>,
     ) -> Context {
         let health = Health::new(Arc::clone(&runtime));
@@ -71,9 +74,11 @@ impl Context {
         let clock = AnchoredClock::new(Arc::clone(&runtime), store.newest_wall(), settings.clock_confirm);
         // A store that is ours alone keeps what it acknowledged, or says so itself.
         // Each store of a set has a guard of its own.
-        let guarded = (!store.exclusive() || above > 0) && store.striped().is_none();
-        let guard =
-            guarded.then(|| Guard::new(Arc::clone(&store), Arc::clone(&runtime), settings.lossy, above));
+        let guarded = (!store.exclusive() || restored.ever()) && store.striped().is_none();
+        let guard = guarded.then(|| {
+            let (store, runtime) = (Arc::clone(&store), Arc::clone(&runtime));
+            Guard::new(store, runtime, settings.lossy, restored, node.map(instance_key))
+        });
         let store = match &guard {
             Some(guard) => Arc::clone(guard) as Arc<dyn Store>,
             None => store,
@@ -93,6 +98,7 @@ impl Context {
             cluster: Cluster::default(),
             closing: AtomicBool::new(false),
             active: Mutex::default(),
+            refusals: AtomicU64::new(0),
             refills: Semaphore::new(REFILLS_AT_ONCE),
             store,
             runtime,

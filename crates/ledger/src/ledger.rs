@@ -15,7 +15,7 @@ use crate::health::{Health, Watched};
 use crate::journal::Journal;
 use crate::loaded;
 use crate::name::Name;
-use crate::outage;
+use crate::outage::{self, StoreStatus};
 use crate::pool::{Pool, PoolInfo, PoolKind, PoolSpec};
 use crate::runtime::{Runtime, fresh_token};
 use crate::sequence::{
@@ -23,6 +23,7 @@ use crate::sequence::{
 };
 use crate::settings::LedgerSettings;
 use crate::store::{Cas, Class, Durability, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Versioned, tools};
+use crate::survey::Survey;
 
 /// The pool that a fresh ledger has.
 pub const DEFAULT_POOL: &str = "default";
@@ -74,6 +75,8 @@ pub struct Readiness {
     pub ready: bool,
     /// The reasons, in words.
     pub reasons: Vec<String>,
+    /// What is worth knowing and stands against nothing.
+    pub notes: Vec<String>,
 }
 
 fn sequence_key(name: &Name) -> Key {
@@ -104,10 +107,8 @@ impl Ledger {
         if let Some(why) = tools::sealed(&asked).await.map_err(LedgerError::from_store)? {
             return Err(LedgerError::Stopped(tools::refusal(&why)));
         }
-        let above = tools::restored_above(&asked)
-            .await
-            .map_err(LedgerError::from_store)?;
-        let context = Arc::new(Context::new(store, settings, journal, above, runtime));
+        let restored = tools::restored(&asked).await.map_err(LedgerError::from_store)?;
+        let context = Arc::new(Context::new(store, settings, journal, restored, runtime));
         let ledger = Arc::new(Ledger {
             context: Arc::clone(&context),
             sequences: RwLock::default(),
@@ -119,10 +120,16 @@ impl Ledger {
             true => None,
             false => ledger.join_cluster().await?,
         };
-        let ticking = Arc::clone(&context);
+        if context.clock.is_settled() {
+            context.store.clock_confirmed();
+        }
+        let (ticking, woken) = (Arc::clone(&context), Arc::downgrade(&ledger));
         context.runtime.spawn(Box::pin(async move {
             while !ticking.closing.load(Ordering::Acquire) {
-                ticking.clock.look();
+                if ticking.clock.look() {
+                    ticking.store.clock_confirmed();
+                    outage::look_again(&woken).await;
+                }
                 ticking.runtime.sleep(LOOK_EVERY).await;
             }
         }));
@@ -145,11 +152,21 @@ impl Ledger {
         Ok(ledger)
     }
 
+    /// Counts the sequences, and compares each with what this machine's journal owns of it.
     async fn count_sequences(&self) -> Result<(), LedgerError> {
+        let context = &self.context;
+        let mut owned_until = match &context.journal {
+            Some(journal) => journal.owned_until().await,
+            None => HashMap::new(),
+        };
         let (mut count, mut dropped) = (0, 0);
         let mut after = None;
         loop {
             let page = self.page("seq/", after.as_ref(), SCAN_LIMIT_MAX).await?;
+            for (key, found) in &page {
+                let until = owned_until.remove(key).unwrap_or(0);
+                self.check_journal(key, found.value.mark, until).await?;
+            }
             let tombstones = page.iter().filter(|(_, found)| State::is_tombstone(found));
             let tombstones = tombstones.count();
             count += (page.len() - tombstones) as u64;
@@ -159,9 +176,26 @@ impl Ledger {
                 _ => break,
             }
         }
-        self.context.sequences.store(count, Ordering::Relaxed);
-        self.context.dropped.store(dropped, Ordering::Relaxed);
+        for (key, until) in owned_until {
+            self.check_journal(&key, 0, until).await?;
+        }
+        context.sequences.store(count, Ordering::Relaxed);
+        context.dropped.store(dropped, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Ends all minting where the store says that fewer numbers were reserved than this machine's journal owns: it was
+    /// set back (protocol E3, S7).
+    async fn check_journal(&self, key: &Key, mark: u64, until: u64) -> Result<(), LedgerError> {
+        match &self.context.guard {
+            Some(guard)
+                if until > mark && !guard.may_forget() && !mintage::planted!("journal-not-compared") =>
+            {
+                let error = guard.behind_journal(key, mark, until).await;
+                Err(LedgerError::Stopped(error))
+            }
+            _ => Ok(()),
+        }
     }
 
     async fn page(
@@ -569,6 +603,25 @@ impl Ledger {
         }
     }
 
+    /// Counts the workers of every pool at the start: what a wrong clock parked is told before anybody asks for ids.
+    pub(crate) async fn count_parked(&self) {
+        let mut after = None;
+        while let Ok(page) = self.pools(after.as_ref(), SCAN_LIMIT_MAX).await {
+            for pool in page.iter().filter_map(|info| self.loaded_pool(&info.name)) {
+                // What cannot be counted now is counted once it is used.
+                let _ = pool.count_held().await;
+            }
+            match page.last() {
+                Some(last) if page.len() == usize::from(SCAN_LIMIT_MAX) => after = Some(last.name.clone()),
+                _ => return,
+            }
+        }
+    }
+
+    fn loaded_pool(&self, name: &Name) -> Option<Arc<Pool>> {
+        self.pools.read().expect("no panic while held").get(name).cloned()
+    }
+
     fn keep_pool(&self, name: &Name, spec: PoolSpec) -> Arc<Pool> {
         let mut pools = self.pools.write().expect("no panic while held");
         let made = || Arc::new(Pool::new(Arc::clone(&self.context), name.clone(), spec));
@@ -608,6 +661,16 @@ impl Ledger {
 
     /// Whether ids can be given out.
     pub fn ready(&self) -> Readiness {
+        self.ready_with(&self.store_status())
+    }
+
+    /// The same, with what everything in use had left as it was found by a survey. All else is as it is now: that the
+    /// process has stopped for good, or closes, is said at once.
+    pub fn ready_as_of(&self, survey: &Survey) -> Readiness {
+        self.ready_with(&self.status_as_of(survey))
+    }
+
+    fn ready_with(&self, store: &StoreStatus) -> Readiness {
         let mut reasons = Vec::new();
         if let Some(error) = self.stopped() {
             reasons.push(format!("stopped for good: {error}"));
@@ -616,19 +679,34 @@ impl Ledger {
             reasons.push("closing".to_string());
         }
         reasons.extend(self.context.time_dispute());
-        reasons.extend(self.store_status().reason());
         reasons.extend(self.context.refused_for_good());
+        reasons.extend(self.context.health.no_room());
+        reasons.extend(store.reason());
         let clock = self.context.clock.report();
         if let Some(left) = clock.unconfirmed {
-            reasons.push(format!(
-                "the wall clock was stepped by {} s, not followed until it has stood for {} s more",
-                clock.offset_ns / 1_000_000_000,
-                left.as_secs() + 1
-            ));
+            let (seconds, left_s) = (clock.offset_ns / 1_000_000_000, left.as_secs() + 1);
+            reasons.push(match clock.unsettled {
+                Some(_) if clock.steps == 0 => format!(
+                    "the wall clock reads {} s less than the store has seen, not followed until it has stood for \
+                     {left_s} s more",
+                    -seconds
+                ),
+                _ => format!(
+                    "the wall clock was stepped by {seconds} s, not followed until it has stood for {left_s} s more"
+                ),
+            });
         }
+        let pools = self.loaded_pools();
+        reasons.extend(pools.iter().filter_map(|pool| pool.refused_for_clock()));
+        let parked = pools
+            .iter()
+            .filter_map(|pool| Some((pool.name(), pool.parked()?)));
         Readiness {
             ready: reasons.is_empty(),
             reasons,
+            notes: parked
+                .map(|(name, parked)| format!("pool {name}: {parked}"))
+                .collect(),
         }
     }
 

@@ -164,7 +164,7 @@ pub(crate) struct World {
     /// Whether somebody takes numbers all the time, so that rates are steady and budgets are kept.
     pub(super) steady: bool,
     pub(super) cloned: bool,
-    pub(super) backup: Vec<Vec<(mintage_ledger::Key, mintage_ledger::Versioned)>>,
+    pub(super) backup: Vec<super::backup::Kept>,
     pub(super) healing: bool,
     pub(super) ending: bool,
     /// What each node must still serve, after everything was healed.
@@ -393,7 +393,7 @@ impl World {
             Event::Resume { node } => self.resume(node),
             Event::Thaw { node } => self.change_clock(node, ClockChange::Thaw),
             Event::StoreUp => {}
-            Event::Backup => self.back_up(),
+            Event::Backup => return self.back_up(),
             Event::Restore { registers } => return self.restore(registers),
             Event::KillClosing { node, process } => {
                 let closing = self.nodes[node].process.as_ref();

@@ -48,6 +48,7 @@ impl Sequence {
     pub(super) fn was_refused(&self) {
         let now = u64::try_from(self.context.runtime.boottime().as_millis()).unwrap_or(u64::MAX);
         self.refused_ms.store(now.max(1), Ordering::Release);
+        self.context.refusals.fetch_add(1, Ordering::AcqRel);
     }
 
     fn refresh_use(&self) {
