@@ -155,6 +155,31 @@ async fn record(store: &FaultyStore, sequence: &str) -> Option<String> {
     store.get(&key).await.unwrap().map(|found| found.value.body)
 }
 
+/// The set was silent as a whole for a while, and one store, whichever, never comes back.
+#[test]
+fn a_set_that_was_silent_goes_on_with_whichever_store_answers_again() {
+    for back in 0..3 {
+        in_paused_time(|| async move {
+            let set = Set::of(3).await;
+            let (node, mut seen) = (set.node("a").await, Seen::default());
+            seen.take(&node, "orders", 10).await;
+            sleep(3 * SECOND).await;
+            for store in &set.stores {
+                store.fail_all(true);
+            }
+            sleep(20 * SECOND).await;
+            set.stores[back].fail_all(false);
+            sleep(3 * SECOND).await;
+            for round in 0..200 {
+                // Neither are calls refused for what the stores that are away have: nobody else is asked for it.
+                seen.take(&node, "orders", 50).await;
+                seen.take(&node, &format!("new-{round}"), 1).await;
+                sleep(SECOND / 8).await;
+            }
+        });
+    }
+}
+
 /// What the attack did: a name is used first, and the store that it was made in dies.
 #[test]
 fn a_name_made_by_its_first_use_outlives_the_store_it_was_made_in() {
