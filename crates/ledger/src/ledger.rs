@@ -19,7 +19,7 @@ use crate::outage::{self, StoreStatus};
 use crate::pool::{Pool, PoolInfo, PoolKind, PoolSpec};
 use crate::runtime::{Runtime, fresh_token};
 use crate::sequence::{
-    Change, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome, State, change_all,
+    Change, ChangeOfAll, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome, State,
 };
 use crate::settings::LedgerSettings;
 use crate::store::{Cas, Class, Durability, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Versioned, tools};
@@ -337,7 +337,7 @@ impl Ledger {
             for found in records.map_err(LedgerError::from_store)? {
                 known.push(State::read(name, &found)?);
             }
-            match State::newest(&known).filter(|known| state.is_behind(known)) {
+            match State::newest(&known).filter(|known| state.is_behind(known) && !state.frozen) {
                 Some(known) => state = known.taught(&state),
                 None if !found.version.is_written() => return Ok(None),
                 None => {}
@@ -443,16 +443,15 @@ impl Ledger {
                 max: context.settings.max_sequences,
             });
         }
-        let max_gap = context.settings.max_gap;
-        change_all(
+        let change = ChangeOfAll {
             striped,
-            &sequence_key(name),
+            key: &sequence_key(name),
             name,
-            &change,
-            max_gap,
-            &*context.runtime,
-        )
-        .await?;
+            change: Some(&change),
+            max_gap: context.settings.max_gap,
+            runtime: &*context.runtime,
+        };
+        change.make().await?;
         // What this process holds of the old definition goes with a look at the new one.
         let _ = sequence.ask_to_look().await;
         Ok(outcome)

@@ -5,6 +5,7 @@ mod machines;
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use machines::{Cluster, Node, On, in_paused_time};
@@ -359,6 +360,192 @@ fn a_server_that_runs_teaches_the_store_that_missed_a_change() {
             }
         }
     });
+}
+
+/// A store of a set that answers so many more writes of sequences' records, and then nothing until it is told to.
+#[derive(Debug)]
+struct Breaking {
+    inner: Arc<FaultyStore>,
+    writes_left: AtomicI64,
+    /// The last write lands, and nobody hears of it.
+    lands: bool,
+}
+
+impl Breaking {
+    async fn broken<T>(&self) -> Result<T, StoreError> {
+        let gone = "gone in the middle".to_string();
+        let outcome = if self.lands {
+            Outcome::Unknown
+        } else {
+            Outcome::NotDone
+        };
+        Err(StoreError::new(StoreErrorKind::Unavailable, outcome, gone))
+    }
+}
+
+impl Store for Breaking {
+    fn scheme(&self) -> &'static str {
+        self.inner.scheme()
+    }
+    fn class(&self) -> Class {
+        self.inner.class()
+    }
+    fn cluster_id(&self) -> u128 {
+        self.inner.cluster_id()
+    }
+    fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
+        self.inner.get(key)
+    }
+    fn scan<'a>(
+        &'a self,
+        prefix: &'a Key,
+        after: Option<&'a Key>,
+        limit: u16,
+    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
+        self.inner.scan(prefix, after, limit)
+    }
+    fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
+        self.inner.remove(key, expected)
+    }
+    fn compare_and_set<'a>(
+        &'a self,
+        key: &'a Key,
+        expected: Option<Version>,
+        new: Value,
+        marks: Marks,
+    ) -> StoreResult<'a, Cas> {
+        Box::pin(async move {
+            let counts = key.as_str().starts_with("seq/");
+            if !counts || self.writes_left.fetch_sub(1, Ordering::SeqCst) != 0 {
+                return self.inner.compare_and_set(key, expected, new, marks).await;
+            }
+            if self.lands {
+                self.inner.compare_and_set(key, expected, new, marks).await?;
+            }
+            self.inner.fail_all(true);
+            self.broken().await
+        })
+    }
+}
+
+impl Set {
+    /// A process to whom one store of the set is gone in the middle of its changes.
+    async fn unlucky(&self, number: usize, writes_left: i64, lands: bool) -> Node {
+        let machine = self.cluster.machine();
+        let runtime: Arc<dyn Runtime> = Arc::new(On(machine.clone()));
+        let members = self.stores.iter().enumerate().map(|(at, store)| {
+            let store: Arc<dyn Store> = match at == number {
+                true => Arc::new(Breaking {
+                    inner: store.clone(),
+                    writes_left: AtomicI64::new(writes_left),
+                    lands,
+                }),
+                false => store.clone(),
+            };
+            let open: OpenMember = Box::new(move || Box::pin(std::future::ready(Ok(store.clone()))));
+            ("a store".to_string(), open)
+        });
+        let striped = Striped::open(members.collect(), runtime.clone()).await.unwrap();
+        let ledger = Ledger::open(striped, LedgerSettings::default(), runtime).await;
+        Node {
+            machine,
+            ledger: ledger.unwrap(),
+        }
+    }
+}
+
+/// A store dies at any write of a change, heard or not, and names are used at what is left, then at the other alone: no
+/// number of one definition comes again from another.
+#[test]
+fn a_change_that_a_store_breaks_off_mixes_no_two_definitions() {
+    let by_sevens = SequenceSpec {
+        options: SequenceOptions {
+            start: Some(16),
+            increment: Some(7),
+            ..SequenceOptions::default()
+        },
+        ..SequenceSpec::default()
+    };
+    let (mut refused, mut served) = (0, 0);
+    for (number, writes, lands, used_before, dies) in (0..2)
+        .flat_map(|number| (0..4).map(move |writes| (number, writes)))
+        .flat_map(|(number, writes)| [false, true].map(|lands| (number, writes, lands)))
+        .flat_map(|(number, writes, lands)| [false, true].map(|used| (number, writes, lands, used)))
+        .flat_map(|(number, writes, lands, used)| {
+            [false, true].map(|dies| (number, writes, lands, used, dies))
+        })
+    {
+        let (now_refused, now_served) = in_paused_time(|| async move {
+            let what = format!(
+                "store {number} goes at write {writes}, landed: {lands}, used before: {used_before}, dies: {dies}"
+            );
+            let set = Set::of(2).await;
+            let nodes = [set.node("a").await, set.node("b").await];
+            let mut seen = HashSet::new();
+            let (mut refused, mut served) = (0, 0);
+            let mut take = async |nodes: &[Node], must: bool| {
+                for node in nodes {
+                    for _ in 0..40 {
+                        let Ok(orders) = node.ledger.sequence_or_create(&name("orders")).await else {
+                            assert!(!must, "{what}: not found");
+                            continue;
+                        };
+                        let run = match orders.take(15).await {
+                            Ok(run) => run,
+                            Err(error) if must => panic!("{what}: {error}"),
+                            Err(_) => {
+                                refused += 1;
+                                break;
+                            }
+                        };
+                        served += 1;
+                        for n in run {
+                            assert!(seen.insert(n), "{what}: {n} twice");
+                        }
+                    }
+                }
+            };
+            if used_before {
+                take(&nodes, true).await;
+            }
+            let unlucky = set.unlucky(number, writes, lands).await;
+            sleep(2 * SECOND).await;
+            if used_before {
+                let _ = unlucky.ledger.drop_sequence(&name("orders")).await;
+            }
+            let _ = unlucky.ledger.create(&name("orders"), &by_sevens).await;
+            if dies {
+                unlucky.machine.kill();
+            }
+            sleep(2 * SECOND).await;
+            for away in [number, 1 - number, number] {
+                for (at, store) in set.stores.iter().enumerate() {
+                    store.fail_all(at == away);
+                }
+                sleep(2 * SECOND).await;
+                take(&nodes, false).await;
+                let fresh = [set.node("late").await];
+                take(&fresh, false).await;
+            }
+            // With both there every name is served again.
+            for store in &set.stores {
+                store.fail_all(false);
+            }
+            sleep(3 * SECOND).await;
+            take(&nodes, true).await;
+            for away in [number, 1 - number] {
+                for (at, store) in set.stores.iter().enumerate() {
+                    store.fail_all(at == away);
+                }
+                sleep(2 * SECOND).await;
+                take(&nodes, false).await;
+            }
+            (refused, served)
+        });
+        refused += now_refused;
+        served += now_served;
+    }
+    assert!(served > 10 * refused, "{served} served, {refused} refused");
 }
 
 #[test]

@@ -40,7 +40,7 @@ use tokio::sync::oneshot;
 pub use spec::{Gap, MAX_GAP_LIMIT, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome};
 pub(crate) use state::State;
 pub(crate) use stripe::{STRIPES_MAX, Stripe};
-pub(crate) use stripes::change_all;
+pub(crate) use stripes::ChangeOfAll;
 pub use usage::SequenceStock;
 pub(crate) use worker::Change;
 

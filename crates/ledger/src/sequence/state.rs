@@ -31,6 +31,8 @@ pub(crate) struct State {
     pub dropped: bool,
     /// A tombstone whose mark is all that is known: numbers of any definition may have been issued up to it.
     pub unknown: bool,
+    /// One store's record of a set, held fast while a change is made in all of them: nothing is reserved of it.
+    pub frozen: bool,
     /// The smallest and largest number that bases before this one may have issued.
     pub past: Option<(i64, i64)>,
     /// Gap-free on a shared store: the last claim of each process that is known to have landed, as (instance,
@@ -90,6 +92,10 @@ struct Body {
     reserved: u64,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     dropped: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    unknown: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    frozen: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     past: Option<(i64, i64)>,
     /// Hexadecimal.
@@ -130,6 +136,7 @@ impl State {
             incarnation: 1,
             dropped: false,
             unknown: false,
+            frozen: false,
             past: None,
             landed: Vec::new(),
             version: None,
@@ -182,7 +189,8 @@ impl State {
             generation: body.generation,
             incarnation: body.incarnation,
             dropped: body.dropped,
-            unknown: false,
+            unknown: body.unknown,
+            frozen: body.frozen,
             past: body.past,
             landed: body.landed.iter().filter_map(from_hex).collect(),
             version: Some(found.version),
@@ -218,6 +226,7 @@ impl State {
             incarnation: 1,
             dropped: true,
             unknown: true,
+            frozen: false,
             past: (mark > 0).then_some((1, mark)),
             landed: Vec::new(),
             version: Some(found.version),
@@ -258,6 +267,8 @@ impl State {
             incarnation: self.incarnation,
             reserved: self.ordinal,
             dropped: self.dropped,
+            unknown: self.unknown,
+            frozen: self.frozen,
             past: self.past,
             landed: self.landed.iter().map(to_hex).collect(),
         };
@@ -425,6 +436,7 @@ impl State {
         }
         level.generation = generation;
         level.past = past;
+        level.frozen = false;
         level.version = None;
         Some(level)
     }
@@ -447,6 +459,7 @@ impl State {
             base_ordinal: behind.ordinal,
             ordinal: behind.ordinal,
             past: union(self.past, behind.all_past()),
+            frozen: false,
             landed: Vec::new(),
             version: behind.version,
             ..self.clone()
@@ -457,6 +470,16 @@ impl State {
     pub(crate) fn is_behind(&self, known: &State) -> bool {
         let written = |state: &State| state.version.is_some_and(Version::is_written);
         self.generation < known.generation || !written(self) && written(known)
+    }
+
+    /// As it is while a change is made in all stores of a set. One that has not met the name is behind all that have.
+    pub(crate) fn frozen(&self) -> State {
+        let met = self.version.is_some_and(Version::is_written);
+        State {
+            frozen: true,
+            generation: if met { self.generation } else { 0 },
+            ..self.clone()
+        }
     }
 
     /// Of the records of a set's stores, the one that all the others follow.

@@ -1,5 +1,13 @@
 //! Changes of a sequence's definition or position in all stores of a set (protocol S9). Numbers can be taken while any
 //! one store is alive; a definition changes only while all are, since each of them must follow it.
+//!
+//! ```text
+//!   freeze      every record, store by store: nothing is reserved of it; where one cannot be, all are thawed
+//!   change      every record, with what all of them have given out before it; who is not reached stays frozen
+//! ```
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use mintage::Base;
 
@@ -9,82 +17,184 @@ use super::worker::Change;
 use crate::error::LedgerError;
 use crate::name::Name;
 use crate::runtime::{Runtime, fresh_token};
-use crate::store::{Cas, Key, Marks, Store, Striped};
+use crate::store::{Cas, Guard, Key, Marks, Outcome, Store, StoreError, Striped, Version};
 
 /// How often one store is tried again after losing a race for the record.
 const TRIES: usize = 64;
+/// How long a record that somebody else has frozen is waited for: longer than a change takes.
+pub(super) const FROZEN_FOR: Duration = Duration::from_secs(2);
+/// How often it is looked at meanwhile.
+pub(super) const FROZEN_LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Makes a change in every store, or in none if one of them refuses it or does not answer. A failure half-way leaves
-/// some changed: their numbers stay apart, and the same change again completes it.
-pub(crate) async fn change_all(
-    striped: &Striped,
-    key: &Key,
-    name: &Name,
-    change: &Change,
-    max_gap: u64,
-    runtime: &dyn Runtime,
-) -> Result<(), LedgerError> {
-    let members = striped.members_all().map_err(LedgerError::from_store)?;
-    let read = async |number: u8, store: &dyn Store| -> Result<State, LedgerError> {
-        let found = striped.read_of(number, store, key).await;
-        State::read(name, &found.map_err(LedgerError::from_store)?)
-    };
-    // First every store is asked whether it could.
-    let mut states = Vec::with_capacity(members.len());
-    for (number, store) in &members {
-        states.push(read(*number, &**store).await?);
-    }
-    let known = State::newest(&states).cloned().expect("a set has stores");
-    let past = states
-        .iter()
-        .filter_map(State::all_past)
-        .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-    let generation = known.generation + 1;
-    let next = |state: &State| next(state, &known, name, change, max_gap, generation, past);
-    let mut nexts = Vec::with_capacity(members.len());
-    for state in &states {
-        nexts.push(next(state)?);
-    }
-    if nexts.iter().all(Option::is_none) {
-        return Ok(());
-    }
-    for ((number, store), (state, planned)) in members.iter().zip(states.into_iter().zip(nexts)) {
-        let (mut state, mut planned) = (state, planned);
-        let mut done = planned.is_none();
-        for _ in 0..TRIES {
-            let Some(state_to_write) = &planned else { break };
-            let value = state_to_write.write(fresh_token(runtime));
-            let expected = state.version.filter(|version| version.is_written());
-            let written = store
-                .compare_and_set(
-                    key,
-                    expected.map(|version| version.raw()),
-                    value,
-                    Marks::NeverLower,
-                )
-                .await
-                .map_err(LedgerError::from_store)?;
-            match written {
-                Cas::Done(_) => {
-                    done = true;
-                    break;
-                }
-                // Numbers were taken meanwhile.
-                Cas::Lost(_) => {
-                    state = read(*number, &**store).await?;
-                    planned = next(&state)?;
-                    done = planned.is_none();
+/// One change of a name in all stores of a set.
+pub(crate) struct ChangeOfAll<'a> {
+    pub(crate) striped: &'a Striped,
+    pub(crate) key: &'a Key,
+    pub(crate) name: &'a Name,
+    /// `None`: a change that was broken off is ended, so that all have one definition again.
+    pub(crate) change: Option<&'a Change>,
+    pub(crate) max_gap: u64,
+    pub(crate) runtime: &'a dyn Runtime,
+}
+
+/// A record that this change holds fast.
+struct Held {
+    store: Arc<Guard>,
+    state: State,
+    /// What another change had frozen is not thawed alone: that one may be known to others.
+    was_frozen: bool,
+}
+
+impl ChangeOfAll<'_> {
+    /// Makes the change in every store, or in none if one of them refuses it or does not answer at first. All records
+    /// are frozen before one of them is changed, so that no number of another definition is reserved beside: a store
+    /// that this did not reach to the end serves the name no more until the same change, or any other, or whoever
+    /// asks it for a number, has brought it to the end with all stores there.
+    pub(crate) async fn make(&self) -> Result<(), LedgerError> {
+        let members = self.striped.members_all().map_err(LedgerError::from_store)?;
+        // First every store is asked whether it could.
+        let mut states = Vec::with_capacity(members.len());
+        for (number, store) in &members {
+            states.push(self.read(*number, &**store).await?);
+        }
+        if !states.iter().any(|state| state.frozen) && self.plan(&states)?.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        let mut held = Vec::with_capacity(members.len());
+        for (number, store) in members {
+            match self.freeze(number, store).await {
+                Ok(one) => held.push(one),
+                Err(error) => {
+                    self.give_up(held).await;
+                    return Err(error);
                 }
             }
         }
-        if !done {
-            return Err(LedgerError::Unavailable {
-                message: format!("too many writers on sequence {name}; change it again"),
-                retry_after_s: 1,
-            });
+        let states: Vec<State> = held.iter().map(|held| held.state.clone()).collect();
+        let (nexts, refused) = match self.plan(&states) {
+            Ok(nexts) => (nexts, None),
+            Err(error) => (self.ended().plan(&states)?, Some(error)),
+        };
+        let written = self.write_all(held, nexts).await;
+        refused.map_or(written, Err)
+    }
+
+    fn ended(&self) -> ChangeOfAll<'_> {
+        ChangeOfAll {
+            change: None,
+            ..*self
         }
     }
-    Ok(())
+
+    async fn read(&self, number: u8, store: &dyn Store) -> Result<State, LedgerError> {
+        let found = self.striped.read_of(number, store, self.key).await;
+        State::read(self.name, &found.map_err(LedgerError::from_store)?)
+    }
+
+    /// What each record becomes; `None`: it is so already.
+    fn plan(&self, states: &[State]) -> Result<Vec<Option<State>>, LedgerError> {
+        let known = State::newest(states).expect("a set has stores");
+        let past = states
+            .iter()
+            .filter_map(State::all_past)
+            .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let next = |state: &State| match self.change {
+            Some(change) => next(state, known, self.name, change, self.max_gap, past),
+            None => Ok(state.is_behind(known).then(|| known.taught(state))),
+        };
+        states.iter().map(next).collect()
+    }
+
+    /// Writes a record; `None`: somebody else has written it since.
+    async fn put(&self, store: &Guard, from: &State, to: &State) -> Result<Option<Version>, StoreError> {
+        let token = fresh_token(self.runtime);
+        let expected = from.version.filter(|version| version.is_written());
+        let expected = expected.map(|version| version.raw());
+        let written = store
+            .compare_and_set(self.key, expected, to.write(token), Marks::NeverLower)
+            .await;
+        match written.map(|cas| cas.of_attempt(token)) {
+            Ok(Cas::Done(version)) => Ok(Some(version)),
+            Ok(Cas::Lost(_)) => Ok(None),
+            // It may have landed; one that lands later freezes, or ends, what this change has frozen.
+            Err(error) => match store.get(self.key).await {
+                Ok(Some(found)) if found.value.token == token => Ok(Some(found.version)),
+                _ => Err(error),
+            },
+        }
+    }
+
+    async fn freeze(&self, number: u8, store: Arc<Guard>) -> Result<Held, LedgerError> {
+        let begun = self.runtime.boottime();
+        let mut tries = 0;
+        while tries < TRIES {
+            let state = self.read(number, &*store).await?;
+            if state.frozen && self.runtime.boottime().saturating_sub(begun) < FROZEN_FOR {
+                self.runtime.sleep(FROZEN_LOOK_EVERY).await;
+                continue;
+            }
+            let frozen = state.frozen();
+            let put = self.put(&store, &state, &frozen).await;
+            if let Some(version) = put.map_err(LedgerError::from_store)? {
+                let version = Version::of_stripe(version, state.stripe(), 0);
+                return Ok(Held {
+                    store,
+                    state: State {
+                        version: Some(version),
+                        ..frozen
+                    },
+                    was_frozen: state.frozen,
+                });
+            }
+            // Numbers were taken meanwhile.
+            tries += 1;
+        }
+        Err(self.lost())
+    }
+
+    /// Thaws what was frozen for nothing, as far as it can be reached.
+    async fn give_up(&self, held: Vec<Held>) {
+        for one in held.iter().filter(|one| !one.was_frozen) {
+            let thawed = State {
+                frozen: false,
+                ..one.state.clone()
+            };
+            if let Err(error) = self.put(&one.store, &one.state, &thawed).await {
+                tracing::warn!(sequence = %self.name, %error, "a change was given up and left its mark in a store");
+            }
+        }
+    }
+
+    /// Ends the change in every store that can be reached: those that cannot stay frozen. The first store decides:
+    /// everybody freezes it first, so that no other change has begun where its record is still ours.
+    async fn write_all(&self, held: Vec<Held>, nexts: Vec<Option<State>>) -> Result<(), LedgerError> {
+        let mut failed = None;
+        for (at, (one, next)) in held.iter().zip(nexts).enumerate() {
+            let next = State {
+                frozen: false,
+                ..next.unwrap_or_else(|| one.state.clone())
+            };
+            match self.put(&one.store, &one.state, &next).await {
+                Ok(Some(_)) => {}
+                Ok(None) => return Err(self.lost()),
+                Err(error) if at == 0 => {
+                    if error.outcome == Outcome::NotDone {
+                        self.give_up(held).await;
+                    }
+                    return Err(LedgerError::from_store(error));
+                }
+                Err(error) => failed = failed.or(Some(LedgerError::from_store(error))),
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn lost(&self) -> LedgerError {
+        LedgerError::Unavailable {
+            message: format!("too many writers on sequence {}; change it again", self.name),
+            retry_after_s: 1,
+        }
+    }
 }
 
 /// What one store's record becomes; `None`: it is so already. A store that has not met the name, or has not followed the
@@ -95,7 +205,6 @@ fn next(
     name: &Name,
     change: &Change,
     max_gap: u64,
-    generation: u64,
     past: Option<(i64, i64)>,
 ) -> Result<Option<State>, LedgerError> {
     let behind = state.is_behind(known);
@@ -154,7 +263,7 @@ fn next(
         }
         (Change::Drop, Some(state)) => state.tombstone(state.ordinal),
     };
-    next.generation = generation;
+    next.generation = known.generation + 1;
     Ok(Some(next))
 }
 

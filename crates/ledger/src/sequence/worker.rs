@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 use super::Sequence;
 use super::spec::{Gap, SequencePatch, SequenceSpec, SetOutcome};
 use super::state::{Range, State};
+use super::stripes::{ChangeOfAll, FROZEN_FOR, FROZEN_LOOK_EVERY};
 use crate::error::LedgerError;
 use crate::journal::Pending;
 use crate::runtime::fresh_token;
@@ -234,7 +235,7 @@ impl Worker<'_> {
     /// A name's first use makes it; over a tombstone it continues above (protocol R2). Written by the claim
     /// that follows.
     fn ensure_exists(&mut self) -> Result<(), LedgerError> {
-        if self.is_stored() {
+        if self.is_stored() || self.held.state.frozen {
             return Ok(());
         }
         let settings = &self.sequence.context.settings;
@@ -270,6 +271,7 @@ impl Worker<'_> {
                 retry_after_s: wait,
             });
         }
+        let mut thawed = false;
         for _ in 0..CLAIM_TRIES {
             self.forget_if_dropped();
             if self.held.stale {
@@ -281,6 +283,11 @@ impl Worker<'_> {
                 if let Some(range) = self.reconcile(found)? {
                     return Ok(Claimed { range, landed: true });
                 }
+            }
+            if self.held.state.frozen && !mintage::planted!("frozen-record-served") {
+                let waited = context.runtime.boottime().saturating_sub(begun);
+                self.wait_for_thaw(use_of, waited, &mut thawed).await?;
+                continue;
             }
             // What was read may be a tombstone.
             match use_of {
@@ -408,6 +415,50 @@ impl Worker<'_> {
         })
     }
 
+    /// Waits while a change is made in all stores of a set; one that was broken off is brought to its end, for which all
+    /// of them must be there.
+    async fn wait_for_thaw(
+        &mut self,
+        use_of: Use,
+        waited: Duration,
+        thawed: &mut bool,
+    ) -> Result<(), LedgerError> {
+        let context = &self.sequence.context;
+        self.held.stale = true;
+        let refused = |why: &str| LedgerError::Unavailable {
+            message: format!(
+                "a change of sequence {} was not made in all stores of the set{why}",
+                self.sequence.name
+            ),
+            retry_after_s: 1,
+        };
+        if use_of != Use::Taker || *thawed {
+            return Err(refused(""));
+        }
+        if waited < FROZEN_FOR {
+            context.runtime.sleep(FROZEN_LOOK_EVERY).await;
+            return Ok(());
+        }
+        *thawed = true;
+        let Some(striped) = context.store.striped() else {
+            return Err(refused(", and this is one of them alone"));
+        };
+        let ended = ChangeOfAll {
+            striped,
+            key: &self.sequence.key,
+            name: &self.sequence.name,
+            change: None,
+            max_gap: context.settings.max_gap,
+            runtime: &*context.runtime,
+        };
+        let ended = ended.make().await;
+        ended.map_err(|error| {
+            refused(&format!(
+                "; it is brought to its end once all of them answer: {error}"
+            ))
+        })
+    }
+
     /// Tells the other stores of a set of a name that one of them has met now.
     async fn tell_all(&self) {
         let context = &self.sequence.context;
@@ -526,7 +577,7 @@ impl Worker<'_> {
         // Another store of a set may not have met the name, or not have followed its last change: it learns with the next
         // claim, before any number of its share is given out.
         let state = match self.sequence.context.store.striped() {
-            Some(_) if !self.held.unsaved && state.is_behind(&self.held.state) => {
+            Some(_) if !self.held.unsaved && !state.frozen && state.is_behind(&self.held.state) => {
                 self.held.state.taught(&state)
             }
             _ => state,

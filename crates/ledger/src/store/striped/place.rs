@@ -47,7 +47,7 @@ impl Version {
         self.0 >> SWITCH_SHIFT & SWITCHES_MAX
     }
 
-    pub(super) fn of_stripe(raw: Version, stripe: Stripe, switch: u64) -> Version {
+    pub(crate) fn of_stripe(raw: Version, stripe: Stripe, switch: u64) -> Version {
         let place = u64::from(stripe.number) | u64::from(stripe.of - 1) << 4;
         Version(STRIPED | switch << SWITCH_SHIFT | place << VERSION_BITS | raw.0)
     }
