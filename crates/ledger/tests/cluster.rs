@@ -5,7 +5,7 @@ mod machines;
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use machines::{Clocked, Cluster, Node, in_paused_time, true_now};
@@ -484,5 +484,102 @@ fn nobody_waits_for_a_parked_worker_while_a_free_one_exists() {
         }
         mint(&pool, 1).await.unwrap();
         assert_eq!(pool.info().worker, Some(free));
+    });
+}
+
+/// A store whose next write of a sequence's record lands, and nobody hears of it; all its answers take a while.
+#[derive(Debug)]
+struct Unheard {
+    inner: Arc<dyn Store>,
+    next: AtomicBool,
+}
+
+impl Store for Unheard {
+    fn scheme(&self) -> &'static str {
+        self.inner.scheme()
+    }
+    fn class(&self) -> Class {
+        self.inner.class()
+    }
+    fn cluster_id(&self) -> u128 {
+        self.inner.cluster_id()
+    }
+    fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
+        Box::pin(async move {
+            sleep(Duration::from_millis(10)).await;
+            self.inner.get(key).await
+        })
+    }
+    fn scan<'a>(
+        &'a self,
+        prefix: &'a Key,
+        after: Option<&'a Key>,
+        limit: u16,
+    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
+        self.inner.scan(prefix, after, limit)
+    }
+    fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
+        self.inner.remove(key, expected)
+    }
+    fn compare_and_set<'a>(
+        &'a self,
+        key: &'a Key,
+        expected: Option<Version>,
+        new: Value,
+        marks: Marks,
+    ) -> StoreResult<'a, Cas> {
+        Box::pin(async move {
+            sleep(Duration::from_millis(10)).await;
+            let done = self.inner.compare_and_set(key, expected, new, marks).await;
+            if key.as_str().starts_with("seq/") && self.next.swap(false, Ordering::SeqCst) {
+                let why = "the connection broke".to_string();
+                return Err(StoreError::new(
+                    StoreErrorKind::Unavailable,
+                    Outcome::Unknown,
+                    why,
+                ));
+            }
+            done
+        })
+    }
+}
+
+/// Gap-free: a claim that landed unheard, then numbers of another server, then a longer run beside single takes. The
+/// numbers that no run can be made of go to those who wait, and no hole is left.
+#[test]
+fn what_landed_unheard_goes_to_those_who_wait_beside_a_longer_run() {
+    in_paused_time(|| async {
+        let memory = shared();
+        let unheard = Arc::new(Unheard {
+            inner: memory.clone(),
+            next: AtomicBool::new(false),
+        });
+        let cluster = Cluster::new(memory);
+        let (a, b) = (
+            cluster.beside(unheard.clone()).node("a").await,
+            cluster.node("b").await,
+        );
+        let spec = SequenceSpec {
+            gap: Gap::None,
+            ..SequenceSpec::default()
+        };
+        a.ledger.create(&name("bills"), &spec).await.unwrap();
+        let bills = a.ledger.sequence_or_create(&name("bills")).await.unwrap();
+        assert_eq!(bills.take(1).await.unwrap().first, 1);
+        unheard.next.store(true, Ordering::SeqCst);
+        assert!(bills.take(3).await.is_err(), "2, 3 and 4 landed");
+        assert_eq!(take(&b, "bills").await, 5);
+        sleep(SECOND).await;
+        // The first is under way while the others come to wait together, the run before the single ones.
+        let (first, run, one, other) = tokio::join!(
+            bills.take(1),
+            bills.take_contiguous(10),
+            bills.take(1),
+            bills.take(1)
+        );
+        let single = [first, one, other].map(|run| run.unwrap().first);
+        assert_eq!(single, [2, 3, 4]);
+        assert!(run.unwrap().into_iter().eq(6..16));
+        assert_eq!(take(&b, "bills").await, 16);
     });
 }

@@ -20,6 +20,18 @@ impl Worker<'_> {
         let mut last = None;
         let mut low_water = 0;
         while let Some((n, contiguous, answer)) = takes.pop_front() {
+            // Gap-free: what a run would leave out goes to those who wait beside it; none of them was answered yet.
+            let first = ranges.first().map_or(0, |range| range.run.count);
+            let fits = |take: &(u64, bool, _)| !take.1 || take.0 <= first;
+            if exact
+                && contiguous
+                && (1..n).contains(&first)
+                && let Some(beside) = takes.iter().position(fits).and_then(|at| takes.remove(at))
+            {
+                takes.push_front((n, contiguous, answer));
+                takes.push_front(beside);
+                continue;
+            }
             // In order: nothing that lies below what is answered is given out later.
             let at = ranges
                 .iter()
