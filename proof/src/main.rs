@@ -16,10 +16,11 @@ mintage-proof COMMAND
   report [--short|--long] [--only G1,G5] [--allow-missing G4] [--save]
                    measures the goals and prints a line for each; --save puts them into
                    docs/guarantees.md
-  sim [--seeds N] [--from N] [--seconds N] [--threads N] [--all]
+  sim [--seeds N] [--from N] [--seconds N] [--threads N] [--all] [--with KIND,...]
                    runs the simulator on seeds FROM, FROM+1, ... and prints what happened; stops at the
-                   first failure, unless --all
-  replay SEED      runs one seed and prints everything that happened in it
+                   first failure, unless --all; --with: with these kinds of fault, which are off
+  replay SEED [--with KIND,...]
+                   runs one seed and prints everything that happened in it
   images [--images N] [--seed N]
                    opens what a disk may hold after a power cut
   flips            changes every byte of a used folder
@@ -177,6 +178,10 @@ fn quiet_panics() {
 
 fn simulate(args: &[String]) -> ExitCode {
     quiet_panics();
+    if !drawn_too(args) {
+        print!("{HELP}");
+        return ExitCode::from(2);
+    }
     let first = option(args, "--from").unwrap_or(1);
     let budget = option(args, "--seconds").map(Duration::from_secs);
     if args.iter().any(|arg| arg == "--all") {
@@ -234,7 +239,17 @@ fn every_failure(first: u64, count: u64) -> ExitCode {
     }
 }
 
+/// Takes `--with KIND,...` in; `false`: there is no such kind.
+fn drawn_too(args: &[String]) -> bool {
+    let at = args.iter().position(|arg| arg == "--with");
+    at.is_none_or(|at| args.get(at + 1).is_some_and(|words| sim::draw_too(words)))
+}
+
 fn replay(args: &[String]) -> ExitCode {
+    if !drawn_too(args) {
+        print!("{HELP}");
+        return ExitCode::from(2);
+    }
     let Some(seed) = args.first().and_then(|seed| seed.parse().ok()) else {
         print!("{HELP}");
         return ExitCode::from(2);

@@ -10,7 +10,7 @@ use super::world::{Event, SECOND_NS, Step, World};
 
 impl World {
     pub(super) fn back_up(&mut self) {
-        let all = self.server.dump();
+        let all = self.servers[0].dump();
         let marked = all.iter().any(|(_, found)| found.value.mark > 0);
         if !marked {
             return self.at(SECOND_NS, Event::Backup);
@@ -30,7 +30,7 @@ impl World {
     /// above what was issued since.
     pub(super) fn restore(&mut self, backup: usize) -> Step {
         let known = |key: &mintage_ledger::Key| self.backup[backup].iter().any(|(k, _)| k == key);
-        let since = self.server.dump();
+        let since = self.servers[0].dump();
         if since
             .iter()
             .any(|(key, found)| found.value.mark > 0 && !known(key))
@@ -83,7 +83,7 @@ impl World {
         for (made, name) in self.pools_made.iter_mut().zip(subject::POOLS) {
             *made &= known(format!("pool/{name}"));
         }
-        self.server.load(registers);
+        self.servers[0].load(registers);
         self.check.restored();
         Ok(())
     }

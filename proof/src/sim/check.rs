@@ -41,6 +41,9 @@ struct Process {
     clock: Option<(u64, u64, i128)>,
     /// The last place it minted at once, by pool and worker.
     last_place: BTreeMap<(usize, u64), u64>,
+    /// By sequence: when an answer went further than all before it, how far (higher is further, or lower where the
+    /// sequence descends), and whether the last answer was a whole run.
+    furthest: Vec<(Vec<(u64, i128)>, bool)>,
 }
 
 /// Whose number it is, and whether it was issued while a copy could not yet know that it is one.
@@ -48,6 +51,8 @@ struct Process {
 struct Owner {
     process: usize,
     exposed: bool,
+    /// The store was set back so lately that no renewal can have told.
+    unaware: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -104,6 +109,7 @@ pub(crate) struct Numbers {
     pub sequence: usize,
     pub run: Run,
     pub began_ns: u64,
+    pub now_ns: u64,
     /// Of how many that were asked for.
     pub asked: u64,
     /// As one run, whole.
@@ -120,7 +126,8 @@ pub(crate) struct Check {
     under_shared_names: Vec<Lines<()>>,
     max_gap: Vec<u64>,
     places: BTreeMap<(usize, u64), Intervals<Owner>>,
-    writes: HashMap<(Key, u64), Write>,
+    /// By store, key and version.
+    writes: HashMap<(usize, Key, u64), Write>,
     pub layouts: Vec<Layout>,
     sightings: Vec<Vec<Sighting>>,
     worst_error_ns: i128,
@@ -128,6 +135,16 @@ pub(crate) struct Check {
     /// How long a copy may not know that it is one while the store answers.
     pub exposure: Duration,
     pub exclusive: bool,
+    /// Of several stores each issues its share: which numbers a record reserves is not looked at.
+    pub of_set: bool,
+    /// Whether numbers must rise from answer to answer of one process.
+    pub in_order: bool,
+    /// How often a whole run and single numbers followed each other.
+    pub mixed: u64,
+    /// The store was set back, and no operator has mended it yet.
+    is_set_back: bool,
+    /// When that happened, if it was under running processes.
+    set_back_at_ns: Option<u64>,
     pub ids: u64,
     pub reservations: u64,
     pub clone_repeats: u64,
@@ -157,6 +174,11 @@ impl Check {
             max_ahead,
             exposure,
             exclusive,
+            of_set: false,
+            in_order: false,
+            mixed: 0,
+            is_set_back: false,
+            set_back_at_ns: None,
             ids: 0,
             reservations: 0,
             clone_repeats: 0,
@@ -177,6 +199,7 @@ impl Check {
                 clock: None,
                 instance: None,
                 last_place: BTreeMap::new(),
+                furthest: vec![Default::default(); SEQUENCES.len()],
                 ..self.processes[before].clone()
             };
             self.processes.push(heir);
@@ -188,6 +211,7 @@ impl Check {
             issued: vec![0; SEQUENCES.len()],
             longest_run: vec![0; SEQUENCES.len()],
             excused: vec![0; SEQUENCES.len()],
+            furthest: vec![Default::default(); SEQUENCES.len()],
             ..Process::default()
         });
         number
@@ -261,12 +285,21 @@ impl Check {
     /// The store was replaced by an old backup: versions begin anew; what was issued stays issued.
     pub(crate) fn restored(&mut self) {
         self.writes.clear();
+        self.is_set_back = false;
+        self.set_back_at_ns = None;
+    }
+
+    /// The store was set back to an earlier state; under processes that run since then, if they do.
+    pub(crate) fn set_back(&mut self, live_at_ns: Option<u64>) {
+        self.is_set_back = true;
+        self.set_back_at_ns = live_at_ns;
     }
 
     /// A register changed.
     pub(crate) fn changed(
         &mut self,
         author: usize,
+        member: usize,
         ask: &Ask,
         key: &Key,
         before: Option<&Versioned>,
@@ -308,7 +341,7 @@ impl Check {
         }
         let effect = self.effect(author, key, before, after)?;
         self.writes
-            .insert((key.clone(), after.version.0), Write { author, effect });
+            .insert((member, key.clone(), after.version.0), Write { author, effect });
         if key.as_str().starts_with("instance/") {
             // Of copies one takes another name, and drops what was under way: also before it registered the first.
             let lineage = self.processes[author].lineage;
@@ -333,6 +366,9 @@ impl Check {
         after: &Versioned,
     ) -> Result<Effect, String> {
         if let Some(sequence) = sequence_of(key) {
+            if self.of_set {
+                return Ok(Effect::None);
+            }
             return self.numbers_reserved(author, sequence, before, after);
         }
         let Some((pool, worker)) = window_of(key) else {
@@ -387,6 +423,10 @@ impl Check {
     ) -> Result<Effect, String> {
         let name = SEQUENCES[sequence].name;
         let body: Json = serde_json::from_str(&after.value.body).map_err(|e| format!("{name}: {e}"))?;
+        if body["tombstone"] == true && body["increment"].is_null() {
+            // Where a name begins that may have been there before a restore.
+            return Ok(Effect::None);
+        }
         let field = |value: &Json, what: &str| value.as_i64().ok_or_else(|| format!("{name} has no {what}"));
         self.max_gap[sequence] = self.max_gap[sequence].max(body["max_gap"].as_u64().unwrap_or(0));
         let increment = field(&body["increment"], "increment")?;
@@ -424,7 +464,10 @@ impl Check {
         if run.count == 0 {
             return Ok(Effect::None);
         }
-        if let Some((number, _, _)) = self.reserved[sequence].overlaps(run).first() {
+        // On a store that was set back it is what becomes visible that counts.
+        if let Some((number, _, _)) = self.reserved[sequence].overlaps(run).first()
+            && !self.is_set_back
+        {
             return Err(format!("{name}: {number} was reserved twice"));
         }
         self.reserved[sequence].add(run, author);
@@ -467,8 +510,9 @@ impl Check {
     }
 
     /// An answer arrives at a process that waits for it.
-    pub(crate) fn told(&mut self, process: usize, ask: &Ask, told: &Told) {
+    pub(crate) fn told(&mut self, process: usize, member: usize, ask: &Ask, told: &Told) {
         let ours = |found: &Versioned| found.version.0;
+        let process = (process, member);
         match (ask, told) {
             (Ask::Set { key, .. }, Told::Wrote(Cas::Done(version))) => {
                 self.learned(process, key, version.0, false)
@@ -490,7 +534,7 @@ impl Check {
 
     /// A process knows that this write of its own was done; of a gap-free sequence the record tells it of earlier ones
     /// too.
-    fn learned(&mut self, process: usize, key: &Key, version: u64, late: bool) {
+    fn learned(&mut self, process: (usize, usize), key: &Key, version: u64, late: bool) {
         let tells_more = sequence_of(key).is_some_and(|at| SEQUENCES[at].rules == Rules::GapFree);
         let first = if late && tells_more { 1 } else { version };
         for version in first..=version {
@@ -498,8 +542,8 @@ impl Check {
         }
     }
 
-    fn learned_one(&mut self, process: usize, key: &Key, version: u64, late: bool) {
-        let Some(write) = self.writes.get(&(key.clone(), version)) else {
+    fn learned_one(&mut self, (process, member): (usize, usize), key: &Key, version: u64, late: bool) {
+        let Some(write) = self.writes.get(&(member, key.clone(), version)) else {
             return;
         };
         let same = self.processes[write.author].lineage == self.processes[process].lineage;
@@ -535,11 +579,23 @@ impl Check {
         } = &self.processes[process];
         let exposed = cloned_at_ns
             .is_some_and(|at| *troubled || began_ns <= at.saturating_add(self.exposure.as_nanos() as u64));
-        Owner { process, exposed }
+        let exposure_ns = self.exposure.as_nanos() as u64;
+        let unaware = self
+            .set_back_at_ns
+            .is_some_and(|at| *troubled && began_ns >= at || began_ns.wrapping_sub(at) <= exposure_ns);
+        Owner {
+            process,
+            exposed,
+            unaware,
+        }
     }
 
-    /// Whether two owners of one number are copies of one process that could not know it.
+    /// Whether two owners of one number could not know of each other: copies of one process, or the store has just
+    /// been set back under them.
     fn excused(&self, a: Owner, b: Owner) -> bool {
+        if a.unaware || b.unaware {
+            return true;
+        }
         let lineage = |owner: Owner| self.processes[owner.process].lineage;
         a.process != b.process && lineage(a) == lineage(b) && (a.exposed || b.exposed)
     }
@@ -551,6 +607,7 @@ impl Check {
             sequence,
             run,
             began_ns,
+            now_ns,
             asked,
             contiguous,
         } = seen;
@@ -565,6 +622,7 @@ impl Check {
         if SEQUENCES[sequence].rules == Rules::Repeating {
             return Ok(());
         }
+        self.rises(&seen, now_ns)?;
         let owner = self.owner(process, began_ns);
         for (low, high, other) in self.issued[sequence].overlaps(run) {
             if !self.excused(owner, other) {
@@ -579,13 +637,40 @@ impl Check {
         self.issued[sequence].add(run, owner);
         let who = &mut self.processes[process];
         who.issued[sequence] += run.count;
-        if !who.numbers[sequence].covers(run) {
+        if !self.of_set && !who.numbers[sequence].covers(run) {
             return Err(format!(
                 "{name}: process {process} issued {} numbers from {} on without having been told that they are \
                  reserved by it",
                 run.count, run.first
             ));
         }
+        Ok(())
+    }
+
+    /// A take that began after another one's answer, in the same process, goes further: runs, ranges and single
+    /// numbers alike.
+    fn rises(&mut self, seen: &Numbers, now_ns: u64) -> Verdict {
+        if !self.in_order || SEQUENCES[seen.sequence].rules == Rules::Changing {
+            return Ok(());
+        }
+        let far = |number: i64| i128::from(number) * i128::from(seen.run.step.signum());
+        let (answers, was_run) = &mut self.processes[seen.process].furthest[seen.sequence];
+        let before = answers.partition_point(|(answered_ns, _)| *answered_ns < seen.began_ns);
+        if let Some((_, before)) = before.checked_sub(1).map(|at| answers[at])
+            && far(seen.run.first) <= before
+        {
+            return Err(format!(
+                "{}: process {} answered {} to who asked after it had answered {}: numbers rise on one server",
+                SEQUENCES[seen.sequence].name,
+                seen.process,
+                seen.run.first,
+                before.abs()
+            ));
+        }
+        let furthest = answers.last().map_or(i128::MIN, |(_, furthest)| *furthest);
+        answers.push((now_ns, furthest.max(far(seen.run.last()))));
+        self.mixed += u64::from(*was_run != seen.contiguous);
+        *was_run = seen.contiguous;
         Ok(())
     }
 
@@ -654,6 +739,25 @@ impl Check {
         }
         self.clock(seen)?;
         self.order(seen, bits, true_wall_ns)
+    }
+
+    /// Once every clock is right and was so for a while, ids bear the right time, whatever clocks said before.
+    pub(crate) fn right_time(&self, seen: &Minted, true_wall_ns: i128) -> Verdict {
+        let layout = &self.layouts[seen.pool];
+        let now = true_wall_ns + i128::from(seen.now_ns);
+        let times = seen
+            .places
+            .iter()
+            .map(|(_, place)| layout.time_of(place >> layout.sequence_bits()).unix_nanos());
+        // What is slewed away at 1 per mille, and what ids may run ahead.
+        let most = self.max_ahead.as_nanos() as i128 + 6_000_000_000;
+        match times.map(|time| time - now).find(|off| off.abs() > most) {
+            Some(off) => Err(format!(
+                "{}: an id bears a time {off} ns off, though every clock is right again",
+                POOLS[seen.pool]
+            )),
+            None => Ok(()),
+        }
     }
 
     fn place_run(&mut self, owner: Owner, pool: usize, worker: u64, first: u64, last: u64) -> Verdict {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use mintage::Timestamp;
-use mintage_ledger::{Key, MemoryStore, Store, StoreError, Versioned};
+use mintage_ledger::{Key, MemoryStore, Runtime, Store, StoreError, Versioned, tools};
 
 use super::wire::{Ask, Told};
 
@@ -82,10 +82,24 @@ impl Server {
         self.store.dump()
     }
 
+    /// What an operator's command does to the store while no process runs.
+    pub(crate) fn tend<T>(&self, work: impl AsyncFnOnce(&dyn Store) -> T) -> T {
+        now(work(&*self.store))
+    }
+
     /// Holds this from now on.
     pub(crate) fn load(&mut self, registers: Vec<(Key, Versioned)>) {
         self.store = MemoryStore::with_registers(self.cluster_id, registers);
     }
+}
+
+/// Makes a set of stores that hold nothing.
+pub(crate) fn make_set(servers: &[Server], runtime: &dyn Runtime) {
+    let stores: Vec<&dyn Store> = servers
+        .iter()
+        .map(|server| &*server.store as &dyn Store)
+        .collect();
+    now(tools::make_set(&stores, runtime)).expect("fresh stores of clusters of their own");
 }
 
 fn told<T>(answer: Result<T, StoreError>, as_told: fn(T) -> Told) -> Told {

@@ -1,0 +1,123 @@
+//! The store is set back to an earlier state with its own tools: a dump, a data folder, a snapshot. Nobody raises its
+//! marks, and whoever starts on it must notice, or say so where it runs.
+
+use std::time::Duration;
+
+use mintage_ledger::tools::{Advance, raise_in_place};
+
+use super::fault::Fault;
+use super::machine::{ArcMachine, Machine, NodeClock};
+use super::process::Registers;
+use super::subject::{self, SEQUENCES, TRUE_WALL_NS};
+use super::world::{Event, SECOND_NS, Step, World};
+
+/// What a restore must skip besides what was given out: the blocks of every process.
+const BLOCKS: u64 = 1_000_000;
+
+impl World {
+    /// The first time, the store's state is saved; the next, it is put back, under running processes (`live`) or while
+    /// none runs.
+    pub(super) fn set_back(&mut self, live: bool) -> Step {
+        // One that was not noticed yet is enough.
+        if self.owed.is_some() {
+            return Ok(());
+        }
+        let since = self.servers[0].dump();
+        let Some(old) = self.saved.take() else {
+            self.saved = since
+                .iter()
+                .any(|(_, found)| found.value.mark > 0)
+                .then_some(since);
+            return Ok(());
+        };
+        let mark = |key| {
+            let found = old.iter().find(|(known, _)| known == key);
+            found.map_or(0, |(_, found)| found.value.mark)
+        };
+        let sequences = since.iter().filter(|(key, _)| key.as_str().starts_with("seq/"));
+        let given_out = sequences
+            .map(|(key, found)| found.value.mark.saturating_sub(mark(key)))
+            .max()
+            .unwrap_or(0);
+        let holds =
+            |all: &Registers, name: &str| all.iter().any(|(key, _)| key.as_str() == format!("seq/{name}"));
+        let defined = SEQUENCES.iter().filter(|row| row.spec().is_some());
+        let loses_a_definition = defined
+            .into_iter()
+            .any(|row| holds(&since, row.name) && !holds(&old, row.name));
+        if given_out == 0 || loses_a_definition {
+            // Nothing that anybody could miss; or users would have to define a name again before they ask for it.
+            self.saved = Some(since);
+            return Ok(());
+        }
+        if !live {
+            for node in 0..self.nodes.len() {
+                self.kill(node, "for the store is set back")?;
+            }
+            self.events
+                .retain(|_, event| !matches!(event, Event::Arrive { .. } | Event::Answer { .. }));
+        }
+        self.tally
+            .faults
+            .note(if live { Fault::SetBackLive } else { Fault::SetBack });
+        self.note(19, &[given_out], || {
+            format!("the store is set back by up to {given_out} numbers, under running processes: {live}")
+        });
+        let known = |key: String| old.iter().any(|(known, _)| known.as_str() == key);
+        for (made, name) in self.pools_made.iter_mut().zip(subject::POOLS) {
+            *made &= known(format!("pool/{name}"));
+        }
+        self.owed = Some(given_out.saturating_add(BLOCKS));
+        self.check.set_back(live.then_some(self.now_ns));
+        self.servers[0].load(old);
+        Ok(())
+    }
+
+    /// A process said that the store was set back: an operator will do what the refusal says.
+    pub(super) fn call_operator(&mut self) {
+        if !std::mem::replace(&mut self.operator_called, true) {
+            let after = self.dice.length(Duration::from_secs(1), Duration::from_secs(20));
+            self.at(after.as_nanos() as u64, Event::Mend);
+        }
+    }
+
+    /// `mint store restore --advance N`, while no process runs.
+    pub(super) fn mend(&mut self) -> Step {
+        let Some(numbers) = self.owed.take() else {
+            return Ok(());
+        };
+        self.operator_called = false;
+        for node in 0..self.nodes.len() {
+            self.kill(node, "by an operator who raises every mark")?;
+        }
+        self.events
+            .retain(|_, event| !matches!(event, Event::Arrive { .. } | Event::Answer { .. }));
+        let runtime = self.operators_machine();
+        let raised = self.servers[0].tend(async |store| {
+            let window = Duration::from_secs(600);
+            raise_in_place(store, Advance::By(numbers), window, &runtime).await
+        });
+        self.note(20, &[numbers], || {
+            format!("every mark is raised by {numbers}: {raised:?}")
+        });
+        if let Err(error) = raised {
+            return Err(format!("the restore that a refusal names was refused: {error}"));
+        }
+        self.check.restored();
+        Ok(())
+    }
+
+    /// A machine whose clock is right, on which commands run.
+    pub(super) fn operators_machine(&mut self) -> ArcMachine {
+        let boot_ns = 1_000 * SECOND_NS;
+        let clock = NodeClock {
+            anchor_ns: self.now_ns,
+            boot_ns,
+            drift_ppm: 0,
+            wall_offset_ns: TRUE_WALL_NS + i128::from(self.now_ns) - i128::from(boot_ns),
+            frozen_ns: None,
+            synchronised: Some(true),
+        };
+        ArcMachine(Machine::new(self.dice.next(), self.now_ns, clock))
+    }
+}
