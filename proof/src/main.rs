@@ -8,7 +8,7 @@ use std::time::Duration;
 use mintage_proof::disk::{cuts, flips, images, inject, work};
 use mintage_proof::goals::{self, Mode, Setting};
 use mintage_proof::planted::{self, BUGS};
-use mintage_proof::{answers, folders, forks, model, page, sim};
+use mintage_proof::{answers, folders, forks, journeys, model, page, sim};
 
 const HELP: &str = "\
 mintage-proof COMMAND
@@ -30,6 +30,7 @@ mintage-proof COMMAND
                    cuts the power of a real file system (root)
   folders | forks [--forks N] | answers
                    second openings and copies; forked children; the server's answers (MINT_BIN)
+  journeys         ordinary commands, one after the other (MINT_BIN)
   model            every state of small clusters
   planted [NAME]   plants every bug, or one, in MINT_PROOF_PLANTED and looks for it
   table            the bugs and what finds them
@@ -74,6 +75,13 @@ fn main() -> ExitCode {
         Some("forks") => forked(rest),
         Some("answers") => match std::env::var_os("MINT_BIN") {
             Some(mint) => told(answers::run(Path::new(&mint)), |_| None),
+            None => {
+                println!("failed: MINT_BIN names no mint");
+                ExitCode::FAILURE
+            }
+        },
+        Some("journeys") => match std::env::var_os("MINT_BIN") {
+            Some(mint) => told(journeys::run(Path::new(&mint)), |_| None),
             None => {
                 println!("failed: MINT_BIN names no mint");
                 ExitCode::FAILURE
