@@ -191,7 +191,7 @@ pub(super) fn soak(setting: &Setting) -> Outcome {
 }
 
 /// How many journeys there must be, over all stores together.
-pub(super) const JOURNEYS: u64 = 80;
+pub(super) const JOURNEYS: u64 = 45;
 
 pub(super) fn journeys(setting: &Setting) -> Outcome {
     let ran = match test(setting, "journeys", &[]) {
