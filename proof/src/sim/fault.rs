@@ -71,6 +71,7 @@ const OFF: &[Fault] = &[
     Fault::MemberDown,
     Fault::Mixed,
     Fault::Spiked,
+    Fault::Clockless,
 ];
 
 /// The kinds of [`OFF`] that runs draw all the same, by `--with`.
