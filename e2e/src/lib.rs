@@ -22,6 +22,7 @@ pub mod run;
 pub mod server;
 pub mod sql;
 pub mod store_suite;
+pub mod volume;
 
 /// The README's Rust examples, run as doc tests.
 #[doc = include_str!("../../README.md")]

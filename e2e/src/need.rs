@@ -18,6 +18,11 @@ pub fn curl() -> bool {
     needed("curl", starts("curl", "--version"))
 }
 
+/// Whether a program is there.
+pub fn program(name: &str) -> bool {
+    needed(name, starts(name, "--version"))
+}
+
 /// Whether strace is there and may trace.
 pub fn strace() -> bool {
     let traces = Command::new("strace")

@@ -2,6 +2,7 @@
 //! per kind of store.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -65,6 +66,9 @@ pub trait Engine: Send {
     /// Empties the store as an operator's mistake would (`FLUSHALL`, `TRUNCATE`): the server runs on, connections
     /// stay, what `mint init` and the stores wrote is gone.
     fn empty(&mut self);
+
+    /// Where all its data is.
+    fn data_folder(&self) -> PathBuf;
 
     /// Writes another schema version where `mint init` wrote its own; the present one is [`SCHEMA_VERSION`].
     fn set_schema_version(&mut self, version: u32);

@@ -1,5 +1,5 @@
-//! Connections that send a byte now and then, garbage, and absurd requests: who asks properly is served all the while,
-//! and the server's memory stays within bounds.
+//! Connections that send a byte now and then, garbage, absurd requests, and bursts that ask for as much as fits a
+//! buffer: who asks properly is served all the while, and the server's memory stays within bounds.
 //!
 //! `MINT_TEST_SLOW` is how many slow connections there are (default 500).
 #![allow(clippy::unwrap_used)]
@@ -38,7 +38,7 @@ fn slow_and_senseless_clients_neither_stop_nor_bloat_the_server() {
     let mut good = server.redis();
     let mut last = 0;
     let before = serve(&mut good, &mut last);
-    let attack = Attack::default();
+    let attack = &Attack::default();
     let (during, most_memory, garbage) = thread::scope(|scope| {
         let end = End(&attack.done);
         scope.spawn(|| attack.dawdle(&server, slow));
@@ -55,16 +55,27 @@ fn slow_and_senseless_clients_neither_stop_nor_bloat_the_server() {
         (during, memory, garbage.join().unwrap())
     });
     let after = serve(&mut good, &mut last);
+    let greedy = &Attack::default();
+    let in_bursts = thread::scope(|scope| {
+        let _end = End(&greedy.done);
+        for burst in bursts(&server) {
+            scope.spawn(move || greedy.ask_for_much(burst));
+        }
+        while greedy.bursts.load(Ordering::SeqCst) < BURSTS {
+            thread::yield_now();
+        }
+        serve(&mut good, &mut last)
+    });
     let bound = MEMORY + slow as u64 * MEMORY_PER_CONNECTION;
     assert!(
         most_memory < bound,
         "{most_memory} bytes of memory, more than {bound}"
     );
-    let [before, during, after] = [before, during, after].map(Times::of);
+    let [before, during, after, in_bursts] = [before, during, after, in_bursts].map(Times::of);
     say(&format!(
         "hostile: {slow} slow connections, {} of them closed by the server and opened anew; {garbage} bytes of \
          garbage; memory {} MiB; the good client's time before, during, after: median {} {} {} us, 99th of 100 {} \
-         {} {} us",
+         {} {} us; while {} bursts came: median {} {} us, 99th of 100 {} {} us",
         attack.closed.load(Ordering::SeqCst),
         most_memory >> 20,
         before.median,
@@ -72,7 +83,12 @@ fn slow_and_senseless_clients_neither_stop_nor_bloat_the_server() {
         after.median,
         before.p99,
         during.p99,
-        after.p99
+        after.p99,
+        greedy.bursts.load(Ordering::SeqCst),
+        after.median,
+        in_bursts.median,
+        after.p99,
+        in_bursts.p99,
     ));
     assert_eq!(server.stop(), 0);
 }
@@ -112,6 +128,7 @@ impl Times {
 struct Attack {
     open: AtomicUsize,
     closed: AtomicU64,
+    bursts: AtomicUsize,
     done: AtomicBool,
 }
 
@@ -169,6 +186,28 @@ impl Attack {
         }
     }
 
+    /// Sends a burst, reads as it comes what is answered, and sends the next one once an answer has come.
+    fn ask_for_much(&self, (to, burst): (SocketAddr, Vec<u8>)) {
+        let mut stream = TcpStream::connect(to).unwrap();
+        stream.set_read_timeout(Some(PACE)).unwrap();
+        stream.set_write_timeout(Some(PACE)).unwrap();
+        let (mut sent, mut answers) = (0, vec![0; 1 << 20]);
+        while !self.is_over() {
+            match stream.write(&burst[sent..]) {
+                Ok(more) => sent += more,
+                Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock, "{error}"),
+            }
+            if sent == burst.len() {
+                self.bursts.fetch_add(1, Ordering::SeqCst);
+                sent = 0;
+            }
+            match stream.read(&mut answers) {
+                Ok(read) => assert_ne!(read, 0, "the server has closed"),
+                Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock, "{error}"),
+            }
+        }
+    }
+
     /// Sends random bytes to both faces, on a new connection whenever one was closed; how many were sent.
     fn talk_nonsense(&self, server: &Server) -> u64 {
         let mut random = Random::announced("garbage");
@@ -184,6 +223,25 @@ impl Attack {
         sent
     }
 }
+
+/// Bursts that there are before the good client's time is taken.
+const BURSTS: usize = 8;
+
+/// What greedy clients send with one write, again and again, each to its face.
+fn bursts(server: &Server) -> Vec<(SocketAddr, Vec<u8>)> {
+    let get = |path: &str| format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    [
+        (server.resp, "MINT.ID cuid2 COUNT 1000\r\n".to_string()),
+        (server.resp, "COMMAND DOCS\r\n".to_string()),
+        (server.http, get("/readyz")),
+        (server.http, get("/metrics")),
+    ]
+    .map(|(face, request)| (face, request.repeat(BURST_BYTES / request.len()).into_bytes()))
+    .into()
+}
+
+/// What fits one reading of the server.
+const BURST_BYTES: usize = 16 << 10;
 
 fn nonsense(to: SocketAddr, random: &mut Random) -> u64 {
     let Ok(mut stream) = TcpStream::connect(to) else {

@@ -1,10 +1,13 @@
-//! Servers that are killed one after another under clients of all of them: a gap-free number that was asked for after
-//! another one had been answered is greater, whichever servers gave the two.
+//! Numbers come in order: servers that are killed one after another under clients of all of them, where a gap-free number
+//! that was asked for after another one had been answered is greater, whichever servers gave the two; and mixtures of
+//! single numbers, many and runs on one connection, which rise on every store.
 //!
 //! `MINT_TEST_FAILOVERS` is how many servers are killed on each store (default 4).
 #![allow(clippy::unwrap_used)]
 
+use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -17,6 +20,7 @@ use mintage_e2e::engine::postgres::Postgres;
 use mintage_e2e::engine::redis::Redis;
 use mintage_e2e::engine::zookeeper::ZooKeeper;
 use mintage_e2e::need::say;
+use mintage_e2e::random::Random;
 use mintage_e2e::resp::{Reply, Resp};
 use mintage_e2e::run;
 use mintage_e2e::server::{Server, Start};
@@ -63,6 +67,194 @@ fn gap_free_numbers_are_in_order_across_killed_servers_on_etcd() {
 #[test]
 fn gap_free_numbers_are_in_order_across_killed_servers_on_zookeeper() {
     check(ZooKeeper::run());
+}
+
+#[test]
+fn mixtures_rise_on_one_connection_on_redis() {
+    mixtures_on(Redis::run());
+}
+
+#[test]
+fn mixtures_rise_on_one_connection_on_postgres() {
+    mixtures_on(Postgres::run());
+}
+
+#[test]
+fn mixtures_rise_on_one_connection_on_mariadb() {
+    mixtures_on(Mariadb::run());
+}
+
+#[test]
+fn mixtures_rise_on_one_connection_on_etcd() {
+    mixtures_on(Etcd::run());
+}
+
+#[test]
+fn mixtures_rise_on_one_connection_on_zookeeper() {
+    mixtures_on(ZooKeeper::run());
+}
+
+#[test]
+fn mixtures_rise_on_one_connection_on_the_embedded_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Start::in_folder(folder.path()).ready();
+    mixtures("the embedded store", &[server], true);
+}
+
+#[test]
+fn mixtures_rise_on_one_connection_on_a_set() {
+    let (Some(first), Some(second)) = (Redis::run(), Redis::run()) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let urls = [first.url(first.address()), second.url(second.address())];
+    for url in &urls {
+        run::mint(folder.path(), ["init", "--store", url]).ok();
+    }
+    run::mint(folder.path(), ["store", "stripes", "make", &urls[0], &urls[1]]).ok();
+    let servers = two_servers(folder.path(), &urls.join(" "));
+    mixtures("a set", &servers, false);
+}
+
+#[track_caller]
+fn mixtures_on(engine: Option<impl Engine>) {
+    let Some(engine) = engine else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let url = engine.url(engine.address());
+    run::mint(folder.path(), ["init", "--store", &url]).ok();
+    // As the attack found it: 1, a run of 3000, and then 2.
+    let servers = two_servers(folder.path(), &url);
+    let mut resp = servers[0].redis();
+    let mut last = 0;
+    for words in [
+        &["INCR", "first"][..],
+        &["INCRBY", "first", "3000"],
+        &["INCR", "first"],
+    ] {
+        let number = resp.ask(words).unwrap().int().unwrap();
+        assert!(number > last, "{words:?} answered {number} after {last}");
+        last = number;
+    }
+    mixtures(engine.scheme(), &servers, true);
+}
+
+fn two_servers(folder: &Path, url: &str) -> Vec<Server> {
+    (0..2)
+        .map(|node| {
+            let own = folder.join(node.to_string());
+            std::fs::create_dir(&own).unwrap();
+            Start::in_folder(&own).args(["--store", url]).ready()
+        })
+        .collect()
+}
+
+/// Clients of every server mix all ways to take, one after the other; each sees numbers that rise (fall, where the
+/// increment is negative), and none is seen twice.
+#[track_caller]
+fn mixtures(store: &str, servers: &[Server], runs: bool) {
+    let mut random = Random::announced(&format!("mixtures on {store}"));
+    let definitions = [
+        ("rising", "{}"),
+        ("falling", r#"{"increment":"-3"}"#),
+        ("small", r#"{"max_gap":20}"#),
+        ("free", r#"{"gap":"none"}"#),
+    ];
+    for (name, definition) in definitions {
+        let made = servers[0].http("PUT", &format!("/v1/sequences/{name}"), definition);
+        assert!(made.status < 300, "{made:?}");
+    }
+    let all: Mutex<HashSet<(&str, i64)>> = Mutex::default();
+    thread::scope(|scope| {
+        for (at, server) in servers.iter().enumerate() {
+            for client in 0..2 {
+                let all = &all;
+                // Each goes its own way from the one seed.
+                random.below(2);
+                let random = random.clone();
+                let who = format!("{store}, server {at}, client {client}");
+                scope.spawn(move || one_client(&who, server, random, runs, &definitions.map(|d| d.0), all));
+            }
+        }
+    });
+    say(&format!(
+        "order: {store} | mixtures | {} numbers",
+        lock(&all).len()
+    ));
+}
+
+fn one_client(
+    who: &str,
+    server: &Server,
+    mut random: Random,
+    runs: bool,
+    names: &[&'static str],
+    all: &Mutex<HashSet<(&'static str, i64)>>,
+) {
+    let mut resp = server.redis();
+    let mut last: HashMap<&str, i64> = HashMap::new();
+    for _ in 0..300 {
+        let name = names[random.below(names.len() as u64) as usize];
+        let sign = if name == "falling" { -1 } else { 1 };
+        let step = if name == "falling" { 3 } else { 1 };
+        let n = 1 + random.below([5, 60, 3000][random.clone().below(3) as usize]);
+        let way = random.below(if runs { 5 } else { 3 });
+        // What one client is answered, as runs of consecutive numbers.
+        let got: Vec<(i64, i64)> = match way {
+            0 => vec![resp.ask(&["INCR", name]).unwrap().int().unwrap()]
+                .into_iter()
+                .map(|k| (k, k))
+                .collect(),
+            1 => {
+                let Reply::Array(numbers) = resp.ask(&["MINT.NEXT", name, "COUNT", &n.to_string()]).unwrap()
+                else {
+                    panic!("{who}: no array");
+                };
+                numbers
+                    .iter()
+                    .map(|k| (k.int().unwrap(), k.int().unwrap()))
+                    .collect()
+            }
+            2 => {
+                let answer = server.http("POST", &format!("/v1/sequences/{name}/next?count={n}"), "");
+                assert_eq!(answer.status, 200, "{who}: {answer:?}");
+                let ids = answer.json()["ids"].as_array().unwrap().clone();
+                ids.iter()
+                    .map(|id| id.as_str().unwrap().parse::<i64>().unwrap())
+                    .map(|k| (k, k))
+                    .collect()
+            }
+            3 => {
+                let end = resp.ask(&["INCRBY", name, &n.to_string()]).unwrap();
+                let end = end.int().unwrap_or_else(|| panic!("{who}: {name} {n}: {end:?}"));
+                vec![(end - sign * step * (n as i64 - 1), end)]
+            }
+            _ => {
+                let answer = server.http(
+                    "POST",
+                    &format!("/v1/sequences/{name}/next?count={n}&as=range"),
+                    "",
+                );
+                assert_eq!(answer.status, 200, "{who}: {answer:?}");
+                let range = answer.json();
+                let number = |field: &str| range[field].as_str().unwrap().parse::<i64>().unwrap();
+                vec![(number("first"), number("last"))]
+            }
+        };
+        for (first, end) in got {
+            if let Some(before) = last.insert(name, end) {
+                assert!(
+                    (first - before) * sign > 0,
+                    "{who}: {name} answered {first} after {before} (way {way}, {n})"
+                );
+            }
+            let mut all = lock(all);
+            for number in (0..=(end - first) / (sign * step)).map(|k| first + k * sign * step) {
+                assert!(all.insert((name, number)), "{who}: {name}: {number} twice");
+            }
+        }
+    }
 }
 
 #[track_caller]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mintage_e2e::certificates::Certificates;
+use mintage_e2e::engine::pgbouncer::Pgbouncer;
 use mintage_e2e::engine::postgres::Postgres;
 use mintage_e2e::store_suite::{Engine, Lab, holds_no_secret, key, quick, until_ok, value};
 use mintage_ledger::{
@@ -204,6 +205,61 @@ fn an_asynchronous_replica_that_lost_writes_is_refused() {
     let ledger = self::ledger(&lab, &store);
     for number in take(&lab, &ledger, 20) {
         assert!(seen.insert(number), "{number} again");
+    }
+}
+
+/// A quorum that not every standby belongs to promises nothing of the one that lagged: it is promoted, and lacks 300
+/// acknowledged numbers, which nobody gives out again.
+#[test]
+fn a_standby_that_need_not_confirm_is_refused_after_its_promotion() {
+    for names in ["ANY 1 (r1, r2)", "FIRST 1 (r1, r2)"] {
+        let Some(server) = Postgres::run() else { return };
+        let mut lab = Lab::new(server);
+        lab.init();
+        let (r1, mut r2) = (lab.engine.replica("r1"), lab.engine.replica("r2"));
+        lab.engine.admin(
+            "ids",
+            &format!("ALTER SYSTEM SET synchronous_standby_names = '{names}'"),
+        );
+        lab.engine.admin("ids", "SELECT pg_reload_conf()");
+        let in_sync = "SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')";
+        while lab.engine.admin("ids", in_sync).trim() == "0" {
+            std::thread::yield_now();
+        }
+        let store = lab.open(&lab.proxied());
+        let found = store.durability();
+        assert_eq!(found.class, Class::Durable, "{names}: {found:?}");
+        let ledger = ledger(&lab, &store);
+        take(&lab, &ledger, 10);
+        let caught_up = "SELECT bool_and(pg_current_wal_lsn() <= replay_lsn) FROM pg_stat_replication";
+        while lab.engine.admin("ids", caught_up).trim() != "t" {
+            std::thread::yield_now();
+        }
+        r2.stop();
+        take(&lab, &ledger, 300);
+        let acknowledged = mark(&lab.engine);
+        lab.engine.kill();
+        drop(r1);
+        r2.start();
+        r2.promote();
+        let left = mark(&r2);
+        assert!(
+            left + 300 <= acknowledged,
+            "the standby lost nothing: this shows nothing"
+        );
+        lab.proxy.redirect(r2.address());
+        // One that starts, and the one that runs.
+        let error = lab.refused(&lab.proxied(), &quick());
+        assert_eq!(error.kind, StoreErrorKind::Foreign, "{names}: {error:?}");
+        let orders = key("seq/orders");
+        let stopped = loop {
+            match lab.wait(store.get(&orders)) {
+                Err(error) if error.kind == StoreErrorKind::Unavailable => {}
+                Err(error) => break error,
+                Ok(found) => panic!("{names}: it answers {found:?}"),
+            }
+        };
+        assert_eq!(stopped.kind, StoreErrorKind::Stopped, "{names}: {stopped:?}");
     }
 }
 
@@ -449,5 +505,40 @@ fn the_documentation_shows_the_tables_that_init_makes() {
             page.contains(schema.trim()),
             "docs/stores-sql.md differs from {name}"
         );
+    }
+}
+
+/// A pooler in transaction mode gives each transaction another session, without what we set in ours: it is refused at
+/// the start, in words, also beside servers that use it already. In session mode it serves.
+#[test]
+fn a_pooler_in_transaction_mode_is_refused_at_the_start() {
+    let Some(server) = Postgres::with_settings(&["synchronous_commit=off"]) else {
+        return;
+    };
+    let lab = Lab::new(server);
+    lab.init();
+    for (mode, serves) in [("transaction", false), ("statement", false), ("session", true)] {
+        let Some(pooler) = Pgbouncer::before(lab.engine.address(), mode) else {
+            return;
+        };
+        let url = lab.engine.url(pooler.address());
+        for _ in 0..3 {
+            if !serves {
+                let error = lab.refused(&url, &quick());
+                let hint = error.hint.clone().unwrap_or_default();
+                assert!(
+                    mode == "statement" || hint.contains("pool_mode = session"),
+                    "{mode}: {error:?}"
+                );
+                holds_no_secret(&error);
+                continue;
+            }
+            let store = lab.open(&url);
+            assert_eq!(store.class(), Class::Durable, "{mode}");
+            let held = lab.wait(store.get(&key("seq/pooled"))).unwrap();
+            let expected = held.map(|found| found.version);
+            lab.wait(store.compare_and_set(&key("seq/pooled"), expected, value(9, 1), Marks::NeverLower))
+                .unwrap();
+        }
     }
 }

@@ -2,10 +2,12 @@
 //! set only as told.
 #![allow(clippy::unwrap_used)]
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use mintage_e2e::cluster::{Cluster, eventually, layout};
 use mintage_e2e::engine::{mariadb::Mariadb, redis::Redis};
+use mintage_e2e::resp::Reply;
 use mintage_e2e::run;
 use mintage_e2e::server::Start;
 use mintage_e2e::store_suite::Engine;
@@ -48,6 +50,72 @@ fn one_of_two_databases_is_enough_and_nothing_repeats() {
     cluster.engine.start();
     cluster.all_serve(&[0, 1, 2, late], 100);
     cluster.checked("one of two killed (set)");
+}
+
+/// A name whose first use only one store has met: it dies, and the other learns of the name from the servers. Then the
+/// store that was away is the only one; drops and moves made while both were there stay.
+#[test]
+fn a_name_outlives_the_store_that_its_first_use_was_made_in() {
+    for away_at_first_use in [false, true] {
+        let (Some(mut first), Some(mut second)) = (Redis::run(), Redis::run()) else {
+            return;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let urls = [first.url(first.address()), second.url(second.address())];
+        for url in &urls {
+            run::mint(folder.path(), ["init", "--store", url]).ok();
+        }
+        run::mint(folder.path(), ["store", "stripes", "make", &urls[0], &urls[1]]).ok();
+        let servers: Vec<_> = (0..2)
+            .map(|node| {
+                let own = folder.path().join(node.to_string());
+                std::fs::create_dir(&own).unwrap();
+                Start::in_folder(&own).args(["--store", &urls.join(" ")]).ready()
+            })
+            .collect();
+        let mut all = HashSet::new();
+        let mut take = |what: &str, name: &'static str| {
+            for server in &servers {
+                eventually(what, || {
+                    let said = server.redis().ask(&["MINT.NEXT", name, "COUNT", "2000"]).unwrap();
+                    let said_no = said.text().unwrap_or_default();
+                    assert!(!said_no.contains("vanished"), "{what}: {said_no}");
+                    let Reply::Array(numbers) = said else { return false };
+                    for number in numbers {
+                        let number = number.int().unwrap();
+                        assert!(all.insert((name, number)), "{what}: {name}: {number} twice");
+                    }
+                    true
+                });
+                // One call of several goes to a store that is dead: not ready for a moment, at most.
+                eventually("ready", || server.http("GET", "/readyz", "").status == 200);
+            }
+        };
+        if away_at_first_use {
+            second.kill();
+        }
+        for name in ["orders", "dropped"] {
+            take("a first use", name);
+        }
+        if away_at_first_use {
+            second.start();
+        }
+        eventually("both stores answer, and a name can be dropped", || {
+            servers[0].redis().ask(&["DEL", "dropped"]).unwrap().int() == Some(1)
+        });
+        first.kill();
+        for _ in 0..5 {
+            take("the store of the first use is dead", "orders");
+        }
+        let gone = servers[1].redis().ask(&["EXISTS", "dropped"]).unwrap();
+        assert_eq!(gone.int(), Some(0), "a dropped name came back");
+        first.start();
+        second.kill();
+        for _ in 0..5 {
+            take("the other is dead", "orders");
+        }
+        take("made again", "dropped");
+    }
 }
 
 /// A configuration file for servers on a set of stores.

@@ -44,6 +44,7 @@ const UNSAFE_FILES: &[&str] = &[
     "crates/core/src/tsc.rs",
     "crates/core/tests/fork.rs",
     "crates/ledger/src/local_uuid/word.rs",
+    "crates/ledger/src/store/embedded/handle.rs",
     "proof/src/disk/power.rs",
     "proof/src/forks.rs",
 ];

@@ -30,6 +30,13 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
     ("psql", &["--version"], "postgresql-client-15"),
     ("mariadbd", &["--version"], "mariadb-server"),
     ("mariadb", &["--version"], "mariadb-client"),
+    (
+        "sh",
+        &["-c", "test -f /usr/lib/galera/libgalera_smm.so"],
+        "galera-4",
+    ),
+    ("rsync", &["--version"], "rsync"),
+    ("pgbouncer", &["--version"], "pgbouncer"),
     ("etcd", &["--version"], "etcd-server"),
     ("etcdctl", &["--help"], "etcd-client"),
     ("java", &["-version"], "default-jre-headless"),
@@ -41,6 +48,10 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
     ("faketime", &["--version"], "faketime"),
     ("ip", &["-V"], "iproute2"),
     ("nft", &["--version"], "nftables"),
+    ("rsync", &["--version"], "rsync"),
+    ("mkfs.ext4", &["-V"], "e2fsprogs"),
+    ("mkfs.btrfs", &["--version"], "btrfs-progs"),
+    ("bindfs", &["--version"], "bindfs"),
 ];
 
 /// What the server benchmark uses besides.

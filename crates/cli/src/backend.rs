@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::connect::{Client, server_url};
 use crate::errors::Failure;
-use crate::local::Local;
+use crate::local::{Absent, Local};
 
 /// Things of one page.
 pub(crate) const PAGE: u16 = 1000;
@@ -17,9 +17,13 @@ pub(crate) enum Backend {
 
 impl Backend {
     /// The store given, else the server given, else the one of the environment.
-    pub(crate) fn open(server: Option<&str>, store: Option<&str>) -> Result<Backend, Failure> {
+    pub(crate) fn open(
+        server: Option<&str>,
+        store: Option<&str>,
+        absent: Absent,
+    ) -> Result<Backend, Failure> {
         match store {
-            Some(url) => Local::open(url).map(Backend::Store),
+            Some(url) => Local::open(url, absent).map(Backend::Store),
             None => Client::new(&server_url(server)).map(Backend::Server),
         }
     }

@@ -11,11 +11,12 @@ use crate::out::Out;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Ids; - reads them from standard input, one a line, and answers each with one line
-    #[arg(required = true, value_name = "ID|-", allow_negative_numbers = true)]
+    /// Ids; -, or none where something is piped in, reads them from standard input, one a line, and answers each
+    /// with one line
+    #[arg(value_name = "ID|-", allow_negative_numbers = true)]
     ids: Vec<String>,
     /// What they must be; without it, any known format [default: the likeliest]
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format_names(), hide_possible_values = true)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format_names(), ignore_case = true, hide_possible_values = true)]
     as_format: Option<String>,
     /// Exactly as the format's specification writes them; UUIDs also of an assigned version (the default)
     #[arg(long, conflicts_with = "lenient")]

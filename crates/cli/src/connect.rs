@@ -1,5 +1,6 @@
 //! Talking to a running server over HTTP.
 
+use std::io::Read;
 use std::time::Duration;
 
 use mintage_server::error::CODES;
@@ -7,6 +8,9 @@ use serde_json::Value;
 
 use crate::errors::Failure;
 use crate::local::GOING_BACK;
+
+/// How long an answer may take that is read as it comes.
+const STREAM_TIMEOUT: Duration = Duration::from_secs(6 * 3600);
 
 /// Where a server listens by default.
 pub(crate) const DEFAULT_SERVER: &str = "http://127.0.0.1:7600";
@@ -86,21 +90,46 @@ impl Client {
                 .map_err(|e| self.bad_url(&e))
                 .and_then(|request| self.agent.run(request).map_err(|e| self.unreachable(&e))),
         };
-        let mut answer = answer?;
-        let status = answer.status().as_u16();
-        let text = answer
-            .body_mut()
-            .read_to_string()
-            .map_err(|e| self.unreachable(&e))?;
-        let json: Option<Value> = serde_json::from_str(&text).ok();
-        match (status, json) {
+        let (status, text) = self.read(answer?)?;
+        match (status, serde_json::from_str(&text).ok()) {
             (200..=299, Some(json)) => Ok(json),
             (200..=299, None) if text.is_empty() => Ok(Value::Null),
-            (_, Some(problem)) if problem["code"].is_string() => Err(refused(&problem)),
-            _ => Err(
-                Failure::cannot(format_args!("{} answers {status} and no JSON", self.base))
-                    .with_hint("is this a mint server? its HTTP port is 7600 unless configured"),
-            ),
+            (_, json) => Err(self.said_no(status, json)),
+        }
+    }
+
+    /// Asks for an answer that is read as it comes.
+    pub(crate) fn stream(&self, path: &str) -> Result<impl Read + use<>, Failure> {
+        let mut request = ureq::http::Request::builder().uri(format!("{}{path}", self.base));
+        if let Some(authorization) = &self.authorization {
+            request = request.header("authorization", authorization);
+        }
+        let request = request.body(()).map_err(|e| self.bad_url(&e))?;
+        let request = self
+            .agent
+            .configure_request(request)
+            .timeout_global(None)
+            .timeout_recv_response(Some(ANSWER_TIMEOUT))
+            .timeout_recv_body(Some(STREAM_TIMEOUT))
+            .build();
+        let answer = self.agent.run(request).map_err(|e| self.unreachable(&e))?;
+        if !answer.status().is_success() {
+            let (status, text) = self.read(answer)?;
+            return Err(self.said_no(status, serde_json::from_str(&text).ok()));
+        }
+        Ok(answer.into_body().into_reader())
+    }
+
+    fn read(&self, mut answer: ureq::http::Response<ureq::Body>) -> Result<(u16, String), Failure> {
+        let text = answer.body_mut().read_to_string();
+        Ok((answer.status().as_u16(), text.map_err(|e| self.unreachable(&e))?))
+    }
+
+    fn said_no(&self, status: u16, problem: Option<Value>) -> Failure {
+        match problem {
+            Some(problem) if problem["code"].is_string() => refused(&problem),
+            _ => Failure::cannot(format_args!("{} answers {status} and no JSON", self.base))
+                .with_hint("is this a mint server? its HTTP port is 7600 unless configured"),
         }
     }
 

@@ -20,8 +20,9 @@ pub(crate) struct Args {
     /// What they are; without it, what mint inspect finds, if that is beyond doubt
     #[arg(long, value_name = "FORM", value_parser = target)]
     from: Option<Target>,
-    /// Ids; - reads them from standard input, one a line, and answers each with one line
-    #[arg(required = true, value_name = "ID|-", allow_negative_numbers = true)]
+    /// Ids; -, or none where something is piped in, reads them from standard input, one a line, and answers each
+    /// with one line
+    #[arg(value_name = "ID|-", allow_negative_numbers = true)]
     ids: Vec<String>,
     #[command(flatten)]
     options: FormatOptions,

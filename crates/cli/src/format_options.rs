@@ -116,9 +116,9 @@ pub(crate) fn with_epoch(layout: &Layout, epoch: Timestamp) -> Result<Layout, Fa
         .map_err(|e| Failure::usage(format_args!("epoch {}: {e}", shown(epoch))))
 }
 
-/// The format of a name that [`format_names`] let pass.
+/// The format of a name, in any case, that [`format_names`] let pass.
 pub(crate) fn format_named(name: &str) -> &'static Format {
-    mintage::format(name).expect("the parser admits only known names")
+    mintage::format(&name.to_ascii_lowercase()).expect("the parser admits only known names")
 }
 
 /// The names of all formats, for the parser, its completions and its hints.

@@ -12,10 +12,10 @@ use crate::out::Out;
 #[command(after_help = after_help())]
 pub(crate) struct Args {
     /// Which kind; mint formats lists them, mint formats --choose helps to decide
-    #[arg(value_name = "FORMAT", value_parser = format_names(), hide_possible_values = true)]
+    #[arg(value_name = "FORMAT", value_parser = format_names(), ignore_case = true, hide_possible_values = true)]
     format: String,
     /// How many
-    #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 1)]
+    #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 1, value_parser = crate::count::parse)]
     count: u64,
     /// Made at this time, whatever else is in it random; touches no state
     #[arg(long, value_name = "TIME", value_parser = crate::time::parse)]

@@ -1,6 +1,6 @@
 //! Ids from the command line or, for `-`, line by line from standard input.
 
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, IsTerminal};
 
 use memchr::memchr;
 
@@ -28,13 +28,23 @@ impl Place {
     }
 }
 
-/// Calls `each` with every id of `ids`, and with every line of standard input for `-`. Whatever it writes is sent
-/// before the next line is waited for.
+/// Calls `each` with every id of `ids`, and with every line of standard input for `-`, or for no id at all where
+/// something else writes to it. Whatever it writes is sent before the next line is waited for.
+///
+/// # Errors
+/// There is no id, and standard input is a terminal.
 pub(crate) fn for_each(
     ids: &[String],
     out: &mut Out,
     mut each: impl FnMut(&str, Place, &mut Out) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    if ids.is_empty() {
+        if io::stdin().is_terminal() {
+            return Err(Failure::usage("no id was given")
+                .with_hint("write it behind the command, or pipe ids into it"));
+        }
+        return of_input(out, &mut each);
+    }
     for (at, id) in ids.iter().enumerate() {
         if id == "-" {
             of_input(out, &mut each)?;

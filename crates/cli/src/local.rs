@@ -28,12 +28,12 @@ pub(crate) struct Local {
 
 impl Local {
     /// Opens the ledger at a store's URL, with what the configuration says of stores.
-    pub(crate) fn open(url: &str) -> Result<Local, Failure> {
+    pub(crate) fn open(url: &str, absent: Absent) -> Result<Local, Failure> {
         let config = load(None, store_given(url))?.config;
         let runtime = runtime()?;
         let ledger = runtime.block_on(async {
             let system = SystemRuntime::new(tokio::runtime::Handle::current());
-            let store = open_configured(&config, system.clone()).await?;
+            let store = open_or_make(&config, absent, system.clone()).await?;
             let instance_name = format!("mint {}", std::process::id());
             let settings = LedgerSettings {
                 instance_name,
@@ -58,18 +58,42 @@ impl Local {
     }
 }
 
-/// Opens the store that a configuration names, waiting a little for another command to let go of it.
+/// What becomes of an embedded store that is not there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Absent {
+    /// It is made: for what takes or defines numbers.
+    Make,
+    /// The command is refused: a mistyped folder must not look like an empty store.
+    Refuse,
+}
+
+/// Opens the store that a configuration names, which must be there, waiting a little for another command to let go of
+/// it.
 pub(crate) async fn open_configured(
     config: &Config,
     runtime: Arc<dyn Runtime>,
 ) -> Result<Arc<dyn Store>, Failure> {
+    open_or_make(config, Absent::Refuse, runtime).await
+}
+
+async fn open_or_make(
+    config: &Config,
+    absent: Absent,
+    runtime: Arc<dyn Runtime>,
+) -> Result<Arc<dyn Store>, Failure> {
     let settings = StoreSettings {
         lock_wait: LOCK_WAIT,
+        create: absent == Absent::Make,
         ..store_settings(config)
     };
     open_stores(config, &settings, runtime)
         .await
         .map_err(store_refused)
+}
+
+/// The file systems that the configuration allows for state files.
+pub(crate) fn allowed_file_systems() -> Result<Vec<String>, Failure> {
+    Ok(load(None, Vec::new())?.config.allow_file_systems)
 }
 
 /// Runs one piece of work on a runtime of its own.

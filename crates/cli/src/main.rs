@@ -6,15 +6,19 @@ mod audit;
 mod backend;
 mod backfill;
 mod check;
+#[cfg(test)]
+mod commands_named;
 mod completions;
 mod config;
 mod connect;
 mod convert;
+mod count;
 mod errors;
 mod forecast;
 mod format_options;
 mod formats;
 mod gen_ids;
+mod help;
 mod init;
 mod inspect;
 mod lines;
@@ -33,6 +37,7 @@ mod snowflake;
 mod snowflake_layout;
 mod sql;
 mod store;
+mod store_online;
 mod store_stripes;
 mod store_tools;
 mod time;
@@ -46,6 +51,7 @@ use clap::{CommandFactory, Parser};
 
 use args::{Cli, Color, Command};
 use errors::Failure;
+use mintage_ledger::{STORES, holds_password, shown_url};
 use out::Out;
 
 const EXAMPLES: &str = "  mint uuid                          a UUID, version 7: sorts by time
@@ -55,17 +61,20 @@ const EXAMPLES: &str = "  mint uuid                          a UUID, version 7: 
   mint inspect 01890a5d-ac96-774b-bcce-b302099a8057
                                      what an id is, and what is in it
 
-mint --help lists everything.";
+mint help lists everything, mint help COMMAND says more of one.";
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(help::rewritten(std::env::args_os().collect())) {
         Ok(cli) => cli,
         Err(error) => return refused(&error),
     };
     let color = cli.global.color;
     let done = Out::new(cli.global.json, cli.global.quiet, cli.global.verbose)
         .map_err(Failure::from)
-        .and_then(|mut out| dispatch(cli.command, color, &mut out).and_then(|()| out.flush()));
+        .and_then(|mut out| {
+            warn_of_passwords(&mut out);
+            dispatch(cli.command, color, &mut out).and_then(|()| out.flush())
+        });
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(color),
@@ -100,6 +109,32 @@ fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(),
     }
 }
 
+/// What stands on the command line is in the list of processes, which every user of the machine can read.
+fn warn_of_passwords(out: &mut Out) {
+    if urls_given().any(|url| holds_password(&url)) {
+        out.note(
+            "warning: the password on the command line is in the list of processes: put the URL into a file that \
+             store.url_file or MINT_STORE__URL_FILE names, or into MINT_STORE__URL",
+        );
+    }
+}
+
+/// What may be a store's URL on the command line.
+fn urls_given() -> impl Iterator<Item = String> {
+    let words = std::env::args_os()
+        .skip(1)
+        .filter_map(|word| word.into_string().ok());
+    words.filter_map(|word| {
+        let value = match word.split_once('=') {
+            Some((flag, value)) if flag.starts_with("--") => value.to_string(),
+            _ => word,
+        };
+        let scheme = value.split(':').next().unwrap_or_default();
+        let is_scheme = value.contains(':') && STORES.iter().any(|kind| scheme.starts_with(kind.scheme));
+        (is_scheme || value.contains("://") || value.contains('@')).then_some(value)
+    })
+}
+
 /// The parser's refusal in our form: its first line, and its first tip as the hint.
 fn refused(error: &clap::Error) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
@@ -107,12 +142,15 @@ fn refused(error: &clap::Error) -> ExitCode {
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
-    let text = error.to_string();
+    let mut text = error.to_string();
+    for url in urls_given() {
+        text = text.replace(&url, &shown_url(&url));
+    }
     let (message, tip) = condense(&text);
     let known = |word: &String| Cli::command().find_subcommand(word).is_some();
     let help = match std::env::args().nth(1).filter(known) {
-        Some(word) => format!("mint {word} --help says more"),
-        None => "mint --help lists everything".to_string(),
+        Some(word) => format!("mint help {word} says more"),
+        None => "mint help lists everything".to_string(),
     };
     Failure::usage(message)
         .with_hint(tip.unwrap_or(help))

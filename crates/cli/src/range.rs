@@ -12,7 +12,7 @@ use mintage_server::render::shown;
 #[command(after_help = after_help())]
 pub(crate) struct Args {
     /// Of which kind
-    #[arg(value_name = "FORMAT", value_parser = format_names(), hide_possible_values = true)]
+    #[arg(value_name = "FORMAT", value_parser = format_names(), ignore_case = true, hide_possible_values = true)]
     format: String,
     /// The first instant of the span
     #[arg(long, value_name = "TIME", value_parser = crate::time::parse)]

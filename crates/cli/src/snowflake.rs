@@ -18,7 +18,7 @@ use mintage_ledger::state_file::{StateFile, user_state_folder};
 
 use crate::connect::{Client, server_url};
 use crate::errors::Failure;
-use crate::local::Local;
+use crate::local::{Absent, Local, allowed_file_systems};
 use crate::out::Out;
 use crate::snowflake_layout::{SYNTAX, layout_refused, parse_layout, state_name};
 use mintage_server::render::shown;
@@ -27,7 +27,7 @@ use mintage_server::render::shown;
 #[command(after_help = after_help())]
 pub(crate) struct Args {
     /// How many
-    #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 1)]
+    #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 1, value_parser = crate::count::parse)]
     count: u64,
     /// How to write them
     #[arg(long, default_value = "dec", value_parser = formats())]
@@ -95,6 +95,8 @@ fn formats() -> PossibleValuesParser {
 const BATCH: usize = 1024;
 /// How far ids may run ahead of the clock.
 const AHEAD_MAX: Duration = Duration::from_secs(5);
+/// How many workers are left behind before the command gives up after all.
+const WORKERS_LEFT: u32 = 16;
 /// How long to wait for the clock rather than give up: a bit more than may be ahead.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 /// Ids reserved at once: a quarter of a second of the densest layout.
@@ -215,14 +217,20 @@ fn at_time(
 /// Reserved in a state file.
 fn from_state(args: &Args, layout: Layout, worker: Option<u64>, sink: &mut Sink<'_>) -> Result<(), Failure> {
     let mut left = args.count;
-    let (file, worker) = match &args.state {
-        Some(file) => (StateFile::new(file), worker),
-        None => user_file(&layout, worker)?,
+    let asked = worker;
+    let over = |(file, worker): (StateFile, Option<u64>)| {
+        let local = LocalSnowflake::new(file, layout.clone(), AHEAD_MAX).clock_policy(args.clock_policy);
+        Ok::<_, Failure>((local.map_err(Failure::usage)?, worker))
     };
+    let (mut local, mut worker) = over(match &args.state {
+        Some(file) => {
+            let file = StateFile::new(file).allow_file_systems(allowed_file_systems()?);
+            (file, asked)
+        }
+        None => user_file(&layout, asked, None)?,
+    })?;
     let workers = layout.workers();
-    let local = LocalSnowflake::new(file, layout, AHEAD_MAX)
-        .clock_policy(args.clock_policy)
-        .map_err(Failure::usage)?;
+    let mut left_behind = 0;
     while left > 0 {
         let draw = || random_below(workers);
         match local
@@ -240,6 +248,16 @@ fn from_state(args: &Args, layout: Layout, worker: Option<u64>, sink: &mut Sink<
                     left -= batch.len() as u64;
                 }
             }
+            // A wrong clock took this user's own worker ahead: another one, until that time has come.
+            Reservation::Wait(how_long)
+                if how_long > WAIT_MAX
+                    && asked.is_none()
+                    && args.state.is_none()
+                    && left_behind < WORKERS_LEFT =>
+            {
+                left_behind += 1;
+                (local, worker) = over(user_file(&layout, None, worker)?)?;
+            }
             Reservation::Wait(how_long) => {
                 sink.out.flush()?;
                 wait(how_long)?;
@@ -250,8 +268,12 @@ fn from_state(args: &Args, layout: Layout, worker: Option<u64>, sink: &mut Sink<
 }
 
 /// The state file of a worker in the user's folder. Which worker is this user's own stands in a file beside
-/// them, so that naming it gives the same file as leaving it out.
-fn user_file(layout: &Layout, worker: Option<u64>) -> Result<(StateFile, Option<u64>), Failure> {
+/// them, so that naming it gives the same file as leaving it out; it becomes another one than `not`.
+fn user_file(
+    layout: &Layout,
+    worker: Option<u64>,
+    not: Option<u64>,
+) -> Result<(StateFile, Option<u64>), Failure> {
     let variable = |name| std::env::var_os(name).map(PathBuf::from);
     let folder = user_state_folder(variable("XDG_STATE_HOME").as_deref(), variable("HOME").as_deref());
     let folder = folder.ok_or_else(|| {
@@ -259,22 +281,24 @@ fn user_file(layout: &Layout, worker: Option<u64>) -> Result<(StateFile, Option<
             .with_hint("name a file with --state FILE")
     })?;
     let name = format!("snowflake-{}", state_name(layout));
+    let allowed = allowed_file_systems()?;
+    let file = |what: &str| {
+        let file = StateFile::of_this_machine(&folder, &format!("{name}-{what}"), allowed.clone());
+        file.map_err(|error| refused(error.into()))
+    };
     let worker = match worker {
         Some(worker) => worker,
-        None => StateFile::new(folder.join(format!("{name}-worker")))
+        None => file("worker")?
             .update(|found| {
                 let kept = found
                     .and_then(|f| f.payload.parse::<u64>().ok())
-                    .filter(|w| *w < layout.workers());
+                    .filter(|w| *w < layout.workers() && Some(*w) != not);
                 let worker = kept.unwrap_or_else(|| random_below(layout.workers()));
                 Ok::<_, LocalError>((kept.is_none().then(|| worker.to_string()), worker))
             })
             .map_err(refused)?,
     };
-    Ok((
-        StateFile::new(folder.join(format!("{name}-{worker}"))),
-        Some(worker),
-    ))
+    Ok((file(&worker.to_string())?, Some(worker)))
 }
 
 /// Nothing is reserved: see the option's help.
@@ -330,7 +354,7 @@ fn from_server(client: &Client, pool: &Name, mut left: u64, sink: &mut Sink<'_>)
 }
 
 fn from_store(url: &str, pool: &Name, mut left: u64, sink: &mut Sink<'_>) -> Result<(), Failure> {
-    let local = Local::open(url)?;
+    let local = Local::open(url, Absent::Make)?;
     let pool = local.run(async |ledger| ledger.pool_or_default(pool).await)?;
     let mut batch = [0; 1024];
     while left > 0 {

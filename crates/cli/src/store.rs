@@ -6,12 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Subcommand;
-use mintage::{Clock, SystemClock};
 use mintage_ledger::embedded::{self, CheckReport, RepairReport, ToolReport};
-use mintage_ledger::tools::note_restored;
-use mintage_ledger::{
-    EmbeddedStore, Runtime, Store, StoreError, StoreSettings, SystemRuntime, advanced_mark, embedded_folder,
-};
+use mintage_ledger::{Runtime, StoreError, StoreSettings, SystemRuntime, embedded_folder};
 use serde_json::json;
 
 use crate::config::{load, store_given};
@@ -40,26 +36,13 @@ enum StoreCommand {
     Backup {
         /// The file, which must not exist; - for standard output
         file: String,
+        /// Ask a running server for it: the only way while a server has the folder open
+        #[arg(long, value_name = "URL", conflicts_with = "store")]
+        server: Option<String>,
     },
-    /// Put a backup file into an empty store; without one, make a restored folder or database safe to use. Every mark
-    /// is raised above what may have been given out since
-    Restore {
-        /// The file of mint store backup
-        file: Option<PathBuf>,
-        /// Numbers to skip in each sequence: more than were given out since the backup was made, and max_gap more
-        /// for each server
-        #[arg(long, value_name = "N", conflicts_with = "max_rate")]
-        advance: Option<u64>,
-        /// Instead: numbers per second that the busiest sequence can have given out since
-        #[arg(long, value_name = "N")]
-        max_rate: Option<u64>,
-        /// The store may be another cluster than the one the backup is of
-        #[arg(long, requires = "file")]
-        foreign: bool,
-        /// The store need not be empty; marks are kept where they are higher
-        #[arg(long, requires = "file")]
-        into_used: bool,
-    },
+    /// Put a backup file into a store that is empty or absent; without one, make a folder or database safe to use that
+    /// was itself put back. Every mark is raised above what may have been given out since
+    Restore(RestoreArgs),
     /// Seal this store and go on in another: stops its servers, copies everything
     Migrate {
         /// The store to go on in: just made by mint init, or a new folder
@@ -77,6 +60,29 @@ enum StoreCommand {
     Check,
     /// Make a damaged folder usable again without lowering any mark
     Repair,
+}
+
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "A store without schema gets one, and an empty one takes the cluster id of the backup. What is cut \
+                        off leaves a store that refuses to serve: give the same command again."
+)]
+pub(crate) struct RestoreArgs {
+    /// The file of mint store backup
+    pub(crate) file: Option<PathBuf>,
+    /// Numbers to skip in each sequence: more than were given out since the backup was made, and max_gap more for each
+    /// server
+    #[arg(long, value_name = "N", conflicts_with = "max_rate")]
+    pub(crate) advance: Option<u64>,
+    /// Instead: numbers per second that the busiest sequence can have given out since
+    #[arg(long, value_name = "N")]
+    pub(crate) max_rate: Option<u64>,
+    /// The store may be another cluster than the one the backup is of, and stays it
+    #[arg(long, requires = "file")]
+    pub(crate) foreign: bool,
+    /// The store need not be empty; marks are kept where they are higher
+    #[arg(long, requires = "file")]
+    pub(crate) into_used: bool,
 }
 
 #[derive(Subcommand, Debug)]
@@ -110,89 +116,53 @@ pub(crate) const WINDOW_MAX: Duration = Duration::from_secs(600);
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let given = args.store.as_deref().map(store_given).unwrap_or_default();
     let config = load(args.config.as_deref(), given)?.config;
-    if !config.store_urls.is_empty() && !matches!(args.command, StoreCommand::Stripes { .. }) {
+    // These name their stores, or ask a server for its own.
+    let named = matches!(
+        args.command,
+        StoreCommand::Stripes { .. } | StoreCommand::Backup { server: Some(_), .. }
+    );
+    if !config.store_urls.is_empty() && !named {
         return Err(
             Failure::usage("store.urls is a set, and this works on one store at a time")
                 .with_hint("name one with --store URL"),
         );
     }
-    let path = match (config.store_url.0.split_once(':'), &args.command) {
-        // What works through the seam works on every store.
-        (_, StoreCommand::Backup { file }) => return tools::backup(&config, file, out),
-        (_, StoreCommand::Migrate { to }) => return tools::migrate_to(&config, to, out),
-        (_, StoreCommand::Stripes { command }) => return crate::store_stripes::run(&config, command, out),
-        (_, StoreCommand::Unseal) => return tools::unseal(&config, out),
-        (
-            _,
-            StoreCommand::Restore {
-                file: Some(file),
-                advance,
-                max_rate,
-                foreign,
-                into_used,
-            },
-        ) => {
-            let advance = tools::advance(*advance, *max_rate)?;
-            return tools::restore(&config, file, advance, (*foreign, *into_used), out);
-        }
-        (Some(("file", path)), _) => path,
-        (_, StoreCommand::Check) => return tools::check(&config, out),
-        (
-            _,
-            StoreCommand::Restore {
-                advance, max_rate, ..
-            },
-        ) => return tools::raise(&config, tools::advance(*advance, *max_rate)?, out),
-        (_, StoreCommand::Adopt | StoreCommand::Repair) => {
-            return Err(Failure::usage(format_args!(
-                "store {} has no folder",
-                config.store_url.redacted()
-            ))
-            .with_hint("name one with --store file:PATH"));
-        }
+    let folder = match config.store_url.0.split_once(':') {
+        Some(("file", path)) => Some(embedded_folder(path)),
+        _ => None,
     };
-    let folder = embedded_folder(path);
     let settings = StoreSettings {
         lock_wait: LOCK_WAIT,
-        ..StoreSettings::default()
+        ..mintage_server::store_settings(&config)
     };
-    match &args.command {
-        StoreCommand::Adopt => {
-            let done = with_runtime(async |runtime| embedded::adopt(folder, &settings, runtime).await)?;
-            moved(folder, "adopted", &done, out)
-        }
-        StoreCommand::Restore {
-            advance: Some(advance),
-            ..
-        } => {
-            let window = config.window.0.unwrap_or(WINDOW_MAX);
-            let now = SystemClock.now();
-            let advance = *advance;
-            let raise = |key: &_, value: &_| advanced_mark(key, value, advance, now, window);
-            let done = with_runtime(async |runtime| {
-                let done = embedded::restore(folder, raise, &settings, Arc::clone(&runtime)).await?;
-                // Names that were made after the backup begin above, too.
-                let store = EmbeddedStore::open(folder, &settings, Arc::clone(&runtime)).await?;
-                note_restored(&*store, advance, &*runtime).await?;
-                store.close().await?;
-                Ok(done)
-            })?;
-            moved(folder, "restored", &done, out)
-        }
-        StoreCommand::Restore { .. } => Err(Failure::usage("a folder does not say how old it is")
-            .with_hint("say --advance N, more than was given out since the copy was made")),
-        StoreCommand::Backup { .. }
-        | StoreCommand::Migrate { .. }
-        | StoreCommand::Stripes { .. }
-        | StoreCommand::Unseal => unreachable!("answered above"),
-        StoreCommand::Check => {
+    match (&args.command, folder) {
+        // What works through the seam works on every store.
+        (StoreCommand::Backup { file, server }, _) => match server {
+            Some(server) => crate::store_online::backup(server, file, out),
+            None => tools::backup(&config, file, out),
+        },
+        (StoreCommand::Migrate { to }, _) => tools::migrate_to(&config, to, out),
+        (StoreCommand::Stripes { command }, _) => crate::store_stripes::run(&config, command, out),
+        (StoreCommand::Unseal, _) => tools::unseal(&config, out),
+        (StoreCommand::Restore(restore), _) => tools::restore(&config, restore, out),
+        (StoreCommand::Check, None) => tools::check(&config, out),
+        (StoreCommand::Check, Some(folder)) => {
             let found = with_runtime(async |runtime| embedded::check(folder, &settings, runtime).await)?;
             checked(folder, &found, out)
         }
-        StoreCommand::Repair => {
+        (StoreCommand::Adopt, Some(folder)) => {
+            let done = with_runtime(async |runtime| embedded::adopt(folder, &settings, runtime).await)?;
+            adopted(folder, &done, out)
+        }
+        (StoreCommand::Repair, Some(folder)) => {
             let done = with_runtime(async |runtime| embedded::repair(folder, &settings, runtime).await)?;
             repaired(folder, &done, out)
         }
+        (StoreCommand::Adopt | StoreCommand::Repair, None) => Err(Failure::usage(format_args!(
+            "store {} has no folder",
+            config.store_url.redacted()
+        ))
+        .with_hint("name one with --store file:PATH")),
     }
 }
 
@@ -205,13 +175,12 @@ pub(crate) fn with_runtime<T>(
     })
 }
 
-fn moved(folder: &Path, what: &str, report: &ToolReport, out: &mut Out) -> Result<(), Failure> {
+fn adopted(folder: &Path, report: &ToolReport, out: &mut Out) -> Result<(), Failure> {
     if out.json {
         return out.json_line(&json!({
             "folder": folder.display().to_string(),
-            "done": what,
+            "done": "adopted",
             "registers": report.registers,
-            "raised": report.raised,
             "warnings": report.opened.warnings,
         }));
     }
@@ -219,10 +188,9 @@ fn moved(folder: &Path, what: &str, report: &ToolReport, out: &mut Out) -> Resul
         out.note(format!("warning: {warning}"));
     }
     out.line(format!(
-        "{what} {}: {} registers, {} marks raised",
+        "adopted {}: {} registers",
         folder.display(),
-        report.registers,
-        report.raised
+        report.registers
     ))
 }
 

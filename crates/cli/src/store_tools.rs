@@ -1,11 +1,12 @@
 //! `mint store backup|restore|check|migrate|unseal` on any store.
 
 use std::fs::{self, File};
-use std::io::{BufReader, Write};
+use std::io::{BufReader, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use mintage_ledger::tools::{self, Advance, Backup, BackupError, RestoreReport};
+use mintage_ledger::tools::{self, Advance, Backup, BackupError, Restore};
 use mintage_ledger::{Runtime, Store, StoreSettings, SystemRuntime, open_store};
 use mintage_server::config::{Config, StoreUrl};
 use mintage_server::store_settings;
@@ -14,10 +15,10 @@ use serde_json::json;
 use crate::errors::Failure;
 use crate::local::{LOCK_WAIT, block_on, open_configured, store_refused};
 use crate::out::Out;
-use crate::store::WINDOW_MAX;
+use crate::store::{RestoreArgs, WINDOW_MAX, with_runtime};
 
 /// How much a restore skips, by what was said.
-pub(crate) fn advance(advance: Option<u64>, max_rate: Option<u64>) -> Result<Advance, Failure> {
+fn advance(advance: Option<u64>, max_rate: Option<u64>) -> Result<Advance, Failure> {
     match (advance, max_rate) {
         (Some(numbers), _) => Ok(Advance::By(numbers)),
         (None, Some(rate)) => Ok(Advance::AtRate(rate)),
@@ -31,76 +32,86 @@ pub(crate) fn advance(advance: Option<u64>, max_rate: Option<u64>) -> Result<Adv
 }
 
 pub(crate) fn backup(config: &Config, file: &str, out: &mut Out) -> Result<(), Failure> {
-    let mut text = Vec::new();
-    let many = block_on(async {
-        let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
-        let store = open_configured(config, runtime.clone()).await?;
-        let many = tools::back_up(&*store, &mut text, &*runtime)
-            .await
-            .map_err(file_refused)?;
-        store.close().await.map_err(store_refused)?;
-        Ok(many)
-    })?;
-    if file == "-" {
-        out.buffer().extend_from_slice(&text);
-        return out.written();
-    }
-    write_anew(Path::new(file), &text)
-        .map_err(|e| Failure::cannot(format_args!("cannot write {file}: {e}")))?;
     let store = config.store_url.redacted();
-    if out.json {
-        return out.json_line(&json!({ "store": store, "file": file, "registers": many }));
-    }
-    out.line(format!("backed up {store} to {file}: {many} registers"))
+    write_backup(&store, file, out, |to| {
+        block_on(async {
+            let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
+            let store = open_configured(config, runtime.clone()).await?;
+            let many = tools::back_up(&*store, to, &*runtime)
+                .await
+                .map_err(file_refused)?;
+            store.close().await.map_err(store_refused)?;
+            Ok(many)
+        })
+    })
 }
 
-/// Writes a file that must not exist, durably; half of one is not left behind under its name.
-fn write_anew(path: &Path, text: &[u8]) -> std::io::Result<()> {
-    let draft = path.with_extension("unfinished");
-    let mut file = File::options()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(&draft)?;
-    file.write_all(text)?;
-    file.sync_all()?;
-    // A link refuses to replace what is there.
-    let linked = fs::hard_link(&draft, path);
-    fs::remove_file(&draft)?;
-    linked
-}
-
-pub(crate) fn restore(
-    config: &Config,
-    file: &Path,
-    advance: Advance,
-    flags: (bool, bool),
+/// Writes a backup to a new file, which only its owner may read, or to standard output, and says so. Half of one is
+/// not left behind under the file's name.
+pub(crate) fn write_backup(
+    from: &str,
+    file: &str,
     out: &mut Out,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> Result<u64, Failure>,
 ) -> Result<(), Failure> {
-    let opened =
-        File::open(file).map_err(|e| Failure::cannot(format_args!("cannot read {}: {e}", file.display())))?;
-    let backup = Backup::read(BufReader::new(opened)).map_err(|error| match error {
-        BackupError::Damaged { .. } => {
-            Failure::cannot(format_args!("{} is no whole backup: {error}", file.display()))
-        }
-        other => file_refused(other),
-    })?;
-    let window = config.window.0.unwrap_or(WINDOW_MAX);
-    let report = with_store(config, async |store, runtime| {
-        tools::restore_into(store, &backup, advance, window, flags, runtime).await
-    })?;
-    restored(config, &report, out)
+    if file == "-" {
+        let mut lines = std::io::LineWriter::new(std::io::stdout());
+        return write(&mut lines).map(drop);
+    }
+    let failed = |e: std::io::Error| Failure::cannot(format_args!("cannot write {file}: {e}"));
+    let path = Path::new(file);
+    if path.symlink_metadata().is_ok() {
+        return Err(failed(std::io::ErrorKind::AlreadyExists.into()));
+    }
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{}.unfinished", std::process::id()));
+    let draft = path.with_file_name(name);
+    let done = File::options()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&draft)
+        .map_err(failed)
+        .and_then(|opened| {
+            let mut buffered = BufWriter::new(opened);
+            let many = write(&mut buffered)?;
+            let opened = buffered.into_inner().map_err(|e| failed(e.into_error()))?;
+            opened.sync_all().map_err(failed)?;
+            // A link refuses to replace what has come to be there meanwhile.
+            fs::hard_link(&draft, path).map_err(failed)?;
+            Ok(many)
+        });
+    // Of a draft that another one made nothing is known: its name has the process in it.
+    let _ = fs::remove_file(&draft);
+    let many = done?;
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let folder = File::open(folder.unwrap_or(Path::new(".")));
+    folder.and_then(|folder| folder.sync_all()).map_err(failed)?;
+    if out.json {
+        return out.json_line(&json!({ "store": from, "file": file, "registers": many }));
+    }
+    out.line(format!("backed up {from} to {file}: {many} registers"))
 }
 
-pub(crate) fn raise(config: &Config, advance: Advance, out: &mut Out) -> Result<(), Failure> {
-    let window = config.window.0.unwrap_or(WINDOW_MAX);
-    let report = with_store(config, async |store, runtime| {
-        tools::raise_in_place(store, advance, window, runtime).await
-    })?;
-    restored(config, &report, out)
-}
-
-fn restored(config: &Config, report: &RestoreReport, out: &mut Out) -> Result<(), Failure> {
+pub(crate) fn restore(config: &Config, args: &RestoreArgs, out: &mut Out) -> Result<(), Failure> {
+    let advance = advance(args.advance, args.max_rate)?;
+    let backup = args.file.as_deref().map(read_backup).transpose()?;
+    let settings = StoreSettings {
+        lock_wait: LOCK_WAIT,
+        ..store_settings(config)
+    };
+    let state = mintage_server::state_folder(config);
+    let ask = Restore {
+        url: &config.store_url.0,
+        settings: &settings,
+        state: state.as_deref(),
+        backup: backup.as_ref(),
+        advance,
+        window: config.window.0.unwrap_or(WINDOW_MAX),
+        foreign: args.foreign,
+        into_used: args.into_used,
+    };
+    let report = with_runtime(async |runtime| tools::restore(&ask, runtime).await)?;
     let store = config.store_url.redacted();
     if out.json {
         return out.json_line(&json!({
@@ -108,14 +119,34 @@ fn restored(config: &Config, report: &RestoreReport, out: &mut Out) -> Result<()
             "registers": report.registers,
             "skipped": report.skipped,
             "age_s": report.age.as_secs(),
+            "resumed": report.resumed,
+            "notes": report.notes,
         }));
     }
+    for note in &report.notes {
+        out.note(format!("note: {note}"));
+    }
+    let what = match report.resumed {
+        true => "finished restoring",
+        false => "restored",
+    };
     out.line(format!(
-        "restored {store}: {} registers, every sequence skips {} numbers (the backup is {} s old)",
+        "{what} {store}: {} registers, every sequence skips {} numbers (the backup is {} s old)",
         report.registers,
         report.skipped,
         report.age.as_secs()
     ))
+}
+
+fn read_backup(file: &Path) -> Result<Backup, Failure> {
+    let opened =
+        File::open(file).map_err(|e| Failure::cannot(format_args!("cannot read {}: {e}", file.display())))?;
+    Backup::read(BufReader::new(opened)).map_err(|error| match error {
+        BackupError::Damaged { .. } => {
+            Failure::cannot(format_args!("{} is no whole backup: {error}", file.display()))
+        }
+        other => file_refused(other),
+    })
 }
 
 pub(crate) fn check(config: &Config, out: &mut Out) -> Result<(), Failure> {
@@ -203,6 +234,7 @@ fn with_store<T>(
         let settings = StoreSettings {
             lock_wait: LOCK_WAIT,
             accept_copy: true,
+            create: false,
             ..store_settings(config)
         };
         let folder = mintage_server::state_folder(config);

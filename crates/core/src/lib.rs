@@ -115,8 +115,9 @@ pub use format::{
 };
 #[cfg(feature = "std")]
 pub use format::{
-    ids_until_repeat, ksuid, ksuid_many, nanoid, nanoid_many, objectid, objectid_many, pushid, pushid_many,
-    scru128, scru128_many, tid, tid_many, timeflake, timeflake_many, tsid, ulid, ulid_many, xid, xid_many,
+    Generators, ids_until_repeat, ksuid, ksuid_many, nanoid, nanoid_many, objectid, objectid_many, pushid,
+    pushid_many, scru128, scru128_many, tid, tid_many, timeflake, timeflake_many, tsid, ulid, ulid_many, xid,
+    xid_many,
 };
 #[cfg(feature = "std")]
 pub use host::{HostError, Interface, WorkerSource, host_name, interfaces};
@@ -129,7 +130,7 @@ pub use sequence::{Base, Run, RunIter, SequenceDef, SequenceError, SequenceOptio
 pub use series::{Series, SeriesError, date_of, day_of_date, letters_of, number_of_letters};
 pub use snowflake::{MintError, Snowflake, Window};
 #[cfg(feature = "std")]
-pub use system::{SystemClock, boottime, clock_synchronised};
+pub use system::{SystemClock, boottime, boottime_near, clock_synchronised};
 pub use text::{SnowflakeText, TextError, UuidText, parse_uuid, parse_uuid_lenient, uuid_text};
 pub use time::{Clock, FixedClock, Timestamp};
 pub use uuid::{

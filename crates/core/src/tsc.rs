@@ -1,11 +1,11 @@
-//! The millisecond of the wall clock, for the price of reading a counter.
+//! The millisecond of the wall clock, and the time since boot, for the price of reading a counter.
 //!
 //! Where the processor reports an invariant time-stamp counter, every thread remembers the last millisecond it
 //! read from the real clock and the counter value until which that millisecond is certainly not over: the end
 //! of the millisecond or 0.5 ms, whichever comes first. Until then a call is one `rdtsc` and a comparison;
 //! after it the real clock is read again. So no answer is older than 0.5 ms whatever the wall clock did
 //! meanwhile, and the counter decides only *whether* to look, never what the time is. Elsewhere every call
-//! reads the real clock.
+//! reads the real clock. The time since boot is remembered beside it, in the same way.
 //!
 //! `unsafe` here: the two intrinsics `rdtsc` and `cpuid`, which every x86-64 processor has. The safe twin is
 //! [`real_unix_millis`]; a test checks that they agree.
@@ -26,20 +26,43 @@ pub(crate) fn unix_millis() -> u64 {
     }
 }
 
-/// Ticks of 100 ns since 1970-01-01T00:00:00Z by the system's wall clock; 0 before 1970.
+/// Nanoseconds since 1970-01-01T00:00:00Z by the system's wall clock; 0 before 1970.
 ///
 /// Never ahead of it, and behind it by less than 10 µs, but for what the clock was stepped or the thread was
 /// interrupted while it last read the clock, at most 0.5 ms.
 #[inline]
-pub(crate) fn unix_ticks() -> u64 {
+pub(crate) fn unix_nanos() -> u64 {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
-        counter::unix_ticks()
+        counter::unix_nanos()
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     {
-        real_unix_nanos() / 100
+        real_unix_nanos()
     }
+}
+
+/// Ticks of 100 ns since 1970: [`unix_nanos`].
+#[inline]
+pub(crate) fn unix_ticks() -> u64 {
+    unix_nanos() / 100
+}
+
+/// Nanoseconds of [`crate::boottime`], as [`unix_nanos`] has those of the wall clock.
+#[inline]
+pub(crate) fn boot_nanos() -> u64 {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        counter::boot_nanos()
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    {
+        real_boot_nanos()
+    }
+}
+
+fn real_boot_nanos() -> u64 {
+    u64::try_from(crate::boottime().as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// [`unix_millis`], always from the system.
@@ -60,12 +83,14 @@ mod counter {
     use core::cell::Cell;
     use core::sync::atomic::{AtomicU64, Ordering};
     use std::sync::Mutex;
+    use std::thread::LocalKey;
     use std::time::Instant;
 
-    use super::real_unix_nanos;
+    use super::{real_boot_nanos, real_unix_nanos};
 
     thread_local! {
-        static LAST: Cell<Reading> = const { Cell::new(Reading { millis: 0, nanos: 0, told: 0, taken: 0, valid_for: 0, nanos_per_count: 0 }) };
+        static LAST: Cell<Reading> = const { Cell::new(Reading::NONE) };
+        static LAST_BOOT: Cell<Reading> = const { Cell::new(Reading::NONE) };
     }
 
     #[derive(Clone, Copy)]
@@ -82,16 +107,36 @@ mod counter {
         nanos_per_count: u64,
     }
 
+    impl Reading {
+        const NONE: Reading = Reading {
+            millis: 0,
+            nanos: 0,
+            told: 0,
+            taken: 0,
+            valid_for: 0,
+            nanos_per_count: 0,
+        };
+    }
+
     #[inline]
-    pub(super) fn unix_ticks() -> u64 {
+    pub(super) fn unix_nanos() -> u64 {
+        nanos(&LAST, real_unix_nanos)
+    }
+
+    #[inline]
+    pub(super) fn boot_nanos() -> u64 {
+        nanos(&LAST_BOOT, real_boot_nanos)
+    }
+
+    #[inline]
+    fn nanos(of: &'static LocalKey<Cell<Reading>>, real: fn() -> u64) -> u64 {
         let now = counter();
-        let last = LAST.get();
+        let last = of.get();
         if now.wrapping_sub(last.taken) < last.valid_for {
             let age = now.saturating_sub(last.told);
-            return (last.nanos + ((age * last.nanos_per_count) >> 32)) / 100;
+            return last.nanos + ((age * last.nanos_per_count) >> 32);
         }
-        read_clock();
-        LAST.get().nanos / 100
+        read_clock(of, real).nanos
     }
 
     #[inline]
@@ -102,7 +147,7 @@ mod counter {
         if now.wrapping_sub(last.taken) < last.valid_for {
             return last.millis;
         }
-        read_clock()
+        read_clock(&LAST, real_unix_nanos).millis
     }
 
     #[inline]
@@ -113,10 +158,10 @@ mod counter {
 
     #[cold]
     #[inline(never)]
-    fn read_clock() -> u64 {
+    fn read_clock(of: &'static LocalKey<Cell<Reading>>, real: fn() -> u64) -> Reading {
         // The counter first: time that passes between the two readings makes the deadline early, never late.
         let taken = counter();
-        let nanos = real_unix_nanos();
+        let nanos = real();
         let told = counter();
         let millis = nanos / 1_000_000;
         let left = (1_000_000 - nanos % 1_000_000).min(LONGEST_NS);
@@ -125,15 +170,16 @@ mod counter {
         let valid_for = (left * rate) >> 10;
         // `rate` was rounded down by 1 %; 2 % more makes it too high, and what passes by it too little.
         let nanos_per_count = (1024 << 32) / (rate + rate / 50 + 1);
-        LAST.set(Reading {
+        let reading = Reading {
             millis,
             nanos,
             told,
             taken,
             valid_for,
             nanos_per_count,
-        });
-        millis
+        };
+        of.set(reading);
+        reading
     }
 
     /// How long a reading may serve.
@@ -265,6 +311,19 @@ mod tests {
             let (before, ticks, after) = (real_unix_nanos(), unix_ticks(), real_unix_nanos());
             ahead += u32::from(ticks > after / 100);
             late += u32::from(ticks + 100 < before / 100);
+        }
+        assert!(ahead < rounds / 10, "{ahead} of {rounds} ahead");
+        assert!(late < rounds / 10, "{late} of {rounds} more than 10 µs late");
+    }
+
+    #[test]
+    fn the_near_time_since_boot_is_never_ahead_and_hardly_behind() {
+        let (mut ahead, mut late) = (0, 0);
+        let rounds = 300_000;
+        for _ in 0..rounds {
+            let (before, near, after) = (real_boot_nanos(), boot_nanos(), real_boot_nanos());
+            ahead += u32::from(near > after);
+            late += u32::from(near + 10_000 < before);
         }
         assert!(ahead < rounds / 10, "{ahead} of {rounds} ahead");
         assert!(late < rounds / 10, "{late} of {rounds} more than 10 µs late");

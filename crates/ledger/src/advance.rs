@@ -1,48 +1,18 @@
-//! By how much a mark must be raised when a backup or snapshot is restored.
+//! How far a restore raises a mark: past everything that may have been given out since.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use mintage::{PRESETS, Timestamp};
+use mintage::Timestamp;
 use serde_json::Value as Json;
 
-use crate::pool::PoolSpec;
+use crate::pool::{PoolKind, PoolSpec};
 use crate::store::{Key, Value};
 
-/// The mark of a restored register that lies above everything issued since the backup was made, when at most
-/// `numbers` numbers of each sequence were, and windows reach at most `window` ahead.
+/// By how much the marks of a whole store are raised.
 ///
-/// A sequence's mark counts numbers, so `numbers` is added. A window's mark is an id-time, and whoever held the
-/// worker reserved at most up to `window` after `now`. Other marks are raised by `numbers`.
-///
-/// A window whose layout is not known answers `u64::MAX`, which every store refuses: nothing is guessed.
-///
-/// ```
-/// use std::time::Duration;
-/// use mintage::Timestamp;
-/// use mintage_ledger::{Key, Value, advanced_mark};
-/// let key = Key::new("seq/orders")?;
-/// let stored = Value { mark: 4000, token: 1, body: "{}".into() };
-/// assert_eq!(advanced_mark(&key, &stored, 1000, Timestamp::UNIX_EPOCH, Duration::ZERO), 5000);
-/// # Ok::<(), mintage_ledger::StoreError>(())
-/// ```
-pub fn advanced_mark(key: &Key, value: &Value, numbers: u64, now: Timestamp, window: Duration) -> u64 {
-    if !key.as_str().starts_with("window/") {
-        return value.mark.saturating_add(numbers);
-    }
-    let body: Json = serde_json::from_str(&value.body).unwrap_or_default();
-    let layout = PRESETS
-        .iter()
-        .map(|preset| preset.layout())
-        .find(|layout| body["layout"].as_str() == Some(layout.fingerprint().as_str()));
-    match layout.map(|layout| layout.tick_at(now.saturating_add(window))) {
-        // The tick that has begun may have been minted in.
-        Some(Ok(tick)) => value.mark.max(tick + 1),
-        Some(Err(_)) | None => u64::MAX,
-    }
-}
-
-/// By how much the marks of a whole store are raised: pools of any layout, as the store knows them.
+/// A sequence's mark counts numbers, whatever their direction, so that `numbers` is added. A window's mark is an
+/// id-time in ticks of its pool, and whoever held the worker reserved at most up to `floor`.
 #[derive(Debug)]
 pub(crate) struct Raise {
     /// For everything that counts numbers.
@@ -53,27 +23,52 @@ pub(crate) struct Raise {
     pub pools: HashMap<String, PoolSpec>,
 }
 
+/// The ticks of a window's mark: which one begins at a time, and how many there are.
+struct Ticks {
+    tick_ns: i128,
+    epoch_ns: i128,
+    /// One past the last: a window that ends there has nothing left.
+    end: u64,
+}
+
 impl Raise {
-    /// The raised mark; `None` for a window whose pool and layout are both unknown, or past the largest mark.
-    pub(crate) fn mark(&self, key: &Key, value: &Value) -> Option<u64> {
-        let within = |mark: u64| Some(mark).filter(|mark| *mark <= i64::MAX as u64);
-        let Some(rest) = key.as_str().strip_prefix("window/") else {
-            // The definition of a pool carries no mark.
-            return match key.as_str().starts_with("pool/") {
-                true => Some(value.mark),
-                false => within(value.mark.saturating_add(self.numbers)),
+    /// The raised mark, and what is worth telling of it. Nothing is refused: what cannot be raised as asked is
+    /// raised so far that it gives out nothing any more.
+    pub(crate) fn mark(&self, key: &Key, value: &Value) -> (u64, Option<String>) {
+        const MOST: u64 = i64::MAX as u64;
+        if let Some(rest) = key.as_str().strip_prefix("window/") {
+            let Some(ticks) = self.ticks(rest, &value.body) else {
+                let why = format!("{key}: its pool is not there and its layout is unknown: never used again");
+                return (MOST, Some(why));
             };
-        };
-        let pool = rest.rsplit_once('/').map_or(rest, |(pool, _)| pool);
-        match self
-            .pools
-            .get(pool)
-            .map(|spec| spec.kind.ticks().tick_at(self.floor))
-        {
-            Some(Ok(tick)) => within(value.mark.max(tick + 1)),
-            Some(Err(_)) => None,
-            None => within(advanced_mark(key, value, 0, self.floor, Duration::ZERO)),
+            if mintage::planted!("restored-windows-kept") {
+                return (value.mark, None);
+            }
+            let raised = value.mark.max(ticks.after(self.floor)).min(MOST);
+            let ended = (raised >= ticks.end).then(|| format!("{key}: the time of its layout has ended"));
+            return (raised, ended);
         }
+        // Definitions of pools, and a store's place in its set, count nothing.
+        if !key.as_str().starts_with("seq/") {
+            return (value.mark, None);
+        }
+        match value.mark.checked_add(self.numbers).filter(|mark| *mark <= MOST) {
+            Some(mark) => (mark, None),
+            None => (
+                MOST,
+                Some(format!("{key}: no numbers are left after {} more", self.numbers)),
+            ),
+        }
+    }
+
+    /// By the pool's own record; by the window's, where that is gone.
+    fn ticks(&self, window: &str, body: &str) -> Option<Ticks> {
+        let pool = window.rsplit_once('/').map_or(window, |(pool, _)| pool);
+        if let Some(spec) = self.pools.get(pool) {
+            return Some(Ticks::of(&spec.kind));
+        }
+        let body: Json = serde_json::from_str(body).ok()?;
+        Ticks::read(body["layout"].as_str()?)
     }
 
     /// The longest window of any pool, where those that do not say have `default`.
@@ -85,26 +80,125 @@ impl Raise {
     }
 }
 
+impl Ticks {
+    fn of(kind: &PoolKind) -> Ticks {
+        let layout = kind.ticks();
+        Ticks {
+            tick_ns: i128::try_from(layout.tick().as_nanos()).unwrap_or(i128::MAX),
+            epoch_ns: layout.epoch().unix_nanos(),
+            end: layout.ticks_max().saturating_add(1),
+        }
+    }
+
+    /// Reads a fingerprint, which says all of it (`t41.w10.s12/1000000ns/1288834974657000000`), or names a node of
+    /// UUID version 1.
+    fn read(fingerprint: &str) -> Option<Ticks> {
+        if fingerprint.starts_with("uuid1/") {
+            return Some(Ticks::of(&PoolKind::Uuid1 { node: 0 }));
+        }
+        let mut parts = fingerprint.split('/');
+        let (fields, tick, epoch) = (parts.next()?, parts.next()?, parts.next()?);
+        let time = fields.split('.').find_map(|field| field.strip_prefix('t'))?;
+        let bits: u32 = time.parse().ok().filter(|bits| (1..=63).contains(bits))?;
+        Some(Ticks {
+            tick_ns: tick.strip_suffix("ns")?.parse().ok().filter(|tick| *tick > 0)?,
+            epoch_ns: epoch.parse().ok()?,
+            end: 1 << bits,
+        })
+    }
+
+    /// The first tick after the one that holds this time; at most one past the last.
+    fn after(&self, time: Timestamp) -> u64 {
+        let since_ns = time.unix_nanos().saturating_sub(self.epoch_ns);
+        if since_ns < 0 {
+            // A layout whose time is still to come.
+            return 0;
+        }
+        // The tick that has begun may have been minted in.
+        u64::try_from(since_ns / self.tick_ns + 1)
+            .unwrap_or(u64::MAX)
+            .min(self.end)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use mintage::{Layout, PRESETS};
+
     use super::*;
 
+    fn raise(floor: Timestamp, pools: &[(&str, PoolKind)]) -> Raise {
+        let spec = |(name, kind): &(&str, PoolKind)| (name.to_string(), PoolSpec::from(kind.clone()));
+        Raise {
+            numbers: 1000,
+            floor,
+            pools: pools.iter().map(spec).collect(),
+        }
+    }
+
+    fn raised(raise: &Raise, key: &str, mark: u64, body: String) -> (u64, bool) {
+        let (mark, told) = raise.mark(&Key::new(key).unwrap(), &Value { mark, token: 1, body });
+        (mark, told.is_some())
+    }
+
+    fn held_with(fingerprint: &str) -> String {
+        format!(r#"{{"layout":{fingerprint:?}}}"#)
+    }
+
     #[test]
-    fn a_window_is_moved_past_the_longest_that_anybody_can_hold() {
-        let layout = PRESETS[0].layout();
-        let now = layout.time_of(1_000_000);
-        let window = Duration::from_secs(600);
-        let advanced = |mark, fingerprint: &str| {
-            let body = format!(r#"{{"layout":{fingerprint:?}}}"#);
-            let key = Key::new("window/default/0000000007").unwrap();
-            advanced_mark(&key, &Value { mark, token: 1, body }, 5, now, window)
-        };
-        let ours = layout.fingerprint();
+    fn a_window_of_every_kind_is_moved_past_the_floor() {
+        let floor = Timestamp::from_unix_millis(1_800_000_000_123);
+        let own = Layout::builder("own")
+            .tick(Duration::from_millis(10))
+            .time("t", 42)
+            .worker("w", 3)
+            .sequence("s", 8);
+        let kinds = PRESETS
+            .iter()
+            .map(|preset| PoolKind::Snowflake(Arc::new(preset.layout())))
+            .chain([
+                PoolKind::Snowflake(Arc::new(own.build().unwrap())),
+                PoolKind::Uuid1 { node: 5 },
+            ]);
+        for kind in kinds {
+            let body = held_with(&kind.fingerprint());
+            let ticks = kind.ticks();
+            let expected = ticks
+                .tick_at(floor)
+                .map_or(ticks.ticks_max() + 1, |tick| tick + 1);
+            // By the pool's record, without a body that could be read, and by the window's own.
+            let known = raise(floor, &[("p", kind.clone())]);
+            let tombstone = r#"{"tombstone":true}"#.to_string();
+            assert_eq!(raised(&known, "window/p/0000000001", 7, tombstone).0, expected);
+            let unknown = raise(floor, &[]);
+            assert_eq!(
+                raised(&unknown, "window/p/0000000001", 7, body.clone()).0,
+                expected
+            );
+            let higher = expected + 5;
+            assert_eq!(raised(&known, "window/p/0000000001", higher, body).0, higher);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_raised_as_asked_gives_out_nothing_more() {
+        let most = i64::MAX as u64;
+        let raise = raise(Timestamp::from_unix_millis(1_800_000_000_000), &[]);
         assert_eq!(
-            layout.time_of(advanced(10, &ours)),
-            layout.time_of(1_000_001).saturating_add(window)
+            raised(&raise, "window/p/0000000001", 7, held_with("odd")),
+            (most, true)
         );
-        assert_eq!(advanced(u64::MAX / 4, &ours), u64::MAX / 4);
-        assert_eq!(advanced(10, "another"), u64::MAX);
+        // A layout that ended long ago, and one that has not begun.
+        let past = held_with("t10.w3.s8/1000000ns/0");
+        assert_eq!(raised(&raise, "window/p/0000000001", 7, past), (1024, true));
+        let future = held_with("t41.w3.s8/1000000ns/1900000000000000000");
+        assert_eq!(raised(&raise, "window/p/0000000001", 7, future), (7, false));
+        assert_eq!(raised(&raise, "seq/a", most - 5, "{}".into()), (most, true));
+        assert_eq!(raised(&raise, "seq/a", 5, "{}".into()), (1005, false));
+        for counts_nothing in ["pool/p", "cluster/stripe"] {
+            assert_eq!(raised(&raise, counts_nothing, 5, "{}".into()), (5, false));
+        }
     }
 }

@@ -6,14 +6,18 @@
 //!
 //! It never goes back while it is open. A small offset to the wall clock is slewed away at no more than 1 per
 //! mille. A larger one is a *step*: reported, and followed only once it is confirmed, by starting anew with
-//! another epoch, on which holders take another window.
+//! another epoch, on which holders take another window. The generators of formats that need no window live here,
+//! beside the time they read, so that a step back gives them another start in the same moment.
+//!
+//! What a store remembers may come from a clock that was wrong. A process begins at the latest time it knows of, and
+//! is *settled* once its clock was confirmed: from then on what lies ahead of it is the work of a wrong clock.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use mintage::{Clock, Timestamp};
+use mintage::{Clock, Generators, Timestamp};
 
 use crate::runtime::Runtime;
 
@@ -32,12 +36,62 @@ struct Line {
     wall_ns: i128,
     boot: Duration,
     ppm: i128,
+    generators: Arc<Generators>,
 }
 
 impl Line {
     fn at(&self, boot: Duration) -> i128 {
         let elapsed = boot.saturating_sub(self.boot).as_nanos() as i128;
         self.wall_ns + elapsed + elapsed * self.ppm / 1_000_000
+    }
+
+    /// The line from here on.
+    fn onwards(&self, wall_ns: i128, boot: Duration, ppm: i128) -> Arc<Line> {
+        Arc::new(Line {
+            wall_ns,
+            boot,
+            ppm,
+            generators: Arc::clone(&self.generators),
+        })
+    }
+
+    /// What [`Line::at`] says, in 64 bits: 128 are divided for every id only where 64 do not reach.
+    fn nanos_near(&self, boot: Duration) -> Option<i64> {
+        let elapsed = i64::try_from(boot.saturating_sub(self.boot).as_nanos()).ok()?;
+        let slewed = elapsed.checked_mul(i64::try_from(self.ppm).ok()?)? / 1_000_000;
+        i64::try_from(self.wall_ns)
+            .ok()?
+            .checked_add(elapsed)?
+            .checked_add(slewed)
+    }
+}
+
+/// One line read as a clock: for ids that are made at the price of reading a counter.
+struct Along<'a> {
+    line: &'a Line,
+    runtime: &'a dyn Runtime,
+}
+
+impl Clock for Along<'_> {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_unix_nanos(self.line.at(self.runtime.boottime()))
+    }
+
+    fn unix_millis(&self) -> i64 {
+        match self.line.nanos_near(self.runtime.boottime_near()) {
+            Some(nanos) => nanos.div_euclid(1_000_000),
+            None => self.now().unix_millis(),
+        }
+    }
+
+    fn unix_ticks(&self) -> i64 {
+        match self.line.nanos_near(self.runtime.boottime_near()) {
+            Some(nanos) => nanos.div_euclid(100),
+            None => {
+                let ticks = self.now().unix_nanos().div_euclid(100);
+                i64::try_from(ticks).unwrap_or(i64::MAX)
+            }
+        }
     }
 }
 
@@ -54,6 +108,8 @@ struct Watch {
     apart_ns: i128,
     pending: Option<Pending>,
     reference: Reference,
+    /// Since when, in boot time, this clock and the wall clock go together.
+    together: Duration,
 }
 
 /// Which time is right, by more than this machine's own clock (protocol W6).
@@ -79,6 +135,17 @@ pub struct ClockReport {
     pub steps: u64,
     /// A far step is seen and not confirmed yet: how long until it will be followed.
     pub unconfirmed: Option<Duration>,
+    /// The clock was not confirmed since the process began: how long until it is by going on as it does.
+    pub unsettled: Option<Duration>,
+}
+
+impl ClockReport {
+    /// How long until the clock counts as confirmed by going on as it does.
+    pub(crate) fn settles_in(&self) -> Duration {
+        let unsettled = self.unsettled.unwrap_or_default();
+        self.unconfirmed
+            .map_or(unsettled, |left| left.min(unsettled.max(left)))
+    }
 }
 
 /// The clock that ids read. Thread-safe; never goes back within one epoch.
@@ -87,11 +154,15 @@ pub struct AnchoredClock {
     runtime: Arc<dyn Runtime>,
     line: ArcSwap<Line>,
     watch: Mutex<Watch>,
+    /// The latest time that anything remembered at the start.
+    floor: Option<Timestamp>,
     confirm: Duration,
     offset_ns: AtomicI64,
     steps: AtomicU64,
     epoch: AtomicU64,
     unconfirmed_ms: AtomicU64,
+    /// How long until the clock counts as confirmed; 0: it does.
+    unsettled_ms: AtomicU64,
 }
 
 impl Clock for AnchoredClock {
@@ -105,29 +176,75 @@ impl Clock for AnchoredClock {
 
 impl AnchoredClock {
     /// Starts at the wall clock, or at `floor` if that is later (a time this store has seen before). A far step is
-    /// followed once it has stood for `confirm`.
+    /// followed once it has stood for `confirm`, or at once where the kernel says that its clock is synchronised: so
+    /// is a wall clock far before `floor`, which a wrong clock left behind.
     pub fn new(runtime: Arc<dyn Runtime>, floor: Option<Timestamp>, confirm: Duration) -> Self {
         let wall = runtime.wall();
-        let start = floor.map_or(wall, |floor| floor.max(wall));
+        let settled = runtime.clock_synchronised() == Some(true);
+        let far = |floor: &Timestamp| floor.since(wall) > SLEW_MAX;
+        let start = match floor {
+            Some(floor) if !(settled && far(&floor)) => floor.max(wall),
+            _ => wall,
+        };
+        let boot = runtime.boottime();
         let line = Line {
             wall_ns: start.unix_nanos(),
-            boot: runtime.boottime(),
+            boot,
             ppm: 0,
+            generators: Arc::new(Generators::new(start)),
         };
+        let unsettled = if settled { Duration::ZERO } else { confirm };
         AnchoredClock {
             runtime,
             watch: Mutex::new(Watch {
                 apart_ns: wall.unix_nanos() - line.boot.as_nanos() as i128,
                 pending: None,
                 reference: Reference::Own,
+                together: boot,
             }),
             line: ArcSwap::from_pointee(line),
+            floor,
             confirm,
             offset_ns: AtomicI64::new(0),
             steps: AtomicU64::new(0),
             epoch: AtomicU64::new(0),
             unconfirmed_ms: AtomicU64::new(0),
+            unsettled_ms: AtomicU64::new(whole_ms(unsettled)),
         }
+    }
+
+    /// Makes ids of formats that need no window: gives `make` the time, cheap to read, and the generators that belong
+    /// to it. After a confirmed step back both are others: ids follow the clock back and do not repeat.
+    ///
+    /// ```
+    /// use mintage::{Clock, Uuid};
+    /// use mintage_ledger::{AnchoredClock, SystemRuntime};
+    /// # let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    /// let clock = AnchoredClock::new(SystemRuntime::new(tokio.handle().clone()), None, Default::default());
+    /// let mut ids = [Uuid::nil(); 2];
+    /// clock.make(|generators, clock| generators.uuid7_many(clock, &mut ids));
+    /// assert!(ids[0] < ids[1]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[inline]
+    pub fn make<T>(&self, make: impl FnOnce(&Generators, &dyn Clock) -> T) -> T {
+        let line = self.line.load();
+        let along = Along {
+            line: &line,
+            runtime: &*self.runtime,
+        };
+        make(&line.generators, &along)
+    }
+
+    /// Whether the clock was confirmed since the process began: two sources agreed, the kernel said that it is
+    /// synchronised, or it went on steadily, or a step of it stood, for as long as a step has to stand.
+    pub fn is_settled(&self) -> bool {
+        self.unsettled_ms.load(Ordering::Acquire) == 0
+    }
+
+    /// The latest time that anything remembered at the start.
+    pub(crate) fn floor(&self) -> Option<Timestamp> {
+        self.floor
     }
 
     /// Raised when a confirmed step was followed: ids may go back in time, so generators must be new.
@@ -142,6 +259,10 @@ impl AnchoredClock {
             offset_ns: self.offset_ns.load(Ordering::Relaxed),
             steps: self.steps.load(Ordering::Relaxed),
             unconfirmed: (ms > 0).then(|| Duration::from_millis(ms)),
+            unsettled: match self.unsettled_ms.load(Ordering::Acquire) {
+                0 => None,
+                ms => Some(Duration::from_millis(ms)),
+            },
         }
     }
 
@@ -151,11 +272,13 @@ impl AnchoredClock {
     }
 
     /// Compares with the wall clock: slews, notes a step, or follows a confirmed one. The ledger does this twice a second.
-    pub fn look(&self) {
+    /// Answers whether something was confirmed: a step was followed, or the clock is settled from now on.
+    pub fn look(&self) -> bool {
         let mut watch = self.watch.lock().expect("no panic while held");
         let boot = self.runtime.boottime();
         let wall = self.runtime.wall().unix_nanos();
-        let now = self.line.load().at(boot);
+        let line = self.line.load_full();
+        let now = line.at(boot);
         let boot_ns = boot.as_nanos() as i128;
         if (wall - boot_ns - watch.apart_ns).unsigned_abs() > STEP_MIN.as_nanos() {
             self.steps.fetch_add(1, Ordering::Relaxed);
@@ -174,46 +297,29 @@ impl AnchoredClock {
         };
         let offset = target - now;
         let far = offset.unsigned_abs() > SLEW_MAX.as_nanos();
-        let mut offset_left = offset;
+        let mut followed = false;
         if !far {
             let interval = LOOK_EVERY.as_nanos() as i128;
             let ppm = (offset * 1_000_000 / interval).clamp(-SLEW_PPM, SLEW_PPM);
-            self.line.store(Arc::new(Line {
-                wall_ns: now,
-                boot,
-                ppm,
-            }));
+            self.line.store(line.onwards(now, boot, ppm));
             watch.pending = None;
         } else {
+            watch.together = boot;
             let same =
                 |p: &Pending| (p.offset_ns - offset).unsigned_abs() < Duration::from_secs(1).as_nanos();
             let pending = watch.pending.filter(same).unwrap_or(Pending {
                 since: boot,
                 offset_ns: offset,
             });
-            let stood = boot.saturating_sub(pending.since);
-            let confirmed = match watch.reference {
-                Reference::Own => self.runtime.clock_synchronised() == Some(true) || stood >= self.confirm,
-                Reference::Agreed { .. } => true,
-                Reference::Disputed => false,
-            };
-            if confirmed {
+            followed = self.is_confirmed(watch.reference, boot.saturating_sub(pending.since));
+            if followed {
                 tracing::warn!(offset_ms = offset / 1_000_000, "ids follow the step of the clock");
-                self.line.store(Arc::new(Line {
-                    wall_ns: target,
-                    boot,
-                    ppm: 0,
-                }));
+                self.line.store(follow(&line, target, now, boot));
                 self.epoch.fetch_add(1, Ordering::AcqRel);
                 watch.pending = None;
-                offset_left = 0;
             } else {
                 // Rate 1 while it stands: neither follow nor drift.
-                self.line.store(Arc::new(Line {
-                    wall_ns: now,
-                    boot,
-                    ppm: 0,
-                }));
+                self.line.store(line.onwards(now, boot, 0));
                 watch.pending = Some(pending);
             }
         }
@@ -222,12 +328,53 @@ impl AnchoredClock {
                 .saturating_sub(boot.saturating_sub(p.since))
                 .max(Duration::from_millis(1))
         });
-        self.unconfirmed_ms.store(
-            u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
-            Ordering::Relaxed,
-        );
-        let shown = wall - target + offset_left;
+        self.unconfirmed_ms.store(whole_ms(left), Ordering::Relaxed);
+        let shown = wall - target + if followed { 0 } else { offset };
         self.offset_ns
             .store(i64::try_from(shown).unwrap_or(i64::MAX), Ordering::Relaxed);
+        let settled = self.settle(&watch, boot, followed);
+        followed || settled
     }
+
+    /// Whether what has stood for `stood` is confirmed (protocol C1).
+    fn is_confirmed(&self, reference: Reference, stood: Duration) -> bool {
+        match reference {
+            Reference::Own => self.runtime.clock_synchronised() == Some(true) || stood >= self.confirm,
+            Reference::Agreed { .. } => true,
+            Reference::Disputed => false,
+        }
+    }
+
+    /// Settles the clock where it is not yet and can be; whether it did.
+    fn settle(&self, watch: &Watch, boot: Duration, followed: bool) -> bool {
+        if self.is_settled() {
+            return false;
+        }
+        let stood = boot.saturating_sub(watch.together);
+        let settled = followed || watch.pending.is_none() && self.is_confirmed(watch.reference, stood);
+        let left = self.confirm.saturating_sub(stood).max(Duration::from_millis(1));
+        let left = if settled { Duration::ZERO } else { left };
+        self.unsettled_ms.store(whole_ms(left), Ordering::Release);
+        settled
+    }
+}
+
+/// The line from `target` on, where `now` was read: with other generators if that is back in time.
+fn follow(line: &Line, target: i128, now: i128, boot: Duration) -> Arc<Line> {
+    let at = Timestamp::from_unix_nanos(target);
+    if target >= now {
+        line.generators.jumped(at);
+        return line.onwards(target, boot, 0);
+    }
+    Arc::new(Line {
+        wall_ns: target,
+        boot,
+        ppm: 0,
+        generators: Arc::new(line.generators.renewed(at)),
+    })
+}
+
+/// In milliseconds, rounded up: what is left is not shown as nothing.
+fn whole_ms(left: Duration) -> u64 {
+    u64::try_from(left.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }

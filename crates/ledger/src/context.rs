@@ -1,5 +1,6 @@
 //! What every part of one ledger shares.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -7,13 +8,15 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use crate::clock::AnchoredClock;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, instance_key};
 use crate::counters::Counters;
 use crate::health::{Health, Watched};
 use crate::journal::Journal;
+use crate::name::Name;
 use crate::runtime::{Runtime, fresh_token};
 use crate::sequence::Sequence;
 use crate::settings::LedgerSettings;
+use crate::store::tools::Restored;
 use crate::store::{Guard, Store};
 
 #[derive(Debug)]
@@ -37,12 +40,18 @@ pub(crate) struct Context {
     pub started: Duration,
     /// How many sequences exist.
     pub sequences: AtomicU64,
+    /// Names that are refused until somebody sets the store right.
+    pub refused: Mutex<BTreeSet<Name>>,
+    /// How many names were dropped and not made again.
+    pub dropped: AtomicU64,
     /// The other processes on the store.
     pub cluster: Cluster,
     /// No new work is begun.
     pub closing: AtomicBool,
     /// Sequences that were used lately: the budget is kept for these.
     pub active: Mutex<Vec<Arc<Sequence>>>,
+    /// How often somebody asked and got nothing.
+    pub refusals: AtomicU64,
     /// How many background reservations may ask the store at a time, so that one that comes back is not stormed.
     pub refills: Semaphore,
 }
@@ -55,7 +64,7 @@ impl Context {
         store: Arc<dyn Store>,
         settings: LedgerSettings,
         journal: Option<Journal>,
-        above: u64,
+        restored: Restored,
         runtime: Arc<dyn Runtime>,
     ) -> Context {
         let health = Health::new(Arc::clone(&runtime));
@@ -65,9 +74,11 @@ impl Context {
         let clock = AnchoredClock::new(Arc::clone(&runtime), store.newest_wall(), settings.clock_confirm);
         // A store that is ours alone keeps what it acknowledged, or says so itself.
         // Each store of a set has a guard of its own.
-        let guarded = (!store.exclusive() || above > 0) && store.striped().is_none();
-        let guard =
-            guarded.then(|| Guard::new(Arc::clone(&store), Arc::clone(&runtime), settings.lossy, above));
+        let guarded = (!store.exclusive() || restored.ever()) && store.striped().is_none();
+        let guard = guarded.then(|| {
+            let (store, runtime) = (Arc::clone(&store), Arc::clone(&runtime));
+            Guard::new(store, runtime, settings.lossy, restored, node.map(instance_key))
+        });
         let store = match &guard {
             Some(guard) => Arc::clone(guard) as Arc<dyn Store>,
             None => store,
@@ -82,9 +93,12 @@ impl Context {
             journal,
             started: runtime.boottime(),
             sequences: AtomicU64::new(0),
+            refused: Mutex::default(),
+            dropped: AtomicU64::new(0),
             cluster: Cluster::default(),
             closing: AtomicBool::new(false),
             active: Mutex::default(),
+            refusals: AtomicU64::new(0),
             refills: Semaphore::new(REFILLS_AT_ONCE),
             store,
             runtime,
@@ -95,6 +109,27 @@ impl Context {
     /// Which recovery of the store its answers belong to; 0 where none ever happened.
     pub(crate) fn epoch(&self) -> u64 {
         self.guard.as_ref().map_or(0, |guard| guard.epoch())
+    }
+
+    /// Which names in use are refused for good, in words.
+    pub(crate) fn refused_for_good(&self) -> Option<String> {
+        let refused = self.refused.lock().expect("no panic while held");
+        let first = refused.first()?;
+        let others = match refused.len() {
+            1 => String::new(),
+            n => format!(" and {} more", n - 1),
+        };
+        Some(format!(
+            "sequence {first}{others}: the stored record went back, and no number is given out until that is set right"
+        ))
+    }
+
+    /// The record of a sequence is as it should be.
+    pub(crate) fn is_served(&self, name: &Name) {
+        let mut refused = self.refused.lock().expect("no panic while held");
+        if !refused.is_empty() {
+            refused.remove(name);
+        }
     }
 
     pub(crate) fn instance(&self) -> u128 {

@@ -99,6 +99,17 @@ pub enum LedgerError {
         /// The limit.
         max: u64,
     },
+    /// No further sequences may be dropped.
+    #[error(
+        "cannot drop sequence {name}: {max} dropped names are remembered already, so that their numbers never come again \
+         (max_dropped)"
+    )]
+    TooManyDropped {
+        /// The name asked for.
+        name: Name,
+        /// The limit.
+        max: u64,
+    },
     /// Unknown names are not made by use.
     #[error("no sequence {name}, and auto_create is off")]
     NoAutoCreate {

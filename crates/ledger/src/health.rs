@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use mintage::Timestamp;
 
-use crate::runtime::{BoxFuture, Runtime};
+use crate::runtime::{BoxFuture, Runtime, fresh_token};
 use crate::store::{
-    Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
+    Cas, Claim, Class, Durability, Key, Marks, Outcome, Seen, Store, StoreError, StoreErrorKind, StoreResult,
     Striped, Value, Version, Versioned,
 };
 
@@ -39,6 +39,8 @@ pub(crate) struct Health {
     failing: AtomicBool,
     /// How often it came back.
     recoveries: AtomicU64,
+    /// Since when nothing can be reserved in a store that is ours alone though it answers, and why: its disk is full.
+    no_room: Mutex<Option<(Duration, String)>>,
     waiting: Mutex<Waiters>,
     anybody_waits: AtomicBool,
 }
@@ -59,6 +61,7 @@ impl Health {
             down_since: Mutex::default(),
             failing: AtomicBool::new(false),
             recoveries: AtomicU64::new(0),
+            no_room: Mutex::default(),
             waiting: Mutex::default(),
             anybody_waits: AtomicBool::new(false),
         })
@@ -76,6 +79,25 @@ impl Health {
     /// How often the store has come back.
     pub(crate) fn recoveries(&self) -> u64 {
         self.recoveries.load(Ordering::Acquire)
+    }
+
+    /// Why nothing can be reserved, until a reservation has succeeded again.
+    pub(crate) fn no_room(&self) -> Option<String> {
+        let no_room = self.no_room.lock().expect("no panic while held");
+        let (since, why) = no_room.as_ref()?;
+        let seconds = self.runtime.boottime().saturating_sub(*since).as_secs();
+        Some(format!("nothing can be reserved since {seconds} s: {why}"))
+    }
+
+    fn note_write<T>(&self, begun: Duration, answer: &Result<T, StoreError>) {
+        let mut no_room = self.no_room.lock().expect("no panic while held");
+        match answer {
+            Ok(_) => *no_room = None,
+            Err(error) if error.kind == StoreErrorKind::Unavailable => {
+                no_room.get_or_insert_with(|| (begun, error.message.clone()));
+            }
+            Err(_) => {}
+        }
     }
 
     /// Tells `who` once a call has succeeded.
@@ -166,8 +188,31 @@ impl Watched {
     /// Asks the store whether it answers.
     pub(crate) async fn probe(&self) {
         let key = Key::new("meta/probe").expect("within the key grammar");
+        // Whoever waits for numbers tries by himself; where nobody does, this finds out that there is room again.
+        if self.health.no_room().is_some() && !self.health.anybody_waits() {
+            return self.probe_for_room(&key).await;
+        }
         // Whatever it says was noted.
         let _ = self.timed("get", Outcome::NotDone, self.inner.get(&key)).await;
+    }
+
+    /// Writes a register that nobody reads, and removes it.
+    async fn probe_for_room(&self, key: &Key) {
+        let value = Value {
+            mark: 0,
+            token: fresh_token(&*self.health.runtime),
+            body: "{}".to_string(),
+        };
+        let written = self.compare_and_set(key, None, value, Marks::NeverLower).await;
+        let version = match written {
+            Ok(Cas::Done(version)) => Some(version),
+            Ok(Cas::Lost(found)) => found.map(|found| found.version),
+            Err(_) => None,
+        };
+        if let Some(version) = version {
+            // What stays is removed by the next probe.
+            let _ = self.inner.remove(key, version).await;
+        }
     }
 
     async fn call<T>(
@@ -180,6 +225,17 @@ impl Watched {
             self.health.admit()?;
         }
         self.timed(what, unclear, call).await
+    }
+
+    /// What `call` answers; a store that is ours alone is watched for room.
+    async fn write<T>(&self, call: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+        if self.timeout.is_some() {
+            return call.await;
+        }
+        let begun = self.health.runtime.boottime();
+        let answer = call.await;
+        self.health.note_write(begun, &answer);
+        answer
     }
 
     async fn timed<T>(
@@ -257,7 +313,7 @@ impl Store for Watched {
         marks: Marks,
     ) -> StoreResult<'a, Cas> {
         let call = self.inner.compare_and_set(key, expected, new, marks);
-        Box::pin(self.call("compare-and-set", Outcome::Unknown, call))
+        Box::pin(self.write(self.call("compare-and-set", Outcome::Unknown, call)))
     }
 
     fn scan<'a>(
@@ -274,11 +330,15 @@ impl Store for Watched {
     }
 
     fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
-        Box::pin(self.call("claim", Outcome::Unknown, self.inner.claim(claim)))
+        Box::pin(self.write(self.call("claim", Outcome::Unknown, self.inner.claim(claim))))
     }
 
     fn striped(&self) -> Option<&Striped> {
         self.inner.striped()
+    }
+
+    fn seen(&self) -> Option<Arc<Seen>> {
+        self.inner.seen()
     }
 
     fn reachable(&self, key: &Key) -> bool {
@@ -299,6 +359,10 @@ impl Store for Watched {
 
     fn newest_wall(&self) -> Option<Timestamp> {
         self.inner.newest_wall()
+    }
+
+    fn clock_confirmed(&self) {
+        self.inner.clock_confirmed();
     }
 
     fn close<'a>(&'a self) -> StoreResult<'a, ()> {

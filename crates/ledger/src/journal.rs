@@ -15,6 +15,7 @@
 //! witness. A journal that is damaged, copied or older than what the instance register remembers of it is not
 //! used: what it owned is a gap.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -25,8 +26,8 @@ use crate::error::LedgerError;
 use crate::name::Name;
 use crate::runtime::{Runtime, fresh_token};
 use crate::store::{
-    Cas, Claim, EmbeddedStore, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreSettings, Value,
-    Version, Versioned,
+    Cas, Claim, EmbeddedStore, Key, Marks, Outcome, SCAN_LIMIT_MAX, Store, StoreError, StoreErrorKind,
+    StoreSettings, Value, Version, Versioned,
 };
 
 /// How many processes of one machine find a journal in one state folder.
@@ -42,11 +43,12 @@ const PENDING_MAX: usize = 8;
 /// ```
 /// # let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
 /// # tokio.block_on(async {
-/// use mintage_ledger::{SystemRuntime, open_journal};
+/// use mintage_ledger::{StoreSettings, SystemRuntime, open_journal};
 /// let state = tempfile::tempdir()?;
 /// let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
-/// let first = open_journal(state.path(), 7, runtime.clone()).await?;
-/// let second = open_journal(state.path(), 7, runtime).await?;
+/// let settings = StoreSettings::default();
+/// let first = open_journal(state.path(), 7, &settings, runtime.clone()).await?;
+/// let second = open_journal(state.path(), 7, &settings, runtime).await?;
 /// assert_ne!(first.cluster_id(), second.cluster_id());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # })?;
@@ -58,9 +60,14 @@ const PENDING_MAX: usize = 8;
 pub async fn open_journal(
     state: &Path,
     cluster: u128,
+    settings: &StoreSettings,
     runtime: Arc<dyn Runtime>,
 ) -> Result<Arc<dyn Store>, StoreError> {
-    let settings = StoreSettings::default();
+    // Of the shared store's settings this one is about folders. How far a journal got is noted in the shared store.
+    let settings = StoreSettings {
+        allow_file_systems: settings.allow_file_systems.clone(),
+        ..StoreSettings::default()
+    };
     let all = state.join("journal").join(format!("{cluster:032x}"));
     std::fs::create_dir_all(&all).map_err(|error| {
         let message = format!("cannot make {}: {error}", all.display());
@@ -179,6 +186,13 @@ impl Owned {
     }
 }
 
+impl Owned {
+    /// The end of the last range that was acknowledged to be ours; 0: none was.
+    fn until(&self) -> u64 {
+        self.ranges.iter().map(|(_, until)| *until).max().unwrap_or(0)
+    }
+}
+
 impl Pending {
     pub(crate) fn new(token: u128, from: u64, until: u64) -> Pending {
         Pending {
@@ -193,6 +207,10 @@ fn node_key() -> Key {
 }
 
 fn block_key(name: &Name) -> Key {
+    block_key_of(name.as_str())
+}
+
+fn block_key_of(name: &str) -> Key {
     Key::new(format!("block/{name}")).expect("names are within the key grammar")
 }
 
@@ -324,6 +342,38 @@ impl Journal {
         let owned = serde_json::from_str::<Owned>(&found.value.body).ok();
         let ours = format!("{:032x}", self.node());
         (entry, owned.filter(|owned| owned.node == ours))
+    }
+
+    /// Up to where this node owned each name when it last wrote, by the keys of the shared store. A store that says
+    /// less was reserved was set back: what is owned was acknowledged. Claims of unknown outcome prove nothing.
+    pub(crate) async fn owned_until(&self) -> HashMap<Key, u64> {
+        let mut owned_until = HashMap::new();
+        let (prefix, ours) = (block_key_of(""), format!("{:032x}", self.node()));
+        let mut after: Option<Key> = None;
+        while self.works() {
+            let page = match self.store.scan(&prefix, after.as_ref(), SCAN_LIMIT_MAX).await {
+                Ok(page) => page,
+                Err(error) => {
+                    self.failed(&error);
+                    break;
+                }
+            };
+            for (key, found) in &page {
+                let owned = serde_json::from_str::<Owned>(&found.value.body).ok();
+                let name = key.as_str().trim_start_matches(prefix.as_str());
+                if let (Some(owned), Ok(key)) = (
+                    owned.filter(|owned| owned.node == ours),
+                    Key::new(format!("seq/{name}")),
+                ) {
+                    owned_until.insert(key, owned.until());
+                }
+            }
+            match page.last() {
+                Some((key, _)) if page.len() == usize::from(SCAN_LIMIT_MAX) => after = Some(key.clone()),
+                _ => break,
+            }
+        }
+        owned_until
     }
 
     /// Writes what this node owns of `name`, and which claims are on their way.

@@ -13,8 +13,9 @@ use crate::counters::Counters;
 use crate::error::LedgerError;
 use crate::health::{Health, Watched};
 use crate::journal::Journal;
+use crate::loaded;
 use crate::name::Name;
-use crate::outage;
+use crate::outage::{self, StoreStatus};
 use crate::pool::{Pool, PoolInfo, PoolKind, PoolSpec};
 use crate::runtime::{Runtime, fresh_token};
 use crate::sequence::{
@@ -22,6 +23,7 @@ use crate::sequence::{
 };
 use crate::settings::LedgerSettings;
 use crate::store::{Cas, Class, Durability, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Versioned, tools};
+use crate::survey::Survey;
 
 /// The pool that a fresh ledger has.
 pub const DEFAULT_POOL: &str = "default";
@@ -50,7 +52,9 @@ const DEFAULT_LAYOUT: &str = "twitter";
 #[derive(Debug)]
 pub struct Ledger {
     pub(crate) context: Arc<Context>,
-    sequences: RwLock<HashMap<Name, Arc<Sequence>>>,
+    pub(crate) sequences: RwLock<HashMap<Name, Arc<Sequence>>>,
+    /// Held while names are let go.
+    pub(crate) letting_go: tokio::sync::Mutex<()>,
     pools: RwLock<HashMap<Name, Arc<Pool>>>,
 }
 
@@ -71,6 +75,8 @@ pub struct Readiness {
     pub ready: bool,
     /// The reasons, in words.
     pub reasons: Vec<String>,
+    /// What is worth knowing and stands against nothing.
+    pub notes: Vec<String>,
 }
 
 fn sequence_key(name: &Name) -> Key {
@@ -101,13 +107,12 @@ impl Ledger {
         if let Some(why) = tools::sealed(&asked).await.map_err(LedgerError::from_store)? {
             return Err(LedgerError::Stopped(tools::refusal(&why)));
         }
-        let above = tools::restored_above(&asked)
-            .await
-            .map_err(LedgerError::from_store)?;
-        let context = Arc::new(Context::new(store, settings, journal, above, runtime));
+        let restored = tools::restored(&asked).await.map_err(LedgerError::from_store)?;
+        let context = Arc::new(Context::new(store, settings, journal, restored, runtime));
         let ledger = Arc::new(Ledger {
             context: Arc::clone(&context),
             sequences: RwLock::default(),
+            letting_go: tokio::sync::Mutex::default(),
             pools: RwLock::default(),
         });
         ledger.count_sequences().await?;
@@ -115,10 +120,16 @@ impl Ledger {
             true => None,
             false => ledger.join_cluster().await?,
         };
-        let ticking = Arc::clone(&context);
+        if context.clock.is_settled() {
+            context.store.clock_confirmed();
+        }
+        let (ticking, woken) = (Arc::clone(&context), Arc::downgrade(&ledger));
         context.runtime.spawn(Box::pin(async move {
             while !ticking.closing.load(Ordering::Acquire) {
-                ticking.clock.look();
+                if ticking.clock.look() {
+                    ticking.store.clock_confirmed();
+                    outage::look_again(&woken).await;
+                }
                 ticking.runtime.sleep(LOOK_EVERY).await;
             }
         }));
@@ -131,6 +142,8 @@ impl Ledger {
             .spawn(Box::pin(async move { outage::probe(&probing).await }));
         let looking = Arc::downgrade(&ledger);
         context.runtime.spawn(Box::pin(outage::look_ahead(looking)));
+        let idling = Arc::downgrade(&ledger);
+        context.runtime.spawn(Box::pin(loaded::let_idle_go(idling)));
         if !context.store.exclusive() {
             context
                 .runtime
@@ -139,22 +152,50 @@ impl Ledger {
         Ok(ledger)
     }
 
+    /// Counts the sequences, and compares each with what this machine's journal owns of it.
     async fn count_sequences(&self) -> Result<(), LedgerError> {
-        let mut count = 0;
+        let context = &self.context;
+        let mut owned_until = match &context.journal {
+            Some(journal) => journal.owned_until().await,
+            None => HashMap::new(),
+        };
+        let (mut count, mut dropped) = (0, 0);
         let mut after = None;
         loop {
             let page = self.page("seq/", after.as_ref(), SCAN_LIMIT_MAX).await?;
-            count += page
-                .iter()
-                .filter(|(_, found)| !State::is_tombstone(found))
-                .count() as u64;
+            for (key, found) in &page {
+                let until = owned_until.remove(key).unwrap_or(0);
+                self.check_journal(key, found.value.mark, until).await?;
+            }
+            let tombstones = page.iter().filter(|(_, found)| State::is_tombstone(found));
+            let tombstones = tombstones.count();
+            count += (page.len() - tombstones) as u64;
+            dropped += tombstones as u64;
             match page.last() {
                 Some((key, _)) if page.len() == usize::from(SCAN_LIMIT_MAX) => after = Some(key.clone()),
                 _ => break,
             }
         }
-        self.context.sequences.store(count, Ordering::Relaxed);
+        for (key, until) in owned_until {
+            self.check_journal(&key, 0, until).await?;
+        }
+        context.sequences.store(count, Ordering::Relaxed);
+        context.dropped.store(dropped, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Ends all minting where the store says that fewer numbers were reserved than this machine's journal owns: it was
+    /// set back (protocol E3, S7).
+    async fn check_journal(&self, key: &Key, mark: u64, until: u64) -> Result<(), LedgerError> {
+        match &self.context.guard {
+            Some(guard)
+                if until > mark && !guard.may_forget() && !mintage::planted!("journal-not-compared") =>
+            {
+                let error = guard.behind_journal(key, mark, until).await;
+                Err(LedgerError::Stopped(error))
+            }
+            _ => Ok(()),
+        }
     }
 
     async fn page(
@@ -280,9 +321,27 @@ impl Ledger {
             .get(&sequence_key(name))
             .await
             .map_err(LedgerError::from_store)?;
-        found
-            .map(|found| Ok((State::read(name, &found)?, found.value.token)))
-            .transpose()
+        let Some(found) = found else { return Ok(None) };
+        let mut state = State::read(name, &found)?;
+        if let Some(striped) = self.context.store.striped() {
+            // Another store may know of a later change than the one that numbers are taken from.
+            let key = sequence_key(name);
+            let records = tokio::select! {
+                records = striped.records(&key) => records,
+                // As one that does not answer.
+                () = self.context.runtime.sleep(self.context.settings.request_timeout) => Ok(Vec::new()),
+            };
+            let mut known = Vec::new();
+            for found in records.map_err(LedgerError::from_store)? {
+                known.push(State::read(name, &found)?);
+            }
+            match State::newest(&known).filter(|known| state.is_behind(known)) {
+                Some(known) => state = known.taught(&state),
+                None if !found.version.is_written() => return Ok(None),
+                None => {}
+            }
+        }
+        Ok(Some((state, found.value.token)))
     }
 
     /// One object per name, whoever was first; with the large blocks that this node owns of it (protocol S7).
@@ -297,12 +356,16 @@ impl Ledger {
             .into_iter()
             .filter_map(|(from, until)| state.range(from, until))
             .collect();
-        let mut sequences = self.sequences.write().expect("no panic while held");
-        let made = || {
-            let context = Arc::clone(&self.context);
-            Sequence::new(context, name.clone(), sequence_key(name), state, entry, owned)
+        let sequence = {
+            let mut sequences = self.sequences.write().expect("no panic while held");
+            let made = || {
+                let context = Arc::clone(&self.context);
+                Sequence::new(context, name.clone(), sequence_key(name), state, entry, owned)
+            };
+            Arc::clone(sequences.entry(name.clone()).or_insert_with(made))
         };
-        Arc::clone(sequences.entry(name.clone()).or_insert_with(made))
+        self.make_room().await;
+        sequence
     }
 
     /// Makes a sequence. The same definition again is no error.
@@ -326,9 +389,16 @@ impl Ledger {
     /// does not follow yet, as [`Changed::pending`].
     ///
     /// # Errors
-    /// [`LedgerError::NotFound`], or the store refuses.
+    /// [`LedgerError::NotFound`], [`LedgerError::TooManyDropped`], or the store refuses.
     pub async fn drop_sequence(&self, name: &Name) -> Result<Vec<String>, LedgerError> {
         self.existing(name).await?;
+        let max = self.context.settings.max_dropped;
+        if self.context.dropped.load(Ordering::Relaxed) >= max {
+            return Err(LedgerError::TooManyDropped {
+                name: name.clone(),
+                max,
+            });
+        }
         Ok(self.change_for_all(name, Change::Drop).await?.pending)
     }
 
@@ -533,6 +603,25 @@ impl Ledger {
         }
     }
 
+    /// Counts the workers of every pool at the start: what a wrong clock parked is told before anybody asks for ids.
+    pub(crate) async fn count_parked(&self) {
+        let mut after = None;
+        while let Ok(page) = self.pools(after.as_ref(), SCAN_LIMIT_MAX).await {
+            for pool in page.iter().filter_map(|info| self.loaded_pool(&info.name)) {
+                // What cannot be counted now is counted once it is used.
+                let _ = pool.count_held().await;
+            }
+            match page.last() {
+                Some(last) if page.len() == usize::from(SCAN_LIMIT_MAX) => after = Some(last.name.clone()),
+                _ => return,
+            }
+        }
+    }
+
+    fn loaded_pool(&self, name: &Name) -> Option<Arc<Pool>> {
+        self.pools.read().expect("no panic while held").get(name).cloned()
+    }
+
     fn keep_pool(&self, name: &Name, spec: PoolSpec) -> Arc<Pool> {
         let mut pools = self.pools.write().expect("no panic while held");
         let made = || Arc::new(Pool::new(Arc::clone(&self.context), name.clone(), spec));
@@ -572,6 +661,16 @@ impl Ledger {
 
     /// Whether ids can be given out.
     pub fn ready(&self) -> Readiness {
+        self.ready_with(&self.store_status())
+    }
+
+    /// The same, with what everything in use had left as it was found by a survey. All else is as it is now: that the
+    /// process has stopped for good, or closes, is said at once.
+    pub fn ready_as_of(&self, survey: &Survey) -> Readiness {
+        self.ready_with(&self.status_as_of(survey))
+    }
+
+    fn ready_with(&self, store: &StoreStatus) -> Readiness {
         let mut reasons = Vec::new();
         if let Some(error) = self.stopped() {
             reasons.push(format!("stopped for good: {error}"));
@@ -580,18 +679,34 @@ impl Ledger {
             reasons.push("closing".to_string());
         }
         reasons.extend(self.context.time_dispute());
-        reasons.extend(self.store_status().reason());
+        reasons.extend(self.context.refused_for_good());
+        reasons.extend(self.context.health.no_room());
+        reasons.extend(store.reason());
         let clock = self.context.clock.report();
         if let Some(left) = clock.unconfirmed {
-            reasons.push(format!(
-                "the wall clock was stepped by {} s, not followed until it has stood for {} s more",
-                clock.offset_ns / 1_000_000_000,
-                left.as_secs() + 1
-            ));
+            let (seconds, left_s) = (clock.offset_ns / 1_000_000_000, left.as_secs() + 1);
+            reasons.push(match clock.unsettled {
+                Some(_) if clock.steps == 0 => format!(
+                    "the wall clock reads {} s less than the store has seen, not followed until it has stood for \
+                     {left_s} s more",
+                    -seconds
+                ),
+                _ => format!(
+                    "the wall clock was stepped by {seconds} s, not followed until it has stood for {left_s} s more"
+                ),
+            });
         }
+        let pools = self.loaded_pools();
+        reasons.extend(pools.iter().filter_map(|pool| pool.refused_for_clock()));
+        let parked = pools
+            .iter()
+            .filter_map(|pool| Some((pool.name(), pool.parked()?)));
         Readiness {
             ready: reasons.is_empty(),
             reasons,
+            notes: parked
+                .map(|(name, parked)| format!("pool {name}: {parked}"))
+                .collect(),
         }
     }
 

@@ -14,14 +14,17 @@ mod cluster;
 mod context;
 mod counters;
 mod error;
+mod file_system;
 mod forecast;
 mod health;
 mod journal;
 mod ledger;
+mod loaded;
 pub mod local_snowflake;
 #[cfg(target_os = "linux")]
 pub mod local_uuid;
 mod name;
+mod online_backup;
 mod outage;
 mod pool;
 mod runtime;
@@ -29,20 +32,22 @@ mod sequence;
 mod settings;
 pub mod state_file;
 mod store;
+mod survey;
 
-pub use advance::advanced_mark;
 pub use clock::{AnchoredClock, ClockReport};
 pub use counters::{Counters, RESERVE_BUCKETS_US};
 pub use error::LedgerError;
+pub use file_system::shared_file_systems;
 pub use forecast::{Ending, Forecast, Limit};
 pub use journal::open_journal;
 pub use ledger::{Changed, DEFAULT_POOL, Ledger, Readiness, UUID1_POOL};
 pub use name::{NAME_MAX_BYTES, Name, NameError};
 pub use outage::{Budget, BudgetOf, StoreStatus};
-pub use pool::{LentWindow, Pool, PoolInfo, PoolKind, PoolSpec, PoolStock, WindowInfo};
+pub use pool::{LentWindow, Parked, Pool, PoolInfo, PoolKind, PoolSpec, PoolStock, WindowInfo};
 pub use runtime::{BoxFuture, Runtime, SystemRuntime, fresh_token};
 pub use sequence::{
     Gap, MAX_GAP_LIMIT, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SequenceStock, SetOutcome,
 };
 pub use settings::LedgerSettings;
 pub use store::*;
+pub use survey::Survey;

@@ -5,8 +5,9 @@
 //! parallel one-shot commands within one tick share it and do not run ahead of the clock.
 //!
 //! **Guarantees:** no two ids of one file and worker are equal, strictly increasing in the order of the
-//! reservations, across restarts, kills and a clock set back (ids then continue above the stored word). Between
-//! machines nothing is coordinated: a worker drawn at random makes a repeat unlikely, not impossible.
+//! reservations, across restarts, kills and a clock set back (ids then continue above the stored word). Where a clock
+//! was ahead by more than a minute, a file whose worker was drawn takes another one, and the order starts anew; the
+//! old worker is left alone until the time that it had reached. Between machines nothing is coordinated: a worker drawn at random makes a repeat unlikely, not impossible.
 
 use std::time::Duration;
 
@@ -100,7 +101,17 @@ struct Record {
     /// The value of the layout's rollback field, if it has one: how often the clock was followed back.
     #[serde(default, skip_serializing_if = "is_zero")]
     rollback: u64,
+    /// Workers that a wrong clock took ahead, each with the first word that was not reserved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    parked: Vec<(u64, u64)>,
 }
+
+/// Who would wait for longer than this was made to by a clock that was wrong.
+const PARK_AFTER: Duration = Duration::from_secs(60);
+/// How often another worker is drawn before the file waits after all.
+const DRAWS_MAX: usize = 256;
+/// The most workers that are left alone at a time.
+const PARKED_MAX: usize = 64;
 
 fn is_zero(n: &u64) -> bool {
     *n == 0
@@ -141,7 +152,8 @@ impl LocalSnowflake {
 
     /// Reserves 1 to `want` ids at the time `now`.
     ///
-    /// `worker` is the one asked for; without one, a file keeps its own and a new file takes what `draw` gives.
+    /// `worker` is the one asked for; without one, a file keeps its own, and a new file, or one whose worker a wrong
+    /// clock took more than a minute ahead, takes what `draw` gives.
     ///
     /// # Errors
     /// The file is damaged, not writable, or made for another layout or worker; the worker or the time does not
@@ -149,7 +161,7 @@ impl LocalSnowflake {
     pub fn reserve(
         &self,
         worker: Option<u64>,
-        draw: impl FnOnce() -> u64,
+        mut draw: impl FnMut() -> u64,
         now: Timestamp,
         want: u64,
     ) -> Result<Reservation, LocalError> {
@@ -159,9 +171,10 @@ impl LocalSnowflake {
                 Some(found) => Some((self.read(&found, worker)?, found.twin_damaged)),
                 None => None,
             };
+            let asked = worker;
             let worker = worker
                 .or(found.as_ref().map(|(r, _)| r.worker))
-                .unwrap_or_else(draw);
+                .unwrap_or_else(&mut draw);
             // Also the check that the worker fits.
             self.layout.pack(tick, worker, 0)?;
             let mut record = Record {
@@ -170,10 +183,12 @@ impl LocalSnowflake {
                 next: 0,
                 tick,
                 rollback: 0,
+                parked: Vec::new(),
             };
             let mut twin_lost = false;
             if let Some((found, lost)) = found {
                 (record.next, record.rollback, twin_lost) = (found.next, found.rollback, lost);
+                record.parked = found.parked;
                 let back = found.tick.saturating_sub(tick);
                 record.tick = found.tick.max(tick);
                 match self.policy {
@@ -200,6 +215,9 @@ impl LocalSnowflake {
                 Some(serde_json::to_string(record).expect("numbers and a short text serialise"))
             };
             let limit = self.limit(tick);
+            if asked.is_none() && self.until_within(record.next, tick) > PARK_AFTER {
+                self.take_another(&mut record, &mut draw, tick);
+            }
             if twin_lost {
                 // A lost record reserved at most up to the limit of its own time, which was not after now:
                 // durably skip all of that, once, in the last rollback value: it may have been the one that took the next.
@@ -217,13 +235,33 @@ impl LocalSnowflake {
             let count = want.clamp(1, (limit - first).min(in_a_row));
             record.next = first + count;
             let reserved = Reserved {
-                worker,
+                worker: record.worker,
                 rollback: record.rollback,
                 word: first,
                 count,
             };
             Ok((text(&record), Reservation::Done(reserved)))
         })
+    }
+
+    /// Leaves the worker that a wrong clock took ahead alone, for one that nobody is ahead with, if there is one.
+    fn take_another(&self, record: &mut Record, draw: &mut impl FnMut() -> u64, tick: u64) {
+        let now = tick << self.layout.sequence_bits();
+        record.parked.retain(|(_, next)| *next > now);
+        let free = |worker: &u64| {
+            *worker != record.worker
+                && record.parked.iter().all(|(parked, _)| parked != worker)
+                && self.layout.pack(tick, *worker, 0).is_ok()
+        };
+        let tries = if record.parked.len() < PARKED_MAX {
+            DRAWS_MAX
+        } else {
+            0
+        };
+        if let Some(other) = (0..tries).map(|_| draw()).find(free) {
+            record.parked.push((record.worker, record.next));
+            (record.worker, record.next, record.tick) = (other, 0, tick);
+        }
     }
 
     /// The ids of a reservation, in order.
@@ -392,6 +430,38 @@ mod tests {
             Reservation::Wait(Duration::from_millis(3_600_001))
         );
         assert_eq!(take(&fresh(&folder), at(1), u64::MAX).len(), 4096);
+    }
+
+    #[test]
+    fn a_worker_that_a_wrong_clock_took_ahead_is_left_for_another_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let local = fresh(&folder);
+        let worker_of = |id: u64| local.layout.unpack(id).unwrap().worker;
+        let mut drawn = (17..).step_by(1);
+        let mut all = BTreeSet::new();
+        let mut take = |ms: i64| -> u64 {
+            match local.reserve(None, || drawn.next().unwrap(), at(ms), 50).unwrap() {
+                Reservation::Done(reserved) => {
+                    let ids: Vec<u64> = local.ids(reserved).collect();
+                    for id in &ids {
+                        assert!(all.insert(*id), "{id} twice");
+                    }
+                    worker_of(ids[0])
+                }
+                Reservation::Wait(how_long) => panic!("at {ms}: told to wait {how_long:?}"),
+            }
+        };
+        const HOUR: i64 = 3_600_000;
+        assert_eq!(take(2 * HOUR), 17);
+        // Right again; two more wrong clocks, and the times of all of them come round.
+        assert_eq!((take(0), take(10)), (18, 18));
+        assert_eq!((take(9 * HOUR), take(20)), (18, 19));
+        for ms in [HOUR, 2 * HOUR, 2 * HOUR + 1, 9 * HOUR, 9 * HOUR + 1] {
+            assert_eq!(take(ms), 19);
+        }
+        // One that was asked for is kept to.
+        let asked = local.reserve(Some(19), || 0, at(0), 1).unwrap();
+        assert!(matches!(asked, Reservation::Wait(how_long) if how_long > Duration::from_secs(3600)));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::ledger::Ledger;
 use crate::name::Name;
 use crate::pool::PoolStock;
-use crate::sequence::SequenceStock;
+use crate::survey::Survey;
 
 /// Whether the store answers, and how long this process goes on without it.
 #[derive(Clone, PartialEq, Debug)]
@@ -94,19 +94,15 @@ impl StoreStatus {
 impl Ledger {
     /// Whether the store answers, and how long this process goes on without it. No I/O.
     pub fn store_status(&self) -> StoreStatus {
-        let sequences = self
-            .stocks()
-            .into_iter()
-            .filter(|stock| stock.seconds.is_finite());
-        let sequences = sequences.map(|stock| Budget {
-            left: Duration::try_from_secs_f64(stock.seconds).unwrap_or(Duration::MAX),
-            of: BudgetOf::Sequence(stock.name),
-        });
-        let pools = self.windows_left().into_iter().filter(|pool| pool.in_use);
-        let pools = pools.map(|pool| Budget {
-            left: pool.left,
-            of: BudgetOf::Pool(pool.name),
-        });
+        self.status_with(self.first_to_end())
+    }
+
+    /// The same, with what was left as it was found by a survey; at a cost that does not grow with what is in use.
+    pub fn status_as_of(&self, survey: &Survey) -> StoreStatus {
+        self.status_with(survey.first_to_end.clone())
+    }
+
+    fn status_with(&self, first_to_end: Option<Budget>) -> StoreStatus {
         let shared = !self.context.store.exclusive();
         let limited = match &self.context.journal {
             _ if !shared => None,
@@ -117,21 +113,12 @@ impl Ledger {
             Some(_) => None,
         };
         let down_for = self.context.health.down_for();
-        let first_to_end = sequences.chain(pools).min_by_key(|budget| budget.left);
         StoreStatus {
             // A store that is ours alone goes down with us, or its disk is full.
             first_to_end: first_to_end.filter(|_| shared || down_for.is_some()),
             down_for,
             limited,
         }
-    }
-
-    /// What the sequences in use have left, the busiest first. No I/O.
-    pub fn stocks(&self) -> Vec<SequenceStock> {
-        let active = self.context.active.lock().expect("no panic while held").clone();
-        let mut stocks: Vec<_> = active.iter().map(|sequence| sequence.left_in_stock()).collect();
-        stocks.sort_by(|a, b| b.rate.total_cmp(&a.rate).then_with(|| a.name.cmp(&b.name)));
-        stocks
     }
 
     /// How long the pools that were asked for ids mint without the store. No I/O.
@@ -174,6 +161,11 @@ pub(crate) async fn tend(context: &Context) {
 
 /// Counts workers and looks for ends that are near, every ten minutes, until the ledger closes.
 pub(crate) async fn look_ahead(ledger: Weak<Ledger>) {
+    if let Some(now) = ledger.upgrade()
+        && now.context.store.exclusive()
+    {
+        now.count_parked().await;
+    }
     loop {
         let Some(now) = ledger.upgrade() else { return };
         for pool in now.loaded_pools() {
@@ -190,11 +182,24 @@ pub(crate) async fn look_ahead(ledger: Weak<Ledger>) {
     }
 }
 
+/// Something about the clock was confirmed: keepers that it stood against try again, and what a wrong clock has parked
+/// is counted.
+pub(crate) async fn look_again(ledger: &Weak<Ledger>) {
+    let Some(now) = ledger.upgrade() else { return };
+    let pools = now.loaded_pools();
+    pools.iter().for_each(|pool| pool.wake());
+    for pool in pools {
+        // What cannot be counted now is counted within ten minutes.
+        let _ = pool.count_held().await;
+    }
+}
+
 /// Asks a store that does not answer whether it does again, until the ledger closes.
 pub(crate) async fn probe(context: &Context) {
     while !context.closing.load(Ordering::Acquire) {
         context.runtime.sleep(PROBE_EVERY).await;
-        if context.health.anybody_waits() || context.health.down_for().is_some() {
+        let health = &context.health;
+        if health.anybody_waits() || health.down_for().is_some() || health.no_room().is_some() {
             context.watched.probe().await;
         }
     }

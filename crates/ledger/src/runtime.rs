@@ -21,6 +21,11 @@ pub trait Runtime: Debug + Send + Sync + 'static {
     /// Time since boot, suspend included (CLOCK_BOOTTIME). Never steps back.
     fn boottime(&self) -> Duration;
 
+    /// [`Runtime::boottime`] where some microseconds do not matter and the price of asking does: never ahead of it.
+    fn boottime_near(&self) -> Duration {
+        self.boottime()
+    }
+
     /// Completes after `duration` of boot time.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 
@@ -86,6 +91,10 @@ impl Runtime for SystemRuntime {
 
     fn boottime(&self) -> Duration {
         mintage::boottime()
+    }
+
+    fn boottime_near(&self) -> Duration {
+        mintage::boottime_near()
     }
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {

@@ -14,6 +14,14 @@ pub struct LedgerSettings {
     pub auto_create: bool,
     /// How many sequences there may be.
     pub max_sequences: u64,
+    /// How many names may have been dropped and not been made again: each is remembered for ever, so that its numbers
+    /// never come again. No further one is dropped beyond that.
+    pub max_dropped: u64,
+    /// How many names are held in memory: beyond that, those that were not used for the longest are let go, and read
+    /// again at their next use.
+    pub max_loaded: u64,
+    /// A name that was not used for so long is let go in any case.
+    pub idle_after: Duration,
     /// The default for a sequence's `max_gap`: numbers lost per crash at most.
     pub max_gap: u64,
     /// How far ahead a window is reserved; `None`: by the layout (protocol W3).
@@ -44,6 +52,9 @@ impl Default for LedgerSettings {
         LedgerSettings {
             auto_create: true,
             max_sequences: 1_000_000,
+            max_dropped: 1_000_000,
+            max_loaded: 100_000,
+            idle_after: Duration::from_secs(300),
             max_gap: 100_000,
             window: None,
             max_ahead: Duration::from_secs(5),

@@ -16,13 +16,23 @@
 //! returns only after its new payload is synced: whatever was reserved in it may be used then, and not before.
 //! The file is opened anew for every update, so a forked child shares no lock and no offset with its parent.
 //!
+//! The file must lie where a lock reaches everybody who can reach the file: network file systems and FUSE are refused
+//! unless they are allowed by name.
+//!
 //! **Rare events:** one damaged slot leaves the other, and the caller is told ([`Found::twin_damaged`]), since
 //! the damaged one may have been the newer; two damaged slots, or a file of a newer program, are refused in
 //! words and never taken for a fresh start. A file that is deleted is forgotten: that is the user's act.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use crate::file_system;
+use crate::store::embedded::private;
 
 /// The longest payload.
 pub const PAYLOAD_MAX_BYTES: usize = SLOT_BYTES - HEADER_BYTES;
@@ -31,6 +41,7 @@ pub const PAYLOAD_MAX_BYTES: usize = SLOT_BYTES - HEADER_BYTES;
 #[derive(Clone, Debug)]
 pub struct StateFile {
     path: PathBuf,
+    allowed: Vec<String>,
 }
 
 /// What an update found.
@@ -68,6 +79,14 @@ pub enum StateFileError {
         /// The file.
         path: PathBuf,
     },
+    /// Others could use the file at the same time, unseen.
+    #[error("state file {} lies on a file system of the kind {kind}, whose locks may not hold", path.display())]
+    Shared {
+        /// The file.
+        path: PathBuf,
+        /// What it lies on: one of [`shared_file_systems`](crate::shared_file_systems).
+        kind: &'static str,
+    },
     /// The payload does not fit.
     #[error("a payload of {bytes} bytes does not fit a state file, largest is {PAYLOAD_MAX_BYTES}")]
     TooLong {
@@ -84,6 +103,10 @@ impl StateFileError {
                 "use another file; remove {} only when no id of the last seconds can have come from it",
                 path.display()
             )),
+            StateFileError::Shared { kind, .. } => Some(file_system::hint(kind)),
+            StateFileError::Io { source, .. } if source.raw_os_error() == Some(libc::ELOOP) => {
+                Some("it is a link: name the file that it leads to".into())
+            }
             StateFileError::Io { .. } => Some("name a file in a writable folder".into()),
             StateFileError::TooLong { .. } => None,
         }
@@ -93,7 +116,67 @@ impl StateFileError {
 impl StateFile {
     /// Names the file; it and its folder are made at the first update.
     pub fn new(path: impl Into<PathBuf>) -> StateFile {
-        StateFile { path: path.into() }
+        StateFile {
+            path: path.into(),
+            allowed: Vec::new(),
+        }
+    }
+
+    /// Takes the file on these file systems too (some of [`shared_file_systems`](crate::shared_file_systems)): nothing
+    /// else may reach it there.
+    #[must_use]
+    pub fn allow_file_systems(mut self, names: Vec<String>) -> StateFile {
+        self.allowed = names;
+        self
+    }
+
+    /// The file `name` in a folder that every machine of a user may reach, such as a home. On a file system whose locks
+    /// may not reach from one to the other (which must be among `allowed`) each machine has a file of its own: its id is
+    /// part of the name. A file without one, of an older program, belongs to the machine that comes first.
+    ///
+    /// # Errors
+    /// The file system is not allowed, or the older file cannot be renamed.
+    ///
+    /// ```
+    /// use mintage_ledger::state_file::StateFile;
+    /// let folder = tempfile::tempdir().unwrap();
+    /// let file = StateFile::of_this_machine(folder.path(), "ids", Vec::new())?;
+    /// assert_eq!(file.path(), folder.path().join("ids"));
+    /// # Ok::<(), mintage_ledger::state_file::StateFileError>(())
+    /// ```
+    pub fn of_this_machine(
+        folder: &Path,
+        name: &str,
+        allowed: Vec<String>,
+    ) -> Result<StateFile, StateFileError> {
+        let older = StateFile::new(folder.join(name)).allow_file_systems(allowed);
+        let there = folder.ancestors().find(|there| there.exists());
+        let shared = file_system::shared(there.unwrap_or(folder)).map_err(|e| older.io("look at", e))?;
+        if shared.is_none() {
+            return Ok(older);
+        }
+        older.check_shared(shared)?;
+        let own = StateFile {
+            path: folder.join(format!("{name}@{}", file_system::machine())),
+            ..older.clone()
+        };
+        own.take_over(&older.path)?;
+        Ok(own)
+    }
+
+    /// Renames an older file to this one's name, unless there is one: whoever comes first has it.
+    fn take_over(&self, older: &Path) -> Result<(), StateFileError> {
+        let renamed = match renameat_with(CWD, older, CWD, &self.path, RenameFlags::NOREPLACE) {
+            // Not every file system can refuse to replace.
+            Err(Errno::INVAL) if self.path.symlink_metadata().is_err() => fs::rename(older, &self.path),
+            Err(Errno::INVAL) => Ok(()),
+            other => other.map_err(io::Error::from),
+        };
+        match renamed {
+            Ok(()) => self.sync_folder(),
+            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists) => Ok(()),
+            Err(e) => Err(self.io("take an older file over as", e)),
+        }
     }
 
     /// Where the file is.
@@ -167,11 +250,13 @@ impl StateFile {
     /// Opens and locks the file that the path leads to, making it where there is none.
     fn open_locked(&self) -> Result<File, StateFileError> {
         loop {
-            let file = match OpenOptions::new().read(true).write(true).open(&self.path) {
+            let file = match private::options().read(true).write(true).open(&self.path) {
                 Ok(file) => file,
                 Err(e) if e.kind() == io::ErrorKind::NotFound => self.create()?,
                 Err(e) => return Err(self.io("open", e)),
             };
+            let shared = file_system::shared_of(&file).map_err(|e| self.io("look at", e))?;
+            self.check_shared(shared)?;
             file.lock().map_err(|e| self.io("lock", e))?;
             // Somebody may have removed or replaced the file while we waited for the lock.
             if self.still_ours(&file)? {
@@ -181,48 +266,57 @@ impl StateFile {
     }
 
     fn create(&self) -> Result<File, StateFileError> {
-        let folder = match self.path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        let mut options = OpenOptions::new();
-        // No truncation: another process may have made and used the file just now.
-        options.read(true).write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-            builder.mode(0o700);
-            options.mode(0o600);
-        }
-        builder
+        let folder = self.folder();
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
             .create(folder)
             .map_err(|e| self.io("make the folder of", e))?;
-        let file = options.open(&self.path).map_err(|e| self.io("make", e))?;
+        let shared = file_system::shared(folder).map_err(|e| self.io("look at", e))?;
+        self.check_shared(shared)?;
+        // No truncation: another process may have made and used the file just now.
+        let file = private::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&self.path)
+            .map_err(|e| self.io("make", e))?;
         // A file whose name is not durable is forgotten by a power cut, and with it everything reserved.
-        #[cfg(unix)]
-        File::open(folder)
-            .and_then(|f| f.sync_all())
-            .map_err(|e| self.io("sync the folder of", e))?;
+        self.sync_folder()?;
         Ok(file)
     }
 
-    #[cfg(unix)]
+    fn folder(&self) -> &Path {
+        match self.path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        }
+    }
+
+    fn sync_folder(&self) -> Result<(), StateFileError> {
+        File::open(self.folder())
+            .and_then(|folder| folder.sync_all())
+            .map_err(|e| self.io("sync the folder of", e))
+    }
+
+    fn check_shared(&self, found: Option<&'static str>) -> Result<(), StateFileError> {
+        match found.filter(|kind| !self.allowed.iter().any(|allowed| allowed == kind)) {
+            None => Ok(()),
+            Some(kind) => Err(StateFileError::Shared {
+                path: self.path.clone(),
+                kind,
+            }),
+        }
+    }
+
     fn still_ours(&self, file: &File) -> Result<bool, StateFileError> {
-        use std::os::unix::fs::MetadataExt;
         let open = file.metadata().map_err(|e| self.io("read", e))?;
-        match fs::metadata(&self.path) {
+        match self.path.symlink_metadata() {
             Ok(named) => Ok((named.dev(), named.ino()) == (open.dev(), open.ino())),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(e) => Err(self.io("read", e)),
         }
-    }
-
-    #[cfg(not(unix))]
-    fn still_ours(&self, _: &File) -> Result<bool, StateFileError> {
-        // An open file cannot be removed here.
-        Ok(true)
     }
 
     /// The newest whole slot of these bytes of the file, and its write number; `None` for a file that was never

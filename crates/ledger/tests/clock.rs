@@ -146,3 +146,104 @@ fn a_wall_clock_before_the_stored_time_is_held_at_it() {
     bench.pass(4_000_000);
     assert!((bench.ms() - 4_000_000).abs() <= 2, "{}", bench.ms());
 }
+
+/// Makes 50 ids of every format that holds a time, none of them seen before, and asserts that they are of now.
+fn assert_formats_are_of_now(bench: &Bench, seen: &mut std::collections::HashSet<mintage::Id>, what: &str) {
+    let nothing = mintage::GenOptions::default();
+    let timed = mintage::FORMATS
+        .iter()
+        .filter(|row| row.time.is_some() && row.can_make());
+    // The time of a UUID of version 2 moves in steps of 429 s, and it asks for an owner.
+    for row in timed.filter(|row| row.name != "uuid2") {
+        let mut ids = vec![mintage::Id::default(); 50];
+        let made = bench
+            .clock
+            .make(|generators, clock| row.make_many_by(generators, clock, &nothing, &mut ids));
+        made.unwrap_or_else(|error| panic!("{what}: {}: {error}", row.name));
+        for id in ids {
+            let time = row.read(&id, &nothing).unwrap().time.unwrap().at;
+            let off_ms = time.unix_millis() - bench.clock.now().unix_millis();
+            assert!(
+                (-1_000..=1).contains(&off_ms),
+                "{what}: {} is {off_ms} ms off",
+                row.name
+            );
+            assert!(seen.insert(id), "{what}: {} repeats", row.name);
+        }
+    }
+}
+
+#[test]
+fn every_format_follows_the_confirmed_time_there_and_back() {
+    const HOUR_MS: i64 = 3_600_000;
+    for synchronised in [false, true] {
+        for ahead in [3 * HOUR_MS, 40 * 8_766 * HOUR_MS] {
+            let (bench, mut seen) = (Bench::new(None), std::collections::HashSet::new());
+            bench.pass(1_000);
+            assert_formats_are_of_now(&bench, &mut seen, "at the start");
+            // A second that nobody confirms moves nothing.
+            bench.step(ahead);
+            assert_eq!(bench.pass(1_000), 2_000);
+            assert_formats_are_of_now(&bench, &mut seen, "in a wrong second");
+            bench.step(-ahead);
+            bench.pass(1_000);
+            assert_formats_are_of_now(&bench, &mut seen, "after it");
+            // A confirmed step is followed there and back, over the same times, again and again.
+            bench.machine.synchronised.store(synchronised, Ordering::Relaxed);
+            for round in 0..4 {
+                for step in [ahead, -ahead] {
+                    bench.step(step);
+                    for _ in 0..130 {
+                        bench.machine.boot_ms.fetch_add(500, Ordering::Relaxed);
+                        bench.clock.look();
+                    }
+                    assert_formats_are_of_now(&bench, &mut seen, &format!("round {round}, {step} ms"));
+                }
+            }
+            assert_eq!(bench.clock.epoch(), 8);
+            let off_ms = bench.clock.now().unix_millis() - bench.machine.wall().unix_millis();
+            assert_eq!(off_ms, 0);
+        }
+    }
+}
+
+#[test]
+fn a_clock_settles_once_it_was_confirmed() {
+    let bench = Bench::new(None);
+    bench.pass(30_000);
+    assert!(!bench.clock.is_settled());
+    assert!(bench.clock.report().unsettled.unwrap() <= Duration::from_secs(31));
+    // A far step begins it anew, one that is taken back too.
+    bench.step(3_600_000);
+    bench.pass(1_000);
+    bench.step(-3_600_000);
+    bench.pass(58_000);
+    assert!(!bench.clock.is_settled());
+    bench.pass(3_000);
+    assert!(bench.clock.is_settled());
+    let told = |bench: &Bench| (0..10).filter(|_| bench.clock.look()).count();
+    assert_eq!(told(&bench), 0, "told once");
+    // The kernel's word settles it at once.
+    let bench = Bench::new(None);
+    bench.machine.synchronised.store(true, Ordering::Relaxed);
+    assert_eq!((told(&bench), bench.clock.is_settled()), (1, true));
+}
+
+#[test]
+fn a_stored_time_far_ahead_is_held_until_the_wall_clock_is_confirmed() {
+    let forty_years = Timestamp::from_unix_nanos(START_NS + 40 * 31_557_600 * 1_000_000_000);
+    let bench = Bench::new(Some(forty_years));
+    assert_eq!(bench.clock.now(), forty_years);
+    bench.pass(59_000);
+    assert!(bench.clock.report().unconfirmed.is_some());
+    for _ in 0..5 {
+        bench.machine.boot_ms.fetch_add(500, Ordering::Relaxed);
+        bench.clock.look();
+    }
+    assert_eq!((bench.ms(), bench.clock.is_settled()), (61_500, true));
+    // Where the kernel knows, nothing is held.
+    let machine = Arc::new(Turned::default());
+    machine.synchronised.store(true, Ordering::Relaxed);
+    let clock = AnchoredClock::new(machine.clone(), Some(forty_years), Duration::from_secs(60));
+    assert_eq!((clock.now(), clock.is_settled()), (machine.wall(), true));
+}

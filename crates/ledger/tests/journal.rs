@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use mintage_ledger::{SystemRuntime, open_journal};
+use mintage_ledger::{StoreSettings, SystemRuntime, open_journal};
 
 #[test]
 fn a_journal_that_cannot_be_read_is_set_aside_and_another_one_begun() {
@@ -17,13 +17,17 @@ fn a_journal_that_cannot_be_read_is_set_aside_and_another_one_begun() {
         let folder = state.path().join("journal").join(format!("{:032x}", 7)).join("0");
         let mut met = Vec::new();
         for damaged in ["mint.db", "witness", "mint.db"] {
-            let journal = open_journal(state.path(), 7, runtime.clone()).await.unwrap();
+            let journal = open_journal(state.path(), 7, &StoreSettings::default(), runtime.clone())
+                .await
+                .unwrap();
             met.push(journal.cluster_id());
             journal.close().await.unwrap();
             drop(journal);
             fs::write(folder.join(damaged), "no longer what it was").unwrap();
         }
-        let last = open_journal(state.path(), 7, runtime).await.unwrap();
+        let last = open_journal(state.path(), 7, &StoreSettings::default(), runtime)
+            .await
+            .unwrap();
         met.push(last.cluster_id());
         met.sort_unstable();
         met.dedup();
@@ -45,7 +49,9 @@ fn a_state_folder_that_is_none_is_refused_by_name() {
         let file = state.path().join("journal");
         fs::write(&file, "").unwrap();
         let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
-        let refused = open_journal(state.path(), 7, runtime).await.unwrap_err();
+        let refused = open_journal(state.path(), 7, &StoreSettings::default(), runtime)
+            .await
+            .unwrap_err();
         let path = file.display().to_string();
         assert!(
             refused.message.starts_with(&format!("cannot make {path}")),

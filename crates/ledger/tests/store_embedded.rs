@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mintage_ledger::conformance::check_all;
-use mintage_ledger::embedded::{adopt, check, restore};
+use mintage_ledger::embedded::{adopt, check};
 use mintage_ledger::{
     Cas, EmbeddedStore, Key, Marks, Outcome, Runtime, Store, StoreError, StoreErrorKind, StoreSettings,
-    SystemRuntime, Value, Version, embedded_folder, open_store,
+    SystemRuntime, Value, Version, embedded_folder, open_store, tools,
 };
 
 fn runtime() -> Arc<dyn Runtime> {
@@ -138,7 +138,7 @@ async fn a_copied_folder_is_refused_until_it_is_adopted() {
     let report = adopt(&copied, &StoreSettings::default(), runtime())
         .await
         .unwrap();
-    assert_eq!((report.registers, report.raised), (1, 0));
+    assert_eq!(report.registers, 1);
     let store = open(&copied).await;
     assert_eq!(mark(&*store, "k").await, 7);
     store.close().await.unwrap();
@@ -169,22 +169,14 @@ async fn a_restored_copy_continues_above_what_was_asked() {
     put(&*store, "window/p/1", 0, 1000).await.unwrap();
     store.close().await.unwrap();
     copy(&original, &backup);
-    let advance = |key: &Key, value: &Value| match key.as_str().starts_with("seq/") {
-        true => value.mark + 500,
-        false => value.mark.max(5000),
-    };
-    let low = restore(&backup, |_, _| 1, &StoreSettings::default(), runtime())
-        .await
-        .unwrap_err();
-    assert_eq!(low.kind, StoreErrorKind::Invalid);
-    let report = restore(&backup, advance, &StoreSettings::default(), runtime())
-        .await
-        .unwrap();
-    assert_eq!((report.registers, report.raised), (4, 3));
+    let report = restore_in_place(&backup, 500).await.unwrap();
+    assert_eq!((report.registers, report.skipped), (4, 500));
     let store = open(&backup).await;
+    assert_eq!(mark(&*store, "seq/a").await, 507);
     assert_eq!(
-        (mark(&*store, "seq/a").await, mark(&*store, "window/p/1").await),
-        (507, 5000)
+        mark(&*store, "window/p/1").await,
+        i64::MAX as u64,
+        "nobody knows its layout"
     );
     assert_eq!(mark(&*store, "seq/fresh").await, 500);
     assert_eq!(mark(&*store, "pool/p").await, 0);
@@ -192,7 +184,23 @@ async fn a_restored_copy_continues_above_what_was_asked() {
     let found = check(&backup, &StoreSettings::default(), runtime())
         .await
         .unwrap();
-    assert_eq!((found.registers, found.findings), (4, vec![]));
+    // Besides the four: the seal that is off, and the note for names that are not there.
+    assert_eq!((found.registers, found.findings), (6, vec![]));
+}
+
+async fn restore_in_place(folder: &Path, numbers: u64) -> Result<tools::RestoreReport, StoreError> {
+    let url = format!("file:{}", folder.display());
+    let ask = tools::Restore {
+        url: &url,
+        settings: &StoreSettings::default(),
+        state: None,
+        backup: None,
+        advance: tools::Advance::By(numbers),
+        window: Duration::from_secs(600),
+        foreign: false,
+        into_used: false,
+    };
+    tools::restore(&ask, runtime()).await
 }
 
 #[tokio::test]
@@ -202,9 +210,7 @@ async fn tools_refuse_a_place_without_a_store() {
     for path in [dir.path().to_path_buf(), dir.path().join("nothing")] {
         adopt(&path, &settings, runtime()).await.unwrap_err();
         check(&path, &settings, runtime()).await.unwrap_err();
-        restore(&path, |_, v| v.mark, &settings, runtime())
-            .await
-            .unwrap_err();
+        restore_in_place(&path, 5).await.unwrap_err();
         assert!(!path.join("mint.db").exists());
     }
 }

@@ -104,6 +104,17 @@ fn a_restored_backup_begins_above_all_that_was_given_out_since() {
         let node = new.node("b").await;
         seen.take(&node, "orders", 100).await;
         seen.take(&node, "made-later", 100).await;
+        // A worker without a record may have had one: it begins later than any id that it can have made.
+        assert!(
+            node.ledger
+                .create_pool(&name("own"), own_pool())
+                .await
+                .unwrap()
+                .mint(&mut [0])
+                .await
+                .is_err()
+        );
+        sleep(71 * SECOND).await;
         seen.mint(&node).await;
         assert_eq!(
             check_store(&*new.store, &runtime).await.unwrap().findings,
@@ -167,6 +178,7 @@ fn a_store_that_was_itself_restored_is_raised_in_place() {
         assert!((60..80).contains(&report.age.as_secs()), "{report:?}");
         let node = cluster.node("b").await;
         seen.take(&node, "orders", 100).await;
+        sleep(71 * SECOND).await;
         seen.mint(&node).await;
     });
 }
@@ -319,5 +331,379 @@ fn a_backup_that_is_not_whole_is_refused() {
             flipped[at] ^= 1;
             assert!(Backup::read(&flipped[..]).is_err(), "byte {at} of {}", file.len());
         }
+    });
+}
+
+/// A store whose writes end after so many, as when the tool is killed.
+#[derive(Debug)]
+struct Cut {
+    inner: Arc<MemoryStore>,
+    writes_left: std::sync::atomic::AtomicI64,
+}
+
+impl Cut {
+    fn after(inner: Arc<MemoryStore>, writes: i64) -> Cut {
+        Cut {
+            inner,
+            writes_left: writes.into(),
+        }
+    }
+}
+
+impl Store for Cut {
+    fn scheme(&self) -> &'static str {
+        self.inner.scheme()
+    }
+    fn class(&self) -> Class {
+        self.inner.class()
+    }
+    fn cluster_id(&self) -> u128 {
+        self.inner.cluster_id()
+    }
+    fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
+        self.inner.get(key)
+    }
+    fn compare_and_set<'a>(
+        &'a self,
+        key: &'a Key,
+        expected: Option<Version>,
+        new: Value,
+        marks: Marks,
+    ) -> StoreResult<'a, Cas> {
+        let left = self.writes_left.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
+        if left > 0 {
+            return self.inner.compare_and_set(key, expected, new, marks);
+        }
+        let error = StoreError::new(StoreErrorKind::Unavailable, Outcome::Unknown, "cut off");
+        Box::pin(std::future::ready(Err(error)))
+    }
+    fn scan<'a>(
+        &'a self,
+        prefix: &'a Key,
+        after: Option<&'a Key>,
+        limit: u16,
+    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
+        self.inner.scan(prefix, after, limit)
+    }
+    fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
+        self.inner.remove(key, expected)
+    }
+}
+
+/// Everything there can be: pools of each kind, sequences of each kind, a tombstone.
+async fn furnished(node: &Node, seen: &mut Seen) {
+    seen.take(node, "orders", 10).await;
+    seen.mint(node).await;
+    node.ledger
+        .pool_or_default(&name(DEFAULT_POOL))
+        .await
+        .unwrap()
+        .mint(&mut [0; 5])
+        .await
+        .unwrap();
+    let uuid1 = node
+        .ledger
+        .create_pool(&name(UUID1_POOL), PoolSpec::from(PoolKind::uuid1([7; 8])))
+        .await;
+    uuid1
+        .unwrap()
+        .mint_uuid1(&mut [mintage::Uuid::nil(); 5])
+        .await
+        .unwrap();
+    for (text, options, gap) in odd_sequences() {
+        let spec = SequenceSpec {
+            options,
+            gap,
+            max_gap: None,
+        };
+        node.ledger.create(&name(text), &spec).await.unwrap();
+        seen.take(node, text, 10).await;
+    }
+    seen.take(node, "dropped", 10).await;
+    node.ledger.drop_sequence(&name("dropped")).await.unwrap();
+}
+
+fn odd_sequences() -> [(&'static str, mintage::SequenceOptions, Gap); 4] {
+    let plain = mintage::SequenceOptions::default();
+    let down = mintage::SequenceOptions {
+        increment: Some(-3),
+        ..plain
+    };
+    let far = mintage::SequenceOptions {
+        start: Some(1_000_000),
+        increment: Some(7),
+        ..plain
+    };
+    let short = mintage::SequenceOptions {
+        max: Some(200),
+        ..plain
+    };
+    [
+        ("bills", plain, Gap::None),
+        ("down", down, Gap::Bounded),
+        ("far", far, Gap::Bounded),
+        ("short", short, Gap::Bounded),
+    ]
+}
+
+/// Whether a server starts on the store.
+async fn starts(cluster: &Cluster, store: &Arc<MemoryStore>) -> Result<(), LedgerError> {
+    let runtime = Arc::new(On(cluster.machine()));
+    let ledger = Ledger::open(store.clone(), LedgerSettings::default(), runtime).await?;
+    ledger.close().await
+}
+
+#[test]
+fn a_restore_that_is_cut_off_anywhere_refuses_until_the_same_command_finishes_it() {
+    in_paused_time(|| async {
+        let old = Cluster::new(MemoryStore::shared(1));
+        let node = old.node("a").await;
+        furnished(&node, &mut Seen::default()).await;
+        let backup = backed_up(&old).await;
+        node.machine.kill();
+        let runtime = On(old.machine());
+        let into = async |store: &dyn Store, n| {
+            restore_into(store, &backup, Advance::By(n), WINDOW, (false, false), &runtime).await
+        };
+        let whole = MemoryStore::shared(1);
+        into(&*whole, 1000).await.unwrap();
+        let marks = |store: &MemoryStore| -> Vec<(Key, u64)> {
+            let all = store.dump().into_iter();
+            all.filter(|(key, _)| !key.as_str().starts_with("cluster/seal"))
+                .map(|(key, found)| (key, found.value.mark))
+                .collect()
+        };
+        // Both ways: a backup into an empty store, and the store's own files put back.
+        for in_place in [false, true] {
+            for writes in 0.. {
+                let store = MemoryStore::shared(1);
+                if in_place {
+                    store.fall_back_to(old_dump(&old).await, "put back");
+                }
+                let cut = Cut::after(store.clone(), writes);
+                let done = match in_place {
+                    true => raise_in_place(&cut, Advance::By(1000), WINDOW, &runtime).await,
+                    false => into(&cut, 1000).await,
+                };
+                if done.is_ok() {
+                    assert!(writes > 8, "{writes}");
+                    break;
+                }
+                if writes > 0 {
+                    let refused = starts(&old, &store).await.unwrap_err().to_string();
+                    assert!(
+                        refused.contains("a restore was begun and is not finished"),
+                        "{refused}"
+                    );
+                    // Nor can the seal be taken off.
+                    unseal(&*store, &runtime).await.unwrap_err();
+                }
+                let report = match in_place {
+                    true => raise_in_place(&*store, Advance::By(1000), WINDOW, &runtime).await,
+                    false => into(&*store, 1000).await,
+                };
+                assert_eq!(report.unwrap().resumed, writes > 0);
+                if !in_place {
+                    let windowless = |all: Vec<(Key, u64)>| -> Vec<(Key, u64)> {
+                        all.into_iter()
+                            .filter(|(key, _)| !key.as_str().starts_with("window/"))
+                            .collect()
+                    };
+                    assert_eq!(
+                        windowless(marks(&store)),
+                        windowless(marks(&whole)),
+                        "after {writes}"
+                    );
+                }
+                let orders = store
+                    .get(&Key::new("seq/orders").unwrap())
+                    .await
+                    .unwrap()
+                    .unwrap();
+                let before = backup
+                    .registers
+                    .iter()
+                    .find(|(key, _)| key.as_str() == "seq/orders")
+                    .unwrap();
+                assert_eq!(orders.value.mark, before.1.mark + 1000, "raised once");
+                starts(&old, &store).await.unwrap();
+            }
+        }
+    });
+}
+
+async fn old_dump(old: &Cluster) -> Vec<(Key, Versioned)> {
+    let mut all = Vec::new();
+    for prefix in ["pool/", "seq/", "window/"] {
+        all.extend(
+            old.store
+                .scan(&Key::new(prefix).unwrap(), None, 1000)
+                .await
+                .unwrap(),
+        );
+    }
+    all
+}
+
+#[test]
+fn another_restore_does_not_finish_one_that_was_cut_off_and_a_higher_advance_is_kept() {
+    in_paused_time(|| async {
+        let old = Cluster::new(MemoryStore::shared(1));
+        let node = old.node("a").await;
+        Seen::default().take(&node, "orders", 10).await;
+        let first = backed_up(&old).await;
+        Seen::default().take(&node, "bills", 10).await;
+        let second = backed_up(&old).await;
+        let runtime = On(old.machine());
+        let store = MemoryStore::shared(1);
+        let cut = Cut::after(store.clone(), 2);
+        let flags = (false, false);
+        restore_into(&cut, &first, Advance::By(1000), WINDOW, flags, &runtime)
+            .await
+            .unwrap_err();
+        let error = restore_into(&*store, &second, Advance::By(1000), WINDOW, flags, &runtime)
+            .await
+            .unwrap_err();
+        assert!(error.message.contains(&first.sha256), "{error}");
+        let report = restore_into(&*store, &first, Advance::By(5), WINDOW, flags, &runtime)
+            .await
+            .unwrap();
+        assert_eq!((report.skipped, report.resumed), (1000, true));
+        let more = MemoryStore::shared(1);
+        restore_into(
+            &Cut::after(more.clone(), 2),
+            &first,
+            Advance::By(5),
+            WINDOW,
+            flags,
+            &runtime,
+        )
+        .await
+        .unwrap_err();
+        let report = restore_into(&*more, &first, Advance::By(1000), WINDOW, flags, &runtime)
+            .await
+            .unwrap();
+        assert_eq!(report.skipped, 1000);
+        let mark = more
+            .get(&Key::new("cluster/restored").unwrap())
+            .await
+            .unwrap()
+            .unwrap()
+            .value
+            .mark;
+        assert!(mark >= 1000, "{mark}");
+    });
+}
+
+#[test]
+fn everything_there_can_be_is_restored_without_a_repeat_also_names_made_later() {
+    in_paused_time(|| async {
+        for in_place in [false, true] {
+            let old = Cluster::new(MemoryStore::shared(1));
+            let node = old.node("a").await;
+            let mut seen = Seen::default();
+            furnished(&node, &mut seen).await;
+            let backup = backed_up(&old).await;
+            let dump = old_dump(&old).await;
+            for (text, options, gap) in odd_sequences() {
+                seen.take(&node, text, 20).await;
+                // Made after the backup, with a definition of its own.
+                let later = format!("later-{text}");
+                let spec = SequenceSpec {
+                    options,
+                    gap,
+                    max_gap: None,
+                };
+                node.ledger.create(&name(&later), &spec).await.unwrap();
+                seen.take(&node, &later, 20).await;
+            }
+            seen.take(&node, "dropped", 20).await;
+            node.machine.kill();
+            let store = MemoryStore::shared(1);
+            let new = old.beside(store.clone());
+            let runtime = On(new.machine());
+            let advance = Advance::By(100);
+            if in_place {
+                store.fall_back_to(dump, "put back");
+                raise_in_place(&*store, advance, WINDOW, &runtime).await.unwrap();
+            } else {
+                restore_into(&*store, &backup, advance, WINDOW, (false, false), &runtime)
+                    .await
+                    .unwrap();
+            }
+            let node = new.node("b").await;
+            for (text, options, gap) in odd_sequences() {
+                let later = format!("later-{text}");
+                let spec = SequenceSpec {
+                    options,
+                    gap,
+                    max_gap: None,
+                };
+                node.ledger.create(&name(&later), &spec).await.unwrap();
+                for known in [text, &later] {
+                    seen.take(&node, known, 20).await;
+                }
+            }
+            seen.take(&node, "dropped", 20).await;
+            sleep(71 * SECOND).await;
+            seen.mint(&node).await;
+            let findings = check_store(&*new.store, &runtime).await.unwrap().findings;
+            assert_eq!(findings, Vec::<String>::new());
+        }
+    });
+}
+
+#[test]
+fn what_an_earlier_restore_skipped_stays_skipped_through_another_restore_and_a_move() {
+    in_paused_time(|| async {
+        let old = Cluster::new(MemoryStore::shared(1));
+        let node = old.node("a").await;
+        Seen::default().take(&node, "orders", 10).await;
+        let backup = backed_up(&old).await;
+        node.machine.kill();
+        let runtime = On(old.machine());
+        let flags = (false, false);
+        let first = old.beside(MemoryStore::shared(1));
+        restore_into(&*first.store, &backup, Advance::By(1000), WINDOW, flags, &runtime)
+            .await
+            .unwrap();
+        let again = backed_up(&first).await;
+        let node = first.node("b").await;
+        let mut seen = Seen::default();
+        seen.take(&node, "made-later", 10).await;
+        node.machine.kill();
+        let second = old.beside(MemoryStore::shared(1));
+        restore_into(&*second.store, &again, Advance::By(100), WINDOW, flags, &runtime)
+            .await
+            .unwrap();
+        let third = old.beside(MemoryStore::shared(3));
+        migrate(&*second.store, &*third.store, &runtime).await.unwrap();
+        let node = third.node("c").await;
+        seen.take(&node, "made-later", 2000).await;
+        assert!(!seen.numbers.contains(&("made-later".into(), 1)));
+    });
+}
+
+#[test]
+fn a_restore_waits_for_no_server_that_uses_the_store() {
+    in_paused_time(|| async {
+        let cluster = Cluster::new(MemoryStore::shared(1));
+        let node = cluster.node("a").await;
+        Seen::default().take(&node, "orders", 10).await;
+        let runtime = On(cluster.machine());
+        let before = old_dump(&cluster).await;
+        let error = raise_in_place(&*cluster.store, Advance::By(5), WINDOW, &runtime)
+            .await
+            .unwrap_err();
+        assert_eq!(
+            (error.kind, error.outcome),
+            (StoreErrorKind::InUse, Outcome::NotDone)
+        );
+        assert!(error.message.contains("1 servers use the store"), "{error}");
+        assert_eq!(old_dump(&cluster).await, before, "nothing was written");
+        node.machine.kill();
+        raise_in_place(&*cluster.store, Advance::By(5), WINDOW, &runtime)
+            .await
+            .unwrap();
     });
 }

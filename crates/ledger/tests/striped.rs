@@ -149,6 +149,191 @@ fn any_one_store_is_enough_and_nothing_repeats() {
     });
 }
 
+/// The record of a name in one store.
+async fn record(store: &FaultyStore, sequence: &str) -> Option<String> {
+    let key = Key::new(format!("seq/{sequence}")).unwrap();
+    store.get(&key).await.unwrap().map(|found| found.value.body)
+}
+
+/// What the attack did: a name is used first, and the store that it was made in dies.
+#[test]
+fn a_name_made_by_its_first_use_outlives_the_store_it_was_made_in() {
+    for away_at_first_use in [None, Some(0), Some(1), Some(2)] {
+        in_paused_time(|| async move {
+            let set = Set::of(3).await;
+            let nodes = [set.node("a").await, set.node("b").await];
+            let mut seen = Seen::default();
+            if let Some(away) = away_at_first_use {
+                set.stores[away].fail_all(true);
+            }
+            for node in &nodes {
+                seen.take(node, "orders", 3).await;
+            }
+            if away_at_first_use.is_none() {
+                for store in &set.stores {
+                    assert!(
+                        record(store, "orders").await.is_some(),
+                        "all learn of a first use"
+                    );
+                }
+            }
+            sleep(3 * SECOND).await;
+            for down in [0, 1, 2, 0, 2, 1] {
+                for (at, store) in set.stores.iter().enumerate() {
+                    store.fail_all(at == down);
+                }
+                for _ in 0..20 {
+                    for node in &nodes {
+                        // More than is in stock.
+                        seen.take(node, "orders", 500).await;
+                        assert!(node.ledger.ready().ready, "{:?}", node.ledger.ready());
+                    }
+                    sleep(SECOND / 4).await;
+                }
+            }
+            for (at, store) in set.stores.iter().enumerate() {
+                store.fail_all(at != 1);
+            }
+            sleep(2 * SECOND).await;
+            for node in &nodes {
+                seen.take(node, "orders", 5000).await;
+            }
+            // One that starts now knows of the name, too.
+            let late = set.node("late").await;
+            assert!(late.ledger.show(&name("orders")).await.is_ok());
+            seen.take(&late, "orders", 5000).await;
+        });
+    }
+}
+
+#[test]
+fn a_store_that_comes_back_behind_brings_nothing_back() {
+    in_paused_time(|| async {
+        let set = Set::of(2).await;
+        let node = set.node("a").await;
+        let mut seen = Seen::default();
+        // Used first while store 1 is away, which then hears of it by the changes alone.
+        set.stores[1].fail_all(true);
+        for sequence in ["dropped", "moved", "other"] {
+            seen.take(&node, sequence, 100).await;
+        }
+        set.stores[1].fail_all(false);
+        sleep(3 * SECOND).await;
+        node.ledger.drop_sequence(&name("dropped")).await.unwrap();
+        let to = Base {
+            value: 1_000_000,
+            is_called: true,
+        };
+        node.ledger.set(&name("moved"), to).await.unwrap();
+        // Another grid, in which numbers of the old one come again where the past is not known.
+        node.ledger.drop_sequence(&name("other")).await.unwrap();
+        let spec = SequenceSpec {
+            options: SequenceOptions {
+                increment: Some(2),
+                ..SequenceOptions::default()
+            },
+            ..SequenceSpec::default()
+        };
+        node.ledger.create(&name("other"), &spec).await.unwrap();
+        for store in &set.stores {
+            for sequence in ["dropped", "moved", "other"] {
+                assert!(record(store, sequence).await.is_some(), "{sequence}");
+            }
+        }
+        set.stores[0].fail_all(true);
+        sleep(2 * SECOND).await;
+        let late = set.node("late").await;
+        for node in [&node, &late] {
+            let gone = node.ledger.show(&name("dropped")).await;
+            assert!(matches!(gone, Err(LedgerError::NotFound { .. })), "{gone:?}");
+            let moved = node.ledger.sequence_or_create(&name("moved")).await.unwrap();
+            assert!(moved.take(1).await.unwrap().first > 1_000_000);
+            seen.take(node, "other", 300).await;
+        }
+        set.stores[0].fail_all(false);
+        set.stores[1].fail_all(true);
+        sleep(2 * SECOND).await;
+        for node in [&node, &late] {
+            seen.take(node, "other", 300).await;
+            seen.take(node, "dropped", 300).await;
+        }
+    });
+}
+
+/// A change that failed half-way: one store follows it, the other was gone by then. Whoever knows of it teaches the other.
+#[test]
+fn a_change_that_failed_half_way_is_not_undone_by_the_store_that_missed_it() {
+    in_paused_time(|| async {
+        let set = Set::of(2).await;
+        let node = set.node("a").await;
+        let mut seen = Seen::default();
+        seen.take(&node, "orders", 100).await;
+        // As if store 1 had died between the two writes: its record is put back.
+        let key = Key::new("seq/orders").unwrap();
+        let before = set.stores[1].get(&key).await.unwrap().unwrap();
+        node.ledger.drop_sequence(&name("orders")).await.unwrap();
+        let after = set.stores[1].get(&key).await.unwrap().unwrap();
+        let value = Value {
+            mark: after.value.mark,
+            token: 1,
+            ..before.value
+        };
+        let put_back = set.stores[1].compare_and_set(&key, Some(after.version), value, Marks::NeverLower);
+        assert!(matches!(put_back.await, Ok(Cas::Done(_))));
+        for _ in 0..4 {
+            let late = set.node("late").await;
+            let gone = late.ledger.show(&name("orders")).await;
+            assert!(matches!(gone, Err(LedgerError::NotFound { .. })), "{gone:?}");
+            seen.take(&late, "elsewhere", 1).await;
+        }
+        // The same change again completes it.
+        let again = node.ledger.drop_sequence(&name("orders")).await;
+        assert!(
+            matches!(again, Ok(_) | Err(LedgerError::NotFound { .. })),
+            "{again:?}"
+        );
+        seen.take(&node, "orders", 100).await;
+    });
+}
+
+#[test]
+fn numbers_rise_when_another_store_is_taken_from() {
+    in_paused_time(|| async {
+        for increment in [1, -7] {
+            let set = Set::of(3).await;
+            let nodes = [set.node("a").await, set.node("b").await];
+            let spec = SequenceSpec {
+                options: SequenceOptions {
+                    increment: Some(increment),
+                    ..SequenceOptions::default()
+                },
+                ..SequenceSpec::default()
+            };
+            nodes[0].ledger.create(&name("orders"), &spec).await.unwrap();
+            let mut all = HashSet::new();
+            let mut last = [None::<i64>; 2];
+            for down in [0, 1, 2, 1, 0, 2] {
+                for (at, store) in set.stores.iter().enumerate() {
+                    store.fail_all(at == down);
+                }
+                for (node, last) in nodes.iter().zip(&mut last) {
+                    let orders = node.ledger.sequence_or_create(&name("orders")).await.unwrap();
+                    for n in 1..200 {
+                        let run = orders.take(1 + n % 40).await.unwrap();
+                        let rises = last.is_none_or(|last| (run.first - last) * increment > 0);
+                        assert!(rises, "{run:?} after {last:?}");
+                        *last = Some(run.last());
+                        for number in run {
+                            assert!(all.insert(number), "{number} twice");
+                        }
+                    }
+                }
+                sleep(2 * SECOND).await;
+            }
+        }
+    });
+}
+
 #[test]
 fn a_change_needs_every_store_and_is_followed_by_all() {
     in_paused_time(|| async {

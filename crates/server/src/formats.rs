@@ -1,6 +1,7 @@
 //! The formats of ids that a server makes: core's table, and where each comes from here.
 
 use mintage::{Format, FormatError, GenOption, GenOptions, Id, MintError};
+use mintage_ledger::AnchoredClock;
 use serde_json::{Value, json};
 
 use crate::config::edit_distance;
@@ -20,7 +21,7 @@ pub enum Make {
     Uuid7,
     /// The pool `default`, whose layout is Twitter's.
     Snowflake,
-    /// By core alone, from the process's clock and random source.
+    /// By core alone, from the ledger's clock and the process's random source.
     Core,
 }
 
@@ -120,12 +121,30 @@ impl FormatRow {
         options.set(option, value).map_err(refused)
     }
 
-    /// Makes `count` ids with core alone.
+    /// Makes `count` ids with core alone, of the time that `clock` tells.
     ///
     /// # Errors
     /// [`Code::InvalidArgument`] for options that cannot be or an answer that would be too long,
     /// [`Code::Unavailable`] where the clock does not allow it.
-    pub fn make(&self, options: &GenOptions, count: usize) -> Result<Vec<Id>, ServiceError> {
+    pub fn make(
+        &self,
+        clock: &AnchoredClock,
+        options: &GenOptions,
+        count: usize,
+    ) -> Result<Vec<Id>, ServiceError> {
+        self.check_answer(options, count)?;
+        let mut ids = vec![Id::default(); count];
+        clock
+            .make(|generators, clock| self.format.make_many_by(generators, clock, options, &mut ids))
+            .map_err(refused)?;
+        Ok(ids)
+    }
+
+    /// Refuses an answer that would be too long.
+    ///
+    /// # Errors
+    /// [`Code::InvalidArgument`], with the bound.
+    pub fn check_answer(&self, options: &GenOptions, count: usize) -> Result<(), ServiceError> {
         let longest = options.length.unwrap_or(0).max(self.format.text_len.0);
         if longest.saturating_mul(count) > CHARACTERS_MAX {
             let message = format!("{count} ids of {longest} characters, an answer holds {CHARACTERS_MAX}");
@@ -133,9 +152,7 @@ impl FormatRow {
                 ServiceError::new(Code::InvalidArgument, message).with_hint("ask for fewer at a time")
             );
         }
-        let mut ids = vec![Id::default(); count];
-        self.format.make_many(options, &mut ids).map_err(refused)?;
-        Ok(ids)
+        Ok(())
     }
 }
 
@@ -194,8 +211,17 @@ pub fn document(row: &Format) -> Value {
 mod tests {
     use super::*;
 
+    fn clock() -> AnchoredClock {
+        let tokio = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .expect("a runtime");
+        let runtime = mintage_ledger::SystemRuntime::new(tokio.handle().clone());
+        AnchoredClock::new(runtime, None, std::time::Duration::ZERO)
+    }
+
     #[test]
     fn every_format_is_made_or_refused_with_the_reason() {
+        let clock = clock();
         for row in mintage::FORMATS {
             match format(row.name.as_bytes()) {
                 Ok(found) => {
@@ -204,7 +230,10 @@ mod tests {
                     if found.make == Make::Core
                         && !matches!(row.name, "uuid2" | "uuid3" | "uuid5" | "uuid8" | "sqids")
                     {
-                        assert_eq!(found.make(&GenOptions::default(), 3).expect("made").len(), 3);
+                        assert_eq!(
+                            found.make(&clock, &GenOptions::default(), 3).expect("made").len(),
+                            3
+                        );
                     }
                 }
                 Err(error) => assert!(error.to_string().contains("read, not made"), "{}", row.name),
@@ -218,8 +247,14 @@ mod tests {
         let nanoid = format(b"nanoid").expect("a format");
         let mut options = GenOptions::default();
         nanoid.set(&mut options, b"length", b"4096").expect("a length");
-        assert_eq!(nanoid.make(&options, 256).expect("within the bound").len(), 256);
-        let refused = nanoid.make(&options, 257).expect_err("past the bound");
+        assert_eq!(
+            nanoid
+                .make(&clock(), &options, 256)
+                .expect("within the bound")
+                .len(),
+            256
+        );
+        let refused = nanoid.make(&clock(), &options, 257).expect_err("past the bound");
         assert_eq!(refused.code, Code::InvalidArgument);
         for (name, value) in [
             (&b"prefix"[..], &b"a"[..]),

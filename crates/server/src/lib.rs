@@ -12,11 +12,14 @@
 
 pub mod auth;
 pub mod config;
+mod desk;
 pub mod error;
 pub mod formats;
 pub mod http;
 pub mod listen;
 pub mod metrics;
+pub mod noise;
+pub mod places;
 pub mod readings;
 pub mod render;
 pub mod resp;
@@ -24,6 +27,7 @@ mod run;
 pub mod service;
 mod socket;
 mod turn;
+mod unread;
 pub mod watch;
 
 pub use run::{

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use crate::config::Config;
 use crate::metrics::Face;
@@ -98,35 +98,37 @@ pub fn bind(config: &Config, threads: usize) -> Result<Sockets, ListenError> {
 }
 
 fn bind_face(address: SocketAddr, threads: usize) -> io::Result<Listeners> {
-    if address.port() != 0 {
-        // Sockets that share a port do so with *any* process of the same user. A socket that does not share
-        // finds out whether somebody listens there already.
-        let probe = socket(address, false)?;
-        probe.bind(&address.into())?;
-    }
-    let mut address = address;
-    let mut sockets = Vec::with_capacity(threads);
-    for _ in 0..threads.max(1) {
-        let socket = socket(address, true)?;
+    // Sockets that share a port do so with *any* process of the same user. So the first one takes the port for itself
+    // alone, listening included: of several servers that start at once only one gets past this line.
+    let first = socket(address)?;
+    first.bind(&address.into())?;
+    first.listen(BACKLOG)?;
+    let first = TcpListener::from(first);
+    let address = first.local_addr()?;
+    share(&first)?;
+    let mut sockets = vec![first];
+    for _ in 1..threads {
+        let socket = socket(address)?;
+        share(&socket)?;
         socket.bind(&address.into())?;
         socket.listen(BACKLOG)?;
-        let listener = TcpListener::from(socket);
-        address = listener.local_addr()?;
-        sockets.push(listener);
+        sockets.push(socket.into());
     }
     Ok(Listeners { address, sockets })
 }
 
-fn socket(address: SocketAddr, shared: bool) -> io::Result<Socket> {
+fn socket(address: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     socket.set_nonblocking(true)?;
     // Connections of a process that just ended must not keep the next one from starting.
     socket.set_reuse_address(true)?;
-    if shared {
-        #[cfg(unix)]
-        socket.set_reuse_port(true)?;
-    }
     Ok(socket)
+}
+
+/// Lets the sockets of this process's other threads have the same port.
+#[cfg(unix)]
+fn share(socket: &impl std::os::fd::AsFd) -> io::Result<()> {
+    SockRef::from(socket).set_reuse_port(true)
 }
 
 /// Connections that may wait to be accepted, per socket.
@@ -162,6 +164,27 @@ mod tests {
             )
         );
         assert!(error.hint().contains("--http") && error.hint().contains(&first.address.port().to_string()));
+    }
+
+    /// Two servers that are started at once on one port must not both serve: each would count by itself.
+    #[test]
+    fn of_servers_that_start_at_once_one_has_the_port() {
+        for round in 0..200 {
+            let free = bind(&config("127.0.0.1:0".parse().unwrap()), 1).unwrap().http;
+            let address = free.unwrap().address;
+            let together = std::sync::Barrier::new(3);
+            let started = || {
+                together.wait();
+                bind(&config(address), 3)
+            };
+            // Kept until all have tried: what ends frees the port.
+            let outcomes = std::thread::scope(|scope| {
+                let starts = [(); 3].map(|()| scope.spawn(started));
+                starts.map(|start| start.join().unwrap())
+            });
+            let served = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+            assert_eq!(served, 1, "round {round}: {outcomes:?}");
+        }
     }
 
     #[test]

@@ -117,6 +117,13 @@ impl ThreadCounters {
         self.ids[kind as usize].add(count);
     }
 
+    /// Ids of all kinds.
+    pub fn all_ids(&self) -> u64 {
+        self.ids
+            .iter()
+            .fold(0, |sum, tally| sum.wrapping_add(tally.get()))
+    }
+
     /// Counts requests, refused ones included.
     #[inline]
     pub fn requests(&self, face: Face, count: u64) {
@@ -153,21 +160,18 @@ impl Metrics {
         counters
     }
 
-    /// Takes a place for one more connection, if fewer than `max` are open; gives it back when dropped.
-    pub fn connect(self: &Arc<Self>, face: Face, max: u64) -> Option<OpenConnection> {
+    /// Counts a connection as open until what this answers is dropped.
+    pub fn connect(self: &Arc<Self>, face: Face) -> OpenConnection {
         self.connections[face as usize].fetch_add(1, Ordering::AcqRel);
-        let place = OpenConnection {
+        OpenConnection {
             metrics: Arc::clone(self),
             face,
-        };
-        // Counted first and checked after: two threads cannot both take the last place.
-        (self.connections().1 <= max).then_some(place)
+        }
     }
 
-    /// Open connections: by face, and in all.
-    pub fn connections(&self) -> ([u64; Face::ALL.len()], u64) {
-        let by_face = std::array::from_fn(|i| self.connections[i].load(Ordering::Acquire));
-        (by_face, by_face.iter().sum())
+    /// Open connections of one face.
+    pub fn connections(&self, face: Face) -> u64 {
+        self.connections[face as usize].load(Ordering::Acquire)
     }
 
     /// Ids given out of one kind.
@@ -266,14 +270,13 @@ mod tests {
     }
 
     #[test]
-    fn places_for_connections_are_limited_and_given_back() {
+    fn connections_count_while_they_are_open() {
         let metrics = Arc::new(Metrics::default());
-        let first = metrics.connect(Face::Http, 2).expect("a place");
-        let _second = metrics.connect(Face::Resp, 2).expect("a place");
-        assert!(metrics.connect(Face::Resp, 2).is_none());
-        assert_eq!(metrics.connections(), ([1, 1], 2));
+        let first = metrics.connect(Face::Http);
+        let _second = metrics.connect(Face::Resp);
+        assert_eq!(Face::ALL.map(|face| metrics.connections(face)), [1, 1]);
         drop(first);
-        assert!(metrics.connect(Face::Http, 2).is_some());
+        assert_eq!(Face::ALL.map(|face| metrics.connections(face)), [0, 1]);
     }
 
     #[test]

@@ -6,9 +6,12 @@ use std::time::Duration;
 
 use mintage::{Format, GenOptions, IdTime, Preset, Role, SequenceStart, Timestamp};
 use mintage_ledger::{
-    BudgetOf, Changed, Forecast, Gap, LentWindow, PoolInfo, PoolKind, SequenceInfo, StoreStatus, WindowInfo,
+    BudgetOf, Changed, Forecast, Gap, LentWindow, PoolInfo, PoolKind, SequenceInfo, StoreStatus, Survey,
+    WindowInfo,
 };
 use serde_json::{Value, json};
+
+use crate::metrics::Exposition;
 
 /// A sequence's definition and where it stands.
 pub fn sequence(info: &SequenceInfo) -> Value {
@@ -81,6 +84,11 @@ pub fn pool(info: &PoolInfo) -> Value {
         "worker": info.worker,
         "until": info.until.map(shown),
         "workers_held": info.held,
+        "parked": info.parked.map(|parked| json!({
+            "workers": parked.workers,
+            "first_until": shown(parked.first),
+            "last_until": shown(parked.last),
+        })),
         "forecast": forecast(&info.forecast),
     })
 }
@@ -100,6 +108,47 @@ pub fn store_status(status: &StoreStatus) -> Value {
         "budget_left_s": status.first_to_end.as_ref().map(|first| first.left.as_secs()),
         "first_to_end": first,
     })
+}
+
+/// What is in use, one by one, in the text format that Prometheus reads.
+pub(crate) fn names_in_use(survey: &Survey) -> String {
+    let mut out = Exposition::default();
+    out.metric(
+        "mint_stock_seconds",
+        "gauge",
+        "How long a sequence in use goes on without its store at its present rate; the busiest sequences.",
+    );
+    for stock in &survey.stocks {
+        let labels = [("name", stock.name.as_str())];
+        out.sample("mint_stock_seconds", &labels, stock.seconds);
+    }
+    out.metric(
+        "mint_window_until_seconds",
+        "gauge",
+        "How long a pool can mint without its store.",
+    );
+    for pool in &survey.windows {
+        let labels = [("pool", pool.name.as_str())];
+        out.sample("mint_window_until_seconds", &labels, pool.left.as_secs_f64());
+    }
+    out.metric(
+        "mint_ends_seconds",
+        "gauge",
+        "When a sequence or pool reaches a limit at today's rate; 0: it has.",
+    );
+    let sequences = survey.sequence_ends.iter().map(|ends| ("sequence", ends));
+    let pools = survey.pool_ends.iter().map(|ends| ("pool", ends));
+    for (kind, (name, forecast)) in sequences.chain(pools) {
+        for ending in &forecast.endings {
+            let labels = [
+                ("kind", kind),
+                ("name", name.as_str()),
+                ("limit", ending.limit.as_str()),
+            ];
+            out.sample("mint_ends_seconds", &labels, ending.left.as_secs_f64());
+        }
+    }
+    out.finish()
 }
 
 /// Who holds, or held, a worker until when.

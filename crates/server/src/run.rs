@@ -24,6 +24,7 @@ use crate::config::{Config, StoreUrl};
 use crate::error::Code;
 use crate::listen::{self, Sockets};
 use crate::metrics::Face;
+use crate::noise::Noise;
 use crate::service::{Service, Worker};
 use crate::watch::{Deadlines, Verdict};
 use crate::{http, resp};
@@ -205,7 +206,7 @@ async fn journal(
         tracing::warn!("no state folder: the outage budget of a sequence is limited by its max_gap");
         return None;
     };
-    match open_journal(folder, store.cluster_id(), runtime).await {
+    match open_journal(folder, store.cluster_id(), &store_settings(config), runtime).await {
         Ok(journal) => Some(journal),
         Err(error) => {
             tracing::warn!(%error, "no journal: the outage budget of a sequence is limited by its max_gap");
@@ -219,6 +220,8 @@ pub fn store_settings(config: &Config) -> StoreSettings {
     StoreSettings {
         expect_cluster: config.cluster_id.0.map(|id| id.0),
         allow_lossy: config.allow_lossy,
+        allow_file_systems: config.allow_file_systems.clone(),
+        state_folder: state_folder(config),
         request_timeout: config.request_timeout,
         connect_timeout: config.connect_timeout,
         ..StoreSettings::default()
@@ -257,6 +260,9 @@ pub fn ledger_settings(config: &Config) -> LedgerSettings {
     LedgerSettings {
         auto_create: config.auto_create,
         max_sequences: config.max_sequences,
+        max_dropped: config.max_dropped,
+        max_loaded: config.max_loaded,
+        idle_after: config.idle_after,
         max_gap: config.max_gap,
         window: config.window.0,
         max_ahead: config.max_ahead,
@@ -330,6 +336,7 @@ pub async fn run(
         // An error is the end of the thread: the sender is dropped with it.
         let _ = end.await;
     }
+    service.log().write_all();
     let closing = async { ledger.close().await };
     tokio::select! {
         closed = closing => closed.map_err(|e| RunError::new(format!("the store was not closed cleanly: {e}"), None)),
@@ -348,6 +355,9 @@ struct Signals {
 impl Signals {
     /// From here on they no longer end the process by themselves.
     fn listen() -> std::io::Result<Signals> {
+        // A write past the limit on the size of files then fails, like one on a full disk, instead of ending the
+        // process. The listener stays when this is dropped.
+        drop(signal(SignalKind::from_raw(libc::SIGXFSZ))?);
         Ok(Signals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
@@ -394,9 +404,11 @@ async fn serve_all(place: Place, listeners: [(Face, Option<std::net::TcpListener
         threads,
         mut stop,
     } = place;
-    let worker = Worker::new(service, index, threads);
+    let worker = Worker::new(Arc::clone(&service), index, threads);
     let sweep = worker.watches().clone();
-    tokio::task::spawn_local(async move { sweep.sweep().await });
+    tokio::task::spawn_local(async move { sweep.sweep(|| service.log().write_due()).await });
+    let forgetful = worker.clone();
+    tokio::task::spawn_local(async move { forgetful.let_idle_names_go().await });
     let mut accepting = Vec::new();
     for (face, listener) in listeners {
         let Some(listener) = listener else { continue };
@@ -439,12 +451,9 @@ async fn accept(listener: TcpListener, face: Face, worker: Rc<Worker>) {
 
 fn begin(stream: TcpStream, peer: SocketAddr, face: Face, worker: &Rc<Worker>) {
     worker.counters().accepted(face);
-    let Some(open) = worker
-        .service()
-        .metrics()
-        .connect(face, worker.config().max_connections)
-    else {
+    let Some(place) = worker.service().places().take(face, peer.ip()) else {
         worker.counters().refused(Code::TooManyConnections);
+        worker.service().log().note(Noise::TooManyConnections, peer);
         // The socket's buffer is empty, so this fits; and if not, the client sees the end all the same.
         let _ = stream.try_write(match face {
             Face::Http => http::TOO_MANY_CONNECTIONS,
@@ -455,19 +464,21 @@ fn begin(stream: TcpStream, peer: SocketAddr, face: Face, worker: &Rc<Worker>) {
     // Answers are written whole; waiting to fill packets only costs time.
     let _ = stream.set_nodelay(true);
     let deadlines: Deadlines = match face {
+        Face::Http if place.is_for_health() => http::health_deadlines(worker.config()),
         Face::Http => http::deadlines(worker.config()),
         Face::Resp => resp::connection::deadlines(worker.config()),
     };
     let watch = worker.watches().add(deadlines);
     let worker = worker.clone();
+    let open = worker.service().metrics().connect(face);
     match face {
         Face::Http => tokio::task::spawn_local(async move {
-            http::serve(stream, peer, worker, watch).await;
-            drop(open);
+            http::serve(stream, peer, worker, watch, place.is_for_health()).await;
+            drop((open, place));
         }),
         Face::Resp => tokio::task::spawn_local(async move {
             resp::connection::serve(stream, peer, worker, watch).await;
-            drop(open);
+            drop((open, place));
         }),
     };
 }

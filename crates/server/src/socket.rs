@@ -14,6 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 use crate::service::Worker;
+use crate::turn::Turn;
 use crate::watch::{Verdict, Waiting, Watched};
 
 /// Why a connection ends.
@@ -35,6 +36,8 @@ pub(crate) struct Socket {
     worker: Rc<Worker>,
     /// The beginning of a request whose rest has not arrived.
     unfinished: Vec<u8>,
+    /// `unfinished` may hold whole requests: nobody has looked at it.
+    unseen: bool,
     input_max: usize,
 }
 
@@ -46,6 +49,7 @@ impl Socket {
             watch,
             worker,
             unfinished: Vec::new(),
+            unseen: false,
             input_max,
         }
     }
@@ -65,6 +69,12 @@ impl Socket {
         self.unfinished.extend_from_slice(unfinished);
     }
 
+    /// Takes back what another reader got and did not use.
+    pub(crate) fn put_back(&mut self, unused: Vec<u8>) {
+        self.unseen = !unused.is_empty();
+        self.unfinished = unused;
+    }
+
     /// The stream, for another reader, its deadlines, and what was read from it and not used.
     pub(crate) fn lend(&mut self) -> (&mut TcpStream, &Watched, Vec<u8>) {
         let unused = std::mem::take(&mut self.unfinished);
@@ -73,15 +83,24 @@ impl Socket {
 
     /// Waits for bytes: the unfinished request and what arrived behind it, in one buffer that goes back to the
     /// worker afterwards.
-    pub(crate) async fn fill(&mut self) -> Result<(Box<[u8]>, usize), End> {
+    ///
+    /// A client that is waited for begins another turn.
+    pub(crate) async fn fill(&mut self, turn: &mut Turn) -> Result<(Box<[u8]>, usize), End> {
         let rest = self.unfinished.len();
+        if std::mem::take(&mut self.unseen) {
+            let mut buffer = self.worker.borrow_input();
+            buffer[..rest].copy_from_slice(&self.unfinished);
+            self.unfinished.clear();
+            return Ok((buffer, rest));
+        }
         match (rest, self.watch.waiting()) {
             (0, Waiting::FirstByte) => {}
             (0, _) => self.watch.wait_for(Waiting::Request),
             // Bytes that come in without completing the request do not move its deadline.
             _ => self.watch.wait_for(Waiting::Rest),
         }
-        poll_fn(|cx| {
+        let mut waited = false;
+        let filled = poll_fn(|cx| {
             if self.watch.verdict(cx).is_some() {
                 return Poll::Ready(Err(End::Verdict));
             }
@@ -92,6 +111,7 @@ impl Socket {
                 Poll::Ready(Err(_)) => 0,
                 Poll::Pending => {
                     self.worker.return_input(buffer);
+                    waited = true;
                     return Poll::Pending;
                 }
             };
@@ -103,7 +123,11 @@ impl Socket {
             self.unfinished.clear();
             Poll::Ready(Ok((buffer, rest + read)))
         })
-        .await
+        .await;
+        if waited {
+            turn.begin_again();
+        }
+        filled
     }
 
     /// Sends everything in `out` and empties it, waiting for the client where it does not keep up.
@@ -112,6 +136,7 @@ impl Socket {
             return Ok(());
         }
         let mut sent = 0;
+        let mut held = None;
         let outcome = poll_fn(|cx| {
             while sent < out.len() {
                 match Pin::new(&mut self.stream).poll_write(cx, &out[sent..]) {
@@ -120,6 +145,12 @@ impl Socket {
                     Poll::Pending => {
                         // The deadline is for all of it: a client that reads a byte now and then is slow too.
                         self.watch.wait_for(Waiting::Writing);
+                        if held.is_none() {
+                            // Nothing but what is unread takes memory meanwhile.
+                            out.drain(..std::mem::take(&mut sent));
+                            out.shrink_to_fit();
+                            held = Some(self.worker.hold_unread(out.len()));
+                        }
                         // A stop lets answers out; lateness and a stop at once do not.
                         return match self.watch.verdict(cx) {
                             Some(Verdict::Late(_) | Verdict::Now) => Poll::Ready(Err(End::Client)),

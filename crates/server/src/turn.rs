@@ -1,7 +1,16 @@
 //! Taking turns on one thread.
+//!
+//! All connections of a thread share its time. What a connection may do at a time, however much it has sent, is a
+//! *turn*: `server.turn_ids` ids or `server.turn_us` microseconds. Then others come first: whatever has arrived for
+//! them is read and answered, and of several that want another turn one goes on. So a client that asks for little
+//! waits for one turn at most, however many ask for much.
 
 use std::future::poll_fn;
+use std::rc::Rc;
 use std::task::{Context, Poll};
+use std::time::Duration;
+
+use crate::service::Worker;
 
 /// Completes when every other task that is ready now has had its turn.
 ///
@@ -19,3 +28,63 @@ pub(crate) async fn after_the_others() {
     })
     .await;
 }
+
+/// One connection's turn.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    worker: Rc<Worker>,
+    /// In boot time.
+    began: Duration,
+    /// Ids that this thread had given out.
+    ids_before: u64,
+}
+
+impl Turn {
+    pub(crate) fn begin(worker: &Rc<Worker>) -> Turn {
+        Turn {
+            began: mintage::boottime(),
+            ids_before: worker.counters().all_ids(),
+            worker: Rc::clone(worker),
+        }
+    }
+
+    /// Begins again, after the connection has waited for something else.
+    pub(crate) fn begin_again(&mut self) {
+        self.began = mintage::boottime();
+        self.ids_before = self.worker.counters().all_ids();
+    }
+
+    /// Whether it is used up.
+    pub(crate) fn is_over(&self) -> bool {
+        let config = self.worker.config();
+        let ids = self.worker.counters().all_ids().wrapping_sub(self.ids_before);
+        let spent = mintage::boottime().saturating_sub(self.began);
+        ids >= config.turn_ids || spent.as_micros() >= u128::from(config.turn_us)
+    }
+
+    /// Lets the others come first, then begins another one.
+    pub(crate) async fn give_way(&mut self) {
+        {
+            let _first = self.worker.lane().acquire().await;
+            // Unlike a wake-up, this lets the thread look for what has arrived. Who is next in the lane goes on after
+            // another such look.
+            tokio::task::yield_now().await;
+        }
+        self.begin_again();
+    }
+
+    /// The same if it is used up: what long work calls between its parts.
+    pub(crate) async fn give_way_if_over(&mut self) {
+        if self.is_over() {
+            self.give_way().await;
+        }
+    }
+}
+
+/// How many bytes of answers are written before a turn's budget is looked at again: it is kept to within these, and
+/// no request pays for a look at the clock.
+pub(crate) const LOOK_BYTES: usize = 4096;
+
+/// How many ids are made or written at a time: one clock reading and one draw of randomness for each, and in the
+/// slowest format 40 microseconds.
+pub(crate) const SLICE: usize = 64;

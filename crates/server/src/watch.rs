@@ -41,6 +41,8 @@ pub struct Deadlines {
     pub rest: Option<Duration>,
     /// For the client to read answers.
     pub writing: Option<Duration>,
+    /// For the client to say who it is, from its beginning on; `None` where it need not.
+    pub authentication: Option<Duration>,
 }
 
 impl Deadlines {
@@ -71,6 +73,10 @@ pub enum Verdict {
 pub struct Watch {
     waiting: Cell<Waiting>,
     since: Cell<u32>,
+    began: u32,
+    /// It is known who it is, or nobody need know.
+    known: Cell<bool>,
+    wrong_tokens: Cell<u64>,
     now: Rc<Cell<u32>>,
     deadlines: Deadlines,
     verdict: Cell<Option<Verdict>>,
@@ -113,13 +119,35 @@ impl Watch {
         }
     }
 
+    /// Notes that it is known who the client is.
+    pub fn authenticated(&self) {
+        self.known.set(true);
+    }
+
+    /// Notes that the client has shown a wrong token.
+    pub fn wrong_token(&self) {
+        self.wrong_tokens.set(self.wrong_tokens.get() + 1);
+    }
+
+    /// How many wrong tokens the client has shown.
+    pub fn wrong_tokens(&self) -> u64 {
+        self.wrong_tokens.get()
+    }
+
     fn look(&self) {
+        let late = |limit: Duration, since: u32| {
+            // The tick in which waiting began may be almost over: one more is needed to be sure.
+            let ticks = limit.as_millis().div_ceil(TICK.as_millis()) + 1;
+            u128::from(self.now.get().wrapping_sub(since)) >= ticks
+        };
+        let unknown = self.deadlines.authentication.filter(|_| !self.known.get());
+        if unknown.is_some_and(|limit| late(limit, self.began)) {
+            return self.judge(Verdict::Late(Code::Unauthenticated));
+        }
         let Some(limit) = self.deadlines.of(self.waiting.get()) else {
             return;
         };
-        // The tick in which waiting began may be almost over: one more is needed to be sure.
-        let ticks = limit.as_millis().div_ceil(TICK.as_millis()) + 1;
-        if u128::from(self.now.get().wrapping_sub(self.since.get())) >= ticks {
+        if late(limit, self.since.get()) {
             let code = match self.waiting.get() {
                 Waiting::Writing => Code::SlowReader,
                 Waiting::Rest => Code::RequestTimeout,
@@ -171,6 +199,9 @@ impl Watches {
         let watch = Rc::new(Watch {
             waiting: Cell::new(Waiting::FirstByte),
             since: Cell::new(self.now.get()),
+            began: self.now.get(),
+            known: Cell::new(false),
+            wrong_tokens: Cell::new(0),
             now: self.now.clone(),
             deadlines,
             verdict: Cell::new(self.stopping.get()),
@@ -195,14 +226,17 @@ impl Watches {
         self.slots.borrow().len() - self.free.borrow().len()
     }
 
-    /// Looks at all connections for ever, four times a second; rests while there are none.
-    pub async fn sweep(&self) {
+    /// Looks at all connections for ever, four times a second, and then calls `besides`; rests while there are none
+    /// and `besides` has answered that it need not be called.
+    pub async fn sweep(&self, besides: impl Fn() -> bool) {
+        let mut again = false;
         loop {
-            if self.count() == 0 {
+            if self.count() == 0 && !again {
                 self.arrived.notified().await;
             }
             tokio::time::sleep(TICK).await;
             self.tick();
+            again = besides();
         }
     }
 
@@ -212,6 +246,17 @@ impl Watches {
             if watch.verdict.get().is_none() {
                 watch.look();
             }
+        }
+    }
+
+    /// Ends the connection that has waited longest for its client to read.
+    pub fn cut_off_slowest(&self) {
+        let now = self.now.get();
+        let slow = self.all().into_iter().filter(|watch| {
+            watch.waiting.get() == Waiting::Writing && !matches!(watch.verdict.get(), Some(Verdict::Late(_)))
+        });
+        if let Some(slowest) = slow.max_by_key(|watch| now.wrapping_sub(watch.since.get())) {
+            slowest.judge(Verdict::Late(Code::SlowReader));
         }
     }
 
@@ -251,7 +296,43 @@ mod tests {
             request: None,
             rest: limit,
             writing: limit,
+            authentication: None,
         }
+    }
+
+    #[test]
+    fn who_does_not_say_who_it_is_is_late_whatever_it_does() {
+        for known in [false, true] {
+            let watches = Rc::new(Watches::default());
+            let watch = watches.add(Deadlines {
+                authentication: Some(Duration::from_millis(500)),
+                ..deadlines(600_000)
+            });
+            watch.wait_for(Waiting::Nothing);
+            if known {
+                watch.authenticated();
+            }
+            let judged = ticks_until_judged(&watches, &watch);
+            let late = (3, Verdict::Late(Code::Unauthenticated));
+            assert_eq!(judged, (!known).then_some(late));
+        }
+    }
+
+    #[test]
+    fn of_those_that_do_not_read_the_one_that_waited_longest_goes_first() {
+        let watches = Rc::new(Watches::default());
+        let all = [(); 3].map(|()| watches.add(deadlines(600_000)));
+        for watch in &all[1..] {
+            watch.wait_for(Waiting::Writing);
+            watches.tick();
+        }
+        watches.cut_off_slowest();
+        let late = || all.each_ref().map(|watch| watch.peek().is_some());
+        assert_eq!(late(), [false, true, false]);
+        watches.cut_off_slowest();
+        assert_eq!(late(), [false, true, true]);
+        watches.cut_off_slowest();
+        assert_eq!(late(), [false, true, true]);
     }
 
     fn ticks_until_judged(watches: &Rc<Watches>, watch: &Watch) -> Option<(u32, Verdict)> {

@@ -73,6 +73,35 @@ fn while_the_store_is_down_new_names_are_told_when_to_retry_and_known_ones_go_on
     );
 }
 
+/// A node that could reserve nothing said that it was ready, since its store could be read.
+#[test]
+fn who_cannot_reserve_is_not_ready_until_a_reservation_has_succeeded() {
+    let (server, store) = Server::faulty();
+    let (mut resp, mut http) = (server.resp(), server.http());
+    assert_eq!(http.ask("GET", "/readyz").status, 200);
+    store.fail_writes(true);
+    let line = resp.send("INCR new\r\n").line();
+    assert!(line.starts_with("-TRYAGAIN mint: "), "{line}");
+    for _ in 0..20 {
+        // Reading goes on, and says nothing about room.
+        resp.send("EXISTS other\r\n").expect(":0\r\n");
+        let unready = http.ask("GET", "/readyz");
+        assert_eq!(unready.status, 503, "{}", unready.text());
+        assert!(
+            unready.text().contains("nothing can be reserved since"),
+            "{}",
+            unready.text()
+        );
+    }
+    store.fail_writes(false);
+    // Nobody asks for a number: it finds out by itself.
+    while http.ask("GET", "/readyz").status != 200 {}
+    assert_eq!(
+        http.ask("GET", "/v1/sequences").json()["sequences"],
+        serde_json::json!([])
+    );
+}
+
 #[test]
 fn a_frozen_store_goes_unnoticed_until_stock_ends_and_readyz_says_how_long() {
     let (server, store) = Server::shared();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use common::{Answer, Client, Server, token};
 use mintage_server::Stop;
 use mintage_server::auth::Right;
-use mintage_server::config::{Bytes, Off};
+use mintage_server::config::{Auto, Bytes, Config, Off};
 use serde_json::json;
 
 /// Asks each and compares status and JSON; `null` in an expected object stands for "absent".
@@ -711,6 +711,8 @@ fn tokens_are_needed_where_they_are_configured() {
             token("web", "allocate-secret", &[Right::Allocate]),
             token("ops", "admin-secret", &[Right::Allocate, Right::Admin]),
         ];
+        config.max_wrong_tokens = 1000;
+        config.wrong_token_delay = Duration::ZERO;
     });
     let mut client = server.http();
     let mut ask = |method: &str, target: &str, token: Option<&str>| match token {
@@ -872,6 +874,181 @@ fn connections_beyond_the_limit_are_told_so() {
     assert_eq!(first.ask("GET", "/livez").status, 200);
     let got = server.http().read_to_end();
     assert!(got.starts_with("HTTP/1.1 503"), "{got}");
+}
+
+/// A proxy that reads such a head in another way would take what follows for somebody else's request.
+#[test]
+fn heads_that_can_be_read_in_two_ways_are_refused_and_the_connection_closed() {
+    let server = Server::start();
+    let line = "POST /v1/sequences/s/next HTTP/1.1\r\nhost: localhost\r\n";
+    let good = "PUT /v1/sequences/t HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n{}";
+    for head in [
+        format!("{line}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"),
+        format!("{line}transfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n"),
+        format!("{line}content-length: 0\r\nContent-Length: 0\r\n\r\n"),
+        format!("{line}content-length: 2\r\ncontent-length: 2\r\n\r\n{{}}"),
+        format!("{line}content-length: 2, 2\r\n\r\n{{}}"),
+        format!("{line}\n"),
+        format!("{line}x: y\n\r\n"),
+        "POST /v1/sequences/s/next HTTP/1.1\nhost: localhost\n\n".to_string(),
+    ] {
+        // At once, and behind requests that are framed in either way.
+        for (before, served) in [
+            (String::new(), 0),
+            (good.repeat(2), 2),
+            ("GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n".into(), 1),
+        ] {
+            let mut client = server.http();
+            client.send(format!(
+                "{before}{head}GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n"
+            ));
+            let got = client.read_to_end();
+            assert_eq!(got.matches("HTTP/1.1 ").count(), served + 1, "{head:?}: {got}");
+            let (_, last) = got.rsplit_once("HTTP/1.1 ").unwrap();
+            assert!(last.starts_with("400 "), "{head:?}: {got}");
+            assert!(
+                last.contains("connection: close\r\n") && last.contains("\"protocol_error\""),
+                "{last}"
+            );
+        }
+    }
+    let shown = server.http().ask("GET", "/v1/sequences/s");
+    assert_eq!(shown.status, 404, "no number was taken: {}", shown.text());
+}
+
+#[test]
+fn requests_of_every_framing_follow_each_other_on_one_connection() {
+    let server = Server::start();
+    let request = |line: &str, rest: &str| format!("{line} HTTP/1.1\r\nhost: localhost\r\n{rest}");
+    let requests = [
+        (request("PUT /v1/sequences/t", "content-length: 2\r\n\r\n{}"), 201),
+        (request("POST /v1/sequences/t/next", "\r\n"), 200),
+        (
+            request("POST /v1/sequences/t/next", "content-length: 2\r\n\r\n{}"),
+            200,
+        ),
+        (
+            request("GET /v1/sequences/t", "connection: keep-alive, x\r\n\r\n"),
+            200,
+        ),
+        (
+            request("PUT /v1/sequences/t", "content-length: 5\r\n\r\n{bad}"),
+            400,
+        ),
+        (request("GET /livez", "\r\n"), 200),
+    ];
+    // One after the other, and all at once.
+    let mut client = server.http();
+    for (text, status) in &requests {
+        assert_eq!(client.send(text).answer().status, *status, "{text}");
+    }
+    let mut client = server.http();
+    client.send(requests.iter().map(|(text, _)| text.as_str()).collect::<String>());
+    for (text, status) in &requests {
+        let status = if *status == 201 { 200 } else { *status };
+        assert_eq!(client.answer().status, status, "{text}");
+    }
+}
+
+fn tokens(config: &mut Config) {
+    config.tokens = vec![token("web", "secret", &[Right::Allocate])];
+    config.wrong_token_delay = Duration::ZERO;
+}
+
+/// Connections without a token held every place, and `/livez` was refused: a supervisor killed a healthy server.
+#[test]
+fn health_is_told_when_all_places_are_taken() {
+    let server = Server::with(|config| {
+        tokens(config);
+        config.max_connections = 3;
+        config.max_connections_per_address = Auto(Some(3));
+        config.authentication_timeout = Off(None);
+    });
+    let mut held = [(); 3].map(|()| server.resp());
+    for client in &mut held {
+        client
+            .send("PING\r\n")
+            .expect("-NOAUTH Authentication required.\r\n");
+    }
+    server.resp().expect_end("-ERR max number of clients reached\r\n");
+    for (target, status) in [("/livez", 200), ("/readyz", 200), ("/metrics", 503)] {
+        let mut client = server.http();
+        let answer = client.ask_with("GET", target, &[("authorization", "Bearer secret")], "");
+        assert_eq!(answer.status, status, "{target}: {}", answer.text());
+        assert_eq!(answer.header("connection"), Some("close"));
+        client.expect_end("");
+    }
+    // Nobody stays in such a place.
+    let waits = server.http().read_to_end();
+    assert!(waits.starts_with("HTTP/1.1 503"), "{waits}");
+}
+
+#[test]
+fn one_address_does_not_get_all_places() {
+    let server = Server::with(|config| {
+        tokens(config);
+        config.max_connections = 4;
+        config.authentication_timeout = Off(None);
+    });
+    let mut held = [(); 2].map(|()| server.resp());
+    for client in &mut held {
+        client
+            .send("PING\r\n")
+            .expect("-NOAUTH Authentication required.\r\n");
+    }
+    server.resp().expect_end("-ERR max number of clients reached\r\n");
+    let mut other = Client::from("127.0.0.2", server.serving.resp.unwrap());
+    other.send("AUTH secret\r\n").expect("+OK\r\n");
+}
+
+#[test]
+fn who_shows_no_token_in_time_is_let_go() {
+    let server = Server::with(|config| {
+        tokens(config);
+        config.authentication_timeout = Off(Some(Duration::from_millis(250)));
+    });
+    let (mut known, mut unknown) = (server.resp(), server.resp());
+    known.send("AUTH secret\r\n").expect("+OK\r\n");
+    let (mut known_page, mut unknown_page) = (server.http(), server.http());
+    let secret = [("authorization", "Bearer secret")];
+    assert_eq!(
+        known_page
+            .ask_with("POST", "/v1/sequences/s/next", &secret, "")
+            .status,
+        200
+    );
+    // Whatever else it asks for.
+    unknown
+        .send("PING\r\n")
+        .expect("-NOAUTH Authentication required.\r\n");
+    assert_eq!(unknown_page.ask("GET", "/livez").status, 200);
+    unknown.expect_end("");
+    unknown_page.expect_end("");
+    known.send("INCR s\r\n").expect(":2\r\n");
+    assert_eq!(
+        known_page
+            .ask_with("POST", "/v1/sequences/s/next", &secret, "")
+            .status,
+        200
+    );
+}
+
+#[test]
+fn who_shows_wrong_tokens_is_let_go() {
+    let server = Server::with(|config| {
+        tokens(config);
+        config.max_wrong_tokens = 3;
+    });
+    let wrong = "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
+    let mut client = server.resp();
+    client.send("AUTH x\r\nHELLO 3 AUTH a x\r\nAUTH x\r\nAUTH secret\r\nINCR s\r\n");
+    client.expect_end(&wrong.repeat(3));
+    let request = "GET /metrics HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer x\r\n\r\n";
+    let mut client = server.http();
+    client.send(request.repeat(9));
+    let got = client.read_to_end();
+    assert_eq!(got.matches("HTTP/1.1 401").count(), 3, "{got}");
+    assert_eq!(got.matches("connection: close").count(), 1, "{got}");
 }
 
 #[test]

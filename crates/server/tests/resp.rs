@@ -734,6 +734,53 @@ fn tokens_are_needed_where_they_are_configured() {
         .expect("%7\r\n");
 }
 
+/// A page of any web site could take, move and drop numbers: the body of its POST was run line by line.
+#[test]
+fn a_web_page_ends_its_connection_before_anything_is_run() {
+    let server = Server::start();
+    let mut client = server.resp();
+    client.send("SET orders 41\r\n").expect("+OK\r\n");
+    let address = server.serving.resp.unwrap();
+    let headers = format!(
+        "Host: {address}\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0\r\n\
+         Accept: */*\r\nContent-Type: text/plain;charset=UTF-8\r\nContent-Length: 60\r\nConnection: keep-alive\r\n\r\n"
+    );
+    let body = "INCR orders\r\nSET orders 9000000000000000000\r\nDEL orders\r\n";
+    let first_lines = [
+        "POST / HTTP/1.1\r\n",
+        "post /\r\n",
+        "GET / HTTP/1.1\r\n",
+        "PUT /x HTTP/1.1\r\n",
+        "OPTIONS * HTTP/1.1\r\n",
+        "DELETE /x\r\n",
+        "get http://127.0.0.1/ HTTP/1.1\r\n",
+        "PATCH /\r\n",
+        // The name and the ticket in the beginning of TLS may be a page's choice.
+        "\x16\x03\x01\r\n",
+        // Whatever came before: a page cannot leave `Host` out.
+        "BREW pot\r\n",
+        "*1\r\n$5\r\nHost:\r\n",
+        "*2\r\n$4\r\nPoSt\r\n$1\r\n/\r\n",
+    ];
+    for first in first_lines {
+        let mut page = server.resp();
+        page.try_send(format!("{first}{headers}{body}"));
+        let said = page.read_to_end();
+        // At most that the first line is no command.
+        assert!(
+            said.lines().all(|line| line.starts_with("-ERR")),
+            "{first:?}: {said:?}"
+        );
+        assert!(said.lines().count() <= 1, "{first:?}: {said:?}");
+    }
+    client.send("GET orders\r\n").expect("$2\r\n41\r\n");
+    assert_eq!(refused(&server, "cross_origin"), first_lines.len() as u64);
+    // Clients of Redis send arrays, whatever their keys look like.
+    client
+        .send("*2\r\n$3\r\nGET\r\n$6\r\n/order\r\n")
+        .expect("$-1\r\n");
+}
+
 #[test]
 fn before_authentication_limits_are_tighter() {
     let server = Server::with(|config| config.tokens = vec![token("web", "s", &[Right::Allocate])]);
@@ -829,6 +876,32 @@ fn a_client_that_does_not_read_is_cut_off_and_costs_bounded_memory() {
         "the server read everything"
     );
     assert_eq!(refused(&server, "slow_reader"), 1);
+}
+
+/// 1.2 MiB were held for each client that did not read, however many there were.
+#[test]
+fn answers_that_nobody_reads_have_a_limit_in_all() {
+    let max = 1 << 20;
+    let server = Server::with(|config| {
+        config.max_unread = Bytes(max);
+        config.write_timeout = Duration::from_secs(600);
+    });
+    let mut clients = [(); 24].map(|()| Client::with_small_buffer(server.serving.resp.unwrap()));
+    let request = "MINT.ID uuid7 COUNT 10000\r\n".repeat(100);
+    for client in &mut clients {
+        client.send(&request);
+    }
+    // Of each a part of an answer is held, which has 430,000 bytes.
+    while refused(&server, "slow_reader") == 0 {}
+    let unread = |server: &Server| {
+        let text = server.http().ask("GET", "/metrics").text();
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("mint_unread_bytes "));
+        line.unwrap().parse::<usize>().unwrap()
+    };
+    while unread(&server) > max {}
+    assert!(unread(&server) > 0);
 }
 
 #[test]

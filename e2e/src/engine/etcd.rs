@@ -257,6 +257,10 @@ impl Engine for Etcd {
         self.admin(&["del", "--prefix", "mint_"]);
     }
 
+    fn data_folder(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
     fn set_schema_version(&mut self, version: u32) {
         let meta = self.admin(&["get", "--print-value-only", "mint_meta"]);
         let (_, id) = meta.split_once(',').expect("a version and an id");

@@ -106,6 +106,19 @@ impl Mariadb {
         run::with_input(command, sql.as_bytes())
     }
 
+    /// The whole database as SQL that puts it back in the place of what is there then.
+    ///
+    /// # Panics
+    /// When it cannot be had.
+    pub fn dump(&self) -> String {
+        let mut command = Command::new("mariadb-dump");
+        command
+            .args(["--no-defaults", "-u", "root", "-S"])
+            .arg(self.folder.path().join("s"))
+            .arg("ids");
+        run::with_input(command, b"").ok()
+    }
+
     fn client(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command
@@ -193,6 +206,10 @@ impl Engine for Mariadb {
 
     fn empty(&mut self) {
         self.admin("ids", "TRUNCATE mint_register; TRUNCATE mint_meta");
+    }
+
+    fn data_folder(&self) -> PathBuf {
+        self.data()
     }
 
     fn set_schema_version(&mut self, version: u32) {

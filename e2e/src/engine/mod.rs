@@ -1,7 +1,9 @@
 //! Private servers that the store suite may do anything to, one file per kind.
 
 pub mod etcd;
+pub mod galera;
 pub mod mariadb;
+pub mod pgbouncer;
 pub mod port;
 pub mod postgres;
 pub mod process;

@@ -142,6 +142,33 @@ impl Postgres {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 
+    /// The whole database as SQL that puts it back in the place of what is there then.
+    ///
+    /// # Panics
+    /// When it cannot be had.
+    pub fn dump(&self) -> String {
+        let mut command = Command::new(self.bin.join("pg_dump"));
+        command
+            .args(["--clean", "-h", "127.0.0.1", "-U", "postgres", "-d", "ids"])
+            .args(["-p", &self.address.port().to_string()])
+            .current_dir("/");
+        run::with_input(command, b"").ok()
+    }
+
+    /// Forgets the log of what was written last, as after the loss of `pg_wal`, while it is down: what only stood
+    /// there is gone.
+    ///
+    /// # Panics
+    /// When it runs, or cannot be done.
+    pub fn reset_wal(&self) {
+        assert!(self.process.pid().is_none(), "only while it is down");
+        // Left by a kill; the tool wants it gone.
+        let _ = fs::remove_file(self.data().join("postmaster.pid"));
+        let mut command = as_owner(&self.bin.join("pg_resetwal"));
+        command.args(["-f", "-D"]).arg(self.data());
+        run::with_input(command, b"").ok();
+    }
+
     /// Runs SQL as the administrator and answers what psql says.
     ///
     /// # Panics
@@ -266,6 +293,10 @@ impl Engine for Postgres {
 
     fn empty(&mut self) {
         self.admin("ids", "TRUNCATE mint_register, mint_meta");
+    }
+
+    fn data_folder(&self) -> PathBuf {
+        self.data()
     }
 
     fn set_schema_version(&mut self, version: u32) {

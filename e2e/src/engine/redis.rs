@@ -236,6 +236,10 @@ impl Engine for Redis {
         self.admin(&["FLUSHALL"]);
     }
 
+    fn data_folder(&self) -> PathBuf {
+        self.folder.path().to_path_buf()
+    }
+
     fn set_schema_version(&mut self, version: u32) {
         self.admin(&["HSET", "mint_meta", "schema_version", &version.to_string()]);
     }

@@ -268,6 +268,10 @@ impl Engine for ZooKeeper {
         });
     }
 
+    fn data_folder(&self) -> PathBuf {
+        self.folder.path().to_path_buf()
+    }
+
     fn set_schema_version(&mut self, version: u32) {
         self.set_meta(|meta| {
             let (_, id) = meta.split_once(',').expect("a version and an id");

@@ -277,7 +277,7 @@ pub const GOALS: &[Goal] = &[
         name: "hostile load",
         target: |mode| {
             format!(
-                "{} slow connections, garbage, absurd requests: good clients' median within 2x, memory bounded",
+                "{} slow connections, garbage, absurd requests: good clients' median within 2x, in bursts p99; memory bounded",
                 programs::slow_connections(mode)
             )
         },

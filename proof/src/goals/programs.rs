@@ -163,10 +163,14 @@ pub(super) fn hostile(setting: &Setting) -> Outcome {
         Err(outcome) => return outcome,
     };
     let line = ran.line("hostile: ");
-    // "median BEFORE DURING AFTER us"
-    let median = line.split_once("median ").map_or("", |(_, rest)| rest);
-    let medians: Vec<u64> = median.split(' ').map_while(|word| word.parse().ok()).collect();
-    let enough = matches!(medians[..], [before, during, _] if during <= 2 * before.max(1));
+    // "median BEFORE DURING AFTER us, …; while … bursts came: median BEFORE DURING us, 99th of 100 BEFORE DURING us"
+    let (slow, bursts) = line.split_once("bursts came").unwrap_or_default();
+    let within = |part: &str, name: &str| {
+        let times = part.split_once(name).map_or("", |(_, rest)| rest);
+        let times: Vec<u64> = times.split(' ').map_while(|word| word.parse().ok()).collect();
+        matches!(times[..], [before, during, ..] if during <= 2 * before.max(1))
+    };
+    let enough = within(slow, "median ") && within(bursts, "99th of 100 ");
     outcome(ran.failure(), enough, line.to_string())
 }
 

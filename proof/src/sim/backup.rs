@@ -1,81 +1,151 @@
-//! The store is lost, and an old backup restored.
+//! The store is lost, and an old backup restored, by the very functions that `mint store backup` and `restore` call.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use mintage::Timestamp;
+use mintage_ledger::tools::{Advance, Backup, back_up, raise_in_place, restore_into};
+use mintage_ledger::{BoxFuture, MemoryStore, Runtime};
 
 use super::fault::Fault;
+use super::server::now;
 use super::subject::{self, SEQUENCES, TRUE_WALL_NS};
 use super::world::{Event, SECOND_NS, Step, World};
+use crate::dice::Dice;
+
+/// A backup as its file, and the registers that it was made of.
+pub(super) struct Kept {
+    file: Vec<u8>,
+    registers: Vec<(mintage_ledger::Key, mintage_ledger::Versioned)>,
+}
+
+/// The operator's machine: nothing else happens while its tools work.
+#[derive(Debug)]
+pub(super) struct Desk {
+    wall: Timestamp,
+    slept: Mutex<Duration>,
+    random: Mutex<Dice>,
+}
+
+impl Runtime for Desk {
+    fn wall(&self) -> Timestamp {
+        self.wall
+    }
+
+    fn boottime(&self) -> Duration {
+        *self.slept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        *self.slept.lock().unwrap_or_else(PoisonError::into_inner) += duration;
+        Box::pin(std::future::ready(()))
+    }
+
+    fn spawn(&self, _: BoxFuture<'static, ()>) {}
+
+    fn spawn_thread(&self, name: &str, _: Box<dyn FnOnce() + Send>) -> std::io::Result<()> {
+        Err(std::io::Error::other(format!(
+            "a simulated desk starts no thread: {name}"
+        )))
+    }
+
+    fn fill_random(&self, out: &mut [u8]) {
+        let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
+        for chunk in out.chunks_mut(8) {
+            chunk.copy_from_slice(&random.next().to_be_bytes()[..chunk.len()]);
+        }
+    }
+
+    fn clock_synchronised(&self) -> Option<bool> {
+        None
+    }
+}
+
+/// The longest window of pools that do not say, as the command has it.
+pub(super) const WINDOW: Duration = Duration::from_secs(600);
 
 impl World {
-    pub(super) fn back_up(&mut self) {
-        let all = self.servers[0].dump();
-        let marked = all.iter().any(|(_, found)| found.value.mark > 0);
-        if !marked {
-            return self.at(SECOND_NS, Event::Backup);
+    /// Where an operator's commands run: its clock is right.
+    pub(super) fn desk(&mut self) -> Desk {
+        Desk {
+            wall: Timestamp::from_unix_nanos(TRUE_WALL_NS + i128::from(self.now_ns)),
+            slept: Mutex::default(),
+            random: Mutex::new(Dice::new(self.dice.next())),
         }
-        self.note(16, &[all.len() as u64], || {
-            format!("a backup of {} registers", all.len())
+    }
+
+    pub(super) fn back_up(&mut self) -> Step {
+        let registers = self.servers[0].dump();
+        let marked = registers.iter().any(|(_, found)| found.value.mark > 0);
+        if !marked {
+            self.at(SECOND_NS, Event::Backup);
+            return Ok(());
+        }
+        self.note(16, &[registers.len() as u64], || {
+            format!("a backup of {} registers", registers.len())
         });
-        self.backup.push(all);
+        let desk = self.desk();
+        let mut file = Vec::new();
+        let done = now(back_up(self.servers[0].store(), &mut file, &desk));
+        done.map_err(|error| format!("a backup was refused: {error}"))?;
+        self.backup.push(Kept { file, registers });
         let registers = self.backup.len() - 1;
         let after = self
             .dice
             .length(Duration::from_millis(100), Duration::from_secs(60));
         self.at(after.as_nanos() as u64, Event::Restore { registers });
+        Ok(())
     }
 
-    /// The store is lost; an operator restores the backup as documented: all processes stopped, every mark raised
-    /// above what was issued since.
+    /// The store is lost; an operator restores it as documented: all processes stopped, and more numbers skipped than
+    /// any sequence has reserved since, those that the backup does not know included. Either its backup is written
+    /// into an empty store, or its own files are put back and raised in place.
     pub(super) fn restore(&mut self, backup: usize) -> Step {
-        let known = |key: &mintage_ledger::Key| self.backup[backup].iter().any(|(k, _)| k == key);
-        let since = self.servers[0].dump();
-        if since
-            .iter()
-            .any(|(key, found)| found.value.mark > 0 && !known(key))
-        {
-            // A backup that does not know a name cannot protect it; the page says so.
-            return Ok(());
-        }
         for node in 0..self.nodes.len() {
             self.kill(node, "for the store is lost")?;
         }
         self.events
             .retain(|_, event| !matches!(event, Event::Arrive { .. } | Event::Answer { .. }));
-        let mark = |key: &mintage_ledger::Key| {
-            since
-                .iter()
-                .find(|(k, _)| k == key)
-                .map_or(0, |(_, found)| found.value.mark)
+        let kept = &self.backup[backup];
+        let known = |key: &mintage_ledger::Key| {
+            let found = kept.registers.iter().find(|(known, _)| known == key);
+            found.map_or(0, |(_, found)| found.value.mark)
         };
-        let numbers = self.backup[backup]
+        let numbers = self.servers[0]
+            .dump()
             .iter()
             .filter(|(key, _)| key.as_str().starts_with("seq/"))
-            .map(|(key, found)| mark(key).saturating_sub(found.value.mark))
+            .map(|(key, found)| found.value.mark.saturating_sub(known(key)))
             .max()
             .unwrap_or(0);
-        let now = Timestamp::from_unix_nanos(TRUE_WALL_NS + i128::from(self.now_ns));
-        let window = Duration::from_secs(600);
-        let mut registers = self.backup[backup].clone();
-        for (key, found) in &mut registers {
-            let counts = key.as_str().starts_with("seq/");
-            if found.value.mark == 0 && !counts {
-                continue;
-            }
-            let raised = mintage_ledger::advanced_mark(key, &found.value, numbers, now, window);
-            found.value.mark = match raised {
-                // Layouts of one's own are not known to the command: the rule with the layout at hand.
-                u64::MAX => self.raised(key, found.value.mark, now.saturating_add(window)),
-                raised => raised,
-            };
-            found.version.0 += 1;
-            found.value.token = u128::from(self.dice.next()) + 1;
-        }
+        let in_place = self.dice.chance(500);
+        let desk = self.desk();
+        let (kept, cluster_id) = (&self.backup[backup], self.servers[0].cluster_id());
+        let (store, done) = if in_place {
+            let store = MemoryStore::with_registers(cluster_id, kept.registers.iter().cloned());
+            let done = now(raise_in_place(&*store, Advance::By(numbers), WINDOW, &desk));
+            (store, done)
+        } else {
+            let store = MemoryStore::with_cluster_id(cluster_id);
+            let read =
+                Backup::read(&kept.file[..]).map_err(|error| format!("a backup is damaged: {error}"))?;
+            let advance = Advance::By(numbers);
+            let done = now(restore_into(
+                &*store,
+                &read,
+                advance,
+                WINDOW,
+                (false, false),
+                &desk,
+            ));
+            (store, done)
+        };
+        let report = done.map_err(|error| format!("a restore was refused: {error}"))?;
         self.note(17, &[numbers], || {
-            format!("restored, every mark raised by {numbers}")
+            format!("restored, every mark raised by {numbers}: {report:?}")
         });
         self.tally.faults.note(Fault::Restored);
+        let registers = store.dump();
         let known = |key: String| registers.iter().any(|(k, _)| k.as_str() == key);
         for (made, row) in self.made.iter_mut().zip(SEQUENCES) {
             *made &= known(format!("seq/{}", row.name));
@@ -83,16 +153,8 @@ impl World {
         for (made, name) in self.pools_made.iter_mut().zip(subject::POOLS) {
             *made &= known(format!("pool/{name}"));
         }
-        self.servers[0].load(registers);
+        self.servers[0].replace(store);
         self.check.restored();
         Ok(())
-    }
-
-    pub(super) fn raised(&self, key: &mintage_ledger::Key, mark: u64, until: Timestamp) -> u64 {
-        let pool = subject::POOLS
-            .iter()
-            .position(|name| key.as_str().starts_with(&format!("window/{name}/")));
-        let tick = pool.and_then(|pool| self.check.layouts[pool].tick_at(until).ok());
-        mark.max(tick.map_or(mark, |tick| tick + 1))
     }
 }

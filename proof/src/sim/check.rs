@@ -421,6 +421,10 @@ impl Check {
         before: Option<&Versioned>,
         after: &Versioned,
     ) -> Result<Effect, String> {
+        if after.value.body == mintage_ledger::embedded::TOMBSTONE_BODY {
+            // A name that may have been lost is made over its mark; nothing is issued of that.
+            return Ok(Effect::None);
+        }
         let name = SEQUENCES[sequence].name;
         let body: Json = serde_json::from_str(&after.value.body).map_err(|e| format!("{name}: {e}"))?;
         if body["tombstone"] == true && body["increment"].is_null() {

@@ -19,14 +19,12 @@ pub(crate) struct Change {
 
 pub(crate) struct Server {
     store: Arc<MemoryStore>,
-    cluster_id: u128,
 }
 
 impl Server {
     pub(crate) fn new(cluster_id: u128) -> Server {
         Server {
             store: MemoryStore::with_cluster_id(cluster_id),
-            cluster_id,
         }
     }
 
@@ -82,14 +80,23 @@ impl Server {
         self.store.dump()
     }
 
-    /// What an operator's command does to the store while no process runs.
-    pub(crate) fn tend<T>(&self, work: impl AsyncFnOnce(&dyn Store) -> T) -> T {
-        now(work(&*self.store))
+    /// The registers themselves, for the tools of operators.
+    pub(crate) fn store(&self) -> &MemoryStore {
+        &self.store
+    }
+
+    pub(crate) fn cluster_id(&self) -> u128 {
+        self.store.cluster_id()
+    }
+
+    /// Another store answers from now on.
+    pub(crate) fn replace(&mut self, store: Arc<MemoryStore>) {
+        self.store = store;
     }
 
     /// Holds this from now on.
     pub(crate) fn load(&mut self, registers: Vec<(Key, Versioned)>) {
-        self.store = MemoryStore::with_registers(self.cluster_id, registers);
+        self.store = MemoryStore::with_registers(self.cluster_id(), registers);
     }
 }
 
@@ -107,7 +114,7 @@ fn told<T>(answer: Result<T, StoreError>, as_told: fn(T) -> Told) -> Told {
 }
 
 /// The answer of a store that never waits.
-fn now<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answer) => answer,
         Poll::Pending => unreachable!("memory never waits"),

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use mintage_ledger::tools::{Advance, raise_in_place};
 
+use super::backup::WINDOW;
 use super::fault::Fault;
 use super::machine::{ArcMachine, Machine, NodeClock};
 use super::process::Registers;
+use super::server::now;
 use super::subject::{self, SEQUENCES, TRUE_WALL_NS};
 use super::world::{Event, SECOND_NS, Step, World};
 
@@ -92,11 +94,9 @@ impl World {
         }
         self.events
             .retain(|_, event| !matches!(event, Event::Arrive { .. } | Event::Answer { .. }));
-        let runtime = self.operators_machine();
-        let raised = self.servers[0].tend(async |store| {
-            let window = Duration::from_secs(600);
-            raise_in_place(store, Advance::By(numbers), window, &runtime).await
-        });
+        let desk = self.desk();
+        let store = self.servers[0].store();
+        let raised = now(raise_in_place(store, Advance::By(numbers), WINDOW, &desk));
         self.note(20, &[numbers], || {
             format!("every mark is raised by {numbers}: {raised:?}")
         });

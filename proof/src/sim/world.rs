@@ -172,7 +172,7 @@ pub(crate) struct World {
     /// Whether somebody takes numbers all the time, so that rates are steady and budgets are kept.
     pub(super) steady: bool,
     pub(super) cloned: bool,
-    pub(super) backup: Vec<Vec<(mintage_ledger::Key, mintage_ledger::Versioned)>>,
+    pub(super) backup: Vec<super::backup::Kept>,
     /// The store as it was at some time.
     pub(super) saved: Option<Registers>,
     /// The store was set back, and a restore must skip so many numbers.
@@ -450,7 +450,7 @@ impl World {
             Event::Unspike { node, by } => self.change_clock(node, ClockChange::Step(-by)),
             Event::StoreUp => {}
             Event::Mend => return self.mend(),
-            Event::Backup => self.back_up(),
+            Event::Backup => return self.back_up(),
             Event::Restore { registers } => return self.restore(registers),
             Event::KillClosing { node, process } => {
                 let closing = self.nodes[node].process.as_ref();

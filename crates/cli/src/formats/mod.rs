@@ -15,7 +15,7 @@ use choices::{CHOICES, Choice};
 #[command(after_help = "Examples:\n  mint formats\n  mint formats uuid7\n  mint formats --choose")]
 pub(crate) struct Args {
     /// One format in full: its bits, what its randomness is worth, where it is specified
-    #[arg(value_name = "FORMAT", conflicts_with = "choose", value_parser = format_names(), hide_possible_values = true)]
+    #[arg(value_name = "FORMAT", conflicts_with = "choose", value_parser = format_names(), ignore_case = true, hide_possible_values = true)]
     format: Option<String>,
     /// Which one to use: what is needed, the format, the command that makes it
     #[arg(long)]

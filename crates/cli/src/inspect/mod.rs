@@ -20,11 +20,12 @@ use paint::Painter;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Ids; - reads them from standard input, one a line, and answers each with one line. With --column: CSV files
-    #[arg(required = true, value_name = "ID|-", allow_negative_numbers = true)]
+    /// Ids; -, or none where something is piped in, reads them from standard input, one a line, and answers each
+    /// with one line. With --column: CSV files
+    #[arg(value_name = "ID|-", allow_negative_numbers = true)]
     ids: Vec<String>,
     /// Read them as this format and nothing else
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format_names(), hide_possible_values = true)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format_names(), ignore_case = true, hide_possible_values = true)]
     as_format: Option<String>,
     /// Inspect this column of CSV files (- is standard input): its name in the first line, or its number from 1 if
     /// the first line is no header

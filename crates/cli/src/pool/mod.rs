@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::backend::Backend;
 use crate::errors::Failure;
 use crate::forecast;
+use crate::local::Absent;
 use crate::out::Out;
 use crate::snowflake::preset_layout;
 use crate::snowflake_layout::{SYNTAX, layout_words, parse_layout};
@@ -68,6 +69,13 @@ enum PoolCommand {
         /// The worker
         worker: u64,
     },
+    /// Give up a worker that a wrong clock parked, so that nothing tells of it any more
+    Retire {
+        /// The pool
+        name: String,
+        /// The worker
+        worker: u64,
+    },
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,8 +121,26 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
                 }
             })
         }
+        PoolCommand::Retire { name, worker } => {
+            let (name, worker) = (checked(name)?, *worker);
+            Box::new(move |pools, out| {
+                pools.retire(&name, worker)?;
+                match out.json {
+                    true => out.json_line(&json!({"retired": worker.to_string(), "pool": name.as_str()})),
+                    false => Ok(()),
+                }
+            })
+        }
     };
-    let pools = Pools(Backend::open(args.server.as_deref(), args.store.as_deref())?);
+    let absent = match &args.command {
+        PoolCommand::Create { .. } => Absent::Make,
+        _ => Absent::Refuse,
+    };
+    let pools = Pools(Backend::open(
+        args.server.as_deref(),
+        args.store.as_deref(),
+        absent,
+    )?);
     let done = work(&pools, out);
     // What was printed stands even if closing fails; the failure is still one.
     let closed = pools.0.close();
@@ -144,7 +170,22 @@ fn list(pools: &[Value], out: &mut Out) -> Result<(), Failure> {
         pools,
         &["name", "kind", "layout", "workers", "window", "ends"],
         out,
-    )
+    )?;
+    pools.iter().try_for_each(|pool| match parked(pool) {
+        Some(parked) => out.line(format!("pool {}: {parked}", plain(&pool["name"]))),
+        None => Ok(()),
+    })
+}
+
+/// What a wrong clock parked of a pool, in words.
+fn parked(pool: &Value) -> Option<String> {
+    let parked = pool["parked"].as_object()?;
+    Some(format!(
+        "{} parked by a wrong clock, free again from {} to {}",
+        plain(&parked["workers"]),
+        plain(&parked["first_until"]),
+        plain(&parked["last_until"])
+    ))
 }
 
 fn show(pool: &Value, out: &mut Out) -> Result<(), Failure> {
@@ -157,6 +198,9 @@ fn show(pool: &Value, out: &mut Out) -> Result<(), Failure> {
         "workers held",
         plain(&pool["workers_held"])
     ))?;
+    if let Some(parked) = parked(pool) {
+        out.line(format!("{:<12}  {parked}", "of these"))?;
+    }
     for line in forecast::lines(pool) {
         out.line(format!("{:<12}  {line}", "forecast"))?;
     }

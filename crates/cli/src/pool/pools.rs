@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use mintage_ledger::{LedgerError, Name, PoolKind, PoolSpec, WindowInfo};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::backend::{Backend, PAGE};
 use crate::connect::Client;
@@ -54,6 +54,21 @@ impl Pools {
                 let mut shown = render::pool(&pool.info());
                 shown["windows"] = windows.iter().map(render::window).collect();
                 Ok(shown)
+            }
+        }
+    }
+
+    pub(super) fn retire(&self, name: &Name, worker: u64) -> Result<(), Failure> {
+        match &self.0 {
+            Backend::Server(client) => {
+                let path = format!("{}/windows/{worker}", path(name));
+                client
+                    .call("PUT", &path, Some(&json!({"retired": true})))
+                    .map(drop)
+            }
+            Backend::Store(local) => {
+                let pool = local.run(async |ledger| ledger.pool_or_default(name).await)?;
+                local.run(async |_| pool.retire(worker).await)
             }
         }
     }

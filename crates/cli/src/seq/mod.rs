@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::backend::Backend;
 use crate::errors::Failure;
 use crate::forecast;
+use crate::local::Absent;
 use crate::out::Out;
 use sequences::Sequences;
 
@@ -61,7 +62,7 @@ enum SeqCommand {
         /// The sequence
         name: String,
         /// How many
-        #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 1)]
+        #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 1, value_parser = crate::count::parse)]
         count: u64,
         /// As one contiguous run, printed as first, last, increment
         #[arg(long)]
@@ -152,7 +153,16 @@ const REQUEST_MAX: u64 = 10_000;
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let checked = |name: &str| Name::new(name).map_err(Failure::usage);
-    let sequences = Sequences(Backend::open(args.server.as_deref(), args.store.as_deref())?);
+    // What only looks, and what changes something that is there, makes no store.
+    let absent = match &args.command {
+        SeqCommand::Create { .. } | SeqCommand::Next { .. } | SeqCommand::Set { .. } => Absent::Make,
+        _ => Absent::Refuse,
+    };
+    let sequences = Sequences(Backend::open(
+        args.server.as_deref(),
+        args.store.as_deref(),
+        absent,
+    )?);
     let done = match &args.command {
         SeqCommand::Create { name, definition } => {
             show(&sequences.create(&checked(name)?, &definition.patch(false))?, out)

@@ -20,14 +20,15 @@ use node::NodeSource;
 #[derive(clap::Args, Debug)]
 #[command(after_help = crate::time::FORMS, override_usage = USAGE)]
 pub(crate) struct Args {
-    /// v7 sorts by time, v4 is random, v5 and v3 are made from names, v8 is your own; v1, v6, v2 hold a node
-    #[arg(default_value = "v7", hide_default_value = true)]
+    /// v7 sorts by time, v4 is random, v5 and v3 are made from names, v8 is your own; v1, v6, v2 hold a node; nil
+    /// is all zeros, max all ones
+    #[arg(default_value = "v7", hide_default_value = true, ignore_case = true)]
     version: Version,
     /// v3, v5, v8 --sha256: the names; - reads them from standard input, one a line
     #[arg(value_name = "NAME|-")]
     names: Vec<OsString>,
     /// How many [default: 1]
-    #[arg(short = 'n', long = "count", value_name = "N")]
+    #[arg(short = 'n', long = "count", value_name = "N", value_parser = crate::count::parse)]
     count: Option<u64>,
     /// How to write them; raw is 16 bytes each, nothing between them
     #[arg(long, default_value = "hyphenated", value_parser = formats())]
@@ -76,7 +77,7 @@ pub(crate) struct Args {
     sha256: bool,
 }
 
-const USAGE: &str = "mint uuid [v4|v7] [OPTIONS]
+const USAGE: &str = "mint uuid [v4|v7|nil|max] [OPTIONS]
        mint uuid v1|v6|v7 --at TIME [--node NODE] [--clock-seq N]
        mint uuid v1|v6|v7 --state FILE
        mint uuid v1|v6 --pool NAME [--server URL|--store URL]
@@ -103,11 +104,22 @@ enum Version {
     V7,
     #[value(alias = "8")]
     V8,
+    Nil,
+    Max,
 }
 
 impl Version {
     fn number(self) -> u8 {
         self as u8 + 1
+    }
+
+    /// As it is typed.
+    fn name(self) -> String {
+        match self {
+            Version::Nil => "nil".to_string(),
+            Version::Max => "max".to_string(),
+            _ => format!("v{}", self.number()),
+        }
     }
 }
 
@@ -152,6 +164,8 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         }),
         Version::V3 | Version::V5 | Version::V8 => names::run(args, &mut sink),
         Version::V1 | Version::V2 | Version::V6 | Version::V7 => timed::run(args, &mut sink),
+        Version::Nil => sink.put(&[Uuid::nil()]),
+        Version::Max => sink.put(&[Uuid::max()]),
     }
 }
 
@@ -181,16 +195,13 @@ impl Args {
         ];
         for (option, given, fits) in options {
             if given && !fits.contains(&self.version) {
-                let fits: Vec<String> = fits.iter().map(|v| format!("v{}", v.number())).collect();
-                let message = format!("{option} means nothing for v{}", self.version.number());
+                let fits: Vec<String> = fits.iter().map(|version| version.name()).collect();
+                let message = format!("{option} means nothing for {}", self.version.name());
                 return Err(Failure::usage(message).with_hint(format!("it is for {}", fits.join(", "))));
             }
         }
         if let (false, Some(name)) = (matches!(self.version, V3 | V5 | V8), self.names.first()) {
-            let message = format!(
-                "version {} takes no name, and {name:?} was given",
-                self.version.number()
-            );
+            let message = format!("{} takes no name, and {name:?} was given", self.version.name());
             return Err(
                 Failure::usage(message).with_hint("mint uuid v5 --namespace dns NAME makes one from a name")
             );

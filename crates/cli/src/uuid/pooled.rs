@@ -5,7 +5,7 @@ use mintage_ledger::{Name, UUID1_POOL};
 use super::{Args, Sink, Version};
 use crate::connect::{Client, server_url};
 use crate::errors::Failure;
-use crate::local::Local;
+use crate::local::{Absent, Local};
 
 /// Ids asked of a server at once: what it allows unless configured otherwise.
 const REQUEST_MAX: usize = 10_000;
@@ -29,7 +29,7 @@ fn from_store(
     count: u64,
     sink: &mut Sink<'_>,
 ) -> Result<(), Failure> {
-    let local = Local::open(url)?;
+    let local = Local::open(url, Absent::Make)?;
     let pool = local.run(async |ledger| ledger.pool_or_default(pool).await)?;
     let done = sink.many(count, |ids| {
         local.run(async |_| pool.mint_uuid1(ids).await)?;

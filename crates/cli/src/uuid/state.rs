@@ -8,12 +8,13 @@ use mintage_ledger::state_file::StateFile;
 
 use super::{Args, Sink};
 use crate::errors::Failure;
+use crate::local::allowed_file_systems;
 
 pub(super) fn run(args: &Args, file: &Path, sink: &mut Sink<'_>) -> Result<(), Failure> {
     let node = args.node.as_ref().map(|source| source.node()).transpose()?;
     let mut draw = mintage::fill_random;
-    let mut local =
-        LocalUuid::open(StateFile::new(file), node, &mut draw, SystemClock.now()).map_err(refused)?;
+    let file = StateFile::new(file).allow_file_systems(allowed_file_systems()?);
+    let mut local = LocalUuid::open(file, node, &mut draw, SystemClock.now()).map_err(refused)?;
     let version = args.version.number();
     let (mut told, mut left) = (None, args.count.unwrap_or(1));
     loop {

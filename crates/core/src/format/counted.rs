@@ -97,50 +97,38 @@ impl<C: Clock, E: Entropy> Counted<C, E> {
 
 #[cfg(feature = "std")]
 mod process {
-    use super::{COUNTER_BITS, SECONDS, pack};
+    use super::{COUNTER_BITS, pack};
     use crate::format::FormatError;
     use crate::format::places::{Line, Own};
+    use crate::time::Clock;
 
-    /// The ids of this process.
-    pub(in crate::format) struct Shared {
-        line: Line,
-        /// Drawn anew in a forked child, which goes on counting from where its parent stood.
-        own: Own,
-    }
-
-    impl Shared {
-        pub(in crate::format) const fn new() -> Self {
-            Shared {
-                line: Line::new(&SECONDS, COUNTER_BITS, COUNTER_BITS - 1),
-                own: Own::new(),
-            }
+    /// Fills `out` with the next ids of `line`; `own` is drawn anew in a forked child, which goes on counting from
+    /// where its parent stood.
+    #[inline]
+    pub(in crate::format) fn fill_line<T>(
+        (line, clock): (&Line, &(impl Clock + ?Sized)),
+        (own, turn): (&Own, u64),
+        out: &mut [T],
+        make: impl Fn([u8; 12]) -> T,
+    ) -> Result<(), FormatError> {
+        let first = line.claim(clock, out.len() as u64)?;
+        let own = own.get().wrapping_add(turn);
+        for (place, id) in (first..).zip(out) {
+            *id = make(pack(place >> COUNTER_BITS, own, place));
         }
-
-        #[inline]
-        pub(in crate::format) fn fill<T>(
-            &self,
-            out: &mut [T],
-            make: impl Fn([u8; 12]) -> T,
-        ) -> Result<(), FormatError> {
-            let first = self.line.claim(out.len() as u64)?;
-            let own = self.own.get();
-            for (place, id) in (first..).zip(out) {
-                *id = make(pack(place >> COUNTER_BITS, own, place));
-            }
-            Ok(())
-        }
+        Ok(())
     }
 }
 
 #[cfg(feature = "std")]
-pub(super) use process::Shared;
+pub(super) use process::fill_line;
 
 /// Declares type, generator and one-liners of such a format.
 macro_rules! counted_format {
     (
         $(#[$type_doc:meta])* $name:ident, $chars:literal;
         $(#[$generator_doc:meta])* $generator:ident;
-        $(#[$one_doc:meta])* $one:ident;
+        $(#[$one_doc:meta])* $one:ident, $line:ident;
         $(#[$many_doc:meta])* $many:ident
     ) => {
         super::value::id_type! { $(#[$type_doc])* $name, 12, $chars }
@@ -222,21 +210,31 @@ macro_rules! counted_format {
         }
 
         #[cfg(feature = "std")]
-        static SHARED: super::counted::Shared = super::counted::Shared::new();
+        static OWN: super::places::Own = super::places::Own::new();
+
+        #[cfg(feature = "std")]
+        #[inline]
+        fn fill_by(
+            clock: &(impl $crate::Clock + ?Sized),
+            generators: &super::Generators,
+            out: &mut [$name],
+        ) -> Result<(), $crate::FormatError> {
+            super::counted::fill_line((&generators.$line, clock), (&OWN, generators.turn()), out, $name)
+        }
 
         $(#[$one_doc])*
         #[cfg(feature = "std")]
         #[inline]
         pub fn $one() -> Result<$name, $crate::FormatError> {
             let mut id = [$name([0; 12])];
-            SHARED.fill(&mut id, $name)?;
+            $many(&mut id)?;
             Ok(id[0])
         }
 
         $(#[$many_doc])*
         #[cfg(feature = "std")]
         pub fn $many(out: &mut [$name]) -> Result<(), $crate::FormatError> {
-            SHARED.fill(out, $name)
+            fill_by(&$crate::SystemClock, &super::PROCESS, out)
         }
     };
 }

@@ -33,7 +33,7 @@ pub(super) const CUID2: Format = Format {
     parse,
     read: |id, _| Details::default().number("length", id.text().unwrap_or("").len() as u64, 8),
     #[cfg(all(feature = "std", feature = "cuid2"))]
-    make_many: Some(|options, out| {
+    make_many: Some(|_, options, out| {
         let length = length_of(options)?;
         out.iter_mut().for_each(|id| {
             let mut text = [0; CHARS_MAX];

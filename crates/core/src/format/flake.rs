@@ -83,7 +83,7 @@ pub(super) const FLAKE: Format = Format {
     ..BLANK
 };
 
-const MILLIS: TimeShape = TimeShape {
+pub(super) const MILLIS: TimeShape = TimeShape {
     tick: Duration::from_millis(1),
     first: Timestamp::UNIX_EPOCH,
     last: Timestamp::from_unix_nanos((1 << 64) * 1_000_000 - 1),
@@ -138,24 +138,27 @@ fn random_worker(random: u64) -> u64 {
 
 #[cfg(feature = "std")]
 mod process {
-    use super::{MILLIS, pack, random_worker, worker_of};
-    use crate::format::places::{ForkGuard, Line, Own};
-    use crate::format::{FormatError, GenOptions, Id};
+    use super::{pack, random_worker, worker_of};
+    use crate::format::places::{ForkGuard, Own};
+    use crate::format::{FormatError, GenOptions, Id, Source};
     use crate::layout::ones;
 
-    static LINE: Line = Line::new(&MILLIS, 16, 0);
     static WORKER: Own = Own::new();
     static GUARD: ForkGuard = ForkGuard::new();
 
-    pub(super) fn fill(options: &GenOptions, out: &mut [Id]) -> Result<(), FormatError> {
-        let worker = match worker_of(options)? {
+    pub(super) fn fill(from: Source<'_>, options: &GenOptions, out: &mut [Id]) -> Result<(), FormatError> {
+        let line = &from.generators.flake;
+        let count = out.len() as u64;
+        let (worker, first) = match worker_of(options)? {
             Some(worker) => {
                 GUARD.check()?;
-                worker
+                (worker, line.claim(&from.generators.unspent(from.clock)?, count)?)
             }
-            None => random_worker(WORKER.get()),
+            None => {
+                let worker = WORKER.get().wrapping_add(from.generators.turn());
+                (random_worker(worker), line.claim(from.clock, count)?)
+            }
         };
-        let first = LINE.claim(out.len() as u64)?;
         for (place, id) in (first..).zip(out) {
             *id = pack(place >> 16, worker, place & ones(16));
         }

@@ -48,7 +48,7 @@ pub(super) const KSUID: Format = Format {
             .hex("payload", &id.0[4..])
     },
     #[cfg(feature = "std")]
-    make_many: Some(|_, out| super::value::through(out, ksuid_many)),
+    make_many: Some(|from, _, out| super::value::through(out, |ids| process::many(from, ids))),
     #[cfg(feature = "std")]
     write_lines: Some(|_, count, out| super::value::lines(count, out, ksuid_many)),
     make_at: Some(|time, _, entropy| {
@@ -84,9 +84,11 @@ pub(super) const KSUID_MS: Format = Format {
             .hex("payload", &id.0[5..])
     },
     #[cfg(feature = "std")]
-    make_many: Some(|_, out| super::value::through(out, ksuid_ms_many)),
+    make_many: Some(|from, _, out| super::value::through(out, |ids| process::many_ms(from, ids))),
     #[cfg(feature = "std")]
-    write_lines: Some(|_, count, out| super::value::lines(count, out, ksuid_ms_many)),
+    write_lines: Some(|_, count, out| {
+        super::value::lines(count, out, |ids| process::many_ms(super::Source::PROCESS, ids))
+    }),
     make_at: Some(|time, _, entropy| {
         let mut payload = [0; 15];
         entropy.fill(&mut payload);
@@ -108,10 +110,10 @@ pub(super) const KSUID_MS: Format = Format {
 
 const EPOCH_MS: i64 = 1_400_000_000_000;
 
-const SECONDS: TimeShape = TimeShape::new(Duration::from_secs(1), EPOCH_MS, 1 << 32, 0);
+pub(super) const SECONDS: TimeShape = TimeShape::new(Duration::from_secs(1), EPOCH_MS, 1 << 32, 0);
 
 /// 250 steps a second.
-const STEPS: TimeShape = TimeShape::new(Duration::from_millis(4), EPOCH_MS, 250 << 32, 3);
+pub(super) const STEPS: TimeShape = TimeShape::new(Duration::from_millis(4), EPOCH_MS, 250 << 32, 3);
 
 id_type! {
     /// A KSUID: 32 bits of seconds since 2014-05-13T16:53:20Z and 128 random ones, 27 characters of base 62.
@@ -208,19 +210,14 @@ fn of_step(step: u64, counter: u32, random: [u8; 16]) -> Ksuid {
 }
 
 #[cfg(feature = "std")]
-use process::ksuid_ms_many;
-#[cfg(feature = "std")]
 pub use process::{ksuid, ksuid_many};
 
 #[cfg(feature = "std")]
 mod process {
-    use super::{Ksuid, SECONDS, STEPS, of_place, of_step};
+    use super::{Ksuid, of_place, of_step};
+    use crate::SystemClock;
     use crate::entropy::{Batch, random_array};
-    use crate::format::FormatError;
-    use crate::format::places::Line;
-
-    static LINE: Line = Line::new(&SECONDS, 24, 23);
-    static LINE_MS: Line = Line::new(&STEPS, 24, 23);
+    use crate::format::{FormatError, PROCESS, Source};
 
     /// A new KSUID. Thread-safe, fork-safe, and strictly increasing over all threads of the process.
     ///
@@ -237,7 +234,7 @@ mod process {
     /// ```
     #[inline]
     pub fn ksuid() -> Result<Ksuid, FormatError> {
-        let place = LINE.claim(1)?;
+        let place = PROCESS.ksuid.claim(&SystemClock, 1)?;
         Ok(at_place(place, random_array()))
     }
 
@@ -256,13 +253,17 @@ mod process {
     /// # Ok::<(), mintage::FormatError>(())
     /// ```
     pub fn ksuid_many(out: &mut [Ksuid]) -> Result<(), FormatError> {
-        let place = LINE.claim(out.len() as u64)?;
+        many(Source::PROCESS, out)
+    }
+
+    pub(super) fn many(from: Source<'_>, out: &mut [Ksuid]) -> Result<(), FormatError> {
+        let place = from.generators.ksuid.claim(from.clock, out.len() as u64)?;
         fill(out, place, at_place);
         Ok(())
     }
 
-    pub(super) fn ksuid_ms_many(out: &mut [Ksuid]) -> Result<(), FormatError> {
-        let place = LINE_MS.claim(out.len() as u64)?;
+    pub(super) fn many_ms(from: Source<'_>, out: &mut [Ksuid]) -> Result<(), FormatError> {
+        let place = from.generators.ksuid_ms.claim(from.clock, out.len() as u64)?;
         fill(out, place, |place, random| {
             of_step(place >> 24, place as u32 & 0xff_ffff, random)
         });

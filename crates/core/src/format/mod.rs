@@ -9,6 +9,7 @@ mod cuid;
 mod cuid2;
 mod error;
 mod flake;
+mod generators;
 mod id;
 mod ksuid;
 mod nanoid;
@@ -40,6 +41,11 @@ pub use self::alphabet::Alphabet;
 #[cfg(all(feature = "std", feature = "cuid2"))]
 pub use self::cuid2::cuid2;
 pub use self::error::FormatError;
+#[cfg(feature = "std")]
+pub use self::generators::Generators;
+#[cfg(feature = "std")]
+pub(crate) use self::generators::PROCESS;
+pub(crate) use self::generators::Source;
 pub use self::id::Id;
 pub use self::ksuid::{Ksuid, KsuidGenerator};
 #[cfg(feature = "std")]
@@ -184,7 +190,7 @@ pub struct Format {
 
 type ParseFn = fn(&[u8], &GenOptions) -> Result<Id, TextError>;
 type ReadFn = fn(&Id, &GenOptions) -> Details;
-type ManyFn = fn(&GenOptions, &mut [Id]) -> Result<(), FormatError>;
+type ManyFn = fn(Source<'_>, &GenOptions, &mut [Id]) -> Result<(), FormatError>;
 type LinesFn = fn(&GenOptions, usize, &mut Vec<u8>) -> Result<(), FormatError>;
 type MakeAtFn = fn(Timestamp, &GenOptions, &mut dyn Entropy) -> Result<Id, FormatError>;
 type BoundFn = fn(Timestamp, &GenOptions) -> Result<Id, FormatError>;
@@ -441,8 +447,33 @@ impl Format {
     /// # Errors
     /// As [`Self::make`]; `out` then holds nothing that was issued.
     pub fn make_many(&self, options: &GenOptions, out: &mut [Id]) -> Result<(), FormatError> {
+        self.make_many_from(Source::PROCESS, options, out)
+    }
+
+    /// Fills `out` with ids of the time that `clock` tells, counting on in `generators` instead of the process's
+    /// own: for those who know the time better than the wall clock does. See [`Generators`].
+    ///
+    /// # Errors
+    /// As [`Self::make_many`].
+    #[cfg(feature = "std")]
+    pub fn make_many_by(
+        &self,
+        generators: &Generators,
+        clock: &dyn Clock,
+        options: &GenOptions,
+        out: &mut [Id],
+    ) -> Result<(), FormatError> {
+        self.make_many_from(Source { clock, generators }, options, out)
+    }
+
+    fn make_many_from(
+        &self,
+        source: Source<'_>,
+        options: &GenOptions,
+        out: &mut [Id],
+    ) -> Result<(), FormatError> {
         self.check_options(options)?;
-        (self.make_many.ok_or_else(|| self.no("make one"))?)(options, out)
+        (self.make_many.ok_or_else(|| self.no("make one"))?)(source, options, out)
     }
 
     /// Appends the texts of `count` ids made now to `out`, each with a newline; the fastest way to text.
@@ -472,7 +503,7 @@ impl Format {
         let mut left = count;
         while left > 0 {
             ids.resize(left.min(LINES_AT_ONCE), Id::default());
-            make_many(options, &mut ids)?;
+            make_many(Source::PROCESS, options, &mut ids)?;
             for id in &ids {
                 (self.write)(id, out);
                 out.push(b'\n');

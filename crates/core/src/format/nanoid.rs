@@ -34,7 +34,7 @@ pub(super) const NANOID: Format = Format {
     parse,
     read: |id, _| Details::default().number("length", id.text().unwrap_or("").chars().count() as u64, 32),
     #[cfg(feature = "std")]
-    make_many: Some(|options, out| {
+    make_many: Some(|_, options, out| {
         let shape = Shape::of(options)?;
         let mut text = Vec::new();
         for id in out {

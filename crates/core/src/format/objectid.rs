@@ -40,7 +40,9 @@ pub(super) const OBJECTID: Format = Format {
             .number("counter", id.counter().into(), 24)
     },
     #[cfg(feature = "std")]
-    make_many: Some(|_, out| super::value::through(out, objectid_many)),
+    make_many: Some(|from, _, out| {
+        super::value::through(out, |ids| fill_by(from.clock, from.generators, ids))
+    }),
     #[cfg(feature = "std")]
     write_lines: Some(|_, count, out| super::value::lines(count, out, objectid_many)),
     make_at: Some(|time, _, entropy| Ok(ObjectId(random_at(time, entropy)?).into())),
@@ -90,7 +92,7 @@ counted_format! {
     /// assert!(a < b && a.to_string() < b.to_string());
     /// # Ok::<(), mintage::FormatError>(())
     /// ```
-    objectid;
+    objectid, objectid;
     /// Fills `out` with new ObjectIds, strictly increasing, with one clock reading.
     ///
     /// # Errors

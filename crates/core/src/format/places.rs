@@ -114,8 +114,10 @@ impl Ticks {
 
     /// The tick that the clock shows.
     #[inline]
-    fn now(&self, clock: &impl Clock) -> Result<u64, MintError> {
-        let tick = if self.tick_ms == 0 {
+    fn now(&self, clock: &(impl Clock + ?Sized)) -> Result<u64, MintError> {
+        let tick = if self.tick_ns == 1000 && self.first_ns == 0 {
+            u64::try_from(clock.unix_ticks()).map_err(|_| MintError::BeforeEpoch)? / 10
+        } else if self.tick_ms == 0 {
             let since = clock.now().unix_nanos().saturating_sub(self.first_ns);
             let since = u128::try_from(since).map_err(|_| MintError::BeforeEpoch)?;
             match u64::try_from(since) {
@@ -167,10 +169,11 @@ mod process {
 
     use super::{MAX_AHEAD, Ticks, ticks_in};
     use crate::format::TimeShape;
+    use crate::time::Clock;
     use crate::uuid::v7::OwnLine;
-    use crate::{MintError, SystemClock, SystemEntropy};
+    use crate::{MintError, SystemEntropy};
 
-    /// The places of the whole process: `tick << counter_bits | counter` in one word, every one given out once,
+    /// The places of one set of generators: `tick << counter_bits | counter` in one word, every one given out once,
     /// in order over all threads. Rules as [`super::Places`]; a forked child goes on from its parent's word, so
     /// whatever else is in the id must differ.
     pub(crate) struct Line {
@@ -196,14 +199,12 @@ mod process {
 
         /// Takes `count` places now and returns the first.
         #[inline]
-        pub(crate) fn claim(&self, count: u64) -> Result<u64, MintError> {
-            let now = if self.ticks.tick_ns == 1000 {
-                // Microseconds since 1970: never ahead of the clock, and less than 10 behind it.
-                crate::tsc::unix_ticks() / 10
-            } else {
-                self.ticks.now(&SystemClock)?
-            };
-            self.claim_at(now, count, self.max_ahead)
+        pub(crate) fn claim(&self, clock: &(impl Clock + ?Sized), count: u64) -> Result<u64, MintError> {
+            self.claim_at(self.ticks.now(clock)?, count, self.max_ahead)
+        }
+
+        pub(crate) fn word(&self) -> &OwnLine {
+            &self.word
         }
 
         pub(super) fn claim_at(&self, now: u64, count: u64, max_ahead: u64) -> Result<u64, MintError> {

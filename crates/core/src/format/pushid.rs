@@ -19,7 +19,7 @@ use core::time::Duration;
 use super::places::Places;
 use super::ulid::MILLIS;
 use super::value::id_type;
-use super::{BLANK, Details, Format, FormatError, GenOptions, Id};
+use super::{BLANK, Details, Format, FormatError, GenOptions, Id, Source};
 use crate::layout::ones;
 use crate::text::TextError;
 use crate::time::{Clock, Timestamp};
@@ -49,9 +49,9 @@ pub(super) const PUSHID: Format = Format {
             .hex("randomness", &id.0[6..])
     },
     #[cfg(feature = "std")]
-    make_many: Some(|_, out| super::value::through(out, filled)),
+    make_many: Some(|from, _, out| super::value::through(out, |ids| filled(from, ids))),
     #[cfg(feature = "std")]
-    write_lines: Some(|_, count, out| super::value::lines(count, out, filled)),
+    write_lines: Some(|_, count, out| super::value::lines(count, out, |ids| filled(Source::PROCESS, ids))),
     make_at: Some(|time, _, entropy| {
         let mut random = [0; 9];
         entropy.fill(&mut random);
@@ -178,7 +178,10 @@ impl PushId {
 /// ```
 #[cfg(feature = "std")]
 pub fn pushid() -> PushId {
-    at_place(crate::uuid::v7::claim_now(1), crate::entropy::random_array())
+    at_place(
+        crate::uuid::v7::claim_by(Source::PROCESS, 1),
+        crate::entropy::random_array(),
+    )
 }
 
 /// Fills `out` with new push ids, strictly increasing, with one clock reading.
@@ -187,13 +190,18 @@ pub fn pushid() -> PushId {
 /// As [`fill_random`](crate::fill_random).
 #[cfg(feature = "std")]
 pub fn pushid_many(out: &mut [PushId]) {
-    super::value::in_order(out, at_place);
+    fill_by(Source::PROCESS, out);
 }
 
 #[cfg(feature = "std")]
-fn filled(out: &mut [PushId]) -> Result<(), FormatError> {
-    pushid_many(out);
+fn filled(from: Source<'_>, out: &mut [PushId]) -> Result<(), FormatError> {
+    fill_by(from, out);
     Ok(())
+}
+
+#[cfg(feature = "std")]
+fn fill_by(from: Source<'_>, out: &mut [PushId]) {
+    super::value::in_order(from, out, at_place);
 }
 
 #[cfg(feature = "std")]

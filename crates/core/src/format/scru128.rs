@@ -51,7 +51,9 @@ pub(super) const SCRU128: Format = Format {
             .number("entropy", entropy, 32)
     },
     #[cfg(feature = "std")]
-    make_many: Some(|_, out| super::value::through(out, scru128_many)),
+    make_many: Some(|from, _, out| {
+        super::value::through(out, |ids| process::fill(from.clock, from.generators, ids))
+    }),
     #[cfg(feature = "std")]
     write_lines: Some(|_, count, out| super::value::lines(count, out, scru128_many)),
     make_at: Some(|time, _, entropy| {
@@ -249,17 +251,19 @@ impl<C, E> core::fmt::Debug for Scru128Generator<C, E> {
 #[cfg(feature = "std")]
 pub use process::{scru128, scru128_many};
 
+/// The width of the process's counter: all that fits beside a millisecond in 64 bits.
+#[cfg(feature = "std")]
+pub(super) const LINE_BITS: u32 = 22;
+
 #[cfg(feature = "std")]
 mod process {
-    use super::{MILLIS, Scru128};
-    use crate::format::FormatError;
-    use crate::format::places::{Line, Own};
+    use super::{LINE_BITS, Scru128};
+    use crate::SystemClock;
+    use crate::format::places::Own;
+    use crate::format::{FormatError, Generators, PROCESS};
     use crate::layout::ones;
+    use crate::time::Clock;
 
-    /// All that fits beside a millisecond in 64 bits.
-    const COUNTER_BITS: u32 = 22;
-
-    static LINE: Line = Line::new(&MILLIS, COUNTER_BITS, COUNTER_BITS - 1);
     static OWN: Own = Own::new();
 
     /// A new SCRU128 id. Thread-safe, fork-safe, and strictly increasing over all threads of the process.
@@ -289,16 +293,24 @@ mod process {
     /// # Panics
     /// As [`fill_random`](crate::fill_random).
     pub fn scru128_many(out: &mut [Scru128]) -> Result<(), FormatError> {
-        let first = LINE.claim(out.len() as u64)?;
-        let own = OWN.get();
+        fill(&SystemClock, &PROCESS, out)
+    }
+
+    pub(super) fn fill(
+        clock: &(impl Clock + ?Sized),
+        generators: &Generators,
+        out: &mut [Scru128],
+    ) -> Result<(), FormatError> {
+        let first = generators.scru128.claim(clock, out.len() as u64)?;
+        let own = OWN.get().wrapping_add(generators.turn());
         for (place, id) in (first..).zip(out) {
-            let millis = place >> COUNTER_BITS;
+            let millis = place >> LINE_BITS;
             let random: [u8; 4] = crate::entropy::random_array();
             let entropy = u32::from_be_bytes(random).into();
             *id = Scru128::pack([
                 millis,
                 of_second(own, millis / 1000),
-                place & ones(COUNTER_BITS),
+                place & ones(LINE_BITS),
                 entropy,
             ]);
         }

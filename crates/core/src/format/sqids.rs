@@ -61,7 +61,7 @@ pub(super) const SQIDS: Format = Format {
             .collect();
         Details::default().text("numbers", numbers.join(","))
     },
-    make_many: Some(|options, out| {
+    make_many: Some(|_, options, out| {
         if options.numbers.is_empty() {
             return Err(FormatError::option("numbers", "a sqid stands for one or more"));
         }

@@ -48,14 +48,14 @@ pub(super) const TID: Format = Format {
             .number("clock_id", number & 0x3ff, 10)
     },
     #[cfg(feature = "std")]
-    make_many: Some(|options, out| {
+    make_many: Some(|from, options, out| {
         let node = node_of(options)?;
-        super::value::through(out, |ids| process::fill(node, ids))
+        super::value::through(out, |ids| process::fill(from, node, ids))
     }),
     #[cfg(feature = "std")]
     write_lines: Some(|options, count, out| {
         let node = node_of(options)?;
-        super::value::lines(count, out, |ids| process::fill(node, ids))
+        super::value::lines(count, out, |ids| process::fill(super::Source::PROCESS, node, ids))
     }),
     make_at: Some(|time, options, entropy| {
         let mut random = [0; 2];
@@ -81,7 +81,7 @@ pub(super) const TID: Format = Format {
     ..BLANK
 };
 
-const MICROS: TimeShape = TimeShape::new(Duration::from_micros(1), 0, 1 << 53, 6);
+pub(super) const MICROS: TimeShape = TimeShape::new(Duration::from_micros(1), 0, 1 << 53, 6);
 
 /// The clock id chosen.
 fn node_of(options: &GenOptions) -> Result<Option<u64>, FormatError> {
@@ -212,11 +212,10 @@ pub use process::{tid, tid_many};
 
 #[cfg(feature = "std")]
 mod process {
-    use super::{MICROS, Tid, pack};
-    use crate::format::FormatError;
-    use crate::format::places::{ForkGuard, Line, Own};
+    use super::{Tid, pack};
+    use crate::format::places::{ForkGuard, Own};
+    use crate::format::{FormatError, Source};
 
-    static LINE: Line = Line::new(&MICROS, 0, 0);
     static CLOCK_ID: Own = Own::new();
     static GUARD: ForkGuard = ForkGuard::new();
 
@@ -233,7 +232,7 @@ mod process {
     /// ```
     pub fn tid() -> Result<Tid, FormatError> {
         let mut id = [Tid::from_number(0)];
-        fill(None, &mut id)?;
+        fill(Source::PROCESS, None, &mut id)?;
         Ok(id[0])
     }
 
@@ -242,18 +241,24 @@ mod process {
     /// # Errors
     /// As [`tid`]; nothing was written.
     pub fn tid_many(out: &mut [Tid]) -> Result<(), FormatError> {
-        fill(None, out)
+        fill(Source::PROCESS, None, out)
     }
 
-    pub(super) fn fill(clock_id: Option<u64>, out: &mut [Tid]) -> Result<(), FormatError> {
-        let clock_id = match clock_id {
+    pub(super) fn fill(from: Source<'_>, clock_id: Option<u64>, out: &mut [Tid]) -> Result<(), FormatError> {
+        let (line, count) = (&from.generators.tid, out.len() as u64);
+        let (clock_id, first) = match clock_id {
             Some(clock_id) => {
                 GUARD.check()?;
-                clock_id
+                (
+                    clock_id,
+                    line.claim(&from.generators.unspent(from.clock)?, count)?,
+                )
             }
-            None => CLOCK_ID.get(),
+            None => {
+                let clock_id = CLOCK_ID.get().wrapping_add(from.generators.turn());
+                (clock_id, line.claim(from.clock, count)?)
+            }
         };
-        let first = LINE.claim(out.len() as u64)?;
         for (micros, id) in (first..).zip(out) {
             *id = pack(micros, clock_id);
         }

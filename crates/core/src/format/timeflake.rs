@@ -10,7 +10,7 @@
 use super::ulid::{self, MILLIS, Ulid, UlidGenerator};
 use super::value::id_type;
 use super::wide::{self, BASE62};
-use super::{BLANK, Details, Format, FormatError, GenOptions, Id};
+use super::{BLANK, Details, Format, FormatError, GenOptions, Id, Source};
 use crate::text::TextError;
 use crate::time::Timestamp;
 
@@ -38,9 +38,9 @@ pub(super) const TIMEFLAKE: Format = Format {
             .hex("randomness", &id.bytes()[6..])
     },
     #[cfg(feature = "std")]
-    make_many: Some(|_, out| super::value::through(out, filled)),
+    make_many: Some(|from, _, out| super::value::through(out, |ids| filled(from, ids))),
     #[cfg(feature = "std")]
-    write_lines: Some(|_, count, out| super::value::lines(count, out, filled)),
+    write_lines: Some(|_, count, out| super::value::lines(count, out, |ids| filled(Source::PROCESS, ids))),
     // The same bits.
     make_at: ulid::ULID.make_at,
     min_at: ulid::ULID.min_at,
@@ -126,13 +126,18 @@ pub fn timeflake() -> Timeflake {
 /// As [`fill_random`](crate::fill_random).
 #[cfg(feature = "std")]
 pub fn timeflake_many(out: &mut [Timeflake]) {
-    super::value::in_order(out, |place, random| {
-        Ulid::at_place(place, u64::from_be_bytes(random)).into()
-    });
+    fill_by(Source::PROCESS, out);
 }
 
 #[cfg(feature = "std")]
-fn filled(out: &mut [Timeflake]) -> Result<(), FormatError> {
-    timeflake_many(out);
+fn filled(from: Source<'_>, out: &mut [Timeflake]) -> Result<(), FormatError> {
+    fill_by(from, out);
     Ok(())
+}
+
+#[cfg(feature = "std")]
+fn fill_by(from: Source<'_>, out: &mut [Timeflake]) {
+    super::value::in_order(from, out, |place, random| {
+        Ulid::at_place(place, u64::from_be_bytes(random)).into()
+    });
 }

@@ -64,7 +64,7 @@ pub(super) const TOKEN: Format = Format {
         details.text("checksum", &text[end..])
     },
     #[cfg(feature = "std")]
-    make_many: Some(|options, out| {
+    make_many: Some(|_, options, out| {
         let shape = Shape::of(options)?;
         let mut text = Vec::new();
         for id in out {

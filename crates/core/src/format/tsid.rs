@@ -62,7 +62,7 @@ pub(super) const TSID: Format = Format {
             .number("counter", number & ones(counter_bits), counter_bits)
     },
     #[cfg(feature = "std")]
-    make_many: Some(|options, out| process::make_many(&Settings::of(options)?, out)),
+    make_many: Some(|from, options, out| process::make_many(from, &Settings::of(options)?, out)),
     make_at: Some(|time, options, entropy| {
         let settings = Settings::of(options)?;
         let mut random = [0; 8];
@@ -286,15 +286,15 @@ pub use process::tsid;
 
 #[cfg(feature = "std")]
 mod process {
-    use core::sync::atomic::{AtomicU64, Ordering};
+    use core::sync::atomic::Ordering;
 
     use super::{Settings, TAIL_BITS, Tsid};
     use crate::format::places::{ForkGuard, Own};
-    use crate::format::{FormatError, GenOptions, Id};
+    use crate::format::{FormatError, GenOptions, Id, Source};
     use crate::layout::ones;
     use crate::time::Clock as _;
     use crate::uuid::v7::OwnLine;
-    use crate::{MintError, SystemClock, Timestamp};
+    use crate::{MintError, Timestamp};
 
     /// A new TSID with the `node`, `node_bits` and `epoch` of `options`; without a node, one that the process
     /// draws. Thread-safe, and strictly increasing over all threads of the process.
@@ -311,35 +311,52 @@ mod process {
     /// ```
     pub fn tsid(options: &GenOptions) -> Result<Tsid, FormatError> {
         let mut id = [Tsid::from_number(0)];
-        fill(&Settings::of(options)?, &mut id, |id| id)?;
+        fill(Source::PROCESS, &Settings::of(options)?, &mut id, |id| id)?;
         Ok(id[0])
     }
 
-    pub(super) fn make_many(settings: &Settings, out: &mut [Id]) -> Result<(), FormatError> {
-        fill(settings, out, Id::from)
+    pub(super) fn make_many(
+        from: Source<'_>,
+        settings: &Settings,
+        out: &mut [Id],
+    ) -> Result<(), FormatError> {
+        fill(from, settings, out, Id::from)
     }
 
-    /// The next place, `unix_ms << 22 | counter`. One for all settings: every caller sees its own counter's width
-    /// of it, strictly increasing.
-    static NEXT: OwnLine = OwnLine(AtomicU64::new(0));
     static NODE: Own = Own::new();
     static GUARD: ForkGuard = ForkGuard::new();
 
     const MAX_AHEAD_MS: u64 = 10_000;
 
-    fn fill<T>(settings: &Settings, out: &mut [T], make: impl Fn(Tsid) -> T) -> Result<(), FormatError> {
+    fn fill<T>(
+        from: Source<'_>,
+        settings: &Settings,
+        out: &mut [T],
+        make: impl Fn(Tsid) -> T,
+    ) -> Result<(), FormatError> {
         let node = match settings.node {
             Some(node) => {
                 GUARD.check()?;
                 node
             }
-            None => NODE.get(),
+            None => NODE.get().wrapping_add(from.generators.turn()),
         };
         let shape = settings.shape();
-        let now = u64::try_from(SystemClock.unix_millis()).map_err(|_| MintError::BeforeEpoch)?;
+        // Few bits of a node do not tell one turn from another.
+        let now = if settings.node.is_some() || settings.node_bits < 10 {
+            from.generators.unspent(from.clock)?.unix_millis()
+        } else {
+            from.clock.unix_millis()
+        };
+        let now = u64::try_from(now).map_err(|_| MintError::BeforeEpoch)?;
         let mut rest = out;
         while !rest.is_empty() {
-            let (place, count) = claim(now, rest.len() as u64, settings.counter_bits())?;
+            let (place, count) = claim(
+                &from.generators.tsid,
+                now,
+                rest.len() as u64,
+                settings.counter_bits(),
+            )?;
             let millis = Timestamp::from_unix_millis((place >> TAIL_BITS) as i64);
             let tick = match shape.tick_of(millis) {
                 Ok(tick) => tick,
@@ -355,9 +372,10 @@ mod process {
         Ok(())
     }
 
-    /// Takes up to `want` places of one millisecond; returns the first and how many.
-    fn claim(now: u64, want: u64, counter_bits: u32) -> Result<(u64, u64), MintError> {
-        let mut seen = NEXT.0.load(Ordering::Relaxed);
+    /// Takes up to `want` places of one millisecond, `unix_ms << 22 | counter`; returns the first and how many. One
+    /// word for all settings: every caller sees its own counter's width of it, strictly increasing.
+    fn claim(line: &OwnLine, now: u64, want: u64, counter_bits: u32) -> Result<(u64, u64), MintError> {
+        let mut seen = line.0.load(Ordering::Relaxed);
         loop {
             let first = if seen < now << TAIL_BITS {
                 let random: [u8; 4] = crate::entropy::random_array();
@@ -375,7 +393,7 @@ mod process {
                 });
             }
             let count = want.min(ones(counter_bits) + 1 - (first & ones(TAIL_BITS)));
-            match NEXT
+            match line
                 .0
                 .compare_exchange_weak(seen, first + count, Ordering::Relaxed, Ordering::Relaxed)
             {
@@ -401,7 +419,7 @@ mod process {
                     };
                     let settings = Settings::of(&options).expect("it fits");
                     let mut ids = [Tsid::from_number(0); 40];
-                    fill(&settings, &mut ids, |id| id).expect("within 10 s");
+                    fill(Source::PROCESS, &settings, &mut ids, |id| id).expect("within 10 s");
                     for id in ids {
                         let last = &mut last[node_bits as usize];
                         assert!(id.number() > *last, "{node_bits} bits, round {round}");

@@ -55,9 +55,9 @@ pub(super) const TYPEID: Format = Format {
         details.text("uuid", alloc::format!("{}", uuid.hyphenated()))
     },
     #[cfg(feature = "std")]
-    make_many: Some(|options, out| {
+    make_many: Some(|from, options, out| {
         let prefix = prefix_of(options)?;
-        (uuid::V7.make_many.expect("uuid7 is made"))(options, out)?;
+        (uuid::V7.make_many.expect("uuid7 is made"))(from, options, out)?;
         for id in out {
             *id = core::mem::take(id).with_text(prefix.as_str());
         }

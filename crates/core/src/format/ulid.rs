@@ -25,7 +25,7 @@ use super::base32::{Letters, decode_128, encode_128};
 use super::value::id_type;
 #[cfg(feature = "std")]
 use super::value::{in_order, places, through};
-use super::{BLANK, Details, Format, FormatError, GenOptions, Id, TimeShape};
+use super::{BLANK, Details, Format, FormatError, GenOptions, Id, Source, TimeShape};
 use crate::layout::ones;
 use crate::text::TextError;
 use crate::time::{Clock, Timestamp};
@@ -56,7 +56,7 @@ pub(super) const ULID: Format = Format {
             .hex("randomness", &id.0[6..])
     },
     #[cfg(feature = "std")]
-    make_many: Some(|_, out| through(out, filled)),
+    make_many: Some(|from, _, out| through(out, |ids| filled(from, ids))),
     #[cfg(feature = "std")]
     write_lines: Some(|_, count, out| {
         write_lines(count, out);
@@ -227,7 +227,7 @@ impl Ulid {
 #[cfg(feature = "std")]
 #[inline]
 pub fn ulid() -> Ulid {
-    let place = crate::uuid::v7::claim_now(1);
+    let place = crate::uuid::v7::claim_by(Source::PROCESS, 1);
     Ulid::at_place(place, u64::from_be_bytes(crate::entropy::random_array()))
 }
 
@@ -243,9 +243,7 @@ pub fn ulid() -> Ulid {
 /// ```
 #[cfg(feature = "std")]
 pub fn ulid_many(out: &mut [Ulid]) {
-    in_order(out, |place, random| {
-        Ulid::at_place(place, u64::from_be_bytes(random))
-    });
+    fill_by(Source::PROCESS, out);
 }
 
 /// Appends `count` new ULIDs as lines, with nothing between the random bits and the text.
@@ -254,7 +252,7 @@ fn write_lines(count: usize, out: &mut alloc::vec::Vec<u8>) {
     let start = out.len();
     out.resize(start + count * (Ulid::CHARS + 1), b'\n');
     let (lines, _) = out[start..].as_chunks_mut();
-    places(count, |at, places| {
+    places(Source::PROCESS, count, |at, places| {
         let values = places
             .map(|(place, random)| u128::from_be_bytes(Ulid::at_place(place, u64::from_be_bytes(random)).0));
         encode_lines_128(values, Letters::Crockford, &mut lines[at..]);
@@ -262,9 +260,16 @@ fn write_lines(count: usize, out: &mut alloc::vec::Vec<u8>) {
 }
 
 #[cfg(feature = "std")]
-fn filled(out: &mut [Ulid]) -> Result<(), FormatError> {
-    ulid_many(out);
+fn filled(from: Source<'_>, out: &mut [Ulid]) -> Result<(), FormatError> {
+    fill_by(from, out);
     Ok(())
+}
+
+#[cfg(feature = "std")]
+fn fill_by(from: Source<'_>, out: &mut [Ulid]) {
+    in_order(from, out, |place, random| {
+        Ulid::at_place(place, u64::from_be_bytes(random))
+    });
 }
 
 impl Ulid {

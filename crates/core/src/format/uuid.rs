@@ -77,11 +77,13 @@ pub(super) const V1: Format = Format {
     parse: |text, _| parse(text, 1),
     parse_lenient: Some(|text, _| parse_lenient(text, 1)),
     #[cfg(feature = "std")]
-    make_many: Some(|options, out| {
+    make_many: Some(|from, options, out| {
         if options.node.is_some() || options.clock_seq.is_some() {
-            return of_node(v1::pack, options, out);
+            return of_node(from, v1::pack, options, out);
         }
-        each_uuid(out, |ids| crate::uuid1_many(ids).map_err(FormatError::from))
+        each_uuid(out, |ids| {
+            crate::uuid::fill_v1(from, ids).map_err(FormatError::from)
+        })
     }),
     make_at: Some(|time, options, entropy| {
         let (clock_seq, node) = who(options, entropy)?;
@@ -120,10 +122,9 @@ pub(super) const V2: Format = Format {
     parse: |text, _| parse(text, 2),
     parse_lenient: Some(|text, _| parse_lenient(text, 2)),
     #[cfg(feature = "std")]
-    make_many: Some(|options, out| {
-        use crate::time::Clock as _;
+    make_many: Some(|from, options, out| {
         out.iter_mut().try_for_each(|id| {
-            *id = v2_at(crate::SystemClock.now(), options, &mut crate::SystemEntropy)?;
+            *id = v2_at(from.clock.now(), options, &mut crate::SystemEntropy)?;
             Ok(())
         })
     }),
@@ -155,7 +156,7 @@ pub(super) const V3: Format = Format {
     parse: |text, _| parse(text, 3),
     parse_lenient: Some(|text, _| parse_lenient(text, 3)),
     #[cfg(feature = "names")]
-    make_many: Some(|options, out| named(crate::uuid3, options, out)),
+    make_many: Some(|_, options, out| named(crate::uuid3, options, out)),
     ..row("uuid3", "UUID version 3")
 };
 
@@ -171,7 +172,7 @@ pub(super) const V4: Format = Format {
     parse: |text, _| parse(text, 4),
     parse_lenient: Some(|text, _| parse_lenient(text, 4)),
     #[cfg(feature = "std")]
-    make_many: Some(|_, out| {
+    make_many: Some(|_, _, out| {
         each_uuid(out, |ids| {
             crate::uuid4_many(ids);
             Ok(())
@@ -198,7 +199,7 @@ pub(super) const V5: Format = Format {
     parse: |text, _| parse(text, 5),
     parse_lenient: Some(|text, _| parse_lenient(text, 5)),
     #[cfg(feature = "names")]
-    make_many: Some(|options, out| named(crate::uuid5, options, out)),
+    make_many: Some(|_, options, out| named(crate::uuid5, options, out)),
     ..row("uuid5", "UUID version 5")
 };
 
@@ -218,12 +219,12 @@ pub(super) const V6: Format = Format {
     parse: |text, _| parse(text, 6),
     parse_lenient: Some(|text, _| parse_lenient(text, 6)),
     #[cfg(feature = "std")]
-    make_many: Some(|options, out| {
+    make_many: Some(|from, options, out| {
         if options.node.is_some() || options.clock_seq.is_some() {
-            return of_node(v6::pack, options, out);
+            return of_node(from, v6::pack, options, out);
         }
         out.iter_mut().try_for_each(|id| {
-            *id = crate::uuid6()?.into();
+            *id = crate::uuid::v6_by(from)?.into();
             Ok(())
         })
     }),
@@ -256,9 +257,9 @@ pub(super) const V7: Format = Format {
     parse: |text, _| parse(text, 7),
     parse_lenient: Some(|text, _| parse_lenient(text, 7)),
     #[cfg(feature = "std")]
-    make_many: Some(|_, out| {
+    make_many: Some(|from, _, out| {
         each_uuid(out, |ids| {
-            crate::uuid7_many(ids);
+            from.generators.uuid7_many(from.clock, ids);
             Ok(())
         })
     }),
@@ -289,7 +290,7 @@ pub(super) const V8: Format = Format {
     options: &[GenOption::Custom, GenOption::Namespace, GenOption::Name],
     parse: |text, _| parse(text, 8),
     parse_lenient: Some(|text, _| parse_lenient(text, 8)),
-    make_many: Some(|options, out| match options.custom {
+    make_many: Some(|_, options, out| match options.custom {
         Some(custom) => {
             out.fill(uuid8(custom).into());
             Ok(())
@@ -441,9 +442,10 @@ fn uuid_lines(fill: fn(&mut [Uuid]), count: usize, out: &mut alloc::vec::Vec<u8>
     Ok(())
 }
 
-/// Ids of versions 1 and 6 with a caller's node or clock sequence: ticks that nobody else in the process takes.
+/// Ids of versions 1 and 6 with a caller's node or clock sequence: ticks that nobody else of this source takes.
 #[cfg(feature = "std")]
 fn of_node(
+    from: super::Source<'_>,
     pack: fn(GregorianTicks, u64) -> Uuid,
     options: &GenOptions,
     out: &mut [Id],
@@ -452,7 +454,20 @@ fn of_node(
     if clock_seq > CLOCK_SEQ_MAX {
         return Err(v1::clock_seq_too_large(clock_seq.into(), CLOCK_SEQ_MAX.into()).into());
     }
-    let first = crate::uuid::claim_ticks(out.len() as u64)?;
+    // A node drawn for this call is nobody else's.
+    let first = match options.node {
+        Some(_) => {
+            let clock = from.generators.unspent(from.clock)?;
+            crate::uuid::claim_ticks(
+                super::Source {
+                    clock: &clock,
+                    ..from
+                },
+                out.len() as u64,
+            )?
+        }
+        None => crate::uuid::claim_ticks(from, out.len() as u64)?,
+    };
     for (tick, id) in (first..).zip(out) {
         *id = pack(GregorianTicks::from_bits(tick), v1::low_half(clock_seq, node)).into();
     }

@@ -124,6 +124,7 @@ mod many {
     use alloc::vec::Vec;
 
     use super::Value;
+    use crate::format::generators::Source;
     use crate::format::{FormatError, Id, LINES_AT_ONCE};
 
     /// Fills ids of any format through a buffer of their own type.
@@ -176,25 +177,25 @@ mod many {
         Ok(())
     }
 
-    /// Fills `out` with what `make` makes of places in the process's order ([`crate::uuid7`]'s, `unix_ms << 20 |
+    /// Fills `out` with what `make` makes of places in the order of version 7 ([`crate::uuid7`]'s, `unix_ms << 20 |
     /// counter`) and fresh random bytes.
     #[inline]
-    pub(crate) fn in_order<T>(out: &mut [T], make: impl Fn(u64, [u8; 8]) -> T) {
-        places(out.len(), |at, places| {
+    pub(crate) fn in_order<T>(from: Source<'_>, out: &mut [T], make: impl Fn(u64, [u8; 8]) -> T) {
+        places(from, out.len(), |at, places| {
             for (out, (place, random)) in out[at..].iter_mut().zip(places) {
                 *out = make(place, random);
             }
         });
     }
 
-    /// Claims `count` places in the process's order and hands them out with fresh random bytes, in pieces with the
+    /// Claims `count` places in that order and hands them out with fresh random bytes, in pieces with the
     /// number of their first.
     #[inline]
-    pub(crate) fn places(count: usize, mut take: impl FnMut(usize, Places<'_>)) {
+    pub(crate) fn places(from: Source<'_>, count: usize, mut take: impl FnMut(usize, Places<'_>)) {
         if count == 0 {
             return;
         }
-        let first = crate::uuid::v7::claim_now(count as u64);
+        let first = crate::uuid::v7::claim_by(from, count as u64);
         let mut piece = |at, random: &[[u8; 8]]| take(at, (first + at as u64..).zip(random.iter().copied()));
         if count < BATCH_PAYS_FROM {
             for at in 0..count {

@@ -45,7 +45,9 @@ pub(super) const XID: Format = Format {
             .number("counter", id.counter().into(), 24)
     },
     #[cfg(feature = "std")]
-    make_many: Some(|_, out| super::value::through(out, xid_many)),
+    make_many: Some(|from, _, out| {
+        super::value::through(out, |ids| fill_by(from.clock, from.generators, ids))
+    }),
     #[cfg(feature = "std")]
     write_lines: Some(|_, count, out| super::value::lines(count, out, xid_many)),
     make_at: Some(|time, _, entropy| Ok(Xid(random_at(time, entropy)?).into())),
@@ -95,7 +97,7 @@ counted_format! {
     /// assert!(a < b && a.to_string() < b.to_string());
     /// # Ok::<(), mintage::FormatError>(())
     /// ```
-    xid;
+    xid, xid;
     /// Fills `out` with new xids, strictly increasing, with one clock reading.
     ///
     /// # Errors

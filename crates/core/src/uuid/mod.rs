@@ -1,7 +1,7 @@
 //! UUIDs of every version; a file per version. Values are the ecosystem's [`uuid::Uuid`].
 
 mod error;
-mod gregorian;
+pub(crate) mod gregorian;
 mod names;
 mod node;
 mod order;
@@ -23,9 +23,9 @@ pub use names::{NAMESPACES, namespace};
 pub use names::{uuid3, uuid5, uuid8_sha256};
 pub use node::Node;
 pub use order::UuidOrder;
-#[cfg(feature = "std")]
-pub(crate) use timed::claim_ticks;
 pub use timed::{V1Generator, V1State};
+#[cfg(feature = "std")]
+pub(crate) use timed::{claim_ticks, fill_v1, v6_by};
 #[cfg(feature = "std")]
 pub use timed::{uuid1, uuid1_many, uuid6};
 pub use ulid::uuid7_of_ulid;

@@ -1,7 +1,7 @@
 //! Generator state of versions 1 and 6 (RFC 9562 section 6.3): the last tick, the clock sequence, the node.
 
 #[cfg(feature = "std")]
-pub(crate) use process::claim as claim_ticks;
+pub(crate) use process::{claim as claim_ticks, fill_v1, v6_by};
 #[cfg(feature = "std")]
 pub use process::{uuid1, uuid1_many, uuid6};
 
@@ -191,9 +191,9 @@ mod process {
 
     use ::uuid::Uuid;
 
+    use crate::format::Source;
     use crate::uuid::gregorian::UNIX_OFFSET;
-    use crate::uuid::v7::OwnLine;
-    use crate::uuid::{GregorianTicks, Node, v1, v6};
+    use crate::uuid::{CLOCK_SEQ_MAX, GregorianTicks, Node, v1, v6};
     use crate::{MintError, SystemEntropy};
 
     /// A new UUID of version 1: a tick of its own, and a random node and clock sequence that the process keeps.
@@ -216,7 +216,7 @@ mod process {
     /// ```
     #[inline]
     pub fn uuid1() -> Result<Uuid, MintError> {
-        let first = claim(1)?;
+        let first = claim(Source::PROCESS, 1)?;
         Ok(v1::pack(GregorianTicks::from_bits(first), identity()))
     }
 
@@ -232,11 +232,19 @@ mod process {
     /// # Ok::<(), mintage::MintError>(())
     /// ```
     pub fn uuid1_many(out: &mut [Uuid]) -> Result<(), MintError> {
+        fill_v1(Source::PROCESS, out)
+    }
+
+    /// Fills `out` by another clock.
+    pub(crate) fn fill_v1(from: Source<'_>, out: &mut [Uuid]) -> Result<(), MintError> {
         if out.is_empty() {
             return Ok(());
         }
-        let first = claim(out.len() as u64)?;
-        let low_half = identity();
+        let first = claim(from, out.len() as u64)?;
+        // Another clock sequence in every turn.
+        let identity = identity();
+        let clock_seq = (identity >> 48).wrapping_add(from.generators.turn()) & u64::from(CLOCK_SEQ_MAX);
+        let low_half = 0b10 << 62 | clock_seq << 48 | identity & (u64::MAX >> 16);
         for (tick, id) in (first..).zip(out) {
             *id = v1::pack(GregorianTicks::from_bits(tick), low_half);
         }
@@ -256,31 +264,39 @@ mod process {
     /// ```
     #[inline]
     pub fn uuid6() -> Result<Uuid, MintError> {
-        let first = claim(1)?;
+        v6_by(Source::PROCESS)
+    }
+
+    /// One by another clock.
+    #[inline]
+    pub(crate) fn v6_by(from: Source<'_>) -> Result<Uuid, MintError> {
+        let first = claim(from, 1)?;
         let random = u64::from_be_bytes(crate::entropy::random_array());
         // Variant, and the multicast bit that keeps the node from being taken for hardware.
         let low_half = random & (u64::MAX >> 2) | 0b10 << 62 | 1 << 40;
         Ok(v6::pack(GregorianTicks::from_bits(first), low_half))
     }
 
-    /// The next free tick.
-    static NEXT: OwnLine = OwnLine(AtomicU64::new(0));
-
     const MAX_AHEAD: u64 = 10 * 10_000_000;
 
-    /// Takes `count` ticks that nobody else in the process takes and returns the first.
+    /// Takes `count` ticks that nobody else of this source takes and returns the first.
     #[inline]
-    pub(crate) fn claim(count: u64) -> Result<u64, MintError> {
-        let now = crate::tsc::unix_ticks() + UNIX_OFFSET as u64;
-        let seen = NEXT.0.load(Ordering::Relaxed);
+    pub(crate) fn claim(from: Source<'_>, count: u64) -> Result<u64, MintError> {
+        let next = &from.generators.gregorian.0;
+        let now = from.clock.unix_ticks().saturating_add(UNIX_OFFSET as i64);
+        let now = u64::try_from(now).map_err(|_| MintError::BeforeEpoch)?;
+        if now > GregorianTicks::MAX.get() - MAX_AHEAD {
+            return Err(MintError::TimeFieldFull);
+        }
+        let seen = next.load(Ordering::Relaxed);
         if seen < now {
-            NEXT.0.fetch_max(now, Ordering::Relaxed);
+            next.fetch_max(now, Ordering::Relaxed);
         } else if seen + count > now + MAX_AHEAD {
             return Err(MintError::TooFarAhead {
                 ticks: seen + count - now - MAX_AHEAD,
             });
         }
-        Ok(NEXT.0.fetch_add(count, Ordering::Relaxed))
+        Ok(next.fetch_add(count, Ordering::Relaxed))
     }
 
     /// Variant, clock sequence and node of this process.

@@ -26,6 +26,8 @@ use core::time::Duration;
 use ::uuid::Uuid;
 
 use super::UuidError;
+#[cfg(feature = "std")]
+use crate::format::{PROCESS, Source};
 use crate::time::{Clock, Timestamp};
 use crate::{Entropy, MintError};
 
@@ -46,7 +48,7 @@ use crate::{Entropy, MintError};
 #[cfg(feature = "std")]
 #[inline]
 pub fn uuid7() -> Uuid {
-    let place = claim(crate::tsc::unix_millis(), 1);
+    let place = claim(&PROCESS.millis, crate::tsc::unix_millis(), 1);
     v7_from(place, u64::from_be_bytes(crate::entropy::random_array()))
 }
 
@@ -65,10 +67,16 @@ pub fn uuid7() -> Uuid {
 /// ```
 #[cfg(feature = "std")]
 pub fn uuid7_many(out: &mut [Uuid]) {
+    fill_at(&PROCESS.millis, crate::tsc::unix_millis() as i64, out);
+}
+
+/// Fills `out` with the next places of `line` at this millisecond; one before 1970 counts as 1970.
+#[cfg(feature = "std")]
+pub(crate) fn fill_at(line: &OwnLine, unix_millis: i64, out: &mut [Uuid]) {
     if out.is_empty() {
         return;
     }
-    let mut place = claim(crate::tsc::unix_millis(), out.len() as u64);
+    let mut place = claim(line, unix_millis.max(0) as u64, out.len() as u64);
     if out.len() < BATCH_PAYS_FROM {
         for id in out {
             *id = v7_from(place, u64::from_be_bytes(crate::entropy::random_array()));
@@ -115,7 +123,7 @@ const BATCH_PAYS_FROM: usize = 64;
 /// ```
 #[cfg(feature = "std")]
 pub fn uuid7_lead() -> Duration {
-    let last = LAST.0.load(Ordering::Relaxed) >> COUNTER_BITS;
+    let last = PROCESS.millis.0.load(Ordering::Relaxed) >> COUNTER_BITS;
     Duration::from_millis(last.saturating_sub(crate::tsc::unix_millis()))
 }
 
@@ -126,11 +134,7 @@ const LAST_MILLIS: u64 = (1 << (64 - COUNTER_BITS)) - (1 << 20);
 #[cfg(feature = "std")]
 const _: () = assert!((LAST_MILLIS << COUNTER_BITS).checked_add((1 << 40) - 1).is_some());
 
-/// The place of the next id of the process: `unix_ms << 20 | counter`.
-#[cfg(feature = "std")]
-static LAST: OwnLine = OwnLine(AtomicU64::new(0));
-
-/// Cache lines of its own: what lies beside a word that every thread changes would be slow to read.
+/// A word that threads count on in, in cache lines of its own: what lies beside a word that every thread changes would be slow to read.
 #[cfg(feature = "std")]
 #[repr(align(128))]
 pub(crate) struct OwnLine(pub(crate) AtomicU64);
@@ -138,37 +142,38 @@ pub(crate) struct OwnLine(pub(crate) AtomicU64);
 #[cfg(feature = "std")]
 pub(crate) const COUNTER_BITS: u32 = 20;
 
-/// Takes `count` places in the process's order now and returns the first: `unix_ms << 20 | counter`.
+/// Takes `count` places of now and returns the first: `unix_ms << 20 | counter`.
 ///
 /// The formats that are made of a millisecond and much randomness share this one order with version 7.
 #[cfg(feature = "std")]
 #[inline]
-pub(crate) fn claim_now(count: u64) -> u64 {
-    claim(crate::tsc::unix_millis(), count)
+pub(crate) fn claim_by(from: Source<'_>, count: u64) -> u64 {
+    let unix_millis = from.clock.unix_millis().max(0) as u64;
+    claim(&from.generators.millis, unix_millis, count)
 }
 
-/// Takes `count` places in the process's order and returns the first.
+/// Takes `count` places of the line and returns the first.
 #[cfg(feature = "std")]
 #[inline]
-fn claim(unix_millis: u64, count: u64) -> u64 {
+fn claim(line: &OwnLine, unix_millis: u64, count: u64) -> u64 {
     let now = unix_millis.min(LAST_MILLIS) << COUNTER_BITS;
     // Relaxed suffices: everybody changes this one word by read-modify-write, which has one order that agrees
     // with what threads otherwise know of each other.
-    if LAST.0.load(Ordering::Relaxed) < now {
-        return claim_in_new_millisecond(now, count);
+    if line.0.load(Ordering::Relaxed) < now {
+        return claim_in_new_millisecond(line, now, count);
     }
-    LAST.0.fetch_add(count, Ordering::Relaxed)
+    line.0.fetch_add(count, Ordering::Relaxed)
 }
 
 #[cfg(feature = "std")]
 #[cold]
 #[inline(never)]
-fn claim_in_new_millisecond(now: u64, count: u64) -> u64 {
+fn claim_in_new_millisecond(line: &OwnLine, now: u64, count: u64) -> u64 {
     let seed = u32::from_be_bytes(crate::entropy::random_array()) >> (32 - COUNTER_BITS + 1);
     let first = now | u64::from(seed);
-    let mut seen = LAST.0.load(Ordering::Relaxed);
+    let mut seen = line.0.load(Ordering::Relaxed);
     while seen < now {
-        match LAST
+        match line
             .0
             .compare_exchange(seen, first + count, Ordering::Relaxed, Ordering::Relaxed)
         {
@@ -177,7 +182,7 @@ fn claim_in_new_millisecond(now: u64, count: u64) -> u64 {
         }
     }
     // Another thread began this millisecond.
-    LAST.0.fetch_add(count, Ordering::Relaxed)
+    line.0.fetch_add(count, Ordering::Relaxed)
 }
 
 /// The id at a place of the process's order.
@@ -519,10 +524,10 @@ mod tests {
     #[test]
     fn the_process_holds_a_clock_that_goes_back() {
         let now = crate::tsc::unix_millis();
-        let mut last = claim(now, 1);
+        let mut last = claim(&PROCESS.millis, now, 1);
         for back in [0, 1, 1000, 3_600_000, now] {
             for count in [1, 500] {
-                let place = claim(now - back, count);
+                let place = claim(&PROCESS.millis, now - back, count);
                 assert!(place > last, "{back} ms back");
                 last = place + count - 1;
             }

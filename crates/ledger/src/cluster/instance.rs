@@ -60,18 +60,30 @@ impl Ledger {
         enter(context).await
     }
 
-    /// Renews the register every second and follows the others' changes until the ledger closes.
+    /// Renews the register every second and follows the others' changes until the ledger closes. When minting ends for
+    /// good, all that is held is dropped in the same moment: it may be somebody else's by now (protocol E3).
     pub(crate) async fn keep_instance(self: Arc<Self>, entered: Option<Entered>) {
+        let rounds = Arc::clone(&self).rounds(entered);
+        tokio::pin!(rounds);
+        tokio::select! {
+            () = &mut rounds => return,
+            () = stops(&self.context) => self.drop_everything(),
+        }
+        rounds.await;
+    }
+
+    async fn rounds(self: Arc<Self>, entered: Option<Entered>) {
         let context = &self.context;
         let mut register = Register {
             held: entered,
             ..Register::default()
         };
         let mut sampled = None::<Duration>;
+        let mut recoveries = 0;
         let mut stopped = false;
         while !context.closing.load(Ordering::Acquire) {
             if !stopped && context.store.stopped().is_some() {
-                // Protocol E3: what is held may be somebody else's by now.
+                // One store of a set has no guard here that would say so at once.
                 stopped = true;
                 self.drop_everything();
             }
@@ -96,7 +108,10 @@ impl Ledger {
             if let Err(error) = self.follow_changes().await {
                 tracing::debug!(%error, "could not look for changes");
             }
-            if due(sampled) {
+            // A store that is back may not be what it was: others wait for our word.
+            let is_back = recoveries != context.health.recoveries();
+            if due(sampled) || is_back {
+                recoveries = context.health.recoveries();
                 sampled = Some(now);
                 match &context.guard {
                     Some(guard) => guard.beat().await,
@@ -107,7 +122,6 @@ impl Ledger {
             tokio::select! {
                 () = context.runtime.sleep(POLL_EVERY) => {}
                 () = context.cluster.poke.notified() => {}
-                () = stops(context), if !stopped => {}
             }
         }
         register.leave(context).await;

@@ -70,11 +70,15 @@ impl Cluster {
     }
 }
 
+/// The register of an instance.
+pub(crate) fn instance_key(instance: u128) -> Key {
+    Key::new(format!("instance/{instance:032x}")).expect("hexadecimal digits are within the key grammar")
+}
+
 impl Context {
     /// This process's own register.
     pub(crate) fn instance_key(&self) -> Key {
-        Key::new(format!("instance/{:032x}", self.instance()))
-            .expect("hexadecimal digits are within the key grammar")
+        instance_key(self.instance())
     }
 
     /// Looks at the others' registers.

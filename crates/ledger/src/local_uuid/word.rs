@@ -9,18 +9,20 @@
 //! The kernel keeps one copy of a mapped page, so every process sees every advance at once, also after a kill. A
 //! power cut may lose advances: a word of another boot is not believed, and the state file's synced `until` counts.
 //!
-//! The one file of this crate with unsafe code: the mapping. [`advance`] is the same on any atomic, and the test
+//! Unsafe code: the mapping. [`advance`] is the same on any atomic, and the test
 //! runs both.
 #![allow(unsafe_code)]
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use crate::store::embedded::private;
 
 const MAGIC: &[u8; 8] = b"MINTWRD1";
 const WORD_AT: usize = 16;
@@ -45,11 +47,10 @@ impl SharedWord {
     pub(super) fn create(path: &Path, first: u64) -> io::Result<SharedWord> {
         let beside = path.with_extension("new");
         let _ = fs::remove_file(&beside);
-        let mut file = OpenOptions::new()
+        let mut file = private::options()
             .read(true)
             .write(true)
             .create_new(true)
-            .mode(0o600)
             .open(&beside)?;
         file.write_all(MAGIC)?;
         file.write_all(&boot()?)?;
@@ -62,7 +63,7 @@ impl SharedWord {
 
     /// Maps the file at `path` if it is the one with this inode, whole, and of this boot.
     pub(super) fn open(path: &Path, inode: u64) -> io::Result<Option<SharedWord>> {
-        let mut file = match OpenOptions::new().read(true).write(true).open(path) {
+        let mut file = match private::options().read(true).write(true).open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),

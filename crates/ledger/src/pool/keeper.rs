@@ -27,7 +27,12 @@ impl Pool {
         let mut holding: Option<Holding> = None;
         let mut unknown: Option<Unknown> = None;
         let mut backoff = BACKOFF_MIN;
+        let mut settled = self.context.clock.is_settled();
         while !self.stop.load(Ordering::Acquire) {
+            // What was refused for the clock's sake is asked for as if anew.
+            if settled != self.context.clock.is_settled() {
+                (settled, backoff) = (true, BACKOFF_MIN);
+            }
             let dropped = self.seat.load().is_none();
             let stepped = |held: &Holding| held.clock_epoch != self.context.clock.epoch();
             if holding.as_ref().is_some_and(|held| dropped || stepped(held)) {

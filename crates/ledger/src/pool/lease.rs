@@ -145,7 +145,12 @@ impl Pool {
         if let Some(error) = self.context.store.stopped() {
             return Err(LedgerError::Stopped(error));
         }
-        let now = self.valid_tick().await?;
+        let now = self.context.valid_now().await?;
+        // Before it becomes a tick: a time that is held at the start may lie past the layout's end.
+        if self.is_doubtful() {
+            self.check_clock(self.newest_wall().await?)?;
+        }
+        let now = self.tick_of(now)?;
         let floor = self.floor_tick();
         if floor > now.saturating_add(self.lengths.max_ahead) {
             return Err(self.floor_ahead(floor - now));
@@ -168,7 +173,11 @@ impl Pool {
             }
         }
         let survey = self.survey(now).await?;
-        self.check_clock(&survey)?;
+        let newest = survey.newest_wall_ms.map(Timestamp::from_unix_millis);
+        if newest > Some(self.context.clock.now().saturating_add(window::AHEAD_MIN)) {
+            // Told in `/readyz`.
+            self.count_held().await?;
+        }
         let whole = survey.whole;
         let mut soonest = survey.soonest.clone();
         if let Some(lease) = self.try_absent(owner, &survey, now, unknown).await? {
@@ -214,6 +223,7 @@ impl Pool {
             }
         }
         // None is free: run ahead a little, or say how long it takes.
+        self.count_held().await?;
         let Some((worker, found)) = soonest else {
             return Err(self.no_worker(1));
         };
@@ -299,9 +309,16 @@ impl Pool {
     }
 
     fn no_worker(&self, retry_after_s: u64) -> LedgerError {
+        let parked = match self.parked() {
+            Some(parked) => format!(
+                " ({parked}; until then mint from another pool whose layout makes other ids, with another epoch or \
+                 more workers)"
+            ),
+            None => String::new(),
+        };
         LedgerError::Unavailable {
             message: format!(
-                "no free worker in pool {}: all {} are held or parked, the next is free in {retry_after_s} s",
+                "no free worker in pool {}: all {} are held or parked{parked}, the next is free in {retry_after_s} s",
                 self.name,
                 self.spec.kind.workers()
             ),
@@ -309,24 +326,50 @@ impl Pool {
         }
     }
 
-    /// A clock far behind what others have stored takes no new worker (protocol W6).
-    fn check_clock(&self, survey: &Survey) -> Result<(), LedgerError> {
-        // Where others say what time it is, a record that a broken clock once wrote counts for nothing.
-        let Some(newest) = survey.newest_wall_ms.filter(|_| self.context.has_one_clock()) else {
-            return Ok(());
-        };
-        let behind_ms = newest.saturating_sub(self.context.clock.now().unix_millis());
-        if i128::from(behind_ms) > BEHIND_MAX.as_millis() as i128 {
-            let message = format!(
-                "the clock is {} s behind the newest stored one: set the clock",
-                behind_ms / 1000
-            );
-            return Err(LedgerError::Unavailable {
-                message,
-                retry_after_s: 60,
-            });
+    /// Whether nothing says yet that this machine's clock is right. Where others tell the time, a record that a broken
+    /// clock once wrote counts for nothing.
+    fn is_doubtful(&self) -> bool {
+        !self.context.clock.is_settled() && self.context.has_one_clock()
+    }
+
+    /// The newest time that the store was told of by a clock that nobody has found wrong since.
+    async fn newest_wall(&self) -> Result<Option<Timestamp>, LedgerError> {
+        // A store that keeps the time keeps the one that was confirmed last: records ahead of it are old news.
+        if let Some(floor) = self.context.clock.floor() {
+            return Ok(Some(floor));
         }
-        Ok(())
+        let (mut newest, mut first) = (None, 0);
+        loop {
+            let page = self.page(first, SCAN_LIMIT_MAX).await?;
+            let bodies = page.iter().filter_map(|(_, found)| WindowBody::read(found).ok());
+            // One that an operator gave up is known to be what it is.
+            newest = newest.max(bodies.filter(|body| !body.retired).map(|body| body.wall_ms).max());
+            match page.last() {
+                Some((worker, _)) if page.len() == usize::from(SCAN_LIMIT_MAX) => first = worker + 1,
+                _ => return Ok(newest.map(Timestamp::from_unix_millis)),
+            }
+        }
+    }
+
+    /// A clock far behind what is stored takes no worker until it is confirmed: it is wrong, or the one was that
+    /// wrote (protocol W6).
+    fn check_clock(&self, newest: Option<Timestamp>) -> Result<(), LedgerError> {
+        let context = &self.context;
+        let behind = newest.map_or(Duration::ZERO, |newest| newest.since(context.runtime.wall()));
+        if behind <= BEHIND_MAX {
+            return Ok(());
+        }
+        let retry_after_s = context.clock.report().settles_in().as_secs() + 1;
+        Err(LedgerError::Unavailable {
+            message: format!(
+                "pool {}: the clock of this machine is {} s behind the newest that the store has seen, and one of the \
+                 two was wrong: set the clock if it is this one; it counts in {retry_after_s} s, or as soon as the \
+                 kernel says that it is synchronised",
+                self.name,
+                behind.as_secs(),
+            ),
+            retry_after_s,
+        })
     }
 
     pub(super) async fn record(&self, worker: u64) -> Result<Option<Versioned>, LedgerError> {
@@ -433,8 +476,19 @@ impl Pool {
         }
     }
 
-    /// Writes a passed or given-up window's record anew with the same end, so that its holder cannot renew it.
-    pub(super) async fn retire(
+    /// Gives a worker up for as long as its window lies ahead: whoever holds it cannot renew it, and nobody is told
+    /// of it any more. Its end stays as it is: nobody takes the worker before.
+    ///
+    /// # Errors
+    /// There is no record of this worker, or somebody wrote it in the same moment.
+    pub async fn retire(&self, worker: u64) -> Result<(), LedgerError> {
+        let (found, body) = self.window_record(worker).await?;
+        self.mark_retired(worker, &found, body).await?;
+        self.count_held().await.map(drop)
+    }
+
+    /// Writes a window's record anew with the same end, so that its holder cannot renew it.
+    pub(super) async fn mark_retired(
         &self,
         worker: u64,
         found: &Versioned,
@@ -668,7 +722,7 @@ impl Pool {
                 self.name, body.owner
             )));
         }
-        self.retire(worker, &found, body).await
+        self.mark_retired(worker, &found, body).await
     }
 
     fn random_below(&self, bound: u64) -> u64 {

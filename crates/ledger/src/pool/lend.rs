@@ -95,7 +95,7 @@ impl Pool {
                 worker,
             });
         }
-        self.retire(worker, &found, body).await
+        self.mark_retired(worker, &found, body).await
     }
 
     fn lent(&self, owner: String, lease: &Lease) -> LentWindow {

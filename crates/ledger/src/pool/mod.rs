@@ -14,6 +14,7 @@ mod lease;
 mod lend;
 mod window;
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -66,10 +67,69 @@ struct Seat {
     generator: Snowflake,
 }
 
+/// Workers that wait for a time that a wrong clock once read; others are taken meanwhile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Parked {
+    /// How many.
+    pub workers: u64,
+    /// When the first of them is free again.
+    pub first: Timestamp,
+    /// When the last of them is.
+    pub last: Timestamp,
+}
+
+impl Parked {
+    /// One more, until then.
+    pub(crate) fn and_until(counted: Option<Parked>, until: Timestamp) -> Parked {
+        let counted = counted.unwrap_or(Parked {
+            workers: 0,
+            first: until,
+            last: until,
+        });
+        Parked {
+            workers: counted.workers + 1,
+            first: counted.first.min(until),
+            last: counted.last.max(until),
+        }
+    }
+}
+
+impl fmt::Display for Parked {
+    /// In words: `3 workers are parked until 2066-11-12T10:00:00Z, because a clock was ahead`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (are, until) = match self.workers {
+            1 => ("worker is", ""),
+            _ => ("workers are", "at the latest "),
+        };
+        write!(
+            f,
+            "{} {are} parked {until}until {}, because a clock was ahead",
+            self.workers,
+            utc(self.last)
+        )
+    }
+}
+
+/// To the second, as RFC 3339 has it; past its years, seconds since 1970.
+fn utc(at: Timestamp) -> String {
+    let seconds = at.unix_millis().div_euclid(1000);
+    let (day, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    match mintage::date_of(day) {
+        Ok(date) => format!(
+            "{date}T{:02}:{:02}:{:02}Z",
+            second / 3600,
+            second / 60 % 60,
+            second % 60
+        ),
+        Err(_) => format!("second {seconds} since 1970"),
+    }
+}
+
 /// How many workers somebody holds, as last counted.
 #[derive(Debug, Default)]
 struct Held {
     last: Option<u64>,
+    parked: Option<Parked>,
     pace: Pace,
     /// When to warn next that the pool ends, in boot time.
     warn_at: Duration,
@@ -104,6 +164,8 @@ pub struct PoolInfo {
     pub ends: Timestamp,
     /// How many workers somebody held when they were last counted ([`Pool::count_held`]).
     pub held: Option<u64>,
+    /// Those of them that a wrong clock parked.
+    pub parked: Option<Parked>,
     /// When time field, workers and the ranges of common number types end.
     pub forecast: Forecast,
 }
@@ -345,6 +407,7 @@ impl Pool {
             Some(error) => {
                 let now = u64::try_from(self.context.runtime.boottime().as_millis()).unwrap_or(u64::MAX);
                 self.refused_ms.store(now.max(1), Ordering::Release);
+                self.context.refusals.fetch_add(1, Ordering::AcqRel);
                 Err(error.clone())
             }
             None => Ok(()),
@@ -390,7 +453,10 @@ impl Pool {
         let seat = self.seat.load();
         let ticks = u32::try_from(self.lengths.max).unwrap_or(u32::MAX);
         // Let go of before the forecast takes the same lock.
-        let held = self.held.lock().expect("no panic while held").last;
+        let (held, parked) = {
+            let held = self.held.lock().expect("no panic while held");
+            (held.last, held.parked)
+        };
         PoolInfo {
             name: self.name.clone(),
             kind: self.spec.kind.clone(),
@@ -403,20 +469,28 @@ impl Pool {
                 .map(|seat| self.ticks.time_of(seat.generator.until_tick())),
             ends: self.ticks.end(),
             held,
+            parked,
             forecast: self.forecast(),
         }
     }
 
-    /// Counts the workers whose window lasts, for the forecast; reads every record.
+    /// Counts the workers whose window lasts, and those that a wrong clock parked; reads every record.
     ///
     /// # Errors
     /// The store refuses.
     pub async fn count_held(&self) -> Result<u64, LedgerError> {
-        let now = self.now_tick()?;
+        let (now, time) = (self.now_tick()?, self.context.clock.now());
         let (mut count, mut first) = (0, 0);
+        let mut parked: Option<Parked> = None;
         loop {
             let page = self.page(first, SCAN_LIMIT_MAX).await?;
-            count += page.iter().filter(|(_, found)| found.value.mark > now).count() as u64;
+            for (_, found) in page.iter().filter(|(_, found)| found.value.mark > now) {
+                count += 1;
+                if WindowBody::read(found).is_ok_and(|body| body.is_from_ahead(time)) {
+                    let until = self.ticks.time_of(found.value.mark);
+                    parked = Some(Parked::and_until(parked, until));
+                }
+            }
             match page.last() {
                 Some((worker, _)) if page.len() == usize::from(SCAN_LIMIT_MAX) => first = worker + 1,
                 _ => break,
@@ -425,7 +499,28 @@ impl Pool {
         let mut held = self.held.lock().expect("no panic while held");
         held.pace.note(self.context.runtime.boottime(), count);
         held.last = Some(count);
+        held.parked = parked;
         Ok(count)
+    }
+
+    /// The workers that a wrong clock parked, as last counted.
+    pub fn parked(&self) -> Option<Parked> {
+        self.held.lock().expect("no panic while held").parked
+    }
+
+    /// Why ids were refused when somebody last asked, if that was for the clock's sake; in words.
+    pub(crate) fn refused_for_clock(&self) -> Option<String> {
+        if self.context.clock.is_settled() || !self.refused_lately() {
+            return None;
+        }
+        let status = self.status.lock().expect("no panic while held");
+        status.failure.as_ref().map(ToString::to_string)
+    }
+
+    /// Something about the clock was confirmed: what it stood against is tried again now.
+    pub(crate) fn wake(&self) {
+        self.status.lock().expect("no panic while held").not_before = Duration::ZERO;
+        self.wanted.notify_one();
     }
 
     /// When the pool reaches its limits, as far as this process has seen.

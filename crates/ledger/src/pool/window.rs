@@ -6,7 +6,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use mintage::Layout;
+use mintage::{Layout, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::store::{Key, Value, Versioned};
@@ -83,6 +83,11 @@ impl WindowBody {
         serde_json::from_str(&found.value.body).map_err(|e| e.to_string())
     }
 
+    /// Whether a clock wrote this that was ahead of `now`, and nobody has looked at it since.
+    pub(crate) fn is_from_ahead(&self, now: Timestamp) -> bool {
+        !self.retired && self.wall_ms > now.saturating_add(AHEAD_MIN).unix_millis()
+    }
+
     pub(crate) fn value(&self, until: u64, token: u128) -> Value {
         let body = serde_json::to_string(self).expect("plain fields always serialise");
         Value {
@@ -92,6 +97,9 @@ impl WindowBody {
         }
     }
 }
+
+/// How far ahead of now a record's clock was that was wrong: two that are right may differ by seconds.
+pub(crate) const AHEAD_MIN: Duration = Duration::from_secs(60);
 
 /// The keys of a pool's windows. Worker ids are padded so that keys sort as the ids do.
 pub(crate) fn key(pool: &str, worker: u64) -> Key {
@@ -115,7 +123,7 @@ pub(crate) struct Survey {
     pub passed: Vec<(u64, Versioned)>,
     /// The record whose window ends first, of those that last.
     pub soonest: Option<(u64, Versioned)>,
-    /// The newest wall clock seen in a record.
+    /// The newest wall clock seen in a record that was not given up.
     pub newest_wall_ms: Option<i64>,
     /// The last worker that was looked at.
     pub last: u64,
@@ -146,8 +154,8 @@ impl Survey {
         for (worker, found) in page {
             survey.note_absent(expected, worker);
             expected = worker + 1;
-            let body = WindowBody::read(&found).ok();
-            survey.newest_wall_ms = survey.newest_wall_ms.max(body.as_ref().map(|body| body.wall_ms));
+            let body = WindowBody::read(&found).ok().filter(|body| !body.retired);
+            survey.newest_wall_ms = survey.newest_wall_ms.max(body.map(|body| body.wall_ms));
             if found.value.mark <= now {
                 survey.passed.push((worker, found));
             } else if survey

@@ -2,7 +2,7 @@
 
 use super::spec::SetOutcome;
 use super::state::{Range, State};
-use super::worker::{CLAIM_TRIES, Change, Worker};
+use super::worker::{CLAIM_TRIES, Change, Claimed, Worker};
 use crate::error::LedgerError;
 use crate::runtime::fresh_token;
 use crate::sequence::SequenceSpec;
@@ -103,7 +103,7 @@ impl Worker<'_> {
                 let _ = context.store.remove(&self.sequence.key, version).await;
                 self.held.state.version = None;
                 self.held.state.dropped = true;
-                self.sequence.set_exists(false);
+                self.sequence.set_stored(&self.held.state);
                 return Ok(true);
             }
             let token = fresh_token(&*context.runtime);
@@ -158,7 +158,7 @@ impl Worker<'_> {
             self.lose(ranges);
         } else {
             for range in ranges {
-                self.keep(range, 0).await;
+                self.keep(Claimed { range, landed: true }, None, 0, 0).await;
             }
         }
         self.sequence.publish(&self.held.state);

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use super::spec::Gap;
 use super::state::{Range, State};
-use super::worker::{Answers, Takes, Use, Worker, refuse};
+use super::worker::{Answers, Claimed, Takes, Use, Worker, refuse};
 use crate::error::LedgerError;
 use crate::runtime::fresh_token;
 use crate::store::{Cas, Marks};
@@ -20,21 +20,18 @@ impl Worker<'_> {
         let mut last = None;
         let mut low_water = 0;
         while let Some((n, contiguous, answer)) = takes.pop_front() {
-            // One that has them all, so that what was claimed for this take is not left over; a gap-free sequence
-            // goes by its order.
-            let whole = ranges.iter().position(|range| range.run.count >= n);
-            let at = match contiguous {
-                true => whole,
-                false if exact => (!ranges.is_empty()).then_some(0),
-                false => whole.or((!ranges.is_empty()).then_some(0)),
-            };
+            // In order: nothing that lies below what is answered is given out later.
+            let at = ranges
+                .iter()
+                .position(|range| !contiguous || range.run.count >= n);
             if let Some(at) = at {
-                let (head, tail) = ranges[at].split(n);
+                self.pass_over(ranges.drain(..at).collect());
+                let (head, tail) = ranges[0].split(n);
                 match tail {
-                    Some(tail) => ranges[at] = tail,
-                    None => drop(ranges.remove(at)),
+                    Some(tail) => ranges[0] = tail,
+                    None => drop(ranges.remove(0)),
                 }
-                last = Some(self.later(last, head.run.last()));
+                last = Some(head.run.last());
                 self.sequence.direct.fetch_add(head.run.count, Ordering::Relaxed);
                 answers.push((head.run, answer));
                 continue;
@@ -59,7 +56,7 @@ impl Worker<'_> {
             low_water = block / 2;
             let generation = self.held.state.generation;
             match self.claim(want, block, Use::Taker).await {
-                Ok(range) => {
+                Ok(Claimed { range, .. }) => {
                     if self.held.state.generation != generation {
                         // Another definition now: what is left of the old one is lost.
                         self.lose(std::mem::take(&mut ranges));
@@ -126,12 +123,13 @@ impl Worker<'_> {
         self.sequence.publish(&self.held.state);
     }
 
-    /// Whichever of the two lies further in the direction of the increment.
-    fn later(&self, a: Option<i64>, b: i64) -> i64 {
-        match a {
-            Some(a) if self.held.state.def.is_forward(b, a) && !self.held.state.def.cycle => a,
-            _ => b,
+    /// Gives up what lies before a run that did not fit into it.
+    fn pass_over(&self, ranges: Vec<Range>) {
+        if self.held.state.gap == Gap::None && !ranges.is_empty() {
+            // Of a request that never heard of them: another server took numbers since, so that no run joins them.
+            tracing::warn!(sequence = %self.sequence.name, ?ranges, "a run leaves out numbers that nobody was given");
         }
+        self.lose(ranges);
     }
 
     /// Fetches the next block behind the one in use.
@@ -148,8 +146,10 @@ impl Worker<'_> {
         }
         let generation = self.held.state.generation;
         match self.claim(0, block, Use::Stock).await {
-            Ok(range) if self.held.state.generation == generation => stock.append(range, block / 2),
-            Ok(range) => {
+            Ok(Claimed { range, .. }) if self.held.state.generation == generation => {
+                stock.append(range, block / 2);
+            }
+            Ok(Claimed { range, .. }) => {
                 // Another definition now: what is left of the old one is lost.
                 let old = self.take_back();
                 self.lose(old);

@@ -66,6 +66,8 @@ pub struct Sequence {
     stock: Stock,
     owned: Owned,
     exists: AtomicBool,
+    /// The store has a tombstone of it.
+    is_tombstone: AtomicBool,
     /// A refill is queued, or waits for the store to come back.
     refill: AtomicBool,
     /// A piece of a large block is on its way to the stock.
@@ -149,6 +151,7 @@ impl Sequence {
         owned: Vec<Range>,
     ) -> Arc<Sequence> {
         let exists = state.version.is_some() && !state.dropped;
+        let is_tombstone = state.is_written_tombstone();
         Arc::new_cyclic(|me| Sequence {
             me: me.clone(),
             owned: Owned::new(entry, owned),
@@ -161,6 +164,7 @@ impl Sequence {
             context,
             stock: Stock::empty(state.last_before(state.ordinal).filter(|_| exists)),
             exists: AtomicBool::new(exists),
+            is_tombstone: AtomicBool::new(is_tombstone),
             refill: AtomicBool::new(false),
             published: ArcSwap::from_pointee(state.clone()),
             queue: Mutex::new(Queue {
@@ -182,11 +186,25 @@ impl Sequence {
         self.taken(self.stock.take(n))
     }
 
-    /// Takes exactly `n` numbers as one run from memory, if the current block has that many; nothing moves
-    /// otherwise (protocol S2). No lock, no allocation, no I/O.
+    /// Takes exactly `n` numbers as one run from memory, if it has that many; nothing moves otherwise (protocol S2).
+    /// What lies before the run is given up: numbers rise. No I/O; and no lock where the current block has them.
     #[inline]
     pub fn try_take_contiguous(self: &Arc<Self>, n: u64) -> Option<Run> {
-        self.taken(self.stock.take_exactly(n))
+        match self.stock.take_exactly(n) {
+            Taken::Empty => self.take_further(n),
+            taken => self.taken(taken),
+        }
+    }
+
+    /// A run that the current block has not: out of that and the next together if they touch, else of a later one.
+    #[cold]
+    fn take_further(self: &Arc<Self>, n: u64) -> Option<Run> {
+        let served = self.stock.serve(n, true, None, None);
+        self.context.counters.lost(served.passed);
+        if served.run.is_some() && served.low {
+            self.run_low();
+        }
+        served.run
     }
 
     #[inline]
@@ -256,11 +274,21 @@ impl Sequence {
         answered.await.map_err(|_| LedgerError::Closing)?
     }
 
-    /// Gives unused numbers back where the store allows it; the stock stays closed.
+    /// Gives unused numbers back where the store allows it; the stock is empty after that.
     pub(crate) fn ask_to_give_back(self: &Arc<Self>) -> oneshot::Receiver<()> {
         let (answer, answered) = oneshot::channel();
         self.push(Job::GiveBack { answer });
         answered
+    }
+
+    /// Whether nothing of it is under way, and nothing would be forgotten with this object that the store does not know:
+    /// claims of unknown outcome, and gap-free numbers that go out next (protocol S6).
+    pub(crate) fn rests(&self) -> bool {
+        if self.refill.load(Ordering::Acquire) || self.feeding.load(Ordering::Acquire) {
+            return false;
+        }
+        let queue = self.queue.lock().expect("no panic while held");
+        queue.jobs.is_empty() && queue.idle.as_ref().is_some_and(Held::is_at_rest)
     }
 
     /// Loses all stock, at once: this process's register was lost (protocol R4).
@@ -375,21 +403,11 @@ impl Sequence {
         }
     }
 
-    fn set_exists(&self, exists: bool) {
-        if self.exists.swap(exists, Ordering::AcqRel) != exists {
-            // Saturating: another process may have made it after we counted.
-            let step = |count: u64| {
-                if exists {
-                    count.saturating_add(1)
-                } else {
-                    count.saturating_sub(1)
-                }
-            };
-            let _ = self
-                .context
-                .sequences
-                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| Some(step(n)));
-        }
+    /// What the store has of it is this.
+    fn set_stored(&self, state: &State) {
+        let (exists, is_tombstone) = (!state.dropped, state.is_written_tombstone());
+        count(&self.exists, exists, &self.context.sequences);
+        count(&self.is_tombstone, is_tombstone, &self.context.dropped);
     }
 
     /// An empty stock; `last` is the last number issued.
@@ -407,4 +425,17 @@ impl Sequence {
         }
         Ok(())
     }
+}
+
+/// Sets a flag, and counts among `all` whose flag is set.
+fn count(flag: &AtomicBool, is: bool, all: &AtomicU64) {
+    if flag.swap(is, Ordering::AcqRel) == is {
+        return;
+    }
+    // Saturating: another process may have made it after we counted.
+    let step = |count: u64| match is {
+        true => count.saturating_add(1),
+        false => count.saturating_sub(1),
+    };
+    let _ = all.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| Some(step(n)));
 }

@@ -12,7 +12,7 @@ use mintage::Run;
 
 use super::spec::Gap;
 use super::state::Range;
-use super::worker::{CLAIM_TRIES, Takes, Use, Worker};
+use super::worker::{CLAIM_TRIES, Claimed, Takes, Use, Worker};
 use super::{Job, Sequence};
 use crate::error::LedgerError;
 use crate::health::Waiting;
@@ -110,45 +110,26 @@ impl Worker<'_> {
 
     /// Claims what one take and those behind it want, and a block on top.
     async fn claim_for(&mut self, n: u64, contiguous: bool, behind: &Takes) -> Result<Run, LedgerError> {
-        for _ in 0..CLAIM_TRIES {
-            if contiguous {
-                let left = self
-                    .held
-                    .state
-                    .peek(n)
-                    .map_err(|e| self.sequence_error(e))?
-                    .run
-                    .count;
-                if left < n {
-                    return Err(LedgerError::RunTooLong {
-                        name: self.sequence.name.clone(),
-                        asked: n,
-                        left,
-                    });
-                }
-            }
+        for tries in 0..CLAIM_TRIES {
+            let touching = match contiguous {
+                true => self.touching(n, tries == 0)?,
+                false => 0,
+            };
             let unused = self.sequence.stock.unused();
             // Those behind find what is in stock first, and what was claimed for them would be left over.
             let behind = match unused {
                 0 => behind.iter().map(|take| take.0).fold(0, u64::saturating_add),
                 _ => 0,
             };
-            let want = n.saturating_add(behind);
+            let want = (n - touching).saturating_add(behind);
             let block = self.sequence.block(want, unused, self.held.state.max_gap);
-            let range = self.claim(want, block, Use::Taker).await?;
-            if contiguous && range.run.count < n {
-                // Another node was quicker, and the end is near.
-                self.keep(range, 0).await;
-                continue;
+            let claimed = self.claim(want, block, Use::Taker).await?;
+            // Those behind take theirs from stock at once.
+            let ask = Some((n, contiguous));
+            // Nothing: another node was quicker, and what was claimed is not one run with what is in stock.
+            if let Some(run) = self.keep(claimed, ask, behind, block / 2).await {
+                return Ok(run);
             }
-            let (head, tail) = range.split(n);
-            self.sequence.stock.issued_past(&head);
-            self.sequence.direct.fetch_add(head.run.count, Ordering::Relaxed);
-            if let Some(tail) = tail {
-                // Those behind take theirs from stock at once.
-                self.keep_beside(tail, behind, block / 2).await;
-            }
-            return Ok(head.run);
         }
         Err(LedgerError::Unavailable {
             message: format!("too many writers on sequence {}", self.sequence.name),
@@ -156,29 +137,81 @@ impl Worker<'_> {
         })
     }
 
-    /// Keeps what was reserved: in stock as far as `max_gap` allows, the rest as a large block.
-    pub(super) async fn keep(&mut self, range: Range, low_water: u64) {
-        self.keep_beside(range, 0, low_water).await;
+    /// How many of a run of `n` need not be claimed, since what is held ends with them. Others may take those meanwhile:
+    /// counted upon once only, and where the end is near.
+    fn touching(&self, n: u64, first_try: bool) -> Result<u64, LedgerError> {
+        let next = self.held.state.peek(n).map_err(|e| self.sequence_error(e))?;
+        let owned = self.sequence.owned.lock().ranges.back().copied();
+        let held = match owned {
+            Some(last) if last.touches(&next) => last.run.count,
+            Some(_) => 0,
+            None => self.sequence.stock.touching(&next),
+        };
+        let left = held.saturating_add(next.run.count);
+        if left < n {
+            return Err(LedgerError::RunTooLong {
+                name: self.sequence.name.clone(),
+                asked: n,
+                left,
+            });
+        }
+        let needed = match first_try {
+            true => held,
+            false => n - next.run.count,
+        };
+        Ok(needed.min(n - 1))
     }
 
-    /// As [`Worker::keep`], where `spoken_for` numbers will be taken at once.
-    async fn keep_beside(&mut self, range: Range, spoken_for: u64, low_water: u64) {
+    /// Puts what was reserved behind what is held, in stock as far as `max_gap` allows and else as a large block, and
+    /// serves `ask` (how many, and whether as one run) from the front of it all. `spoken_for` more will be taken at once.
+    pub(super) async fn keep(
+        &mut self,
+        claimed: Claimed,
+        ask: Option<(u64, bool)>,
+        spoken_for: u64,
+        low_water: u64,
+    ) -> Option<Run> {
+        let Claimed { range, landed } = claimed;
+        let sequence = self.sequence;
+        let (n, contiguous) = ask.unwrap_or((0, false));
         if self.held.state.gap == Gap::None {
-            self.held.adopted.push(range);
-            return;
+            // It was altered meanwhile.
+            let fits = n > 0 && (!contiguous || range.run.count >= n);
+            let (head, tail) = range.split(if fits { n } else { 0 });
+            self.held.adopted.extend(tail);
+            return fits.then_some(head.run);
         }
-        let max_gap = self.held.state.max_gap;
-        let room = max_gap
-            .saturating_sub(self.sequence.stock.unused())
-            .saturating_add(spoken_for);
-        if range.run.count > room && self.sequence.has_second_level() {
-            return self.own(range).await;
+        let entry = sequence.owned.entry.lock().await;
+        let room = self
+            .held
+            .state
+            .max_gap
+            .saturating_sub(sequence.stock.unused())
+            .saturating_add(spoken_for)
+            .saturating_add(n);
+        let too_many = range.run.count > room && sequence.has_second_level();
+        if too_many || sequence.owned_count() > 0 || landed && sequence.context.journal.is_some() {
+            drop(entry);
+            self.own(range).await;
+            return match ask {
+                Some(_) => sequence.take_owned(n, contiguous).await,
+                None => None,
+            };
         }
-        let (head, tail) = range.split(room);
-        if head.run.count > 0 {
-            self.sequence.stock_up(head, self.held.epoch(), low_water);
+        let (range, surplus) = range.split(room);
+        self.lose(surplus.into_iter().collect());
+        let owned = sequence.owned.lock();
+        if owned.epoch != self.held.epoch() {
+            self.lose(vec![range]);
+            return None;
         }
-        self.lose(tail.into_iter().collect());
+        if ask.is_none() {
+            sequence.stock.append(range, low_water);
+            return None;
+        }
+        let served = sequence.stock.serve(n, contiguous, Some(range), Some(low_water));
+        sequence.context.counters.lost(served.passed);
+        served.run
     }
 
     /// Keeps what was reserved as a large block, in the journal first.
@@ -197,10 +230,15 @@ impl Worker<'_> {
         let mut owned = sequence.owned.lock();
         if written.is_ok() && owned.epoch == self.held.epoch() {
             owned.push(range);
-        } else {
-            drop(owned);
-            self.lose(vec![range]);
+            return;
         }
+        if written.is_err() {
+            // What comes next lies above all this, and the journal can say no more of it.
+            sequence.context.counters.lost(owned.count());
+            owned.ranges.clear();
+        }
+        drop(owned);
+        self.lose(vec![range]);
     }
 
     /// Reserves ahead: the next block, or what the outage budget lacks.
@@ -219,10 +257,10 @@ impl Worker<'_> {
         }
         let use_of = if plan.second_level { Use::Owned } else { Use::Stock };
         match self.claim(0, plan.want, use_of).await {
-            Ok(range) if plan.second_level => self.own(range).await,
-            Ok(range) => {
+            Ok(claimed) if plan.second_level => self.own(claimed.range).await,
+            Ok(claimed) => {
                 let low_water = plan.want.min(sequence.last_block()) / 2;
-                self.keep(range, low_water).await;
+                self.keep(claimed, None, 0, low_water).await;
             }
             Err(LedgerError::Unavailable { message, .. }) => {
                 tracing::debug!(sequence = %sequence.name, message, "refill failed");

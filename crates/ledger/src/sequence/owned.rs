@@ -17,7 +17,6 @@ use super::Sequence;
 use super::demand::Demand;
 use super::spec::Gap;
 use super::state::Range;
-use super::stock::Taken;
 use crate::forecast::Pace;
 use crate::journal::Entry;
 
@@ -141,13 +140,17 @@ impl Sequence {
 
     /// Takes 1 to `n` numbers (exactly `n` if contiguous) from memory, or from what this process owns.
     pub(super) async fn take_owned(self: &Arc<Self>, n: u64, contiguous: bool) -> Option<Run> {
-        let taken = match contiguous {
-            true => self.try_take_contiguous(n),
-            false => self.try_take(n),
-        };
-        match taken {
+        match self.from_stock(n, contiguous) {
             Some(run) => Some(run),
             None => self.feed(n, contiguous).await,
+        }
+    }
+
+    /// Takes 1 to `n` numbers (exactly `n` if contiguous) from the stock.
+    fn from_stock(self: &Arc<Self>, n: u64, contiguous: bool) -> Option<Run> {
+        match contiguous {
+            true => self.try_take_contiguous(n),
+            false => self.try_take(n),
         }
     }
 
@@ -155,16 +158,12 @@ impl Sequence {
     /// nothing), a second's worth to the stock. On disk first. `None`: nothing is owned, or `n` was 0.
     pub(super) async fn feed(self: &Arc<Self>, n: u64, contiguous: bool) -> Option<Run> {
         let journal = self.context.journal.as_ref()?;
-        if self.owned_count() == 0 {
-            return None;
-        }
+        // Whoever adds to the stock holds this, so that pieces come into it in their order.
         let mut entry = self.owned.entry.lock().await;
         // Somebody else may have fed the stock while we waited.
-        let found = match contiguous {
-            true => self.stock.take_exactly(n),
-            false => self.stock.take(n),
-        };
-        if let (Taken::Run(run) | Taken::RunLow(run), true) = (found, n > 0) {
+        if n > 0
+            && let Some(run) = self.from_stock(n, contiguous)
+        {
             return Some(run);
         }
         let max_gap = self.published.load().max_gap;
@@ -194,23 +193,30 @@ impl Sequence {
             self.context.counters.lost(range.run.count);
             return None;
         }
-        let (head, tail) = range.split(n);
-        if let Some(tail) = tail {
-            self.stock.append(tail, block / 2);
-        }
-        self.stock.issued_past(&head);
-        self.direct.fetch_add(head.run.count, Ordering::Relaxed);
-        (head.run.count > 0).then_some(head.run)
-    }
-
-    /// Takes up to `count` numbers out of the first large block; `None` if it has not the `n` that must touch.
-    fn cut(&self, n: u64, count: u64, contiguous: bool) -> Option<Piece<'_>> {
-        let mut inner = self.owned.lock();
-        let front = *inner.ranges.front()?;
-        if contiguous && front.run.count < n {
+        if n == 0 {
+            self.stock.append(range, block / 2);
             return None;
         }
-        let (head, tail) = front.split(count);
+        let served = self.stock.serve(n, contiguous, Some(range), Some(block / 2));
+        self.context.counters.lost(served.passed);
+        served.run
+    }
+
+    /// Takes up to `count` numbers out of the first large block, for a run of `n` out of the first that has it, with
+    /// what the stock ends with where that touches; what lies before is passed over.
+    fn cut(&self, n: u64, count: u64, contiguous: bool) -> Option<Piece<'_>> {
+        let mut inner = self.owned.lock();
+        if contiguous {
+            let in_stock = self.stock.touching(inner.ranges.front()?);
+            let fits = |(at, range): (usize, &Range)| {
+                let before = if at == 0 { in_stock } else { 0 };
+                range.run.count.saturating_add(before) >= n
+            };
+            let at = inner.ranges.iter().enumerate().position(fits)?;
+            let passed = inner.ranges.drain(..at).map(|range| range.run.count).sum();
+            self.context.counters.lost(passed);
+        }
+        let (head, tail) = inner.ranges.front()?.split(count);
         match tail {
             Some(tail) => inner.ranges[0] = tail,
             None => drop(inner.ranges.pop_front()),
@@ -220,16 +226,6 @@ impl Sequence {
             range: Some(head),
             epoch: inner.epoch,
         })
-    }
-
-    /// Adds what was reserved in the epoch `epoch` to the stock; lost if everything was dropped since.
-    pub(super) fn stock_up(&self, range: Range, epoch: u64, low_water: u64) {
-        let inner = self.owned.lock();
-        if inner.epoch == epoch {
-            self.stock.append(range, low_water);
-        } else {
-            self.context.counters.lost(range.run.count);
-        }
     }
 
     /// Drops all that is in stock, owned or under way, at once, and answers the new epoch; `last` is the last
@@ -264,20 +260,22 @@ impl Sequence {
             inner.ranges.clear();
             self.stock.close()
         };
-        let Some(journal) = &self.context.journal else {
-            return;
-        };
         // Only what lies on top of what was handed out can be taken back.
         rest.sort_unstable_by_key(|range| range.ordinal);
-        let mut from = entry.mark();
-        for range in rest.iter().rev() {
-            if range.end() == from {
-                from = range.ordinal;
+        let mut lost: u64 = rest.iter().map(|range| range.run.count).sum();
+        if let Some(journal) = &self.context.journal {
+            let mut from = entry.mark();
+            for range in rest.iter().rev() {
+                if range.end() == from {
+                    from = range.ordinal;
+                    lost -= range.run.count;
+                }
+            }
+            if from < entry.mark() {
+                journal.take_back(&self.name, &mut entry, from).await;
             }
         }
-        if from < entry.mark() {
-            journal.take_back(&self.name, &mut entry, from).await;
-        }
+        self.context.counters.lost(lost);
     }
 
     /// Whether there is a second level: a journal that works, and a sequence that may lose numbers.

@@ -29,6 +29,8 @@ pub(crate) struct State {
     pub generation: u64,
     pub incarnation: u64,
     pub dropped: bool,
+    /// A tombstone whose mark is all that is known: numbers of any definition may have been issued up to it.
+    pub unknown: bool,
     /// The smallest and largest number that bases before this one may have issued.
     pub past: Option<(i64, i64)>,
     /// Gap-free on a shared store: the last claim of each process that is known to have landed, as (instance,
@@ -83,6 +85,9 @@ struct Body {
     base: BaseBody,
     generation: u64,
     incarnation: u64,
+    /// The mark at this write, once more: one that is lower was lowered by hand (protocol E3).
+    #[serde(default)]
+    reserved: u64,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     dropped: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,6 +129,7 @@ impl State {
             generation: 1,
             incarnation: 1,
             dropped: false,
+            unknown: false,
             past: None,
             landed: Vec::new(),
             version: None,
@@ -176,6 +182,7 @@ impl State {
             generation: body.generation,
             incarnation: body.incarnation,
             dropped: body.dropped,
+            unknown: false,
             past: body.past,
             landed: body.landed.iter().filter_map(from_hex).collect(),
             version: Some(found.version),
@@ -185,6 +192,11 @@ impl State {
     /// Whether a stored record is a tombstone; for counting, without reading it whole.
     pub(crate) fn is_tombstone(found: &Versioned) -> bool {
         found.value.body == TOMBSTONE_BODY || found.value.body.contains("\"dropped\":true")
+    }
+
+    /// Whether the store has a tombstone of it.
+    pub(crate) fn is_written_tombstone(&self) -> bool {
+        self.dropped && self.version.is_some_and(Version::is_written)
     }
 
     /// A record of which a repair saved the mark alone: a tombstone. With the definition gone, the numbers are
@@ -205,6 +217,7 @@ impl State {
             generation: 1,
             incarnation: 1,
             dropped: true,
+            unknown: true,
             past: (mark > 0).then_some((1, mark)),
             landed: Vec::new(),
             version: Some(found.version),
@@ -243,6 +256,7 @@ impl State {
             },
             generation: self.generation,
             incarnation: self.incarnation,
+            reserved: self.ordinal,
             dropped: self.dropped,
             past: self.past,
             landed: self.landed.iter().map(to_hex).collect(),
@@ -273,6 +287,28 @@ impl State {
             ordinal: self.ordinal,
             run,
         })
+    }
+
+    /// As [`State::peek`]; where the record is one store's of a set, only numbers beyond `furthest`, so that numbers
+    /// rise for whoever takes from one store after another. Of a gap-free sequence none is left out for that.
+    pub(crate) fn peek_beyond(&self, furthest: Option<i64>, want: u64) -> Result<Range, SequenceError> {
+        let next = self.peek(want)?;
+        let several = self.stripe().of > 1 && self.gap == Gap::Bounded;
+        let Some(furthest) = furthest.filter(|furthest| {
+            let goes_back = !beyond(&self.def, *furthest, next.run.first);
+            several && goes_back && !mintage::planted!("set-order-ignored")
+        }) else {
+            return Ok(next);
+        };
+        let apart = i128::from(furthest).abs_diff(i128::from(next.run.first));
+        let step = u128::from(self.def.increment.unsigned_abs()) * u128::from(self.stripe().of);
+        let skip = u64::try_from(apart / step + 1).unwrap_or(u64::MAX);
+        let ordinal = self.ordinal.saturating_add(skip).min(i64::MAX as u64);
+        State {
+            ordinal,
+            ..self.clone()
+        }
+        .peek(want)
     }
 
     /// The numbers of the ordinals `from..until`, if they lie on one linear run and below the mark.
@@ -391,6 +427,46 @@ impl State {
         level.past = past;
         level.version = None;
         Some(level)
+    }
+
+    /// What the record of another store of a set becomes that has not met the name, or has not followed its last change:
+    /// this definition, going on beyond all that was given out there.
+    pub(crate) fn taught(&self, behind: &State) -> State {
+        let mut base = self.base;
+        if let Some((low, high)) = behind.all_past() {
+            let edge = if self.def.increment > 0 { high } else { low };
+            if !beyond(&self.def, edge, base.value) {
+                base = Base {
+                    value: edge,
+                    is_called: true,
+                };
+            }
+        }
+        State {
+            base,
+            base_ordinal: behind.ordinal,
+            ordinal: behind.ordinal,
+            past: union(self.past, behind.all_past()),
+            landed: Vec::new(),
+            version: behind.version,
+            ..self.clone()
+        }
+    }
+
+    /// Whether this is of a store that has not met the name, or not followed the change that made `known`.
+    pub(crate) fn is_behind(&self, known: &State) -> bool {
+        let written = |state: &State| state.version.is_some_and(Version::is_written);
+        self.generation < known.generation || !written(self) && written(known)
+    }
+
+    /// Of the records of a set's stores, the one that all the others follow.
+    pub(crate) fn newest<'a>(states: impl IntoIterator<Item = &'a State>) -> Option<&'a State> {
+        states
+            .into_iter()
+            .reduce(|newest, state| match newest.is_behind(state) {
+                true => state,
+                false => newest,
+            })
     }
 
     /// The same base in a store whose record stands at this ordinal.
@@ -538,7 +614,14 @@ impl State {
         let fresh = State::fresh(spec, default_max_gap)?;
         let def = fresh.def;
         let mut base = fresh.base;
-        if let Some((low, high)) = self.past.filter(|_| !mintage::planted!("past-forgotten")) {
+        if self.unknown {
+            // Under the definition that it is given now it may have issued as many numbers as the mark counts.
+            base.value = self.past_spent(name, &fresh, self.ordinal)?;
+        }
+        if let Some((low, high)) = self
+            .past_of(&def)
+            .filter(|_| !mintage::planted!("past-forgotten"))
+        {
             let edge = if def.increment > 0 { high } else { low };
             if !beyond(&def, edge, base.value) {
                 // The first number of the new grid beyond the edge.
@@ -564,6 +647,15 @@ impl State {
                 }
             }
         }
+        // A restore has raised the mark: so many numbers of a life that is lost may have followed.
+        let raised = self.ordinal - self.base_ordinal;
+        if raised > 0 && !mintage::planted!("restored-tombstone-forgotten") {
+            let next = State {
+                base,
+                ..fresh.clone()
+            };
+            base.value = self.past_spent(name, &next, raised)?;
+        }
         Ok(State {
             base,
             base_ordinal: self.ordinal,
@@ -574,6 +666,23 @@ impl State {
             version: self.version,
             ..fresh
         })
+    }
+
+    /// What a new life must lie beyond; numbers that repeat by definition follow what nobody knows of where it ends.
+    fn past_of(&self, def: &SequenceDef) -> Option<(i64, i64)> {
+        self.past.filter(|_| !(self.unknown && def.cycle))
+    }
+
+    /// The number after the first `count` of a definition, which may have been issued by a life that nobody knows of.
+    fn past_spent(&self, name: &Name, next: &State, count: u64) -> Result<i64, LedgerError> {
+        let run = next.run(count, 1).map_err(|_| {
+            LedgerError::Invalid(format!(
+                "sequence {name} may have issued {count} numbers before a restore or a repair, and the bounds {}..{} \
+                 leave nothing beyond",
+                next.def.min, next.def.max
+            ))
+        })?;
+        Ok(run.first)
     }
 
     /// The first field in which another definition differs, with both values.

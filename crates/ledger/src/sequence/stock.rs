@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use arc_swap::{ArcSwap, ArcSwapOption};
+use arc_swap::ArcSwap;
 use mintage::Run;
 
 use super::counter::{Counter, Take};
@@ -28,22 +28,14 @@ struct Block {
     ordinal: u64,
     counter: Counter,
     /// The last number issued before this block.
-    before: Option<Issued>,
-}
-
-/// A number that was issued.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Issued {
-    /// Its ordinal; 0 where it is not known, which is before every other.
-    ordinal: u64,
-    value: i64,
+    before: Option<i64>,
 }
 
 /// The most numbers one take may ask for.
 pub(crate) const TAKE_MAX: u64 = 1 << 40;
 
 impl Block {
-    fn new(range: Option<Range>, before: Option<Issued>, low_water: u64) -> Block {
+    fn new(range: Option<Range>, before: Option<i64>, low_water: u64) -> Block {
         let empty = Range {
             ordinal: 0,
             run: Run {
@@ -77,20 +69,20 @@ impl Block {
         }
     }
 
-    fn last_issued(&self) -> Option<Issued> {
+    /// What is left from offset `used` on, before `limit`.
+    fn rest(&self, used: u64, limit: u64) -> Option<Range> {
+        (used < limit).then(|| Range {
+            ordinal: self.ordinal + used,
+            run: self.run(used, limit - used),
+        })
+    }
+
+    fn last_issued(&self) -> Option<i64> {
         match self.counter.used() {
             0 => self.before,
-            used => Some(Issued {
-                ordinal: self.ordinal + used - 1,
-                value: self.value(used - 1),
-            }),
+            used => Some(self.value(used - 1)),
         }
     }
-}
-
-/// A number of which only the value is known.
-fn somewhere(value: i64) -> Issued {
-    Issued { ordinal: 0, value }
 }
 
 /// What a take found.
@@ -102,6 +94,17 @@ pub(crate) enum Taken {
     RunLow(Run),
     /// Nothing in stock.
     Empty,
+}
+
+/// What [`Stock::serve`] came to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Served {
+    /// What the caller has.
+    pub(crate) run: Option<Run>,
+    /// How many numbers were passed over for it; nobody gets them.
+    pub(crate) passed: u64,
+    /// The stock is now low: refill.
+    pub(crate) low: bool,
 }
 
 impl Taken {
@@ -121,18 +124,15 @@ pub(crate) struct Stock {
     spare: Mutex<VecDeque<Range>>,
     /// How many were taken from closed and exhausted blocks; the live one counts for itself.
     taken_before: AtomicU64,
-    /// The last of the numbers that were issued past the stock, straight from what was reserved.
-    past: ArcSwapOption<Issued>,
 }
 
 impl Stock {
     /// Nothing in stock; `last` is the last number known to be issued.
     pub(crate) fn empty(last: Option<i64>) -> Stock {
         Stock {
-            current: ArcSwap::from_pointee(Block::new(None, last.map(somewhere), 0)),
+            current: ArcSwap::from_pointee(Block::new(None, last, 0)),
             spare: Mutex::new(VecDeque::new()),
             taken_before: AtomicU64::new(0),
-            past: ArcSwapOption::empty(),
         }
     }
 
@@ -144,7 +144,8 @@ impl Stock {
             match block.counter.take(n) {
                 Take::Got { at, count, low } => return Taken::of(block.run(at, count), low),
                 Take::Again => {}
-                Take::Exhausted if self.advance() => {}
+                // A block is closed for a moment, too, while its rest goes into the next.
+                Take::Exhausted | Take::Closed if self.advance() => {}
                 Take::Exhausted | Take::Closed => return Taken::Empty,
             }
         }
@@ -196,22 +197,18 @@ impl Stock {
             return Vec::new();
         };
         self.taken_before.fetch_add(used, Ordering::Relaxed);
-        let mut rest = Vec::with_capacity(1 + spare.len());
-        if used < limit {
-            rest.push(Range {
-                ordinal: block.ordinal + used,
-                run: block.run(used, limit - used),
-            });
-        }
-        rest.extend(spare.drain(..));
-        rest
+        block
+            .rest(used, limit)
+            .into_iter()
+            .chain(spare.drain(..))
+            .collect()
     }
 
     /// Opens the stock again with these ranges; `last` is the last number issued meanwhile, if any. Worker only.
     pub(crate) fn install(&self, ranges: Vec<Range>, last: Option<i64>, low_water: u64) {
         let mut spare = self.spare.lock().expect("no panic while held");
         debug_assert!(self.current.load().counter.is_closed() || spare.is_empty());
-        let before = last.map(somewhere).or(self.current.load().last_issued());
+        let before = last.or(self.current.load().last_issued());
         let mut ranges = VecDeque::from(ranges);
         let block = Block::new(ranges.pop_front(), before, low_water);
         *spare = ranges;
@@ -222,24 +219,76 @@ impl Stock {
     pub(crate) fn restart(&self, last: Option<i64>) {
         let mut spare = self.spare.lock().expect("no panic while held");
         spare.clear();
-        self.past.store(None);
-        let block = Block::new(None, last.map(somewhere), 0);
+        let block = Block::new(None, last, 0);
         self.current.store(Arc::new(block));
     }
 
-    /// Notes that `range` was issued without going through the stock.
-    pub(crate) fn issued_past(&self, range: &Range) {
-        if range.run.count == 0 {
-            return;
+    /// Puts `more` behind what is in stock and takes from the front of it all: 1 to `n` numbers, or exactly `n` as one
+    /// run, for which what lies before the first place that has them is passed over. Numbers rise, whoever asks for
+    /// singles and who for runs (protocol S2): nothing that lies below a number that was answered is given out later.
+    /// Where nothing fits, `more` stays in stock.
+    pub(crate) fn serve(
+        &self,
+        n: u64,
+        contiguous: bool,
+        more: Option<Range>,
+        low_water: Option<u64>,
+    ) -> Served {
+        let mut spare = self.spare.lock().expect("no panic while held");
+        let block = self.current.load();
+        let fits = |range: &Range| !contiguous || range.run.count >= n;
+        let left = block.rest(block.counter.used(), block.counter.limit());
+        if block.counter.is_closed() && more.is_none() || n > TAKE_MAX {
+            return Served::default();
         }
-        let last = Issued {
-            ordinal: range.ordinal + range.run.count - 1,
-            value: range.run.last(),
-        };
-        self.past.rcu(|known| match known {
-            Some(known) if known.ordinal > last.ordinal => Some(Arc::clone(known)),
-            _ => Some(Arc::new(last)),
+        if more.is_none()
+            && !lined_up(left.into_iter().chain(spare.iter().copied()))
+                .iter()
+                .any(fits)
+        {
+            return Served::default();
+        }
+        // Whoever takes now waits for what is stored below.
+        let rest = block.counter.close().and_then(|(used, limit)| {
+            self.taken_before.fetch_add(used, Ordering::Relaxed);
+            block.rest(used, limit)
         });
+        let mut line = lined_up(rest.into_iter().chain(spare.drain(..)).chain(more));
+        let mut served = Served::default();
+        let mut last = block.last_issued();
+        if let Some(at) = line.iter().position(fits) {
+            let before = if mintage::planted!("run-keeps-what-lies-before") {
+                0..0
+            } else {
+                0..at
+            };
+            served.passed = line.drain(before).map(|range| range.run.count).sum();
+            let at = line.iter().position(fits).expect("it is still there");
+            let (head, tail) = line[at].split(n);
+            match tail {
+                Some(tail) => line[at] = tail,
+                None => drop(line.remove(at)),
+            }
+            self.taken_before.fetch_add(head.run.count, Ordering::Relaxed);
+            last = Some(head.run.last());
+            served.run = Some(head.run);
+        }
+        let low_water = low_water.unwrap_or(block.counter.low_water());
+        served.low = line.iter().map(|range| range.run.count).sum::<u64>() <= low_water;
+        let next = Block::new(line.pop_front(), last, low_water);
+        *spare = line;
+        self.current.store(Arc::new(next));
+        served
+    }
+
+    /// What is in stock and goes on with `next`: its end, if `next` touches that.
+    pub(crate) fn touching(&self, next: &Range) -> u64 {
+        let spare = self.spare.lock().expect("no panic while held");
+        let block = self.current.load();
+        let left = block.rest(block.counter.used(), block.counter.limit());
+        let end = lined_up(left.into_iter().chain(spare.iter().copied())).pop_back();
+        end.filter(|end| !block.counter.is_closed() && end.touches(next))
+            .map_or(0, |end| end.run.count)
     }
 
     /// Adds a range behind what is in stock, without disturbing takers. Worker only.
@@ -285,14 +334,20 @@ impl Stock {
 
     /// The last number known to be issued.
     pub(crate) fn last_issued(&self) -> Option<i64> {
-        let of_block = self.current.load().last_issued();
-        let past = self.past.load().as_deref().copied();
-        let last = match (of_block, past) {
-            (Some(a), Some(b)) if a.ordinal >= b.ordinal => Some(a),
-            (a, b) => b.or(a),
-        };
-        last.map(|issued| issued.value)
+        self.current.load().last_issued()
     }
+}
+
+/// Ranges in their order, those that touch joined.
+fn lined_up(ranges: impl Iterator<Item = Range>) -> VecDeque<Range> {
+    let mut line: VecDeque<Range> = VecDeque::new();
+    for range in ranges {
+        match line.back_mut().filter(|last| last.touches(&range)) {
+            Some(last) => last.run.count += range.run.count,
+            None => line.push_back(range),
+        }
+    }
+    line
 }
 
 #[cfg(test)]
@@ -402,19 +457,29 @@ mod tests {
     }
 
     #[test]
-    fn the_last_number_is_the_one_with_the_highest_ordinal() {
+    fn a_run_comes_from_the_first_place_that_has_it_and_what_lies_before_is_passed_over() {
         let stock = Stock::empty(Some(7));
         stock.append(range(7, 3), 0);
-        stock.issued_past(&range(100, 5));
-        assert_eq!(stock.last_issued(), Some(105));
         assert_eq!(taken(&stock, 1).map(|run| run.first), Some(8));
-        stock.issued_past(&range(50, 5));
-        assert_eq!(stock.last_issued(), Some(105));
-        assert_eq!(taken(&stock, 2).map(|run| run.first), Some(9));
-        stock.append(range(200, 2), 0);
-        assert_eq!(taken(&stock, 1).map(|run| run.first), Some(201));
-        assert_eq!(stock.last_issued(), Some(201));
+        assert_eq!(stock.serve(3, true, None, None), Served::default());
+        // What touches is one run.
+        let served = stock.serve(4, true, Some(range(10, 4)), Some(1));
+        assert_eq!(served.run.map(|run| (run.first, run.count)), Some((9, 4)));
+        assert_eq!((served.passed, served.low), (0, false));
+        let served = stock.serve(3, true, Some(range(100, 5)), None);
+        assert_eq!(served.run.map(|run| (run.first, run.count)), Some((101, 3)));
+        assert_eq!(served.passed, 2, "13 and 14");
+        assert_eq!(stock.last_issued(), Some(103));
+        assert_eq!(taken(&stock, 1).map(|run| run.first), Some(104));
+        // Singles come from the front; a run that fits nowhere leaves everything where it is.
+        let served = stock.serve(1, false, Some(range(200, 2)), None);
+        assert_eq!(served.run.map(|run| run.first), Some(105));
+        assert_eq!(stock.serve(9, true, Some(range(300, 2)), None).run, None);
+        assert_eq!(stock.touching(&range(302, 1)), 2);
+        assert_eq!(stock.touching(&range(303, 1)), 0);
+        assert_eq!((stock.unused(), stock.taken()), (4, 10));
         stock.close();
+        assert_eq!(stock.serve(1, false, None, None), Served::default());
         stock.restart(Some(3));
         assert_eq!(stock.last_issued(), Some(3));
     }

@@ -25,28 +25,25 @@ pub(crate) async fn change_all(
     runtime: &dyn Runtime,
 ) -> Result<(), LedgerError> {
     let members = striped.members_all().map_err(LedgerError::from_store)?;
+    let read = async |number: u8, store: &dyn Store| -> Result<State, LedgerError> {
+        let found = striped.read_of(number, store, key).await;
+        State::read(name, &found.map_err(LedgerError::from_store)?)
+    };
     // First every store is asked whether it could.
     let mut states = Vec::with_capacity(members.len());
     for (number, store) in &members {
-        let found = striped.read_of(*number, &**store, key).await;
-        let found = found.map_err(LedgerError::from_store)?;
-        states.push(found.map(|found| State::read(name, &found)).transpose()?);
+        states.push(read(*number, &**store).await?);
     }
-    let generation = states
-        .iter()
-        .flatten()
-        .map(|state| state.generation)
-        .max()
-        .unwrap_or(0)
-        + 1;
+    let known = State::newest(&states).cloned().expect("a set has stores");
     let past = states
         .iter()
-        .flatten()
         .filter_map(State::all_past)
         .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+    let generation = known.generation + 1;
+    let next = |state: &State| next(state, &known, name, change, max_gap, generation, past);
     let mut nexts = Vec::with_capacity(members.len());
     for state in &states {
-        nexts.push(next(state.as_ref(), name, change, max_gap, generation, past)?);
+        nexts.push(next(state)?);
     }
     if nexts.iter().all(Option::is_none) {
         return Ok(());
@@ -57,7 +54,7 @@ pub(crate) async fn change_all(
         for _ in 0..TRIES {
             let Some(state_to_write) = &planned else { break };
             let value = state_to_write.write(fresh_token(runtime));
-            let expected = state.as_ref().and_then(|state| state.version);
+            let expected = state.version.filter(|version| version.is_written());
             let written = store
                 .compare_and_set(
                     key,
@@ -74,10 +71,8 @@ pub(crate) async fn change_all(
                 }
                 // Numbers were taken meanwhile.
                 Cas::Lost(_) => {
-                    let found = striped.read_of(*number, &**store, key).await;
-                    let found = found.map_err(LedgerError::from_store)?;
-                    state = found.map(|found| State::read(name, &found)).transpose()?;
-                    planned = next(state.as_ref(), name, change, max_gap, generation, past)?;
+                    state = read(*number, &**store).await?;
+                    planned = next(&state)?;
                     done = planned.is_none();
                 }
             }
@@ -92,25 +87,29 @@ pub(crate) async fn change_all(
     Ok(())
 }
 
-/// What one store's record becomes; `None`: it is so already.
+/// What one store's record becomes; `None`: it is so already. A store that has not met the name, or has not followed the
+/// last change of what is `known`, does so first.
 fn next(
-    state: Option<&State>,
+    state: &State,
+    known: &State,
     name: &Name,
     change: &Change,
     max_gap: u64,
     generation: u64,
     past: Option<(i64, i64)>,
 ) -> Result<Option<State>, LedgerError> {
-    let there = state.filter(|state| !state.dropped);
+    let behind = state.is_behind(known);
+    let state = match behind {
+        true => known.taught(state),
+        false => state.clone(),
+    };
+    let there = Some(&state).filter(|state| !state.dropped);
     let made = |spec: &SequenceSpec| {
-        let made = match state {
-            Some(state) => State {
-                past,
-                ..state.clone()
-            }
-            .recreated(name, spec, max_gap)?,
-            None => State::fresh(spec, max_gap)?,
-        };
+        let made = State {
+            past,
+            ..state.clone()
+        }
+        .recreated(name, spec, max_gap)?;
         if made.def.cycle {
             return Err(LedgerError::Invalid(format!(
                 "sequence {name} cannot cycle over several stores: each would begin again by itself"
@@ -118,12 +117,11 @@ fn next(
         }
         Ok(made)
     };
-    let missing = || LedgerError::NotFound { name: name.clone() };
     let mut next = match (change, there) {
         (Change::Create(spec), Some(state)) => {
             let asked = State::fresh(spec, max_gap)?;
             return match state.difference(&asked) {
-                None => Ok(None),
+                None => Ok(behind.then(|| state.clone())),
                 Some(difference) => Err(LedgerError::Exists {
                     name: name.clone(),
                     difference,
@@ -137,17 +135,8 @@ fn next(
             made.moved(name, issued, *to, false)?
         }
         (Change::Set(to), Some(state)) => forward(state, name, *to)?,
-        (Change::Drop, None) => return Ok(None),
-        // A name that only other stores have met has the default definition: any other was made in all of them.
-        (Change::Restart { to, allow_repeat }, None) if state.is_none() => {
-            let made = made(&SequenceSpec::default())?;
-            made.moved(name, made.ordinal, *to, *allow_repeat)?
-        }
-        (Change::Alter(patch), None) if state.is_none() => {
-            let made = made(&SequenceSpec::default())?;
-            made.altered(name, made.ordinal, patch)?
-        }
-        (_, None) => return Err(missing()),
+        (Change::Drop, None) => return Ok(behind.then(|| state.clone())),
+        (_, None) => return Err(LedgerError::NotFound { name: name.clone() }),
         (Change::Restart { to, allow_repeat }, Some(state)) => {
             state.moved(name, state.ordinal, *to, *allow_repeat)?
         }

@@ -48,6 +48,7 @@ impl Sequence {
     pub(super) fn was_refused(&self) {
         let now = u64::try_from(self.context.runtime.boottime().as_millis()).unwrap_or(u64::MAX);
         self.refused_ms.store(now.max(1), Ordering::Release);
+        self.context.refusals.fetch_add(1, Ordering::AcqRel);
     }
 
     fn refresh_use(&self) {
@@ -80,9 +81,21 @@ impl Sequence {
         true
     }
 
-    /// Whether it is among those that are looked after.
-    pub(crate) fn is_active(&self) -> bool {
+    /// Whether it is among those that are looked after: it was asked of the store or its blocks within the last minute,
+    /// or is being used since.
+    pub fn is_active(&self) -> bool {
         self.active.load(Ordering::Acquire)
+    }
+
+    /// It is not looked after any more.
+    pub(crate) fn retire(&self) {
+        self.active.store(false, Ordering::Release);
+    }
+
+    /// For how long nobody has taken a number, as far as was looked.
+    pub(crate) fn idle_for(&self, now: Duration) -> Duration {
+        let used = self.used();
+        self.owned.lock().demand.note_use(now, used)
     }
 
     fn refused_lately(&self, now: Duration) -> bool {
@@ -98,12 +111,14 @@ impl Sequence {
         let used = self.used();
         let rate = self.owned.lock().demand.rate(now, used);
         let unused = self.stock.unused() + self.owned_count();
-        let ran_out = unused == 0 && (rate > 0.0 || self.refused_lately(now));
+        // A name that was dropped lacks nothing, unless somebody asks for it.
+        let is_used = rate > 0.0 && self.exists();
+        let ran_out = unused == 0 && (is_used || self.refused_lately(now));
         SequenceStock {
             name: self.name.clone(),
             unused,
             rate,
-            seconds: match (ran_out, rate > 0.0) {
+            seconds: match (ran_out, is_used) {
                 (true, _) => 0.0,
                 (false, true) => unused as f64 / rate,
                 (false, false) => f64::INFINITY,

@@ -68,6 +68,8 @@ pub(crate) struct Held {
     pub(super) adopted: Vec<Range>,
     /// What was in stock and under way in an older epoch is dropped.
     epoch: u64,
+    /// The furthest number that this process has reserved of this definition.
+    furthest: Option<i64>,
 }
 
 #[derive(Debug)]
@@ -75,6 +77,15 @@ pub(super) struct Attempt {
     pub(super) token: u128,
     next: State,
     pub(super) range: Range,
+}
+
+/// What a claim came to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Claimed {
+    pub(super) range: Range,
+    /// Of an earlier attempt, that turned out to have landed. The journal may have been told of that one: a process that
+    /// finds it there goes on with it, unless the journal hears that it was handed out (protocol S7).
+    pub(super) landed: bool,
 }
 
 /// Whom a claim is for.
@@ -108,6 +119,7 @@ impl Held {
             unsaved: state_is_new,
             adopted: Vec::new(),
             epoch: 0,
+            furthest: None,
         }
     }
 }
@@ -116,6 +128,11 @@ impl Held {
     /// Whatever is reserved now is for this epoch of the sequence.
     pub(super) fn epoch(&self) -> u64 {
         self.epoch
+    }
+
+    /// Whether it knows nothing that the store does not.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.attempts.is_empty() && self.adopted.is_empty()
     }
 
     /// The worker was dropped half-way: what the store holds must be read before the next write, and what was
@@ -138,7 +155,9 @@ impl Worker<'_> {
     /// Serves everything that was queued, in order; neighbouring takes together.
     pub(crate) async fn serve(&mut self, jobs: VecDeque<Job>) {
         let mut takes = Takes::new();
-        self.sequence.keep_active();
+        if jobs.iter().any(|job| !matches!(job, Job::GiveBack { .. })) {
+            self.sequence.keep_active();
+        }
         for job in jobs {
             self.forget_if_dropped();
             match job {
@@ -168,11 +187,16 @@ impl Worker<'_> {
                         true => self.sequence.put_away().await,
                         false => self.give_back().await,
                     }
+                    self.sequence.restock(self.sequence.stock.last_issued());
                     let _ = answer.send(());
                 }
             }
         }
         self.serve_takes(takes).await;
+        if self.held.attempts.is_empty() {
+            // Room for a few takes half of what a name needs in memory.
+            self.held.attempts = Vec::new();
+        }
     }
 
     async fn serve_takes(&mut self, takes: Takes) {
@@ -227,7 +251,12 @@ impl Worker<'_> {
     }
 
     /// Reserves a linear run of at most `asked` numbers and a block on top, durably.
-    pub(super) async fn claim(&mut self, asked: u64, block: u64, use_of: Use) -> Result<Range, LedgerError> {
+    pub(super) async fn claim(
+        &mut self,
+        asked: u64,
+        block: u64,
+        use_of: Use,
+    ) -> Result<Claimed, LedgerError> {
         let context = &self.sequence.context;
         let begun = context.runtime.boottime();
         if begun < self.held.not_before && self.held.recoveries == context.health.recoveries() {
@@ -250,7 +279,7 @@ impl Worker<'_> {
                     .await
                     .map_err(LedgerError::from_store)?;
                 if let Some(range) = self.reconcile(found)? {
-                    return Ok(range);
+                    return Ok(Claimed { range, landed: true });
                 }
             }
             // What was read may be a tombstone.
@@ -284,9 +313,11 @@ impl Worker<'_> {
                     retry_after_s: 1,
                 });
             }
-            let range = self.held.state.peek(want).map_err(|e| self.sequence_error(e))?;
+            let peeked = self.held.state.peek_beyond(self.held.furthest, want);
+            let range = peeked.map_err(|e| self.sequence_error(e))?;
+            let passed = range.ordinal - self.held.state.ordinal;
             let mut next = self.held.state.clone();
-            next.ordinal += range.run.count;
+            next.ordinal = range.end();
             let token = fresh_token(&*context.runtime);
             if next.gap == Gap::None && self.sequence.stays_open() {
                 next.note_landed(context.instance(), token);
@@ -310,9 +341,9 @@ impl Worker<'_> {
             }
             self.held.stale = true;
             if mintage::planted!("published-before-commit") && use_of != Use::Owned {
-                self.sequence.stock_up(range, self.held.epoch(), 0);
+                self.sequence.stock.append(range, 0);
             }
-            let answer = self.write(&next, token, range.run.count).await;
+            let answer = self.write(&next, token, passed + range.run.count).await;
             let answer = answer.map(|cas| cas.of_attempt(token));
             let answer = match answer {
                 Ok(Cas::Lost(Some(found))) if mintage::planted!("lost-race-ignored") => {
@@ -339,18 +370,24 @@ impl Worker<'_> {
             }
             match answer {
                 Ok(Cas::Done(version)) => {
+                    context.counters.lost(passed);
+                    self.held.furthest = Some(range.run.last());
+                    let made = next.version.is_none_or(|before| !before.is_written());
                     next.version = Some(version);
                     self.stored(next);
+                    if made {
+                        self.tell_all().await;
+                    }
                     self.held.backoff = BACKOFF_MIN;
                     self.forget_attempts();
                     context
                         .counters
                         .reserved(context.runtime.boottime().saturating_sub(begun));
-                    return Ok(range);
+                    return Ok(Claimed { range, landed: false });
                 }
                 Ok(Cas::Lost(found)) => {
                     if let Some(range) = self.reconcile(found)? {
-                        return Ok(range);
+                        return Ok(Claimed { range, landed: true });
                     }
                 }
                 Err(error) => {
@@ -369,6 +406,23 @@ impl Worker<'_> {
             message: format!("too many writers on sequence {}", self.sequence.name),
             retry_after_s: 1,
         })
+    }
+
+    /// Tells the other stores of a set of a name that one of them has met now.
+    async fn tell_all(&self) {
+        let context = &self.sequence.context;
+        let Some(striped) = context.store.striped() else {
+            return;
+        };
+        let known = &self.held.state;
+        let taught = |found: &Versioned| {
+            let behind = State::read(&self.sequence.name, found).ok()?;
+            Some(known.taught(&behind).write(fresh_token(&*context.runtime)))
+        };
+        tokio::select! {
+            () = striped.make_known(&self.sequence.key, taught) => {}
+            () = context.runtime.sleep(context.settings.request_timeout) => {}
+        }
     }
 
     /// Tells the journal which claims are on their way, so that the next process with it finds what landed.
@@ -469,6 +523,14 @@ impl Worker<'_> {
                 state.ordinal, self.held.state.ordinal
             )));
         }
+        // Another store of a set may not have met the name, or not have followed its last change: it learns with the next
+        // claim, before any number of its share is given out.
+        let state = match self.sequence.context.store.striped() {
+            Some(_) if !self.held.unsaved && state.is_behind(&self.held.state) => {
+                self.held.state.taught(&state)
+            }
+            _ => state,
+        };
         self.stored(state);
         Ok(landed)
     }
@@ -480,8 +542,10 @@ impl Worker<'_> {
             return false;
         };
         match self.reconcile(found) {
-            Ok(Some(landed)) if self.held.state.gap == Gap::None => self.held.adopted.push(landed),
-            Ok(Some(landed)) => self.sequence.stock_up(landed, self.held.epoch, 0),
+            Ok(Some(range)) => {
+                let landed = Claimed { range, landed: true };
+                self.keep(landed, None, 0, 0).await;
+            }
             Ok(None) => {}
             // Said to whoever asks for a number next; there is nothing to wait for.
             Err(error) => tracing::error!(sequence = %self.sequence.name, %error, "cannot follow a change"),
@@ -492,13 +556,17 @@ impl Worker<'_> {
 
     /// What the store holds is known to be `state`.
     pub(super) fn stored(&mut self, state: State) {
-        self.sequence.set_exists(!state.dropped);
+        self.sequence.set_stored(&state);
+        self.sequence.context.is_served(&self.sequence.name);
         if self.sequence.stays_open() && self.held.state.generation != state.generation {
             // Numbers of the definition before are not given out any more (protocol S5).
             let last = state.last_before(state.ordinal);
             self.held.epoch = self.sequence.drop_all(last);
             let adopted = std::mem::take(&mut self.held.adopted);
             self.lose(adopted);
+        }
+        if self.held.state.generation != state.generation {
+            self.held.furthest = None;
         }
         self.held.state = state;
         self.held.unsaved = false;
@@ -518,6 +586,8 @@ impl Worker<'_> {
 
     pub(super) fn went_back(&self, why: String) -> LedgerError {
         // Protocol E3: never log and go on.
+        let mut refused = self.sequence.context.refused.lock().expect("no panic while held");
+        refused.insert(self.sequence.name.clone());
         LedgerError::Stopped(StoreError::new(
             StoreErrorKind::Corrupt,
             Outcome::NotDone,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::shown::{Parts, parts};
 use super::{Outcome, StoreError, StoreErrorKind};
 
 /// The parts of a store's URL, percent-decoded. Its text form has no credentials and no options.
@@ -63,15 +64,12 @@ impl Address {
         let rest = rest
             .strip_prefix("//")
             .ok_or_else(|| bad("its URL goes on with two slashes after the colon"))?;
-        let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
-        if place.contains('#') || query.contains('#') {
-            return Err(bad("a '#' in its URL must be written %23, in the password too"));
-        }
-        let (authority, path) = place.split_once('/').unwrap_or((place, ""));
-        let (credentials, list) = match authority.rsplit_once('@') {
-            Some((credentials, list)) => (Some(credentials), list),
-            None => (None, authority),
-        };
+        let Parts {
+            credentials,
+            place,
+            query,
+        } = parts(rest).map_err(bad)?;
+        let (list, path) = place.split_once('/').unwrap_or((place, ""));
         let decode = |text: &str, what: &str| {
             decode(text).ok_or_else(|| bad(&format!("its {what} is not percent-encoded UTF-8")))
         };

@@ -94,6 +94,7 @@ pub struct FaultyStore {
     runtime: Arc<dyn Runtime>,
     plan: FaultPlan,
     all_fail: AtomicBool,
+    writes_fail: AtomicBool,
     calm: AtomicBool,
     frozen: watch::Sender<bool>,
     counters: Counters,
@@ -107,6 +108,7 @@ impl FaultyStore {
             runtime,
             plan,
             all_fail: AtomicBool::new(false),
+            writes_fail: AtomicBool::new(false),
             calm: AtomicBool::new(false),
             frozen: watch::Sender::new(false),
             counters: Counters::default(),
@@ -116,6 +118,11 @@ impl FaultyStore {
     /// From now on every call fails and nothing is done (`true`), or the plan holds again (`false`).
     pub fn fail_all(&self, on: bool) {
         self.all_fail.store(on, Ordering::SeqCst);
+    }
+
+    /// From now on every write fails and is not done (`true`), as on a full disk, or the plan holds again (`false`).
+    pub fn fail_writes(&self, on: bool) {
+        self.writes_fail.store(on, Ordering::SeqCst);
     }
 
     /// From now on no call fails by the plan.
@@ -179,7 +186,10 @@ impl FaultyStore {
         call: BoxFuture<'a, Result<T, StoreError>>,
         changed: fn(&Result<T, StoreError>) -> bool,
     ) -> Result<T, StoreError> {
-        let (fate, before, after) = self.draw();
+        let (mut fate, before, after) = self.draw();
+        if write && self.writes_fail.load(Ordering::SeqCst) {
+            fate = Fate::Refused;
+        }
         self.pause(before).await;
         // The sender lives as long as this store: no error.
         let _ = self.frozen.subscribe().wait_for(|frozen| !*frozen).await;
@@ -297,8 +307,16 @@ impl Store for FaultyStore {
         self.inner.exclusive()
     }
 
+    fn seen(&self) -> Option<Arc<super::Seen>> {
+        self.inner.seen()
+    }
+
     fn newest_wall(&self) -> Option<mintage::Timestamp> {
         self.inner.newest_wall()
+    }
+
+    fn clock_confirmed(&self) {
+        self.inner.clock_confirmed();
     }
 
     fn stopped(&self) -> Option<StoreError> {

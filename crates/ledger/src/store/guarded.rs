@@ -63,6 +63,9 @@ pub(super) trait Guarded: fmt::Debug + Send + Sync + 'static {
         old: &'a Held<Self::Guard>,
     ) -> BoxFuture<'a, Result<Put<Self::Guard>, StoreError>>;
 
+    /// See [`Store::take_cluster_id`].
+    fn rename(&self, id: u128) -> StoreResult<'_, ()>;
+
     /// See [`Store::scan`]; the limit is within its bounds.
     fn page<'a>(
         &'a self,
@@ -91,6 +94,10 @@ impl<S: Guarded> Store for S {
 
     fn cluster_id(&self) -> u128 {
         self.link().cluster_id()
+    }
+
+    fn take_cluster_id(&self, id: u128) -> StoreResult<'_, ()> {
+        self.rename(id)
     }
 
     fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {

@@ -3,11 +3,13 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
+
 use super::registry::{StoreSettings, lossy};
-use super::{Class, Durability, Outcome, StoreError, StoreErrorKind};
+use super::{Class, Durability, Outcome, PROGRESS_KEY, StoreError, StoreErrorKind};
 use crate::runtime::{BoxFuture, Runtime};
 
 /// The schema that this program makes and understands, in every shared store.
@@ -15,6 +17,13 @@ pub(super) const SCHEMA: u32 = 1;
 
 /// How often a connection that works is asked again who answers and what it may forget.
 const PROBE_EVERY: Duration = Duration::from_secs(60);
+
+/// `connect_timeout` is what one round trip may take: this many of them make a connection and find out who answers.
+/// Nobody waits so long for a connection but who has none to go on with, and a connection that comes late is kept.
+const CONNECTING_ROUND_TRIPS: u32 = 5;
+
+/// How many connections may be in the making at a time.
+const ATTEMPTS_MAX: usize = 4;
 
 /// What a kind of store brings.
 pub(super) trait Driver: Send + Sync + 'static {
@@ -76,11 +85,15 @@ pub(super) enum Failure {
 /// A connection that comes back.
 pub(super) struct Link<D: Driver> {
     pub(super) driver: D,
+    me: Weak<Link<D>>,
     runtime: Arc<dyn Runtime>,
     settings: StoreSettings,
     state: Mutex<State<D>>,
-    /// Held by whoever makes a connection.
+    /// Held by whoever waits for a connection.
     connecting: tokio::sync::Mutex<()>,
+    /// Held by those that make a connection, whether or not somebody waits for it still.
+    making: Arc<Semaphore>,
+    arrivals: Notify,
     cluster_id: OnceLock<u128>,
     stopped: OnceLock<StoreError>,
 }
@@ -124,8 +137,12 @@ impl<D: Driver> Link<D> {
         settings: &StoreSettings,
         runtime: Arc<dyn Runtime>,
     ) -> Result<Arc<Link<D>>, StoreError> {
-        let link = Arc::new(Link::unopened(driver, settings, runtime.clone()));
-        link.connected().await?;
+        let link = Arc::new_cyclic(|me| Link {
+            me: Weak::clone(me),
+            ..Link::unopened(driver, settings, runtime.clone())
+        });
+        link.connect(settings.connect_timeout * CONNECTING_ROUND_TRIPS)
+            .await?;
         let (weak, clock) = (Arc::downgrade(&link), runtime.clone());
         runtime.spawn(Box::pin(async move {
             loop {
@@ -141,6 +158,9 @@ impl<D: Driver> Link<D> {
     pub(super) fn unopened(driver: D, settings: &StoreSettings, runtime: Arc<dyn Runtime>) -> Link<D> {
         Link {
             driver,
+            me: Weak::new(),
+            making: Arc::new(Semaphore::new(ATTEMPTS_MAX)),
+            arrivals: Notify::new(),
             runtime,
             settings: settings.clone(),
             state: Mutex::new(State {
@@ -233,7 +253,8 @@ impl<D: Driver> Link<D> {
         F: FnOnce(Arc<Connected<D>>) -> A,
         A: Future<Output = Result<T, Failure>> + Send,
     {
-        if let Some(why) = self.stopped() {
+        // The others are still told why.
+        if let Some(why) = self.stopped().filter(|_| what.1 != PROGRESS_KEY) {
             return Err(why);
         }
         let connected = self.connected().await?;
@@ -307,24 +328,62 @@ impl<D: Driver> Link<D> {
                 return Err(error.clone());
             }
         }
-        let outcome = self.connect().await;
+        let outcome = self.connect(self.settings.connect_timeout).await;
         let mut state = self.state();
         state.attempts += 1;
-        match outcome {
-            Ok(connected) => {
-                let connected = Arc::new(connected);
-                (state.current, state.failed) = (Some(connected.clone()), None);
-                Ok(connected)
-            }
-            Err(error) => {
-                state.failed = Some(error.clone());
-                Err(error)
-            }
-        }
+        state.failed = outcome.as_ref().err().cloned();
+        outcome
     }
 
-    async fn connect(&self) -> Result<Connected<D>, StoreError> {
-        let limit = self.settings.connect_timeout;
+    /// Waits `patience` for a connection, made now or on its way already.
+    async fn connect(&self, patience: Duration) -> Result<Arc<Connected<D>>, StoreError> {
+        let late = || {
+            let limit = self.settings.connect_timeout;
+            self.not_connected(Failure::Lost(format!("no connection within {limit:?}")))
+        };
+        let making = Arc::clone(&self.making).try_acquire_owned();
+        let told = making.ok().and_then(|permit| self.begin(permit));
+        let waiting = async {
+            let own = async {
+                match told {
+                    Some(told) => told.await.unwrap_or_else(|_| Err(late())),
+                    // As many as may be are on their way.
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                outcome = own => outcome,
+                () = self.arrivals.notified() => match self.state().current.clone() {
+                    Some(arrived) => Ok(arrived),
+                    None => Err(late()),
+                },
+            }
+        };
+        self.within(patience, waiting)
+            .await
+            .unwrap_or_else(|| Err(late()))
+    }
+
+    /// Begins to make a connection, which goes on when nobody waits for it any more.
+    fn begin(
+        &self,
+        permit: OwnedSemaphorePermit,
+    ) -> Option<oneshot::Receiver<Result<Arc<Connected<D>>, StoreError>>> {
+        let link = self.me.upgrade()?;
+        let (tell, told) = oneshot::channel();
+        self.runtime.spawn(Box::pin(async move {
+            let outcome = link.make().await.map(|made| link.keep(Arc::new(made)));
+            drop(permit);
+            if tell.send(outcome).is_err() {
+                link.arrivals.notify_one();
+            }
+        }));
+        Some(told)
+    }
+
+    async fn make(&self) -> Result<Connected<D>, StoreError> {
+        let limit = self.settings.connect_timeout * CONNECTING_ROUND_TRIPS;
         let attempt = async {
             let connection = self.driver.connect().await?;
             let probe = self.driver.probe(connection.clone()).await?;
@@ -342,9 +401,22 @@ impl<D: Driver> Link<D> {
         Ok(Connected { connection, guard })
     }
 
+    /// Makes a new connection the one in use, unless another one came first.
+    fn keep(&self, made: Arc<Connected<D>>) -> Arc<Connected<D>> {
+        let mut state = self.state();
+        if let Some(first) = state.current.clone() {
+            drop(state);
+            self.driver.discard(&made.connection);
+            return first;
+        }
+        state.failed = None;
+        state.current = Some(Arc::clone(&made));
+        made
+    }
+
     /// A connection without any look at who answers; for `mint init`.
     pub(super) async fn connect_unprobed(&self) -> Result<D::Connection, StoreError> {
-        let limit = self.settings.connect_timeout;
+        let limit = self.settings.connect_timeout * CONNECTING_ROUND_TRIPS;
         match self.within(limit, self.driver.connect()).await {
             Some(made) => made.map_err(|failure| self.not_connected(failure)),
             None => Err(self.not_connected(Failure::Lost(format!("no connection within {limit:?}")))),
@@ -397,7 +469,7 @@ impl<D: Driver> Link<D> {
                 self.driver.place()
             );
             let error = StoreError::new(StoreErrorKind::Foreign, Outcome::NotDone, why).with_hint(
-                "restore the store, or start on another one with mint store restore --advance N from a backup",
+                "restore the store, or go on in another one: `mint store restore FILE --store URL --advance N`",
             );
             return Err(match self.was_open() {
                 true => self.stop(error),
@@ -494,7 +566,8 @@ impl<D: Driver> Link<D> {
     async fn probe_again(&self) {
         let current = self.state().current.clone();
         let Some(connected) = current else { return };
-        let limit = self.settings.request_timeout;
+        // Nobody waits for it: one that is silent is found out by the requests.
+        let limit = self.settings.request_timeout * CONNECTING_ROUND_TRIPS;
         let probe = self.driver.probe(connected.connection.clone());
         match self.within(limit, probe).await {
             Some(Ok(probe)) => {

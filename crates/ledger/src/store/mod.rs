@@ -38,15 +38,18 @@ mod record;
 mod redis;
 mod registry;
 mod rules;
+mod seen;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod sql;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
 
+mod shown;
 mod striped;
 pub mod tools;
 
 use std::fmt;
+use std::sync::Arc;
 
 use mintage::Timestamp;
 
@@ -62,8 +65,12 @@ pub use faulty::{FaultCounts, FaultPlan, FaultyStore};
 pub(crate) use guard::Guard;
 pub use guard::LossyRules;
 pub use memory::MemoryStore;
+#[cfg(any(test, feature = "testing"))]
+pub use pin::remembering;
 pub use pin::{Pins, open_pinned};
 pub use registry::{Initialised, STORES, StoreKind, StoreSettings, embedded_folder, init_store, open_store};
+pub use seen::{Progress, Seen};
+pub use shown::{holds_password, shown_url};
 pub use striped::{OpenMember, StripeNote, Striped, stripe_of};
 
 #[cfg(feature = "zookeeper")]
@@ -71,6 +78,9 @@ pub use zookeeper::ZooKeeperStore;
 
 /// The largest body a register may have.
 pub const BODY_MAX_BYTES: usize = 16 * 1024;
+
+/// The register that says how far the store has come (`guard/progress`): who has stopped for good says so there.
+const PROGRESS_KEY: &str = "cluster/progress";
 
 /// The largest page [`Store::scan`] answers.
 pub const SCAN_LIMIT_MAX: u16 = 1000;
@@ -312,6 +322,16 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// The identity of the whole: differs between any two fresh stores.
     fn cluster_id(&self) -> u128;
 
+    /// Gives an empty store another cluster id, that of the backup which is about to be restored into it. Whoever has
+    /// it open, this object included, then finds a foreign store.
+    fn take_cluster_id(&self, _id: u128) -> StoreResult<'_, ()> {
+        Box::pin(std::future::ready(Err(StoreError::new(
+            StoreErrorKind::Invalid,
+            Outcome::NotDone,
+            format!("the cluster id of a {} store cannot be changed", self.scheme()),
+        ))))
+    }
+
     /// Reads one register.
     fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>>;
 
@@ -387,6 +407,11 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         true
     }
 
+    /// What this machine has seen of the store before, where it remembers that ([`open_pinned`]).
+    fn seen(&self) -> Option<Arc<Seen>> {
+        None
+    }
+
     /// What is to be done about once a second.
     fn tend(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
@@ -402,6 +427,10 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     fn newest_wall(&self) -> Option<Timestamp> {
         None
     }
+
+    /// The wall clock was confirmed: what [`Store::newest_wall`] remembers, where it lies ahead of that, is the work of
+    /// a wrong clock and is forgotten.
+    fn clock_confirmed(&self) {}
 
     /// A clean stop: everything buffered is durable, and the next opening knows that it was clean.
     fn close<'a>(&'a self) -> StoreResult<'a, ()> {

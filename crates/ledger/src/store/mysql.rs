@@ -14,6 +14,7 @@ use sqlx::error::DatabaseError;
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection, MySqlDatabaseError};
 
 use super::registry::Initialised;
+use super::sql::galera::View;
 use super::sql::session::{Arg, Column, Dialect, Field, Probe, Row, Session, Sort, session};
 use super::sql::statements::Texts;
 use super::sql::{self, url};
@@ -76,13 +77,21 @@ impl MySql {
 const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'version_comment', \
     'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'innodb_doublewrite', 'read_only', \
     'super_read_only', 'innodb_read_only', 'server_id', 'server_uuid', 'wsrep_on', \
-    'group_replication_group_name', 'rpl_semi_sync_master_enabled', 'rpl_semi_sync_source_enabled', \
-    'rpl_semi_sync_master_wait_point', 'rpl_semi_sync_source_wait_point', 'rpl_semi_sync_master_timeout', \
-    'rpl_semi_sync_source_timeout')";
+    'group_replication_group_name', 'rpl_semi_sync_master_enabled', 'rpl_semi_sync_source_enabled')";
 
 /// What the server is at.
-const STATUS: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Uptime', 'wsrep_ready', 'wsrep_cluster_size', \
-    'Rpl_semi_sync_master_status', 'Rpl_semi_sync_source_status')";
+const STATUS: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Uptime', 'wsrep_ready', 'wsrep_cluster_status', \
+    'wsrep_cluster_conf_id')";
+
+/// The present configuration of a Galera cluster: its UUID and id, and its members' UUIDs.
+const VIEW: &str = "SELECT c.cluster_uuid, CAST(c.view_id AS CHAR), m.node_uuid \
+    FROM mysql.wsrep_cluster c JOIN mysql.wsrep_cluster_members m ON m.cluster_uuid = c.cluster_uuid";
+
+/// Where this session may read: [`CAUSAL_READS`] knows whether the server has it.
+const CAUSAL_READS: &str = "SHOW SESSION VARIABLES LIKE 'wsrep\\_sync\\_wait'";
+
+/// Counts the configurations that a node was in; another value outside of all of them.
+const VIEW_ID: &str = "SHOW GLOBAL STATUS LIKE 'wsrep\\_cluster\\_conf\\_id'";
 
 /// With the uptime it says when the server was started.
 const NOW: &str = "SELECT 'now', CAST(UNIX_TIMESTAMP() AS CHAR)";
@@ -91,9 +100,6 @@ const NOW: &str = "SELECT 'now', CAST(UNIX_TIMESTAMP() AS CHAR)";
 const OTHER_ENGINES: &str = "SELECT CONCAT(table_name, ' is ', COALESCE(engine, 'unknown')) \
     FROM information_schema.tables WHERE table_schema = DATABASE() \
     AND table_name IN ('mint_meta', 'mint_register') AND COALESCE(engine, '') <> 'InnoDB'";
-
-/// A semi-synchronous source goes on alone after its timeout; one this long never does in practice.
-const SEMI_SYNC_TIMEOUT_MIN_MS: u64 = 3_600_000;
 
 impl Dialect for MySql {
     type Session = MySqlConnection;
@@ -105,6 +111,8 @@ impl Dialect for MySql {
         wall: "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)",
         schema: include_str!("sql/mysql.sql"),
     };
+
+    const PROBE_STATEMENTS: u32 = 5;
 
     fn label(&self) -> &str {
         &self.label
@@ -123,6 +131,11 @@ impl Dialect for MySql {
         Box::pin(async move {
             let mut connection = options.connect().await?;
             connection.script(&settle).await?;
+            // A read on a node of Galera first waits for what the others have acknowledged.
+            let causal = connection.rows(&CAUSAL_READS.into(), &[], &[Column::Text; 2]);
+            if !causal.await?.is_empty() {
+                connection.script("SET SESSION wsrep_sync_wait = 1").await?;
+            }
             Ok(connection)
         })
     }
@@ -146,7 +159,27 @@ impl Dialect for MySql {
             }
             let engines = session.rows(&OTHER_ENGINES.into(), &[], &[Column::Text]).await?;
             let engines: Vec<&str> = engines.iter().filter_map(|row| row[0].text()).collect();
-            Ok(judge(&settings, &engines))
+            let mut probe = judge(&settings, &engines);
+            if is_on(&settings, "wsrep_on") && probe.unwritable.is_none() {
+                let rows = match session.rows(&VIEW.into(), &[], &[Column::Text; 3]).await {
+                    // Before Galera 4.
+                    Err(sqlx::Error::Database(error)) if self.sort(&*error) == Sort::Missing => Vec::new(),
+                    rows => rows?,
+                };
+                judge_view(&mut probe, &rows);
+            }
+            Ok(probe)
+        })
+    }
+
+    fn view<'a>(
+        &'a self,
+        session: &'a mut MySqlConnection,
+    ) -> BoxFuture<'a, Result<Option<u64>, sqlx::Error>> {
+        Box::pin(async move {
+            let rows = session.rows(&VIEW_ID.into(), &[], &[Column::Text; 2]).await?;
+            let id = rows.first().and_then(|row| row.get(1)?.text());
+            Ok(id.and_then(|id| id.parse().ok()))
         })
     }
 }
@@ -178,28 +211,46 @@ fn sort(number: u16) -> Sort {
     }
 }
 
+/// Whether a setting is there and on.
+fn is_on(settings: &HashMap<String, String>, name: &str) -> bool {
+    let value = settings.get(name).map_or("", String::as_str);
+    matches!(value.to_ascii_uppercase().as_str(), "ON" | "1" | "YES")
+}
+
+/// Names the copy of the data that a node of Galera shows: its history as far as it can be told from another one.
+fn judge_view(probe: &mut Probe, rows: &[Row]) {
+    let text = |row: &Row, at: usize| row.get(at).and_then(Field::text).unwrap_or_default().to_string();
+    let Some(first) = rows.first() else {
+        let why = "the Galera node does not tell its members: mysql.wsrep_cluster_members is empty or not there \
+                   (MariaDB 10.4 or newer has it)";
+        probe.unwritable = Some(why.to_string());
+        return;
+    };
+    let uuids: Vec<String> = rows.iter().map(|row| text(row, 2)).collect();
+    let uuids: Vec<&str> = uuids.iter().map(String::as_str).collect();
+    let id = text(first, 1).parse().ok();
+    match id.and_then(|id| View::new(&text(first, 0), id, &uuids)) {
+        Some(view) if id == probe.view => probe.copy = view.text(),
+        _ => probe.unwritable = Some("the members of the Galera cluster are changing".to_string()),
+    }
+}
+
 /// The class that the settings give, worst first.
 fn judge(settings: &HashMap<String, String>, other_engines: &[&str]) -> Probe {
     let value = |name: &str| settings.get(name).map_or("", String::as_str);
-    let on = |name: &str| matches!(value(name).to_ascii_uppercase().as_str(), "ON" | "1" | "YES");
-    let either = |what: &str| {
-        let names = [
-            format!("rpl_semi_sync_master_{what}"),
-            format!("rpl_semi_sync_source_{what}"),
-        ];
-        names
-            .into_iter()
-            .find(|name| settings.contains_key(name))
-            .unwrap_or_default()
-    };
+    let on = |name: &str| is_on(settings, name);
     let unwritable = ["read_only", "super_read_only", "innodb_read_only"]
         .into_iter()
         .find(|name| on(name))
         .map(|name| format!("{name} is on"));
     let galera = on("wsrep_on");
-    let unwritable = match galera && !on("wsrep_ready") {
-        true => Some("the Galera node is not ready (wsrep_ready is off)".to_string()),
-        false => unwritable,
+    let unwritable = match galera {
+        true if !on("wsrep_ready") => Some("the Galera node is not ready (wsrep_ready is off)".to_string()),
+        true if !value("wsrep_cluster_status").eq_ignore_ascii_case("Primary") => Some(format!(
+            "the Galera node is cut off from most others (wsrep_cluster_status is {})",
+            value("wsrep_cluster_status")
+        )),
+        _ => unwritable,
     };
     let lossy = |why: String, fix: &str| (Class::Lossy, why, Some(fix.to_string()));
     let flush = value("innodb_flush_log_at_trx_commit");
@@ -245,34 +296,17 @@ fn judge(settings: &HashMap<String, String>, other_engines: &[&str]) -> Probe {
             value("version").split('-').next().unwrap_or_default(),
             if on("log_bin") { ", sync_binlog=1" } else { "" }
         );
-        let timeout_ms: u64 = value(&either("timeout")).parse().unwrap_or(0);
-        let semi_sync = on(&either("enabled")) && on(&either("status"));
-        let lossless = value(&either("wait_point")).eq_ignore_ascii_case("AFTER_SYNC");
-        let cluster: u32 = value("wsrep_cluster_size").parse().unwrap_or(0);
-        if galera && cluster >= 2 {
-            (
-                Class::Survives,
-                format!("{flushed}, Galera of {cluster} nodes"),
-                None,
-            )
+        let replication = if galera {
+            "Galera: where most nodes ended at once, another may lack acknowledged writes, and is refused"
         } else if !value("group_replication_group_name").is_empty() {
-            (Class::Survives, format!("{flushed}, group replication"), None)
-        } else if semi_sync && lossless && timeout_ms >= SEMI_SYNC_TIMEOUT_MIN_MS {
-            (
-                Class::Survives,
-                format!("{flushed}, semi-synchronous replication (AFTER_SYNC)"),
-                None,
-            )
-        } else if semi_sync {
-            let why = format!(
-                "{flushed}; its semi-synchronous replication falls back to asynchronous after {timeout_ms} ms \
-                 ({}), so that promoting a replica may lose acknowledged writes and is refused",
-                value(&either("wait_point"))
-            );
-            (Class::Durable, why, None)
+            "group replication: another member may lack acknowledged writes, and is refused"
+        } else if on("rpl_semi_sync_master_enabled") || on("rpl_semi_sync_source_enabled") {
+            "semi-synchronous replication: another replica than the one that confirmed may lack acknowledged writes, \
+             so any promotion is refused"
         } else {
-            (Class::Durable, format!("{flushed}, no synchronous replica"), None)
-        }
+            "no synchronous replica"
+        };
+        (Class::Durable, format!("{flushed}, {replication}"), None)
     };
     // Replication demands a server id of each server; MySQL keeps a UUID with the data as well.
     let copy = match value("server_uuid") {
@@ -281,7 +315,10 @@ fn judge(settings: &HashMap<String, String>, other_engines: &[&str]) -> Probe {
     };
     Probe {
         durability: Durability { class, why, fix },
-        copy: if galera { "galera".to_string() } else { copy },
+        copy,
+        view: galera
+            .then(|| value("wsrep_cluster_conf_id").parse().ok())
+            .flatten(),
         started_s: value("now").parse::<i64>().unwrap_or_default()
             - value("uptime").parse::<i64>().unwrap_or_default(),
         unwritable,
@@ -325,30 +362,16 @@ mod tests {
 
     #[test]
     fn the_settings_decide_the_class() {
-        let semi_sync = [
-            ("rpl_semi_sync_master_enabled", "ON"),
-            ("rpl_semi_sync_master_status", "ON"),
-            ("rpl_semi_sync_master_wait_point", "AFTER_SYNC"),
-        ];
-        let with = |timeout| [&semi_sync[..], &[("rpl_semi_sync_master_timeout", timeout)]].concat();
+        let semi_sync = [("rpl_semi_sync_master_enabled", "ON")];
         check_class(&[], Class::Durable, "MariaDB 10.11.19: innodb_flush");
         check_class(&[("version", "8.4.1")], Class::Durable, "MySQL 8.4.1");
+        check_class(&semi_sync, Class::Durable, "semi-synchronous");
         check_class(
-            &with("10000"),
+            &[("wsrep_on", "ON"), ("wsrep_ready", "ON")],
             Class::Durable,
-            "falls back to asynchronous after 10000 ms",
+            "Galera",
         );
-        check_class(&with("3600000"), Class::Survives, "semi-synchronous");
-        check_class(
-            &[
-                ("wsrep_on", "ON"),
-                ("wsrep_cluster_size", "3"),
-                ("wsrep_ready", "ON"),
-            ],
-            Class::Survives,
-            "Galera of 3 nodes",
-        );
-        check_class(&[("group_replication_group_name", "g")], Class::Survives, "group");
+        check_class(&[("group_replication_group_name", "g")], Class::Durable, "group");
         for (name, value, why) in [
             ("innodb_flush_log_at_trx_commit", "0", "commit=0"),
             ("innodb_flush_log_at_trx_commit", "2", "commit=2"),
@@ -356,11 +379,7 @@ mod tests {
             ("log_bin", "ON", "sync_binlog=0"),
         ] {
             check_class(&[(name, value)], Class::Lossy, why);
-            check_class(
-                &[&with("3600000")[..], &[(name, value)]].concat(),
-                Class::Lossy,
-                why,
-            );
+            check_class(&[&semi_sync[..], &[(name, value)]].concat(), Class::Lossy, why);
         }
         check_class(
             &[("log_bin", "ON"), ("sync_binlog", "1")],
@@ -381,18 +400,52 @@ mod tests {
                 Some(format!("{name} is on"))
             );
         }
+        let galera = |ready, status| {
+            let changed = [
+                ("wsrep_on", "ON"),
+                ("wsrep_ready", ready),
+                ("wsrep_cluster_status", status),
+            ];
+            probe(&changed, &[]).unwritable
+        };
+        assert!(galera("OFF", "Primary").is_some_and(|why| why.contains("not ready")));
+        assert!(galera("ON", "non-Primary").is_some_and(|why| why.contains("cut off")));
+        assert_eq!(galera("ON", "Primary"), None);
+    }
+
+    #[test]
+    fn a_node_of_galera_is_named_by_its_configuration() {
+        let row = |member: &str| -> Row {
+            ["f8219a38-e671", "3", member]
+                .map(|text| Field::Text(text.into()))
+                .into()
+        };
+        let rows = [
+            row("f8548008-e671-11f1-b043-329777e7c439"),
+            row("f820b241-e671-11f1-a30e-52d8842511c4"),
+        ];
+        let named = |id: &str, rows: &[Row]| {
+            let mut probe = probe(&[("wsrep_on", "ON"), ("wsrep_cluster_conf_id", id)], &[]);
+            probe.unwritable = None;
+            judge_view(&mut probe, rows);
+            probe
+        };
+        let found = named("3", &rows);
+        assert_eq!(found.copy, "galera f8219a38-e671 3 2 f820b241-a30e,f8548008-b043");
+        assert_eq!((found.unwritable, found.view), (None, Some(3)));
+        // Half-way through a change, and a server that keeps no such table.
         assert!(
-            probe(&[("wsrep_on", "ON"), ("wsrep_ready", "OFF")], &[])
+            named("4", &rows)
                 .unwritable
-                .is_some()
+                .is_some_and(|why| why.contains("are changing"))
         );
+        assert!(named("3", &[]).unwritable.is_some_and(|why| why.contains("10.4")));
     }
 
     #[test]
     fn the_copy_is_the_server_that_holds_the_data() {
         assert_eq!(probe(&[], &[]).copy, "server_id 3");
         assert_eq!(probe(&[("server_uuid", "3e11-ab")], &[]).copy, "3e11-ab");
-        assert_eq!(probe(&[("wsrep_on", "ON")], &[]).copy, "galera");
         assert_eq!(probe(&[], &[]).started_s, 1_795_219_000);
     }
 

@@ -1,10 +1,12 @@
 //! Remembers on this machine which cluster a shared store belongs to (protocol R5), so that an emptied, restored
-//! or mistaken store behind a known URL is a refusal and never a fresh start.
+//! or mistaken store behind a known URL is a refusal and never a fresh start; and why a process stopped for good,
+//! so that the next one does not begin where it ended. What else was seen of the store stands beside it (`seen`).
 //!
 //! One small JSON file per store, named by a hash of its URL without credentials:
 //!
 //! ```text
 //!   STATE/clusters/5f0c….json   {"store":"postgres://db/ids","cluster_id":"2b1e…"}
+//!                               {…,"stopped":{"restores":0,"why":"the store was set back: …"}}
 //! ```
 
 use std::fs::{self, File};
@@ -12,12 +14,18 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use mintage::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::registry::{StoreKind, StoreSettings, open_store};
-use super::{Outcome, Store, StoreError, StoreErrorKind};
-use crate::runtime::Runtime;
+use super::seen::Seen;
+use super::shown::shown_url;
+use super::{
+    Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
+    Striped, Value, Version, Versioned,
+};
+use crate::runtime::{BoxFuture, Runtime};
 
 /// The cluster ids that this machine has met, one file each in a folder.
 ///
@@ -42,6 +50,16 @@ struct Pin {
     /// The URL without credentials; for people.
     store: String,
     cluster_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stopped: Option<Stopped>,
+}
+
+/// That minting ended for good; it holds until the store is restored once more.
+#[derive(Serialize, Deserialize)]
+struct Stopped {
+    /// How far restores were then.
+    restores: u64,
+    why: String,
 }
 
 impl Pins {
@@ -64,17 +82,52 @@ impl Pins {
     /// # Errors
     /// The file is there and cannot be read or makes no sense.
     pub fn find(&self, url: &str) -> Result<Option<u128>, StoreError> {
-        let path = self.file(url);
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(refused(&path, &error.to_string())),
+        let Some(pin) = self.read(url)? else {
+            return Ok(None);
         };
-        let pin: Pin = serde_json::from_str(&text).map_err(|e| refused(&path, &e.to_string()))?;
         match u128::from_str_radix(&pin.cluster_id, 16) {
             Ok(id) => Ok(Some(id)),
+            Err(error) => Err(refused(&self.file(url), &error.to_string())),
+        }
+    }
+
+    fn read(&self, url: &str) -> Result<Option<Pin>, StoreError> {
+        let path = self.file(url);
+        match fs::read_to_string(&path) {
+            Ok(text) => serde_json::from_str(&text)
+                .map(Some)
+                .map_err(|e| refused(&path, &e.to_string())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(refused(&path, &error.to_string())),
         }
+    }
+
+    /// Why a process of this machine stopped for good, and how far restores of the store were then.
+    pub(super) fn stopped(&self, url: &str) -> Result<Option<(u64, String)>, StoreError> {
+        let stopped = self.read(url)?.and_then(|pin| pin.stopped);
+        Ok(stopped.map(|stopped| (stopped.restores, stopped.why)))
+    }
+
+    /// Notes durably that minting ended for good.
+    pub(super) fn stop(&self, url: &str, restores: u64, why: &str) -> Result<(), StoreError> {
+        let Some(pin) = self.read(url)? else {
+            return Ok(());
+        };
+        self.put(
+            url,
+            &Pin {
+                stopped: Some(Stopped {
+                    restores,
+                    why: why.to_string(),
+                }),
+                ..pin
+            },
+        )
+    }
+
+    /// The folder that pins are in.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Notes the cluster id behind `url`, durably; replaces an older note.
@@ -82,12 +135,17 @@ impl Pins {
     /// # Errors
     /// The folder cannot be written.
     pub fn remember(&self, url: &str, cluster_id: u128) -> Result<(), StoreError> {
-        let path = self.file(url);
         let pin = Pin {
-            store: without_credentials(url),
+            store: shown_url(url),
             cluster_id: format!("{cluster_id:032x}"),
+            stopped: None,
         };
-        let text = serde_json::to_string(&pin).expect("plain fields always serialise");
+        self.put(url, &pin)
+    }
+
+    fn put(&self, url: &str, pin: &Pin) -> Result<(), StoreError> {
+        let path = self.file(url);
+        let text = serde_json::to_string(pin).expect("plain fields always serialise");
         self.write(&path, &text)
             .map_err(|e| refused(&path, &e.to_string()))
     }
@@ -122,6 +180,7 @@ pub async fn open_pinned(
     let Some(pins) = state.map(Pins::in_folder).filter(|_| kind.is_shared()) else {
         return open_store(url, settings, runtime).await;
     };
+    let seen = Seen::new(pins.clone(), url, Arc::clone(&runtime));
     let pinned = pins.find(url)?;
     let expected = settings.expect_cluster.or(pinned);
     let settings = StoreSettings {
@@ -157,12 +216,128 @@ pub async fn open_pinned(
     {
         tracing::warn!(%error, "cannot remember the store's cluster id: set store.cluster_id instead");
     }
-    Ok(store)
+    Ok(Arc::new(Pinned { inner: store, seen }))
+}
+
+/// `store`, with what this machine has seen of it in the state folder `state`, as if it had been opened at `url`; for
+/// tests.
+///
+/// # Errors
+/// The folder cannot be used.
+#[cfg(any(test, feature = "testing"))]
+pub fn remembering(
+    store: Arc<dyn Store>,
+    url: &str,
+    state: &Path,
+    runtime: Arc<dyn Runtime>,
+) -> Result<Arc<dyn Store>, StoreError> {
+    let pins = Pins::in_folder(state);
+    if pins.find(url)?.is_none() {
+        pins.remember(url, store.cluster_id())?;
+    }
+    let seen = Seen::new(pins, url, runtime);
+    Ok(Arc::new(Pinned { inner: store, seen }))
+}
+
+/// A shared store and what this machine has seen of it.
+#[derive(Debug)]
+struct Pinned {
+    inner: Arc<dyn Store>,
+    seen: Arc<Seen>,
+}
+
+impl Store for Pinned {
+    fn seen(&self) -> Option<Arc<Seen>> {
+        Some(Arc::clone(&self.seen))
+    }
+
+    fn scheme(&self) -> &'static str {
+        self.inner.scheme()
+    }
+
+    fn class(&self) -> Class {
+        self.inner.class()
+    }
+
+    fn durability(&self) -> Durability {
+        self.inner.durability()
+    }
+
+    fn wall(&self) -> StoreResult<'_, Option<Timestamp>> {
+        self.inner.wall()
+    }
+
+    fn incarnation(&self) -> Option<String> {
+        self.inner.incarnation()
+    }
+
+    fn cluster_id(&self) -> u128 {
+        self.inner.cluster_id()
+    }
+
+    fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
+        self.inner.get(key)
+    }
+
+    fn compare_and_set<'a>(
+        &'a self,
+        key: &'a Key,
+        expected: Option<Version>,
+        new: Value,
+        marks: Marks,
+    ) -> StoreResult<'a, Cas> {
+        self.inner.compare_and_set(key, expected, new, marks)
+    }
+
+    fn scan<'a>(
+        &'a self,
+        prefix: &'a Key,
+        after: Option<&'a Key>,
+        limit: u16,
+    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
+        self.inner.scan(prefix, after, limit)
+    }
+
+    fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
+        self.inner.remove(key, expected)
+    }
+
+    fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
+        self.inner.claim(claim)
+    }
+
+    fn exclusive(&self) -> bool {
+        self.inner.exclusive()
+    }
+
+    fn striped(&self) -> Option<&Striped> {
+        self.inner.striped()
+    }
+
+    fn reachable(&self, key: &Key) -> bool {
+        self.inner.reachable(key)
+    }
+
+    fn tend(&self) -> BoxFuture<'_, ()> {
+        self.inner.tend()
+    }
+
+    fn stopped(&self) -> Option<StoreError> {
+        self.inner.stopped()
+    }
+
+    fn newest_wall(&self) -> Option<Timestamp> {
+        self.inner.newest_wall()
+    }
+
+    fn close(&self) -> StoreResult<'_, ()> {
+        self.inner.close()
+    }
 }
 
 /// The URL without user, password and how the connection is made, so that the same store has one name. Other
 /// options stay: two prefixes in one Redis are two stores.
-fn without_credentials(url: &str) -> String {
+pub(super) fn without_credentials(url: &str) -> String {
     let (place, query) = url.split_once('?').unwrap_or((url, ""));
     let place = match place.split_once("://") {
         Some((scheme, rest)) => {
@@ -189,7 +364,7 @@ fn without_credentials(url: &str) -> String {
 /// Options whose name holds one of these say how to connect, not where to.
 const CONNECTION_WORDS: [&str; 7] = ["user", "pass", "token", "ssl", "tls", "cert", "timeout"];
 
-fn refused(path: &Path, why: &str) -> StoreError {
+pub(super) fn refused(path: &Path, why: &str) -> StoreError {
     StoreError::new(
         StoreErrorKind::Denied,
         Outcome::NotDone,

@@ -14,6 +14,7 @@ use sqlx::postgres::{PgConnectOptions, PgConnection, PgDatabaseError, PgSeverity
 
 use super::registry::Initialised;
 use super::sql::session::{Arg, Column, Dialect, Field, Probe, Row, Session, Sort, session};
+use super::sql::standbys::Wanted;
 use super::sql::statements::Texts;
 use super::sql::{self, UNKNOWN_SYSTEM, url};
 use super::{Class, Durability, Store, StoreError, StoreSettings};
@@ -85,7 +86,8 @@ impl Postgres {
 const SETTINGS: &str = "SELECT pg_is_in_recovery()::text, current_setting('transaction_read_only'), \
     current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit'), \
     (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'), \
-    current_setting('synchronous_standby_names'), (SELECT count(*) FROM pg_stat_replication)::text, \
+    current_setting('synchronous_standby_names'), \
+    (SELECT coalesce(string_agg(coalesce(application_name, '?'), chr(10)), '') FROM pg_stat_replication), \
     extract(epoch FROM pg_postmaster_start_time())::bigint::text, \
     (SELECT count(*) FROM pg_class WHERE relpersistence <> 'p' \
      AND oid IN (to_regclass('mint_meta'), to_regclass('mint_register')))::text, \
@@ -101,6 +103,8 @@ impl Dialect for Postgres {
         wall: "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
         schema: include_str!("sql/postgres.sql"),
     };
+
+    const PROBE_STATEMENTS: u32 = 2;
 
     fn label(&self) -> &str {
         &self.label
@@ -128,6 +132,17 @@ impl Dialect for Postgres {
             .try_downcast_ref::<PgDatabaseError>()
             .is_none_or(|error| matches!(error.severity(), PgSeverity::Fatal | PgSeverity::Panic));
         sort(&error.code().unwrap_or_default(), fatal)
+    }
+
+    fn backend<'a>(
+        &'a self,
+        session: &'a mut PgConnection,
+    ) -> BoxFuture<'a, Result<Option<i64>, sqlx::Error>> {
+        Box::pin(async move {
+            let asked = "SELECT pg_backend_pid()::bigint".into();
+            let rows = session.rows(&asked, &[], &[Column::Int]).await?;
+            Ok(rows.first().and_then(|row| row.first()?.int()))
+        })
     }
 
     fn probe<'a>(&'a self, session: &'a mut PgConnection) -> BoxFuture<'a, Result<Probe, sqlx::Error>> {
@@ -163,6 +178,7 @@ fn sort(code: &str, fatal: bool) -> Sort {
         // Starting up, or no connection left; only at connecting.
         "57P03" | "53300" => Sort::Busy,
         _ if fatal || code.starts_with("08") || code == "40003" => Sort::Unclear,
+        "26000" | "42P05" => Sort::Pooled,
         "23505" | "42P07" | "42710" => Sort::Duplicate,
         "40001" | "40P01" => Sort::Again,
         "25006" => Sort::ReadOnly,
@@ -170,6 +186,37 @@ fn sort(code: &str, fatal: bool) -> Sort {
         "57014" | "55P03" => Sort::Busy,
         "XX001" | "XX002" => Sort::Damaged,
         _ => Sort::Refused,
+    }
+}
+
+/// What a promotion can lose, where the server itself keeps what it acknowledged: nothing only where every standby
+/// that may be promoted must have confirmed each write.
+fn judge_standbys(setting: &str, attached: &str) -> (Class, String) {
+    let attached: Vec<&str> = attached.lines().collect();
+    let refused = "promoting one that lags loses acknowledged writes, so any promotion is refused";
+    if setting.trim().is_empty() {
+        let alone = match attached.len() {
+            0 => "no synchronous standby".to_string(),
+            n => format!("{n} standbys, none synchronous: {refused}"),
+        };
+        return (Class::Durable, alone);
+    }
+    let named = format!("synchronous_standby_names='{setting}'");
+    let Some(wanted) = Wanted::read(setting) else {
+        return (
+            Class::Durable,
+            format!("{named}, which is not understood: {refused}"),
+        );
+    };
+    match wanted.gap(&attached) {
+        Some(gap) => (Class::Durable, format!("{named}: {gap}; {refused}")),
+        None => {
+            let who = wanted.who();
+            (
+                Class::Survives,
+                format!("{named}: promote {who}, and no other standby"),
+            )
+        }
     }
 }
 
@@ -215,26 +262,16 @@ fn judge(row: &[&str], system: &str) -> Probe {
             "the tables are unlogged: a crash of the server empties them",
             "ALTER TABLE mint_register SET LOGGED; ALTER TABLE mint_meta SET LOGGED",
         )
-    } else if !quorum.is_empty() {
-        (
-            Class::Survives,
-            format!("{flushed}, synchronous_standby_names='{quorum}'"),
-            None,
-        )
     } else {
-        let alone = match standbys {
-            "0" | "" => "no synchronous standby".to_string(),
-            n => format!(
-                "{n} standbys, none synchronous: promoting one may lose acknowledged writes and is refused"
-            ),
-        };
-        (Class::Durable, format!("{flushed}, {alone}"), None)
+        let (class, replication) = judge_standbys(quorum, standbys);
+        (class, format!("{flushed}, {replication}"), None)
     };
     Probe {
         durability: Durability { class, why, fix },
         copy: format!("{system}/{}", at(10)),
         started_s: at(8).parse().unwrap_or_default(),
         unwritable,
+        view: None,
     }
 }
 
@@ -253,7 +290,7 @@ mod tests {
             "on",
             "on",
             "",
-            "0",
+            "",
             "1795219200",
             "0",
             "00000001",
@@ -277,12 +314,16 @@ mod tests {
     fn the_settings_decide_the_class() {
         check_class(&[], Class::Durable, "no synchronous standby");
         check_class(&[(5, "off")], Class::Durable, "the server's default is off");
-        check_class(&[(7, "2")], Class::Durable, "2 standbys, none synchronous");
+        check_class(&[(7, "a\nb")], Class::Durable, "2 standbys, none synchronous");
         check_class(
-            &[(6, "ANY 1 (a, b)")],
+            &[(6, "ANY 2 (a, b)"), (7, "a\nb")],
             Class::Survives,
-            "synchronous_standby_names='ANY 1 (a, b)'",
+            "synchronous_standby_names='ANY 2 (a, b)': promote a or b, and no other",
         );
+        check_class(&[(6, "ANY 1 (a, b)"), (7, "a\nb")], Class::Durable, "only 1 of 2");
+        check_class(&[(6, "a"), (7, "a\nb")], Class::Durable, "\"b\" confirms nothing");
+        check_class(&[(6, "ANY")], Class::Survives, "promote any");
+        check_class(&[(6, "ANY (")], Class::Durable, "not understood");
         check_class(
             &[(6, "a"), (4, "remote_apply"), (5, "remote_apply")],
             Class::Survives,
@@ -300,7 +341,7 @@ mod tests {
         let row = |recovery, read_only| {
             judge(
                 &[
-                    recovery, read_only, "on", "on", "on", "on", "", "0", "", "0", "", "",
+                    recovery, read_only, "on", "on", "on", "on", "", "", "", "0", "", "",
                 ],
                 "7",
             )
@@ -329,6 +370,8 @@ mod tests {
             ("53100", false, Sort::Full),
             ("53100", true, Sort::Unclear),
             ("57014", false, Sort::Busy),
+            ("26000", false, Sort::Pooled),
+            ("42P05", false, Sort::Pooled),
             ("57P01", true, Sort::Unclear),
             ("57P02", true, Sort::Unclear),
             ("57P03", true, Sort::Busy),

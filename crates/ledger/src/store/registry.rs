@@ -1,9 +1,10 @@
 //! The table of stores and the one way to open one from its URL.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::tools::Restored;
 use super::{
     Class, EmbeddedStore, Guard, LossyRules, MemoryStore, Outcome, Store, StoreError, StoreErrorKind,
 };
@@ -15,8 +16,15 @@ pub struct StoreSettings {
     /// How long to wait for another process to let go of the embedded folder; zero refuses at once.
     /// One-shot commands wait, servers do not.
     pub lock_wait: Duration,
-    /// Whether the embedded folder may lie on a network file system, whose locks and syncs may not hold.
-    pub allow_network_fs: bool,
+    /// File systems that the embedded folder may lie on though their locks and syncs may not hold: some of
+    /// [`shared_file_systems`](crate::shared_file_systems).
+    pub allow_file_systems: Vec<String>,
+    /// Whether the embedded store may be made where there is none. Only what takes numbers needs that: for the others
+    /// it would make an empty store of a mistyped name.
+    pub create: bool,
+    /// Where this machine notes how far an embedded folder got, so that an older image of its volume is seen; nowhere,
+    /// if `None`.
+    pub state_folder: Option<PathBuf>,
     /// Shared stores: the cluster id that must be found; any, if `None`. For [`init_store`]: the one to make, a
     /// random one if `None`.
     pub expect_cluster: Option<u128>,
@@ -28,7 +36,8 @@ pub struct StoreSettings {
     pub accept_copy: bool,
     /// Shared stores: how long one request may take before its outcome counts as unknown.
     pub request_timeout: Duration,
-    /// Shared stores: how long making a connection may take, TLS and credentials included.
+    /// Shared stores: how long a call waits for a connection. Making one may take five times this, and one that comes
+    /// after its caller has given up is kept for the next.
     pub connect_timeout: Duration,
 }
 
@@ -36,7 +45,9 @@ impl Default for StoreSettings {
     fn default() -> Self {
         StoreSettings {
             lock_wait: Duration::ZERO,
-            allow_network_fs: false,
+            allow_file_systems: Vec::new(),
+            create: true,
+            state_folder: None,
             expect_cluster: None,
             allow_lossy: false,
             accept_copy: false,
@@ -84,12 +95,14 @@ impl StoreKind {
                 "build with its feature: cargo build --release --features {feature}"
             ))),
             (None, None) => {
-                // Only the scheme is shown: the rest of a URL may hold a password.
+                // Only the scheme is shown: the rest of a URL may hold a password, and so may what is no URL.
+                let is_scheme = rest.starts_with("//") && scheme.bytes().all(|b| b.is_ascii_lowercase());
+                let what = match is_scheme {
+                    true => format!("no store has the scheme {scheme:?}"),
+                    false => "this is no store's URL".to_string(),
+                };
                 let known: Vec<_> = STORES.iter().map(|kind| kind.example).collect();
-                Err(invalid(format!(
-                    "no store has the scheme {scheme:?}: known are {}",
-                    known.join(", ")
-                )))
+                Err(invalid(format!("{what}: known are {}", known.join(", "))))
             }
         }
     }
@@ -276,9 +289,15 @@ pub async fn init_store(
         };
         let store = (kind.open)(rest, &any, Arc::clone(&runtime)).await?;
         if store.class() == Class::Lossy {
-            Guard::new(store, runtime, Some(LossyRules::default()), 0)
-                .begin()
-                .await?;
+            Guard::new(
+                store,
+                runtime,
+                Some(LossyRules::default()),
+                Restored::default(),
+                None,
+            )
+            .begin()
+            .await?;
         }
     }
     Ok(made)

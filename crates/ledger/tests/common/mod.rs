@@ -108,6 +108,16 @@ pub struct Drive {
 
 /// Runs `test` in virtual time.
 pub fn in_world<F: Future>(seed: u64, plan: FaultPlan, test: impl FnOnce(World) -> F) -> F::Output {
+    in_world_of(MemoryStore::shared(7), seed, plan, test)
+}
+
+/// As [`in_world`], over this store.
+pub fn in_world_of<F: Future>(
+    store: Arc<dyn Store>,
+    seed: u64,
+    plan: FaultPlan,
+    test: impl FnOnce(World) -> F,
+) -> F::Output {
     let tokio = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -116,7 +126,7 @@ pub fn in_world<F: Future>(seed: u64, plan: FaultPlan, test: impl FnOnce(World) 
     tokio.block_on(async {
         let began = Instant::now();
         let machine = machine(began, seed);
-        let store = FaultyStore::new(MemoryStore::shared(7), machine, plan);
+        let store = FaultyStore::new(store, machine, plan);
         test(World {
             began,
             store,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::{Config, Input, Key, keys};
+use super::{Config, Input, Key, LocalPath, keys};
 
 /// Where a value came from.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,6 +16,18 @@ pub enum Origin {
     Environment(String),
     /// A flag of the command.
     Flag(String),
+}
+
+impl Origin {
+    /// Which of two stands above the other.
+    fn rank(&self) -> u8 {
+        match self {
+            Origin::Default => 0,
+            Origin::File(_) => 1,
+            Origin::Environment(_) => 2,
+            Origin::Flag(_) => 3,
+        }
+    }
 }
 
 impl fmt::Display for Origin {
@@ -165,10 +177,60 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
         let index = find(&given.path).ok_or_else(|| unknown(&given.path, &given.flag))?;
         loaded.set(index, Input::Text(&given.value), Origin::Flag(given.flag.clone()))?;
     }
+    loaded.read_url_file()?;
     Ok(loaded)
 }
 
+/// What to tell of a file that holds a password and that others of this machine may read.
+pub(super) fn readable_by_others(file: &LocalPath) -> Option<String> {
+    let shown = file.0.display();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(&file.0).ok()?.permissions().mode();
+        (mode & 0o077 != 0)
+            .then(|| format!("store.url_file {shown} can be read by others: chmod 600 {shown}"))
+    }
+    #[cfg(not(unix))]
+    None
+}
+
 impl Loaded {
+    /// Takes the store's URL from the file that `store.url_file` names, unless a stronger source names the store.
+    fn read_url_file(&mut self) -> Result<(), ConfigError> {
+        let origin = |loaded: &Loaded, path| loaded.origins[find(path).expect("it is a setting")].clone();
+        let (of_file, of_url) = (origin(self, "store.url_file"), origin(self, "store.url"));
+        let of_url = of_url.rank().max(origin(self, "store.urls").rank());
+        let Some(LocalPath(path)) = self
+            .config
+            .url_file
+            .0
+            .clone()
+            .filter(|_| of_file.rank() >= of_url)
+        else {
+            return Ok(());
+        };
+        if of_file.rank() == of_url {
+            return Err(ConfigError::new(format!(
+                "{of_file}: store.url_file and store.url (or store.urls) do not go together"
+            )));
+        }
+        let cannot = |why: String| ConfigError::new(format!("store.url_file {}: {why}", path.display()));
+        let text =
+            std::fs::read_to_string(&path).map_err(|error| cannot(format!("cannot read it: {error}")))?;
+        let (setting, other) = match text.split_whitespace().count() {
+            0 => return Err(cannot("it is empty".to_string())),
+            1 => ("store.url", "store.urls"),
+            _ => ("store.urls", "store.url"),
+        };
+        let index = find(setting).expect("it is a setting");
+        self.set(index, Input::Text(text.trim()), Origin::File(path))?;
+        if other == "store.urls" {
+            self.config.store_urls = Vec::new();
+        }
+        Ok(())
+    }
+
     fn read_file(&mut self, path: &Path) -> Result<(), ConfigError> {
         let text = std::fs::read_to_string(path).map_err(|error| {
             ConfigError::new(format!(
@@ -361,6 +423,83 @@ mod tests {
             origin_of(&loaded, "server.max_count"),
             ("10000".into(), "default".into())
         );
+    }
+
+    #[test]
+    fn a_file_names_the_store_unless_something_stronger_does() {
+        let (folder, path) = file("postgres://u:secret@h/ids\n");
+        let named = path.display().to_string();
+        let loaded = |environment: &[(&str, &str)], flags: &[(&str, &str)], toml: &str| {
+            let config = folder.path().join("config.toml");
+            std::fs::write(&config, toml).unwrap();
+            load(&Sources {
+                file: Some(config),
+                environment: environment
+                    .iter()
+                    .map(|(n, v)| (n.to_string(), v.to_string()))
+                    .collect(),
+                overrides: flags
+                    .iter()
+                    .map(|(path, value)| Override {
+                        path: path.to_string(),
+                        value: value.to_string(),
+                        flag: "--store".into(),
+                    })
+                    .collect(),
+                ..Sources::default()
+            })
+        };
+        let environment = [("MINT_STORE__URL_FILE", named.as_str())];
+        let found = loaded(&environment, &[], "[store]\nurl = \"redis://h\"").unwrap();
+        assert_eq!(found.config.store_url.0, "postgres://u:secret@h/ids");
+        let (shown, origin) = origin_of(&found, "store.url");
+        assert_eq!(
+            (shown.as_str(), origin),
+            ("\"postgres://***@h/ids\"", named.clone())
+        );
+        let flags = [("store.url", "memory:")];
+        assert_eq!(
+            loaded(&environment, &flags, "").unwrap().config.store_url.0,
+            "memory:"
+        );
+        let in_file = format!("[store]\nurl_file = {named:?}\n");
+        let environment = [("MINT_STORE__URL", "redis://h")];
+        assert_eq!(
+            loaded(&environment, &[], &in_file).unwrap().config.store_url.0,
+            "redis://h"
+        );
+        let both = format!("{in_file}url = \"redis://h\"");
+        let error = loaded(&[], &[], &both).unwrap_err();
+        assert!(error.message.contains("do not go together"), "{error}");
+        // A set, an empty file, and none.
+        std::fs::write(&path, "redis://a redis://b\n").unwrap();
+        assert_eq!(loaded(&[], &[], &in_file).unwrap().config.store_urls.len(), 2);
+        std::fs::write(&path, "\n").unwrap();
+        assert!(
+            loaded(&[], &[], &in_file)
+                .unwrap_err()
+                .message
+                .contains("it is empty")
+        );
+        std::fs::remove_file(&path).unwrap();
+        assert!(
+            loaded(&[], &[], &in_file)
+                .unwrap_err()
+                .message
+                .contains("cannot read it")
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_others_may_read_is_warned_of() {
+        use std::os::unix::fs::PermissionsExt;
+        let (_folder, path) = file("memory:");
+        for (mode, warned) in [(0o600, false), (0o640, true), (0o604, true)] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            let warning = readable_by_others(&LocalPath(path.clone()));
+            assert_eq!(warning.is_some(), warned, "{mode:o}");
+        }
     }
 
     #[test]

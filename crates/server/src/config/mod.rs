@@ -115,22 +115,32 @@ settings! {
     "store.url" store_url: StoreUrl = "file:./mint-data";
     /// A set of stores instead, any one of which is enough: `mint store stripes make` makes one. In the environment, blanks between.
     "store.urls" store_urls: Vec<StoreUrl> = "";
+    /// A file that holds the URL instead, or several with blanks between, which are a set: what has a password then stands in no list of processes. `off` for none.
+    "store.url_file" url_file: Off<LocalPath> = "off";
     /// The cluster id that a shared store must have, as `mint init` prints it; `auto` is the one met there first, remembered in `store.state_folder`.
     "store.cluster_id" cluster_id: Auto<ClusterId> = "auto";
     /// Whether a shared store may be used that can lose what it has acknowledged (class L). Windows are then short, and a failover skips numbers: see docs/operate.md.
     "store.allow_lossy" allow_lossy: bool = "false";
     /// With `store.allow_lossy`: numbers of one name that one server reserves per second at most. A failover skips what a hundred servers could have reserved since the store was last known to be whole.
     "store.max_rate" max_rate: u64 = "1000000" in 1000 ..= 1_000_000_000;
-    /// How long one request to a shared store may take before its outcome counts as unknown.
+    /// How long one request to a shared store may take before its outcome counts as unknown. A store is of use while each of its answers takes less than a third of this.
     "store.request_timeout" request_timeout: Duration = "2s" in 50 ..= 60_000;
-    /// How long making a connection to a shared store may take, TLS and credentials included.
+    /// How long anybody waits for a connection to a shared store. Making one may take five times this, once for each round trip, and one that comes late is kept.
     "store.connect_timeout" connect_timeout: Duration = "2s" in 50 ..= 60_000;
-    /// Where this machine remembers what a shared store was and what it owns there; `auto` is `$STATE_DIRECTORY`, else the user's state folder (`~/.local/state/mintage`).
+    /// Where this machine remembers what a shared store was, what it owns there, and how far an embedded store got; `auto` is `$STATE_DIRECTORY`, else the user's state folder (`~/.local/state/mintage`).
     "store.state_folder" state_folder: Auto<LocalPath> = "auto";
+    /// File systems that the store's folder and state files may lie on though other machines or mounts could reach them at the same time, and locks may not hold: `fuse` (sshfs, s3fs, virtiofs, shared folders of Docker Desktop), `nfs`, `smb`, `9p`, `ceph` and the like. In the environment, commas between.
+    "store.allow_file_systems" allow_file_systems: Vec<String> = "";
     /// Whether the first use of a name creates its sequence.
     "sequences.auto_create" auto_create: bool = "true";
     /// How many sequences there may be.
     "sequences.max_sequences" max_sequences: u64 = "1000000" in 1 ..= 100_000_000;
+    /// How many dropped names are remembered, so that their numbers never come again; beyond, `DEL` is refused.
+    "sequences.max_dropped" max_dropped: u64 = "1000000" in 1 ..= 100_000_000;
+    /// How many names are held in memory; beyond, those that were not used for the longest are let go, and read again when they are used.
+    "sequences.max_loaded" max_loaded: u64 = "100000" in 100 ..= 100_000_000;
+    /// A name that was not used for so long is let go from memory.
+    "sequences.idle_after" idle_after: Duration = "5m" in 1000 ..= 86_400_000;
     /// Numbers that one crash may lose, for sequences that do not say.
     "sequences.max_gap" max_gap: u64 = "100000" in 1 ..= 1_000_000_000;
     /// How long a sequence goes on while its shared store is down, once its rate was steady for 10 s; `0s` for as long as the stock of the last second lasts.
@@ -151,8 +161,22 @@ settings! {
     "server.shutdown_timeout" shutdown_timeout: Duration = "10s" in 0 ..= 600_000;
     /// Connections at a time, all faces together.
     "server.max_connections" max_connections: u64 = "10000" in 1 ..= 1_000_000;
+    /// Connections of one address at a time, or of one IPv6 network of 64 bits; `auto` is half of `max_connections`. Those of this machine count where tokens are configured.
+    "server.max_connections_per_address" max_connections_per_address: Auto<u64> = "auto" in 1 ..= 1_000_000;
+    /// Where tokens are configured: how long a connection may stay without having shown one.
+    "server.authentication_timeout" authentication_timeout: Off<Duration> = "5s" in 250 ..= 3_600_000;
+    /// Wrong tokens after which a connection is closed.
+    "server.max_wrong_tokens" max_wrong_tokens: u64 = "3" in 1 ..= 1000;
+    /// How long a wrong token waits for its answer, times those that its address has shown lately, 20 at most.
+    "server.wrong_token_delay" wrong_token_delay: Duration = "100ms" in 0 ..= 10_000;
+    /// Answers held for clients that do not read them, of all connections together. Beyond, the client that has waited longest is cut off.
+    "server.max_unread" max_unread: Bytes = "64MiB" in 1_048_576 ..= 1_099_511_627_776;
     /// Ids that one request may ask for.
     "server.max_count" max_count: u64 = "10000" in 1 ..= 1_000_000;
+    /// Ids that one connection may take before others of its thread come first.
+    "server.turn_ids" turn_ids: u64 = "10000" in 1 ..= 1_000_000_000;
+    /// Microseconds that one connection may have before others of its thread come first.
+    "server.turn_us" turn_us: u64 = "200" in 10 ..= 1_000_000;
     /// How long a client may leave answers unread.
     "server.write_timeout" write_timeout: Duration = "10s" in 250 ..= 3_600_000;
     /// Where HTTP listens; `off` for nowhere.
@@ -163,6 +187,8 @@ settings! {
     "server.http.request_timeout" http_request_timeout: Duration = "5s" in 250 ..= 3_600_000;
     /// How long a connection may stay without a request.
     "server.http.idle_timeout" http_idle_timeout: Off<Duration> = "75s" in 250 ..= 86_400_000;
+    /// Connections beyond `server.max_connections` that may ask for `/livez` and `/readyz` alone; one address may have a quarter of them.
+    "server.http.health_connections" http_health_connections: u64 = "16" in 0 ..= 1000;
     /// The head of one request.
     "server.http.max_header" http_max_header: Bytes = "16KiB" in 8192 ..= 1_048_576;
     /// Header lines of one request.
@@ -192,7 +218,7 @@ settings! {
     /// One argument before authentication.
     "server.resp.unauthenticated_argument" resp_unauthenticated_argument: Bytes = "512B" in 64 ..= 1_048_576;
     /// Answers held for a client; nothing more is executed for it until it has read them.
-    "server.resp.max_output" resp_max_output: Bytes = "1MiB" in 4096 ..= 1_073_741_824;
+    "server.resp.max_output" resp_max_output: Bytes = "256KiB" in 4096 ..= 1_073_741_824;
     /// The largest `INCRBY`.
     "server.resp.max_increment" resp_max_increment: u64 = "1000000" in 1 ..= 1_000_000_000;
     /// Names that `KEYS` may answer; beyond, it is refused and `SCAN` is the way.
@@ -238,6 +264,7 @@ impl Config {
                 .with_hint("add [auth] tokens (mint token new NAME prints one), listen on 127.0.0.1, or pass --insecure"));
             }
         }
+        warnings.extend(self.url_file.0.as_ref().and_then(load::readable_by_others));
         if self.http_listen.0.is_none() && self.resp_listen.0.is_none() {
             return Err(ConfigError::new(
                 "server.http.listen and server.resp.listen are both off: there is nothing to serve",
@@ -247,6 +274,14 @@ impl Config {
             return Err(ConfigError::new(
                 "store.urls and store.allow_lossy do not go together: a store of a set must keep what it acknowledges",
             ));
+        }
+        let known = |name: &String| mintage_ledger::shared_file_systems().any(|known| known == name);
+        if let Some(unknown) = self.allow_file_systems.iter().find(|name| !known(name)) {
+            let all: Vec<_> = mintage_ledger::shared_file_systems().collect();
+            return Err(ConfigError::new(format!(
+                "store.allow_file_systems names {unknown:?}: there are {}",
+                all.join(", ")
+            )));
         }
         if self.resp_max_line > self.resp_max_request || self.resp_max_argument > self.resp_max_request {
             return Err(ConfigError::new(

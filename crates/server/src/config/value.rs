@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use mintage::{ClockPolicy, NotAClockPolicy};
+use mintage_ledger::shown_url;
 use serde::Deserialize;
 
 use crate::auth::{Right, Token, TokenDigest};
@@ -105,45 +106,14 @@ pub enum LogLevel {
 }
 
 impl StoreUrl {
-    /// The URL with the password, if any, as `***`.
+    /// The URL as it may be shown ([`shown_url`]).
     ///
     /// ```
     /// use mintage_server::config::StoreUrl;
-    /// assert_eq!(StoreUrl("postgres://u:secret@db/ids".into()).redacted(), "postgres://u:***@db/ids");
-    /// assert_eq!(StoreUrl("redis://db/0?password=secret".into()).redacted(), "redis://db/0?password=***");
-    /// assert_eq!(StoreUrl("file:./mint-data".into()).redacted(), "file:./mint-data");
+    /// assert_eq!(StoreUrl("postgres://u:secret@db/ids".into()).redacted(), "postgres://***@db/ids");
     /// ```
     pub fn redacted(&self) -> String {
-        let Some((scheme, rest)) = self.0.split_once("://") else {
-            return self.0.clone();
-        };
-        let (place, query) = match rest.split_once('?') {
-            Some((place, query)) => (place, Some(query)),
-            None => (rest, None),
-        };
-        let authority_end = place.find(['/', '#']).unwrap_or(place.len());
-        let place = match place[..authority_end].rfind('@') {
-            Some(at) => match place[..at].find(':') {
-                Some(colon) => format!("{}:***{}", &place[..colon], &place[at..]),
-                None => place.to_string(),
-            },
-            None => place.to_string(),
-        };
-        let secret = |name: &str| {
-            let name = name.to_ascii_lowercase();
-            ["pass", "token", "secret"].iter().any(|word| name.contains(word))
-        };
-        let option = |option: &str| match option.split_once('=') {
-            Some((name, _)) if secret(name) => format!("{name}=***"),
-            _ => option.to_string(),
-        };
-        match query {
-            Some(query) => {
-                let options: Vec<String> = query.split('&').map(option).collect();
-                format!("{scheme}://{place}?{}", options.join("&"))
-            }
-            None => format!("{scheme}://{place}"),
-        }
+        shown_url(&self.0)
     }
 }
 
@@ -358,9 +328,8 @@ impl Setting for StoreUrl {
         if text.contains(':') {
             Ok(StoreUrl(text.to_string()))
         } else {
-            Err(format!(
-                "{text:?} is not a store URL such as \"file:./mint-data\" or \"memory:\""
-            ))
+            // Not the text itself: it may be a password.
+            Err("this is not a store URL such as \"file:./mint-data\" or \"memory:\"".to_string())
         }
     }
 

@@ -21,6 +21,8 @@ pub(super) struct Response {
     /// Besides those that every answer has. Names in lower case; values are text of ours.
     headers: Vec<(&'static str, Cow<'static, str>)>,
     body: Vec<u8>,
+    /// The body comes page by page.
+    streamed: bool,
 }
 
 /// What every answer has: what this server says changes with every request, so nobody may keep it.
@@ -44,7 +46,21 @@ impl Response {
             media_type,
             headers: Vec::new(),
             body: body.into(),
+            streamed: false,
         }
+    }
+
+    /// An answer whose body is not made yet.
+    pub(super) fn streamed(status: StatusCode, media_type: &'static str) -> Self {
+        Response {
+            streamed: true,
+            ..Response::new(status, media_type, "")
+        }
+    }
+
+    /// Whether the body comes page by page.
+    pub(super) fn is_streamed(&self) -> bool {
+        self.streamed
     }
 
     /// An answer without a body.

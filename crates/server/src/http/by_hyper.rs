@@ -1,4 +1,4 @@
-//! All requests that `plain` leaves over, framed by hyper.
+//! Requests that `plain` leaves over, framed by hyper, one at a time.
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
@@ -12,9 +12,10 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 
 use super::answer::Response;
-use super::answer_to;
 use super::head::Head;
-use super::io::Io;
+use super::io::{Io, One};
+use super::strict::Framing;
+use super::{Guest, answer_to, backup};
 use crate::error::Code;
 use crate::metrics::Face;
 use crate::service::Worker;
@@ -22,13 +23,17 @@ use crate::socket::{End, Socket};
 use crate::turn::after_the_others;
 use crate::watch::{Verdict, Waiting};
 
-/// Serves the rest of a connection until it ends, and leaves the goodbye to the caller.
+/// Serves one request; what followed it is back in the socket. `None`: the connection goes on; otherwise it ends, and
+/// the goodbye is left to the caller.
+///
+/// So every head passes the one judge of what may be served ([`strict`](super::strict)), whoever frames it.
 pub(super) async fn serve(
     socket: &mut Socket,
-    peer: SocketAddr,
     worker: &Rc<Worker>,
+    guest: &Guest,
     local: Option<SocketAddr>,
-) -> End {
+    framing: Option<Framing>,
+) -> Option<End> {
     let config = worker.config();
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder
@@ -39,61 +44,77 @@ pub(super) async fn serve(
         .max_headers(config.http_max_headers as usize)
         .max_buf_size(config.http_max_header.0);
     let (stream, watch, unused) = socket.lend();
+    let one = Rc::new(One::new(unused, framing));
     let service = service_fn(|request| {
-        let watch = (*watch).clone();
+        let (watch, one) = ((*watch).clone(), Rc::clone(&one));
         async move {
             watch.wait_for(Waiting::Nothing);
-            let response = answer(worker, request, local).await;
+            let response = answer(worker, guest, request, local).await;
             after_the_others().await;
             watch.wait_for(Waiting::Request);
-            Ok::<_, Infallible>(response.for_hyper())
+            Ok::<_, Infallible>(backup::for_hyper(response, worker, Rc::clone(&watch), one))
         }
     });
-    let io = Io::new(stream, (*watch).clone(), unused);
-    let mut connection = pin!(builder.serve_connection(io, service));
+    let io = Io::new(stream, (*watch).clone(), Rc::clone(worker), Rc::clone(&one));
     let mut told = false;
     // What the end of the connection is, unless hyper finds another one first.
-    let mut end = End::Answered;
-    let ended = poll_fn(|cx| {
-        match watch.verdict(cx) {
-            Some(Verdict::Late(_) | Verdict::Now) => {
-                end = End::Verdict;
+    let mut end = Some(End::Answered);
+    let ended = {
+        let mut connection = pin!(builder.serve_connection(io, service));
+        poll_fn(|cx| {
+            match watch.verdict(cx) {
+                Some(Verdict::Late(_) | Verdict::Now) => {
+                    end = Some(End::Verdict);
+                    return Poll::Ready(Ok(()));
+                }
+                Some(Verdict::Stopping) if !std::mem::replace(&mut told, true) => {
+                    if watch.waiting() == Waiting::Request {
+                        end = Some(End::Verdict);
+                    }
+                    connection.as_mut().graceful_shutdown();
+                }
+                Some(Verdict::Stopping) | None => {}
+            }
+            let polled = connection.as_mut().poll(cx);
+            if polled.is_pending() && one.is_done() {
+                end = None;
                 return Poll::Ready(Ok(()));
             }
-            Some(Verdict::Stopping) if !std::mem::replace(&mut told, true) => {
-                if watch.waiting() == Waiting::Request {
-                    end = End::Verdict;
-                }
-                connection.as_mut().graceful_shutdown();
-            }
-            Some(Verdict::Stopping) | None => {}
-        }
-        connection.as_mut().poll(cx)
-    })
-    .await;
+            polled
+        })
+        .await
+    };
     let code = match (watch.peek(), ended) {
         (Some(Verdict::Late(code)), _) => code,
         (_, Err(error)) if error.is_parse_too_large() => Code::HeaderTooLarge,
         (_, Err(error)) if error.is_parse() => Code::Protocol,
-        _ => return end,
+        _ => {
+            socket.put_back(one.rest());
+            return end;
+        }
     };
     worker.counters().refused(code);
-    tracing::debug!(%peer, %code, "connection closed");
+    tracing::debug!(peer = %guest.peer, %code, "connection closed");
     end
 }
 
-async fn answer(worker: &Rc<Worker>, request: Request<Incoming>, local: Option<SocketAddr>) -> Response {
+async fn answer(
+    worker: &Rc<Worker>,
+    guest: &Guest,
+    request: Request<Incoming>,
+    local: Option<SocketAddr>,
+) -> Response {
     worker.counters().requests(Face::Http, 1);
     let (parts, body) = request.into_parts();
     let head = Head::of(&parts, local);
-    let mut response = match answer_to(worker, &head, Some(body)).await {
+    let mut response = match answer_to(worker, guest, &head, Some(body)).await {
         Ok(response) => response,
         Err(error) => {
             worker.counters().refused(error.code);
             Response::problem(&head, &error)
         }
     };
-    if head.closes() {
+    if head.closes() || guest.leaves(worker.config()) {
         response.close();
     }
     response

@@ -174,7 +174,6 @@ impl<'r> Head<'r> {
             ));
         };
         let Some(identity) = tokens.identify(token.trim().as_bytes()) else {
-            tracing::warn!("a wrong token was shown");
             return Err(ServiceError::new(Code::WrongToken, "the token is not known"));
         };
         if !identity.may(right) {

@@ -14,6 +14,7 @@ use crate::error::{Code, ServiceError};
 use crate::formats::{FormatRow, Make, format};
 use crate::readings::Document;
 use crate::service::{Answer, Worker};
+use crate::turn::{SLICE, Turn};
 
 /// `POST /v1/ids/{format}?count=N`; `&pool=NAME` for those that come from a pool (`uuid1`, `uuid6`, `snowflake`), and
 /// the format's own options (`&prefix=user`) for the others.
@@ -25,7 +26,7 @@ pub(super) async fn of_format(
 ) -> Answer<Response> {
     let row = format(name)?;
     match row.make {
-        Make::Core => of_core(worker, head, query, &row),
+        Make::Core => of_core(worker, head, query, &row).await,
         Make::Snowflake => {
             query.only(&["count", "pool"])?;
             let pool = query.get("pool")?.unwrap_or(DEFAULT_POOL.as_bytes().into());
@@ -38,12 +39,18 @@ pub(super) async fn of_format(
             let media = head.media()?;
             let mut ids = vec![Uuid::nil(); query.count(worker)? as usize];
             worker.mint_timed(make, &pool, &mut ids).await?;
-            Ok(Response::ids(media, write_uuids(media, &ids)))
+            let body = write_in_turns(worker, media, &ids, &UUIDS).await;
+            Ok(Response::ids(media, body))
         }
     }
 }
 
-fn of_core(worker: &Rc<Worker>, head: &Head<'_>, query: &Query<'_>, row: &FormatRow) -> Answer<Response> {
+async fn of_core(
+    worker: &Rc<Worker>,
+    head: &Head<'_>,
+    query: &Query<'_>,
+    row: &FormatRow,
+) -> Answer<Response> {
     let names: Vec<String> = row
         .format
         .options
@@ -65,8 +72,8 @@ fn of_core(worker: &Rc<Worker>, head: &Head<'_>, query: &Query<'_>, row: &Format
         return Err(ServiceError::new(Code::NotAcceptable, message)
             .with_hint("ask for application/json or text/plain"));
     }
-    let ids = worker.make(row, &options, query.count(worker)? as usize)?;
-    let width = row.format.text_len.1.min(64) + 3;
+    let count = query.count(worker)? as usize;
+    let ids = worker.make_in_turns(row, &options, count).await?;
     // Alphabets of the caller's may hold what JSON must escape.
     let text = |body: &mut Vec<u8>, id: &Id| {
         let written = row.format.text(id).expect("made by this format");
@@ -77,9 +84,12 @@ fn of_core(worker: &Rc<Worker>, head: &Head<'_>, query: &Query<'_>, row: &Format
             body.extend_from_slice(written.as_bytes());
         }
     };
-    let body = write_list(media, &ids, width, text, |body, id| {
-        body.extend_from_slice(id.bytes())
-    });
+    let written = Written {
+        width: row.format.text_len.1.min(64) + 3,
+        text,
+        packed: |body: &mut Vec<u8>, id: &Id| body.extend_from_slice(id.bytes()),
+    };
+    let body = write_in_turns(worker, media, &ids, &written).await;
     Ok(Response::ids(media, body))
 }
 
@@ -106,7 +116,8 @@ async fn snowflakes(
     if minted < ids.len() {
         worker.mint(pool, &mut ids[minted..]).await?;
     }
-    Ok(Response::ids(media, write_numbers(media, &ids)))
+    let body = write_in_turns(worker, media, &ids, &NUMBERS).await;
+    Ok(Response::ids(media, body))
 }
 
 /// `GET /v1/inspect/{id}`
@@ -119,79 +130,106 @@ pub(super) fn inspect(worker: &Rc<Worker>, id: &[u8]) -> Answer<Response> {
     ))
 }
 
-fn write_uuids(media: Media, ids: &[Uuid]) -> Vec<u8> {
-    let write = |body: &mut Vec<u8>, id: &Uuid| {
-        body.extend_from_slice(
-            id.hyphenated()
-                .encode_lower(&mut Uuid::encode_buffer())
-                .as_bytes(),
-        );
-    };
-    write_list(media, ids, 39, write, |body, id| {
-        body.extend_from_slice(id.as_bytes())
-    })
-}
-
-fn write_numbers(media: Media, ids: &[u64]) -> Vec<u8> {
-    let write = |body: &mut Vec<u8>, id: &u64| {
-        body.extend_from_slice(itoa::Buffer::new().format(*id).as_bytes());
-    };
-    write_list(media, ids, 23, write, |body, id| {
-        body.extend_from_slice(&id.to_be_bytes())
-    })
-}
-
-/// Writes ids in the form that the client accepts; an id in text takes about `width` bytes with its quotes.
-fn write_list<T>(
-    media: Media,
-    ids: &[T],
+/// How one id is written: as text, which takes about `width` bytes with its quotes, and packed.
+struct Written<T, P> {
     width: usize,
-    text: impl Fn(&mut Vec<u8>, &T),
-    packed: impl Fn(&mut Vec<u8>, &T),
-) -> Vec<u8> {
-    let mut body = Vec::with_capacity(ids.len() * width + 16);
+    text: T,
+    packed: P,
+}
+
+type Plain<I> = Written<fn(&mut Vec<u8>, &I), fn(&mut Vec<u8>, &I)>;
+
+const UUIDS: Plain<Uuid> = Written {
+    width: 39,
+    text: |body, id| {
+        let mut buffer = Uuid::encode_buffer();
+        body.extend_from_slice(id.hyphenated().encode_lower(&mut buffer).as_bytes());
+    },
+    packed: |body, id| body.extend_from_slice(id.as_bytes()),
+};
+
+const NUMBERS: Plain<u64> = Written {
+    width: 23,
+    text: |body, id| body.extend_from_slice(itoa::Buffer::new().format(*id).as_bytes()),
+    packed: |body, id| body.extend_from_slice(&id.to_be_bytes()),
+};
+
+/// Writes ids in the form that the client accepts, in turns with the other connections of this thread.
+async fn write_in_turns<I, T, P>(
+    worker: &Rc<Worker>,
+    media: Media,
+    ids: &[I],
+    written: &Written<T, P>,
+) -> Vec<u8>
+where
+    T: Fn(&mut Vec<u8>, &I),
+    P: Fn(&mut Vec<u8>, &I),
+{
+    let mut turn = Turn::begin(worker);
+    let mut body = Vec::with_capacity(ids.len() * written.width + 16);
+    if media == Media::Json {
+        body.extend_from_slice(b"{\"ids\":[");
+    }
+    for (at, slice) in ids.chunks(SLICE).enumerate() {
+        write_slice(&mut body, media, slice, at == 0, written);
+        turn.give_way_if_over().await;
+    }
+    if media == Media::Json {
+        body.extend_from_slice(b"]}\n");
+    }
+    body
+}
+
+fn write_slice<I, T, P>(body: &mut Vec<u8>, media: Media, ids: &[I], first: bool, written: &Written<T, P>)
+where
+    T: Fn(&mut Vec<u8>, &I),
+    P: Fn(&mut Vec<u8>, &I),
+{
     match media {
         Media::Json => {
-            body.extend_from_slice(b"{\"ids\":[");
             for (i, id) in ids.iter().enumerate() {
-                body.extend_from_slice(if i == 0 { b"\"" } else { b",\"" });
-                text(&mut body, id);
+                body.extend_from_slice(if first && i == 0 { b"\"" } else { b",\"" });
+                (written.text)(body, id);
                 body.push(b'"');
             }
-            body.extend_from_slice(b"]}\n");
         }
         Media::Text => {
             for id in ids {
-                text(&mut body, id);
+                (written.text)(body, id);
                 body.push(b'\n');
             }
         }
-        Media::Octets => ids.iter().for_each(|id| packed(&mut body, id)),
+        Media::Octets => ids.iter().for_each(|id| (written.packed)(body, id)),
     }
-    body
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn slice<I>(media: Media, ids: &[I], written: &Plain<I>) -> Vec<u8> {
+        let mut body = Vec::new();
+        write_slice(&mut body, media, ids, true, written);
+        body
+    }
+
     #[test]
     fn ids_are_written_in_every_form() {
         let ids = [1u64, u64::MAX];
         assert_eq!(
-            write_numbers(Media::Json, &ids),
-            b"{\"ids\":[\"1\",\"18446744073709551615\"]}\n"
+            slice(Media::Json, &ids, &NUMBERS),
+            b"\"1\",\"18446744073709551615\""
         );
-        assert_eq!(write_numbers(Media::Text, &ids), b"1\n18446744073709551615\n");
+        assert_eq!(slice(Media::Text, &ids, &NUMBERS), b"1\n18446744073709551615\n");
         assert_eq!(
-            write_numbers(Media::Octets, &ids),
+            slice(Media::Octets, &ids, &NUMBERS),
             [[0, 0, 0, 0, 0, 0, 0, 1], [255; 8]].concat()
         );
         let id = Uuid::from_u128(0x017f22e2_79b0_7cc3_98c4_dc0c0c07398f);
         assert_eq!(
-            write_uuids(Media::Text, &[id]),
+            slice(Media::Text, &[id], &UUIDS),
             b"017f22e2-79b0-7cc3-98c4-dc0c0c07398f\n"
         );
-        assert_eq!(write_uuids(Media::Octets, &[id]), id.as_bytes());
+        assert_eq!(slice(Media::Octets, &[id], &UUIDS), id.as_bytes());
     }
 }

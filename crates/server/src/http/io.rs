@@ -1,5 +1,6 @@
-//! A socket that tells its watch what it waits for.
+//! A socket that tells its watch what it waits for, and gives hyper one request of a connection.
 
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -9,23 +10,70 @@ use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
+use super::strict::Framing;
+use crate::service::Worker;
+use crate::unread::Held;
 use crate::watch::{Waiting, Watch};
+
+/// One request, as hyper is given it.
+#[derive(Debug)]
+pub(super) struct One {
+    /// What was read and not given out: the request, then what follows it.
+    unused: RefCell<Vec<u8>>,
+    /// How much of it hyper may still have; `None`: all that comes.
+    left: Cell<Option<u64>>,
+    /// hyper has its answer.
+    pub(super) answered: Cell<bool>,
+    /// The client has its answer.
+    sent: Cell<bool>,
+    /// hyper asks for the next one.
+    asks: Cell<bool>,
+}
+
+impl One {
+    pub(super) fn new(unused: Vec<u8>, framing: Option<Framing>) -> One {
+        One {
+            unused: RefCell::new(unused),
+            left: Cell::new(match framing {
+                Some(Framing::Bytes(bytes)) => Some(bytes),
+                Some(Framing::Chunks) | None => None,
+            }),
+            answered: Cell::new(false),
+            sent: Cell::new(false),
+            asks: Cell::new(false),
+        }
+    }
+
+    /// Whether the request is over and the connection goes on.
+    pub(super) fn is_done(&self) -> bool {
+        self.sent.get() && self.asks.get()
+    }
+
+    /// What follows the request.
+    pub(super) fn rest(&self) -> Vec<u8> {
+        self.unused.take()
+    }
+}
 
 /// What hyper reads from and writes to.
 #[derive(Debug)]
 pub(super) struct Io<'s> {
     stream: &'s mut TcpStream,
     watch: Rc<Watch>,
-    /// What was read before hyper came.
-    unused: Vec<u8>,
+    worker: Rc<Worker>,
+    one: Rc<One>,
+    /// While the client does not read.
+    held: Option<Held>,
 }
 
 impl<'s> Io<'s> {
-    pub(super) fn new(stream: &'s mut TcpStream, watch: Rc<Watch>, unused: Vec<u8>) -> Self {
+    pub(super) fn new(stream: &'s mut TcpStream, watch: Rc<Watch>, worker: Rc<Worker>, one: Rc<One>) -> Self {
         Io {
             stream,
             watch,
-            unused,
+            worker,
+            one,
+            held: None,
         }
     }
 }
@@ -36,22 +84,35 @@ impl Read for Io<'_> {
         cx: &mut Context<'_>,
         mut cursor: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        if !self.unused.is_empty() {
-            let len = self.unused.len().min(cursor.remaining());
-            cursor.put_slice(&self.unused[..len]);
-            self.unused.drain(..len);
-            return Poll::Ready(Ok(()));
+        let left = self.one.left.get().unwrap_or(u64::MAX);
+        if left == 0 {
+            self.one.asks.set(true);
+            return Poll::Pending;
         }
         // A safe buffer of our own: hyper's may be uninitialised memory, which only unsafe code can fill in place.
         let mut buffer = [0; READ_BYTES];
         let room = cursor.remaining().min(READ_BYTES);
-        let mut window = ReadBuf::new(&mut buffer[..room]);
-        ready!(Pin::new(&mut *self.stream).poll_read(cx, &mut window))?;
-        let read = window.filled();
-        if !read.is_empty() && matches!(self.watch.waiting(), Waiting::FirstByte | Waiting::Request) {
+        let room = room.min(usize::try_from(left).unwrap_or(usize::MAX));
+        let read = {
+            let one = Rc::clone(&self.one);
+            let mut unused = one.unused.borrow_mut();
+            if unused.is_empty() {
+                let mut window = ReadBuf::new(&mut buffer[..room]);
+                ready!(Pin::new(&mut *self.stream).poll_read(cx, &mut window))?;
+                window.filled().len()
+            } else {
+                let len = unused.len().min(room);
+                buffer[..len].copy_from_slice(&unused[..len]);
+                unused.drain(..len);
+                len
+            }
+        };
+        if read > 0 && matches!(self.watch.waiting(), Waiting::FirstByte | Waiting::Request) {
             self.watch.wait_for(Waiting::Rest);
         }
-        cursor.put_slice(read);
+        let left = self.one.left.get().map(|left| left - read as u64);
+        self.one.left.set(left);
+        cursor.put_slice(&buffer[..read]);
         Poll::Ready(Ok(()))
     }
 }
@@ -59,8 +120,13 @@ impl Read for Io<'_> {
 impl Write for Io<'_> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut *self.stream).poll_write(cx, bytes);
-        if written.is_pending() {
+        if written.is_ready() {
+            self.held = None;
+        } else {
             self.watch.wait_for(Waiting::Writing);
+            if self.held.is_none() {
+                self.held = Some(self.worker.hold_unread(bytes.len()));
+            }
         }
         written
     }
@@ -70,6 +136,7 @@ impl Write for Io<'_> {
         if self.watch.waiting() == Waiting::Writing {
             self.watch.wait_for(Waiting::Request);
         }
+        self.one.sent.set(self.one.answered.get());
         Pin::new(&mut *self.stream).poll_flush(cx)
     }
 

@@ -4,13 +4,15 @@
 //! | --- | --- |
 //! | `plain` | requests without a body, framed in place: the hot path |
 //! | `by_hyper`, `io` | all other requests, framed by hyper |
+//! | `strict` | heads that must not be served |
 //! | `head`, `request` | who asks for what: head, query, body |
 //! | `route` | paths and methods |
 //! | `answer`, `date` | answers and problem documents |
-//! | `sequences`, `ids`, `operations` | what the routes do |
+//! | `sequences`, `ids`, `operations`, `backup` | what the routes do |
 //! | `testing` | the readers without a connection |
 
 mod answer;
+mod backup;
 mod by_hyper;
 mod date;
 mod head;
@@ -22,21 +24,23 @@ mod pools;
 mod request;
 mod route;
 mod sequences;
+mod strict;
 #[cfg(feature = "testing")]
 pub mod testing;
 
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::time::Duration;
 
 use hyper::body::Incoming;
 use tokio::net::TcpStream;
 
-use crate::auth::Right;
+use crate::auth::{Right, delay_of_wrong_token};
 use crate::config::Config;
-use crate::error::ServiceError;
-use crate::service::Worker;
-use crate::socket::Socket;
-use crate::watch::{Deadlines, Verdict, Watched};
+use crate::error::{Code, ServiceError};
+use crate::service::{Answer, Worker};
+use crate::socket::{End, Socket};
+use crate::watch::{Deadlines, Verdict, Watch, Watched};
 use answer::Response;
 use head::Head;
 use plain::Left;
@@ -50,29 +54,98 @@ pub(crate) fn deadlines(config: &Config) -> Deadlines {
         request: config.http_idle_timeout.0,
         rest: Some(config.http_request_timeout),
         writing: Some(config.write_timeout),
+        authentication: config
+            .authentication_timeout
+            .0
+            .filter(|_| !config.tokens.is_empty()),
     }
 }
 
-/// Serves one connection until it ends.
-pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, worker: Rc<Worker>, watch: Watched) {
+/// The same for a place that is kept for questions about health: there are few, so nobody stays.
+pub(crate) fn health_deadlines(config: &Config) -> Deadlines {
+    let short = Some(config.http_request_timeout.min(HEALTH_TIMEOUT));
+    Deadlines {
+        first_byte: short,
+        request: short,
+        rest: short,
+        writing: short,
+        authentication: None,
+    }
+}
+
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Serves one connection until it ends; `for_health`: questions about the server's health alone, and one of them.
+pub(crate) async fn serve(
+    stream: TcpStream,
+    peer: SocketAddr,
+    worker: Rc<Worker>,
+    watch: Watched,
+    for_health: bool,
+) {
     let local = stream.local_addr().ok();
     let mut socket = Socket::new(stream, watch, worker.clone(), worker.config().http_max_header.0);
-    let end = match plain::serve(&mut socket, &worker, local).await {
-        Left::HandedOver => by_hyper::serve(&mut socket, peer, &worker, local).await,
-        Left::Ended(end) => {
-            if let Some(Verdict::Late(code)) = socket.watch().peek() {
-                worker.counters().refused(code);
-                tracing::debug!(%peer, %code, "connection closed");
+    let guest = Guest {
+        peer,
+        watch: Rc::clone(socket.watch()),
+        for_health,
+    };
+    let end = loop {
+        let framing = match plain::serve(&mut socket, &worker, &guest, local).await {
+            Left::HandedOver(_) if for_health => break End::Client,
+            Left::HandedOver(framing) => framing,
+            Left::Ended(end) => {
+                if let Some(Verdict::Late(code)) = socket.watch().peek() {
+                    worker.counters().refused(code);
+                    tracing::debug!(%peer, %code, "connection closed");
+                }
+                if for_health && end == End::Verdict {
+                    // There was no place for whatever it wanted to ask.
+                    let _ = socket.flush(&mut TOO_MANY_CONNECTIONS.to_vec()).await;
+                }
+                break end;
             }
-            end
+        };
+        if let Some(end) = by_hyper::serve(&mut socket, &worker, &guest, local, framing).await {
+            break end;
         }
     };
     socket.close(end).await;
 }
 
+/// Whose requests these are.
+pub(super) struct Guest {
+    peer: SocketAddr,
+    watch: Rc<Watch>,
+    /// There is no place for it but for questions about the server's health.
+    for_health: bool,
+}
+
+impl Guest {
+    /// Whether the connection ends with an answer.
+    fn leaves(&self, config: &Config) -> bool {
+        self.for_health || self.watch.wrong_tokens() >= config.max_wrong_tokens
+    }
+
+    /// Finds out who it is, and whether it may.
+    async fn authorise(&self, worker: &Worker, head: &Head<'_>, right: Right) -> Answer<()> {
+        let judged = head.authorise(worker.service().tokens(), right);
+        match &judged {
+            Err(error) if error.code == Code::WrongToken => {
+                self.watch.wrong_token();
+                tokio::time::sleep(delay_of_wrong_token(worker.service(), self.peer)).await;
+            }
+            Err(error) if error.code == Code::Unauthenticated => {}
+            _ => self.watch.authenticated(),
+        }
+        judged
+    }
+}
+
 /// Answers one request, whoever framed it.
 async fn answer_to(
     worker: &Rc<Worker>,
+    guest: &Guest,
     head: &Head<'_>,
     body: Option<Incoming>,
 ) -> Result<Response, ServiceError> {
@@ -81,11 +154,17 @@ async fn answer_to(
     head.check_size(worker.config())?;
     let route = Route::of(head.path);
     if !matches!(route, Some(Route::Livez | Route::Readyz)) {
+        if guest.for_health {
+            return Err(ServiceError::new(
+                Code::TooManyConnections,
+                "too many connections: only /livez and /readyz are answered",
+            ));
+        }
         let right = match route.as_ref().is_some_and(|route| route.needs_admin(head.method)) {
             true => Right::Admin,
             false => Right::Allocate,
         };
-        head.authorise(worker.service().tokens(), right)?;
+        guest.authorise(worker, head, right).await?;
     }
     let Some(route) = route else {
         return Err(route::unknown(head.path));
@@ -133,6 +212,10 @@ async fn answer_to(
             query.only(&[])?;
             pools::renew(worker, name, id, &request::read_body(worker, body).await?).await
         }
+        (Route::Window { name, worker: id }, "PUT") => {
+            query.only(&[])?;
+            pools::retire(worker, name, id, &request::read_body(worker, body).await?).await
+        }
         (Route::Window { name, worker: id }, _) => {
             query.only(&[])?;
             pools::end(worker, name, id, &request::read_body(worker, body).await?).await
@@ -149,9 +232,13 @@ async fn answer_to(
             query.only(&[])?;
             ids::inspect(worker, id)
         }
+        (Route::Backup, _) => {
+            query.only(&[])?;
+            backup::begin(worker)
+        }
         (Route::Livez, _) => Ok(operations::livez()),
-        (Route::Readyz, _) => Ok(operations::readyz(worker)),
-        (Route::Metrics, _) => Ok(operations::metrics(worker)),
+        (Route::Readyz, _) => operations::readyz(worker).await,
+        (Route::Metrics, _) => operations::metrics(worker).await,
     }
 }
 

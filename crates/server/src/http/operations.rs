@@ -4,14 +4,15 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use hyper::StatusCode;
-use mintage_ledger::{Class, Forecast, RESERVE_BUCKETS_US};
+use mintage_ledger::{Class, RESERVE_BUCKETS_US};
 use serde_json::json;
 
 use super::answer::Response;
+use crate::desk::Found;
 use crate::error::CODES;
 use crate::metrics::{Exposition, Face, IdKind};
 use crate::render;
-use crate::service::Worker;
+use crate::service::{Answer, Worker};
 
 /// `GET /livez`: the process answers.
 pub(super) fn livez() -> Response {
@@ -19,9 +20,15 @@ pub(super) fn livez() -> Response {
 }
 
 /// `GET /readyz`: ids can be given out, or why not; and how long, while the store does not answer.
-pub(super) fn readyz(worker: &Rc<Worker>) -> Response {
+///
+/// What is in use is as it was found at most a second ago; that the process stopped is told at once.
+pub(super) async fn readyz(worker: &Rc<Worker>) -> Answer<Response> {
+    let found = worker.service().found().await?;
     let ledger = worker.service().ledger();
-    let (ready, store) = (ledger.ready(), ledger.store_status());
+    let (ready, store) = (
+        ledger.ready_as_of(&found.survey),
+        ledger.status_as_of(&found.survey),
+    );
     let status = if ready.ready {
         StatusCode::OK
     } else {
@@ -31,6 +38,7 @@ pub(super) fn readyz(worker: &Rc<Worker>) -> Response {
         .degraded()
         .into_iter()
         .chain(store.limited.map(String::from))
+        .chain(ready.notes)
         .collect();
     let document = json!({
         "ready": ready.ready,
@@ -38,72 +46,28 @@ pub(super) fn readyz(worker: &Rc<Worker>) -> Response {
         "notes": notes,
         "store": render::store_status(&store),
     });
-    Response::json(status, &document)
+    Ok(Response::json(status, &document))
 }
 
 /// `GET /metrics`
-pub(super) fn metrics(worker: &Rc<Worker>) -> Response {
+pub(super) async fn metrics(worker: &Rc<Worker>) -> Answer<Response> {
+    let found = worker.service().found().await?;
     let mut out = Exposition::default();
     count_requests(worker, &mut out);
-    describe_ledger(worker, &mut out);
-    Response::new(
+    describe_ledger(worker, &found, &mut out);
+    let mut text = out.finish();
+    text.push_str(&found.metrics);
+    Ok(Response::new(
         StatusCode::OK,
         "text/plain; version=0.0.4; charset=utf-8",
-        out.finish(),
-    )
-}
-
-/// When things end at today's rate: those in use, the busiest first.
-fn describe_ends(worker: &Rc<Worker>, out: &mut Exposition) {
-    let ledger = worker.service().ledger();
-    let names = usize::try_from(worker.config().metrics_names).unwrap_or(usize::MAX);
-    out.metric(
-        "mint_ends_seconds",
-        "gauge",
-        "When a sequence or pool reaches a limit at today's rate; 0: it has.",
-    );
-    let mut put = |kind: &str, name: &str, forecast: &Forecast| {
-        for ending in &forecast.endings {
-            let labels = [("kind", kind), ("name", name), ("limit", ending.limit.as_str())];
-            out.sample("mint_ends_seconds", &labels, ending.left.as_secs_f64());
-        }
-    };
-    for stock in ledger.stocks().iter().take(names) {
-        if let Some(sequence) = ledger.sequence(stock.name.as_str()) {
-            put("sequence", stock.name.as_str(), &sequence.forecast());
-        }
-    }
-    for pool in ledger.pools_held().iter().take(names) {
-        put("pool", pool.name.as_str(), &pool.forecast);
-    }
+        text,
+    ))
 }
 
 /// What is left while the store does not answer.
-fn describe_budgets(worker: &Rc<Worker>, out: &mut Exposition) {
+fn describe_budgets(worker: &Rc<Worker>, found: &Found, out: &mut Exposition) {
     let ledger = worker.service().ledger();
-    let names = usize::try_from(worker.config().metrics_names).unwrap_or(usize::MAX);
-    out.metric(
-        "mint_stock_seconds",
-        "gauge",
-        "How long a sequence in use goes on without its store at its present rate; the busiest sequences.",
-    );
-    for stock in ledger.stocks().iter().take(names) {
-        out.sample(
-            "mint_stock_seconds",
-            &[("name", stock.name.as_str())],
-            stock.seconds,
-        );
-    }
-    out.metric(
-        "mint_window_until_seconds",
-        "gauge",
-        "How long a pool can mint without its store.",
-    );
-    for pool in ledger.windows_left().iter().take(names) {
-        let left = pool.left.as_secs_f64();
-        out.sample("mint_window_until_seconds", &[("pool", pool.name.as_str())], left);
-    }
-    let status = ledger.store_status();
+    let status = ledger.status_as_of(&found.survey);
     if let Some(first) = &status.first_to_end {
         out.metric(
             "mint_budget_left_seconds",
@@ -166,18 +130,23 @@ fn count_requests(worker: &Rc<Worker>, out: &mut Exposition) {
             metrics.refused(row.code) as f64,
         );
     }
-    let (by_face, _) = metrics.connections();
     out.metric("mint_connections", "gauge", "Open connections.");
     for face in Face::ALL {
         out.sample(
             "mint_connections",
             &[("face", face.as_str())],
-            by_face[face as usize] as f64,
+            metrics.connections(face) as f64,
         );
     }
+    out.metric(
+        "mint_unread_bytes",
+        "gauge",
+        "Answers that clients have not read yet, of those that do not keep up.",
+    );
+    out.sample("mint_unread_bytes", &[], worker.service().unread().bytes() as f64);
 }
 
-fn describe_ledger(worker: &Rc<Worker>, out: &mut Exposition) {
+fn describe_ledger(worker: &Rc<Worker>, found: &Found, out: &mut Exposition) {
     let ledger = worker.service().ledger();
     let counters = ledger.counters();
     out.metric("mint_sequences", "gauge", "Sequences that exist.");
@@ -229,8 +198,7 @@ fn describe_ledger(worker: &Rc<Worker>, out: &mut Exposition) {
     );
     out.sample("mint_clock_steps_total", &[], report.steps as f64);
 
-    describe_budgets(worker, out);
-    describe_ends(worker, out);
+    describe_budgets(worker, found, out);
     out.metric(
         "mint_store_class",
         "gauge",

@@ -13,11 +13,13 @@ use memchr::memchr;
 
 use super::answer::Response;
 use super::head::Head;
-use super::{answer_to, date};
+use super::strict::{self, Framing, Strict};
+use super::{Guest, answer_to, backup, date};
+use crate::error::{Code, ServiceError};
 use crate::metrics::Face;
 use crate::service::Worker;
 use crate::socket::{End, Socket};
-use crate::turn::after_the_others;
+use crate::turn::{LOOK_BYTES, Turn, after_the_others};
 use crate::watch::{Verdict, Waiting};
 
 /// What the start of a buffer is.
@@ -35,21 +37,39 @@ pub(super) enum Framed<'b> {
 pub(super) enum Left {
     /// The connection ends.
     Ended(End),
-    /// hyper goes on with what was read.
-    HandedOver,
+    /// hyper goes on with what was read: a request that is framed so, or `None` for a head that is too long.
+    HandedOver(Option<Framing>),
 }
 
 /// Answers plain requests until there is another one.
-pub(super) async fn serve(socket: &mut Socket, worker: &Rc<Worker>, local: Option<SocketAddr>) -> Left {
+pub(super) async fn serve(
+    socket: &mut Socket,
+    worker: &Rc<Worker>,
+    guest: &Guest,
+    local: Option<SocketAddr>,
+) -> Left {
+    let mut turn = Turn::begin(worker);
     loop {
-        let (buffer, filled) = match socket.fill().await {
+        let (buffer, filled) = match socket.fill(&mut turn).await {
             Ok(input) => input,
             Err(end) => return Left::Ended(end),
         };
         let mut out = worker.borrow_output();
-        let next = answer_all(socket, worker, local, &buffer[..filled], &mut out).await;
+        let next = answer_all(
+            socket,
+            worker,
+            guest,
+            local,
+            &buffer[..filled],
+            &mut out,
+            &mut turn,
+        )
+        .await;
         worker.return_input(buffer);
-        after_the_others().await;
+        match turn.is_over() {
+            true => turn.give_way().await,
+            false => after_the_others().await,
+        }
         if let Err(end) = socket.flush(&mut out).await {
             return Left::Ended(end);
         }
@@ -57,7 +77,7 @@ pub(super) async fn serve(socket: &mut Socket, worker: &Rc<Worker>, local: Optio
         match next {
             Next::Read => {}
             Next::Close => return Left::Ended(End::Answered),
-            Next::HandOver => return Left::HandedOver,
+            Next::HandOver(framing) => return Left::HandedOver(framing),
         }
     }
 }
@@ -66,25 +86,28 @@ pub(super) async fn serve(socket: &mut Socket, worker: &Rc<Worker>, local: Optio
 enum Next {
     Read,
     Close,
-    HandOver,
+    HandOver(Option<Framing>),
 }
 
 async fn answer_all(
     socket: &mut Socket,
     worker: &Rc<Worker>,
+    guest: &Guest,
     local: Option<SocketAddr>,
     input: &[u8],
     out: &mut Vec<u8>,
+    turn: &mut Turn,
 ) -> Next {
     let mut at = 0;
+    let mut look_at = LOOK_BYTES;
     while at < input.len() {
         let rest = &input[at..];
         match frame(rest, worker.config().http_max_headers as usize) {
             Framed::Request(head, len) => {
                 socket.watch().wait_for(Waiting::Nothing);
                 let head = Head { local, ..head };
-                let mut response = answer(worker, &head).await;
-                if socket.watch().peek() == Some(Verdict::Stopping) {
+                let mut response = answer(worker, guest, &head).await;
+                if socket.watch().peek() == Some(Verdict::Stopping) || guest.leaves(worker.config()) {
                     response.close();
                 }
                 date::with_now(worker, |date| response.write(date, out));
@@ -92,27 +115,60 @@ async fn answer_all(
                     return Next::Close;
                 }
                 at += len;
-                // Nothing more is executed for a client that does not read.
-                if out.len() >= OUTPUT_MAX && socket.flush(out).await.is_err() {
-                    return Next::Close;
+                if out.len() >= look_at {
+                    let over = turn.is_over();
+                    // Nothing more is executed for a client that does not read.
+                    if (over || out.len() >= OUTPUT_MAX) && socket.flush(out).await.is_err() {
+                        return Next::Close;
+                    }
+                    if over {
+                        turn.give_way().await;
+                    }
+                    look_at = out.len() + LOOK_BYTES;
                 }
             }
             Framed::Incomplete if !socket.is_full(rest.len()) => {
                 socket.keep(rest);
                 return Next::Read;
             }
-            Framed::Incomplete | Framed::Other => {
+            Framed::Incomplete => {
                 socket.keep(rest);
-                return Next::HandOver;
+                return Next::HandOver(None);
             }
+            Framed::Other => match strict::look(rest) {
+                Strict::Incomplete if !socket.is_full(rest.len()) => {
+                    socket.keep(rest);
+                    return Next::Read;
+                }
+                Strict::Incomplete => {
+                    socket.keep(rest);
+                    return Next::HandOver(None);
+                }
+                Strict::Head(framing) => {
+                    socket.keep(rest);
+                    return Next::HandOver(Some(framing));
+                }
+                Strict::Refused(why) => {
+                    refuse(worker, why, out);
+                    return Next::Close;
+                }
+            },
         }
     }
     Next::Read
 }
 
-async fn answer(worker: &Rc<Worker>, head: &Head<'_>) -> Response {
+/// Answers what must not be served, whatever it was.
+fn refuse(worker: &Rc<Worker>, why: &'static str, out: &mut Vec<u8>) {
     worker.counters().requests(Face::Http, 1);
-    match answer_to(worker, head, None).await {
+    worker.counters().refused(Code::Protocol);
+    let response = Response::problem(&Head::default(), &ServiceError::new(Code::Protocol, why));
+    date::with_now(worker, |date| response.write(date, out));
+}
+
+async fn answer(worker: &Rc<Worker>, guest: &Guest, head: &Head<'_>) -> Response {
+    worker.counters().requests(Face::Http, 1);
+    match answer_to(worker, guest, head, None).await {
         Ok(response) => response,
         Err(error) => {
             worker.counters().refused(error.code);
@@ -165,7 +221,8 @@ fn take_request_line<'b>(line: &'b [u8], head: &mut Head<'b>) -> Option<()> {
     }
     let target = std::str::from_utf8(target).ok()?;
     (head.path, head.query) = target.split_once('?').unwrap_or((target, ""));
-    Some(())
+    // Answers of unknown length are hyper's.
+    (head.path != backup::PATH).then_some(())
 }
 
 /// `name: value`, with a CR at its end.
@@ -195,7 +252,8 @@ fn take_header<'b>(line: &'b [u8], head: &mut Head<'b>) -> Option<()> {
         2 if is("te") => return None,
         10 if is("connection") => return value.eq_ignore_ascii_case("keep-alive").then_some(()),
         13 if is("authorization") => &mut head.authorization,
-        14 if is("content-length") => return (value == "0").then_some(()),
+        14 if is("content-length") && value == "0" => &mut head.content_length,
+        14 if is("content-length") => return None,
         14 if is("http2-settings") => return None,
         17 if is("transfer-encoding") => return None,
         _ => return Some(()),
@@ -251,6 +309,7 @@ mod tests {
             "GET http://localhost/a HTTP/1.1\r\n",
             "GET * HTTP/1.1\r\n",
             "GET /a#b HTTP/1.1\r\n",
+            "GET /v1/backup HTTP/1.1\r\n",
             "GET /\u{e9} HTTP/1.1\r\n",
             "\r\nGET /a HTTP/1.1\r\n",
             "GET /a HTTP/1.1\r\nhost: a\r\nhost: b\r\n",

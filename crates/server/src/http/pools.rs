@@ -15,7 +15,7 @@ use super::request::{Query, invalid, parse};
 use crate::error::{Code, ServiceError};
 use crate::formats::document;
 use crate::render;
-use crate::service::{Answer, Worker, from_ledger};
+use crate::service::{Answer, Service, Worker, from_ledger};
 
 /// `GET /v1/pools?after=NAME&limit=N`
 pub(super) async fn list(worker: &Rc<Worker>, query: &Query<'_>) -> Answer<Response> {
@@ -25,21 +25,20 @@ pub(super) async fn list(worker: &Rc<Worker>, query: &Query<'_>) -> Answer<Respo
         .map(|name| worker.service().name(&name))
         .transpose()?;
     let limit = query.limit()?;
-    let found = worker
-        .service()
-        .ledger()
-        .pools(after.as_ref(), limit)
-        .await
-        .map_err(from_ledger)?;
-    let next = found
-        .last()
-        .filter(|_| found.len() == usize::from(limit))
-        .map(|info| info.name.to_string());
-    let pools: Vec<_> = found.iter().map(render::pool).collect();
-    Ok(Response::json(
-        StatusCode::OK,
-        &json!({ "pools": pools, "next": next }),
-    ))
+    let list = |service: Arc<Service>| async move {
+        let found = service.ledger().pools(after.as_ref(), limit).await;
+        let found = found.map_err(from_ledger)?;
+        let next = found
+            .last()
+            .filter(|_| found.len() == usize::from(limit))
+            .map(|info| info.name.to_string());
+        let pools: Vec<_> = found.iter().map(render::pool).collect();
+        Ok(Response::json(
+            StatusCode::OK,
+            &json!({ "pools": pools, "next": next }),
+        ))
+    };
+    worker.service().aside(list).await
 }
 
 /// `GET /v1/pools/{name}?from=WORKER&limit=N`: the pool and its windows.
@@ -51,13 +50,16 @@ pub(super) async fn show(worker: &Rc<Worker>, query: &Query<'_>, name: &[u8]) ->
     };
     let limit = query.limit()?;
     let pool = find(worker, name).await?;
-    let windows = pool.windows(from, limit).await.map_err(from_ledger)?;
-    pool.count_held().await.map_err(from_ledger)?;
-    let mut document = render::pool(&pool.info());
-    let full = windows.len() == usize::from(limit);
-    document["next_from"] = json!(windows.last().filter(|_| full).map(|window| window.worker + 1));
-    document["windows"] = windows.iter().map(render::window).collect();
-    Ok(Response::json(StatusCode::OK, &document))
+    let list = |_| async move {
+        let windows = pool.windows(from, limit).await.map_err(from_ledger)?;
+        pool.count_held().await.map_err(from_ledger)?;
+        let mut document = render::pool(&pool.info());
+        let full = windows.len() == usize::from(limit);
+        document["next_from"] = json!(windows.last().filter(|_| full).map(|window| window.worker + 1));
+        document["windows"] = windows.iter().map(render::window).collect();
+        Ok(Response::json(StatusCode::OK, &document))
+    };
+    worker.service().aside(list).await
 }
 
 /// `PUT /v1/pools/{name}`
@@ -123,6 +125,19 @@ pub(super) async fn end(worker: &Rc<Worker>, name: &[u8], id: &[u8], body: &[u8]
             pool.end_lent(id, &owner, version).await.map_err(from_ledger)?;
         }
     }
+    Ok(Response::empty(StatusCode::NO_CONTENT))
+}
+
+/// `PUT /v1/pools/{name}/windows/{worker}`: an operator gives a worker up for as long as its window lies ahead.
+pub(super) async fn retire(worker: &Rc<Worker>, name: &[u8], id: &[u8], body: &[u8]) -> Answer<Response> {
+    let asked: Given = parse(body)?;
+    if !asked.retired {
+        return Err(invalid(
+            "a worker can be retired, not taken back: it is free once its window has passed",
+        ));
+    }
+    let pool = find(worker, name).await?;
+    pool.retire(worker_id(id)?).await.map_err(from_ledger)?;
     Ok(Response::empty(StatusCode::NO_CONTENT))
 }
 
@@ -222,6 +237,12 @@ pub(super) fn documents(body: &[u8]) -> [bool; 3] {
 #[serde(deny_unknown_fields)]
 struct Borrower {
     name: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Given {
+    retired: bool,
 }
 
 #[derive(Deserialize)]

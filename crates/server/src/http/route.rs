@@ -36,6 +36,8 @@ pub(super) enum Route<'p> {
     Formats,
     /// `/v1/inspect/{id}`
     Inspect { id: Cow<'p, [u8]> },
+    /// `/v1/backup`
+    Backup,
     /// `/livez`
     Livez,
     /// `/readyz`
@@ -81,6 +83,7 @@ impl<'p> Route<'p> {
             ("v1", [Some("presets"), None, None]) => Route::Presets,
             ("v1", [Some("formats"), None, None]) => Route::Formats,
             ("v1", [Some("inspect"), Some(id), None]) => Route::Inspect { id: decode(id)? },
+            ("v1", [Some("backup"), None, None]) => Route::Backup,
             ("livez", [None, None, None]) => Route::Livez,
             ("readyz", [None, None, None]) => Route::Readyz,
             ("metrics", [None, None, None]) => Route::Metrics,
@@ -103,7 +106,7 @@ impl<'p> Route<'p> {
             Route::Restart { .. } => "POST",
             Route::Sequence { .. } => "GET, HEAD, PUT, PATCH, DELETE",
             Route::Pool { .. } => "GET, HEAD, PUT",
-            Route::Window { .. } => "PATCH, DELETE",
+            Route::Window { .. } => "PUT, PATCH, DELETE",
             _ => "GET, HEAD",
         }
     }
@@ -116,9 +119,9 @@ impl<'p> Route<'p> {
     /// Whether this needs the right to administer.
     pub(super) fn needs_admin(&self, method: &str) -> bool {
         match self {
-            Route::Restart { .. } => true,
+            Route::Restart { .. } | Route::Backup => true,
             Route::Sequence { .. } | Route::Pool { .. } => !matches!(method, "GET" | "HEAD"),
-            Route::Window { .. } => method == "DELETE",
+            Route::Window { .. } => method != "PATCH",
             _ => false,
         }
     }
@@ -164,7 +167,7 @@ pub(super) fn unknown(path: &str) -> ServiceError {
 }
 
 /// Every route, as people write it.
-const TEMPLATES: [&str; 16] = [
+const TEMPLATES: [&str; 17] = [
     "/v1/sequences",
     "/v1/sequences/{name}",
     "/v1/sequences/{name}/next",
@@ -178,6 +181,7 @@ const TEMPLATES: [&str; 16] = [
     "/v1/presets",
     "/v1/formats",
     "/v1/inspect/{id}",
+    "/v1/backup",
     "/livez",
     "/readyz",
     "/metrics",
@@ -245,6 +249,8 @@ mod tests {
             ),
             ("/v1/pools/eu/nope/7", None),
             ("/v1/inspect/1", Some(Route::Inspect { id: name("1") })),
+            ("/v1/backup", Some(Route::Backup)),
+            ("/v1/backup/", None),
             ("/livez", Some(Route::Livez)),
             ("/v1/sequences/a/next/", None),
             ("/v1/sequences/a/nope", None),

@@ -1,6 +1,7 @@
 //! `/v1/sequences…`
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use hyper::StatusCode;
 use mintage::{Base, Run, SequenceOptions};
@@ -14,7 +15,8 @@ use super::head::{Head, Media};
 use super::request::{Query, invalid, parse};
 use crate::error::{Code, ServiceError};
 use crate::render;
-use crate::service::{Answer, Worker};
+use crate::service::{Answer, Service, Worker};
+use crate::turn::Turn;
 
 /// `POST …/next?count=N&as=ids|range`
 pub(super) async fn next(
@@ -43,15 +45,20 @@ async fn next_ids(worker: &Rc<Worker>, media: Media, count: u64, name: &[u8]) ->
     let mut list = IdList::new(media, count);
     // From stock without a wait where it lasts; the rest, if any, through the store.
     let mut left = count;
+    let mut turn = None;
     while left > 0 {
-        let Some(run) = worker.try_take(name, left) else {
-            break;
-        };
-        left -= run.count;
-        list.push_run(run);
-    }
-    if left > 0 {
-        worker.take(name, left, |run| list.push_run(run)).await?;
+        let part = left.min(worker.config().turn_ids);
+        if let Some(run) = worker.try_take(name, part) {
+            left -= run.count;
+            list.push_run(run);
+        } else {
+            worker.take(name, part, |run| list.push_run(run)).await?;
+            left -= part;
+        }
+        if left > 0 {
+            let turn = turn.get_or_insert_with(|| Turn::begin(worker));
+            turn.give_way_if_over().await;
+        }
     }
     let cycling = worker.is_cycling(name);
     Ok(marked(Response::ids(media, list.finish(cycling)), cycling))
@@ -93,16 +100,19 @@ pub(super) async fn list(worker: &Rc<Worker>, query: &Query<'_>) -> Answer<Respo
         .map(|name| worker.service().name(&name))
         .transpose()?;
     let limit = query.limit()?;
-    let found = worker.service().list(after.as_ref(), limit).await?;
-    let next = found
-        .last()
-        .filter(|_| found.len() == usize::from(limit))
-        .map(|info| info.name.to_string());
-    let sequences: Vec<_> = found.iter().map(render::sequence).collect();
-    Ok(Response::json(
-        StatusCode::OK,
-        &json!({ "sequences": sequences, "next": next }),
-    ))
+    let list = |service: Arc<Service>| async move {
+        let found = service.list(after.as_ref(), limit).await?;
+        let next = found
+            .last()
+            .filter(|_| found.len() == usize::from(limit))
+            .map(|info| info.name.to_string());
+        let sequences: Vec<_> = found.iter().map(render::sequence).collect();
+        Ok(Response::json(
+            StatusCode::OK,
+            &json!({ "sequences": sequences, "next": next }),
+        ))
+    };
+    worker.service().aside(list).await
 }
 
 /// `GET /v1/sequences/{name}`

@@ -11,12 +11,14 @@ use tokio::net::TcpStream;
 use super::commands::{self, Call, Flow, Session};
 use super::frame::{FrameError, FrameLimits, Parser, Step};
 use super::reply::Reply;
+use super::web;
 use crate::config::Config;
 use crate::error::Code;
 use crate::metrics::Face;
+use crate::noise::Noise;
 use crate::service::Worker;
 use crate::socket::{End, Socket};
-use crate::turn::after_the_others;
+use crate::turn::{LOOK_BYTES, Turn, after_the_others};
 use crate::watch::{Deadlines, Verdict, Waiting, Watched};
 
 /// How long a connection may wait for what.
@@ -26,6 +28,10 @@ pub(crate) fn deadlines(config: &Config) -> Deadlines {
         request: config.resp_idle_timeout.0,
         rest: Some(config.resp_request_timeout),
         writing: Some(config.write_timeout),
+        authentication: config
+            .authentication_timeout
+            .0
+            .filter(|_| !config.tokens.is_empty()),
     }
 }
 
@@ -55,10 +61,12 @@ pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, worker: Rc<Worker
             peer,
             local,
             since_boottime: mintage::boottime(),
+            wrong_tokens: 0,
         },
         reply: Reply::new(false, worker.counters().clone()),
         parser: Parser::default(),
         output_max: config.resp_max_output.0,
+        turn: Turn::begin(&worker),
         known,
         unknown,
         worker: worker.clone(),
@@ -77,6 +85,7 @@ struct Connection {
     reply: Reply,
     parser: Parser,
     output_max: usize,
+    turn: Turn,
     known: FrameLimits,
     unknown: FrameLimits,
     worker: Rc<Worker>,
@@ -93,12 +102,12 @@ impl Connection {
 
     /// Reads, executes, answers.
     async fn round(&mut self) -> Result<(), End> {
-        let (buffer, filled) = self.socket.fill().await?;
+        let (buffer, filled) = self.socket.fill(&mut self.turn).await?;
         *self.reply.buffer() = self.worker.borrow_output();
         let executed = self.execute(&buffer[..filled]).await;
         self.worker.return_input(buffer);
         let next = executed?;
-        after_the_others().await;
+        self.give_way().await;
         self.socket.flush(self.reply.buffer()).await?;
         self.worker.return_output(std::mem::take(self.reply.buffer()));
         match next {
@@ -110,6 +119,7 @@ impl Connection {
     /// Executes every complete request of `input` and keeps the rest.
     async fn execute(&mut self, input: &[u8]) -> Result<Next, End> {
         let mut at = 0;
+        let mut look_at = LOOK_BYTES;
         while at < input.len() {
             let rest = &input[at..];
             let limits = if self.session.identity.is_some() {
@@ -129,6 +139,10 @@ impl Connection {
                         Flow::Wait(later) => {
                             let reply = later.await;
                             self.reply.append(&reply);
+                            if self.session.wrong_tokens >= self.worker.config().max_wrong_tokens {
+                                return Ok(Next::Close);
+                            }
+                            look_at = 0;
                         }
                     }
                 }
@@ -142,11 +156,35 @@ impl Connection {
                 }
                 Err(error) => return Ok(self.refuse_frame(error)),
             }
-            if self.reply.bytes().len() >= self.output_max {
-                self.socket.flush(self.reply.buffer()).await?;
+            if self.reply.bytes().len() >= look_at {
+                look_at = self.look().await?;
             }
         }
         Ok(Next::Read)
+    }
+
+    /// Sends what has been written if this is much, and lets others come first if this turn is over. Answers how much
+    /// may be written until the next look.
+    async fn look(&mut self) -> Result<usize, End> {
+        let over = self.turn.is_over();
+        if over || self.reply.bytes().len() >= self.output_max {
+            self.socket.flush(self.reply.buffer()).await?;
+        }
+        if over {
+            self.turn.give_way().await;
+        }
+        Ok(self.reply.bytes().len() + LOOK_BYTES)
+    }
+
+    /// Before answers are sent: a turn goes on over as many rounds as the client has requests for.
+    async fn give_way(&mut self) {
+        if self.session.identity.is_some() {
+            self.socket.watch().authenticated();
+        }
+        match self.turn.is_over() {
+            true => self.turn.give_way().await,
+            false => after_the_others().await,
+        }
     }
 
     #[inline]
@@ -154,7 +192,8 @@ impl Connection {
         let args = self.parser.args(rest);
         let row = commands::find(args.at(0));
         let run = match row {
-            Some(row) if row.repeats => run_length(rest, len),
+            Some(row) if row.repeats => run_length(rest, len).min(self.worker.config().turn_ids),
+            _ if web::is_http(args, self.parser.is_inline()) => return self.refuse_web_page(),
             _ => 1,
         };
         let mut call = Call {
@@ -167,6 +206,15 @@ impl Connection {
         };
         let flow = commands::run(row, &mut call);
         (call.served, flow)
+    }
+
+    /// Ends the connection without an answer, as Redis does: what follows may be the body that a page chose.
+    #[cold]
+    fn refuse_web_page(&mut self) -> (u64, Flow) {
+        self.worker.counters().refused(Code::CrossOrigin);
+        let peer = self.session.peer;
+        self.worker.service().log().note(Noise::WebPage, peer);
+        (1, Flow::Close)
     }
 
     fn refuse_frame(&mut self, error: FrameError) -> Next {

@@ -165,6 +165,11 @@ impl Parser {
         }
     }
 
+    /// Whether the request that [`Parser::parse`] found last is an inline one.
+    pub fn is_inline(&self) -> bool {
+        self.inline
+    }
+
     fn parse_array(&mut self, buffer: &[u8], limits: &FrameLimits) -> Result<Step, FrameError> {
         self.inline = false;
         let Some((line, mut at)) = length_line(buffer, 1, limits.line_bytes, FrameError::MultibulkLine)?

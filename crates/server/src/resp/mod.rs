@@ -6,6 +6,7 @@
 //! | `reply`, `digits` | answers |
 //! | `connection` | the loop: read, execute all, write once |
 //! | `commands` | the table of commands and what they do |
+//! | `web` | browsers that speak HTTP to this port |
 //! | `glob` | patterns of KEYS, SCAN and CONFIG GET |
 
 mod commands;
@@ -14,6 +15,7 @@ mod digits;
 pub mod frame;
 pub mod glob;
 pub(crate) mod reply;
+mod web;
 
 /// The Redis whose replies and error texts these are.
 pub const REDIS_VERSION: &str = "7.0.15";

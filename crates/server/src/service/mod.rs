@@ -19,10 +19,14 @@ use mintage_ledger::{
 
 pub use worker::Worker;
 
-use crate::auth::Tokens;
+use crate::auth::{Failures, Tokens};
 use crate::config::Config;
+use crate::desk::{Desk, Found, Lookout};
 use crate::error::{Code, ServiceError};
 use crate::metrics::Metrics;
+use crate::noise::Log;
+use crate::places::Places;
+use crate::unread::Unread;
 use cursors::Cursors;
 
 /// What every operation answers.
@@ -35,6 +39,12 @@ pub struct Service {
     config: Arc<Config>,
     tokens: Tokens,
     metrics: Arc<Metrics>,
+    log: Log,
+    failures: Failures,
+    places: Arc<Places>,
+    unread: Arc<Unread>,
+    lists: Desk,
+    lookout: Lookout,
     cursors: Mutex<Cursors>,
     /// Held while a conditional `set` looks and then acts.
     setting: tokio::sync::Mutex<()>,
@@ -77,9 +87,15 @@ impl Service {
     pub fn new(ledger: Arc<Ledger>, config: Arc<Config>) -> Arc<Service> {
         Arc::new(Service {
             tokens: Tokens::new(config.tokens.clone()),
+            places: Places::new(&config),
             ledger,
             config,
             metrics: Arc::default(),
+            log: Log::default(),
+            failures: Failures::default(),
+            unread: Arc::default(),
+            lists: Desk::new("lists"),
+            lookout: Lookout::new(),
             cursors: Mutex::default(),
             setting: tokio::sync::Mutex::default(),
             started_boottime: mintage::boottime(),
@@ -104,6 +120,47 @@ impl Service {
     /// Its counters.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
+    }
+
+    /// The lines about what clients do.
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// What was found about everything in use, not long ago.
+    ///
+    /// # Errors
+    /// [`Code::Unavailable`] where nothing can be looked for.
+    pub(crate) async fn found(&self) -> Answer<Arc<Found>> {
+        let names = usize::try_from(self.config.metrics_names).unwrap_or(usize::MAX);
+        self.lookout.found(&self.ledger, names).await
+    }
+
+    /// Makes a list, or reads one, beside the serving threads.
+    ///
+    /// # Errors
+    /// What `work` says; [`Code::Unavailable`] where it cannot be done.
+    pub(crate) async fn aside<T, W>(self: &Arc<Self>, work: impl FnOnce(Arc<Self>) -> W) -> Answer<T>
+    where
+        T: Send + 'static,
+        W: Future<Output = Answer<T>> + Send + 'static,
+    {
+        self.lists.run(work(Arc::clone(self))).await?
+    }
+
+    /// Who has shown wrong tokens lately.
+    pub(crate) fn failures(&self) -> &Failures {
+        &self.failures
+    }
+
+    /// The places for connections.
+    pub(crate) fn places(&self) -> &Arc<Places> {
+        &self.places
+    }
+
+    /// Answers that clients have not read yet.
+    pub(crate) fn unread(&self) -> &Arc<Unread> {
+        &self.unread
     }
 
     /// How long it has run.
@@ -320,6 +377,8 @@ pub(crate) fn from_ledger(error: LedgerError) -> ServiceError {
             .with_hint("say allow_repeat if repeats are acceptable"),
         LedgerError::TooMany { .. } => ServiceError::new(Code::TooMany, message)
             .with_hint("raise sequences.max_sequences, or drop what is unused"),
+        LedgerError::TooManyDropped { .. } => ServiceError::new(Code::TooMany, message)
+            .with_hint("use dropped names again, or raise sequences.max_dropped"),
         LedgerError::ClockBack { by, .. } => ServiceError::new(Code::ClockBack, message)
             .with_hint("set the clock right, or give the pool the clock policy hold")
             .with_retry_after_s(by.as_secs().clamp(1, 60)),

@@ -3,9 +3,11 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mintage::{Run, Uuid};
 use mintage_ledger::{Name, Pool, Sequence};
+use tokio::sync::Semaphore;
 
 use super::names::Names;
 use super::{Answer, Service, from_ledger};
@@ -13,6 +15,8 @@ use crate::config::Config;
 use crate::error::{Code, ServiceError};
 use crate::formats::{FormatRow, Make};
 use crate::metrics::{IdKind, ThreadCounters};
+use crate::turn::{SLICE, Turn};
+use crate::unread::Held;
 use crate::watch::Watches;
 
 /// What one thread needs to answer requests. Not shared between threads: no lock, no contended line.
@@ -24,6 +28,7 @@ pub struct Worker {
     /// The pool asked for last.
     pool: RefCell<Option<Arc<Pool>>>,
     watches: Rc<Watches>,
+    lane: Semaphore,
     next_connection: Cell<u64>,
     connection_step: u64,
     inputs: RefCell<Vec<Box<[u8]>>>,
@@ -35,10 +40,11 @@ impl Worker {
     pub fn new(service: Arc<Service>, index: u64, threads: u64) -> Rc<Worker> {
         Rc::new(Worker {
             counters: service.metrics.thread(),
+            names: RefCell::new(Names::new(names_max(&service.config, threads))),
             service,
-            names: RefCell::new(Names::new(NAMES_MAX)),
             pool: RefCell::new(None),
             watches: Rc::default(),
+            lane: Semaphore::new(1),
             next_connection: Cell::new(index + 1),
             connection_step: threads,
             inputs: RefCell::default(),
@@ -66,6 +72,11 @@ impl Worker {
         &self.watches
     }
 
+    /// Where those of this thread's connections stand that have had their turn and want another one.
+    pub(crate) fn lane(&self) -> &Semaphore {
+        &self.lane
+    }
+
     /// A number for a connection that no other connection of this server has.
     pub fn connection_id(&self) -> u64 {
         let id = self.next_connection.get();
@@ -90,6 +101,16 @@ impl Worker {
         if inputs.len() < BUFFERS_MAX {
             inputs.push(buffer);
         }
+    }
+
+    /// Counts answers that a client does not read. Where these are too many, of all clients together, the one of this
+    /// thread that has waited longest is cut off.
+    pub(crate) fn hold_unread(&self, bytes: usize) -> Held {
+        let held = self.service.unread().hold(bytes);
+        if self.service.unread().bytes() > self.config().max_unread.0 as u64 {
+            self.watches.cut_off_slowest();
+        }
+        held
     }
 
     /// An empty buffer to collect answers in.
@@ -219,14 +240,17 @@ impl Worker {
     pub fn mint_uuids(&self, make: Make, out: &mut [Uuid]) -> bool {
         match make {
             Make::Uuid4 => mintage::uuid4_many(out),
-            Make::Uuid7 => mintage::uuid7_many(out),
+            Make::Uuid7 => {
+                let clock = self.service.ledger.clock();
+                clock.make(|generators, clock| generators.uuid7_many(clock, out));
+            }
             Make::Uuid1 | Make::Uuid6 | Make::Snowflake | Make::Core => return false,
         }
         self.counters.ids(make.kind(), out.len() as u64);
         true
     }
 
-    /// Makes `count` ids of a format that core makes alone.
+    /// Makes `count` ids of a format that core makes alone, by the clock of the ledger.
     ///
     /// # Errors
     /// As [`FormatRow::make`].
@@ -236,8 +260,28 @@ impl Worker {
         options: &mintage::GenOptions,
         count: usize,
     ) -> Answer<Vec<mintage::Id>> {
-        let ids = row.make(options, count)?;
+        let ids = row.make(self.service.ledger.clock(), options, count)?;
         self.counters.ids(row.make.kind(), count as u64);
+        Ok(ids)
+    }
+
+    /// The same for any `count`, in turns with the other connections of this thread.
+    ///
+    /// # Errors
+    /// As [`Worker::make`]; ids that were made before are used up.
+    pub async fn make_in_turns(
+        self: &Rc<Self>,
+        row: &FormatRow,
+        options: &mintage::GenOptions,
+        count: usize,
+    ) -> Answer<Vec<mintage::Id>> {
+        row.check_answer(options, count)?;
+        let mut turn = Turn::begin(self);
+        let mut ids = Vec::with_capacity(count);
+        while ids.len() < count {
+            ids.extend(self.make(row, options, SLICE.min(count - ids.len()))?);
+            turn.give_way_if_over().await;
+        }
         Ok(ids)
     }
 
@@ -299,6 +343,14 @@ impl Worker {
         Ok(())
     }
 
+    /// Forgets names that were not used lately, every now and then, for ever.
+    pub(crate) async fn let_idle_names_go(&self) {
+        loop {
+            tokio::time::sleep(self.config().idle_after.clamp(LOOK_EVERY.0, LOOK_EVERY.1)).await;
+            self.names.borrow_mut().let_idle_go();
+        }
+    }
+
     async fn sequence_or_create(&self, name: &[u8]) -> Answer<Arc<Sequence>> {
         if let Some(known) = self.names.borrow_mut().find(name) {
             return Ok(known.clone());
@@ -321,5 +373,15 @@ const BUFFERS_MAX: usize = 64;
 /// The largest answer buffer that is kept.
 const OUTPUT_KEPT_BYTES: usize = 128 * 1024;
 
-/// How many names one thread remembers; about 200 bytes each.
+/// How many names one thread remembers at most; about 200 bytes each.
 const NAMES_MAX: usize = 16_384;
+
+/// How often names that are not used any more are looked for.
+const LOOK_EVERY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+
+/// How many names one of so many threads remembers: all of them together no more than half of those that the ledger may
+/// hold, which could let none go otherwise.
+fn names_max(config: &Config, threads: u64) -> usize {
+    let share = config.max_loaded / (2 * threads.max(1));
+    usize::try_from(share).unwrap_or(usize::MAX).clamp(1, NAMES_MAX)
+}

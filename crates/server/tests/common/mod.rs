@@ -174,6 +174,15 @@ impl Client {
         Client::over(socket.into())
     }
 
+    /// From another address of this machine.
+    pub fn from(source: &str, address: SocketAddr) -> Client {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None).unwrap();
+        let source = SocketAddr::new(source.parse().unwrap(), 0);
+        socket.bind(&source.into()).unwrap();
+        socket.connect(&address.into()).unwrap();
+        Client::over(socket.into())
+    }
+
     pub fn address(&self) -> SocketAddr {
         self.stream.local_addr().unwrap()
     }

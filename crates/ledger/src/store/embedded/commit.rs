@@ -99,6 +99,7 @@ impl Engine {
         }
         self.pending.clear();
         self.meta = meta;
+        self.reached.note(self.witness.next_lsn());
         self.shared.stats.commits.fetch_add(1, Relaxed);
     }
 
@@ -174,6 +175,7 @@ impl Engine {
                 row,
             });
         }
+        self.reached.note(self.witness.next_lsn());
         self.shared.stats.claim_syncs.fetch_add(1, Relaxed);
         Ok(())
     }

@@ -94,10 +94,9 @@ impl From<rusqlite::Error> for OpenError {
 pub(super) const SCHEMA: i64 = 1;
 
 impl Database {
-    /// Makes the tables in a new file.
+    /// Makes the tables in a new file, which is there and empty.
     pub(super) fn create(path: &Path, meta: &Meta) -> Result<Database, OpenError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let connection = connect(path, flags)?;
+        let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         // One sync at the end, by the checkpoint, instead of one for each step of making it.
         connection.execute_batch("PRAGMA synchronous = OFF")?;
         connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
@@ -329,7 +328,8 @@ impl Database {
 }
 
 fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, OpenError> {
-    let connection = Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    let mode = mode | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let connection = Connection::open_with_flags(path, mode)?;
     connection.busy_timeout(BUSY_WAIT)?;
     connection.set_prepared_statement_cache_capacity(16);
     // A checkpoint at close would repeat a sync that failed, and then delete the WAL.
@@ -369,8 +369,20 @@ pub(super) fn sort(error: &rusqlite::Error) -> Damage {
         (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _) => Damage::Busy,
         (ErrorCode::OutOfMemory, _) => Damage::Busy,
         (ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase, _) => Damage::Corrupt,
+        // SQLite tells no more of a write that failed. Where the size of files is limited, this is what it was: the
+        // transaction is rolled back, as on a full disk.
+        (ErrorCode::SystemIoFailure, SQLITE_IOERR_WRITE) if is_file_size_limited() => Damage::Full,
         _ => Damage::Stop,
     }
+}
+
+const SQLITE_IOERR_WRITE: i32 = 778;
+
+/// Whether the system limits the size of this process's files (`RLIMIT_FSIZE`).
+fn is_file_size_limited() -> bool {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max file size"));
+    line.is_some_and(|line| line.split_whitespace().next() != Some("unlimited"))
 }
 
 fn row_checksum(cluster: u128, row: &Row) -> u32 {

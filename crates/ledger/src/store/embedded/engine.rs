@@ -4,13 +4,16 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tokio::sync::{mpsc, oneshot};
 
 use super::super::{Cas, Claim, Key, Marks, Outcome, StoreError, StoreErrorKind, Value, Version, Versioned};
 use super::database::{self, Database, Meta, Stamp};
+use super::elsewhere::Elsewhere;
 use super::errors::{self, Damage};
 use super::folder::{Folder, Identity};
+use super::reached::Reached;
 use super::recover::Pending;
 use super::witness::{Kind, Record, Witness};
 use super::{Shared, Tuning};
@@ -102,6 +105,10 @@ pub(super) struct Engine {
     /// Registers whose names a damage took.
     pub(super) lost: HashSet<u128>,
     pub(super) identity: Identity,
+    /// How far the witness got, as the folder says it.
+    pub(super) reached: Reached,
+    /// The same, noted outside the folder; `None` where there is no such place.
+    pub(super) elsewhere: Option<Elsewhere>,
     pub(super) inode: fs::Metadata,
     pub(super) shared: Arc<Shared>,
     pub(super) runtime: Arc<dyn Runtime>,
@@ -277,11 +284,40 @@ impl Engine {
             Err(Failure::Passing(error)) => tracing::warn!(%error, "claims stay in the witness"),
             Err(Failure::Stop(why)) => self.stop(why),
         }
-        if self.ticks.is_multiple_of(BEAT_TICKS)
-            && let Err(error) = self.folder.beat(self.runtime.wall())
-        {
+        if self.shared.clock_confirmed.swap(false, Ordering::AcqRel) {
+            self.forget_wrong_clock();
+        }
+        if self.ticks.is_multiple_of(BEAT_TICKS) {
+            self.beat();
+        }
+    }
+
+    fn beat(&mut self) {
+        if let Err(error) = self.folder.beat(self.runtime.wall()) {
             tracing::warn!(%error, "heartbeat not written");
         }
+        let Some(elsewhere) = &self.elsewhere else { return };
+        if let Some(other) = elsewhere.other() {
+            return self.stop(format!(
+                "a copy of it was started on this machine, {}",
+                other.folder
+            ));
+        }
+        if let Err(error) = elsewhere.note(self.witness.next_lsn(), false) {
+            tracing::warn!(%error, "how far the store got is not noted in the state folder");
+        }
+    }
+
+    /// Once the clock was confirmed: takes a stored heartbeat that lies ahead of it back, or every start would be held at
+    /// the time that a wrong clock once read. Answers whether it did.
+    fn forget_wrong_clock(&mut self) -> bool {
+        let confirmed = self.shared.clock_confirmed.swap(false, Ordering::AcqRel);
+        let now = self.runtime.wall().unix_millis();
+        let ahead = confirmed && self.identity.heartbeat_ms > now;
+        if ahead {
+            self.identity.heartbeat_ms = now;
+        }
+        ahead
     }
 
     /// A clean stop: the database has everything, and the next start knows.
@@ -296,9 +332,15 @@ impl Engine {
         if let Some(error) = self.shared.stopped.get() {
             return Err(error.clone());
         }
+        self.forget_wrong_clock();
         self.identity.clean = true;
         self.identity.heartbeat_ms = self.identity.heartbeat_ms.max(self.runtime.wall().unix_millis());
-        self.folder.write_identity(&self.identity, true)
+        self.folder.write_identity(&self.identity, true)?;
+        // Failing costs a protection, and the store is whole.
+        if let Some(elsewhere) = self.elsewhere.take().filter(|noted| noted.other().is_none()) {
+            let _ = elsewhere.note(self.witness.next_lsn(), true);
+        }
+        Ok(())
     }
 
     fn stopped(&self) -> bool {

@@ -31,9 +31,19 @@ pub(super) fn damaged(folder: &Path, what: impl Display) -> StoreError {
         format!(
             "`mint store check {0}` lists every finding; `mint store repair {0}` raises each mark to the higher of \
              its two records; or restore a backup",
-            folder.display()
+            store_option(folder)
         ),
     )
+}
+
+/// A restore made it and was cut off.
+pub(super) fn half_restored(folder: &Path) -> StoreError {
+    let message = format!(
+        "store {} is refused: a restore into it was begun and is not finished",
+        folder.display()
+    );
+    not_done(StoreErrorKind::Stopped, message)
+        .with_hint("give the `mint store restore` command again that began it; or remove the folder")
 }
 
 /// Written by a later program.
@@ -51,7 +61,10 @@ pub(super) fn passing(folder: &Path, damage: Damage, error: &dyn Display) -> Sto
     let (what, hint) = match damage {
         Damage::Full => (
             "disk full",
-            format!("free space on the file system of {folder}; it goes on by itself"),
+            format!(
+                "free space on the file system of {folder}, or raise the limit on the size of files (ulimit -f); it \
+                 goes on by itself"
+            ),
         ),
         Damage::ReadOnly => (
             "cannot write",
@@ -110,6 +123,67 @@ pub(super) fn foreign(folder: &Path, what: impl Display, hint: impl Into<String>
     .with_hint(hint)
 }
 
+/// How a command is told of this folder.
+pub(super) fn store_option(folder: &Path) -> String {
+    let text = folder.display().to_string();
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"/._-+:@%".contains(&b);
+    match text.bytes().all(plain) {
+        true => format!("--store file:{text}"),
+        false => format!("--store 'file:{text}'"),
+    }
+}
+
+/// A copy, or an older state of the folder itself: what makes it safe depends on what was given out since.
+fn restored(folder: &Path, what: impl Display, adopt_if: &str, advance_if: &str) -> StoreError {
+    let store = store_option(folder);
+    foreign(
+        folder,
+        what,
+        format!(
+            "`mint store adopt {store}` if {adopt_if}; `mint store restore --advance N {store}` if {advance_if}, with \
+             N above what it can have issued since"
+        ),
+    )
+}
+
+/// The folder is a copy.
+pub(super) fn copied(folder: &Path, what: impl Display) -> StoreError {
+    restored(
+        folder,
+        format!("it is a copy: {what}"),
+        "the original will never run again and did not run after it was copied",
+        "it did",
+    )
+}
+
+/// The folder is the original, with older content.
+pub(super) fn set_back(folder: &Path, what: impl Display) -> StoreError {
+    restored(
+        folder,
+        format!("it was set back: {what}"),
+        "nothing was issued after that backup or snapshot was made",
+        "something was",
+    )
+}
+
+/// There is nothing of ours.
+pub(super) fn no_store(folder: &Path) -> StoreError {
+    not_done(
+        StoreErrorKind::Invalid,
+        format!("there is no store in {}", folder.display()),
+    )
+    .with_hint("name the folder that `mint serve` was given, default ./mint-data")
+}
+
+/// What lies there is not to be trusted.
+pub(super) fn denied(folder: &Path, what: impl Display, hint: impl Into<String>) -> StoreError {
+    not_done(
+        StoreErrorKind::Denied,
+        format!("store {} is refused: {what}", folder.display()),
+    )
+    .with_hint(hint)
+}
+
 /// Another process has it.
 pub(super) fn in_use(folder: &Path, holder: Option<&str>) -> StoreError {
     let by = holder.map_or("another process".to_string(), |pid| format!("process {pid}"));
@@ -123,7 +197,10 @@ pub(super) fn in_use(folder: &Path, holder: Option<&str>) -> StoreError {
 /// What an I/O error on the witness left behind when nothing had been written.
 pub(super) fn sort_io(error: &io::Error) -> Damage {
     match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Damage::Full,
+        // `FileTooLarge`: the limit on the size of this process's files, which `ulimit -f` and `LimitFSIZE` set.
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            Damage::Full
+        }
         io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => Damage::ReadOnly,
         _ => Damage::Stop,
     }

@@ -7,19 +7,23 @@
 //! | `witness` | the second record |
 //! | `folder.json` | cluster id, the inode of `mint.db`, whether the last stop was clean |
 //! | `heartbeat` | wall-clock milliseconds, rewritten every 5 s without a sync |
+//! | `reached-N` | how far the witness got: see `reached` |
+//! | `COPIED` | there once `mint.db` was found in a lower layer of an overlay, until the folder is adopted |
 //! | `CREATING` | there while the first start has not finished: nothing was ever acknowledged |
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use mintage::Timestamp;
-use rustix::fs::{AtFlags, CWD, StatxFlags, statfs, statx};
 use serde::{Deserialize, Serialize};
 
 use super::super::StoreError;
-use super::errors;
+use super::inode::Inode;
+use super::reached::{self, Reached};
+use super::{errors, private};
+use crate::file_system;
 
 /// The names in the folder.
 pub(super) const DATABASE: &str = "mint.db";
@@ -28,6 +32,9 @@ pub(super) const IDENTITY: &str = "folder.json";
 const LOCK: &str = "LOCK";
 const HEARTBEAT: &str = "heartbeat";
 const CREATING: &str = "CREATING";
+/// What `CREATING` says where a restore makes the folder.
+const RESTORING: &[u8] = b"a restore\n";
+const COPIED: &str = "COPIED";
 /// Everything that a first start may leave behind when it is cut off.
 const MADE: [&str; 8] = [
     "mint.db-wal",
@@ -40,6 +47,16 @@ const MADE: [&str; 8] = [
     HEARTBEAT,
 ];
 
+/// Whatever else we open or make here.
+const OTHERS: [&str; 6] = [
+    "folder.json.new",
+    CREATING,
+    COPIED,
+    "mint.db.damaged",
+    "mint.db-wal.damaged",
+    "witness.damaged",
+];
+
 /// The schema of `folder.json`.
 const SCHEMA: i64 = 1;
 
@@ -49,6 +66,12 @@ pub(super) struct Identity {
     pub(super) schema: i64,
     pub(super) cluster_id: String,
     pub(super) database: Inode,
+    /// The file that says how far the witness got; `None` in folders of older programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reached: Option<Inode>,
+    /// What the folder is called elsewhere on this machine: another name after every adoption.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) id: Option<String>,
     /// The file system's device number at the last start: changes when the volume moves, which is fine.
     pub(super) device: String,
     pub(super) pid: u32,
@@ -57,14 +80,6 @@ pub(super) struct Identity {
     /// Every `mint store adopt` and `restore`, newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) history: Vec<String>,
-}
-
-/// What tells a file from its copy: a file system keeps both when its blocks move as a whole.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) struct Inode {
-    pub(super) number: String,
-    /// The birth time in nanoseconds, where the file system has one.
-    pub(super) born_ns: Option<String>,
 }
 
 /// What the folder holds.
@@ -88,13 +103,14 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder if it is not there, and locks it; `Ok(None)` when another process has it.
-    pub(super) fn lock(path: &Path, create: bool) -> Result<Option<Folder>, StoreError> {
+    /// Locks the folder; `Ok(None)` when another process has it. With `create` one that is not there is made;
+    /// without, a place that holds nothing of ours is refused and left as it is.
+    pub(super) fn lock(path: &Path, create: bool, allowed: &[String]) -> Result<Option<Folder>, StoreError> {
         if create {
-            make_folder(path)?;
+            make_folder(path, allowed)?;
         }
         match fs::metadata(path) {
-            Ok(found) if found.is_dir() => {}
+            Ok(found) if found.is_dir() => private::check_folder(path, &found)?,
             Ok(_) => {
                 return Err(errors::system(
                     path,
@@ -102,9 +118,20 @@ impl Folder {
                     &io::ErrorKind::NotADirectory.into(),
                 ));
             }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(errors::no_store(path)),
             Err(error) => return Err(errors::system(path, "cannot be looked at", &error)),
         }
-        let open = OpenOptions::new()
+        check_file_system(path, path, allowed)?;
+        if !create
+            && !MADE
+                .iter()
+                .chain([&CREATING])
+                .any(|name| is_there(&path.join(name)))
+        {
+            return Err(errors::no_store(path));
+        }
+        private::check_file(path, LOCK)?;
+        let open = private::options()
             .read(true)
             .write(true)
             .create(true)
@@ -121,6 +148,11 @@ impl Folder {
         let _ = lock
             .set_len(0)
             .and_then(|()| writeln!(lock, "{}", std::process::id()));
+        let reached = reached::list(path).map_err(|e| errors::system(path, "cannot be listed", &e))?;
+        let reached = reached.iter().filter_map(|(_, path)| path.file_name()?.to_str());
+        for name in MADE.into_iter().chain(OTHERS).chain(reached) {
+            private::check_file(path, name)?;
+        }
         Ok(Some(Folder {
             path: path.to_path_buf(),
             lock,
@@ -146,13 +178,20 @@ impl Folder {
         self.path.join(name)
     }
 
+    /// The database, by a path without links: SQLite is told to follow none.
+    pub(super) fn database(&self) -> Result<PathBuf, StoreError> {
+        let real = self.path.canonicalize();
+        real.map(|real| real.join(DATABASE))
+            .map_err(|e| self.fail("cannot be looked at", &e))
+    }
+
     fn fail(&self, what: &str, error: &io::Error) -> StoreError {
         errors::system(&self.path, what, error)
     }
 
     /// What is here; a part that is missing is a refusal, never a fresh start.
     pub(super) fn content(&self) -> Result<Content, StoreError> {
-        let has = |name: &str| self.file(name).symlink_metadata().is_ok();
+        let has = |name: &str| is_there(&self.file(name));
         if has(CREATING) {
             return Ok(Content::HalfMade);
         }
@@ -174,9 +213,21 @@ impl Folder {
     /// Marks the first start as begun. Not synced: were the mark lost and later names kept, the next start
     /// would refuse a folder in which nothing was acknowledged, and file systems keep that order anyway.
     pub(super) fn begin_creation(&self) -> Result<(), StoreError> {
-        File::create(self.file(CREATING))
+        private::create_anew(&self.file(CREATING))
             .map(drop)
             .map_err(|e| self.fail("cannot create files", &e))
+    }
+
+    /// Marks that the folder is being made for a restore, which no other start may take for its own.
+    pub(super) fn begin_restore(&self) -> Result<(), StoreError> {
+        self.begin_creation()?;
+        let marked = fs::write(self.file(CREATING), RESTORING).and_then(|()| self.sync());
+        marked.map_err(|e| self.fail("cannot create files", &e))
+    }
+
+    /// Whether what was begun was [`Folder::begin_restore`].
+    pub(super) fn is_half_restored(&self) -> bool {
+        fs::read(self.file(CREATING)).is_ok_and(|text| text == RESTORING)
     }
 
     /// Marks the first start as finished; only after this sync of all names may anything be acknowledged.
@@ -187,7 +238,9 @@ impl Folder {
 
     /// Removes what a first start left behind, once it is certain that nothing was ever acknowledged.
     pub(super) fn clear_half_made(&self) -> Result<(), StoreError> {
-        match File::open(self.file(WITNESS)) {
+        match private::open(&self.file(WITNESS)) {
+            // What a restore had written so far.
+            Ok(_) if self.is_half_restored() => {}
             Ok(file) => match super::witness::never_used(&file) {
                 Ok(true) => {}
                 Ok(false) => {
@@ -201,8 +254,10 @@ impl Folder {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(e) => return Err(self.fail("cannot read the witness", &e)),
         }
-        for name in MADE {
-            match fs::remove_file(self.file(name)) {
+        let reached = reached::list(&self.path).map_err(|e| self.fail("cannot be listed", &e))?;
+        let reached = reached.into_iter().map(|(_, path)| path);
+        for path in MADE.map(|name| self.file(name)).into_iter().chain(reached) {
+            match fs::remove_file(path) {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => {
                     return Err(self.fail("cannot clear a first start that was cut off", &e));
                 }
@@ -218,7 +273,10 @@ impl Folder {
     }
 
     pub(super) fn read_identity(&self) -> Result<Identity, StoreError> {
-        let text = fs::read(self.file(IDENTITY)).map_err(|e| self.fail("cannot read folder.json", &e))?;
+        let mut text = Vec::new();
+        private::open(&self.file(IDENTITY))
+            .and_then(|mut file| file.read_to_end(&mut text))
+            .map_err(|e| self.fail("cannot read folder.json", &e))?;
         let value: serde_json::Value = serde_json::from_slice(&text)
             .map_err(|e| errors::damaged(&self.path, format!("folder.json is damaged: {e}")))?;
         match value.get("schema").and_then(serde_json::Value::as_i64) {
@@ -238,7 +296,7 @@ impl Folder {
             serde_json::to_string_pretty(identity).expect("plain strings and numbers always serialise");
         let write = || -> io::Result<()> {
             let beside = self.file("folder.json.new");
-            let mut file = File::create(&beside)?;
+            let mut file = private::create_anew(&beside)?;
             file.write_all(text.as_bytes())?;
             file.write_all(b"\n")?;
             file.sync_all()?;
@@ -257,6 +315,8 @@ impl Folder {
             schema: SCHEMA,
             cluster_id: format!("{cluster:032x}"),
             database: self.inode()?,
+            reached: None,
+            id: None,
             device: device.to_string(),
             pid: std::process::id(),
             clean: false,
@@ -265,19 +325,34 @@ impl Folder {
         })
     }
 
-    /// The inode that `mint.db` has now.
+    /// What `mint.db` is now.
     pub(super) fn inode(&self) -> Result<Inode, StoreError> {
-        let wanted = StatxFlags::INO | StatxFlags::BTIME;
-        let found = statx(CWD, self.file(DATABASE), AtFlags::empty(), wanted)
-            .map_err(|e| self.fail("cannot look at mint.db", &e.into()))?;
-        let born = (found.stx_mask & StatxFlags::BTIME.bits() != 0).then(|| {
-            let whole = i128::from(found.stx_btime.tv_sec) * 1_000_000_000;
-            (whole + i128::from(found.stx_btime.tv_nsec)).to_string()
-        });
-        Ok(Inode {
-            number: found.stx_ino.to_string(),
-            born_ns: born,
-        })
+        Inode::of(&self.file(DATABASE)).map_err(|e| self.fail("cannot look at mint.db", &e))
+    }
+
+    /// Whether a start found `mint.db` in a lower layer of an overlay; that very start copied it up.
+    pub(super) fn was_copied_up(&self) -> bool {
+        is_there(&self.file(COPIED))
+    }
+
+    /// Notes that, or forgets it.
+    pub(super) fn note_copied_up(&self, found: bool) -> Result<(), StoreError> {
+        let noted = match found {
+            true => private::create_anew(&self.file(COPIED)).map(drop),
+            false if !self.was_copied_up() => Ok(()),
+            false => fs::remove_file(self.file(COPIED)),
+        };
+        noted.map_err(|e| self.fail("cannot note that it is a copy", &e))
+    }
+
+    /// Makes the file that says how far the witness got.
+    pub(super) fn make_reached(&self, lsn: u64) -> Result<(Reached, Inode), StoreError> {
+        Reached::create(&self.path, lsn)
+            .and_then(|made| {
+                let inode = made.inode()?;
+                Ok((made, inode))
+            })
+            .map_err(|e| self.fail("cannot create files", &e))
     }
 
     /// Writes the time, in place and without a sync: losing it costs a warning, never a mark.
@@ -286,7 +361,7 @@ impl Folder {
             Some(file) => file,
             None => {
                 let path = self.file(HEARTBEAT);
-                let file = OpenOptions::new()
+                let file = private::options()
                     .write(true)
                     .create(true)
                     .truncate(false)
@@ -301,7 +376,7 @@ impl Folder {
     /// The time that [`Folder::beat`] wrote last, if it can be read.
     pub(super) fn last_beat(&self) -> Option<Timestamp> {
         let mut text = String::new();
-        File::open(self.file(HEARTBEAT))
+        private::open(&self.file(HEARTBEAT))
             .ok()?
             .take(64)
             .read_to_string(&mut text)
@@ -319,52 +394,52 @@ impl Folder {
         };
         leads_to(DATABASE, open) && self.lock.metadata().is_ok_and(|lock| leads_to(LOCK, &lock))
     }
+}
 
-    /// Refuses file systems whose locks and syncs reach no further than this host.
-    pub(super) fn check_file_system(&self, allow_network: bool) -> Result<(), StoreError> {
-        let found = statfs(&self.path).map_err(|e| self.fail("cannot look at its file system", &e.into()))?;
-        // Magic numbers are 32 bits; some platforms sign-extend them.
-        let kind = found.f_type as u64 & 0xffff_ffff;
-        match NETWORK_FILE_SYSTEMS.iter().find(|(magic, _)| *magic == kind) {
-            Some((_, name)) if !allow_network => Err(errors::foreign(
-                &self.path,
-                format!("it lies on {name}, a network file system, whose locks and syncs may not hold"),
-                "use a local disk, or a shared store, or set allow_network_fs if you know that they hold",
-            )),
-            Some((_, name)) => {
-                tracing::warn!(folder = %self.path.display(), "the store lies on {name}: its locks may not hold");
-                Ok(())
-            }
-            None => Ok(()),
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// Refuses file systems whose locks and syncs may reach no further than one mount; `looked_at` is the folder, or what
+/// it is to be made in.
+fn check_file_system(path: &Path, looked_at: &Path, allowed: &[String]) -> Result<(), StoreError> {
+    let found = file_system::shared(looked_at)
+        .map_err(|e| errors::system(path, "cannot look at its file system", &e))?;
+    match found {
+        Some(name) if !allowed.iter().any(|allowed| allowed == name) => Err(errors::denied(
+            path,
+            format!("it lies on a file system of the kind {name}, whose locks and syncs may not hold"),
+            file_system::hint(name),
+        )),
+        Some(name) => {
+            tracing::warn!(folder = %path.display(), "the store lies on {name}: its locks may not hold");
+            Ok(())
         }
+        None => Ok(()),
     }
 }
 
 /// Makes the folder and makes its name durable.
-fn make_folder(path: &Path) -> Result<(), StoreError> {
-    if path.symlink_metadata().is_ok() {
+fn make_folder(path: &Path, allowed: &[String]) -> Result<(), StoreError> {
+    if is_there(path) {
         return Ok(());
     }
+    // A refusal must leave nothing behind.
+    let above = std::path::absolute(path).map_err(|e| errors::system(path, "cannot be created", &e))?;
+    if let Some(above) = above.ancestors().find(|above| above.exists()) {
+        check_file_system(path, above, allowed)?;
+    }
     let make = || -> io::Result<()> {
-        fs::create_dir_all(path)?;
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        match DirBuilder::new().mode(private::FOLDER_MODE).create(path) {
+            // Another process was quicker.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+            made => made?,
+        }
         let parent = path.canonicalize()?;
         File::open(parent.parent().unwrap_or(Path::new("/")))?.sync_all()
     };
     make().map_err(|e| errors::system(path, "cannot be created", &e))
 }
-
-/// From linux/magic.h and the file systems' own sources. FUSE is left out: it is as often a local disk.
-const NETWORK_FILE_SYSTEMS: &[(u64, &str)] = &[
-    (0x6969, "NFS"),
-    (0x517b, "SMB"),
-    (0xff53_4d42, "CIFS"),
-    (0xfe53_4d42, "SMB2"),
-    (0x0102_1997, "9p"),
-    (0x00c3_6400, "Ceph"),
-    (0x5346_414f, "AFS"),
-    (0x6b41_4653, "AFS"),
-    (0x7375_7245, "Coda"),
-    (0x0bd0_0bd0, "Lustre"),
-    (0x4750_4653, "GPFS"),
-    (0x564c, "NCP"),
-];

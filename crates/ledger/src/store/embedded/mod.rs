@@ -6,16 +6,25 @@
 //! most a second later. A start compares both and refuses, naming the record, when they disagree by more than
 //! that. After a failed sync the process stops reserving for good (protocol E3).
 //!
-//! **Not guarded against:** a snapshot of the whole disk that is restored (the heartbeat makes a start warn),
-//! and a folder that runs on elsewhere after it was adopted here.
+//! Three things tell the folder from what looks like it: what kind of file `mint.db` is ([`inode`]: copies), a file
+//! whose name says how far the witness got ([`reached`]: a backup put back in place), and a note of that outside the
+//! folder ([`elsewhere`]: an image or snapshot of the volume put back).
+//!
+//! **Not guarded against:** a snapshot of a whole machine that is restored, state folder included (the heartbeat makes
+//! a start warn), and a folder that runs on elsewhere after it was adopted here.
 
 mod batch;
 mod commit;
 mod database;
+mod elsewhere;
 mod engine;
 mod errors;
 mod folder;
+mod handle;
+mod inode;
 mod open;
+pub(crate) mod private;
+mod reached;
 mod recover;
 mod repair;
 #[cfg(test)]
@@ -25,7 +34,7 @@ mod witness;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -43,7 +52,8 @@ use folder::Folder;
 use witness::WitnessFile;
 
 pub use repair::{RepairReport, TOMBSTONE_BODY, repair};
-pub use tools::{CheckReport, ToolReport, adopt, check, restore};
+pub use tools::{CheckReport, ToolReport, adopt, check};
+pub(crate) use tools::{adopt_as, make_to_restore, open_to_restore};
 
 /// The folder when a URL names none.
 pub const DEFAULT_FOLDER: &str = "./mint-data";
@@ -119,6 +129,8 @@ struct Stats {
 struct Shared {
     path: PathBuf,
     stopped: OnceLock<StoreError>,
+    /// The wall clock was confirmed, and the stored heartbeat is to be written by it.
+    clock_confirmed: AtomicBool,
     stats: Stats,
 }
 
@@ -133,6 +145,10 @@ struct Tuning {
     checkpoint_rows: usize,
     /// Whether a folder may be a copy.
     any_inode: bool,
+    /// Whether a copy stays one: it is being restored.
+    stays_copy: bool,
+    /// For a restore: the cluster id of a folder that is made, and what it holds from its first moment on.
+    made_for: Option<(u128, (Key, Value))>,
     wrap: Wrap,
 }
 
@@ -146,6 +162,8 @@ impl Default for Tuning {
             pending_max: 1000,
             checkpoint_rows: 1000,
             any_inode: false,
+            stays_copy: false,
+            made_for: None,
             wrap: Arc::new(|file| Box::new(file)),
         }
     }
@@ -176,7 +194,7 @@ async fn lock(
 ) -> Result<Folder, StoreError> {
     let began = runtime.boottime();
     loop {
-        if let Some(folder) = Folder::lock(path, create)? {
+        if let Some(folder) = Folder::lock(path, create, &settings.allow_file_systems)? {
             return Ok(folder);
         }
         let waited = runtime.boottime().saturating_sub(began);
@@ -192,12 +210,14 @@ async fn lock(
 }
 
 impl EmbeddedStore {
-    /// Opens the store in the folder `path`, making it at the first start.
+    /// Opens the store in the folder `path`, making it at the first start (unless `settings.create` is off).
     ///
     /// # Errors
     /// [`StoreErrorKind::InUse`] while another process has it (after `settings.lock_wait`),
-    /// [`StoreErrorKind::Foreign`] for a copied, foreign or newer folder, [`StoreErrorKind::Corrupt`] when its
-    /// two records disagree, [`StoreErrorKind::Denied`] and [`StoreErrorKind::Unavailable`] for what the
+    /// [`StoreErrorKind::Foreign`] for a copied, foreign or newer folder or one that was set back,
+    /// [`StoreErrorKind::Corrupt`] when its two records disagree, [`StoreErrorKind::Denied`] for a folder or file of
+    /// another user, a link among the files and a file system that is not allowed,
+    /// [`StoreErrorKind::Invalid`] for a place without a store that may not be made, [`StoreErrorKind::Denied`] and [`StoreErrorKind::Unavailable`] for what the
     /// system refuses. Each names the folder, what was found and what to do.
     pub async fn open(
         path: impl AsRef<Path>,
@@ -234,7 +254,10 @@ impl EmbeddedStore {
         tuning: Tuning,
         runtime: Arc<dyn Runtime>,
     ) -> Result<Arc<EmbeddedStore>, StoreError> {
-        let folder = lock(path, true, settings, &*runtime).await?;
+        let folder = match settings.create {
+            true => lock(path, true, settings, &*runtime).await?,
+            false => tools::lock_existing(path, settings, &*runtime).await?,
+        };
         let shared = Arc::new(Shared {
             path: path.to_path_buf(),
             ..Shared::default()
@@ -412,6 +435,10 @@ impl Store for EmbeddedStore {
 
     fn newest_wall(&self) -> Option<Timestamp> {
         self.report.last_wall
+    }
+
+    fn clock_confirmed(&self) {
+        self.shared.clock_confirmed.store(true, Ordering::Release);
     }
 
     fn stopped(&self) -> Option<StoreError> {

@@ -1,24 +1,29 @@
 //! Opening a locked folder: the first start, and every one after it.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mintage::Timestamp;
 
-use super::super::{StoreError, StoreSettings};
-use super::database::{Database, Meta, refuse};
+use super::super::{StoreError, StoreSettings, Value};
+use super::database::{Database, Meta, Row, Stamp, refuse};
+use super::elsewhere::Elsewhere;
 use super::engine::{Engine, row_record};
-use super::errors;
 use super::folder::{Content, DATABASE, Folder, Identity, WITNESS};
+use super::inode::{Inode, copied_up};
+use super::reached::{self, Reached};
 use super::recover::{Comparison, Testimony, compare, read_witness};
 use super::witness::{self, Header, Kind, Record, Witness};
-use super::{OpenReport, Shared, Tuning};
+use super::{OpenReport, Shared, Tuning, errors, key_hash, private};
 use crate::runtime::{Runtime, fresh_token};
 
 /// A heartbeat older than this without a clean stop may be a snapshot that was restored.
 const STALE: Duration = Duration::from_secs(60);
+/// The same after a clean stop: few servers rest for so long.
+const STALE_AFTER_STOP: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Makes or loads what the folder holds.
 pub(super) fn open(
@@ -28,14 +33,17 @@ pub(super) fn open(
     shared: Arc<Shared>,
     runtime: Arc<dyn Runtime>,
 ) -> Result<(Engine, OpenReport), StoreError> {
-    folder.check_file_system(settings.allow_network_fs)?;
+    let state = settings.state_folder.as_deref();
     match folder.content()? {
-        Content::Whole => load(folder, tuning, shared, runtime),
+        Content::Whole => load(folder, tuning, state, shared, runtime),
         Content::HalfMade => {
+            if folder.is_half_restored() && tuning.made_for.is_none() {
+                return Err(errors::half_restored(folder.path()));
+            }
             folder.clear_half_made()?;
-            create(folder, tuning, shared, runtime)
+            create(folder, tuning, state, shared, runtime)
         }
-        Content::Fresh => create(folder, tuning, shared, runtime),
+        Content::Fresh => create(folder, tuning, state, shared, runtime),
     }
 }
 
@@ -44,17 +52,24 @@ pub(super) fn open(
 fn create(
     mut folder: Folder,
     tuning: Tuning,
+    state: Option<&Path>,
     shared: Arc<Shared>,
     runtime: Arc<dyn Runtime>,
 ) -> Result<(Engine, OpenReport), StoreError> {
-    folder.begin_creation()?;
+    if tuning.made_for.is_none() {
+        folder.begin_creation()?;
+    }
+    let (cluster, first) = tuning.made_for.clone().unzip();
     let meta = Meta {
-        cluster: fresh_token(&*runtime),
+        cluster: cluster.unwrap_or_else(|| fresh_token(&*runtime)),
         commit: 0,
         generation: 0,
     };
+    // Made here, so that it is for this user alone; SQLite gives its other files the same rights.
+    private::create_anew(&folder.file(DATABASE))
+        .map_err(|e| errors::system(folder.path(), "cannot create files", &e))?;
     let database =
-        Database::create(&folder.file(DATABASE), &meta).map_err(|error| refuse(folder.path(), error))?;
+        Database::create(&folder.database()?, &meta).map_err(|error| refuse(folder.path(), error))?;
     let slots = witness::slots_for(0, tuning.slots_least);
     let header = Header {
         cluster: meta.cluster,
@@ -66,14 +81,19 @@ fn create(
     let file = witness::create(&folder.file(WITNESS), &header, &mut [])
         .map_err(|e| errors::system(folder.path(), "cannot write the witness", &e))?;
     let wall = runtime.wall();
-    let identity = folder.identity_now(meta.cluster, wall)?;
+    let witness = Witness::resume((tuning.wrap)(file), header, 0);
+    let (reached, made) = folder.make_reached(witness.next_lsn())?;
+    let id = new_id(&*runtime);
+    let identity = Identity {
+        reached: Some(made),
+        id: Some(id.clone()),
+        ..folder.identity_now(meta.cluster, wall)?
+    };
     folder.write_identity(&identity, false)?;
     folder
         .beat(wall)
         .map_err(|e| errors::system(folder.path(), "cannot write its heartbeat", &e))?;
-    folder.end_creation()?;
-    let witness = Witness::resume((tuning.wrap)(file), header, 0);
-    let engine = Engine {
+    let mut engine = Engine {
         inode: inode(&folder)?,
         folder,
         database,
@@ -83,12 +103,31 @@ fn create(
         pending: HashMap::new(),
         lost: HashSet::new(),
         identity,
+        reached,
+        elsewhere: None,
         shared,
         runtime,
         tuning,
         rows_since_checkpoint: 0,
         ticks: 0,
     };
+    if let Some((key, Value { mark, token, body })) = first {
+        let stamp = Stamp {
+            mark,
+            version: 1,
+            token,
+            commit: 0,
+        };
+        let row = Row {
+            key: key.to_string(),
+            stamp,
+            body,
+        };
+        engine.rewrite(vec![(key_hash(&key), row)])?;
+    }
+    engine.folder.end_creation()?;
+    engine.elsewhere = elsewhere(&engine.folder, state, &id, None, &*engine.runtime)?;
+    note_start(engine.elsewhere.as_ref(), &engine.witness);
     Ok((
         engine,
         OpenReport {
@@ -103,6 +142,7 @@ fn create(
 fn load(
     mut folder: Folder,
     tuning: Tuning,
+    state: Option<&Path>,
     shared: Arc<Shared>,
     runtime: Arc<dyn Runtime>,
 ) -> Result<(Engine, OpenReport), StoreError> {
@@ -111,13 +151,29 @@ fn load(
         check_inode(&folder, &before)?;
     }
     let (mut database, mut meta) =
-        Database::open(&folder.file(DATABASE)).map_err(|error| refuse(folder.path(), error))?;
+        Database::open(&folder.database()?).map_err(|error| refuse(folder.path(), error))?;
     check_cluster(&folder, &before, &meta)?;
     let (file, testimony) = read_testimony(&folder)?;
+    // What the witness was found with, before anything here adds to it. Looked at first: halves of a backup that was
+    // taken of a running store are damaged as well, and mending that would not make them any newer.
+    let lsn = testimony.scan.header.base_lsn + testimony.scan.next;
+    let kept = match tuning.any_inode {
+        true => None,
+        false => check_reached(&folder, before.reached.as_ref(), lsn)?,
+    };
     let found = compare(&database, &meta, &testimony).map_err(|e| refuse(folder.path(), e.into()))?;
     if !mintage::planted!("witness-not-compared") {
         refuse_findings(&folder, &found)?;
     }
+
+    // An adopted folder is another one than the copy was taken of.
+    let id = before.id.clone().filter(|_| !tuning.any_inode);
+    let id = id.unwrap_or_else(|| new_id(&*runtime));
+    let elsewhere = match tuning.stays_copy {
+        // It is another one, or behind, and stays so until the restore is finished.
+        true => None,
+        false => elsewhere(&folder, state, &id, Some(lsn), &*runtime)?,
+    };
 
     let wall = runtime.wall();
     let mut report = describe(&before, folder.last_beat(), wall, &testimony, &found);
@@ -134,15 +190,38 @@ fn load(
     } else {
         Witness::resume((tuning.wrap)(file), scan.header, scan.next)
     };
-    let history = before.history;
-    let identity = Identity {
-        history,
-        ..folder.identity_now(meta.cluster, report.last_wall.map_or(wall, |last| wall.max(last)))?
+    let (mut reached, noted) = match (kept, &before.reached) {
+        (Some(kept), Some(noted)) => (kept, noted.clone()),
+        _ => folder.make_reached(witness.next_lsn())?,
+    };
+    reached.note(witness.next_lsn());
+    let identity = if tuning.stays_copy {
+        Identity {
+            clean: false,
+            ..before
+        }
+    } else {
+        Identity {
+            history: before.history,
+            reached: Some(noted),
+            id: Some(id),
+            ..folder.identity_now(meta.cluster, report.last_wall.map_or(wall, |last| wall.max(last)))?
+        }
     };
     folder.write_identity(&identity, false)?;
+    if !tuning.stays_copy {
+        if tuning.any_inode {
+            folder.note_copied_up(false)?;
+        }
+        // The ones of before, now that the new one is noted.
+        reached
+            .alone()
+            .map_err(|e| errors::system(folder.path(), "cannot remove old files", &e))?;
+    }
     folder
         .beat(wall)
         .map_err(|e| errors::system(folder.path(), "cannot write its heartbeat", &e))?;
+    note_start(elsewhere.as_ref(), &witness);
     let engine = Engine {
         inode: inode(&folder)?,
         folder,
@@ -153,6 +232,8 @@ fn load(
         pending: found.pending,
         lost: found.lost,
         identity,
+        reached,
+        elsewhere,
         shared,
         runtime,
         tuning,
@@ -168,31 +249,79 @@ fn inode(folder: &Folder) -> Result<fs::Metadata, StoreError> {
         .map_err(|e| errors::system(folder.path(), "cannot look at mint.db", &e))
 }
 
+/// A name for the folder that nothing else has.
+fn new_id(runtime: &dyn Runtime) -> String {
+    format!("{:032x}", fresh_token(runtime))
+}
+
+/// Opens the note in the state folder, if there is one, and refuses a folder that got further than its witness,
+/// which has `lsn` records.
+fn elsewhere(
+    folder: &Folder,
+    state: Option<&Path>,
+    id: &str,
+    lsn: Option<u64>,
+    runtime: &dyn Runtime,
+) -> Result<Option<Elsewhere>, StoreError> {
+    let Some(state) = state else { return Ok(None) };
+    let (elsewhere, noted) = match Elsewhere::open(state, id, folder.path(), fresh_token(runtime)) {
+        Ok(opened) => opened,
+        Err(error) => {
+            tracing::debug!(%error, state = %state.display(), "how far the store got cannot be noted there");
+            return Ok(None);
+        }
+    };
+    match (noted, lsn) {
+        (Some(noted), Some(lsn)) if noted.lsn > lsn => Err(errors::set_back(
+            folder.path(),
+            format!(
+                "it has {lsn} records, and {} noted {} of it: an older image, snapshot or copy was put in its place",
+                state.display(),
+                noted.lsn
+            ),
+        )),
+        _ => Ok(Some(elsewhere)),
+    }
+}
+
+fn note_start(elsewhere: Option<&Elsewhere>, witness: &Witness) {
+    if let Some(Err(error)) = elsewhere.map(|noted| noted.note(witness.next_lsn(), false)) {
+        tracing::debug!(%error, "how far the store got cannot be noted in the state folder");
+    }
+}
+
 /// Refuses a copy; a volume that moved keeps its inodes and is welcome.
 pub(super) fn check_inode(folder: &Folder, before: &Identity) -> Result<(), StoreError> {
-    let now = folder.inode()?;
-    if now == before.database || mintage::planted!("copy-not-noticed") {
+    let path = folder.file(DATABASE);
+    let copied_up = copied_up(&path).map_err(|e| errors::system(folder.path(), "cannot open mint.db", &e))?;
+    let differs = before.database.differs(&folder.inode()?);
+    if mintage::planted!("copy-not-noticed") {
         return Ok(());
     }
-    let path = folder.path().display();
-    let name = |inode: &super::folder::Inode| inode.number.clone();
-    let what = if name(&now) == name(&before.database) {
-        "it is a copy: mint.db was born at another time than folder.json says".to_string()
-    } else {
-        format!(
-            "it is a copy: mint.db has inode {}, folder.json says {}",
-            name(&now),
-            name(&before.database)
-        )
-    };
-    Err(errors::foreign(
-        folder.path(),
-        what,
-        format!(
-            "`mint store adopt {path}` if the original will never run again and did not run after it was copied; \
-             `mint store restore --advance N {path}` if it did, with N above what it can have issued since"
-        ),
-    ))
+    match differs {
+        Some(how) => Err(errors::copied(folder.path(), format!("mint.db {how}"))),
+        None if copied_up || folder.was_copied_up() => {
+            folder.note_copied_up(true)?;
+            Err(errors::copied(
+                folder.path(),
+                "mint.db lay in a lower layer of this overlay, which others may have too",
+            ))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses a folder that got further than its witness, which has `lsn` records: a backup was put back in place.
+pub(super) fn check_reached(
+    folder: &Folder,
+    noted: Option<&Inode>,
+    lsn: u64,
+) -> Result<Option<Reached>, StoreError> {
+    match noted {
+        Some(noted) => Reached::find(folder.path(), noted, lsn).map(Some),
+        // A folder of an older program, which may have been put back over one of this.
+        None => reached::list_of(folder.path(), lsn).map(|_| None),
+    }
 }
 
 fn check_cluster(folder: &Folder, before: &Identity, meta: &Meta) -> Result<(), StoreError> {
@@ -212,7 +341,7 @@ fn check_cluster(folder: &Folder, before: &Identity, meta: &Meta) -> Result<(), 
 
 fn read_testimony(folder: &Folder) -> Result<(File, Testimony), StoreError> {
     let failed = |e| errors::system(folder.path(), "cannot read the witness", &e);
-    let file = OpenOptions::new()
+    let file = private::options()
         .read(true)
         .write(true)
         .open(folder.file(WITNESS))
@@ -256,15 +385,20 @@ fn describe(
     }
 }
 
-/// A crash and a restored snapshot look alike: the operator must know which it was.
+/// A crash or a long rest and a restored snapshot look alike: the operator must know which it was.
 fn warn_stale(folder: &Folder, report: &mut OpenReport, wall: Timestamp) {
     let path = folder.path().display();
     let age = report.last_wall.map_or(Duration::ZERO, |last| wall.since(last));
-    if !report.clean && age > STALE {
+    let (how, limit) = match report.clean {
+        true => ("was stopped", STALE_AFTER_STOP),
+        false => ("did not stop cleanly and was last alive", STALE),
+    };
+    if age > limit {
         report.warnings.push(format!(
-            "store {path} did not stop cleanly and was last alive {} s ago: if the disk is a restored snapshot or \
-             backup, stop and run `mint store restore --advance N {path}`",
-            age.as_secs()
+            "store {path} {how} {} s ago: if the disk is a restored snapshot or backup, stop and run `mint store \
+             restore --advance N {}`",
+            age.as_secs(),
+            errors::store_option(folder.path())
         ));
     }
     if let Some(held) = report.held_wall {

@@ -1,7 +1,8 @@
 //! Making a damaged folder usable again without ever lowering a mark: `mint store repair`.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File};
+use std::fs;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use super::engine::row_record;
 use super::folder::{DATABASE, Folder, Identity, WITNESS};
 use super::recover::Known;
 use super::witness::{self, Header, Kind, Record};
-use super::{Tuning, errors, key_hash, lock, open};
+use super::{Tuning, errors, key_hash, lock, open, private, reached};
 use crate::runtime::{Runtime, fresh_token};
 
 /// The body of a register whose own body was lost: its mark still stands, whatever it was.
@@ -73,12 +74,16 @@ pub async fn repair(
     let folder = lock(path, false, settings, &*runtime).await?;
     let mut report = RepairReport::default();
     let identity = folder.read_identity().ok();
-    let records = save_records(&folder, &mut report)?;
+    let mut records = save_records(&folder, &mut report)?;
+    if records.header.is_none() {
+        check_whole_without_witness(&folder, identity.as_ref())?;
+    }
+    let behind = how_far_behind(&folder, &mut records)?;
     let cluster = records
         .header
         .map(|header| header.cluster)
         .or_else(|| u128::from_str_radix(&identity.as_ref()?.cluster_id, 16).ok());
-    let database = folder.file(DATABASE);
+    let database = folder.database()?;
     keep_beside(&folder)?;
     let rows = save_rows(&database, cluster);
     let Some(cluster) = cluster.or_else(|| rows.meta.map(|meta| meta.cluster)) else {
@@ -90,7 +95,9 @@ pub async fn repair(
                 path.display()
             ),
         )
-        .with_hint("restore a backup with `mint store restore --advance N`"));
+        .with_hint(
+            "restore a backup: `mint store restore FILE --store file:PATH --advance N`, into another folder",
+        ));
     };
     if let Some(why) = &rows.broken {
         report
@@ -109,14 +116,15 @@ pub async fn repair(
     let changes = merge(&rows, &records, &meta, &*runtime, &mut report);
     report.rebuilt = rows.meta.is_none() || rows.broken.is_some();
     write_database(&folder, &rows, &changes, &meta, report.rebuilt)?;
-    write_witness(&folder, &rows, &changes, &records, &meta)?;
-    write_identity(&folder, identity, &meta, &*runtime, report.rebuilt)?;
+    let lsn = write_witness(&folder, &rows, &changes, &records, &meta)?;
+    stay_behind(&folder, lsn, behind)?;
+    write_identity(&folder, identity, &meta, &*runtime, &report, &records)?;
     Ok(report)
 }
 
 fn save_records(folder: &Folder, report: &mut RepairReport) -> Result<SavedRecords, StoreError> {
     let mut saved = SavedRecords::default();
-    let file = match File::open(folder.file(WITNESS)) {
+    let file = match private::open(&folder.file(WITNESS)) {
         Ok(file) => file,
         Err(error) => {
             report
@@ -154,11 +162,60 @@ fn save_records(folder: &Folder, report: &mut RepairReport) -> Result<SavedRecor
     if saved.unreadable > 0 || saved.header.is_none() {
         report.warnings.push(
             "claims that only damaged witness records held may be lost: if in doubt run `mint store restore \
-             --advance N` with N above what was issued in the last second"
+             --advance N --store file:PATH` with N above what was issued in the last second"
                 .to_string(),
         );
     }
     Ok(saved)
+}
+
+/// Refuses a folder of which neither record is whole: the witness cannot be read, and the database's log, which holds
+/// what was committed since the last checkpoint, is gone, though nobody stopped cleanly. Only we remove it, and only at a
+/// clean stop.
+fn check_whole_without_witness(folder: &Folder, identity: Option<&Identity>) -> Result<(), StoreError> {
+    let clean = identity.is_some_and(|identity| identity.clean);
+    if clean || folder.file("mint.db-wal").exists() {
+        return Ok(());
+    }
+    Err(StoreError::new(
+        StoreErrorKind::Corrupt,
+        Outcome::NotDone,
+        format!(
+            "store {} cannot be repaired: it was not stopped cleanly, and both its witness and mint.db-wal, which held \
+             the latest marks, are gone",
+            folder.path().display()
+        ),
+    )
+    .with_hint(
+        "put those files back if they still exist; else restore a backup into a new folder: `mint store restore FILE \
+         --advance N --store file:PATH`",
+    ))
+}
+
+/// By how many records the witness is behind what the folder got to. One that is damaged may have had them: then the new
+/// one begins above. A whole one has not: files of a backup were put back, which no repair makes good.
+fn how_far_behind(folder: &Folder, records: &mut SavedRecords) -> Result<u64, StoreError> {
+    let all =
+        reached::list(folder.path()).map_err(|e| errors::system(folder.path(), "cannot be listed", &e))?;
+    let reached = all.into_iter().map(|(lsn, _)| lsn).max().unwrap_or(0);
+    let base = records.header.map_or(0, |header| header.base_lsn);
+    let behind = reached.saturating_sub(base.max(records.lsn + 1));
+    if records.header.is_none() || records.unreadable > 0 {
+        records.lsn = records.lsn.max(reached);
+        return Ok(0);
+    }
+    Ok(behind)
+}
+
+/// Keeps a folder that was set back refused until it is adopted or restored.
+fn stay_behind(folder: &Folder, lsn: u64, behind: u64) -> Result<(), StoreError> {
+    let all =
+        reached::list(folder.path()).map_err(|e| errors::system(folder.path(), "cannot be listed", &e))?;
+    match all.into_iter().max().filter(|_| behind > 0) {
+        None => Ok(()),
+        Some((_, path)) => fs::rename(path, reached::path(folder.path(), lsn + behind))
+            .map_err(|e| errors::system(folder.path(), "cannot note how far it got", &e)),
+    }
 }
 
 /// Copies what is there before anything is changed; the last repair's copies are replaced.
@@ -166,8 +223,11 @@ fn keep_beside(folder: &Folder) -> Result<(), StoreError> {
     for name in [DATABASE, "mint.db-wal", WITNESS] {
         let from = folder.file(name);
         if from.exists() {
-            fs::copy(&from, folder.file(&format!("{name}.damaged")))
-                .map_err(|e| errors::system(folder.path(), "cannot keep a copy beside", &e))?;
+            let copy = || -> io::Result<u64> {
+                let mut kept = private::create_anew(&folder.file(&format!("{name}.damaged")))?;
+                io::copy(&mut private::open(&from)?, &mut kept)
+            };
+            copy().map_err(|e| errors::system(folder.path(), "cannot keep a copy beside", &e))?;
         }
     }
     Ok(())
@@ -299,13 +359,14 @@ fn write_database(
     meta: &Meta,
     rebuild: bool,
 ) -> Result<(), StoreError> {
-    let path = folder.file(DATABASE);
+    let path = folder.database()?;
     let failed = |error: rusqlite::Error| refuse(folder.path(), error.into());
     let mut database = if rebuild {
         for name in [DATABASE, "mint.db-wal", "mint.db-shm"] {
             // Copies lie beside since `keep_beside`.
             let _ = fs::remove_file(folder.file(name));
         }
+        private::create_anew(&path).map_err(|e| errors::system(folder.path(), "cannot create files", &e))?;
         Database::create(&path, meta)
     } else {
         Database::open(&path).map(|(database, _)| database)
@@ -343,7 +404,7 @@ fn write_witness(
     changes: &HashMap<u128, Row>,
     records: &SavedRecords,
     meta: &Meta,
-) -> Result<(), StoreError> {
+) -> Result<u64, StoreError> {
     let kept = rows.rows.iter().filter(|(hash, _)| !changes.contains_key(hash));
     let all: Vec<_> = kept
         .chain(changes)
@@ -357,7 +418,7 @@ fn write_witness(
         base_commit: meta.commit,
         slots: witness::slots_for(all.len(), tuning.slots_least),
     };
-    open::put_witness(folder, &tuning, header, all).map(drop)
+    open::put_witness(folder, &tuning, header, all).map(|witness| witness.next_lsn())
 }
 
 fn write_identity(
@@ -365,17 +426,21 @@ fn write_identity(
     before: Option<Identity>,
     meta: &Meta,
     runtime: &dyn Runtime,
-    rebuilt: bool,
+    report: &RepairReport,
+    records: &SavedRecords,
 ) -> Result<(), StoreError> {
     let wall = runtime.wall();
     let mut identity = folder.identity_now(meta.cluster, wall)?;
     if let Some(before) = before {
         identity.heartbeat_ms = before.heartbeat_ms;
         identity.history = before.history;
-        if !rebuilt {
+        if !report.rebuilt {
             // A copy stays refused.
             identity.database = before.database;
+            identity.reached = before.reached;
         }
+        // Without its witness the folder begins its count anew, so it needs another name.
+        identity.id = before.id.filter(|_| records.header.is_some());
     }
     identity
         .history

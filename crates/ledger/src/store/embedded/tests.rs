@@ -732,6 +732,89 @@ async fn heartbeats_tell_a_stale_folder_and_a_clock_that_went_back() {
     store.close().await.unwrap();
     let clean = reopen(3600).await;
     assert_eq!((clean.clean, clean.warnings.len()), (true, 0));
+    let rested = reopen(8 * 24 * 3600).await;
+    let says = format!(
+        "mint store restore --advance N --store file:{}",
+        dir.path().display()
+    );
+    assert!(rested.clean && rested.warnings[0].contains(&says), "{rested:?}");
+}
+
+/// Two processes over copies of one folder, as of an image that is attached twice, with one state folder: the one that
+/// was there first stops at its next heartbeat.
+#[tokio::test]
+async fn a_copy_that_starts_on_this_machine_stops_the_original() {
+    let dir = quick_dir();
+    let settings = StoreSettings {
+        state_folder: Some(dir.path().join("state")),
+        ..StoreSettings::default()
+    };
+    let open = async |name: &str| {
+        let path = dir.path().join(name);
+        let tuning = Tuning {
+            any_inode: false,
+            ..tuning()
+        };
+        EmbeddedStore::open_tuned(&path, &settings, tuning, HandRuntime::new()).await
+    };
+    let store = open("data").await.unwrap();
+    put(&store, "k", 0, 7).await.unwrap();
+    let clone = copy(&dir.path().join("data"), &dir.path().join("clone"));
+    // What a copy of the whole volume would have.
+    let folder = folder::Folder::lock(&clone, false, &[]).unwrap().unwrap();
+    let mut identity = folder.read_identity().unwrap();
+    identity.database = folder.inode().unwrap();
+    let reached = reached::list(&clone).unwrap().remove(0).1;
+    identity.reached = Some(inode::Inode::of(&reached).unwrap());
+    folder.write_identity(&identity, true).unwrap();
+    drop(folder);
+    let second = open("clone").await.unwrap();
+    assert_eq!(put(&store, "k", 1, 8).await.unwrap(), Cas::Done(Version(2)));
+    for _ in 0..5 {
+        tick_now(&store).await;
+    }
+    let error = put(&store, "k", 2, 9).await.unwrap_err();
+    check_error(
+        &error,
+        StoreErrorKind::Stopped,
+        Outcome::NotDone,
+        &["a copy of it was started on this machine", "clone"],
+    );
+    // The newcomer goes on.
+    for _ in 0..5 {
+        tick_now(&second).await;
+    }
+    assert_eq!(put(&second, "k", 1, 8).await.unwrap(), Cas::Done(Version(2)));
+}
+
+/// The name follows every acknowledgement: after claims, commits and compactions alike.
+#[tokio::test]
+async fn the_folder_says_how_far_its_witness_got() {
+    let dir = quick_dir();
+    let path = dir.path().join("data");
+    let small = Tuning {
+        slots_least: 4,
+        ..tuning()
+    };
+    let store = open_with(&path, small.clone()).await.unwrap();
+    let got = || {
+        let all = reached::list(&path).unwrap();
+        assert_eq!(all.len(), 1, "{all:?}");
+        all[0].0
+    };
+    let mut last = got();
+    put(&store, "k", 0, 1).await.unwrap();
+    for version in 1..20 {
+        assert!(got() > last, "version {version}");
+        last = got();
+        if version % 3 == 0 {
+            claim(&store, "k", version, 1).await.unwrap();
+        } else {
+            put(&store, "k", version, version + 1).await.unwrap();
+        }
+    }
+    assert!(store.stats().compactions > 0);
+    drop(store);
 }
 
 /// Damage that a start refuses, and what a repair makes of it.

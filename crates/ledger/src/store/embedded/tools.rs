@@ -1,24 +1,27 @@
-//! What an operator does to a folder that no process has open: adopt a copy, restore a backup, check.
+//! What an operator does to a folder that no process has open: adopt a copy, check; and what a restore needs.
 
-use std::fs::{self, File};
+use std::collections::HashMap;
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::super::{Key, Outcome, StoreError, StoreErrorKind, StoreSettings, Value};
-use super::database::{Database, Read, Row, Stamp, key_of, lost_hash, refuse};
-use super::engine::Engine;
-use super::folder::{Content, DATABASE, Folder, WITNESS};
-use super::recover::{compare, read_witness};
-use super::{OpenReport, Shared, Tuning, errors, key_hash, lock, open};
-use crate::runtime::{Runtime, fresh_token};
+use mintage::Timestamp;
 
-/// What [`adopt`] or [`restore`] did.
+use super::super::{EmbeddedStore, Key, StoreError, StoreErrorKind, StoreSettings, Value};
+use super::database::{Database, Read, refuse};
+use super::engine::Engine;
+use super::folder::{Content, Folder, WITNESS};
+use super::recover::{compare, read_witness};
+use super::{OpenReport, Shared, Tuning, errors, lock, open, private};
+use crate::name::Name;
+use crate::pool::{Parked, PoolSpec, WindowBody};
+use crate::runtime::Runtime;
+
+/// What [`adopt`] did.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ToolReport {
     /// How many registers the store has.
     pub registers: usize,
-    /// How many marks were raised.
-    pub raised: usize,
     /// What the opening found.
     pub opened: OpenReport,
 }
@@ -41,7 +44,8 @@ pub struct CheckReport {
 /// Declares a copied folder to be the store from now on, under its new inode.
 ///
 /// No mark is raised: a process reserves before it issues, so whatever the original issued before it was
-/// copied lies below the copied marks. What it issued afterwards does not; that is what [`restore`] is for.
+/// copied lies below the copied marks. What it issued afterwards does not; that is what
+/// [`restore`](super::tools::restore()) is for.
 /// The original must never run again: it has the same cluster id and would issue the same numbers.
 ///
 /// # Errors
@@ -51,110 +55,86 @@ pub async fn adopt(
     settings: &StoreSettings,
     runtime: Arc<dyn Runtime>,
 ) -> Result<ToolReport, StoreError> {
-    let (mut engine, opened) = open_any(path.as_ref(), settings, &runtime).await?;
-    note(&mut engine, &*runtime, "adopted");
-    let report = ToolReport {
-        registers: engine.entries.len(),
-        raised: 0,
-        opened,
-    };
-    engine.close()?;
-    Ok(report)
+    adopt_as(path.as_ref(), "adopted", settings, runtime).await
 }
 
-/// Makes a restored backup or snapshot safe to use: every mark is raised by what `advance` says, above
-/// everything that may have been issued since the backup was made, and the folder is adopted.
-///
-/// `advance` is given each register that carries a mark, and each sequence, and answers its new mark, which may
-/// not be lower.
-/// Numbers and windows need different steps (a count, a time), and only the caller knows which is which.
-///
-/// # Errors
-/// As [`adopt`]; [`StoreErrorKind::Invalid`] when a new mark is lower or passes 2^63-1, before anything is
-/// changed.
-pub async fn restore(
-    path: impl AsRef<Path>,
-    advance: impl Fn(&Key, &Value) -> u64,
+/// As [`adopt`], noted in the folder's history as `what`.
+pub(crate) async fn adopt_as(
+    path: &Path,
+    what: &str,
     settings: &StoreSettings,
     runtime: Arc<dyn Runtime>,
 ) -> Result<ToolReport, StoreError> {
-    let (mut engine, opened) = open_any(path.as_ref(), settings, &runtime).await?;
-    let mut rows = Vec::new();
-    let (entries, folder) = (&engine.entries, engine.folder.path());
-    engine
-        .database
-        .each(|read| -> Result<(), RestoreError> {
-            let Read::Whole(row) = read else { return Ok(()) };
-            let key = key_of(&row);
-            let Some(hash) = key.as_ref().map(key_hash).or_else(|| lost_hash(&row.key)) else {
-                return Ok(());
-            };
-            let stamp = entries.get(&hash).copied().unwrap_or(row.stamp);
-            // Nothing was ever reserved there, and nothing will be; a sequence may have been used since the backup.
-            let counts = key.as_ref().is_none_or(|key| key.as_str().starts_with("seq/"));
-            if stamp.mark == 0 && !counts {
-                return Ok(());
-            }
-            let value = Value {
-                mark: stamp.mark,
-                token: stamp.token,
-                body: row.body,
-            };
-            // A register whose name is lost gives no hint of what it counts.
-            let mark = key.as_ref().map_or(stamp.mark, |key| advance(key, &value));
-            if mark < stamp.mark || mark > i64::MAX as u64 {
-                return Err(RestoreError::Refused(format!(
-                    "mark of {} is {}, asked to advance it to {mark}: at least as much, at most 2^63-1",
-                    row.key, stamp.mark
-                )));
-            }
-            let stamp = Stamp {
-                mark,
-                version: stamp.version + 1,
-                token: fresh_token(&*runtime),
-                commit: 0,
-            };
-            rows.push((
-                hash,
-                Row {
-                    key: row.key,
-                    stamp,
-                    body: value.body,
-                },
-            ));
-            Ok(())
-        })
-        .map_err(|error| match error {
-            RestoreError::Refused(why) => StoreError::new(StoreErrorKind::Invalid, Outcome::NotDone, why),
-            RestoreError::Sqlite(error) => refuse(folder, error.into()),
-        })?;
-    let raised = rows.len();
-    if raised > 0 {
-        engine.rewrite(rows)?;
-    }
-    note(
-        &mut engine,
-        &*runtime,
-        &format!("restored, {raised} marks advanced"),
-    );
+    let (mut engine, opened) = open_any(path, settings, &runtime).await?;
+    note(&mut engine, &*runtime, what);
     let report = ToolReport {
         registers: engine.entries.len(),
-        raised,
         opened,
     };
     engine.close()?;
     Ok(report)
 }
 
-enum RestoreError {
-    Refused(String),
-    Sqlite(rusqlite::Error),
+/// Opens an existing folder that may be a copy, for a restore: a copy stays one, and refused, until it is adopted.
+pub(crate) async fn open_to_restore(
+    path: &Path,
+    settings: &StoreSettings,
+    runtime: Arc<dyn Runtime>,
+) -> Result<Arc<EmbeddedStore>, StoreError> {
+    // Only looked at: the opening locks it again.
+    drop(lock_existing(path, settings, &*runtime).await?);
+    let tuning = Tuning {
+        any_inode: true,
+        stays_copy: true,
+        ..Tuning::default()
+    };
+    EmbeddedStore::open_tuned(path, settings, tuning, runtime).await
 }
 
-impl From<rusqlite::Error> for RestoreError {
-    fn from(error: rusqlite::Error) -> Self {
-        RestoreError::Sqlite(error)
+/// Makes a folder for the backup of a cluster, where there is none or one that was never used: it has the cluster's id
+/// and this register from its first moment on, or it is not there at all. Others are left as they are.
+pub(crate) async fn make_to_restore(
+    path: &Path,
+    cluster: u128,
+    first: (Key, Value),
+    settings: &StoreSettings,
+    runtime: Arc<dyn Runtime>,
+) -> Result<(), StoreError> {
+    let folder = lock(path, true, settings, &*runtime).await?;
+    if folder.content()? == Content::Whole {
+        let same = folder.read_identity()?.cluster_id == format!("{cluster:032x}");
+        if same || !never_used(&folder)? {
+            return Ok(());
+        }
     }
+    folder.begin_restore()?;
+    let shared = Arc::new(Shared {
+        path: path.to_path_buf(),
+        ..Shared::default()
+    });
+    let tuning = Tuning {
+        made_for: Some((cluster, first)),
+        ..Tuning::default()
+    };
+    let (mut engine, _) = open::open(folder, settings, tuning, shared, runtime)?;
+    engine.close()
+}
+
+/// Whether neither record of a whole store holds a register, and both can be read.
+fn never_used(folder: &Folder) -> Result<bool, StoreError> {
+    let file = private::open(&folder.file(WITNESS));
+    let file = file.map_err(|e| errors::system(folder.path(), "cannot read the witness", &e))?;
+    let unseen = matches!(read_witness(&file), Ok(testimony) if testimony.known.is_empty());
+    let (database, _) =
+        Database::open_to_read(&folder.database()?).map_err(|error| refuse(folder.path(), error))?;
+    let mut rows = 0;
+    database
+        .each(|_| -> Result<(), rusqlite::Error> {
+            rows += 1;
+            Ok(())
+        })
+        .map_err(|error| refuse(folder.path(), error.into()))?;
+    Ok(unseen && rows == 0)
 }
 
 /// Opens an existing folder whatever its inode; an empty place is refused.
@@ -184,12 +164,7 @@ pub(super) async fn lock_existing(
     let folder = lock(path, false, settings, runtime).await?;
     match folder.content()? {
         Content::Whole => Ok(folder),
-        Content::Fresh | Content::HalfMade => Err(StoreError::new(
-            StoreErrorKind::Invalid,
-            Outcome::NotDone,
-            format!("there is no store in {}", path.display()),
-        )
-        .with_hint("name the folder that `mint serve` was given, default ./mint-data")),
+        Content::Fresh | Content::HalfMade => Err(errors::no_store(path)),
     }
 }
 
@@ -205,6 +180,40 @@ fn note(engine: &mut Engine, runtime: &dyn Runtime, what: &str) {
     let _ = engine.folder.beat(runtime.wall());
 }
 
+/// Workers that a wrong clock parked, in words, a line for each pool.
+fn parked(database: &Database, now: Timestamp) -> rusqlite::Result<Vec<String>> {
+    let mut pools: HashMap<Name, (PoolSpec, Option<Parked>)> = HashMap::new();
+    // In the order of their keys: pools come before windows.
+    database.each::<rusqlite::Error>(|read| {
+        let Read::Whole(row) = read else { return Ok(()) };
+        if let Some(Ok(name)) = row.key.strip_prefix("pool/").map(Name::new) {
+            if let Ok(spec) = PoolSpec::read(&name, &row.body) {
+                pools.insert(name, (spec, None));
+            }
+            return Ok(());
+        }
+        let pool = row
+            .key
+            .strip_prefix("window/")
+            .and_then(|rest| rest.rsplit_once('/'));
+        let name = pool.and_then(|(pool, _)| Name::new(pool).ok());
+        if let Some((spec, parked)) = name.and_then(|name| pools.get_mut(&name)) {
+            let found = row.versioned();
+            let until = spec.kind.ticks().time_of(found.value.mark);
+            if until > now && WindowBody::read(&found).is_ok_and(|body| body.is_from_ahead(now)) {
+                *parked = Some(Parked::and_until(*parked, until));
+            }
+        }
+        Ok(())
+    })?;
+    let mut lines: Vec<String> = pools
+        .into_iter()
+        .filter_map(|(name, (_, parked))| Some(format!("pool {name}: {}", parked?)))
+        .collect();
+    lines.sort();
+    Ok(lines)
+}
+
 /// Verifies everything and changes nothing.
 ///
 /// # Errors
@@ -217,17 +226,18 @@ pub async fn check(
     let path = path.as_ref();
     let folder = lock_existing(path, settings, &*runtime).await?;
     let mut report = CheckReport::default();
-    match folder.read_identity() {
-        Err(error) => report.findings.push(error.message),
-        Ok(identity) => match open::check_inode(&folder, &identity) {
+    let identity = folder.read_identity();
+    match &identity {
+        Err(error) => report.findings.push(error.message.clone()),
+        Ok(identity) => match open::check_inode(&folder, identity) {
             Err(error) if error.kind == StoreErrorKind::Foreign => report.findings.push(error.message),
             Err(error) => return Err(error),
             Ok(()) if !identity.clean => report.notes.push("the last stop was not clean".to_string()),
             Ok(()) => {}
         },
     }
-    let file =
-        File::open(folder.file(WITNESS)).map_err(|e| errors::system(path, "cannot read the witness", &e))?;
+    let file = private::open(&folder.file(WITNESS))
+        .map_err(|e| errors::system(path, "cannot read the witness", &e))?;
     let testimony = match read_witness(&file) {
         Ok(testimony) => Some(testimony),
         Err(Ok(damage)) => {
@@ -237,6 +247,13 @@ pub async fn check(
         Err(Err(error)) => return Err(errors::system(path, "cannot read the witness", &error)),
     };
     if let Some(scan) = testimony.as_ref().map(|t| &t.scan) {
+        let noted = identity
+            .as_ref()
+            .ok()
+            .and_then(|identity| identity.reached.as_ref());
+        if let Err(error) = open::check_reached(&folder, noted, scan.header.base_lsn + scan.next) {
+            report.findings.push(error.message);
+        }
         if scan.damaged_copies > 0 {
             let many = scan.damaged_copies;
             report.notes.push(format!(
@@ -251,7 +268,7 @@ pub async fn check(
     }
     let shm = folder.file("mint.db-shm");
     let had_shm = shm.exists();
-    match Database::open_to_read(&folder.file(DATABASE)) {
+    match Database::open_to_read(&folder.database()?) {
         Err(error) => report.findings.push(refuse(path, error).message),
         Ok((database, meta)) => {
             match database.integrity() {
@@ -261,6 +278,9 @@ pub async fn check(
                 Err(error) => report
                     .findings
                     .push(format!("mint.db cannot be checked: {error}")),
+            }
+            if let Ok(parked) = parked(&database, runtime.wall()) {
+                report.notes.extend(parked);
             }
             if let Some(testimony) = &testimony {
                 match compare(&database, &meta, testimony) {

@@ -16,9 +16,9 @@
 //! synced later, so it is damage; a hole after which no append begins is the torn tail of an append that was
 //! never acknowledged.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 /// What one record says a register became.
@@ -207,11 +207,16 @@ pub(super) fn create(path: &Path, header: &Header, records: &mut [Record]) -> io
         record.first = n == 0;
         record.lsn = header.base_lsn + n as u64;
     }
+    // As in `private`, which the fuzzers do not have.
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
     let file = OpenOptions::new()
         .read(true)
         .write(true)
-        .create(true)
-        .truncate(true)
+        .create_new(true)
+        .mode(0o600)
         .open(path)?;
     for half in [0, 1] {
         let start = half_offset(header.slots, half);

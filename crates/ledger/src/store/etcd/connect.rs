@@ -38,7 +38,7 @@ pub(in crate::store) struct Etcd {
     credentials: Option<AuthenticateRequest>,
     place: String,
     pub(super) names: Names,
-    /// How long one member may take before the next is tried.
+    /// How long one member may take before the next is tried, too.
     patience: Duration,
     /// The member to begin with: the one after the last that failed.
     first: Arc<AtomicUsize>,
@@ -113,35 +113,42 @@ impl Etcd {
         })
     }
 
-    /// Connects to one member after the other until one answers for the whole cluster.
+    /// Connects to one member after the other until one answers for the whole cluster. The next is tried when one
+    /// has failed or is slow; a slow one may still come first.
     async fn connect_any(&self) -> Result<Connection, Failure> {
         let first = self.first.load(Ordering::Relaxed);
+        let mut untried = (0..self.hosts.len()).map(|n| (first + n) % self.hosts.len());
+        let mut attempts: Vec<(usize, BoxFuture<'_, Result<Connection, Failure>>)> = Vec::new();
         let mut last = Failure::Lost("no host".to_string());
-        for n in 0..self.hosts.len() {
-            let at = (first + n) % self.hosts.len();
-            let host = &self.hosts[at];
-            let attempt = self.connect_one(host);
-            let outcome = tokio::select! {
+        loop {
+            match untried.next() {
+                Some(at) => attempts.push((at, Box::pin(self.connect_one(&self.hosts[at])))),
+                None if attempts.is_empty() => return Err(last),
+                None => {}
+            }
+            let all_tried = untried.len() == 0;
+            let ended = tokio::select! {
                 biased;
-                outcome = attempt => outcome,
-                () = self.runtime.sleep(self.patience) => {
-                    Err(Failure::Lost(format!("{host} does not answer within {:?}", self.patience)))
-                }
+                ended = first_of(&mut attempts) => Some(ended),
+                () = self.runtime.sleep(self.patience), if !all_tried => None,
             };
-            match outcome {
-                Ok(connection) => {
+            match ended {
+                Some((at, Ok(connection))) => {
                     // If it fails later, the next one is tried first.
                     self.first.store((at + 1) % self.hosts.len(), Ordering::Relaxed);
                     return Ok(connection);
                 }
                 // Credentials are the same everywhere.
-                Err(failure @ (Failure::Refused(..) | Failure::Useless(StoreErrorKind::Denied, _))) => {
+                Some((
+                    _,
+                    Err(failure @ (Failure::Refused(..) | Failure::Useless(StoreErrorKind::Denied, _))),
+                )) => {
                     return Err(failure);
                 }
-                Err(failure) => last = failure,
+                Some((_, Err(failure))) => last = failure,
+                None => {}
             }
         }
-        Err(last)
     }
 
     async fn connect_one(&self, host: &Host) -> Result<Connection, Failure> {
@@ -181,6 +188,19 @@ impl Etcd {
         connection.range(&self.names.meta).await?;
         Ok(connection)
     }
+}
+
+/// Waits for the first of these to end, and takes it out.
+async fn first_of<T>(attempts: &mut Vec<(usize, BoxFuture<'_, T>)>) -> (usize, T) {
+    std::future::poll_fn(|context| {
+        for n in 0..attempts.len() {
+            if let Poll::Ready(ended) = attempts[n].1.as_mut().poll(context) {
+                return Poll::Ready((attempts.swap_remove(n).0, ended));
+            }
+        }
+        Poll::Pending
+    })
+    .await
 }
 
 fn tls_config(files: &TlsFiles) -> Result<ClientTlsConfig, StoreError> {

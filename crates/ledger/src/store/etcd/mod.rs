@@ -147,7 +147,7 @@ impl EtcdStore {
     fn check_revision(&self, before: i64, answer: &TxnResponse) -> Result<(), Failure> {
         let revision = answer.header.unwrap_or_default().revision;
         self.newest.fetch_max(revision, Ordering::SeqCst);
-        if revision >= before {
+        if revision >= before || self.link.stopped().is_some() {
             return Ok(());
         }
         let why = format!(
@@ -230,6 +230,20 @@ impl Guarded for EtcdStore {
     fn delete<'a>(&'a self, key: &'a Key, old: &'a Held<i64>) -> BoxFuture<'a, Result<Put<i64>, StoreError>> {
         let remove = proto::delete(&self.name(key));
         Box::pin(self.change("removal of", key, Some(old), remove))
+    }
+
+    fn rename(&self, id: u128) -> StoreResult<'_, ()> {
+        let names = &self.link.driver.names;
+        let both = vec![
+            proto::put(&names.meta, record::write_meta(id)),
+            proto::put(&names.sentinel, format!("{id:032x}").into_bytes()),
+        ];
+        Box::pin(async move {
+            let renamed = self.link.write(What("change of", "the cluster id"), |connected| {
+                self.txn(connected, None, both, vec![])
+            });
+            renamed.await.map(drop)
+        })
     }
 
     fn page<'a>(

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::super::seen::Mark;
 use super::super::{Key, Value, Version, Versioned};
 
 /// How many registers are remembered. Beyond, some are forgotten: what is not remembered cannot be missed.
@@ -18,9 +19,21 @@ pub(super) struct Met {
     pub(super) body: Option<Arc<str>>,
 }
 
+impl From<&Mark> for Met {
+    fn from(mark: &Mark) -> Met {
+        Met {
+            version: mark.version,
+            mark: mark.mark,
+            token: mark.token,
+            body: None,
+        }
+    }
+}
+
 impl Met {
-    /// How `found`, which was read later, contradicts this (protocol E3); `None`: it does not.
-    pub(super) fn gone_back(&self, found: Option<&Versioned>) -> Option<String> {
+    /// How `found`, which was read later, contradicts this (protocol E3); `None`: it does not. `may_fall`: whoever has
+    /// a store to himself gives back what he did not use, with a higher version; elsewhere no mark ever falls.
+    pub(super) fn gone_back(&self, found: Option<&Versioned>, may_fall: bool) -> Option<String> {
         let Some(found) = found else {
             return (self.mark > 0).then(|| {
                 format!(
@@ -29,7 +42,8 @@ impl Met {
                 )
             });
         };
-        if found.version < self.version {
+        let fell = found.value.mark < self.mark && !may_fall && !mintage::planted!("fallen-mark-taken");
+        if found.version < self.version || (found.version > self.version && fell) {
             return Some(format!(
                 "is at version {} with mark {}, it was at version {} with mark {}",
                 found.version.0, found.value.mark, self.version.0, self.mark
@@ -107,6 +121,13 @@ impl Memory {
         self.last.clone()
     }
 
+    /// Takes over what this machine remembers of processes before.
+    pub(super) fn remember(&mut self, marks: &HashMap<Key, Mark>) {
+        for (key, mark) in marks {
+            self.met.entry(key.clone()).or_insert_with(|| Met::from(mark));
+        }
+    }
+
     /// A claim moved a register's mark.
     pub(super) fn moved(&mut self, key: &Key, version: Version, mark: u64, token: u128) {
         if let Some(met) = self.met.get_mut(key).filter(|met| met.version < version) {
@@ -152,11 +173,15 @@ mod tests {
         let mut memory = Memory::new(false);
         memory.note(&key, &register(5, 100, 1));
         let met = memory.met(&key).unwrap();
+        // Somebody gave back, with a higher version; or lowered it by hand.
+        assert_eq!(met.gone_back(Some(&register(6, 90, 2)), true), None);
         for (found, says) in [
             (Some(register(5, 100, 1)), None),
             (Some(register(6, 100, 2)), None),
-            // Somebody gave back, with a higher version.
-            (Some(register(6, 90, 2)), None),
+            (
+                Some(register(6, 90, 2)),
+                Some("is at version 6 with mark 90, it was at version 5 with mark 100"),
+            ),
             (
                 Some(register(4, 80, 9)),
                 Some("is at version 4 with mark 80, it was at version 5 with mark 100"),
@@ -165,7 +190,7 @@ mod tests {
             (Some(register(5, 99, 1)), Some("same version with mark 100")),
             (None, Some("is gone")),
         ] {
-            let missed = met.gone_back(found.as_ref());
+            let missed = met.gone_back(found.as_ref(), false);
             match (&missed, says) {
                 (None, None) => {}
                 (Some(missed), Some(says)) => assert!(missed.contains(says), "{missed}"),

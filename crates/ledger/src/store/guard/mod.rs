@@ -1,11 +1,12 @@
 //! What stands between a ledger and every shared store: it remembers the marks that this process has met, so that
 //! a store that forgets one is noticed before a number can repeat.
 //!
-//! A store of class S or D that answers a lower version of a register than before, or another mark at the same
-//! version, ends all minting of this process for good (protocol E3). One of class L, where that was allowed, is
-//! expected to forget; what is done then is in `recovery`.
+//! A store of class S or D that answers a lower version or a lower mark of a register than before, or another mark at
+//! the same version, ends all minting of this process for good (protocol E3), and it tells the others (`progress`).
+//! One of class L, where that was allowed, is expected to forget; what is done then is in `recovery`.
 
 mod memory;
+mod progress;
 mod recovery;
 
 use std::fmt;
@@ -17,7 +18,7 @@ use mintage::Timestamp;
 use tokio::sync::Notify;
 
 use super::registry::lossy;
-use super::tools;
+use super::tools::{self, Restored};
 use super::{
     Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
     Value, Version, Versioned,
@@ -25,6 +26,9 @@ use super::{
 use crate::runtime::{Runtime, fresh_token};
 use crate::store::embedded::TOMBSTONE_BODY;
 use memory::{Memory, Met};
+use progress::Watch;
+pub use progress::note_progress_restored;
+pub(crate) use progress::set_back;
 pub use recovery::LossyRules;
 use recovery::Recovery;
 
@@ -46,24 +50,29 @@ pub(crate) struct Guard {
     told: Notify,
     /// The class that was accepted when the store was opened.
     accepted: Class,
-    /// A name that is not there begins above this: a backup was restored.
-    above: u64,
+    /// Where names and workers begin that are not there, if a backup was restored.
+    restored: Restored,
     /// When it was last seen that the store is not sealed, in milliseconds of boot time.
     unsealed_at_ms: AtomicU64,
     recovery: Option<Recovery>,
+    /// Where others may use the store too, and it may not forget.
+    watch: Option<Watch>,
 }
 
 impl Guard {
-    /// Guards `inner`. `lossy`: that it forgets was allowed, and these rules hold. `above`: where a name begins that
-    /// is not there.
+    /// Guards `inner`. `lossy`: that it forgets was allowed, and these rules hold. `restored`: what is noted of a
+    /// restore. `ours`: the instance register that this process takes over, if it does.
     pub(crate) fn new(
         inner: Arc<dyn Store>,
         runtime: Arc<dyn Runtime>,
         lossy: Option<LossyRules>,
-        above: u64,
+        restored: Restored,
+        ours: Option<Key>,
     ) -> Arc<Guard> {
+        let shared = !inner.exclusive();
         Arc::new(Guard {
-            above,
+            watch: (shared && lossy.is_none()).then(|| Watch::new(inner.seen(), ours)),
+            restored,
             unsealed_at_ms: AtomicU64::new(millis(runtime.boottime())),
             accepted: inner.class(),
             memory: Mutex::new(Memory::new(lossy.is_some())),
@@ -95,9 +104,15 @@ impl Guard {
         self.recovery.as_ref().map_or(0, Recovery::epoch)
     }
 
+    /// That the store forgets what it acknowledged was allowed.
+    pub(crate) fn may_forget(&self) -> bool {
+        self.recovery.is_some()
+    }
+
     /// No window begins before this: what the store has lost may reach up to here.
     pub(crate) fn floor(&self) -> Option<Timestamp> {
-        self.recovery.as_ref().and_then(Recovery::floor)
+        let recovered = self.recovery.as_ref().and_then(Recovery::floor);
+        recovered.max(self.restored.workers_from)
     }
 
     /// Sees whether the store is whole at this moment, and learns of recoveries by others; once a second.
@@ -105,6 +120,10 @@ impl Guard {
         let done = match &self.recovery {
             Some(recovery) => recovery.beat(self).await,
             None => self.look_at_last().await,
+        };
+        let done = match &self.watch {
+            Some(watch) => done.and(watch.beat(self).await),
+            None => done,
         };
         let sealed = self.look_at_seal().await;
         if let Err(error) = done.and(sealed) {
@@ -136,10 +155,7 @@ impl Guard {
     /// not there has no version that would tell.
     async fn check_seal(&self, key: &Key) -> Result<(), StoreError> {
         let age = millis(self.runtime.boottime()).saturating_sub(self.unsealed_at_ms.load(Ordering::Acquire));
-        let counts = ["seq/", "window/", "pool/"]
-            .iter()
-            .any(|prefix| key.as_str().starts_with(prefix));
-        match counts && age > UNSEALED_FOR_MS {
+        match reserves(key) && age > UNSEALED_FOR_MS {
             true => self.look_at_seal().await,
             false => Ok(()),
         }
@@ -147,11 +163,12 @@ impl Guard {
 
     /// The tombstone that a name begins above which is not there but may have been.
     fn tombstone(&self, key: &Key) -> Option<Value> {
-        let skipped = self
-            .recovery
-            .as_ref()
-            .map_or(0, Recovery::skipped)
-            .max(self.above);
+        let skipped = self.recovery.as_ref().map_or(0, Recovery::skipped).max(
+            match mintage::planted!("restored-names-fresh") {
+                true => 0,
+                false => self.restored.above,
+            },
+        );
         (skipped > 0 && key.as_str().starts_with("seq/")).then(|| Value {
             mark: skipped.min(i64::MAX as u64),
             token: fresh_token(&*self.runtime),
@@ -182,6 +199,9 @@ impl Guard {
         if let Some(error) = self.stopped() {
             return Err(error);
         }
+        if let Some(watch) = &self.watch {
+            watch.admit(self).await?;
+        }
         match &self.recovery {
             Some(recovery) => {
                 recovery.settle(self).await?;
@@ -206,7 +226,18 @@ impl Guard {
     /// After every call: errors that end everything do.
     fn judged<T>(&self, answer: Result<T, StoreError>) -> Result<T, StoreError> {
         answer.map_err(|error| match error.kind {
-            StoreErrorKind::Foreign | StoreErrorKind::Stopped => self.stop(error),
+            StoreErrorKind::Foreign => self.stop(error),
+            StoreErrorKind::Stopped => {
+                let is_first = self
+                    .stopped
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .is_none();
+                if let Some(watch) = self.watch.as_ref().filter(|_| is_first) {
+                    watch.stop(&error.message);
+                }
+                self.stop(error)
+            }
             _ => error,
         })
     }
@@ -229,24 +260,39 @@ impl Guard {
         mut found: Option<Versioned>,
     ) -> Result<Option<Versioned>, StoreError> {
         for again in 0.. {
-            let Some(why) = before.as_ref().and_then(|met| met.gone_back(found.as_ref())) else {
+            let Some(why) = self.contradiction(key, before.as_ref(), found.as_ref()) else {
                 break;
             };
             // A read that was overtaken on its way says the same once, a store that forgot says it for good.
             if again == CONFIRM_TRIES {
-                return Err(self.forgotten(key, &why));
+                return Err(self.forgotten(key, &why).await);
             }
             self.runtime.sleep(CONFIRM_PAUSE).await;
             found = self.judged(self.inner.get(key).await)?;
             self.leave(epoch, Outcome::NotDone)?;
         }
         if let Some(found) = &found {
+            if let Some(watch) = &self.watch
+                && before.is_some_and(|met| met.version < found.version)
+            {
+                // A write of ours of unknown outcome may be what is found.
+                watch.reserved(key, found);
+            }
             self.memory().note(key, found);
         }
         Ok(found)
     }
 
-    fn forgotten(&self, key: &Key, why: &str) -> StoreError {
+    /// How a register contradicts what was met of it, or itself.
+    fn contradiction(&self, key: &Key, before: Option<&Met>, found: Option<&Versioned>) -> Option<String> {
+        let gone_back = before.and_then(|met| met.gone_back(found, self.watch.is_none()));
+        gone_back.or_else(|| {
+            let found = found.filter(|_| self.watch.is_some())?;
+            lowered(key, &found.value)
+        })
+    }
+
+    async fn forgotten(&self, key: &Key, why: &str) -> StoreError {
         if let Some(recovery) = &self.recovery {
             recovery.demand();
             return StoreError::new(
@@ -255,17 +301,39 @@ impl Guard {
                 format!("the store has lost what it acknowledged ({key}: {why}): recovering"),
             );
         }
-        self.stop(
+        self.set_back(&format!("{key} {why}")).await
+    }
+
+    /// Ends all minting, here and everywhere, for good: the store is not what it was. Cleared by a restore alone.
+    async fn set_back(&self, why: &str) -> StoreError {
+        let place = self.watch.as_ref().and_then(Watch::place);
+        let error = self.stop(
             StoreError::new(
                 StoreErrorKind::Corrupt,
                 Outcome::NotDone,
-                format!("the store has lost what it acknowledged: {key} {why}"),
+                format!("the store has lost what it acknowledged: {why}"),
             )
-            .with_hint(
-                "was a backup restored or a replica promoted? mint store restore --advance N raises every mark above \
-                 what may have been given out; then start the servers again",
-            ),
-        )
+            .with_hint(format!(
+                "was a backup restored or a replica promoted? stop every server; `mint store restore --advance N \
+                 --store {}` raises every mark above what may have been given out; then start the servers again",
+                place.as_deref().unwrap_or("URL")
+            )),
+        );
+        if let Some(watch) = &self.watch {
+            watch.stop(why);
+            if let Err(error) = watch.tell(self).await {
+                tracing::debug!(%error, "the other servers could not be told yet");
+            }
+        }
+        error
+    }
+
+    /// This machine's journal owns numbers of `key` up to `until`, and the store says that fewer were reserved.
+    pub(crate) async fn behind_journal(&self, key: &Key, mark: u64, until: u64) -> StoreError {
+        self.set_back(&format!(
+            "{key} has mark {mark}, this machine's journal owns numbers up to {until}"
+        ))
+        .await
     }
 
     /// A register as the ledger sees it. Tokens of other epochs are not recognised: what was written before a
@@ -293,6 +361,9 @@ impl Guard {
             return Ok(Cas::Lost(self.read(epoch, key).await?));
         };
         let before = self.met(key);
+        if let Some(watch) = self.watch.as_ref().filter(|_| reserves(key)) {
+            watch.trust(self).await?;
+        }
         if expected.is_none() {
             self.check_seal(key).await?;
             if let Some(tombstone) = self.tombstone(key) {
@@ -320,7 +391,11 @@ impl Guard {
         self.leave(epoch, Outcome::Unknown)?;
         match answer {
             Ok(Cas::Done(version)) => {
-                self.memory().note(key, &Versioned { value: new, version });
+                let written = Versioned { value: new, version };
+                if let Some(watch) = &self.watch {
+                    watch.reserved(key, &written);
+                }
+                self.memory().note(key, &written);
                 Ok(Cas::Done(version.in_epoch(epoch)))
             }
             Ok(Cas::Lost(found)) => {
@@ -367,6 +442,28 @@ impl Guard {
         self.set(&claim.key, Some(claim.expected), new, Marks::NeverLower)
             .await
     }
+}
+
+/// Whether writing this register reserves something.
+fn reserves(key: &Key) -> bool {
+    let prefixes = ["seq/", "window/", "pool/"];
+    prefixes.iter().any(|prefix| key.as_str().starts_with(prefix))
+}
+
+/// A sequence's record says how much was reserved when it was written. Marks only rise where several use a store,
+/// by tools too, so that one below was lowered by hand (protocol E3).
+fn lowered(key: &Key, value: &Value) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Record {
+        reserved: Option<u64>,
+    }
+    let is_sequence = key.as_str().starts_with("seq/") && !mintage::planted!("lowered-mark-taken");
+    let record: Record = serde_json::from_str(&value.body).ok().filter(|_| is_sequence)?;
+    let reserved = record.reserved.filter(|reserved| *reserved > value.mark)?;
+    Some(format!(
+        "has mark {}, and its record says that {reserved} were reserved when it was written",
+        value.mark
+    ))
 }
 
 fn millis(time: Duration) -> u64 {
@@ -456,8 +553,7 @@ impl Store for Guard {
             let mut shown = Vec::with_capacity(page.len());
             for (key, found) in page {
                 let met = before.as_ref().and_then(|before| before.get(&key));
-                let gone_back = met.is_some_and(|met| met.gone_back(Some(&found)).is_some());
-                let found = if gone_back {
+                let found = if self.contradiction(&key, met, Some(&found)).is_some() {
                     self.take_in(&key, epoch, met.cloned(), Some(found)).await?
                 } else {
                     Some(found)
@@ -492,7 +588,7 @@ impl Store for Guard {
     fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
         Box::pin(async move {
             let epoch = self.enter().await?;
-            if self.recovery.is_some() {
+            if self.recovery.is_some() || self.watch.is_some() {
                 return self.claim_slowly(epoch, claim).await;
             }
             self.check_class()?;
@@ -517,6 +613,10 @@ impl Store for Guard {
 
     fn newest_wall(&self) -> Option<Timestamp> {
         self.inner.newest_wall()
+    }
+
+    fn clock_confirmed(&self) {
+        self.inner.clock_confirmed();
     }
 
     fn close<'a>(&'a self) -> StoreResult<'a, ()> {

@@ -475,7 +475,7 @@ async fn raise_one(
             body,
         };
         // A layout nobody knows any more, or a sequence at its end: never used again.
-        value.mark = raise.mark(key, &value).unwrap_or(i64::MAX as u64);
+        value.mark = raise.mark(key, &value).0;
         let expected = found.as_ref().map(|found| found.version);
         match guard
             .inner

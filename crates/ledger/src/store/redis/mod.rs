@@ -21,7 +21,7 @@ use std::sync::Arc;
 use mintage::Timestamp;
 
 use self::connect::Redis;
-use self::script::{Answer, CLAIM, GET, INIT, REMOVE, SCAN, SET, Script};
+use self::script::{Answer, CLAIM, GET, INIT, REMOVE, RENAME, SCAN, SET, Script};
 use super::link::{Connected, Failure, Link, Meta, SCHEMA, What};
 use super::registry::{Initialised, StoreSettings};
 use super::rules::{Current, Verdict, check_limit, check_value, judge_claim, judge_remove, judge_set};
@@ -311,6 +311,20 @@ impl Store for RedisStore {
 
     fn cluster_id(&self) -> u128 {
         self.link.cluster_id()
+    }
+
+    fn take_cluster_id(&self, id: u128) -> StoreResult<'_, ()> {
+        Box::pin(async move {
+            let what = What("change of", "the cluster id");
+            let new = vec![format!("{id:032x}").into_bytes()];
+            let renamed = self.link.write(what, |connected| {
+                self.ask(connected, &RENAME, &self.link.driver.names.meta, new)
+            });
+            match renamed.await? {
+                Answer::Done => Ok(()),
+                answer => Err(nonsense("change of the cluster id", &answer)),
+            }
+        })
     }
 
     fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {

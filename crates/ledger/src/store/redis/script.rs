@@ -29,6 +29,7 @@ script!(SET, "head.lua", "set.lua");
 script!(CLAIM, "head.lua", "claim.lua");
 script!(REMOVE, "head.lua", "remove.lua");
 script!(SCAN, "head.lua", "scan.lua");
+script!(RENAME, "head.lua", "rename.lua");
 script!(INIT, "init.lua");
 
 /// Makes the scripts known to the server, so that calls by SHA-1 find them. A server that does not let us is told

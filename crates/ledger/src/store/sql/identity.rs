@@ -1,6 +1,7 @@
 //! Which store this is: schema version, cluster id, and the copy of the data that answers.
 
 use super::super::{Class, Outcome, StoreError, StoreErrorKind};
+use super::galera;
 use super::session::{Field, Probe};
 use super::statements::SCHEMA_VERSION;
 
@@ -79,7 +80,7 @@ pub(super) fn not_made(store: &str, what: &str) -> StoreError {
         store,
         what.to_string(),
         "`mint init --store URL` makes schema and cluster id; if this store was in use before, it was emptied: \
-         restore it with `mint store restore`",
+         restore it with `mint store restore FILE --store URL --advance N`",
     )
 }
 
@@ -89,7 +90,7 @@ pub(super) fn emptied(store: &str, what: &str) -> StoreError {
         StoreErrorKind::Foreign,
         store,
         what.to_string(),
-        "it was in use and has been emptied: restore the database, or `mint store restore --advance N` a backup",
+        "it was in use and has been emptied: restore the database, or a backup: `mint store restore FILE --store URL --advance N`",
     )
 }
 
@@ -99,7 +100,7 @@ pub(super) fn damaged(store: &str, what: String) -> StoreError {
         StoreErrorKind::Corrupt,
         store,
         what,
-        "restore the database from a backup, then `mint store restore --advance N`",
+        "restore the database from a backup, then `mint store restore --advance N --store URL`",
     )
 }
 
@@ -166,13 +167,16 @@ pub(super) fn same_copy(one: &str, other: &str) -> bool {
     }
 }
 
-/// Compares the copy that answers with the one in `mint_meta`.
-pub(super) fn judge_copy(meta: &Meta, probe: &Probe, allow_lossy: bool) -> Copy {
+/// Compares the copy that answers with the one in `mint_meta`. Only a class that both that row and this process
+/// know to be [`Class::Survives`] lets another copy take over.
+pub(super) fn judge_copy(meta: &Meta, known: Option<Class>, probe: &Probe, allow_lossy: bool) -> Copy {
     let same = same_copy(&meta.copy, &probe.copy);
     if same && meta.class == letter(probe.durability.class) {
         return Copy::Same;
     }
-    if same || meta.class == letter(Class::Survives) || allow_lossy {
+    let survives =
+        meta.class == letter(Class::Survives) && known.is_none_or(|class| class == Class::Survives);
+    if same || survives || allow_lossy || galera::goes_on(&meta.copy, &probe.copy) {
         return Copy::Record;
     }
     Copy::Refused
@@ -220,6 +224,7 @@ mod tests {
             copy: copy.into(),
             started_s: 0,
             unwritable: None,
+            view: None,
         }
     }
 
@@ -247,9 +252,18 @@ mod tests {
                 Copy::Refused,
             ),
         ] {
-            let judged = judge_copy(&meta(known.0, known.1), &probe(found.0, found.1), allow_lossy);
+            let judged = judge_copy(
+                &meta(known.0, known.1),
+                None,
+                &probe(found.0, found.1),
+                allow_lossy,
+            );
             assert_eq!(judged, copy, "{known:?} {found:?} {allow_lossy}");
         }
+        // A copy that lags says that it survives; this process has seen since that it need not.
+        let (meta, probe) = (meta("7/1", "S"), probe("7/2", Durable));
+        assert_eq!(judge_copy(&meta, Some(Durable), &probe, false), Copy::Refused);
+        assert_eq!(judge_copy(&meta, Some(Survives), &probe, false), Copy::Record);
     }
 
     #[test]

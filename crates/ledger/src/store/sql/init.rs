@@ -6,9 +6,10 @@ use std::time::Duration;
 use super::super::registry::Initialised;
 use super::super::{Outcome, StoreError, StoreSettings};
 use super::identity::{Meta, check_head, damaged, hex, letter, other_schema};
+use super::pool::{Kept, Pool};
 use super::session::{Arg, Column, Dialect, Fault, Session, Sort};
 use super::statements::{SCHEMA_VERSION, Statements};
-use super::{connect, read_meta, within};
+use super::{ATTEMPT_MAX, Eyes, SqlStore, attempt, read_meta, within};
 use crate::runtime::{Runtime, fresh_token};
 
 /// Making tables may wait for the locks of others.
@@ -25,11 +26,23 @@ pub(in super::super) async fn init<D: Dialect>(
     settings: &StoreSettings,
     runtime: Arc<dyn Runtime>,
 ) -> Result<Initialised, StoreError> {
-    let limit = settings.connect_timeout;
-    let mut session = connect(&dialect, &runtime, runtime.boottime() + limit, limit).await?;
+    let eyes = Eyes::new(dialect, settings, Arc::clone(&runtime));
+    let until = runtime.boottime() + ATTEMPT_MAX;
+    let connecting = Arc::clone(&eyes);
+    let making = async move {
+        Ok(Kept {
+            session: connecting.connect().await?,
+            probed_at: Duration::ZERO,
+            answered_at: Duration::ZERO,
+            view: None,
+            news: None,
+        })
+    };
+    let made = attempt(&eyes, &Arc::new(Pool::new()), until, Box::pin(making)).await?;
+    let (dialect, mut session) = (&eyes.dialect, made.session);
     let cluster = settings.expect_cluster.unwrap_or_else(|| fresh_token(&*runtime));
     let limit = TABLES_TIMEOUT.max(settings.request_timeout);
-    let making = make(&dialect, &mut session, cluster, settings.expect_cluster);
+    let making = make(dialect, &mut session, cluster, settings.expect_cluster);
     match within(&*runtime, runtime.boottime() + limit, making).await {
         Some(made) => {
             let made = made?;
@@ -88,6 +101,45 @@ fn found(store: &str, meta: &Meta, expected: Option<u128>) -> Result<Initialised
     })
 }
 
+fn sentinel_body(id: &str) -> String {
+    format!(
+        "{{\"cluster_id\":\"{id}\",\"note\":\"never remove this row: without it the store counts as emptied\"}}"
+    )
+}
+
+impl<D: Dialect> SqlStore<D> {
+    /// Gives the tables another cluster id, in one transaction.
+    pub(super) async fn rename(&self, id: u128) -> Result<(), StoreError> {
+        let what = "cannot change the cluster id";
+        let mut lease = self.lease(what).await?;
+        let (id, eyes) = (hex(id), &self.eyes);
+        let body = sentinel_body(&id);
+        let session = &mut lease.kept.session;
+        let changing = async {
+            session.script("BEGIN").await?;
+            let args = [Arg::Text(&id), Arg::Text(&self.cluster)];
+            let rows = session.execute(&eyes.statements.rename_meta, &args).await?;
+            let args = [Arg::Text(&id), Arg::Text(&body)];
+            session.execute(&eyes.statements.rename_sentinel, &args).await?;
+            session.script("COMMIT").await?;
+            Ok::<_, sqlx::Error>(rows)
+        };
+        // A connection that is not given back is closed, and with it the transaction.
+        match within(&*eyes.runtime, lease.until, changing).await {
+            Some(Ok(1)) => {
+                lease.done();
+                Ok(())
+            }
+            Some(Ok(_)) => Err(damaged(self.label(), "mint_meta was changed meanwhile".into())),
+            Some(Err(error)) => {
+                let fault = Fault::new(&eyes.dialect, &error);
+                Err(lease.failed(fault, what, Outcome::Unknown))
+            }
+            None => Err(lease.failed(Fault::late(eyes.settings.request_timeout), what, Outcome::Unknown)),
+        }
+    }
+}
+
 /// Writes cluster id and sentinel in one transaction; `false` when somebody else did.
 async fn fill<D: Dialect>(
     dialect: &D,
@@ -112,9 +164,7 @@ async fn fill<D: Dialect>(
     }
     let probe = dialect.probe(session).await.map_err(failed)?;
     let (id, class) = (hex(cluster), letter(probe.durability.class));
-    let body = format!(
-        "{{\"cluster_id\":\"{id}\",\"note\":\"never remove this row: without it the store counts as emptied\"}}"
-    );
+    let body = sentinel_body(&id);
     session.script("BEGIN").await.map_err(failed)?;
     let meta = [Arg::Text(&id), Arg::Text(&probe.copy), Arg::Text(class)];
     let sentinel = [Arg::Text(&id), Arg::Text(&body)];

@@ -9,10 +9,17 @@
 //! did not happen, and then a read says why. Nothing is retried but what the server has said it rolled back.
 //! PostgreSQL and MySQL differ in [`session::Dialect`] alone.
 
+#[cfg_attr(
+    not(feature = "mysql"),
+    allow(dead_code, reason = "only MySQL's driver makes views")
+)]
+pub(super) mod galera;
 mod identity;
 mod init;
 mod pool;
 pub(super) mod session;
+#[cfg(feature = "postgres")]
+pub(super) mod standbys;
 pub(super) mod statements;
 pub(super) mod url;
 
@@ -28,7 +35,7 @@ use super::{
     Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
     StoreSettings, Value, Version, Versioned,
 };
-use crate::runtime::Runtime;
+use crate::runtime::{BoxFuture, Runtime};
 use identity::{
     Copy, Head, Meta, check_head, damaged, emptied, hex, judge_copy, letter, not_made, read_hex, same_copy,
     taken_over,
@@ -55,11 +62,8 @@ const ATTEMPTS_MAX: usize = 5;
 
 /// A store on a SQL server. Thread-safe; several processes may use it at a time.
 pub(super) struct SqlStore<D: Dialect> {
-    dialect: D,
-    runtime: Arc<dyn Runtime>,
-    settings: StoreSettings,
-    statements: Statements,
-    pool: Pool<D::Session>,
+    eyes: Arc<Eyes<D>>,
+    pool: Arc<Pool<D::Session>>,
     cluster_id: u128,
     cluster: String,
     /// The last probe.
@@ -69,7 +73,7 @@ pub(super) struct SqlStore<D: Dialect> {
 
 impl<D: Dialect> fmt::Debug for SqlStore<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SqlStore({})", self.dialect.label())
+        write!(f, "SqlStore({})", self.eyes.dialect.label())
     }
 }
 
@@ -91,29 +95,76 @@ async fn within<T>(runtime: &dyn Runtime, until: Duration, call: impl Future<Out
     }
 }
 
-/// Connects on the runtime's own thread, whose reactor outlives the caller's.
-async fn connect<D: Dialect>(
+/// What is given to one round trip is given to each of these, which making a connection takes at most: TLS, the
+/// account, and what is settled before the first statement. Nobody waits so long for a connection but who has none to
+/// go on with.
+const CONNECTING_ROUND_TRIPS: u32 = 5;
+
+/// Longer than all the round trips of an attempt together.
+const ATTEMPT_MAX: Duration = Duration::from_secs(3600);
+
+/// The server is told of a statement before it runs it for the first time.
+const STATEMENT_ROUND_TRIPS: u32 = 2;
+
+/// How long a statement may take on a connection that was never looked at.
+fn first_run(settings: &StoreSettings) -> Duration {
+    settings.request_timeout * STATEMENT_ROUND_TRIPS
+}
+
+/// Runs one step of a look at the server.
+async fn step<D: Dialect, T>(
     dialect: &D,
-    runtime: &Arc<dyn Runtime>,
-    until: Duration,
+    runtime: &dyn Runtime,
     limit: Duration,
-) -> Result<D::Session, StoreError> {
-    let (tell, told) = tokio::sync::oneshot::channel();
-    let (connecting, inside) = (dialect.connect(), Arc::clone(runtime));
-    runtime.spawn(Box::pin(async move {
-        // Nobody may be waiting any more: then the connection is dropped.
-        let _ = tell.send(within(&*inside, until, connecting).await);
-    }));
-    let fault = match told.await {
-        Ok(Some(Ok(session))) => return Ok(session),
-        Ok(Some(Err(error))) => Fault::new(dialect, &error),
-        Ok(None) => Fault::late(limit),
-        Err(_) => Fault {
-            sort: Sort::Unclear,
-            text: "the runtime is closing".into(),
-        },
+    call: impl Future<Output = Result<T, sqlx::Error>>,
+) -> Result<T, Fault> {
+    match within(runtime, runtime.boottime() + limit, call).await {
+        Some(answer) => answer.map_err(|error| Fault::new(dialect, &error)),
+        None => Err(Fault::late(limit)),
+    }
+}
+
+/// Makes a connection on the runtime's own thread, whose reactor outlives the caller's. One that comes after `until` is
+/// not thrown away: it goes to `pool`, for the next call.
+async fn attempt<D: Dialect>(
+    eyes: &Arc<Eyes<D>>,
+    pool: &Arc<Pool<D::Session>>,
+    until: Duration,
+    making: BoxFuture<'static, Result<Kept<D::Session>, StoreError>>,
+) -> Result<Kept<D::Session>, StoreError> {
+    let (runtime, limit) = (&eyes.runtime, eyes.settings.connect_timeout);
+    let failed = |fault: Fault| fault.error(eyes.dialect.label(), "cannot connect", Outcome::NotDone);
+    let arrived = || match (pool.take(), pool.take_error()) {
+        (Some(kept), _) => Ok(kept),
+        (None, Some(error)) => Err(error),
+        (None, None) => Err(failed(Fault::late(limit))),
     };
-    Err(fault.error(dialect.label(), "cannot connect", Outcome::NotDone))
+    let late = || Err(failed(Fault::late(limit)));
+    let Ok(permit) = Arc::clone(&pool.attempts).try_acquire_owned() else {
+        // As many as may be are on their way.
+        let waited = within(&**runtime, until, pool.arrival()).await;
+        return waited.map_or_else(late, |()| arrived());
+    };
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let later = Arc::clone(pool);
+    runtime.spawn(Box::pin(async move {
+        let made = making.await;
+        drop(permit);
+        if let Err(made) = tell.send(made) {
+            later.arrive(made);
+        }
+    }));
+    let told = async {
+        tokio::select! {
+            biased;
+            made = told => made.unwrap_or_else(|_| Err(failed(Fault {
+                sort: Sort::Unclear,
+                text: "the runtime is closing".into(),
+            }))),
+            () = pool.arrival() => arrived(),
+        }
+    };
+    within(&**runtime, until, told).await.unwrap_or_else(late)
 }
 
 /// Opens the store at a server whose schema and cluster id `mint init` made.
@@ -122,44 +173,23 @@ pub(super) async fn open<D: Dialect>(
     settings: &StoreSettings,
     runtime: Arc<dyn Runtime>,
 ) -> Result<Arc<dyn Store>, StoreError> {
-    let statements = Statements::new(&D::TEXTS);
-    let limit = settings.connect_timeout;
-    let until = runtime.boottime() + limit;
-    let mut session = connect(&dialect, &runtime, until, limit).await?;
-    let looking = async {
-        let looked = look(
-            &dialect,
-            &statements,
-            &mut session,
-            settings.expect_cluster,
-            settings,
-        )
-        .await?;
-        rehearse(&dialect, &statements, &mut session).await?;
-        Ok(looked)
-    };
-    let (meta, probe) = match within(&*runtime, until, looking).await {
-        Some(looked) => looked?,
-        None => return Err(Fault::late(limit).error(dialect.label(), "cannot open", Outcome::NotDone)),
-    };
-    let store = SqlStore {
-        statements,
-        pool: Pool::new(),
+    let eyes = Eyes::new(dialect, settings, runtime);
+    let pool = Arc::new(Pool::new());
+    let making = Arc::clone(&eyes).make(settings.expect_cluster, None);
+    // Whoever opens a store has none to go on with, and waits for as long as the attempt may take.
+    let until = eyes.runtime.boottime() + ATTEMPT_MAX;
+    let mut kept = attempt(&eyes, &pool, until, Box::pin(making)).await?;
+    eyes.refuse_pooler(&mut kept.session).await?;
+    let (meta, probe) = *kept.news.take().expect("it was looked at");
+    pool.put(kept);
+    Ok(Arc::new(SqlStore {
+        eyes,
+        pool,
         cluster_id: meta.head.cluster_id,
         cluster: hex(meta.head.cluster_id),
         probe: Mutex::new(probe),
         stopped: OnceLock::new(),
-        settings: settings.clone(),
-        dialect,
-        runtime,
-    };
-    let now = store.runtime.boottime();
-    store.pool.put(Kept {
-        session,
-        probed_at: now,
-        answered_at: now,
-    });
-    Ok(Arc::new(store))
+    }))
 }
 
 /// Reads `mint_meta`; `Ok(None)` when it has no row.
@@ -168,10 +198,11 @@ async fn read_meta<D: Dialect>(
     statements: &Statements,
     session: &mut D::Session,
 ) -> Result<Option<Meta>, Fault> {
-    let rows = session
-        .rows(&statements.meta, &[], &META)
-        .await
-        .map_err(|error| Fault::new(dialect, &error))?;
+    let rows = session.rows(&statements.meta, &[], &META).await;
+    meta_of(&rows.map_err(|error| Fault::new(dialect, &error))?)
+}
+
+fn meta_of(rows: &[Row]) -> Result<Option<Meta>, Fault> {
     match rows.first() {
         None => Ok(None),
         Some(row) => match Meta::read(row) {
@@ -184,95 +215,169 @@ async fn read_meta<D: Dialect>(
     }
 }
 
-/// Looks at schema, cluster id, class and copy of a fresh connection before any write through it counts.
-async fn look<D: Dialect>(
-    dialect: &D,
-    statements: &Statements,
-    session: &mut D::Session,
-    expected: Option<u128>,
-    settings: &StoreSettings,
-) -> Result<(Meta, Probe), StoreError> {
-    let store = dialect.label();
-    let meta = match read_meta(dialect, statements, session).await {
-        Ok(Some(meta)) => meta,
-        Ok(None) => return Err(not_made(store, "the table mint_meta has no row")),
-        Err(fault) if fault.sort == Sort::Missing => {
-            return Err(not_made(store, &format!("it has no schema: {}", fault.text)));
-        }
-        Err(fault) => return Err(fault.error(store, "cannot read mint_meta", Outcome::NotDone)),
-    };
-    check_head(store, &meta.head, expected)?;
-    let probe = dialect.probe(session).await.map_err(|error| {
-        Fault::new(dialect, &error).error(store, "cannot read the server's settings", Outcome::NotDone)
-    })?;
-    if let Some(why) = &probe.unwritable {
-        let fault = Fault {
-            sort: Sort::ReadOnly,
-            text: why.clone(),
-        };
-        return Err(fault.error(store, "takes no writes", Outcome::NotDone));
-    }
-    match judge_copy(&meta, &probe, settings.allow_lossy || settings.accept_copy) {
-        Copy::Same => {}
-        Copy::Refused => return Err(taken_over(store, &meta, &probe)),
-        Copy::Record => {
-            let (class, cluster) = (letter(probe.durability.class), hex(meta.head.cluster_id));
-            // The fuller of two names for one copy.
-            let copy = match same_copy(&meta.copy, &probe.copy) {
-                true => &meta.copy,
-                false => &probe.copy,
-            };
-            if *copy != meta.copy {
-                tracing::warn!(
-                    store,
-                    was = meta.copy,
-                    now = copy,
-                    "another copy of the data answers"
-                );
-            }
-            let args = [
-                Arg::Text(copy),
-                Arg::Text(class),
-                Arg::Text(&cluster),
-                Arg::Text(&meta.copy),
-                Arg::Text(&meta.class),
-            ];
-            // No row matched: another node has written the same just now.
-            session
-                .execute(&statements.record, &args)
-                .await
-                .map_err(|error| {
-                    Fault::new(dialect, &error).error(store, "cannot write mint_meta", Outcome::NotDone)
-                })?;
-        }
-    }
-    Ok((meta, probe))
+/// Looks at a connection before any write through it counts; each round trip has its own time.
+struct Eyes<D: Dialect> {
+    dialect: D,
+    statements: Statements,
+    runtime: Arc<dyn Runtime>,
+    settings: StoreSettings,
 }
 
-/// Runs every write once with arguments that match nothing: the server then knows the statements, so that a real
-/// one is a single round trip, and an account without the rights is found out before it is needed.
-async fn rehearse<D: Dialect>(
-    dialect: &D,
-    statements: &Statements,
-    session: &mut D::Session,
-) -> Result<(), StoreError> {
-    let (none, zero) = (Arg::Text(""), Arg::Int(0));
-    let writes: [(&Arc<str>, &[Arg<'_>]); 4] = [
-        (&statements.insert, &[none, zero, none, none, none]),
-        (&statements.update, &[zero, none, none, none, zero, zero, none]),
-        (&statements.add, &[zero, none, none, zero, zero, none]),
-        (&statements.delete, &[none, zero, none]),
-    ];
-    for (sql, args) in writes {
-        if let Err(error) = session.execute(sql, args).await {
-            return Err(Fault::new(dialect, &error).error(
-                dialect.label(),
-                "cannot write registers",
-                Outcome::NotDone,
-            ));
+impl<D: Dialect> Eyes<D> {
+    fn new(dialect: D, settings: &StoreSettings, runtime: Arc<dyn Runtime>) -> Arc<Eyes<D>> {
+        Arc::new(Eyes {
+            dialect,
+            statements: Statements::new(&D::TEXTS),
+            runtime,
+            settings: settings.clone(),
+        })
+    }
+
+    async fn step<T>(&self, call: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, Fault> {
+        step(&self.dialect, &*self.runtime, first_run(&self.settings), call).await
+    }
+
+    /// A connection that nobody has looked at.
+    async fn connect(&self) -> Result<D::Session, StoreError> {
+        let limit = self.settings.connect_timeout * CONNECTING_ROUND_TRIPS;
+        let made = step(&self.dialect, &*self.runtime, limit, self.dialect.connect()).await;
+        made.map_err(|fault| fault.error(self.dialect.label(), "cannot connect", Outcome::NotDone))
+    }
+
+    /// Refuses a pooler that hands each transaction another session: what is set in one would hold for nobody.
+    async fn refuse_pooler(&self, session: &mut D::Session) -> Result<(), StoreError> {
+        let fault = |fault: Fault| fault.error(self.dialect.label(), "cannot be used", Outcome::NotDone);
+        let Some(first) = self.step(self.dialect.backend(session)).await.map_err(fault)? else {
+            return Ok(());
+        };
+        let mut other = self.connect().await?;
+        self.step(other.script("BEGIN")).await.map_err(fault)?;
+        let others = self.step(self.dialect.backend(&mut other)).await.map_err(fault)?;
+        // While that transaction lasts, its backend is no other session's.
+        let again = match others == Some(first) {
+            true => others,
+            false => self.step(self.dialect.backend(session)).await.map_err(fault)?,
+        };
+        other.end().await;
+        match again == Some(first) && others != Some(first) {
+            true => Ok(()),
+            false => Err(fault(Fault {
+                sort: Sort::Pooled,
+                text: "two sessions share one of the server's".into(),
+            })),
         }
     }
-    Ok(())
+
+    /// A connection that was looked at.
+    async fn make(
+        self: Arc<Self>,
+        expected: Option<u128>,
+        known: Option<Class>,
+    ) -> Result<Kept<D::Session>, StoreError> {
+        let mut session = self.connect().await?;
+        let (meta, probe) = self.look(&mut session, expected, known).await?;
+        self.rehearse(&mut session).await?;
+        let now = self.runtime.boottime();
+        Ok(Kept {
+            session,
+            probed_at: now,
+            answered_at: now,
+            view: probe.view,
+            news: Some(Box::new((meta, probe))),
+        })
+    }
+
+    /// Looks at schema, cluster id, class and copy. A copy that lags may lag in what it says of the class, too:
+    /// `known` is what this process saw last.
+    async fn look(
+        &self,
+        session: &mut D::Session,
+        expected: Option<u128>,
+        known: Option<Class>,
+    ) -> Result<(Meta, Probe), StoreError> {
+        let (store, settings) = (self.dialect.label(), &self.settings);
+        let rows = self.step(session.rows(&self.statements.meta, &[], &META)).await;
+        let meta = match rows.and_then(|rows| meta_of(&rows)) {
+            Ok(Some(meta)) => meta,
+            Ok(None) => return Err(not_made(store, "the table mint_meta has no row")),
+            Err(fault) if fault.sort == Sort::Missing => {
+                return Err(not_made(store, &format!("it has no schema: {}", fault.text)));
+            }
+            Err(fault) => return Err(fault.error(store, "cannot read mint_meta", Outcome::NotDone)),
+        };
+        check_head(store, &meta.head, expected)?;
+        let limit = first_run(settings) * D::PROBE_STATEMENTS;
+        let probe = step(&self.dialect, &*self.runtime, limit, self.dialect.probe(session)).await;
+        let probe = probe
+            .map_err(|fault| fault.error(store, "cannot read the server's settings", Outcome::NotDone))?;
+        if let Some(why) = &probe.unwritable {
+            let fault = Fault {
+                sort: Sort::ReadOnly,
+                text: why.clone(),
+            };
+            return Err(fault.error(store, "takes no writes", Outcome::NotDone));
+        }
+        match judge_copy(&meta, known, &probe, settings.allow_lossy || settings.accept_copy) {
+            Copy::Same => {}
+            Copy::Refused => return Err(taken_over(store, &meta, &probe)),
+            Copy::Record => self.record(session, &meta, &probe).await?,
+        }
+        Ok((meta, probe))
+    }
+
+    /// Notes another copy, or another class.
+    async fn record(&self, session: &mut D::Session, meta: &Meta, probe: &Probe) -> Result<(), StoreError> {
+        let store = self.dialect.label();
+        let (class, cluster) = (letter(probe.durability.class), hex(meta.head.cluster_id));
+        // The fuller of two names for one copy.
+        let copy = match same_copy(&meta.copy, &probe.copy) {
+            true => &meta.copy,
+            false => &probe.copy,
+        };
+        if *copy != meta.copy {
+            let what = match galera::goes_on(&meta.copy, copy) {
+                true => "the members of the Galera cluster have changed",
+                false => "another copy of the data answers",
+            };
+            tracing::warn!(store, was = meta.copy, now = copy, "{what}");
+        }
+        let args = [
+            Arg::Text(copy),
+            Arg::Text(class),
+            Arg::Text(&cluster),
+            Arg::Text(&meta.copy),
+            Arg::Text(&meta.class),
+        ];
+        match self.step(session.execute(&self.statements.record, &args)).await {
+            // No row matched, or a conflict: another node has written the same just now.
+            Ok(_)
+            | Err(Fault {
+                sort: Sort::Again, ..
+            }) => Ok(()),
+            Err(fault) => Err(fault.error(store, "cannot write mint_meta", Outcome::NotDone)),
+        }
+    }
+
+    /// Runs every write and the read of a register once, with arguments that match nothing: the server then knows the statements, so that a real
+    /// one is a single round trip, and an account without the rights is found out before it is needed.
+    async fn rehearse(&self, session: &mut D::Session) -> Result<(), StoreError> {
+        let (statements, store) = (&self.statements, self.dialect.label());
+        let (none, zero) = (Arg::Text(""), Arg::Int(0));
+        let writes: [(&Arc<str>, &[Arg<'_>]); 4] = [
+            (&statements.insert, &[none, zero, none, none, none]),
+            (&statements.update, &[zero, none, none, none, zero, zero, none]),
+            (&statements.add, &[zero, none, none, zero, zero, none]),
+            (&statements.delete, &[none, zero, none]),
+        ];
+        for (sql, args) in writes {
+            if let Err(fault) = self.step(session.execute(sql, args)).await {
+                return Err(fault.error(store, "cannot write registers", Outcome::NotDone));
+            }
+        }
+        let read = self.step(session.rows(&statements.get, &[none], &REGISTER)).await;
+        read.map(drop)
+            .map_err(|fault| fault.error(store, "cannot read registers", Outcome::NotDone))
+    }
 }
 
 /// Errors that a running process never recovers from (protocol E3).
@@ -285,7 +390,7 @@ fn is_final(error: &StoreError) -> bool {
 
 impl<D: Dialect> SqlStore<D> {
     fn label(&self) -> &str {
-        self.dialect.label()
+        self.eyes.dialect.label()
     }
 
     /// Stops for good (protocol E3).
@@ -313,13 +418,13 @@ impl<D: Dialect> SqlStore<D> {
         if let Some(error) = self.stopped.get() {
             return Err(error.clone());
         }
-        let limit = self.settings.connect_timeout;
-        let until = self.runtime.boottime() + limit;
+        let limit = self.eyes.settings.connect_timeout;
+        let until = self.eyes.runtime.boottime() + limit;
         let busy = || Fault {
             sort: Sort::Busy,
             text: format!("all {CONNECTIONS_MAX} connections were in use for {limit:?}"),
         };
-        let permit = within(&*self.runtime, until, self.pool.enter()).await;
+        let permit = within(&*self.eyes.runtime, until, self.pool.enter()).await;
         let permit = match permit {
             Some(Some(permit)) => permit,
             Some(None) => {
@@ -333,13 +438,11 @@ impl<D: Dialect> SqlStore<D> {
         };
         let kept = match self.alive(until).await {
             Some(kept) => kept,
-            None => Kept {
-                session: connect(&self.dialect, &self.runtime, until, limit)
-                    .await
-                    .map_err(|error| if is_final(&error) { self.stop(error) } else { error })?,
-                probed_at: Duration::ZERO,
-                answered_at: Duration::ZERO,
-            },
+            None => {
+                let making = Arc::clone(&self.eyes).make(Some(self.cluster_id), Some(self.class()));
+                let made = attempt(&self.eyes, &self.pool, until, Box::pin(making)).await;
+                made.map_err(|error| if is_final(&error) { self.stop(error) } else { error })?
+            }
         };
         let mut lease = Lease {
             store: self,
@@ -348,18 +451,18 @@ impl<D: Dialect> SqlStore<D> {
             _permit: permit,
         };
         lease.probe().await?;
-        lease.until = self.runtime.boottime() + self.settings.request_timeout;
+        lease.until = self.eyes.runtime.boottime() + self.eyes.settings.request_timeout;
         Ok(lease)
     }
 
     /// A kept connection that answers, if there is one.
     async fn alive(&self, until: Duration) -> Option<Kept<D::Session>> {
         let mut kept = self.pool.take()?;
-        let now = self.runtime.boottime();
+        let now = self.eyes.runtime.boottime();
         if now.saturating_sub(kept.answered_at) < TRY_AFTER {
             return Some(kept);
         }
-        match within(&*self.runtime, until, kept.session.ping()).await {
+        match within(&*self.eyes.runtime, until, kept.session.ping()).await {
             Some(Ok(())) => Some(kept),
             _ => {
                 self.pool.forget();
@@ -449,7 +552,7 @@ impl<D: Dialect> SqlStore<D> {
         let judge = |current| judge_set(key, current, expected, &new, marks);
         let Some(version) = expected else {
             let args = [name, values[0], values[1], values[2], cluster];
-            let write = Some((&self.statements.insert, &args[..]));
+            let write = Some((&self.eyes.statements.insert, &args[..]));
             return self.conditionally(&what, key, write, Version(1), judge).await;
         };
         let args = [
@@ -461,7 +564,7 @@ impl<D: Dialect> SqlStore<D> {
             Arg::Int(highest),
             cluster,
         ];
-        let write = can_be_stored(version).then_some((&self.statements.update, &args[..]));
+        let write = can_be_stored(version).then_some((&self.eyes.statements.update, &args[..]));
         self.conditionally(&what, key, write, Version(version.0.saturating_add(1)), judge)
             .await
     }
@@ -478,7 +581,7 @@ impl<D: Dialect> SqlStore<D> {
             Arg::Int(i64::MAX - as_int(claim.add)),
             Arg::Text(&self.cluster),
         ];
-        let write = fits.then_some((&self.statements.add, &args[..]));
+        let write = fits.then_some((&self.eyes.statements.add, &args[..]));
         let judge = |current| {
             Ok(match judge_claim(claim, current)? {
                 Some((version, _)) => Verdict::Go(version),
@@ -496,7 +599,7 @@ impl<D: Dialect> SqlStore<D> {
             Arg::Int(as_int(expected.0)),
             Arg::Text(&self.cluster),
         ];
-        let write = can_be_stored(expected).then_some((&self.statements.delete, &args[..]));
+        let write = can_be_stored(expected).then_some((&self.eyes.statements.delete, &args[..]));
         let what = format!("cannot remove {key}");
         self.conditionally(&what, key, write, expected, |current| {
             judge_remove(key, current, expected)
@@ -512,8 +615,8 @@ impl<D: Dialect> SqlStore<D> {
     ) -> Result<Vec<(Key, Versioned)>, StoreError> {
         let limit = check_limit(limit)?;
         let (sql, from) = match after {
-            Some(after) if after >= prefix => (&self.statements.page_after, after),
-            _ => (&self.statements.page_from, prefix),
+            Some(after) if after >= prefix => (&self.eyes.statements.page_after, after),
+            _ => (&self.eyes.statements.page_from, prefix),
         };
         let end = end_of(prefix);
         let args = [Arg::Text(from.as_str()), Arg::Text(&end), Arg::Int(limit as i64)];
@@ -564,7 +667,7 @@ impl<D: Dialect> SqlStore<D> {
 impl<D: Dialect> Lease<'_, D> {
     /// Gives the connection back for the next call.
     fn done(mut self) {
-        self.kept.answered_at = self.store.runtime.boottime();
+        self.kept.answered_at = self.store.eyes.runtime.boottime();
         self.store.pool.put(self.kept);
     }
 
@@ -585,9 +688,15 @@ impl<D: Dialect> Lease<'_, D> {
 
     async fn write(&mut self, sql: &Arc<str>, args: &[Arg<'_>]) -> Result<u64, Fault> {
         let store = self.store;
-        match within(&*store.runtime, self.until, self.kept.session.execute(sql, args)).await {
-            Some(answer) => answer.map_err(|error| Fault::new(&store.dialect, &error)),
-            None => Err(Fault::late(store.settings.request_timeout)),
+        match within(
+            &*store.eyes.runtime,
+            self.until,
+            self.kept.session.execute(sql, args),
+        )
+        .await
+        {
+            Some(answer) => answer.map_err(|error| Fault::new(&store.eyes.dialect, &error)),
+            None => Err(Fault::late(store.eyes.settings.request_timeout)),
         }
     }
 
@@ -595,7 +704,7 @@ impl<D: Dialect> Lease<'_, D> {
     async fn rows(&mut self, what: &str, sql: &Arc<str>, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
         let store = self.store;
         let rows = match within(
-            &*store.runtime,
+            &*store.eyes.runtime,
             self.until,
             self.kept.session.rows(sql, args, &REGISTER),
         )
@@ -603,11 +712,11 @@ impl<D: Dialect> Lease<'_, D> {
         {
             Some(Ok(rows)) => rows,
             Some(Err(error)) => {
-                return Err(self.failed(Fault::new(&store.dialect, &error), what, Outcome::NotDone));
+                return Err(self.failed(Fault::new(&store.eyes.dialect, &error), what, Outcome::NotDone));
             }
             None => {
                 return Err(self.failed(
-                    Fault::late(store.settings.request_timeout),
+                    Fault::late(store.eyes.settings.request_timeout),
                     what,
                     Outcome::NotDone,
                 ));
@@ -628,38 +737,47 @@ impl<D: Dialect> Lease<'_, D> {
     }
 
     async fn read(&mut self, what: &str, key: &Key) -> Result<Option<Versioned>, StoreError> {
-        let sql = Arc::clone(&self.store.statements.get);
+        let sql = Arc::clone(&self.store.eyes.statements.get);
         let rows = self.rows(what, &sql, &[Arg::Text(key.as_str())]).await?;
         Ok(self.store.register(&rows[0])?.map(|(_, found)| found))
+    }
+
+    /// Whether the last look still counts.
+    async fn has_same_view(&mut self) -> Result<bool, StoreError> {
+        if self.kept.view.is_none() {
+            return Ok(true);
+        }
+        let store = self.store;
+        let asking = store.eyes.dialect.view(&mut self.kept.session);
+        let fault = match within(&*store.eyes.runtime, self.until, asking).await {
+            Some(Ok(view)) => return Ok(view == self.kept.view),
+            Some(Err(error)) => Fault::new(&store.eyes.dialect, &error),
+            None => Fault::late(store.eyes.settings.connect_timeout),
+        };
+        Err(self.failed(fault, "cannot look at the server", Outcome::NotDone))
     }
 
     /// Looks at class, cluster id, schema and copy, unless that was done within the last minute.
     async fn probe(&mut self) -> Result<(), StoreError> {
         let store = self.store;
-        let now = store.runtime.boottime();
-        let fresh = self.kept.probed_at == Duration::ZERO;
-        if !fresh && now.saturating_sub(self.kept.probed_at) < PROBE_EVERY {
-            return Ok(());
-        }
-        let (dialect, statements, session) = (&store.dialect, &store.statements, &mut self.kept.session);
-        let looking = async {
-            let cluster = Some(store.cluster_id);
-            let looked = look(dialect, statements, session, cluster, &store.settings).await?;
-            if fresh {
-                rehearse(dialect, statements, session).await?;
-            }
-            Ok(looked)
-        };
-        let probe = match within(&*store.runtime, self.until, looking).await {
-            Some(Ok((_, probe))) => probe,
-            Some(Err(error)) if is_final(&error) => return Err(store.stop(error)),
-            Some(Err(error)) => return Err(error),
+        let now = store.eyes.runtime.boottime();
+        let news = match self.kept.news.take() {
+            Some(news) => Ok(*news),
             None => {
-                let fault = Fault::late(store.settings.connect_timeout);
-                return Err(self.failed(fault, "cannot look at the server", Outcome::NotDone));
+                let recent = now.saturating_sub(self.kept.probed_at) < PROBE_EVERY;
+                if recent && self.has_same_view().await? {
+                    return Ok(());
+                }
+                let (cluster, known) = (Some(store.cluster_id), Some(store.class()));
+                store.eyes.look(&mut self.kept.session, cluster, known).await
             }
         };
-        let lossy = probe.durability.class == Class::Lossy && !store.settings.allow_lossy;
+        let probe = match news {
+            Ok((_, probe)) => probe,
+            Err(error) if is_final(&error) => return Err(store.stop(error)),
+            Err(error) => return Err(error),
+        };
+        let lossy = probe.durability.class == Class::Lossy && !store.eyes.settings.allow_lossy;
         let refusal = lossy.then(|| {
             let found = &probe.durability;
             let fault = Fault {
@@ -671,6 +789,7 @@ impl<D: Dialect> Lease<'_, D> {
                 .error(store.label(), "takes no writes of ours", Outcome::NotDone)
                 .with_hint(hint)
         });
+        self.kept.view = probe.view;
         store.remember(probe);
         self.kept.probed_at = now;
         match refusal {
@@ -727,16 +846,16 @@ impl<D: Dialect> Store for SqlStore<D> {
         Box::pin(async move {
             let what = "cannot read the clock";
             let mut lease = self.lease(what).await?;
-            let (sql, until) = (&self.statements.wall, lease.until);
+            let (sql, until) = (&self.eyes.statements.wall, lease.until);
             let reading = lease.kept.session.rows(sql, &[], &[Column::Int]);
-            let fault = match within(&*self.runtime, until, reading).await {
+            let fault = match within(&*self.eyes.runtime, until, reading).await {
                 Some(Ok(rows)) => {
                     lease.done();
                     let micros = rows.first().and_then(|row| row.first()?.int());
                     return Ok(micros.map(|us| Timestamp::from_unix_nanos(i128::from(us) * 1000)));
                 }
-                Some(Err(error)) => Fault::new(&self.dialect, &error),
-                None => Fault::late(self.settings.request_timeout),
+                Some(Err(error)) => Fault::new(&self.eyes.dialect, &error),
+                None => Fault::late(self.eyes.settings.request_timeout),
             };
             Err(lease.failed(fault, what, Outcome::NotDone))
         })
@@ -744,6 +863,10 @@ impl<D: Dialect> Store for SqlStore<D> {
 
     fn cluster_id(&self) -> u128 {
         self.cluster_id
+    }
+
+    fn take_cluster_id(&self, id: u128) -> StoreResult<'_, ()> {
+        Box::pin(self.rename(id))
     }
 
     fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
@@ -789,10 +912,10 @@ impl<D: Dialect> Store for SqlStore<D> {
 
     fn close<'a>(&'a self) -> StoreResult<'a, ()> {
         Box::pin(async move {
-            let until = self.runtime.boottime() + self.settings.request_timeout;
+            let until = self.eyes.runtime.boottime() + self.eyes.settings.request_timeout;
             for kept in self.pool.close() {
                 // Every write was durable when it was answered: a goodbye that fails loses nothing.
-                let _ = within(&*self.runtime, until, kept.session.end()).await;
+                let _ = within(&*self.eyes.runtime, until, kept.session.end()).await;
             }
             Ok(())
         })

@@ -6,11 +6,17 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use super::super::StoreError;
+use super::identity::Meta;
+use super::session::Probe;
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
 /// How many connections one store has at most. A node's windows, blocks and definitions need few: one call at
 /// a time per sequence that runs low.
 pub(super) const CONNECTIONS_MAX: usize = 4;
+
+/// How many connections may be in the making at a time: on a slow path each takes longer than anybody waits for it.
+pub(super) const ATTEMPTS_MAX: usize = CONNECTIONS_MAX;
 
 /// A connection and what is known of it.
 pub(super) struct Kept<S> {
@@ -19,12 +25,20 @@ pub(super) struct Kept<S> {
     pub(super) probed_at: Duration,
     /// When it last answered, in boot time.
     pub(super) answered_at: Duration,
+    /// What must still be so for the last look to count, where it can change under a session.
+    pub(super) view: Option<u64>,
+    /// What was found as it was made, until somebody has taken note of it.
+    pub(super) news: Option<Box<(Meta, Probe)>>,
 }
 
 pub(super) struct Pool<S> {
     /// The one that answered last is last, and taken first.
     idle: Mutex<Vec<Kept<S>>>,
     permits: Semaphore,
+    /// Held by those that make a connection, whether or not somebody waits for it still.
+    pub(super) attempts: std::sync::Arc<Semaphore>,
+    arrivals: Notify,
+    late_error: Mutex<Option<StoreError>>,
 }
 
 impl<S> Pool<S> {
@@ -32,6 +46,9 @@ impl<S> Pool<S> {
         Pool {
             idle: Mutex::default(),
             permits: Semaphore::new(CONNECTIONS_MAX),
+            attempts: std::sync::Arc::new(Semaphore::new(ATTEMPTS_MAX)),
+            arrivals: Notify::new(),
+            late_error: Mutex::default(),
         }
     }
 
@@ -49,6 +66,30 @@ impl<S> Pool<S> {
         if !self.permits.is_closed() {
             self.idle().push(kept);
         }
+    }
+
+    /// Takes what came of an attempt after its caller had given up: a connection, or why there can be none.
+    pub(super) fn arrive(&self, made: Result<Kept<S>, StoreError>) {
+        match made {
+            Ok(kept) if self.idle().len() < CONNECTIONS_MAX => self.put(kept),
+            Ok(_) => {}
+            Err(error) => *self.late_error() = Some(error),
+        }
+        self.arrivals.notify_one();
+    }
+
+    /// Why an attempt failed whose caller had given up; once.
+    pub(super) fn take_error(&self) -> Option<StoreError> {
+        self.late_error().take()
+    }
+
+    fn late_error(&self) -> MutexGuard<'_, Option<StoreError>> {
+        self.late_error.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until one has come so.
+    pub(super) async fn arrival(&self) {
+        self.arrivals.notified().await;
     }
 
     /// Drops what is idle: one of them failed in a way that the others have most likely shared.

@@ -164,6 +164,8 @@ pub(in super::super) trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     const SCHEME: &'static str;
     /// Where its SQL differs from the other's.
     const TEXTS: Texts;
+    /// How many statements [`Dialect::probe`] runs at most, one after the other.
+    const PROBE_STATEMENTS: u32;
 
     /// Host, port and database, without credentials: for messages.
     fn label(&self) -> &str;
@@ -174,6 +176,18 @@ pub(in super::super) trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
 
     /// What an error that the server itself answered means.
     fn sort(&self, error: &(dyn sqlx::error::DatabaseError + 'static)) -> Sort;
+
+    /// What must be the same as at the last probe of this session for that to hold still, where a session can live on
+    /// while the data behind it becomes another; one round trip.
+    fn view<'a>(&'a self, _: &'a mut Self::Session) -> BoxFuture<'a, Result<Option<u64>, sqlx::Error>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// Which of the server's own sessions runs the statements of this one, where a pooler may hand out another each
+    /// time.
+    fn backend<'a>(&'a self, _: &'a mut Self::Session) -> BoxFuture<'a, Result<Option<i64>, sqlx::Error>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
 
     /// Reads the settings that decide what the server may forget.
     fn probe<'a>(&'a self, session: &'a mut Self::Session) -> BoxFuture<'a, Result<Probe, sqlx::Error>>;
@@ -189,6 +203,8 @@ pub(in super::super) struct Probe {
     pub(in super::super) started_s: i64,
     /// Why it takes no writes now, if so.
     pub(in super::super) unwritable: Option<String>,
+    /// What [`Dialect::view`] answered.
+    pub(in super::super) view: Option<u64>,
 }
 
 /// What a failed statement means for the caller.
@@ -208,6 +224,9 @@ pub(in super::super) enum Sort {
     Full,
     /// Too many connections, starting up, waited too long for a lock.
     Busy,
+    /// The server does not know what this session told it: a pooler in between hands out another for each
+    /// transaction.
+    Pooled,
     /// Any other refusal; certainly not done.
     Refused,
     /// What is stored is damaged.
@@ -273,6 +292,11 @@ impl Fault {
             Sort::Missing => (
                 StoreErrorKind::Foreign,
                 "`mint init --store URL` makes the schema",
+            ),
+            Sort::Pooled => (
+                StoreErrorKind::Unavailable,
+                "a pooler in transaction mode stands before the server: name the server itself, or set \
+                 pool_mode = session for this database",
             ),
             Sort::Duplicate | Sort::Again | Sort::Busy | Sort::Refused | Sort::Unclear => {
                 (StoreErrorKind::Unavailable, "")

@@ -53,6 +53,10 @@ pub(in super::super) struct Statements {
     pub(super) insert_meta: Arc<str>,
     /// `(token, body)`
     pub(super) insert_sentinel: Arc<str>,
+    /// `(new cluster, cluster)`
+    pub(super) rename_meta: Arc<str>,
+    /// `(token, body)`
+    pub(super) rename_sentinel: Arc<str>,
     /// `()` -> one row with 1, or none, when there is any register
     pub(super) any_register: Arc<str>,
     /// `()` -> microseconds
@@ -142,6 +146,10 @@ impl Statements {
             insert_sentinel: text(format!(
                 "INSERT INTO mint_register (`key`, version, mark, token, body, written_at) \
                  VALUES ('{SENTINEL}', 1, 0, ?, ?, CURRENT_TIMESTAMP(6))"
+            )),
+            rename_meta: text("UPDATE mint_meta SET cluster_id = ? WHERE one = 1 AND cluster_id = ?".into()),
+            rename_sentinel: text(format!(
+                "UPDATE mint_register SET token = ?, body = ? WHERE `key` = '{SENTINEL}'"
             )),
             any_register: text("SELECT version FROM mint_register LIMIT 1".into()),
             wall: text(texts.wall.into()),

@@ -1,5 +1,6 @@
 //! The URL of a SQL store: what may stand in it, and how it is named in messages.
 
+use super::super::shown::{Parts, parts};
 use super::super::{Outcome, StoreError, StoreErrorKind};
 
 /// A URL as far as a store reads it itself.
@@ -32,8 +33,8 @@ pub(in super::super) fn check(
     let Some(rest) = rest.strip_prefix("//") else {
         return Err(invalid(scheme, "the URL has no // after its scheme"));
     };
-    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let (authority, database) = place.split_once('/').unwrap_or((place, ""));
+    let Parts { place, query, .. } = parts(rest).map_err(|why| invalid(scheme, why))?;
+    let (host, database) = place.split_once('/').unwrap_or((place, ""));
     if database.is_empty() {
         return Err(invalid(scheme, "the URL names no database"));
     }
@@ -58,7 +59,6 @@ pub(in super::super) fn check(
             }
         }
     }
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     Ok(Place {
         label: format!("{scheme}://{host}/{database}"),
     })

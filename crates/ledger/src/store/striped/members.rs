@@ -131,8 +131,9 @@ impl Striped {
         if let Some(why) = tools::sealed(&*store).await? {
             return Err(tools::refusal(&why));
         }
-        let above = tools::restored_above(&*store).await?;
-        let guard = Guard::new(store, Arc::clone(&self.runtime), None, above);
+        let restored = tools::restored(&*store).await?;
+        let guard = Guard::new(store, Arc::clone(&self.runtime), None, restored, None);
+        guard.begin().await?;
         *member.lock() = Some((note.clone(), guard));
         Ok(note)
     }

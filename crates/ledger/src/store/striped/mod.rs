@@ -6,7 +6,8 @@
 //!
 //! ```text
 //!   seq/…              one record in every store, each for its own share; this process takes from one store until
-//!                      that fails, then from the next
+//!                      that fails, then from the next. A first use is told to all that answer; one that was away
+//!                      learns of a name from whoever takes from it next
 //!   window/POOL/w      in store w mod K
 //!   pool/…             in every store that was alive when it was made
 //!   instance/…         in the store that was alive when the process started
@@ -107,7 +108,7 @@ impl Store for Striped {
     fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
         Box::pin(async move {
             match key.as_str().split('/').next() {
-                Some("seq") => self.sequence(key).await,
+                Some("seq") => self.sequence(key).await.map(Some),
                 Some("pool") => self.anywhere(key).await,
                 Some("cluster") if *key != crate::cluster::changes_key() => self.anywhere(key).await,
                 _ => self.at_home(key, async |guard| guard.get(key).await).await,
@@ -166,9 +167,8 @@ impl Store for Striped {
                     // One name, one line: the record of the store that numbers are taken from, where it has one.
                     let found = match is_sequence(&key) {
                         true => self.shown(switch, number, Some(found)),
-                        false => Some(found),
+                        false => found,
                     };
-                    let Some(found) = found else { continue };
                     if number == active || !all.contains_key(&key) {
                         all.insert(key, found);
                     }

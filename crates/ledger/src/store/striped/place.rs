@@ -38,6 +38,11 @@ impl Version {
         }
     }
 
+    /// Whether there is a record: stores count their versions from 1.
+    pub(crate) fn is_written(self) -> bool {
+        self.raw().0 > 0
+    }
+
     pub(super) fn switch(self) -> u64 {
         self.0 >> SWITCH_SHIFT & SWITCHES_MAX
     }

@@ -2,40 +2,84 @@
 
 use std::sync::{Arc, PoisonError};
 
-use super::{Striped, placed, refused};
-use crate::runtime::{BoxFuture, fresh_token};
+use super::{Striped, refused};
+use crate::runtime::BoxFuture;
 use crate::sequence::Stripe;
 use crate::store::embedded::TOMBSTONE_BODY;
 use crate::store::{Cas, Guard, Key, Marks, Store, StoreError, StoreErrorKind, Value, Version, Versioned};
 
 impl Striped {
-    /// A record of one store, with a version that says so.
+    /// A sequence's record in one store, with a version that says so.
     pub(crate) async fn read_of(
         &self,
         number: u8,
         store: &dyn Store,
         key: &Key,
-    ) -> Result<Option<Versioned>, StoreError> {
-        let stripe = Stripe { number, of: self.of };
-        Ok(store.get(key).await?.map(|found| placed(found, stripe)))
+    ) -> Result<Versioned, StoreError> {
+        Ok(self.shown(0, number, store.get(key).await?))
     }
 
-    pub(super) fn shown(&self, switch: u64, number: u8, found: Option<Versioned>) -> Option<Versioned> {
+    /// A record as the ledger sees it. One that is not there is a tombstone that nobody has written: it says which
+    /// store's share it is, and that this store has not met the name. (One that this process has met there and that
+    /// vanished is the guard's matter.)
+    pub(super) fn shown(&self, switch: u64, number: u8, found: Option<Versioned>) -> Versioned {
         let stripe = Stripe { number, of: self.of };
-        found.map(|found| Versioned {
+        let found = found.unwrap_or_else(|| Versioned {
+            version: Version(0),
+            value: Value {
+                mark: 0,
+                token: 0,
+                body: TOMBSTONE_BODY.to_string(),
+            },
+        });
+        Versioned {
             version: Version::of_stripe(found.version, stripe, switch),
             ..found
-        })
+        }
     }
 
     /// A sequence's record in the store that numbers are taken from; if that fails, in the next.
-    pub(super) async fn sequence(&self, key: &Key) -> Result<Option<Versioned>, StoreError> {
+    pub(super) async fn sequence(&self, key: &Key) -> Result<Versioned, StoreError> {
         loop {
             let (switch, number, guard) = self.active()?;
             match guard.get(key).await {
                 Ok(found) => return Ok(self.shown(switch, number, found)),
                 Err(error) if error.kind == StoreErrorKind::Unavailable => self.rest(number),
                 Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// What the stores that answer have of a sequence, which need not be the same: one that was away may not have met
+    /// the name, or not have followed a change that failed half-way.
+    pub(crate) async fn records(&self, key: &Key) -> Result<Vec<Versioned>, StoreError> {
+        let mut records = Vec::new();
+        for (number, guard) in self.alive() {
+            match self.read_of(number, &*guard, key).await {
+                Ok(found) if found.version.is_written() => records.push(found),
+                Ok(_) => {}
+                Err(error) if error.kind == StoreErrorKind::Unavailable => self.rest(number),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(records)
+    }
+
+    /// Makes a sequence known, with nothing reserved, in those stores that answer and have not met it; `value` is what
+    /// one of them is to hold, given what it has. Others learn of it when they are taken from.
+    pub(crate) async fn make_known(&self, key: &Key, value: impl Fn(&Versioned) -> Option<Value>) {
+        for (number, guard) in self.alive() {
+            let told = match self.read_of(number, &*guard, key).await {
+                Ok(found) if found.version.is_written() => continue,
+                Ok(found) => match value(&found) {
+                    Some(value) => guard.compare_and_set(key, None, value, Marks::NeverLower).await,
+                    None => continue,
+                },
+                Err(error) => Err(error),
+            };
+            if let Err(error) = told {
+                tracing::debug!(store = number, %key, %error, "could not be told of a name");
+                self.rest(number);
             }
         }
     }
@@ -50,34 +94,17 @@ impl Striped {
     ) -> Result<Cas, StoreError> {
         let (switch, number, guard) = self.active()?;
         let stripe = Stripe { number, of: self.of };
-        let fits = expected.is_none_or(|version| version.stripe() == stripe && version.switch() == switch);
-        if !fits {
-            return Ok(Cas::Lost(self.sequence(key).await?));
-        }
-        let answer = match expected {
-            Some(version) => write(guard, Some(version.raw())).await,
-            // The share of a new name follows from the store it is made in: over a tombstone, which says which.
-            None => {
-                let tombstone = Value {
-                    mark: 0,
-                    token: fresh_token(&*self.runtime),
-                    body: TOMBSTONE_BODY.to_string(),
-                };
-                let made = guard
-                    .compare_and_set(key, None, tombstone, Marks::NeverLower)
-                    .await;
-                match made {
-                    Ok(_) => return Ok(Cas::Lost(self.sequence(key).await?)),
-                    Err(error) => Err(error),
-                }
-            }
+        // The share of a name follows from the store that its record is read in, so that it is read first.
+        let fits = |version: &Version| version.stripe() == stripe && version.switch() == switch;
+        let Some(expected) = expected.filter(fits) else {
+            return Ok(Cas::Lost(Some(self.sequence(key).await?)));
         };
-        match answer {
+        match write(guard, expected.is_written().then(|| expected.raw())).await {
             Ok(Cas::Done(version)) => Ok(Cas::Done(Version::of_stripe(version, stripe, switch))),
-            Ok(Cas::Lost(found)) => Ok(Cas::Lost(self.shown(switch, number, found))),
+            Ok(Cas::Lost(found)) => Ok(Cas::Lost(Some(self.shown(switch, number, found)))),
             Err(error) if error.kind == StoreErrorKind::Unavailable => {
                 self.rest(number);
-                Ok(Cas::Lost(self.sequence(key).await?))
+                Ok(Cas::Lost(Some(self.sequence(key).await?)))
             }
             Err(error) => Err(error),
         }

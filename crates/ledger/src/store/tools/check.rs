@@ -1,7 +1,6 @@
 //! Whether every register of a store makes sense; changes nothing.
 
-use std::time::Duration;
-
+use super::super::guard::set_back;
 use super::super::{Key, Store, StoreError, Versioned};
 use super::{PREFIXES, Pages, pools, sealed};
 use crate::name::Name;
@@ -21,8 +20,6 @@ pub struct StoreReport {
     pub notes: Vec<String>,
 }
 
-/// The longest that a window may reach ahead before it is worth a note: the longest there can be, and a day.
-const FAR_AHEAD: Duration = Duration::from_secs(2 * 24 * 3600);
 /// Findings of one kind that are told one by one.
 const TOLD_MAX: usize = 100;
 
@@ -33,7 +30,7 @@ const TOLD_MAX: usize = 100;
 pub async fn check_store(store: &dyn Store, runtime: &dyn Runtime) -> Result<StoreReport, StoreError> {
     let mut report = StoreReport::default();
     let pools = pools(store).await?;
-    let latest = runtime.wall().saturating_add(FAR_AHEAD);
+    let now = runtime.wall();
     for prefix in PREFIXES {
         let mut pages = Pages::of(store, prefix);
         loop {
@@ -46,13 +43,17 @@ pub async fn check_store(store: &dyn Store, runtime: &dyn Runtime) -> Result<Sto
                 let problem = match prefix {
                     "pool/" => pool_problem(&key, &found),
                     "seq/" => sequence_problem(&key, &found),
-                    _ => window_problem(&key, &found, &pools, latest),
+                    _ => window_problem(&key, &found, &pools, now),
                 };
                 if let Some(problem) = problem.filter(|_| report.findings.len() < TOLD_MAX) {
                     report.findings.push(format!("{key}: {problem}"));
                 }
             }
         }
+    }
+    if let Some(why) = set_back(store).await? {
+        let found = format!("the store has lost what it acknowledged: {why}");
+        report.findings.push(found);
     }
     if let Some(seal) = sealed(store).await? {
         report.findings.push(format!("the store is sealed: {seal}"));
@@ -86,7 +87,7 @@ fn window_problem(
     key: &Key,
     found: &Versioned,
     pools: &std::collections::HashMap<String, PoolSpec>,
-    latest: mintage::Timestamp,
+    now: mintage::Timestamp,
 ) -> Option<String> {
     let rest = key.as_str().trim_start_matches("window/");
     let pool = rest.rsplit_once('/').map(|(pool, _)| pool);
@@ -114,10 +115,11 @@ fn window_problem(
         ));
     }
     let until = spec.kind.ticks().time_of(found.value.mark);
-    (until > latest).then(|| {
+    (until > now && body.is_from_ahead(now)).then(|| {
         format!(
-            "it reaches {} s ahead: a clock was wrong, and its worker is parked until then",
-            until.since(latest).as_secs() + FAR_AHEAD.as_secs()
+            "it reaches {} s ahead, written by a clock that was wrong: its worker is parked until then and others are \
+             taken; mint pool retire marks it as known",
+            until.since(now).as_secs()
         )
     })
 }

@@ -4,133 +4,18 @@
 //! that start refuse; and every register is written once more, with its mark as it is, so that whoever was cut off
 //! and knows nothing of the seal finds that his version is not the last.
 
-use std::time::Duration;
-
-use serde::{Deserialize, Serialize};
-
-use super::super::{Cas, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, Value, Versioned};
-use super::{PREFIXES, Pages};
+use super::super::{Cas, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, Value};
+use super::{PREFIXES, Pages, restored_key, seal};
 use crate::runtime::{Runtime, fresh_token};
 
 /// How often a register is tried again after somebody else wrote it.
 const TRIES: usize = 64;
-/// How long servers have to stop once the store is sealed.
-const STOP_WITHIN: Duration = Duration::from_secs(10);
-const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// What a move did.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MigrateReport {
     /// How many registers were copied.
     pub registers: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Seal {
-    sealed: String,
-}
-
-fn seal_key() -> Key {
-    Key::new("cluster/seal").expect("a constant within the key grammar")
-}
-
-/// Why a store takes no reservation any more, if it is sealed.
-///
-/// # Errors
-/// The store does not answer.
-pub async fn sealed(store: &dyn Store) -> Result<Option<String>, StoreError> {
-    let found = store.get(&seal_key()).await?;
-    Ok(found.and_then(|found| read_seal(&found)))
-}
-
-fn read_seal(found: &Versioned) -> Option<String> {
-    let seal: Option<Seal> = serde_json::from_str(&found.value.body).ok();
-    seal.map(|seal| seal.sealed).filter(|why| !why.is_empty())
-}
-
-/// The refusal of a sealed store.
-pub(crate) fn refusal(why: &str) -> StoreError {
-    StoreError::new(
-        StoreErrorKind::Stopped,
-        Outcome::NotDone,
-        format!("the store is sealed: {why}"),
-    )
-    .with_hint(
-        "use the store it was moved to; mint store unseal gives this one back if that one was never used",
-    )
-}
-
-/// Seals a store, and waits until no server uses it any more.
-///
-/// # Errors
-/// The store does not answer; [`StoreErrorKind::InUse`], naming servers that have not stopped within 10 s.
-pub async fn seal(store: &dyn Store, why: &str, runtime: &dyn Runtime) -> Result<(), StoreError> {
-    write_seal(store, why, runtime).await?;
-    // A server that has seen the seal renews its register no more.
-    let begun = runtime.boottime();
-    let mut last: Option<Vec<(Key, Versioned)>> = None;
-    let mut since = begun;
-    loop {
-        let now = Pages::of(store, "instance/").next().await?;
-        let at = runtime.boottime();
-        if last.as_ref() != Some(&now) {
-            since = at;
-        }
-        if now.is_empty() || at.saturating_sub(since) > Duration::from_secs(3) {
-            return Ok(());
-        }
-        if at.saturating_sub(begun) > STOP_WITHIN {
-            return Err(StoreError::new(
-                StoreErrorKind::InUse,
-                Outcome::Unknown,
-                format!("{} servers still use the sealed store: stop them", now.len()),
-            ));
-        }
-        last = Some(now);
-        runtime.sleep(LOOK_EVERY).await;
-    }
-}
-
-/// Takes the seal off: for a store that was sealed for a move that came to nothing.
-///
-/// # Errors
-/// The store does not answer.
-pub async fn unseal(store: &dyn Store, runtime: &dyn Runtime) -> Result<bool, StoreError> {
-    let was = sealed(store).await?.is_some();
-    if was {
-        write_seal(store, "", runtime).await?;
-    }
-    Ok(was)
-}
-
-async fn write_seal(store: &dyn Store, why: &str, runtime: &dyn Runtime) -> Result<(), StoreError> {
-    for _ in 0..TRIES {
-        let found = store.get(&seal_key()).await?;
-        if found.as_ref().and_then(read_seal).as_deref() == Some(why) {
-            return Ok(());
-        }
-        let value = Value {
-            // Carries a mark, so that it is never removed.
-            mark: found.as_ref().map_or(0, |found| found.value.mark) + 1,
-            token: fresh_token(runtime),
-            body: serde_json::to_string(&Seal {
-                sealed: why.to_string(),
-            })
-            .expect("plain fields always serialise"),
-        };
-        let expected = found.map(|found| found.version);
-        if let Cas::Done(_) = store
-            .compare_and_set(&seal_key(), expected, value, Marks::NeverLower)
-            .await?
-        {
-            return Ok(());
-        }
-    }
-    Err(StoreError::new(
-        StoreErrorKind::InUse,
-        Outcome::NotDone,
-        "somebody else writes the seal all the time",
-    ))
 }
 
 /// Seals `from` and copies everything to `to`, an initialised store without registers. Doing it again after a
@@ -159,6 +44,11 @@ pub async fn migrate(
     );
     seal(from, &why, runtime).await?;
     let mut registers = 0;
+    // Names that a lost store may have given out begin above in the new one, too.
+    if from.get(&restored_key()).await?.is_some() {
+        let value = settle(from, &restored_key(), runtime).await?;
+        copy(to, &restored_key(), value, runtime).await?;
+    }
     for prefix in PREFIXES {
         let mut pages = Pages::of(from, prefix);
         loop {

@@ -3,7 +3,9 @@
 //! | file | what |
 //! | --- | --- |
 //! | `backup` | a store as a checksummed file of JSON lines, and back |
-//! | `raise` | a store that a backup was restored into: every mark higher |
+//! | `restore` | a store that a backup was restored into: every mark higher |
+//! | `target` | finding, making and opening the store for it |
+//! | `seal` | a store that takes no reservation |
 //! | `migrate` | seal one store and go on in another |
 //! | `stripes` | sets of stores: making one, adding to one |
 //! | `check` | whether every register makes sense |
@@ -11,27 +13,49 @@
 mod backup;
 mod check;
 mod migrate;
-mod raise;
+mod restore;
+mod seal;
 mod stripes;
+mod target;
 
 use std::collections::HashMap;
 
 use mintage::Timestamp;
 
-use super::{Key, SCAN_LIMIT_MAX, Store, StoreError, Versioned};
+use super::{Key, Outcome, SCAN_LIMIT_MAX, Store, StoreError, StoreErrorKind, Versioned};
 use crate::name::Name;
 use crate::pool::PoolSpec;
 
-pub use backup::{Backup, BackupError, back_up};
+pub use super::guard::note_progress_restored;
+pub use backup::{Backup, BackupError, BackupLines, back_up, copy_backup};
 pub use check::{StoreReport, check_store};
-pub(crate) use migrate::refusal;
-pub use migrate::{MigrateReport, migrate, seal, sealed, unseal};
-pub(crate) use raise::restored_above;
-pub use raise::{Advance, RestoreReport, note_restored, raise_in_place, restore_into};
+pub use migrate::{MigrateReport, migrate};
+pub use restore::{Advance, RestoreReport, raise_in_place, restore_into};
+pub(crate) use restore::{Restored, restored};
+pub(crate) use seal::refusal;
+pub use seal::{seal, sealed, unseal};
 pub use stripes::{add_to_set, make_set};
+pub use target::{Restore, restore};
 
 /// The prefixes of everything that a store must not lose. Instances and their changes end with the processes.
 pub(super) const PREFIXES: [&str; 3] = ["pool/", "seq/", "window/"];
+
+/// The prefixes of what a backup holds: also that names begin higher since a restore, and a store's place in its set.
+pub(super) const KEPT: [&str; 5] = ["cluster/restored", "cluster/stripe", "seq/", "window/", "pool/"];
+
+/// Above which mark names begin that are not in the store: it was restored.
+pub(super) fn restored_key() -> Key {
+    Key::new("cluster/restored").expect("a constant within the key grammar")
+}
+
+/// The refusal after somebody else wrote `key` before every try.
+pub(super) fn too_many_writers(key: &Key) -> StoreError {
+    StoreError::new(
+        StoreErrorKind::InUse,
+        Outcome::NotDone,
+        format!("somebody writes {key} all the time: stop the servers first"),
+    )
+}
 
 /// Everything under a prefix, page by page.
 pub(super) struct Pages<'a> {

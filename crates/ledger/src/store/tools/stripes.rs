@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::super::striped::{StripeNote, placed, stripe_key, stripe_of};
 use super::super::{Cas, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, Value, Versioned};
-use super::{PREFIXES, Pages, seal, unseal};
+use super::{PREFIXES, Pages, restored_key, seal, unseal};
 use crate::name::Name;
 use crate::runtime::{Runtime, fresh_token};
 use crate::sequence::{STRIPES_MAX, State, Stripe};
@@ -136,6 +136,7 @@ pub async fn add_to_set(
         level_sequences(&places, new, old, runtime).await?;
         move_windows(&all, runtime).await?;
         copy_pools(&places, new, runtime).await?;
+        copy_restored(&places, new, runtime).await?;
     }
     write_note(new, &note, runtime).await?;
     for (store, place) in &places {
@@ -257,6 +258,29 @@ async fn copy_pools(
     Ok(())
 }
 
+/// Names that a lost store may have given out begin above in the new one, too.
+async fn copy_restored(
+    places: &[(&dyn Store, StripeNote)],
+    new: &dyn Store,
+    runtime: &dyn Runtime,
+) -> Result<(), StoreError> {
+    let mut highest: Option<Value> = None;
+    for (store, _) in places {
+        let found = (*store).get(&restored_key()).await?.map(|found| found.value);
+        let mark = |value: &Option<Value>| value.as_ref().map_or(0, |value| value.mark);
+        if mark(&found) > mark(&highest) {
+            highest = found;
+        }
+    }
+    let Some(value) = highest else { return Ok(()) };
+    put(new, &restored_key(), |found| Value {
+        mark: found.map_or(0, |found| found.value.mark).max(value.mark),
+        token: fresh_token(runtime),
+        body: value.body.clone(),
+    })
+    .await
+}
+
 async fn each(
     store: &dyn Store,
     prefix: &str,
@@ -313,7 +337,7 @@ async fn check_empty(store: &dyn Store) -> Result<(), StoreError> {
             return Err(refused(
                 StoreErrorKind::InUse,
                 format!("a store is not empty, it holds {key}"),
-                "a set begins with stores that mint init has just made",
+                "a set begins with stores that `mint init` has just made",
             ));
         }
     }

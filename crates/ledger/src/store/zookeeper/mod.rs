@@ -233,7 +233,7 @@ impl ZooKeeperStore {
         });
         let Some(number) = number else { return Ok(()) };
         self.newest.fetch_max(number, Ordering::SeqCst);
-        if number > before {
+        if number > before || self.link.stopped().is_some() {
             return Ok(());
         }
         let why = format!(
@@ -284,6 +284,19 @@ impl ZooKeeperStore {
             Some(_) => Ok(Put::Done(guard)),
             None => Ok(Put::Changed(self.read_after(connected, key).await?)),
         }
+    }
+
+    async fn rename_held(&self, connected: &Connected<ZooKeeper>, id: u128) -> Result<(), Failure> {
+        let names = &self.link.driver.names;
+        let Connection { acls, .. } = &connected.connection;
+        let options = CreateMode::Persistent.with_acls(Acls::new(acls));
+        let guard = &connected.guard;
+        let renamed = self.write(connected, |writer| {
+            writer.add_set_data(&names.meta, &record::write_meta(id), Some(guard.version))?;
+            writer.add_delete(&guard.cluster, Some(0))?;
+            writer.add_create(&names.sentinel(id), b"", &options)
+        });
+        renamed.await?.map(drop).ok_or(Failure::Stranger)
     }
 
     async fn delete_held(
@@ -452,6 +465,16 @@ impl Guarded for ZooKeeperStore {
                     self.delete_held(&connected, key, old).await
                 }),
         )
+    }
+
+    fn rename(&self, id: u128) -> StoreResult<'_, ()> {
+        Box::pin(async move {
+            let what = What("change of", "the cluster id");
+            let renamed = self
+                .link
+                .write(what, async |connected| self.rename_held(&connected, id).await);
+            renamed.await
+        })
     }
 
     fn page<'a>(

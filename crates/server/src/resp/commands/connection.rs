@@ -1,6 +1,7 @@
 //! PING, ECHO, SELECT, AUTH, HELLO, CLIENT, QUIT, RESET: the connection itself.
 
 use super::{Call, Flow, Subcommand, WRONG_PASS, run_subcommand};
+use crate::auth::delay_of_wrong_token;
 use crate::error::Code;
 use crate::resp::REDIS_VERSION;
 use crate::resp::frame::strict_integer;
@@ -60,13 +61,25 @@ pub(super) fn auth(call: &mut Call<'_>) -> Flow {
         call.reply.simple("OK");
         return Flow::Done;
     }
-    if identify(call, token) {
-        call.reply.simple("OK");
+    if !identify(call, token) {
+        return refuse_token(call);
     }
+    call.reply.simple("OK");
     Flow::Done
 }
 
-/// Takes a token for this connection; a wrong one is answered here and leaves the connection as it was.
+/// Answers a wrong token after a while; the connection stays as it was, until it has shown too many.
+fn refuse_token(call: &mut Call<'_>) -> Flow {
+    call.session.wrong_tokens += 1;
+    let delay = delay_of_wrong_token(call.worker.service(), call.session.peer);
+    call.later(move |_, mut reply| async move {
+        tokio::time::sleep(delay).await;
+        reply.error(Code::WrongToken, WRONG_PASS);
+        reply
+    })
+}
+
+/// Takes a token for this connection; a wrong one leaves it as it was.
 fn identify(call: &mut Call<'_>, token: &[u8]) -> bool {
     match call.worker.service().tokens().identify(token) {
         Some(identity) => {
@@ -74,11 +87,7 @@ fn identify(call: &mut Call<'_>, token: &[u8]) -> bool {
             call.session.identity = Some(identity);
             true
         }
-        None => {
-            tracing::warn!(peer = %call.session.peer, "a wrong token was shown");
-            call.error(Code::WrongToken, WRONG_PASS);
-            false
-        }
+        None => false,
     }
 }
 
@@ -105,7 +114,7 @@ pub(super) fn hello(call: &mut Call<'_>) -> Flow {
         if call.is(i, "auth") && after >= 2 {
             let token = call.args.at(i + 2);
             if call.worker.service().tokens().required() && !identify(call, token) {
-                return Flow::Done;
+                return refuse_token(call);
             }
             i += 3;
         } else if call.is(i, "setname") && after >= 1 {

@@ -1,9 +1,14 @@
 //! EXISTS, DEL, TYPE, KEYS, SCAN, DBSIZE: which sequences there are.
 
+use std::sync::Arc;
+
+use mintage_ledger::Name;
+
 use super::{Call, Flow};
 use crate::error::Code;
 use crate::resp::frame::strict_integer;
 use crate::resp::glob;
+use crate::service::Service;
 
 /// `EXISTS key…`: how many exist, repeated names counted again.
 pub(super) fn exists(call: &mut Call<'_>) -> Flow {
@@ -65,8 +70,11 @@ pub(super) fn keys(call: &mut Call<'_>) -> Flow {
     let pattern = call.owned(1);
     call.later(move |worker, mut reply| async move {
         let max = worker.config().resp_max_keys;
-        let matches = |name: &mintage_ledger::Name| glob::matches(&pattern, name.as_str().as_bytes());
-        match worker.service().names_matching(max, matches).await {
+        let list = |service: Arc<Service>| async move {
+            let matches = |name: &Name| glob::matches(&pattern, name.as_str().as_bytes());
+            service.names_matching(max, matches).await
+        };
+        match worker.service().aside(list).await {
             Ok(names) => {
                 reply.array(names.len());
                 names.iter().for_each(|name| reply.bulk(name.as_str().as_bytes()));
@@ -107,10 +115,14 @@ pub(super) fn scan(call: &mut Call<'_>) -> Flow {
         i += 2;
     }
     call.later(move |worker, mut reply| async move {
-        match worker.service().page(cursor, count).await {
-            Ok(mut page) => {
-                page.names
-                    .retain(|name| wanted_type && glob::matches(&pattern, name.as_str().as_bytes()));
+        let list = |service: Arc<Service>| async move {
+            let mut page = service.page(cursor, count).await?;
+            page.names
+                .retain(|name| wanted_type && glob::matches(&pattern, name.as_str().as_bytes()));
+            Ok(page)
+        };
+        match worker.service().aside(list).await {
+            Ok(page) => {
                 reply.array(2);
                 reply.bulk_number(page.cursor);
                 reply.array(page.names.len());

@@ -1,6 +1,6 @@
 //! MINT.NEXT, MINT.SHOW, MINT.ID, MINT.SNOWFLAKE, MINT.INSPECT: what Redis has no word for.
 
-use mintage::{GenOptions, Uuid};
+use mintage::{GenOptions, Id, Uuid};
 use mintage_ledger::{DEFAULT_POOL, UUID1_POOL};
 use serde_json::json;
 
@@ -9,6 +9,9 @@ use crate::formats::{FormatRow, Make, format};
 use crate::readings::Document;
 use crate::render;
 use crate::resp::frame::strict_integer;
+use crate::resp::reply::Reply;
+use crate::service::Worker;
+use crate::turn::{SLICE, Turn};
 
 /// `MINT.NEXT seq [COUNT n]`: a number, or with COUNT an array of numbers.
 pub(super) fn next(call: &mut Call<'_>) -> Flow {
@@ -22,13 +25,17 @@ pub(super) fn next(call: &mut Call<'_>) -> Flow {
     call.later(move |worker, mut reply| async move {
         let mut numbers = reply.detached();
         numbers.array(count as usize);
-        match worker.take(&name, count, |run| numbers.integers(run)).await {
-            Ok(_) => numbers,
-            Err(error) => {
+        let (mut turn, mut left) = (Turn::begin(&worker), count);
+        while left > 0 {
+            let part = left.min(worker.config().turn_ids);
+            if let Err(error) = worker.take(&name, part, |run| numbers.integers(run)).await {
                 refuse_counter(&mut reply, &error);
-                reply
+                return reply;
             }
+            left -= part;
+            turn.give_way_if_over().await;
         }
+        numbers
     })
 }
 
@@ -83,28 +90,42 @@ fn uuids(call: &mut Call<'_>, make: Make) -> Flow {
     let Some(count) = count_option(call, 2) else {
         return Flow::Done;
     };
-    // Without COUNT a run of requests is one batch.
-    let mut left = match count {
-        None => call.serve_run(),
-        Some(count) => {
-            call.reply.array(count as usize);
-            count
+    let Some(count) = count else {
+        // A run of requests is one batch.
+        let mut left = call.serve_run() as usize;
+        while left > 0 {
+            left -= write_new_uuids(call.worker, call.reply, make, left);
         }
-    } as usize;
-    while left > 0 {
-        let mut ids = [Uuid::nil(); CHUNK];
-        let ids = &mut ids[..left.min(CHUNK)];
-        call.worker.mint_uuids(make, ids);
-        for id in ids.iter() {
-            call.reply.bulk(
-                id.hyphenated()
-                    .encode_lower(&mut Uuid::encode_buffer())
-                    .as_bytes(),
-            );
+        return Flow::Done;
+    };
+    call.later(move |worker, mut reply| async move {
+        reply.array(count as usize);
+        let (mut turn, mut left) = (Turn::begin(&worker), count as usize);
+        while left > 0 {
+            left -= write_new_uuids(&worker, &mut reply, make, left);
+            turn.give_way_if_over().await;
         }
-        left -= ids.len();
+        reply
+    })
+}
+
+/// Writes at most `left` UUIDs of a version that comes from memory; how many.
+fn write_new_uuids(worker: &Worker, reply: &mut Reply, make: Make, left: usize) -> usize {
+    let mut ids = [Uuid::nil(); SLICE];
+    let ids = &mut ids[..left.min(SLICE)];
+    worker.mint_uuids(make, ids);
+    write_uuids(reply, ids);
+    ids.len()
+}
+
+fn write_uuids(reply: &mut Reply, ids: &[Uuid]) {
+    for id in ids {
+        reply.bulk(
+            id.hyphenated()
+                .encode_lower(&mut Uuid::encode_buffer())
+                .as_bytes(),
+        );
     }
-    Flow::Done
 }
 
 /// Ids that core makes alone, with the format's own options.
@@ -128,21 +149,37 @@ fn of_core(call: &mut Call<'_>, row: &FormatRow) -> Flow {
             return Flow::Done;
         }
     }
-    match call.worker.make(row, &options, count.unwrap_or(1) as usize) {
-        Ok(ids) => {
-            if count.is_some() {
-                call.reply.array(ids.len());
-            }
-            let mut text = Vec::new();
-            for id in &ids {
-                text.clear();
-                row.format.write(id, &mut text).expect("made by this format");
-                call.reply.bulk(&text);
-            }
+    let row = *row;
+    let Some(count) = count else {
+        match call.worker.make(&row, &options, 1) {
+            Ok(ids) => write_ids(call.reply, &row, &ids),
+            Err(error) => call.reply.refuse(&error),
         }
-        Err(error) => call.reply.refuse(&error),
+        return Flow::Done;
+    };
+    call.later(move |worker, mut reply| async move {
+        match worker.make_in_turns(&row, &options, count as usize).await {
+            Ok(ids) => {
+                reply.array(ids.len());
+                let mut turn = Turn::begin(&worker);
+                for ids in ids.chunks(SLICE) {
+                    write_ids(&mut reply, &row, ids);
+                    turn.give_way_if_over().await;
+                }
+            }
+            Err(error) => reply.refuse(&error),
+        }
+        reply
+    })
+}
+
+fn write_ids(reply: &mut Reply, row: &FormatRow, ids: &[Id]) {
+    let mut text = Vec::new();
+    for id in ids {
+        text.clear();
+        row.format.write(id, &mut text).expect("made by this format");
+        reply.bulk(&text);
     }
-    Flow::Done
 }
 
 /// Versions 1 and 6 may have to wait for their pool's window.
@@ -157,12 +194,10 @@ fn timed_uuids(call: &mut Call<'_>, make: Make) -> Flow {
                 if count.is_some() {
                     reply.array(ids.len());
                 }
-                for id in &ids {
-                    reply.bulk(
-                        id.hyphenated()
-                            .encode_lower(&mut Uuid::encode_buffer())
-                            .as_bytes(),
-                    );
+                let mut turn = Turn::begin(&worker);
+                for ids in ids.chunks(SLICE) {
+                    write_uuids(&mut reply, ids);
+                    turn.give_way_if_over().await;
                 }
             }
             Err(error) => reply.refuse(&error),
@@ -184,7 +219,11 @@ fn mint(call: &mut Call<'_>, pool: &[u8]) -> Flow {
         match worker.mint(&pool, &mut ids).await {
             Ok(()) => {
                 reply.array(ids.len());
-                ids.iter().for_each(|id| reply.bulk_number(*id));
+                let mut turn = Turn::begin(&worker);
+                for ids in ids.chunks(SLICE) {
+                    ids.iter().for_each(|id| reply.bulk_number(*id));
+                    turn.give_way_if_over().await;
+                }
             }
             Err(error) => reply.refuse(&error),
         }
@@ -195,11 +234,11 @@ fn mint(call: &mut Call<'_>, pool: &[u8]) -> Flow {
 /// One id for each request of a run: from memory if it can be, at once.
 fn mint_run(call: &mut Call<'_>, pool: &[u8]) -> Flow {
     let mut left = call.serve_run();
-    let mut ids = [0; CHUNK];
+    let mut ids = [0; SLICE];
     while left > 0 {
         let minted = call
             .worker
-            .try_mint(pool, &mut ids[..left.min(CHUNK as u64) as usize]);
+            .try_mint(pool, &mut ids[..left.min(SLICE as u64) as usize]);
         ids[..minted].iter().for_each(|id| call.reply.bulk_number(*id));
         left -= minted as u64;
         if minted == 0 {
@@ -221,6 +260,3 @@ fn mint_run(call: &mut Call<'_>, pool: &[u8]) -> Flow {
         reply
     })
 }
-
-/// How many ids are made at a time: one clock reading and one draw of randomness for each.
-const CHUNK: usize = 64;

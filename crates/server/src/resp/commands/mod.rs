@@ -37,6 +37,8 @@ pub(crate) struct Session {
     pub local: SocketAddr,
     /// When it connected, in boot time.
     pub since_boottime: Duration,
+    /// How many wrong tokens it has shown.
+    pub wrong_tokens: u64,
 }
 
 /// A request on its way to its answer.

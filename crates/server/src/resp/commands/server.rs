@@ -1,13 +1,18 @@
 //! COMMAND, CONFIG, INFO, TIME: the server itself.
 
+use std::rc::Rc;
+use std::sync::Arc;
+
 use mintage::Clock;
 use mintage_ledger::Class;
 
 use super::{COMMANDS, Call, CommandRow, Flow, Subcommand, find, run_subcommand};
+use crate::desk::Found;
 use crate::error::Code;
 use crate::metrics::{Face, IdKind};
 use crate::resp::reply::Reply;
 use crate::resp::{REDIS_VERSION, glob};
+use crate::service::Worker;
 
 /// `COMMAND …`; alone it describes every command.
 pub(super) fn command(call: &mut Call<'_>) -> Flow {
@@ -175,24 +180,42 @@ pub(super) fn info(call: &mut Call<'_>) -> Flow {
         || ["all", "default", "everything"]
             .iter()
             .any(|word| (1..call.args.len()).any(|i| call.is(i, word)));
-    let mut text = String::new();
-    for (name, write) in SECTIONS {
-        if everything || (1..call.args.len()).any(|i| call.is(i, name)) {
+    let wanted = SECTIONS.map(|(name, _)| everything || (1..call.args.len()).any(|i| call.is(i, name)));
+    let port = call.session.local.port();
+    call.later(move |worker, mut reply| async move {
+        let found = match worker.service().found().await {
+            Ok(found) => found,
+            Err(error) => {
+                reply.refuse(&error);
+                return reply;
+            }
+        };
+        let told = Told { worker, port, found };
+        let mut text = String::new();
+        for ((name, write), _) in SECTIONS.iter().zip(wanted).filter(|(_, wanted)| *wanted) {
             if !text.is_empty() {
                 text.push_str("\r\n");
             }
             let (head, tail) = name.split_at(1);
             text.push_str(&format!("# {}{tail}\r\n", head.to_uppercase()));
-            for (field, value) in write(call) {
+            for (field, value) in write(&told) {
                 text.push_str(&format!("{field}:{value}\r\n"));
             }
         }
-    }
-    call.reply.text(&text);
-    Flow::Done
+        reply.text(&text);
+        reply
+    })
 }
 
-type Section = fn(&Call<'_>) -> Vec<(&'static str, String)>;
+/// What `INFO` is told from.
+struct Told {
+    worker: Rc<Worker>,
+    /// Ours, on this connection.
+    port: u16,
+    found: Arc<Found>,
+}
+
+type Section = fn(&Told) -> Vec<(&'static str, String)>;
 
 static SECTIONS: [(&str, Section); 5] = [
     ("server", info_server),
@@ -202,8 +225,8 @@ static SECTIONS: [(&str, Section); 5] = [
     ("mint", info_mint),
 ];
 
-fn info_server(call: &Call<'_>) -> Vec<(&'static str, String)> {
-    let uptime = call.worker.service().uptime().as_secs();
+fn info_server(told: &Told) -> Vec<(&'static str, String)> {
+    let uptime = told.worker.service().uptime().as_secs();
     vec![
         ("redis_version", REDIS_VERSION.to_string()),
         ("redis_mode", "standalone".to_string()),
@@ -211,22 +234,22 @@ fn info_server(call: &Call<'_>) -> Vec<(&'static str, String)> {
         ("os", std::env::consts::OS.to_string()),
         ("arch_bits", usize::BITS.to_string()),
         ("process_id", std::process::id().to_string()),
-        ("tcp_port", call.session.local.port().to_string()),
+        ("tcp_port", told.port.to_string()),
         ("uptime_in_seconds", uptime.to_string()),
         ("uptime_in_days", (uptime / 86_400).to_string()),
     ]
 }
 
-fn info_clients(call: &Call<'_>) -> Vec<(&'static str, String)> {
-    let (by_face, _) = call.worker.service().metrics().connections();
+fn info_clients(told: &Told) -> Vec<(&'static str, String)> {
+    let connected = told.worker.service().metrics().connections(Face::Resp);
     vec![
-        ("connected_clients", by_face[Face::Resp as usize].to_string()),
-        ("maxclients", call.worker.config().max_connections.to_string()),
+        ("connected_clients", connected.to_string()),
+        ("maxclients", told.worker.config().max_connections.to_string()),
     ]
 }
 
-fn info_stats(call: &Call<'_>) -> Vec<(&'static str, String)> {
-    let metrics = call.worker.service().metrics();
+fn info_stats(told: &Told) -> Vec<(&'static str, String)> {
+    let metrics = told.worker.service().metrics();
     vec![
         (
             "total_connections_received",
@@ -243,17 +266,17 @@ fn info_stats(call: &Call<'_>) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn info_keyspace(call: &Call<'_>) -> Vec<(&'static str, String)> {
-    match call.worker.service().count() {
+fn info_keyspace(told: &Told) -> Vec<(&'static str, String)> {
+    match told.worker.service().count() {
         0 => vec![],
         keys => vec![("db0", format!("keys={keys},expires=0,avg_ttl=0"))],
     }
 }
 
-fn info_mint(call: &Call<'_>) -> Vec<(&'static str, String)> {
-    let service = call.worker.service();
+fn info_mint(told: &Told) -> Vec<(&'static str, String)> {
+    let service = told.worker.service();
     let metrics = service.metrics();
-    let ready = service.ledger().ready();
+    let ready = service.ledger().ready_as_of(&told.found.survey);
     let mut lines = vec![
         ("store", service.ledger().store_scheme().to_string()),
         ("ready", u8::from(ready.ready).to_string()),

@@ -1,0 +1,23 @@
+//! `mint store backup FILE --server URL`: the store of a running server, which alone has the folder open.
+
+use std::io::BufReader;
+
+use mintage_ledger::tools::copy_backup;
+
+use crate::connect::Client;
+use crate::errors::Failure;
+use crate::out::Out;
+use crate::store_tools::write_backup;
+
+pub(crate) fn backup(server: &str, file: &str, out: &mut Out) -> Result<(), Failure> {
+    let client = Client::new(server)?;
+    write_backup(server, file, out, |to| {
+        let lines = client.stream("/v1/backup")?;
+        copy_backup(BufReader::new(lines), to).map_err(|error| {
+            Failure::cannot(format_args!(
+                "the backup of the server at {server} is not whole: {error}"
+            ))
+            .with_hint("nothing was kept of it; the server's log says why it ended")
+        })
+    })
+}

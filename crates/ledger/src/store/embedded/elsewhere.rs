@@ -1,0 +1,100 @@
+//! How far a folder got, noted a second time outside it: in the state folder of the user or the machine.
+//!
+//! ```text
+//!   STATE/folders/5f0c….    00000000000000000042 9b1e… /var/lib/mint/mint-data
+//! ```
+//!
+//! An image of a whole volume brings everything back that is on it, so only what lies elsewhere can tell. Written at a
+//! start, with every heartbeat and at a stop, always after the witness has acknowledged: never ahead of it. Where
+//! there is no state folder, or it cannot be written, there is no such protection.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, FileExt};
+use std::path::Path;
+
+use super::private;
+
+/// The note, open.
+#[derive(Debug)]
+pub(super) struct Elsewhere {
+    file: File,
+    /// Who wrote it last: one opening of the store.
+    opening: u128,
+    folder: String,
+}
+
+/// What was noted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Noted {
+    pub(super) lsn: u64,
+    pub(super) opening: u128,
+    pub(super) folder: String,
+}
+
+impl Elsewhere {
+    /// Opens the note of the folder called `id`, and reads it; `None` if nothing whole is noted.
+    pub(super) fn open(
+        state: &Path,
+        id: &str,
+        folder: &Path,
+        opening: u128,
+    ) -> io::Result<(Elsewhere, Option<Noted>)> {
+        let all = state.join("folders");
+        DirBuilder::new()
+            .recursive(true)
+            .mode(private::FOLDER_MODE)
+            .create(&all)?;
+        let file = private::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(all.join(id))?;
+        let shown = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
+        let note = Elsewhere {
+            file,
+            opening,
+            folder: shown.display().to_string().replace('\n', " "),
+        };
+        let noted = note.read()?;
+        Ok((note, noted))
+    }
+
+    /// Whether another opening has written since this one did: a copy of the folder is running.
+    pub(super) fn other(&self) -> Option<Noted> {
+        self.read()
+            .ok()
+            .flatten()
+            .filter(|noted| noted.opening != self.opening)
+    }
+
+    /// Writes how far the folder got; synced if `now`.
+    pub(super) fn note(&self, lsn: u64, now: bool) -> io::Result<()> {
+        let line = format!("{lsn:020} {:032x} {}\n", self.opening, self.folder);
+        self.file.write_all_at(line.as_bytes(), 0)?;
+        self.file.set_len(line.len() as u64)?;
+        if now { self.file.sync_data() } else { Ok(()) }
+    }
+
+    fn read(&self) -> io::Result<Option<Noted>> {
+        let mut bytes = Vec::new();
+        let mut file = &self.file;
+        io::Seek::rewind(&mut file)?;
+        file.take(LINE_MAX_BYTES).read_to_end(&mut bytes)?;
+        let text = String::from_utf8_lossy(&bytes);
+        let mut words = text.lines().next().unwrap_or_default().splitn(3, ' ');
+        let noted = || {
+            Some(Noted {
+                lsn: words.next().filter(|digits| digits.len() == 20)?.parse().ok()?,
+                opening: u128::from_str_radix(words.next().filter(|digits| digits.len() == 32)?, 16).ok()?,
+                folder: words.next()?.to_string(),
+            })
+        };
+        let mut noted = noted;
+        Ok(noted())
+    }
+}
+
+/// Longer than any path.
+const LINE_MAX_BYTES: u64 = 8192;

@@ -1,0 +1,134 @@
+//! What everything in use has left, seen at one moment: what `/readyz` and `/metrics` tell.
+//!
+//! Looking at every name costs a time that grows with their number. So whoever serves requests makes a survey now and
+//! then, off the threads that serve, and answers from it.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::forecast::Forecast;
+use crate::ledger::Ledger;
+use crate::name::Name;
+use crate::outage::{Budget, BudgetOf};
+use crate::pool::PoolStock;
+use crate::sequence::SequenceStock;
+
+/// What everything in use had left at one moment.
+///
+/// ```
+/// # use mintage_ledger::*;
+/// # let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+/// # tokio.block_on(async {
+/// # let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
+/// # let store = open_store("memory:", &StoreSettings::default(), runtime.clone()).await?;
+/// # let ledger = Ledger::open(store, LedgerSettings::default(), runtime).await?;
+/// for name in ["orders", "invoices"] {
+///     ledger.sequence_or_create(&Name::new(name)?).await?.take(1).await?;
+/// }
+/// let survey = ledger.survey(1);
+/// assert_eq!(survey.stocks.len(), 1);
+/// assert!(ledger.ready_as_of(&survey).ready);
+/// // That the process ends is said at once, whenever the survey was made.
+/// ledger.close().await?;
+/// assert!(!ledger.ready_as_of(&survey).ready);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Survey {
+    /// What would end first without the store.
+    pub(crate) first_to_end: Option<Budget>,
+    /// What the busiest sequences had left, the busiest first.
+    pub stocks: Vec<SequenceStock>,
+    /// When these sequences end at today's rate.
+    pub sequence_ends: Vec<(Name, Forecast)>,
+    /// How long pools mint without the store.
+    pub windows: Vec<PoolStock>,
+    /// When pools end at today's rate.
+    pub pool_ends: Vec<(Name, Forecast)>,
+}
+
+impl Ledger {
+    /// Looks at everything in use, and names the `names` busiest sequences and as many pools. No I/O; the time it takes
+    /// grows with what is in use.
+    pub fn survey(&self, names: usize) -> Survey {
+        let (first, stocks) = self.look_at_stocks(names);
+        let windows = self.windows_left();
+        let ends = |stock: &SequenceStock| {
+            let sequence = self.sequence(stock.name.as_str())?;
+            Some((stock.name.clone(), sequence.forecast()))
+        };
+        let pools = self.pools_held().into_iter().take(names);
+        Survey {
+            first_to_end: sooner(first, &windows),
+            sequence_ends: stocks.iter().filter_map(ends).collect(),
+            pool_ends: pools.map(|pool| (pool.name, pool.forecast)).collect(),
+            windows: windows.into_iter().take(names).collect(),
+            stocks,
+        }
+    }
+
+    /// How often somebody asked for an id and got none: where this has grown, a survey may miss what has run out.
+    pub fn refusals(&self) -> u64 {
+        self.context.refusals.load(Ordering::Acquire)
+    }
+
+    /// What the sequences in use have left, the busiest first. No I/O.
+    pub fn stocks(&self) -> Vec<SequenceStock> {
+        self.look_at_stocks(usize::MAX).1
+    }
+
+    /// What would end first without the store.
+    pub(crate) fn first_to_end(&self) -> Option<Budget> {
+        sooner(self.look_at_stocks(0).0, &self.windows_left())
+    }
+
+    /// The sequence in use that ends first, and the `names` busiest.
+    fn look_at_stocks(&self, names: usize) -> (Option<Budget>, Vec<SequenceStock>) {
+        let mut first: Option<Budget> = None;
+        let mut busiest: Vec<SequenceStock> = Vec::new();
+        // From the end, since those that go out of use move the ones behind them to the front: one may be seen
+        // twice, none is missed. Whoever comes into use waits for one slice at most.
+        let mut end = self.context.active.lock().expect("no panic while held").len();
+        while end > 0 {
+            let start = end.saturating_sub(SLICE);
+            let slice = {
+                let active = self.context.active.lock().expect("no panic while held");
+                active[start.min(active.len())..end.min(active.len())].to_vec()
+            };
+            for stock in slice.iter().map(|sequence| sequence.left_in_stock()) {
+                // Nothing ends while nobody takes any; and what takes longer than can be told, hardly.
+                let left = Duration::try_from_secs_f64(stock.seconds).unwrap_or(Duration::MAX);
+                if stock.seconds.is_finite() && first.as_ref().is_none_or(|first| left < first.left) {
+                    let of = BudgetOf::Sequence(stock.name.clone());
+                    first = Some(Budget { of, left });
+                }
+                busiest.push(stock);
+            }
+            keep_busiest(&mut busiest, names);
+            end = start;
+        }
+        (first, busiest)
+    }
+}
+
+/// What ends first: the sequence, or one of the pools in use.
+fn sooner(sequence: Option<Budget>, windows: &[PoolStock]) -> Option<Budget> {
+    let in_use = windows.iter().filter(|pool| pool.in_use);
+    let pools = in_use.map(|pool| Budget {
+        left: pool.left,
+        of: BudgetOf::Pool(pool.name.clone()),
+    });
+    sequence.into_iter().chain(pools).min_by_key(|budget| budget.left)
+}
+
+/// Sorts by rate, the highest first, and keeps `names` of them.
+fn keep_busiest(stocks: &mut Vec<SequenceStock>, names: usize) {
+    stocks.sort_by(|a, b| b.rate.total_cmp(&a.rate).then_with(|| a.name.cmp(&b.name)));
+    stocks.dedup_by(|a, b| a.name == b.name);
+    stocks.truncate(names);
+}
+
+/// How many sequences are copied from the list of those in use at a time.
+const SLICE: usize = 1000;

@@ -1,0 +1,172 @@
+//! One client that asks for much at once, and others that ask for little: theirs are answered in between.
+//!
+//! Nothing here looks at a clock: what is checked is who was answered before whom.
+#![allow(clippy::unwrap_used)]
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use mintage_e2e::server::{Server, Start};
+
+/// What others get answered while the burst goes on.
+const OTHERS: usize = 5;
+
+/// A server with one serving thread: who is served there waits for everybody else.
+fn server(folder: &std::path::Path) -> Server {
+    Start::in_folder(folder)
+        .under(["env", "MINT_SERVER__THREADS=1"])
+        .ready()
+}
+
+/// Sends `burst` with one write, then asks for `OTHERS` numbers and for `/livez` as often on connections of their own:
+/// all of them must be answered before the last answer of the burst, `end`, has been sent.
+#[track_caller]
+fn check_others_come_first(server: &Server, to: SocketAddr, burst: &[u8], end: &[u8]) {
+    let mut other = server.redis();
+    assert!(other.ask(&["INCR", "orders"]).unwrap().int().is_some());
+    let mut greedy = TcpStream::connect(to).unwrap();
+    let finished = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let mut reader = greedy.try_clone().unwrap();
+        greedy.write_all(burst).unwrap();
+        // The burst has begun.
+        let mut first = [0; 1];
+        reader.read_exact(&mut first).unwrap();
+        let finished = &finished;
+        let reading = scope.spawn(move || {
+            let mut tail = Vec::new();
+            let mut chunk = vec![0; 1 << 20];
+            while !tail.ends_with(end) {
+                let read = reader.read(&mut chunk).unwrap();
+                assert_ne!(
+                    read,
+                    0,
+                    "the burst ends with {:?}",
+                    String::from_utf8_lossy(&tail)
+                );
+                tail.extend_from_slice(&chunk[..read]);
+                tail.drain(..tail.len().saturating_sub(end.len()));
+            }
+            finished.store(true, Ordering::SeqCst);
+        });
+        for answered in 0..OTHERS {
+            let number = other.ask(&["INCR", "orders"]).unwrap().int();
+            let alive = server.http("GET", "/livez", "").status;
+            assert!(number.is_some() && alive == 200, "{number:?}, {alive}");
+            assert!(
+                !finished.load(Ordering::SeqCst),
+                "the whole burst came before answer {answered} of the others"
+            );
+        }
+        reading.join().unwrap();
+    });
+}
+
+/// How the answer to a path that leads nowhere ends.
+const LAST_OF_HTTP: &[u8] = b"/v1/inspect/{id}, /livez, /readyz, /metrics\"}\n";
+
+fn repeated(request: &str, times: usize, end: &str) -> Vec<u8> {
+    format!("{}{end}", request.repeat(times)).into_bytes()
+}
+
+#[test]
+fn a_burst_for_ids_does_not_keep_others_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = server(folder.path());
+    let end = "ECHO the-end\r\n";
+    for (request, times) in [
+        ("MINT.ID cuid2 COUNT 10000\r\n", 30),
+        ("MINT.ID nanoid COUNT 10000\r\n", 300),
+        ("MINT.ID uuid7 COUNT 10000\r\n", 300),
+        ("MINT.NEXT orders COUNT 10000\r\n", 600),
+        ("MINT.SNOWFLAKE default COUNT 10000\r\n", 100),
+        ("COMMAND DOCS\r\n", 4600),
+    ] {
+        let burst = repeated(request, times, end);
+        check_others_come_first(&server, server.resp, &burst, b"the-end\r\n");
+    }
+    assert_eq!(server.stop(), 0);
+}
+
+/// A single request is cut into turns too.
+#[test]
+fn one_large_request_does_not_keep_others_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Start::in_folder(folder.path())
+        .under(["env", "MINT_SERVER__THREADS=1", "MINT_SERVER__MAX_COUNT=1000000"])
+        .ready();
+    // The first byte of the answer is there when all ids are, so a small request goes ahead.
+    let request = "PING\r\nMINT.ID uuid4 COUNT 1000000\r\n";
+    let burst = repeated(request, 1, "ECHO the-end\r\n");
+    check_others_come_first(&server, server.resp, &burst, b"the-end\r\n");
+    let requests = format!(
+        "GET /livez HTTP/1.1\r\nhost: {0}\r\n\r\nPOST /v1/ids/uuid4?count=1000000 HTTP/1.1\r\nhost: {0}\r\n\r\n",
+        server.http
+    );
+    let end = format!("GET /no-such-place HTTP/1.1\r\nhost: {}\r\n\r\n", server.http);
+    let burst = repeated(&requests, 1, &end);
+    check_others_come_first(&server, server.http, &burst, LAST_OF_HTTP);
+    assert_eq!(server.stop(), 0);
+}
+
+/// With many names in use one answer of `/readyz` took as long as there were names, on the thread that serves all.
+#[test]
+fn a_burst_for_health_does_not_keep_others_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = server(folder.path());
+    let mut client = server.redis();
+    let names = 2000;
+    for name in 0..names {
+        client.send(format!("INCR name{name}\r\n").as_bytes()).unwrap();
+    }
+    for _ in 0..names {
+        assert_eq!(client.reply().unwrap().int(), Some(1));
+    }
+    for path in ["/readyz", "/metrics", "/v1/sequences?limit=1000"] {
+        let get = |path: &str| format!("GET {path} HTTP/1.1\r\nhost: {}\r\n\r\n", server.http);
+        let times = if path == "/readyz" { 1000 } else { 200 };
+        let burst = repeated(&get(path), times, &get("/no-such-place"));
+        check_others_come_first(&server, server.http, &burst, LAST_OF_HTTP);
+    }
+    assert_eq!(server.stop(), 0);
+}
+
+/// A client without a token wrote 47 MB of log a second.
+#[test]
+fn wrong_tokens_are_counted_in_the_log_not_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let token = "[[auth.tokens]]\nname = \"web\"\nmay = [\"allocate\"]\nsha256 = \"";
+    let config = format!(
+        "[server]\nwrong_token_delay = \"0ms\"\n{token}{}\"\n",
+        "0".repeat(64)
+    );
+    std::fs::write(folder.path().join("mint.toml"), config).unwrap();
+    let server = Start::in_folder(folder.path())
+        .args(["--config", "mint.toml"])
+        .ready();
+    let connections = 200;
+    for _ in 0..connections {
+        let mut client = server.redis();
+        client.send("AUTH guess\r\n".repeat(10).as_bytes()).unwrap();
+        let mut replies = Vec::new();
+        while let Ok(reply) = client.reply() {
+            replies.push(reply);
+        }
+        assert_eq!(replies.len(), 3, "{replies:?}");
+    }
+    let log = folder.path().join("mint.log");
+    assert_eq!(server.stop(), 0);
+    let log = std::fs::read_to_string(log).unwrap();
+    let lines: Vec<&str> = log
+        .lines()
+        .filter(|line| line.contains("a wrong token"))
+        .collect();
+    let count = |line: &&str| -> u64 {
+        let (_, rest) = line.split_once("count=").unwrap();
+        rest.split_whitespace().next().unwrap().parse().unwrap()
+    };
+    assert_eq!(lines.iter().map(count).sum::<u64>(), connections * 3, "{log}");
+    assert!((lines.len() as u64) < connections, "{} lines", lines.len());
+}
