@@ -176,8 +176,10 @@ impl Ledger {
                 _ => break,
             }
         }
+        // A name that a restored backup does not know begins above what a restore skipped.
+        let begins_above = context.guard.as_ref().map_or(0, |guard| guard.skipped());
         for (key, until) in owned_until {
-            self.check_journal(&key, 0, until).await?;
+            self.check_journal(&key, begins_above, until).await?;
         }
         context.sequences.store(count, Ordering::Relaxed);
         context.dropped.store(dropped, Ordering::Relaxed);

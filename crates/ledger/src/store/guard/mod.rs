@@ -161,14 +161,18 @@ impl Guard {
         }
     }
 
+    /// How many numbers a name that is not there may have given out: a recovery or a restore skips them.
+    pub(crate) fn skipped(&self) -> u64 {
+        let restored = match mintage::planted!("restored-names-fresh") {
+            true => 0,
+            false => self.restored.above,
+        };
+        restored.max(self.recovery.as_ref().map_or(0, Recovery::skipped))
+    }
+
     /// The tombstone that a name begins above which is not there but may have been.
     fn tombstone(&self, key: &Key) -> Option<Value> {
-        let skipped = self.recovery.as_ref().map_or(0, Recovery::skipped).max(
-            match mintage::planted!("restored-names-fresh") {
-                true => 0,
-                false => self.restored.above,
-            },
-        );
+        let skipped = self.skipped();
         (skipped > 0 && key.as_str().starts_with("seq/")).then(|| Value {
             mark: skipped.min(i64::MAX as u64),
             token: fresh_token(&*self.runtime),
