@@ -1,6 +1,6 @@
 //! The store is lost, and an old backup restored, by the very functions that `mint store backup` and `restore` call.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mintage::Timestamp;
@@ -8,7 +8,7 @@ use mintage_ledger::tools::{Advance, Backup, back_up, raise_in_place, restore_in
 use mintage_ledger::{BoxFuture, MemoryStore, Runtime};
 
 use super::fault::Fault;
-use super::server::now;
+use super::server::{Tended, now};
 use super::subject::{self, SEQUENCES, TRUE_WALL_NS};
 use super::world::{Event, SECOND_NS, Step, World};
 use crate::dice::Dice;
@@ -86,7 +86,7 @@ impl World {
         });
         let desk = self.desk();
         let mut file = Vec::new();
-        let done = now(back_up(self.servers[0].store(), &mut file, &desk));
+        let done = now(back_up(&self.servers[0].tended(self.exclusive), &mut file, &desk));
         done.map_err(|error| format!("a backup was refused: {error}"))?;
         self.backup.push(Kept { file, registers });
         let registers = self.backup.len() - 1;
@@ -121,9 +121,15 @@ impl World {
         let in_place = self.dice.chance(500);
         let desk = self.desk();
         let (kept, cluster_id) = (&self.backup[backup], self.servers[0].cluster_id());
+        let exclusive = self.exclusive;
+        let tended = |store: &Arc<MemoryStore>| Tended {
+            store: Arc::clone(store),
+            exclusive,
+        };
         let (store, done) = if in_place {
             let store = MemoryStore::with_registers(cluster_id, kept.registers.iter().cloned());
-            let done = now(raise_in_place(&*store, Advance::By(numbers), WINDOW, &desk));
+            let tended = tended(&store);
+            let done = now(raise_in_place(&tended, Advance::By(numbers), WINDOW, &desk));
             (store, done)
         } else {
             let store = MemoryStore::with_cluster_id(cluster_id);
@@ -131,7 +137,7 @@ impl World {
                 Backup::read(&kept.file[..]).map_err(|error| format!("a backup is damaged: {error}"))?;
             let advance = Advance::By(numbers);
             let done = now(restore_into(
-                &*store,
+                &tended(&store),
                 &read,
                 advance,
                 WINDOW,

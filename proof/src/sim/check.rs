@@ -29,6 +29,9 @@ struct Process {
     longest_run: Vec<u64>,
     /// Reservations that it learned of late, or that an event made it give up: not counted as a gap.
     excused: Vec<u64>,
+    /// Of what it was told of, what a run passed over: nobody gets it (protocol S2).
+    passed: Vec<Lines<()>>,
+    started_ns: u64,
     instance: Option<Key>,
     /// Times it may have lost its stock: its register was lost, or a task of it was cut.
     losses: u64,
@@ -137,6 +140,10 @@ pub(crate) struct Check {
     pub exclusive: bool,
     /// Of several stores each issues its share: which numbers a record reserves is not looked at.
     pub of_set: bool,
+    /// Whether processes let names go, and what they held, as soon as others are asked for.
+    pub lets_go: bool,
+    /// Whether machines remember what they saw of the store.
+    pub remembers: bool,
     /// Whether numbers must rise from answer to answer of one process.
     pub in_order: bool,
     /// How often a whole run and single numbers followed each other.
@@ -175,6 +182,8 @@ impl Check {
             exposure,
             exclusive,
             of_set: false,
+            lets_go: false,
+            remembers: false,
             in_order: false,
             mixed: 0,
             is_set_back: false,
@@ -187,7 +196,7 @@ impl Check {
     }
 
     /// A process starts; its number. One with a journal owns what `heir_of` left.
-    pub(crate) fn start(&mut self, heir_of: Option<usize>) -> usize {
+    pub(crate) fn start(&mut self, heir_of: Option<usize>, now_ns: u64) -> usize {
         let number = self.processes.len();
         if let Some(before) = heir_of {
             let heir = Process {
@@ -195,6 +204,7 @@ impl Check {
                 broken: false,
                 ended: false,
                 losses: self.processes[before].losses + 1,
+                started_ns: now_ns,
                 windows: BTreeMap::new(),
                 clock: None,
                 instance: None,
@@ -211,6 +221,8 @@ impl Check {
             issued: vec![0; SEQUENCES.len()],
             longest_run: vec![0; SEQUENCES.len()],
             excused: vec![0; SEQUENCES.len()],
+            passed: vec![Lines::default(); SEQUENCES.len()],
+            started_ns: now_ns,
             furthest: vec![Default::default(); SEQUENCES.len()],
             ..Process::default()
         });
@@ -258,7 +270,7 @@ impl Check {
         let copied = self.processes[process].cloned_at_ns.is_some();
         let process = &self.processes[process];
         for (sequence, row) in SEQUENCES.iter().enumerate() {
-            if row.rules != Rules::Counted || copied || process.has_journal {
+            if row.rules != Rules::Counted || copied || process.has_journal || self.lets_go {
                 continue;
             }
             let told = process.numbers[sequence].count();
@@ -586,7 +598,7 @@ impl Check {
         let exposure_ns = self.exposure.as_nanos() as u64;
         let unaware = self
             .set_back_at_ns
-            .is_some_and(|at| *troubled && began_ns >= at || began_ns.wrapping_sub(at) <= exposure_ns);
+            .is_some_and(|at| *troubled && began_ns >= at || began_ns <= at.saturating_add(exposure_ns));
         Owner {
             process,
             exposed,
@@ -597,11 +609,21 @@ impl Check {
     /// Whether two owners of one number could not know of each other: copies of one process, or the store has just
     /// been set back under them.
     fn excused(&self, a: Owner, b: Owner) -> bool {
-        if a.unaware || b.unaware {
+        if a.unaware || b.unaware || self.unwarned(a) || self.unwarned(b) {
             return true;
         }
         let lineage = |owner: Owner| self.processes[owner.process].lineage;
         a.process != b.process && lineage(a) == lineage(b) && (a.exposed || b.exposed)
+    }
+
+    /// Whether a process came to a store that had been set back, on a machine that remembers nothing, while nobody lived
+    /// who knew and could tell.
+    fn unwarned(&self, owner: Owner) -> bool {
+        let Some(at_ns) = self.set_back_at_ns.filter(|_| !self.remembers) else {
+            return false;
+        };
+        let warns = |other: &Process| other.started_ns < at_ns && !other.ended && !other.troubled;
+        self.processes[owner.process].started_ns >= at_ns && !self.processes.iter().any(warns)
     }
 
     /// Numbers become visible.
@@ -641,6 +663,10 @@ impl Check {
         self.issued[sequence].add(run, owner);
         let who = &mut self.processes[process];
         who.issued[sequence] += run.count;
+        if contiguous {
+            self.pass_over(process, sequence, run);
+        }
+        let who = &self.processes[process];
         if !self.of_set && !who.numbers[sequence].covers(run) {
             return Err(format!(
                 "{name}: process {process} issued {} numbers from {} on without having been told that they are \
@@ -649,6 +675,42 @@ impl Check {
             ));
         }
         Ok(())
+    }
+
+    /// A run was answered: what its process held before it and nobody was given is given up, so that numbers rise. One
+    /// that is alone on its store loses nothing for it.
+    fn pass_over(&mut self, process: usize, sequence: usize, run: Run) {
+        let rules = SEQUENCES[sequence].rules;
+        if self.exclusive || !matches!(rules, Rules::Counted | Rules::GapFree) {
+            return;
+        }
+        let far = |number: i64| i128::from(number) * i128::from(run.step.signum());
+        let lineage = self.processes[process].lineage;
+        let held = self.processes[process].numbers[sequence].without(&self.issued[sequence]);
+        for (hole, ()) in held {
+            let (low, high) = (i128::from(hole.first), i128::from(hole.last()));
+            let (first, last) = (run.first.min(run.last()), run.first.max(run.last()));
+            let before = match run.step > 0 {
+                true => high < i128::from(first),
+                false => low > i128::from(last),
+            };
+            let who = &self.processes[process];
+            if !before || who.passed[sequence].covers(hole) {
+                continue;
+            }
+            // Of a gap-free sequence only what others' numbers part from the run.
+            let parted = self.reserved[sequence].iter().into_iter().any(|(others, owner)| {
+                self.processes[owner].lineage != lineage
+                    && far(others.first) > far(hole.first)
+                    && far(others.first) < far(run.first)
+            });
+            if rules == Rules::GapFree && !parted {
+                continue;
+            }
+            let who = &mut self.processes[process];
+            who.passed[sequence].add(hole, ());
+            who.excused[sequence] += hole.count;
+        }
     }
 
     /// A take that began after another one's answer, in the same process, goes further: runs, ranges and single
@@ -882,7 +944,7 @@ impl Check {
                 let process = &self.processes[author];
                 // The record tells of one claim a name: of two that copies made at that time, one may stay unknown.
                 let shared = self.under_shared_names[sequence].covers(hole);
-                if !process.broken && !shared {
+                if !process.broken && !shared && !process.passed[sequence].covers(hole) {
                     return Err(format!(
                         "{}: {} numbers from {} on were reserved by process {author}, which lives, and never issued",
                         row.name, hole.count, hole.first

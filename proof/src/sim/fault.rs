@@ -65,14 +65,7 @@ faults! {
 }
 
 /// Kinds that no run draws unless it is told to: what they find is being mended.
-const OFF: &[Fault] = &[
-    Fault::SetBack,
-    Fault::SetBackLive,
-    Fault::MemberDown,
-    Fault::Mixed,
-    Fault::Spiked,
-    Fault::Clockless,
-];
+const OFF: &[Fault] = &[Fault::MemberDown, Fault::Clockless];
 
 /// The kinds of [`OFF`] that runs draw all the same, by `--with`.
 static WITH: OnceLock<Vec<Fault>> = OnceLock::new();

@@ -338,6 +338,7 @@ impl World {
             journal: None,
             heir_of: None,
             old_journal: None,
+            state: None,
         });
         // The copy goes on with the same requests; what it answers counts as issued.
         let same: Vec<_> = self.under_way.range((number, 0)..=(number, u64::MAX)).collect();

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 use mintage::{Base, Clock, Run, SequenceOptions, Timestamp, Uuid};
 use mintage_ledger::{
     BoxFuture, Ledger, LedgerError, LedgerSettings, LentWindow, Name, OpenMember, Runtime, SequencePatch,
-    Store, StoreError, StoreErrorKind, Striped, stripe_of,
+    Store, StoreError, StoreErrorKind, Striped, remembering, stripe_of,
 };
+use tempfile::TempDir;
 
 use super::machine::lock;
 use super::subject::{POOLS, SEQUENCES, pool_spec};
@@ -107,6 +108,8 @@ pub(crate) struct Desk {
     /// The store, or the stores of a set.
     pub stores: Vec<Arc<dyn Store>>,
     pub journal: Option<Arc<dyn Store>>,
+    /// Where the machine remembers what it saw of the store, if it does.
+    pub state: Option<Arc<TempDir>>,
     pub ledger: Arc<Mutex<Option<Arc<Ledger>>>>,
     /// What came of requests since the last look, by their number.
     pub came: Arc<Mutex<Vec<(u64, Came)>>>,
@@ -128,16 +131,16 @@ impl Desk {
     /// The store, or the set of them, opened as a server does.
     async fn store(&self) -> Result<Arc<dyn Store>, StoreError> {
         if let [store] = &self.stores[..] {
-            return Ok(Arc::clone(store));
+            return self.remembered(0, store);
         }
         let member = |(number, store): (usize, &Arc<dyn Store>)| {
-            let store = Arc::clone(store);
+            let (desk, store) = (self.clone(), Arc::clone(store));
             let open: OpenMember = Box::new(move || {
-                let store = Arc::clone(&store);
+                let (desk, store) = (desk.clone(), Arc::clone(&store));
                 Box::pin(async move {
                     // A store that does not answer does not open.
                     stripe_of(&*store).await?;
-                    Ok(store)
+                    desk.remembered(number, &store)
                 })
             });
             (format!("store {number}"), open)
@@ -145,6 +148,15 @@ impl Desk {
         let members = self.stores.iter().enumerate().map(member).collect();
         let set = Striped::open(members, Arc::clone(&self.runtime)).await?;
         Ok(set)
+    }
+
+    /// A store, with what this machine has seen of it.
+    fn remembered(&self, number: usize, store: &Arc<dyn Store>) -> Result<Arc<dyn Store>, StoreError> {
+        let Some(state) = &self.state else {
+            return Ok(Arc::clone(store));
+        };
+        let url = format!("simulated://store-{number}");
+        remembering(Arc::clone(store), &url, state.path(), Arc::clone(&self.runtime))
     }
 
     async fn perform(&self, op: Op) -> Result<Came, LedgerError> {

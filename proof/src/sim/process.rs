@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use mintage_ledger::{Key, MemoryStore, Runtime, Store, Versioned};
+use tempfile::TempDir;
 
 use super::machine::{ArcMachine, ClockChange, Machine, NodeClock, lock};
 use super::op::{Came, Desk, Op};
@@ -36,6 +37,8 @@ pub(crate) struct Boot {
     pub lines: Vec<LineSettings>,
     /// The node's own disk, if it keeps a journal.
     pub journal: Option<Registers>,
+    /// The folder where the node remembers what it saw of the store, if it does.
+    pub state: Option<Arc<TempDir>>,
 }
 
 /// What a store holds.
@@ -79,6 +82,7 @@ impl Process {
                 .map(|line| Arc::clone(line) as Arc<dyn Store>)
                 .collect(),
             runtime,
+            state: boot.state.clone(),
             ledger: Arc::default(),
             came: Arc::new(Mutex::default()),
         };

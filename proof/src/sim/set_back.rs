@@ -11,7 +11,7 @@ use super::machine::{ArcMachine, Machine, NodeClock};
 use super::process::Registers;
 use super::server::now;
 use super::subject::{self, SEQUENCES, TRUE_WALL_NS};
-use super::world::{Event, SECOND_NS, Step, World};
+use super::world::{Event, Node, SECOND_NS, Step, World};
 
 /// What a restore must skip besides what was given out: the blocks of every process.
 const BLOCKS: u64 = 1_000_000;
@@ -47,8 +47,14 @@ impl World {
         let loses_a_definition = defined
             .into_iter()
             .any(|row| holds(&since, row.name) && !holds(&old, row.name));
-        if given_out == 0 || loses_a_definition {
-            // Nothing that anybody could miss; or users would have to define a name again before they ask for it.
+        let unseen = self.remembers
+            && !self
+                .nodes
+                .iter()
+                .all(|node| node.has_seen_more_than(&old, self.nodes.len()));
+        if given_out == 0 || loses_a_definition || unseen {
+            // Nothing that anybody could miss; or users would have to define a name again before they ask for it; or a
+            // machine has seen no more of the store than is put back: if it comes first, nobody can tell.
             self.saved = Some(since);
             return Ok(());
         }
@@ -95,8 +101,8 @@ impl World {
         self.events
             .retain(|_, event| !matches!(event, Event::Arrive { .. } | Event::Answer { .. }));
         let desk = self.desk();
-        let store = self.servers[0].store();
-        let raised = now(raise_in_place(store, Advance::By(numbers), WINDOW, &desk));
+        let store = self.servers[0].tended(self.exclusive);
+        let raised = now(raise_in_place(&store, Advance::By(numbers), WINDOW, &desk));
         self.note(20, &[numbers], || {
             format!("every mark is raised by {numbers}: {raised:?}")
         });
@@ -119,5 +125,27 @@ impl World {
             synchronised: Some(true),
         };
         ArcMachine(Machine::new(self.dice.next(), self.now_ns, clock))
+    }
+}
+
+impl Node {
+    /// Whether this machine would know that the store is at an earlier state, whatever is asked for first: it has met
+    /// a later count of restores or change counter, or it is the only one and has seen what was reserved.
+    fn has_seen_more_than(&self, old: &Registers, machines: usize) -> bool {
+        let Some(state) = &self.state else { return false };
+        let progress = old.iter().find(|(key, _)| key.as_str() == "cluster/progress");
+        let progress = progress.map_or((0, 0), |(_, found)| {
+            let body: serde_json::Value = serde_json::from_str(&found.value.body).unwrap_or_default();
+            (body["restores"].as_u64().unwrap_or(0), found.value.mark)
+        });
+        let met = |line: &str| {
+            let mut words = line.strip_prefix("counter ")?.split(' ');
+            Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+        };
+        let files = std::fs::read_dir(state.path().join("clusters"));
+        let seen = files.into_iter().flatten().flatten();
+        let seen = seen.filter_map(|file| std::fs::read_to_string(file.path()).ok());
+        let knows = |text: String| text.lines().filter_map(met).any(|met| met > progress);
+        machines == 1 || seen.into_iter().any(knows)
     }
 }

@@ -192,6 +192,8 @@ pub(crate) fn settings(dice: &mut crate::dice::Dice) -> LedgerSettings {
             Duration::from_secs(10),
             Duration::from_secs(600),
         ]),
+        // Longer than any run: what an idle name held would be lost without a crash.
+        idle_after: Duration::from_secs(86_400),
         instance_name: "simulated".into(),
         ..LedgerSettings::default()
     }

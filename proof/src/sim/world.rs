@@ -1,9 +1,11 @@
 //! One run: machines, a network, a store, users, and whatever goes wrong, in virtual time, all from one seed.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mintage_ledger::{Class, LedgerSettings, LentWindow};
+use tempfile::TempDir;
 
 use super::check::Check;
 use super::fault::{Fault, FaultCounts, Plan};
@@ -130,6 +132,8 @@ pub(super) struct Node {
     pub(super) heir_of: Option<usize>,
     /// The disk as it was at some time.
     pub(super) old_journal: Option<Registers>,
+    /// The folder where processes on it remember what they saw of the store, if they do.
+    pub(super) state: Option<Arc<TempDir>>,
 }
 
 pub(super) struct Running {
@@ -167,6 +171,10 @@ pub(crate) struct World {
     pub(super) made: Vec<bool>,
     pub(super) pools_made: Vec<bool>,
     pub(super) exclusive: bool,
+    /// Whether machines remember what they saw of the store.
+    pub(super) remembers: bool,
+    /// Whether a process lets names go as soon as others are asked for.
+    pub(super) lets_go: bool,
     /// Whether processes keep a journal on their node's disk.
     pub(super) journals: bool,
     /// Whether somebody takes numbers all the time, so that rates are steady and budgets are kept.
@@ -195,6 +203,12 @@ const STEPS_MAX: u64 = 3_000_000;
 pub(super) const SECOND_NS: u64 = 1_000_000_000;
 
 pub(super) type Step = Result<(), String>;
+
+/// A folder of a machine's own, in memory where that can be.
+fn state_folder() -> Arc<TempDir> {
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+    Arc::new(folder.expect("a folder for what a machine remembers"))
+}
 
 impl World {
     pub(crate) fn new(seed: u64, trace: bool) -> World {
@@ -229,9 +243,16 @@ impl World {
         }
         let nodes = if exclusive { 1 } else { 1 + dice.index(3) };
         let exposure = Duration::from_secs(2) + plan.timeout * 2 + Duration::from_secs(1);
+        // What is let go is lost: at most max_gap each time.
+        let lets_go = dice.chance(100);
+        // Copies of a process would need copies of the folder.
+        let remembers =
+            !exclusive && !plan.has(Fault::Cloned) && (plan.has(Fault::SetBack) || dice.chance(400));
         let settings = subject::settings(&mut dice);
         let mut check = Check::new(subject::layouts(), settings.max_ahead, exclusive, exposure);
         check.of_set = stores > 1;
+        check.lets_go = lets_go;
+        check.remembers = remembers;
         check.in_order = plan.has(Fault::Mixed) && stores == 1;
         let mut pools: Vec<usize> = (0..subject::POOLS.len()).collect();
         while pools.len() > 2 {
@@ -256,6 +277,8 @@ impl World {
             exclusive,
             journals: !exclusive && dice.chance(400) && stores == 1,
             steady: dice.chance(250),
+            remembers,
+            lets_go,
             cloned: false,
             backup: Vec::new(),
             saved: None,
@@ -316,6 +339,7 @@ impl World {
             journal: self.journals.then(Vec::new),
             heir_of: None,
             old_journal: None,
+            state: self.remembers.then(state_folder),
         });
         self.at(0, Event::Start { node });
     }
@@ -481,6 +505,7 @@ impl World {
         }
         let journal = self.nodes[node].journal.clone();
         let boot = Boot {
+            state: self.nodes[node].state.clone(),
             journal: journal.clone(),
             seed: self.dice.next(),
             world_ns: self.now_ns,
@@ -488,13 +513,17 @@ impl World {
             lines,
         };
         let copyable = self.plan.has(Fault::Cloned) && !self.cloned;
-        let number = self
-            .check
-            .start(self.nodes[node].heir_of.filter(|_| journal.is_some()));
+        let number = self.check.start(
+            self.nodes[node].heir_of.filter(|_| journal.is_some()),
+            self.now_ns,
+        );
         if journal.is_some() {
             self.check.has_journal(number);
         }
-        let settings = self.nodes[node].settings.clone();
+        let mut settings = self.nodes[node].settings.clone();
+        if self.lets_go {
+            settings.max_loaded = 2;
+        }
         self.nodes[node].starting = false;
         self.nodes[node].process = Some(Running {
             number,
