@@ -17,8 +17,8 @@ use mintage_e2e::store_suite::Engine;
 /// How late docs/outage.md says that an answer may be.
 fn late(kind: &str) -> Duration {
     match kind {
-        "postgres" | "mysql" => Duration::from_millis(600),
-        _ => Duration::from_millis(900),
+        "redis" | "etcd" => Duration::from_millis(900),
+        _ => Duration::from_millis(600),
     }
 }
 

@@ -4,6 +4,7 @@
 //! shell blocks that begin with `mint`. In the sources, texts of comments and of string literals, which may go on
 //! over several lines.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -261,6 +262,7 @@ fn wrong(text: &str) -> Option<String> {
     // `mint seq next|show`: only the first is taken; the rest is for the reader.
     let open = words.last().is_some_and(|word| word == "…");
     words.retain(|word| word != "…");
+    let words = crate::help::rewritten(words.into_iter().map(OsString::from).collect());
     let parsed = Cli::command().try_get_matches_from(&words);
     match parsed.map_err(|error| (error.kind(), error)) {
         Ok(_) => None,
@@ -269,7 +271,7 @@ fn wrong(text: &str) -> Option<String> {
         Err((ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, _)) => None,
         Err((ErrorKind::InvalidValue | ErrorKind::TooFewValues, _)) if open => None,
         // An option that is spoken of, without its value.
-        Err((ErrorKind::InvalidValue, _)) if words.last().is_some_and(|word| word.starts_with("--")) => None,
+        Err((ErrorKind::InvalidValue, _)) if words.last().is_some_and(|word| word.to_string_lossy().starts_with("--")) => None,
         Err((_, error)) => Some(error.to_string().lines().next().unwrap_or_default().to_string()),
     }
 }
@@ -309,9 +311,10 @@ fn a_restore_in_place_names_its_store_with_the_option() {
     for Named { place, text } in all() {
         let Some(words) = words(&text) else { continue };
         let restores = words.len() > 2 && words[1..3] == ["store", "restore"];
-        let folder = |word: &&String| word.starts_with('{') || *word == "PATH" || *word == "FOLDER";
-        if restores && let Some(word) = words.iter().find(folder) {
-            panic!("{place}: `{text}`: {word} is taken for a backup file");
+        let folder = |word: &String| word.starts_with('{') || word == "PATH" || word == "FOLDER";
+        let mut pairs = words.windows(2).filter(|pair| pair[0] != "--store");
+        if restores && let Some(pair) = pairs.find(|pair| folder(&pair[1])) {
+            panic!("{place}: `{text}`: {} is taken for a backup file", pair[1]);
         }
     }
 }

@@ -32,18 +32,19 @@ impl Place {
 /// something else writes to it. Whatever it writes is sent before the next line is waited for.
 ///
 /// # Errors
-/// There is no id, and standard input is a terminal.
+/// There is no id, neither on the command line nor in standard input.
 pub(crate) fn for_each(
     ids: &[String],
     out: &mut Out,
     mut each: impl FnMut(&str, Place, &mut Out) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     if ids.is_empty() {
-        if io::stdin().is_terminal() {
-            return Err(Failure::usage("no id was given")
-                .with_hint("write it behind the command, or pipe ids into it"));
-        }
-        return of_input(out, &mut each);
+        let nothing = io::stdin().is_terminal() || of_input(out, &mut each)? == 0;
+        return match nothing {
+            true => Err(Failure::usage("no ID was given")
+                .with_hint("write it behind the command, or pipe ids into it")),
+            false => Ok(()),
+        };
     }
     for (at, id) in ids.iter().enumerate() {
         if id == "-" {
@@ -55,10 +56,11 @@ pub(crate) fn for_each(
     Ok(())
 }
 
+/// Answers how many lines there were.
 fn of_input(
     out: &mut Out,
     each: &mut impl FnMut(&str, Place, &mut Out) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+) -> Result<u64, Failure> {
     let mut input = BufReader::with_capacity(CHUNK_BYTES, io::stdin().lock());
     let mut long = Vec::new();
     let mut number = 0;
@@ -68,7 +70,7 @@ fn of_input(
         }
         let buffer = input.fill_buf().map_err(cannot_read)?;
         if buffer.is_empty() {
-            return Ok(());
+            return Ok(number);
         }
         number += 1;
         // The common case takes a line where it lies; one that crosses the buffer's end is put together.

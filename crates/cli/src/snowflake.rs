@@ -248,15 +248,16 @@ fn from_state(args: &Args, layout: Layout, worker: Option<u64>, sink: &mut Sink<
                     left -= batch.len() as u64;
                 }
             }
-            // A wrong clock took this user's own worker ahead: another one, until that time has come.
+            // A wrong clock took a worker of nobody's choosing ahead: another one, until that time has come.
             Reservation::Wait(how_long)
-                if how_long > WAIT_MAX
-                    && asked.is_none()
-                    && args.state.is_none()
-                    && left_behind < WORKERS_LEFT =>
+                if how_long > WAIT_MAX && asked.is_none() && left_behind < WORKERS_LEFT =>
             {
                 left_behind += 1;
-                (local, worker) = over(user_file(&layout, None, worker)?)?;
+                if args.state.is_none() {
+                    (local, worker) = over(user_file(&layout, None, worker)?)?;
+                } else if !local.leave_worker(draw, SystemClock.now()).map_err(refused)? {
+                    wait(how_long)?;
+                }
             }
             Reservation::Wait(how_long) => {
                 sink.out.flush()?;

@@ -192,8 +192,14 @@ impl Watched {
         if self.health.no_room().is_some() && !self.health.anybody_waits() {
             return self.probe_for_room(&key).await;
         }
-        // Whatever it says was noted.
-        let _ = self.timed("get", Outcome::NotDone, self.inner.get(&key)).await;
+        // Whatever it says was noted. Of a set any store will do.
+        let _ = match self.inner.striped() {
+            Some(set) => self.timed("get", Outcome::NotDone, Box::pin(set.probe(&key))).await,
+            None => {
+                let get = self.timed("get", Outcome::NotDone, self.inner.get(&key));
+                get.await.map(|_| ())
+            }
+        };
     }
 
     /// Writes a register that nobody reads, and removes it.
@@ -245,21 +251,24 @@ impl Watched {
         call: BoxFuture<'_, Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         let begun = self.health.runtime.boottime();
-        let answer = match self.timeout {
-            None => call.await,
-            Some(timeout) => within(call, self.health.runtime.sleep(timeout))
-                .await
-                .unwrap_or_else(|| {
-                    Err(unavailable(
-                        unclear,
-                        format!(
-                            "the store did not answer a {what} within {} ms",
-                            timeout.as_millis()
-                        ),
-                    ))
-                }),
+        let answered = match self.timeout {
+            None => Some(call.await),
+            Some(timeout) => within(call, self.health.runtime.sleep(timeout)).await,
         };
-        self.health.note(begun, &answer);
+        // One store of a set that is away says nothing of the others.
+        let of_one = |answer: &Result<T, StoreError>| {
+            matches!(answer, Err(error) if error.kind == StoreErrorKind::Unavailable)
+                && self.inner.striped().is_some_and(Striped::any_alive)
+        };
+        let says_nothing = answered.as_ref().is_some_and(of_one);
+        let timeout_ms = self.timeout.unwrap_or_default().as_millis();
+        let answer = answered.unwrap_or_else(|| {
+            let why = format!("the store did not answer a {what} within {timeout_ms} ms");
+            Err(unavailable(unclear, why))
+        });
+        if !says_nothing {
+            self.health.note(begun, &answer);
+        }
         answer
     }
 }

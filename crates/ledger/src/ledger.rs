@@ -176,10 +176,10 @@ impl Ledger {
                 _ => break,
             }
         }
-        // A name that a restored backup does not know begins above what a restore skipped.
-        let begins_above = context.guard.as_ref().map_or(0, |guard| guard.skipped());
+        // A name that is not there begins above what a restore has skipped.
+        let absent = context.guard.as_ref().map_or(0, |guard| guard.restored_above());
         for (key, until) in owned_until {
-            self.check_journal(&key, begins_above, until).await?;
+            self.check_journal(&key, absent, until).await?;
         }
         context.sequences.store(count, Ordering::Relaxed);
         context.dropped.store(dropped, Ordering::Relaxed);

@@ -5,9 +5,8 @@
 //! parallel one-shot commands within one tick share it and do not run ahead of the clock.
 //!
 //! **Guarantees:** no two ids of one file and worker are equal, strictly increasing in the order of the
-//! reservations, across restarts, kills and a clock set back (ids then continue above the stored word). Where a clock
-//! was ahead by more than a minute, a file whose worker was drawn takes another one, and the order starts anew; the
-//! old worker is left alone until the time that it had reached. Between machines nothing is coordinated: a worker drawn at random makes a repeat unlikely, not impossible.
+//! reservations, across restarts, kills and a clock set back (ids then continue above the stored word), until
+//! [`LocalSnowflake::leave_worker`] gives up a worker that a wrong clock took far ahead. Between machines nothing is coordinated: a worker drawn at random makes a repeat unlikely, not impossible.
 
 use std::time::Duration;
 
@@ -106,9 +105,9 @@ struct Record {
     parked: Vec<(u64, u64)>,
 }
 
-/// Who would wait for longer than this was made to by a clock that was wrong.
-const PARK_AFTER: Duration = Duration::from_secs(60);
-/// How often another worker is drawn before the file waits after all.
+/// A worker that is further ahead than this was taken there by a clock that was wrong.
+const LEAVE_AFTER: Duration = Duration::from_secs(60);
+/// How often another worker is drawn before the file keeps its own after all.
 const DRAWS_MAX: usize = 256;
 /// The most workers that are left alone at a time.
 const PARKED_MAX: usize = 64;
@@ -152,8 +151,7 @@ impl LocalSnowflake {
 
     /// Reserves 1 to `want` ids at the time `now`.
     ///
-    /// `worker` is the one asked for; without one, a file keeps its own, and a new file, or one whose worker a wrong
-    /// clock took more than a minute ahead, takes what `draw` gives.
+    /// `worker` is the one asked for; without one, a file keeps its own and a new file takes what `draw` gives.
     ///
     /// # Errors
     /// The file is damaged, not writable, or made for another layout or worker; the worker or the time does not
@@ -161,7 +159,7 @@ impl LocalSnowflake {
     pub fn reserve(
         &self,
         worker: Option<u64>,
-        mut draw: impl FnMut() -> u64,
+        draw: impl FnOnce() -> u64,
         now: Timestamp,
         want: u64,
     ) -> Result<Reservation, LocalError> {
@@ -171,10 +169,9 @@ impl LocalSnowflake {
                 Some(found) => Some((self.read(&found, worker)?, found.twin_damaged)),
                 None => None,
             };
-            let asked = worker;
             let worker = worker
                 .or(found.as_ref().map(|(r, _)| r.worker))
-                .unwrap_or_else(&mut draw);
+                .unwrap_or_else(draw);
             // Also the check that the worker fits.
             self.layout.pack(tick, worker, 0)?;
             let mut record = Record {
@@ -215,9 +212,6 @@ impl LocalSnowflake {
                 Some(serde_json::to_string(record).expect("numbers and a short text serialise"))
             };
             let limit = self.limit(tick);
-            if asked.is_none() && self.until_within(record.next, tick) > PARK_AFTER {
-                self.take_another(&mut record, &mut draw, tick);
-            }
             if twin_lost {
                 // A lost record reserved at most up to the limit of its own time, which was not after now:
                 // durably skip all of that, once, in the last rollback value: it may have been the one that took the next.
@@ -244,24 +238,39 @@ impl LocalSnowflake {
         })
     }
 
-    /// Leaves the worker that a wrong clock took ahead alone, for one that nobody is ahead with, if there is one.
-    fn take_another(&self, record: &mut Record, draw: &mut impl FnMut() -> u64, tick: u64) {
-        let now = tick << self.layout.sequence_bits();
-        record.parked.retain(|(_, next)| *next > now);
-        let free = |worker: &u64| {
-            *worker != record.worker
-                && record.parked.iter().all(|(parked, _)| parked != worker)
-                && self.layout.pack(tick, *worker, 0).is_ok()
-        };
-        let tries = if record.parked.len() < PARKED_MAX {
-            DRAWS_MAX
-        } else {
-            0
-        };
-        if let Some(other) = (0..tries).map(|_| draw()).find(free) {
+    /// Leaves the file's worker, which a wrong clock took more than a minute ahead of `now`, for one that `draw` gives:
+    /// the order starts anew, and the old worker is not used before the time that it had reached. Answers whether it
+    /// did; the next reservation may have to wait for as long as ids may run ahead.
+    ///
+    /// # Errors
+    /// As [`LocalSnowflake::reserve`].
+    pub fn leave_worker(&self, mut draw: impl FnMut() -> u64, now: Timestamp) -> Result<bool, LocalError> {
+        let tick = self.layout.tick_at(now)?;
+        self.file.update(|found| {
+            let Some(found) = found else {
+                return Ok((None, false));
+            };
+            let mut record = self.read(&found, None)?;
+            let reached = tick << self.layout.sequence_bits();
+            record.parked.retain(|(_, next)| *next > reached);
+            let full = record.parked.len() >= PARKED_MAX;
+            if full || self.until_within(record.next, tick) <= LEAVE_AFTER {
+                return Ok((None, false));
+            }
+            let free = |worker: &u64| {
+                *worker != record.worker
+                    && record.parked.iter().all(|(parked, _)| parked != worker)
+                    && self.layout.pack(tick, *worker, 0).is_ok()
+            };
+            let Some(other) = (0..DRAWS_MAX).map(|_| draw()).find(free) else {
+                return Ok((None, false));
+            };
             record.parked.push((record.worker, record.next));
-            (record.worker, record.next, record.tick) = (other, 0, tick);
-        }
+            // A lost record may have taken this very worker: it reserved at most up to the limit of its own time.
+            (record.worker, record.next, record.tick) = (other, self.limit(tick), tick);
+            let text = serde_json::to_string(&record).expect("numbers and a short text serialise");
+            Ok((Some(text), true))
+        })
     }
 
     /// The ids of a reservation, in order.
@@ -434,34 +443,39 @@ mod tests {
 
     #[test]
     fn a_worker_that_a_wrong_clock_took_ahead_is_left_for_another_one() {
+        const HOUR: i64 = 3_600_000;
         let folder = tempfile::tempdir().unwrap();
         let local = fresh(&folder);
-        let worker_of = |id: u64| local.layout.unpack(id).unwrap().worker;
-        let mut drawn = (17..).step_by(1);
-        let mut all = BTreeSet::new();
-        let mut take = |ms: i64| -> u64 {
-            match local.reserve(None, || drawn.next().unwrap(), at(ms), 50).unwrap() {
-                Reservation::Done(reserved) => {
-                    let ids: Vec<u64> = local.ids(reserved).collect();
-                    for id in &ids {
-                        assert!(all.insert(*id), "{id} twice");
-                    }
-                    worker_of(ids[0])
-                }
-                Reservation::Wait(how_long) => panic!("at {ms}: told to wait {how_long:?}"),
-            }
+        let leave = |draws: &[u64], ms: i64| {
+            let mut draws = draws.iter().copied().cycle();
+            local.leave_worker(|| draws.next().unwrap(), at(ms)).unwrap()
         };
-        const HOUR: i64 = 3_600_000;
-        assert_eq!(take(2 * HOUR), 17);
-        // Right again; two more wrong clocks, and the times of all of them come round.
-        assert_eq!((take(0), take(10)), (18, 18));
-        assert_eq!((take(9 * HOUR), take(20)), (18, 19));
-        for ms in [HOUR, 2 * HOUR, 2 * HOUR + 1, 9 * HOUR, 9 * HOUR + 1] {
-            assert_eq!(take(ms), 19);
+        assert!(!leave(&[18], 0), "there is no file yet");
+        let mut all = BTreeSet::new();
+        let mut worker_at = |ms: i64| {
+            let ids = take(&local, at(ms), 50);
+            assert!(ids.iter().all(|id| all.insert(*id)), "repeated at {ms}");
+            local.layout.unpack(ids[0]).unwrap().worker
+        };
+        assert_eq!(worker_at(2 * HOUR), 17);
+        assert!(!leave(&[18], 2 * HOUR), "it is not ahead");
+        // Right again; another wrong clock; and the times of both come round.
+        assert!(leave(&[17, 18], 0));
+        assert_eq!((worker_at(6_000), worker_at(9 * HOUR)), (18, 18));
+        assert!(
+            leave(&[18, 17, 19], 10_000),
+            "neither its own nor the one that was left before"
+        );
+        for ms in [20_000, HOUR, 2 * HOUR, 2 * HOUR + 1, 9 * HOUR, 9 * HOUR + 1] {
+            assert_eq!(worker_at(ms), 19);
         }
-        // One that was asked for is kept to.
-        let asked = local.reserve(Some(19), || 0, at(0), 1).unwrap();
-        assert!(matches!(asked, Reservation::Wait(how_long) if how_long > Duration::from_secs(3600)));
+        assert!(
+            worker_at(12 * HOUR) == 19 && !leave(&[19], 0),
+            "there is no other"
+        );
+        // Time has passed both: they may be taken again, above what was made.
+        assert!(leave(&[17], 11 * HOUR));
+        assert_eq!(worker_at(11 * HOUR + 6_000), 17);
     }
 
     #[test]

@@ -298,6 +298,64 @@ fn steps_of_hours_while_running_cost_nothing() {
     });
 }
 
+/// Servers on a store without a clock whose machines came up with wrong clocks, each by so much, which are set right
+/// later: all go on with the right time, and no dispute remains.
+#[test]
+fn clocks_that_began_wrong_and_were_set_right_are_right_for_all() {
+    const HOUR_MS: i64 = 3_600_000;
+    for wrong_ms in [
+        &[5 * HOUR_MS, 5 * HOUR_MS][..],
+        &[-5 * HOUR_MS, -5 * HOUR_MS],
+        &[5 * HOUR_MS, 2 * HOUR_MS],
+        &[35_000, -5_300],
+        &[0, 35_000],
+        &[5 * HOUR_MS, 2 * HOUR_MS, -HOUR_MS],
+    ] {
+        in_paused_time(|| async move {
+            let cluster = Cluster::new(shared());
+            let mut nodes = Vec::new();
+            for (at, wrong_ms) in wrong_ms.iter().enumerate() {
+                let machine = cluster.machine();
+                machine.step(*wrong_ms);
+                nodes.push(cluster.node_on(&format!("n{at}"), machine).await);
+            }
+            let mut seen = HashSet::new();
+            let mut mint_all = async |must: bool| {
+                for node in &nodes {
+                    let pool = node.ledger.pool_or_default(&name(DEFAULT_POOL)).await.unwrap();
+                    let ids = match mint(&pool, 50).await {
+                        Ok(ids) => ids,
+                        Err(error) if must => panic!("{wrong_ms:?}: {error}"),
+                        Err(_) => continue,
+                    };
+                    for id in &ids {
+                        assert!(seen.insert(*id), "{wrong_ms:?}: {id} twice");
+                    }
+                    if must {
+                        let time = pool.layout().time_of(ids[0] >> 22);
+                        let off_s = time.since(true_now(cluster.start)).as_secs_f64();
+                        assert!(off_s.abs() < 1.0, "{wrong_ms:?}: {off_s} s off");
+                        assert!(node.ledger.ready().ready, "{:?}", node.ledger.ready());
+                    }
+                }
+            };
+            for _ in 0..20 {
+                mint_all(false).await;
+                sleep(SECOND).await;
+            }
+            for (node, wrong_ms) in nodes.iter().zip(wrong_ms) {
+                node.machine.step(-wrong_ms);
+            }
+            // Two sources agree as soon as each has heard of the other.
+            sleep(10 * SECOND).await;
+            for _ in 0..100 {
+                mint_all(true).await;
+                sleep(7 * SECOND).await;
+            }
+        });
+    }
+}
+
 #[test]
 fn exhaustion_refuses_the_newcomer_in_words_and_never_the_incumbent() {
     in_paused_time(|| async {

@@ -155,6 +155,31 @@ async fn record(store: &FaultyStore, sequence: &str) -> Option<String> {
     store.get(&key).await.unwrap().map(|found| found.value.body)
 }
 
+/// The set was silent as a whole for a while, and one store, whichever, never comes back.
+#[test]
+fn a_set_that_was_silent_goes_on_with_whichever_store_answers_again() {
+    for back in 0..3 {
+        in_paused_time(|| async move {
+            let set = Set::of(3).await;
+            let (node, mut seen) = (set.node("a").await, Seen::default());
+            seen.take(&node, "orders", 10).await;
+            sleep(3 * SECOND).await;
+            for store in &set.stores {
+                store.fail_all(true);
+            }
+            sleep(20 * SECOND).await;
+            set.stores[back].fail_all(false);
+            sleep(3 * SECOND).await;
+            for round in 0..200 {
+                // Neither are calls refused for what the stores that are away have: nobody else is asked for it.
+                seen.take(&node, "orders", 50).await;
+                seen.take(&node, &format!("new-{round}"), 1).await;
+                sleep(SECOND / 8).await;
+            }
+        });
+    }
+}
+
 /// What the attack did: a name is used first, and the store that it was made in dies.
 #[test]
 fn a_name_made_by_its_first_use_outlives_the_store_it_was_made_in() {
@@ -293,6 +318,46 @@ fn a_change_that_failed_half_way_is_not_undone_by_the_store_that_missed_it() {
             "{again:?}"
         );
         seen.take(&node, "orders", 100).await;
+    });
+}
+
+/// The same under a server that runs: it knows of the move, and goes on with the store that missed it.
+#[test]
+fn a_server_that_runs_teaches_the_store_that_missed_a_change() {
+    in_paused_time(|| async {
+        let set = Set::of(2).await;
+        let node = set.node("a").await;
+        let mut seen = Seen::default();
+        seen.take(&node, "orders", 100).await;
+        let key = Key::new("seq/orders").unwrap();
+        let before = set.stores[1].get(&key).await.unwrap().unwrap();
+        let to = Base {
+            value: 1_000_000,
+            is_called: true,
+        };
+        node.ledger.set(&name("orders"), to).await.unwrap();
+        let after = set.stores[1].get(&key).await.unwrap().unwrap();
+        let value = Value {
+            mark: after.value.mark,
+            token: 1,
+            ..before.value
+        };
+        // Away, it takes part in nothing; numbers come from store 0.
+        set.stores[1].fail_all(true);
+        seen.take(&node, "orders", 100).await;
+        set.stores[1].fail_all(false);
+        let put_back = set.stores[1].compare_and_set(&key, Some(after.version), value, Marks::NeverLower);
+        assert!(matches!(put_back.await, Ok(Cas::Done(_))));
+        sleep(3 * SECOND).await;
+        set.stores[0].fail_all(true);
+        let orders = node.ledger.sequence_or_create(&name("orders")).await.unwrap();
+        for _ in 0..500 {
+            let run = orders.take(5).await.unwrap();
+            assert!(run.first > 1_000_000, "{run:?}");
+            for number in run {
+                assert!(seen.numbers.insert(("orders".into(), number)), "{number} twice");
+            }
+        }
     });
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
@@ -50,6 +50,7 @@ impl Galera {
         }
         let template = template("galera", OWNER_PASSWORD, |data| {
             let folder = tempfile::tempdir().expect("a temporary folder can be made");
+            give_away(folder.path());
             install(&account(), &folder.path().join("data"));
             copy(&folder.path().join("data"), data);
         });
@@ -216,11 +217,7 @@ impl Galera {
 
     /// Makes the folder the servers' own.
     fn give_away(&self) {
-        if is_root() {
-            let mut chown = Command::new("chown");
-            chown.args(["-R", "mysql"]).arg(self.folder.path());
-            run::with_input(chown, b"").ok();
-        }
+        give_away(self.folder.path());
     }
 
     /// The ends of what all nodes have written: one often fails for another's reason.
@@ -301,6 +298,15 @@ impl Galera {
 }
 
 /// Not the administrator: rsync, which carries a node's data to another, gives his rights up.
+/// Makes a folder, and all in it, the account's that the nodes run as.
+fn give_away(folder: &Path) {
+    if is_root() {
+        let mut chown = Command::new("chown");
+        chown.args(["-R", "mysql"]).arg(folder);
+        run::with_input(chown, b"").ok();
+    }
+}
+
 fn account() -> String {
     match is_root() {
         true => "--user=mysql".to_string(),

@@ -65,7 +65,7 @@ faults! {
 }
 
 /// Kinds that no run draws unless it is told to: what they find is being mended.
-const OFF: &[Fault] = &[Fault::MemberDown, Fault::Clockless];
+const OFF: &[Fault] = &[];
 
 /// The kinds of [`OFF`] that runs draw all the same, by `--with`.
 static WITH: OnceLock<Vec<Fault>> = OnceLock::new();

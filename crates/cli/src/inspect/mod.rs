@@ -54,7 +54,8 @@ pub(crate) fn run(args: &Args, color: Color, out: &mut Out) -> Result<(), Failur
     let painter = Painter::new(color);
     let mut unknown = false;
     if let Some(column) = &args.column {
-        for file in &args.ids {
+        let piped = ["-".to_string()];
+        for file in if args.ids.is_empty() { &piped[..] } else { &args.ids } {
             unknown |= column::inspect(file, column, args.delimiter, &inspector, out)?;
         }
     } else {

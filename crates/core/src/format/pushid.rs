@@ -16,10 +16,12 @@
 
 use core::time::Duration;
 
+#[cfg(feature = "std")]
+use super::Source;
 use super::places::Places;
 use super::ulid::MILLIS;
 use super::value::id_type;
-use super::{BLANK, Details, Format, FormatError, GenOptions, Id, Source};
+use super::{BLANK, Details, Format, FormatError, GenOptions, Id};
 use crate::layout::ones;
 use crate::text::TextError;
 use crate::time::{Clock, Timestamp};

@@ -7,10 +7,12 @@
 //! `unix_ts_ms` counts milliseconds since 1970. The text is the 128 bits as one number, digits `0-9A-Za-z`, with
 //! zeros in front (anthonynsimon/timeflake, README). Rare events: those of [`ulid`](crate::ulid).
 
+#[cfg(feature = "std")]
+use super::Source;
 use super::ulid::{self, MILLIS, Ulid, UlidGenerator};
 use super::value::id_type;
 use super::wide::{self, BASE62};
-use super::{BLANK, Details, Format, FormatError, GenOptions, Id, Source};
+use super::{BLANK, Details, Format, FormatError, GenOptions, Id};
 use crate::text::TextError;
 use crate::time::Timestamp;
 

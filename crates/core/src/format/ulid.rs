@@ -20,12 +20,14 @@ use core::time::Duration;
 use ::uuid::Uuid;
 
 #[cfg(feature = "std")]
+use super::Source;
+#[cfg(feature = "std")]
 use super::base32::encode_lines_128;
 use super::base32::{Letters, decode_128, encode_128};
 use super::value::id_type;
 #[cfg(feature = "std")]
 use super::value::{in_order, places, through};
-use super::{BLANK, Details, Format, FormatError, GenOptions, Id, Source, TimeShape};
+use super::{BLANK, Details, Format, FormatError, GenOptions, Id, TimeShape};
 use crate::layout::ones;
 use crate::text::TextError;
 use crate::time::{Clock, Timestamp};

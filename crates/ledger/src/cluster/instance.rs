@@ -277,7 +277,8 @@ async fn body(context: &Context, seen: u64, stopped: bool) -> String {
     };
     let body = InstanceBody {
         name: context.settings.instance_name.clone(),
-        wall_ms: context.clock.now().unix_millis(),
+        wall_ms: context.runtime.wall().unix_millis(),
+        clock_ms: Some(context.clock.now().unix_millis()),
         seen,
         journal,
         stopped,

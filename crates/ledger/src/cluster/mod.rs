@@ -129,6 +129,7 @@ impl Context {
             wall: self.runtime.wall().unix_nanos() - boot_ns,
             store: *self.cluster.store_offset_ns.lock().expect("no panic while held"),
             peers: observed.peers.median_ns(boot),
+            peers_ids: observed.peers.median_clock_ns(boot),
         }
     }
 

@@ -22,8 +22,12 @@ pub(crate) struct InstanceBody {
     /// What the process calls itself; for people.
     #[serde(default)]
     pub name: String,
-    /// The clock that its ids read at this write, in milliseconds since 1970 (protocol W6).
+    /// What its machine's wall clock read at this write, in milliseconds since 1970 (protocol W6).
     pub wall_ms: i64,
+    /// What the clock that its ids read said, which may have begun wrong and be carried on since. Older programs tell
+    /// this one as the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_ms: Option<i64>,
     /// The newest change of a definition that it follows (protocol S5).
     #[serde(default)]
     pub seen: u64,
@@ -51,6 +55,8 @@ struct Peer {
     since: Duration,
     /// Its wall clock minus our boot time in nanoseconds, once it was seen to change and so known to be fresh.
     offset_ns: Option<i128>,
+    /// The same of the clock that its ids read.
+    clock_offset_ns: Option<i128>,
 }
 
 /// The offset of a clock that read `wall_ms` somewhere within the last `every` before our boot time `now`: what was
@@ -64,6 +70,13 @@ fn offset_ns(wall_ms: i64, now: Duration, every: Duration, known: Option<i128>) 
         None if every <= LIVE_FOR => Some(lowest + width / 2),
         None => None,
     }
+}
+
+/// Of an even number the lower middle: no clock that nobody has.
+fn median(offsets: impl Iterator<Item = i128>) -> Option<i128> {
+    let mut offsets: Vec<i128> = offsets.collect();
+    offsets.sort_unstable();
+    offsets.get(offsets.len().checked_sub(1)? / 2).copied()
 }
 
 impl Peers {
@@ -83,6 +96,7 @@ impl Peers {
             let body = serde_json::from_str(&found.value.body).unwrap_or(InstanceBody {
                 name: key.as_str().to_string(),
                 wall_ms: 0,
+                clock_ms: None,
                 seen: 0,
                 journal: None,
                 stopped: false,
@@ -98,10 +112,13 @@ impl Peers {
                 },
                 before => {
                     // A change was written between the two scans; what is new to us, who knows when.
-                    let known = before.filter(|_| body.wall_ms != 0).map(|peer| peer.offset_ns);
+                    let known = before.filter(|_| body.wall_ms != 0);
+                    let known = known.map(|peer| (peer.offset_ns, peer.clock_offset_ns));
+                    let clock_ms = body.clock_ms.unwrap_or(body.wall_ms);
                     Peer {
                         version: found.version,
-                        offset_ns: known.and_then(|known| offset_ns(body.wall_ms, now, every, known)),
+                        offset_ns: known.and_then(|(known, _)| offset_ns(body.wall_ms, now, every, known)),
+                        clock_offset_ns: known.and_then(|(_, known)| offset_ns(clock_ms, now, every, known)),
                         body,
                         since: now,
                     }
@@ -130,12 +147,14 @@ impl Peers {
         self.live(now).map(|peer| peer.body.name.clone()).collect()
     }
 
-    /// The median of the clocks of those who live, as wall clock minus our boot time, in nanoseconds.
+    /// The median of the wall clocks of those who live, minus our boot time, in nanoseconds.
     pub(crate) fn median_ns(&self, now: Duration) -> Option<i128> {
-        let mut offsets: Vec<i128> = self.live(now).filter_map(|peer| peer.offset_ns).collect();
-        offsets.sort_unstable();
-        // Of an even number the lower middle: no clock that nobody has.
-        offsets.get(offsets.len().checked_sub(1)? / 2).copied()
+        median(self.live(now).filter_map(|peer| peer.offset_ns))
+    }
+
+    /// The same of the clocks that their ids read.
+    pub(crate) fn median_clock_ns(&self, now: Duration) -> Option<i128> {
+        median(self.live(now).filter_map(|peer| peer.clock_offset_ns))
     }
 
     /// Whether somebody may live of whom only one register was seen, so that its clock is not known yet.
@@ -170,6 +189,7 @@ mod tests {
         let body = InstanceBody {
             name: format!("node-{id}"),
             wall_ms,
+            clock_ms: None,
             seen,
             journal: None,
             stopped: false,

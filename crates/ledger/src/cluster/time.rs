@@ -15,8 +15,10 @@ pub(crate) struct Sources {
     pub wall: i128,
     /// The store's, where it has one.
     pub store: Option<i128>,
-    /// The median of the others' that live, if any do.
+    /// The median of the wall clocks of the others that live, if any do.
     pub peers: Option<i128>,
+    /// The median of the clocks that their ids read: each what its machine's wall clock was when last found right.
+    pub peers_ids: Option<i128>,
 }
 
 /// What follows from them.
@@ -45,6 +47,11 @@ impl Sources {
             _ if confirmed(self.own) => Verdict::Agreed { offset_ns: self.own },
             _ if confirmed(self.wall) => Verdict::Agreed { offset_ns: self.wall },
             (Some(store), Some(peers)) if agree(store, peers) => Verdict::Agreed { offset_ns: store },
+            // Last: those who began wrong together agree on that for ever, whatever their wall clocks say by now. But a
+            // wall clock that was stepped, with no other that says the same, stands against nobody.
+            _ if self.peers_ids.is_some_and(|peers| agree(self.own, peers)) => {
+                Verdict::Agreed { offset_ns: self.own }
+            }
             _ => Verdict::Disputed(*self),
         }
     }
@@ -107,10 +114,34 @@ mod tests {
                 wall: wall * S,
                 store: store.map(|s| s * S),
                 peers: peers.map(|s| s * S),
+                peers_ids: None,
             };
             let expected = verdict.unwrap_or(Verdict::Disputed(sources));
             assert_eq!(sources.judge(), expected, "{own} {wall} {store:?} {peers:?}");
         }
+    }
+
+    #[test]
+    fn wall_clocks_that_agree_go_before_clocks_that_began_wrong_together() {
+        let judge = |own: i128, wall: i128, peers: i128, peers_ids: i128| {
+            let sources = Sources {
+                own: own * S,
+                wall: wall * S,
+                store: None,
+                peers: Some(peers * S),
+                peers_ids: Some(peers_ids * S),
+            };
+            match sources.judge() {
+                Verdict::Agreed { offset_ns } => Some(offset_ns / S),
+                _ => None,
+            }
+        };
+        assert_eq!(judge(18_000, 1, 0, 18_000), Some(1), "both set right");
+        assert_eq!(judge(18_000, 0, 1, 7_000), Some(0), "wrong by different amounts");
+        assert_eq!(judge(18_000, 0, 18_000, 18_000), Some(18_000), "one of two set right");
+        assert_eq!(judge(0, 0, 9_000, 1), Some(0), "the other's was stepped");
+        assert_eq!(judge(0, -9_000, 0, 0), Some(0), "the own was stepped");
+        assert_eq!(judge(9_000, 9_000, 0, 0), None, "nobody can tell");
     }
 
     #[test]
@@ -120,6 +151,7 @@ mod tests {
             wall: 3_600 * S,
             store: Some(0),
             peers: Some(7_300 * S),
+            peers_ids: Some(7_300 * S),
         };
         assert_eq!(
             sources.to_string(),

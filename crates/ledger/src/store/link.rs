@@ -236,7 +236,22 @@ impl<D: Driver> Link<D> {
         F: FnOnce(Arc<Connected<D>>) -> A,
         A: Future<Output = Result<T, Failure>> + Send,
     {
-        self.request(what, Outcome::NotDone, ask).await
+        self.request(what, Outcome::NotDone, 1, ask).await
+    }
+
+    /// Reads in several round trips, one after the other.
+    #[cfg(feature = "zookeeper")]
+    pub(super) async fn read_long<T, F, A>(
+        &self,
+        what: What<'_>,
+        round_trips: u32,
+        ask: F,
+    ) -> Result<T, StoreError>
+    where
+        F: FnOnce(Arc<Connected<D>>) -> A,
+        A: Future<Output = Result<T, Failure>> + Send,
+    {
+        self.request(what, Outcome::NotDone, round_trips, ask).await
     }
 
     /// Writes. `ask` must not send anything twice.
@@ -245,10 +260,16 @@ impl<D: Driver> Link<D> {
         F: FnOnce(Arc<Connected<D>>) -> A,
         A: Future<Output = Result<T, Failure>> + Send,
     {
-        self.request(what, Outcome::Unknown, ask).await
+        self.request(what, Outcome::Unknown, 1, ask).await
     }
 
-    async fn request<T, F, A>(&self, what: What<'_>, if_lost: Outcome, ask: F) -> Result<T, StoreError>
+    async fn request<T, F, A>(
+        &self,
+        what: What<'_>,
+        if_lost: Outcome,
+        round_trips: u32,
+        ask: F,
+    ) -> Result<T, StoreError>
     where
         F: FnOnce(Arc<Connected<D>>) -> A,
         A: Future<Output = Result<T, Failure>> + Send,
@@ -261,13 +282,11 @@ impl<D: Driver> Link<D> {
         if if_lost == Outcome::Unknown {
             self.admit_write()?;
         }
-        let failure = match self
-            .within(self.settings.request_timeout, ask(connected.clone()))
-            .await
-        {
+        let limit = self.settings.request_timeout * round_trips;
+        let failure = match self.within(limit, ask(connected.clone())).await {
             Some(Ok(answer)) => return Ok(answer),
             Some(Err(failure)) => failure,
-            None => Failure::Lost(format!("no answer within {:?}", self.settings.request_timeout)),
+            None => Failure::Lost(format!("no answer within {limit:?}")),
         };
         let place = self.driver.place();
         Err(match failure {

@@ -141,7 +141,7 @@ fn is_host(text: &str) -> bool {
         && name.bytes().all(plain)
         && port.len() <= 5
         && port.bytes().all(|b| b.is_ascii_digit())
-        && !(text.ends_with(':') && !text.starts_with('['))
+        && (!text.ends_with(':') || text.starts_with('['))
 }
 
 #[cfg(test)]

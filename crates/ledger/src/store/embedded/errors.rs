@@ -29,9 +29,9 @@ fn not_done(kind: StoreErrorKind, message: String) -> StoreError {
 pub(super) fn damaged(folder: &Path, what: impl Display) -> StoreError {
     not_done(StoreErrorKind::Corrupt, format!("store {} is refused: {what}", folder.display())).with_hint(
         format!(
-            "`mint store check {0}` lists every finding; `mint store repair {0}` raises each mark to the higher of \
+            "`mint store check --store {0}` lists every finding; `mint store repair --store {0}` raises each mark to the higher of \
              its two records; or restore a backup",
-            store_option(folder)
+            store_url(folder)
         ),
     )
 }
@@ -124,23 +124,23 @@ pub(super) fn foreign(folder: &Path, what: impl Display, hint: impl Into<String>
 }
 
 /// How a command is told of this folder.
-pub(super) fn store_option(folder: &Path) -> String {
+pub(super) fn store_url(folder: &Path) -> String {
     let text = folder.display().to_string();
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"/._-+:@%".contains(&b);
     match text.bytes().all(plain) {
-        true => format!("--store file:{text}"),
-        false => format!("--store 'file:{text}'"),
+        true => format!("file:{text}"),
+        false => format!("'file:{text}'"),
     }
 }
 
 /// A copy, or an older state of the folder itself: what makes it safe depends on what was given out since.
 fn restored(folder: &Path, what: impl Display, adopt_if: &str, advance_if: &str) -> StoreError {
-    let store = store_option(folder);
+    let store = store_url(folder);
     foreign(
         folder,
         what,
         format!(
-            "`mint store adopt {store}` if {adopt_if}; `mint store restore --advance N {store}` if {advance_if}, with \
+            "`mint store adopt --store {store}` if {adopt_if}; `mint store restore --advance N --store {store}` if {advance_if}, with \
              N above what it can have issued since"
         ),
     )

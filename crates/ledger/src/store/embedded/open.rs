@@ -396,9 +396,9 @@ fn warn_stale(folder: &Folder, report: &mut OpenReport, wall: Timestamp) {
     if age > limit {
         report.warnings.push(format!(
             "store {path} {how} {} s ago: if the disk is a restored snapshot or backup, stop and run `mint store \
-             restore --advance N {}`",
+             restore --advance N --store {}`",
             age.as_secs(),
-            errors::store_option(folder.path())
+            errors::store_url(folder.path())
         ));
     }
     if let Some(held) = report.held_wall {

@@ -104,6 +104,11 @@ impl Guard {
         self.recovery.as_ref().map_or(0, Recovery::epoch)
     }
 
+    /// Above which names begin that are not there, if a backup was restored.
+    pub(crate) fn restored_above(&self) -> u64 {
+        self.restored.above
+    }
+
     /// That the store forgets what it acknowledged was allowed.
     pub(crate) fn may_forget(&self) -> bool {
         self.recovery.is_some()
@@ -161,18 +166,14 @@ impl Guard {
         }
     }
 
-    /// How many numbers a name that is not there may have given out: a recovery or a restore skips them.
-    pub(crate) fn skipped(&self) -> u64 {
-        let restored = match mintage::planted!("restored-names-fresh") {
-            true => 0,
-            false => self.restored.above,
-        };
-        restored.max(self.recovery.as_ref().map_or(0, Recovery::skipped))
-    }
-
     /// The tombstone that a name begins above which is not there but may have been.
     fn tombstone(&self, key: &Key) -> Option<Value> {
-        let skipped = self.skipped();
+        let skipped = self.recovery.as_ref().map_or(0, Recovery::skipped).max(
+            match mintage::planted!("restored-names-fresh") {
+                true => 0,
+                false => self.restored.above,
+            },
+        );
         (skipped > 0 && key.as_str().starts_with("seq/")).then(|| Value {
             mark: skipped.min(i64::MAX as u64),
             token: fresh_token(&*self.runtime),
@@ -201,7 +202,17 @@ impl Guard {
     /// Before every call: the epoch it belongs to.
     async fn enter(&self) -> Result<u64, StoreError> {
         if let Some(error) = self.stopped() {
-            return Err(error);
+            let is_ours = self
+                .stopped
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .is_some();
+            // The store itself found out, perhaps between two calls: that is noted and told like all else.
+            return if is_ours {
+                Err(error)
+            } else {
+                self.judged(Err(error))
+            };
         }
         if let Some(watch) = &self.watch {
             watch.admit(self).await?;

@@ -1,11 +1,13 @@
 //! The stores of a set: which are open, which answer, and which one numbers are taken from.
 
+use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use super::place::SWITCHES_MAX;
-use super::{StripeNote, Striped, refused, stripe_of};
+use super::{Key, StripeNote, Striped, refused, stripe_of};
 use crate::runtime::{BoxFuture, Runtime};
 use crate::store::{Guard, Store, StoreError, StoreErrorKind, tools};
 
@@ -216,6 +218,43 @@ impl Striped {
         tracing::warn!(from = number, to = *next, "numbers are taken from another store");
         *active = (switch + 1, *next);
         Ok((switch + 1, *next, Arc::clone(guard)))
+    }
+
+    /// Whether a store is there of which nothing bad was heard just now.
+    pub(crate) fn any_alive(&self) -> bool {
+        !self.alive().is_empty()
+    }
+
+    /// Asks all stores at once for a register, and is done with the first answer.
+    ///
+    /// # Errors
+    /// None answers.
+    pub(crate) async fn probe(&self, key: &Key) -> Result<(), StoreError> {
+        let ask = async |number: u8, guard: Arc<Guard>| match guard.get(key).await {
+            Err(error) if error.kind == StoreErrorKind::Unavailable => {
+                self.rest(number);
+                false
+            }
+            _ => true,
+        };
+        let alive = self.alive().into_iter();
+        let mut asked: Vec<_> = alive.map(|(number, guard)| Box::pin(ask(number, guard))).collect();
+        std::future::poll_fn(|cx| {
+            let mut answered = false;
+            asked.retain_mut(|asking| match asking.as_mut().poll(cx) {
+                Poll::Ready(it_did) => {
+                    answered |= it_did;
+                    false
+                }
+                Poll::Pending => true,
+            });
+            match answered {
+                true => Poll::Ready(Ok(())),
+                false if asked.is_empty() => Poll::Ready(Err(self.none_answers())),
+                false => Poll::Pending,
+            }
+        })
+        .await
     }
 
     /// The refusal when no store of the set is there.

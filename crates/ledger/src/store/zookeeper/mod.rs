@@ -483,14 +483,16 @@ impl Guarded for ZooKeeperStore {
         after: Option<&'a Key>,
         limit: usize,
     ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
-        Box::pin(
-            self.link
-                .read(What("scan of", prefix.as_str()), async move |connected| {
-                    self.read_page(&connected, prefix, after, limit).await
-                }),
-        )
+        Box::pin(self.link.read_long(
+            What("scan of", prefix.as_str()),
+            SCAN_ROUND_TRIPS,
+            async move |connected| self.read_page(&connected, prefix, after, limit).await,
+        ))
     }
 }
+
+/// The names, then the first batch of registers in two.
+const SCAN_ROUND_TRIPS: u32 = 3;
 
 impl fmt::Debug for ZooKeeperStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
