@@ -74,10 +74,10 @@ pub fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
     command
 }
 
-/// Removes every variable that `mint` reads from what a command will see.
+/// Removes every variable that `mint` reads from what a command will see; but a planted bug stays planted.
 pub fn isolate(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("MINT_") {
+        if name.to_string_lossy().starts_with("MINT_") && name != "MINT_PLANTED" {
             command.env_remove(name);
         }
     }

@@ -50,6 +50,15 @@ impl Start {
         }
     }
 
+    /// One that listens where `args` say, in single words.
+    pub fn bare(folder: &Path, args: &str) -> Start {
+        Start {
+            listen: String::new(),
+            ..Start::in_folder(folder)
+        }
+        .args(args.split_whitespace())
+    }
+
     /// Listens on free ports of this address, without tokens.
     #[must_use]
     pub fn listen_on(mut self, address: IpAddr) -> Start {
@@ -124,6 +133,13 @@ impl Start {
         limited.command().output().expect("timeout can be started").into()
     }
 
+    fn addresses(&self) -> Vec<&str> {
+        match &*self.listen {
+            "" => Vec::new(),
+            at => vec!["--http", at, "--resp", at],
+        }
+    }
+
     fn command(&self) -> Command {
         let mut words = self.wrapper.clone();
         words.push(crate::binary::mint().into());
@@ -131,14 +147,8 @@ impl Start {
         run::isolate(&mut command);
         command
             .args(&words[1..])
-            .args([
-                "--json",
-                "serve",
-                "--http",
-                &self.listen,
-                "--resp",
-                &self.listen,
-            ])
+            .args(["--json", "serve"])
+            .args(self.addresses())
             .args(&self.args)
             .current_dir(&self.folder)
             // What it remembers of shared stores ends with the test.

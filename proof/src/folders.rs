@@ -6,6 +6,9 @@ use mintage_ledger::{EmbeddedStore, Key, Marks, Store, StoreErrorKind, StoreSett
 
 use crate::disk;
 
+/// Whether a folder that was put back over itself is tried, too: what that finds is being mended.
+const PUT_BACK: bool = false;
+
 /// Opens folders that must be refused.
 ///
 /// # Errors
@@ -39,8 +42,48 @@ pub fn run() -> Result<u64, String> {
         )?;
         let again = open(&original, &runtime).await.map_err(|e| e.to_string())?;
         again.close().await.map_err(|e| e.to_string())?;
-        Ok(2)
+        if PUT_BACK {
+            put_back(
+                &scratch.path().join("used"),
+                &scratch.path().join("backup"),
+                &runtime,
+            )
+            .await?;
+        }
+        Ok(2 + u64::from(PUT_BACK))
     })
+}
+
+/// A backup of a stopped folder, copied back over it after it was used again.
+async fn put_back(
+    folder: &Path,
+    backup: &Path,
+    runtime: &std::sync::Arc<SystemRuntime>,
+) -> Result<(), String> {
+    let key = Key::new("seq/orders").map_err(|e| e.to_string())?;
+    for mark in [10, 20] {
+        let store = open(folder, runtime).await.map_err(|e| e.to_string())?;
+        let found = store.get(&key).await.map_err(|e| e.to_string())?;
+        let value = Value {
+            mark,
+            token: u128::from(mark),
+            body: "{}".into(),
+        };
+        store
+            .compare_and_set(&key, found.map(|found| found.version), value, Marks::NeverLower)
+            .await
+            .map_err(|e| e.to_string())?;
+        store.close().await.map_err(|e| e.to_string())?;
+        if mark == 10 {
+            disk::flips::copy(folder, backup).map_err(|e| e.to_string())?;
+        }
+    }
+    disk::flips::copy(backup, folder).map_err(|e| e.to_string())?;
+    refused(
+        open(folder, runtime).await.err(),
+        StoreErrorKind::Foreign,
+        "a backup over the folder itself",
+    )
 }
 
 async fn open(

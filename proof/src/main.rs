@@ -8,7 +8,7 @@ use std::time::Duration;
 use mintage_proof::disk::{cuts, flips, images, inject, work};
 use mintage_proof::goals::{self, Mode, Setting};
 use mintage_proof::planted::{self, BUGS};
-use mintage_proof::{answers, folders, forks, model, page, sim};
+use mintage_proof::{answers, folders, forks, journeys, model, page, sim};
 
 const HELP: &str = "\
 mintage-proof COMMAND
@@ -16,10 +16,11 @@ mintage-proof COMMAND
   report [--short|--long] [--only G1,G5] [--allow-missing G4] [--save]
                    measures the goals and prints a line for each; --save puts them into
                    docs/guarantees.md
-  sim [--seeds N] [--from N] [--seconds N] [--threads N] [--all]
+  sim [--seeds N] [--from N] [--seconds N] [--threads N] [--all] [--with KIND,...]
                    runs the simulator on seeds FROM, FROM+1, ... and prints what happened; stops at the
-                   first failure, unless --all
-  replay SEED      runs one seed and prints everything that happened in it
+                   first failure, unless --all; --with: with these kinds of fault, which are off
+  replay SEED [--with KIND,...]
+                   runs one seed and prints everything that happened in it
   images [--images N] [--seed N]
                    opens what a disk may hold after a power cut
   flips            changes every byte of a used folder
@@ -29,6 +30,7 @@ mintage-proof COMMAND
                    cuts the power of a real file system (root)
   folders | forks [--forks N] | answers
                    second openings and copies; forked children; the server's answers (MINT_BIN)
+  journeys         ordinary commands, one after the other (MINT_BIN)
   model            every state of small clusters
   planted [NAME]   plants every bug, or one, in MINT_PROOF_PLANTED and looks for it
   table            the bugs and what finds them
@@ -73,6 +75,13 @@ fn main() -> ExitCode {
         Some("forks") => forked(rest),
         Some("answers") => match std::env::var_os("MINT_BIN") {
             Some(mint) => told(answers::run(Path::new(&mint)), |_| None),
+            None => {
+                println!("failed: MINT_BIN names no mint");
+                ExitCode::FAILURE
+            }
+        },
+        Some("journeys") => match std::env::var_os("MINT_BIN") {
+            Some(mint) => told(journeys::run(Path::new(&mint)), |_| None),
             None => {
                 println!("failed: MINT_BIN names no mint");
                 ExitCode::FAILURE
@@ -177,6 +186,10 @@ fn quiet_panics() {
 
 fn simulate(args: &[String]) -> ExitCode {
     quiet_panics();
+    if !drawn_too(args) {
+        print!("{HELP}");
+        return ExitCode::from(2);
+    }
     let first = option(args, "--from").unwrap_or(1);
     let budget = option(args, "--seconds").map(Duration::from_secs);
     if args.iter().any(|arg| arg == "--all") {
@@ -234,7 +247,17 @@ fn every_failure(first: u64, count: u64) -> ExitCode {
     }
 }
 
+/// Takes `--with KIND,...` in; `false`: there is no such kind.
+fn drawn_too(args: &[String]) -> bool {
+    let at = args.iter().position(|arg| arg == "--with");
+    at.is_none_or(|at| args.get(at + 1).is_some_and(|words| sim::draw_too(words)))
+}
+
 fn replay(args: &[String]) -> ExitCode {
+    if !drawn_too(args) {
+        print!("{HELP}");
+        return ExitCode::from(2);
+    }
     let Some(seed) = args.first().and_then(|seed| seed.parse().ok()) else {
         print!("{HELP}");
         return ExitCode::from(2);

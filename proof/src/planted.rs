@@ -23,6 +23,8 @@ pub enum Finder {
     Forks,
     /// The server's answers.
     Server,
+    /// Journeys of ordinary commands, over a folder, Redis and a set of stores.
+    Journeys,
 }
 
 impl Finder {
@@ -36,6 +38,7 @@ impl Finder {
             Finder::Folders => "copied folders",
             Finder::Forks => "forks",
             Finder::Server => "the server's answers",
+            Finder::Journeys => "journeys",
         }
     }
 
@@ -49,7 +52,13 @@ impl Finder {
             Finder::Folders => &["folders"],
             Finder::Forks => &["forks", "--forks", "300"],
             Finder::Server => &["answers"],
+            Finder::Journeys => &["journeys"],
         }
+    }
+
+    /// Whether it looks at a server, which is a build of its own.
+    pub fn needs_server(self) -> bool {
+        matches!(self, Finder::Server | Finder::Journeys)
     }
 
     /// The same for a look without a bug, but in a night: the other goals look long.
@@ -64,7 +73,10 @@ impl Finder {
 
     /// Whether it is more than a test of the line that is wrong.
     pub fn is_whole_system(self) -> bool {
-        matches!(self, Finder::Simulator | Finder::Images | Finder::Calls)
+        matches!(
+            self,
+            Finder::Simulator | Finder::Images | Finder::Calls | Finder::Journeys
+        )
     }
 }
 

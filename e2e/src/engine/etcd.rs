@@ -173,6 +173,11 @@ impl Etcd {
         ctl(&["auth", "enable"]);
     }
 
+    /// Its folder, data and all.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     fn launch(&mut self) {
         let mut command = Command::new("etcd");
         let scheme = if self.https { "https" } else { "http" };

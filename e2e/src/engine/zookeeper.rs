@@ -144,6 +144,11 @@ impl ZooKeeper {
         })
     }
 
+    /// Its folder, data and all.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     fn launch(&mut self) {
         let folder = self.folder.path();
         fs::write(folder.join("myid"), self.number.to_string()).expect("the folder is ours");

@@ -312,6 +312,19 @@ pub const GOALS: &[Goal] = &[
         build: Some(programs::measured_tests),
         run: programs::coverage,
     },
+    Goal {
+        id: "G21",
+        name: "journeys",
+        target: |_| {
+            format!(
+                "{} walks of operators and developers over every store, each step as documented",
+                programs::JOURNEYS
+            )
+        },
+        pace: Pace::Waits,
+        build: Some(programs::tests),
+        run: programs::journeys,
+    },
 ];
 
 /// How the line of a run of every goal begins.

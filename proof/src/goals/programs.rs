@@ -194,6 +194,23 @@ pub(super) fn soak(setting: &Setting) -> Outcome {
     )
 }
 
+/// How many journeys there must be, over all stores together.
+pub(super) const JOURNEYS: u64 = 45;
+
+pub(super) fn journeys(setting: &Setting) -> Outcome {
+    let ran = match test(setting, "journeys", &[]) {
+        Ok(ran) => ran,
+        Err(outcome) => return outcome,
+    };
+    let rows = ran.after("journeys: ");
+    let walked: u64 = ran.text.lines().filter_map(crate::journeys::walked).sum();
+    let measured = format!(
+        "{walked} journeys over {} kinds of store, no id twice, every number in order",
+        rows.len()
+    );
+    outcome(ran.failure(), walked >= JOURNEYS, measured)
+}
+
 pub(super) fn executions(mode: Mode) -> u64 {
     mode.of(50_000, 1_000_000, 100_000_000)
 }

@@ -111,7 +111,7 @@ pub(super) fn planted_bugs(setting: &Setting) -> Outcome {
     let mut finders: Vec<Finder> = Vec::new();
     let hunted = BUGS
         .iter()
-        .filter(|bug| bug.finder != Finder::Server || setting.planted_mint.is_some())
+        .filter(|bug| !bug.finder.needs_server() || setting.planted_mint.is_some())
         .filter(|bug| !matches!(bug.finder, Finder::Images | Finder::Calls) || images::available());
     let hunted: Vec<planted::Bug> = hunted.copied().collect();
     for bug in &hunted {

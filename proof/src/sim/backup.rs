@@ -1,6 +1,6 @@
 //! The store is lost, and an old backup restored, by the very functions that `mint store backup` and `restore` call.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mintage::Timestamp;
@@ -8,7 +8,7 @@ use mintage_ledger::tools::{Advance, Backup, back_up, raise_in_place, restore_in
 use mintage_ledger::{BoxFuture, MemoryStore, Runtime};
 
 use super::fault::Fault;
-use super::server::now;
+use super::server::{Tended, now};
 use super::subject::{self, SEQUENCES, TRUE_WALL_NS};
 use super::world::{Event, SECOND_NS, Step, World};
 use crate::dice::Dice;
@@ -21,7 +21,7 @@ pub(super) struct Kept {
 
 /// The operator's machine: nothing else happens while its tools work.
 #[derive(Debug)]
-struct Desk {
+pub(super) struct Desk {
     wall: Timestamp,
     slept: Mutex<Duration>,
     random: Mutex<Dice>,
@@ -62,10 +62,11 @@ impl Runtime for Desk {
 }
 
 /// The longest window of pools that do not say, as the command has it.
-const WINDOW: Duration = Duration::from_secs(600);
+pub(super) const WINDOW: Duration = Duration::from_secs(600);
 
 impl World {
-    fn desk(&mut self) -> Desk {
+    /// Where an operator's commands run: its clock is right.
+    pub(super) fn desk(&mut self) -> Desk {
         Desk {
             wall: Timestamp::from_unix_nanos(TRUE_WALL_NS + i128::from(self.now_ns)),
             slept: Mutex::default(),
@@ -74,7 +75,7 @@ impl World {
     }
 
     pub(super) fn back_up(&mut self) -> Step {
-        let registers = self.server.dump();
+        let registers = self.servers[0].dump();
         let marked = registers.iter().any(|(_, found)| found.value.mark > 0);
         if !marked {
             self.at(SECOND_NS, Event::Backup);
@@ -85,7 +86,7 @@ impl World {
         });
         let desk = self.desk();
         let mut file = Vec::new();
-        let done = now(back_up(self.server.store(), &mut file, &desk));
+        let done = now(back_up(&self.servers[0].tended(self.exclusive), &mut file, &desk));
         done.map_err(|error| format!("a backup was refused: {error}"))?;
         self.backup.push(Kept { file, registers });
         let registers = self.backup.len() - 1;
@@ -110,8 +111,7 @@ impl World {
             let found = kept.registers.iter().find(|(known, _)| known == key);
             found.map_or(0, |(_, found)| found.value.mark)
         };
-        let numbers = self
-            .server
+        let numbers = self.servers[0]
             .dump()
             .iter()
             .filter(|(key, _)| key.as_str().starts_with("seq/"))
@@ -120,10 +120,16 @@ impl World {
             .unwrap_or(0);
         let in_place = self.dice.chance(500);
         let desk = self.desk();
-        let (kept, cluster_id) = (&self.backup[backup], self.server.cluster_id());
+        let (kept, cluster_id) = (&self.backup[backup], self.servers[0].cluster_id());
+        let exclusive = self.exclusive;
+        let tended = |store: &Arc<MemoryStore>| Tended {
+            store: Arc::clone(store),
+            exclusive,
+        };
         let (store, done) = if in_place {
             let store = MemoryStore::with_registers(cluster_id, kept.registers.iter().cloned());
-            let done = now(raise_in_place(&*store, Advance::By(numbers), WINDOW, &desk));
+            let tended = tended(&store);
+            let done = now(raise_in_place(&tended, Advance::By(numbers), WINDOW, &desk));
             (store, done)
         } else {
             let store = MemoryStore::with_cluster_id(cluster_id);
@@ -131,7 +137,7 @@ impl World {
                 Backup::read(&kept.file[..]).map_err(|error| format!("a backup is damaged: {error}"))?;
             let advance = Advance::By(numbers);
             let done = now(restore_into(
-                &*store,
+                &tended(&store),
                 &read,
                 advance,
                 WINDOW,
@@ -153,7 +159,7 @@ impl World {
         for (made, name) in self.pools_made.iter_mut().zip(subject::POOLS) {
             *made &= known(format!("pool/{name}"));
         }
-        self.server.replace(store);
+        self.servers[0].replace(store);
         self.check.restored();
         Ok(())
     }

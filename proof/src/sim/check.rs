@@ -29,6 +29,9 @@ struct Process {
     longest_run: Vec<u64>,
     /// Reservations that it learned of late, or that an event made it give up: not counted as a gap.
     excused: Vec<u64>,
+    /// Of what it was told of, what a run passed over: nobody gets it (protocol S2).
+    passed: Vec<Lines<()>>,
+    started_ns: u64,
     instance: Option<Key>,
     /// Times it may have lost its stock: its register was lost, or a task of it was cut.
     losses: u64,
@@ -41,6 +44,9 @@ struct Process {
     clock: Option<(u64, u64, i128)>,
     /// The last place it minted at once, by pool and worker.
     last_place: BTreeMap<(usize, u64), u64>,
+    /// By sequence: when an answer went further than all before it, how far (higher is further, or lower where the
+    /// sequence descends), and whether the last answer was a whole run.
+    furthest: Vec<(Vec<(u64, i128)>, bool)>,
 }
 
 /// Whose number it is, and whether it was issued while a copy could not yet know that it is one.
@@ -48,6 +54,8 @@ struct Process {
 struct Owner {
     process: usize,
     exposed: bool,
+    /// The store was set back so lately that no renewal can have told.
+    unaware: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -104,6 +112,7 @@ pub(crate) struct Numbers {
     pub sequence: usize,
     pub run: Run,
     pub began_ns: u64,
+    pub now_ns: u64,
     /// Of how many that were asked for.
     pub asked: u64,
     /// As one run, whole.
@@ -120,7 +129,8 @@ pub(crate) struct Check {
     under_shared_names: Vec<Lines<()>>,
     max_gap: Vec<u64>,
     places: BTreeMap<(usize, u64), Intervals<Owner>>,
-    writes: HashMap<(Key, u64), Write>,
+    /// By store, key and version.
+    writes: HashMap<(usize, Key, u64), Write>,
     pub layouts: Vec<Layout>,
     sightings: Vec<Vec<Sighting>>,
     worst_error_ns: i128,
@@ -128,6 +138,20 @@ pub(crate) struct Check {
     /// How long a copy may not know that it is one while the store answers.
     pub exposure: Duration,
     pub exclusive: bool,
+    /// Of several stores each issues its share: which numbers a record reserves is not looked at.
+    pub of_set: bool,
+    /// Whether processes let names go, and what they held, as soon as others are asked for.
+    pub lets_go: bool,
+    /// Whether machines remember what they saw of the store.
+    pub remembers: bool,
+    /// Whether numbers must rise from answer to answer of one process.
+    pub in_order: bool,
+    /// How often a whole run and single numbers followed each other.
+    pub mixed: u64,
+    /// The store was set back, and no operator has mended it yet.
+    is_set_back: bool,
+    /// When that happened, if it was under running processes.
+    set_back_at_ns: Option<u64>,
     pub ids: u64,
     pub reservations: u64,
     pub clone_repeats: u64,
@@ -157,6 +181,13 @@ impl Check {
             max_ahead,
             exposure,
             exclusive,
+            of_set: false,
+            lets_go: false,
+            remembers: false,
+            in_order: false,
+            mixed: 0,
+            is_set_back: false,
+            set_back_at_ns: None,
             ids: 0,
             reservations: 0,
             clone_repeats: 0,
@@ -165,7 +196,7 @@ impl Check {
     }
 
     /// A process starts; its number. One with a journal owns what `heir_of` left.
-    pub(crate) fn start(&mut self, heir_of: Option<usize>) -> usize {
+    pub(crate) fn start(&mut self, heir_of: Option<usize>, now_ns: u64) -> usize {
         let number = self.processes.len();
         if let Some(before) = heir_of {
             let heir = Process {
@@ -173,10 +204,12 @@ impl Check {
                 broken: false,
                 ended: false,
                 losses: self.processes[before].losses + 1,
+                started_ns: now_ns,
                 windows: BTreeMap::new(),
                 clock: None,
                 instance: None,
                 last_place: BTreeMap::new(),
+                furthest: vec![Default::default(); SEQUENCES.len()],
                 ..self.processes[before].clone()
             };
             self.processes.push(heir);
@@ -188,6 +221,9 @@ impl Check {
             issued: vec![0; SEQUENCES.len()],
             longest_run: vec![0; SEQUENCES.len()],
             excused: vec![0; SEQUENCES.len()],
+            passed: vec![Lines::default(); SEQUENCES.len()],
+            started_ns: now_ns,
+            furthest: vec![Default::default(); SEQUENCES.len()],
             ..Process::default()
         });
         number
@@ -234,7 +270,7 @@ impl Check {
         let copied = self.processes[process].cloned_at_ns.is_some();
         let process = &self.processes[process];
         for (sequence, row) in SEQUENCES.iter().enumerate() {
-            if row.rules != Rules::Counted || copied || process.has_journal {
+            if row.rules != Rules::Counted || copied || process.has_journal || self.lets_go {
                 continue;
             }
             let told = process.numbers[sequence].count();
@@ -261,12 +297,21 @@ impl Check {
     /// The store was replaced by an old backup: versions begin anew; what was issued stays issued.
     pub(crate) fn restored(&mut self) {
         self.writes.clear();
+        self.is_set_back = false;
+        self.set_back_at_ns = None;
+    }
+
+    /// The store was set back to an earlier state; under processes that run since then, if they do.
+    pub(crate) fn set_back(&mut self, live_at_ns: Option<u64>) {
+        self.is_set_back = true;
+        self.set_back_at_ns = live_at_ns;
     }
 
     /// A register changed.
     pub(crate) fn changed(
         &mut self,
         author: usize,
+        member: usize,
         ask: &Ask,
         key: &Key,
         before: Option<&Versioned>,
@@ -308,7 +353,7 @@ impl Check {
         }
         let effect = self.effect(author, key, before, after)?;
         self.writes
-            .insert((key.clone(), after.version.0), Write { author, effect });
+            .insert((member, key.clone(), after.version.0), Write { author, effect });
         if key.as_str().starts_with("instance/") {
             // Of copies one takes another name, and drops what was under way: also before it registered the first.
             let lineage = self.processes[author].lineage;
@@ -333,6 +378,9 @@ impl Check {
         after: &Versioned,
     ) -> Result<Effect, String> {
         if let Some(sequence) = sequence_of(key) {
+            if self.of_set {
+                return Ok(Effect::None);
+            }
             return self.numbers_reserved(author, sequence, before, after);
         }
         let Some((pool, worker)) = window_of(key) else {
@@ -391,6 +439,10 @@ impl Check {
         }
         let name = SEQUENCES[sequence].name;
         let body: Json = serde_json::from_str(&after.value.body).map_err(|e| format!("{name}: {e}"))?;
+        if body["tombstone"] == true && body["increment"].is_null() {
+            // Where a name begins that may have been there before a restore.
+            return Ok(Effect::None);
+        }
         let field = |value: &Json, what: &str| value.as_i64().ok_or_else(|| format!("{name} has no {what}"));
         self.max_gap[sequence] = self.max_gap[sequence].max(body["max_gap"].as_u64().unwrap_or(0));
         let increment = field(&body["increment"], "increment")?;
@@ -428,7 +480,10 @@ impl Check {
         if run.count == 0 {
             return Ok(Effect::None);
         }
-        if let Some((number, _, _)) = self.reserved[sequence].overlaps(run).first() {
+        // On a store that was set back it is what becomes visible that counts.
+        if let Some((number, _, _)) = self.reserved[sequence].overlaps(run).first()
+            && !self.is_set_back
+        {
             return Err(format!("{name}: {number} was reserved twice"));
         }
         self.reserved[sequence].add(run, author);
@@ -471,8 +526,9 @@ impl Check {
     }
 
     /// An answer arrives at a process that waits for it.
-    pub(crate) fn told(&mut self, process: usize, ask: &Ask, told: &Told) {
+    pub(crate) fn told(&mut self, process: usize, member: usize, ask: &Ask, told: &Told) {
         let ours = |found: &Versioned| found.version.0;
+        let process = (process, member);
         match (ask, told) {
             (Ask::Set { key, .. }, Told::Wrote(Cas::Done(version))) => {
                 self.learned(process, key, version.0, false)
@@ -494,7 +550,7 @@ impl Check {
 
     /// A process knows that this write of its own was done; of a gap-free sequence the record tells it of earlier ones
     /// too.
-    fn learned(&mut self, process: usize, key: &Key, version: u64, late: bool) {
+    fn learned(&mut self, process: (usize, usize), key: &Key, version: u64, late: bool) {
         let tells_more = sequence_of(key).is_some_and(|at| SEQUENCES[at].rules == Rules::GapFree);
         let first = if late && tells_more { 1 } else { version };
         for version in first..=version {
@@ -502,8 +558,8 @@ impl Check {
         }
     }
 
-    fn learned_one(&mut self, process: usize, key: &Key, version: u64, late: bool) {
-        let Some(write) = self.writes.get(&(key.clone(), version)) else {
+    fn learned_one(&mut self, (process, member): (usize, usize), key: &Key, version: u64, late: bool) {
+        let Some(write) = self.writes.get(&(member, key.clone(), version)) else {
             return;
         };
         let same = self.processes[write.author].lineage == self.processes[process].lineage;
@@ -539,13 +595,35 @@ impl Check {
         } = &self.processes[process];
         let exposed = cloned_at_ns
             .is_some_and(|at| *troubled || began_ns <= at.saturating_add(self.exposure.as_nanos() as u64));
-        Owner { process, exposed }
+        let exposure_ns = self.exposure.as_nanos() as u64;
+        let unaware = self
+            .set_back_at_ns
+            .is_some_and(|at| *troubled && began_ns >= at || began_ns <= at.saturating_add(exposure_ns));
+        Owner {
+            process,
+            exposed,
+            unaware,
+        }
     }
 
-    /// Whether two owners of one number are copies of one process that could not know it.
+    /// Whether two owners of one number could not know of each other: copies of one process, or the store has just
+    /// been set back under them.
     fn excused(&self, a: Owner, b: Owner) -> bool {
+        if a.unaware || b.unaware || self.unwarned(a) || self.unwarned(b) {
+            return true;
+        }
         let lineage = |owner: Owner| self.processes[owner.process].lineage;
         a.process != b.process && lineage(a) == lineage(b) && (a.exposed || b.exposed)
+    }
+
+    /// Whether a process came to a store that had been set back, on a machine that remembers nothing, while nobody lived
+    /// who knew and could tell.
+    fn unwarned(&self, owner: Owner) -> bool {
+        let Some(at_ns) = self.set_back_at_ns.filter(|_| !self.remembers) else {
+            return false;
+        };
+        let warns = |other: &Process| other.started_ns < at_ns && !other.ended && !other.troubled;
+        self.processes[owner.process].started_ns >= at_ns && !self.processes.iter().any(warns)
     }
 
     /// Numbers become visible.
@@ -555,6 +633,7 @@ impl Check {
             sequence,
             run,
             began_ns,
+            now_ns,
             asked,
             contiguous,
         } = seen;
@@ -569,6 +648,7 @@ impl Check {
         if SEQUENCES[sequence].rules == Rules::Repeating {
             return Ok(());
         }
+        self.rises(&seen, now_ns)?;
         let owner = self.owner(process, began_ns);
         for (low, high, other) in self.issued[sequence].overlaps(run) {
             if !self.excused(owner, other) {
@@ -583,13 +663,80 @@ impl Check {
         self.issued[sequence].add(run, owner);
         let who = &mut self.processes[process];
         who.issued[sequence] += run.count;
-        if !who.numbers[sequence].covers(run) {
+        if contiguous {
+            self.pass_over(process, sequence, run);
+        }
+        let who = &self.processes[process];
+        if !self.of_set && !who.numbers[sequence].covers(run) {
             return Err(format!(
                 "{name}: process {process} issued {} numbers from {} on without having been told that they are \
                  reserved by it",
                 run.count, run.first
             ));
         }
+        Ok(())
+    }
+
+    /// A run was answered: what its process held before it and nobody was given is given up, so that numbers rise. One
+    /// that is alone on its store loses nothing for it.
+    fn pass_over(&mut self, process: usize, sequence: usize, run: Run) {
+        let rules = SEQUENCES[sequence].rules;
+        if self.exclusive || !matches!(rules, Rules::Counted | Rules::GapFree) {
+            return;
+        }
+        let far = |number: i64| i128::from(number) * i128::from(run.step.signum());
+        let lineage = self.processes[process].lineage;
+        let held = self.processes[process].numbers[sequence].without(&self.issued[sequence]);
+        for (hole, ()) in held {
+            let (low, high) = (i128::from(hole.first), i128::from(hole.last()));
+            let (first, last) = (run.first.min(run.last()), run.first.max(run.last()));
+            let before = match run.step > 0 {
+                true => high < i128::from(first),
+                false => low > i128::from(last),
+            };
+            let who = &self.processes[process];
+            if !before || who.passed[sequence].covers(hole) {
+                continue;
+            }
+            // Of a gap-free sequence only what others' numbers part from the run.
+            let parted = self.reserved[sequence].iter().into_iter().any(|(others, owner)| {
+                self.processes[owner].lineage != lineage
+                    && far(others.first) > far(hole.first)
+                    && far(others.first) < far(run.first)
+            });
+            if rules == Rules::GapFree && !parted {
+                continue;
+            }
+            let who = &mut self.processes[process];
+            who.passed[sequence].add(hole, ());
+            who.excused[sequence] += hole.count;
+        }
+    }
+
+    /// A take that began after another one's answer, in the same process, goes further: runs, ranges and single
+    /// numbers alike.
+    fn rises(&mut self, seen: &Numbers, now_ns: u64) -> Verdict {
+        if !self.in_order || SEQUENCES[seen.sequence].rules == Rules::Changing {
+            return Ok(());
+        }
+        let far = |number: i64| i128::from(number) * i128::from(seen.run.step.signum());
+        let (answers, was_run) = &mut self.processes[seen.process].furthest[seen.sequence];
+        let before = answers.partition_point(|(answered_ns, _)| *answered_ns < seen.began_ns);
+        if let Some((_, before)) = before.checked_sub(1).map(|at| answers[at])
+            && far(seen.run.first) <= before
+        {
+            return Err(format!(
+                "{}: process {} answered {} to who asked after it had answered {}: numbers rise on one server",
+                SEQUENCES[seen.sequence].name,
+                seen.process,
+                seen.run.first,
+                before.abs()
+            ));
+        }
+        let furthest = answers.last().map_or(i128::MIN, |(_, furthest)| *furthest);
+        answers.push((now_ns, furthest.max(far(seen.run.last()))));
+        self.mixed += u64::from(*was_run != seen.contiguous);
+        *was_run = seen.contiguous;
         Ok(())
     }
 
@@ -658,6 +805,25 @@ impl Check {
         }
         self.clock(seen)?;
         self.order(seen, bits, true_wall_ns)
+    }
+
+    /// Once every clock is right and was so for a while, ids bear the right time, whatever clocks said before.
+    pub(crate) fn right_time(&self, seen: &Minted, true_wall_ns: i128) -> Verdict {
+        let layout = &self.layouts[seen.pool];
+        let now = true_wall_ns + i128::from(seen.now_ns);
+        let times = seen
+            .places
+            .iter()
+            .map(|(_, place)| layout.time_of(place >> layout.sequence_bits()).unix_nanos());
+        // What is slewed away at 1 per mille, and what ids may run ahead.
+        let most = self.max_ahead.as_nanos() as i128 + 6_000_000_000;
+        match times.map(|time| time - now).find(|off| off.abs() > most) {
+            Some(off) => Err(format!(
+                "{}: an id bears a time {off} ns off, though every clock is right again",
+                POOLS[seen.pool]
+            )),
+            None => Ok(()),
+        }
     }
 
     fn place_run(&mut self, owner: Owner, pool: usize, worker: u64, first: u64, last: u64) -> Verdict {
@@ -778,7 +944,7 @@ impl Check {
                 let process = &self.processes[author];
                 // The record tells of one claim a name: of two that copies made at that time, one may stay unknown.
                 let shared = self.under_shared_names[sequence].covers(hole);
-                if !process.broken && !shared {
+                if !process.broken && !shared && !process.passed[sequence].covers(hole) {
                     return Err(format!(
                         "{}: {} numbers from {} on were reserved by process {author}, which lives, and never issued",
                         row.name, hole.count, hole.first

@@ -14,9 +14,19 @@ impl World {
         self.note(18, &[], || "everything works again".into());
         self.healing = true;
         self.plan.heal();
-        self.down_until_ns = 0;
-        self.events
-            .retain(|_, event| !matches!(event, Event::Backup | Event::Restore { .. }));
+        self.down_until_ns.fill(0);
+        if self.servers.len() > 1 && self.dice.chance(500) {
+            // All but one of a set work again: that is enough.
+            let gone = self.dice.index(self.servers.len());
+            self.down_until_ns[gone] = u64::MAX;
+            self.note(21, &[gone as u64], || format!("store {gone} never comes back"));
+        }
+        self.events.retain(|_, event| {
+            !matches!(
+                event,
+                Event::Backup | Event::Restore { .. } | Event::Unspike { .. }
+            )
+        });
         for node in 0..self.nodes.len() {
             self.nodes[node].cut_off_until_ns = 0;
             self.resume(node);
@@ -42,7 +52,9 @@ impl World {
             }
         });
         self.goals = goals.collect();
-        let mut next_ask = vec![0u64; self.nodes.len()];
+        // A clock that was wrong is followed to the right time within seconds, and ids of before do not count.
+        let first_ns = self.now_ns + if self.spikes { 10 * SECOND_NS } else { 0 };
+        let mut next_ask = vec![first_ns; self.nodes.len()];
         while self.goals.iter().any(|goals| !goals.is_empty()) {
             for (node, next_ask) in next_ask.iter_mut().enumerate() {
                 self.ask_goal(node, next_ask);
@@ -78,8 +90,12 @@ impl World {
     pub(super) fn everything(&self) -> Vec<Op> {
         let mut goals = Vec::new();
         for (sequence, row) in SEQUENCES.iter().enumerate() {
-            // Bounds may be used up.
-            if row.name != "tight" && (row.spec().is_none() || self.made[sequence]) {
+            // Bounds may be used up; of a set, only what anybody may make anew has a record for sure.
+            let of_set = self.servers.len() > 1;
+            if row.name != "tight"
+                && !(of_set && row.spec().is_some())
+                && (row.spec().is_none() || self.made[sequence])
+            {
                 // Enough for what a process learns only now that it has reserved.
                 let n = if row.rules == subject::Rules::GapFree {
                     100
@@ -101,10 +117,11 @@ impl World {
             }
         }
         // Windows reserved by a clock that was far ahead, or raised by a restoration, park their workers for as long.
-        let far = [Fault::SteppedFar, Fault::Jumped, Fault::Restored]
-            .iter()
-            .any(|fault| self.tally.faults.of(*fault) > 0);
-        for pool in self.pools_in_use.iter().copied().filter(|_| !far) {
+        let happened = |faults: &[Fault]| faults.iter().any(|fault| self.tally.faults.of(*fault) > 0);
+        let raised = happened(&[Fault::Restored, Fault::SetBack, Fault::SetBackLive]);
+        let far = happened(&[Fault::SteppedFar, Fault::Jumped, Fault::Spiked]);
+        let served = |pool: &usize| !raised && (!far || self.spikes && subject::has_many_workers(*pool));
+        for pool in self.pools_in_use.iter().copied().filter(served) {
             if subject::pool_spec(pool, None).is_none() || self.pools_made[pool] {
                 goals.push(Op::Mint { pool, n: 3 });
             }

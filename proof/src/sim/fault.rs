@@ -1,5 +1,6 @@
 //! The kinds of fault, and which of them a run has.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::dice::Dice;
@@ -54,6 +55,38 @@ faults! {
     JournalLost "journal-lost" "a node's own disk was replaced by an empty one",
     JournalOld "journal-old" "a node's own disk was put back to an earlier state",
     Restored "restored" "the store was replaced by an old backup, its marks raised as documented",
+    SetBack "set-back" "the store was set back to an earlier state while no process ran, and all were started again",
+    SetBackLive "set-back-live" "the store was set back to an earlier state under running processes",
+    MemberDown "member-down" "one store of a set was away for a while, or for good",
+    Mixed "mixed" "a connection took single numbers and whole runs of one name by turns, whose order was looked at",
+    Spiked "spiked" "a wall clock ran hours ahead for a moment and then was right again",
+    Clockless "clockless" "a process started on a store that has no clock",
+    SlowStore "slow-store" "every answer of a store took most of the deadline, from the first to the last",
+}
+
+/// Kinds that no run draws unless it is told to: what they find is being mended.
+const OFF: &[Fault] = &[];
+
+/// The kinds of [`OFF`] that runs draw all the same, by `--with`.
+static WITH: OnceLock<Vec<Fault>> = OnceLock::new();
+
+/// Runs of this process draw these kinds of [`OFF`], too; `false`: one has no such word, or it was said before.
+pub fn draw_too(words: &str) -> bool {
+    let of = |word: &str| {
+        Fault::ALL
+            .iter()
+            .find(|(_, known, _)| *known == word)
+            .map(|(fault, ..)| *fault)
+    };
+    let wanted: Option<Vec<Fault>> = words.split(',').map(of).collect();
+    wanted.is_some_and(|wanted| WITH.set(wanted).is_ok())
+}
+
+impl Fault {
+    /// Whether runs draw it.
+    pub fn is_drawn(self) -> bool {
+        !OFF.contains(&self) || WITH.get().is_some_and(|with| with.contains(&self))
+    }
 }
 
 /// How often each kind of fault happens in one run.
@@ -75,15 +108,24 @@ impl Plan {
     /// A random subset, so that faults do not hide each other (swarm testing: Groce et al. 2012).
     pub(crate) fn draw(dice: &mut Dice) -> Plan {
         let density = *dice.pick(&[0, 100, 300, 500, 500, 700, 900]);
-        let on = Fault::ALL.iter().map(|_| dice.chance(density)).collect();
-        Plan {
+        let on = Fault::ALL
+            .iter()
+            .map(|(fault, ..)| dice.chance(density) && fault.is_drawn())
+            .collect();
+        let mut plan = Plan {
             on,
             request_rate: *dice.pick(&[5, 20, 50, 100]),
             nemesis_gap: dice.length(Duration::from_millis(100), Duration::from_secs(4)),
             base_delay: dice.length(Duration::from_micros(20), Duration::from_millis(20)),
             timeout: dice.length(Duration::from_millis(200), Duration::from_secs(2)),
             crash_per_100k: *dice.pick(&[0, 20, 300]),
+        };
+        if plan.has(Fault::SlowStore) {
+            plan.timeout = Duration::from_secs(4);
+            // There and back takes from one to three times as long.
+            plan.base_delay = Duration::from_millis(500 + dice.below(700));
         }
+        plan
     }
 
     pub(crate) fn has(&self, fault: Fault) -> bool {
@@ -95,6 +137,21 @@ impl Plan {
         for fault in faults {
             self.on[*fault as usize] = false;
         }
+    }
+
+    /// What a set of stores is put through: requests, processes, machines, and one store or another.
+    pub(crate) fn only_of_sets(&mut self) {
+        self.without(&[
+            Fault::Cloned,
+            Fault::Moved,
+            Fault::Released,
+            Fault::JournalLost,
+            Fault::JournalOld,
+            Fault::Restored,
+            Fault::SetBack,
+            Fault::SetBackLive,
+            Fault::StoreDown,
+        ]);
     }
 
     /// Nothing goes wrong any more.

@@ -165,6 +165,11 @@ impl<T: Copy + PartialEq> Lines<T> {
         self.0.values().map(Intervals::count).sum()
     }
 
+    /// The runs of this set, each with its owner.
+    pub(crate) fn iter(&self) -> Vec<(Run, T)> {
+        self.without(&Lines::<()>::default())
+    }
+
     /// The runs of this set that are not in `other`.
     pub(crate) fn without<U: Copy + PartialEq>(&self, other: &Lines<U>) -> Vec<(Run, T)> {
         let mut found = Vec::new();

@@ -16,7 +16,7 @@
 //! | `process` | a process, and exact copies of one |
 //! | `fault` | the kinds of fault, and which a run has |
 //! | `world` | one run: time, machines, processes |
-//! | `network`, `users`, `nemesis`, `backup`, `ending` | what happens in it |
+//! | `network`, `users`, `nemesis`, `backup`, `set_back`, `ending` | what happens in it |
 //! | `trace` | what a replay prints |
 //! | `check`, `lines` | what must hold after every step |
 //! | `many` | many runs on all cores |
@@ -33,13 +33,14 @@ mod network;
 mod op;
 mod process;
 mod server;
+mod set_back;
 mod subject;
 mod trace;
 mod users;
 mod wire;
 mod world;
 
-pub use fault::{Fault, FaultCounts};
+pub use fault::{Fault, FaultCounts, draw_too};
 pub use many::{Failure, Runs, run_many};
 pub use world::Tally;
 

@@ -21,15 +21,23 @@ impl World {
             return Ok(());
         }
         let node = self.dice.index(self.nodes.len());
-        if fault == Fault::StoreDown {
+        if matches!(fault, Fault::SetBack | Fault::SetBackLive) {
+            return self.set_back(fault == Fault::SetBackLive);
+        }
+        let of_set = self.servers.len() > 1;
+        if fault == Fault::StoreDown || fault == Fault::MemberDown && of_set {
             let length = self
                 .dice
                 .length(Duration::from_millis(10), Duration::from_secs(15));
-            self.down_until_ns = self.now_ns + length.as_nanos() as u64;
+            let member = self.dice.index(self.servers.len());
+            // One at a time: any one alive is enough.
+            if of_set && self.down_until_ns.iter().any(|until| *until > self.now_ns) {
+                return Ok(());
+            }
+            let until = self.now_ns + length.as_nanos() as u64;
+            self.down_until_ns[member] = until;
             self.tally.faults.note(fault);
-            self.note(10, &[self.down_until_ns], || {
-                format!("the store is down for {length:?}")
-            });
+            self.note(10, &[until], || format!("store {member} is down for {length:?}"));
             self.at(length.as_nanos() as u64, Event::StoreUp);
             for node in &self.nodes {
                 if let Some(process) = &node.process {
@@ -101,6 +109,7 @@ impl World {
             Fault::Stepped | Fault::SteppedFar | Fault::Jumped | Fault::Frozen => {
                 self.disturb_clock(node, fault)
             }
+            Fault::Spiked => return self.spike(node, copy),
             Fault::Released => {
                 let pool = *self.dice.pick(&self.pools_in_use.clone());
                 if subject::pool_spec(pool, None).is_none() || self.pools_made[pool] {
@@ -247,6 +256,27 @@ impl World {
         }
     }
 
+    /// A clock hours ahead for some seconds, under a running process or as it starts.
+    pub(super) fn spike(&mut self, node: usize, copy: bool) -> Step {
+        if !copy && self.dice.chance(500) {
+            self.kill(node, "and its clock runs ahead as it starts")?;
+        }
+        self.spike_for(node, Duration::from_secs(30));
+        Ok(())
+    }
+
+    /// The clock of this node is hours ahead, for at most so long.
+    pub(super) fn spike_for(&mut self, node: usize, most: Duration) {
+        let by = self
+            .dice
+            .length(Duration::from_secs(900), Duration::from_secs(5 * 3_600));
+        let length = self.dice.length(Duration::from_millis(100), most);
+        self.tally.faults.note(Fault::Spiked);
+        let by = by.as_nanos() as i128;
+        self.change_clock(node, ClockChange::Step(by));
+        self.at(length.as_nanos() as u64, Event::Unspike { node, by });
+    }
+
     /// The first time, a node's disk is saved; the next, it is put back: its journal must be found to be old. One of
     /// which no renewal has told the store yet cannot be; the page says so.
     pub(super) fn old_journal(&mut self, node: usize) -> Step {
@@ -256,7 +286,7 @@ impl World {
             return Ok(());
         };
         let told =
-            journal_node(&old).and_then(|(name, copies)| Some((self.server.copies_of(&name)?, copies)));
+            journal_node(&old).and_then(|(name, copies)| Some((self.servers[0].copies_of(&name)?, copies)));
         if told.is_some_and(|(told, copies)| told > copies) {
             self.kill(node, "and its disk is put back to an earlier state")?;
             self.tally.faults.note(Fault::JournalOld);
@@ -308,6 +338,7 @@ impl World {
             journal: None,
             heir_of: None,
             old_journal: None,
+            state: None,
         });
         // The copy goes on with the same requests; what it answers counts as issued.
         let same: Vec<_> = self.under_way.range((number, 0)..=(number, u64::MAX)).collect();

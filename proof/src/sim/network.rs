@@ -8,7 +8,7 @@ use super::fault::Fault;
 use super::process::Input;
 use super::subject::TRUE_WALL_NS;
 use super::trace::{show, show_told, told_number};
-use super::wire::{Ask, Told, failed};
+use super::wire::{Ask, Told, failed, member_of};
 use super::world::{Event, Reply, Running, SECOND_NS, Sender, Step, World};
 
 impl World {
@@ -29,8 +29,8 @@ impl World {
         self.plan.has(fault) && self.dice.chance(self.plan.request_rate)
     }
 
-    pub(super) fn unreachable(&self, node: usize) -> bool {
-        self.now_ns < self.down_until_ns || self.now_ns < self.nodes[node].cut_off_until_ns
+    pub(super) fn unreachable(&self, node: usize, member: usize) -> bool {
+        self.now_ns < self.down_until_ns[member] || self.now_ns < self.nodes[node].cut_off_until_ns
     }
 
     pub(super) fn send(&mut self, from: Sender, id: u64, ask: Ask) {
@@ -42,10 +42,11 @@ impl World {
         let back = self.delay();
         let write = ask.is_write();
         let fail = |outcome_unknown: bool, why: &str| Told::Failed(failed(name, outcome_unknown, why));
-        if self.unreachable(from.node) {
+        let member = member_of(id);
+        if self.unreachable(from.node, member) {
             self.check.trouble(from.process);
             // Refused at once; or held by the network until it is whole again; or lost.
-            let healed = self.down_until_ns.max(self.nodes[from.node].cut_off_until_ns) - self.now_ns;
+            let healed = self.down_until_ns[member].max(self.nodes[from.node].cut_off_until_ns) - self.now_ns;
             match self.dice.below(4) {
                 0 | 1 => self.at(
                     back,
@@ -56,7 +57,7 @@ impl World {
                         told: fail(false, "unreachable"),
                     },
                 ),
-                2 => {
+                2 if healed < 3_600 * SECOND_NS => {
                     let reply = Reply::After(back);
                     self.at(
                         healed + there,
@@ -168,12 +169,13 @@ impl World {
     }
 
     pub(super) fn arrive(&mut self, from: Sender, id: u64, ask: Ask, reply: Reply, second: bool) -> Step {
-        if self.unreachable(from.node) {
+        let member = member_of(id);
+        if self.unreachable(from.node, member) {
             self.check.trouble(from.process);
             return Ok(());
         }
         let wall = Timestamp::from_unix_nanos(TRUE_WALL_NS + i128::from(self.now_ns));
-        let (told, change) = self.server.serve(&ask, wall);
+        let (told, change) = self.servers[member].serve(&ask, wall);
         let alive = self.process(from).is_some();
         let waits = alive && self.process(from).is_some_and(|p| p.inner.waits(id));
         self.note(6, &[from.process as u64, id, told_number(&told)], || {
@@ -195,6 +197,7 @@ impl World {
             }
             self.check.changed(
                 from.process,
+                member,
                 &ask,
                 &change.key,
                 change.before.as_ref(),
@@ -255,7 +258,7 @@ impl World {
             format!("process {} is answered {id}", to.process)
         });
         if self.feed(to.node, Input::Answer(id, told)) {
-            self.check.told(to.process, ask, &told_too);
+            self.check.told(to.process, member_of(id), ask, &told_too);
         } else {
             self.happened(Fault::LateAnswer, to);
         }

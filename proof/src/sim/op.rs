@@ -4,8 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use mintage::{Base, Clock, Run, SequenceOptions, Timestamp, Uuid};
 use mintage_ledger::{
-    BoxFuture, Ledger, LedgerError, LedgerSettings, LentWindow, Name, Runtime, SequencePatch, Store,
+    BoxFuture, Ledger, LedgerError, LedgerSettings, LentWindow, Name, OpenMember, Runtime, SequencePatch,
+    Store, StoreError, StoreErrorKind, Striped, remembering, stripe_of,
 };
+use tempfile::TempDir;
 
 use super::machine::lock;
 use super::subject::{POOLS, SEQUENCES, pool_spec};
@@ -103,8 +105,11 @@ pub(crate) struct Ids {
 #[derive(Clone)]
 pub(crate) struct Desk {
     pub runtime: Arc<dyn Runtime>,
-    pub store: Arc<dyn Store>,
+    /// The store, or the stores of a set.
+    pub stores: Vec<Arc<dyn Store>>,
     pub journal: Option<Arc<dyn Store>>,
+    /// Where the machine remembers what it saw of the store, if it does.
+    pub state: Option<Arc<TempDir>>,
     pub ledger: Arc<Mutex<Option<Arc<Ledger>>>>,
     /// What came of requests since the last look, by their number.
     pub came: Arc<Mutex<Vec<(u64, Came)>>>,
@@ -123,10 +128,42 @@ impl Desk {
         })
     }
 
+    /// The store, or the set of them, opened as a server does.
+    async fn store(&self) -> Result<Arc<dyn Store>, StoreError> {
+        if let [store] = &self.stores[..] {
+            return self.remembered(0, store);
+        }
+        let member = |(number, store): (usize, &Arc<dyn Store>)| {
+            let (desk, store) = (self.clone(), Arc::clone(store));
+            let open: OpenMember = Box::new(move || {
+                let (desk, store) = (desk.clone(), Arc::clone(&store));
+                Box::pin(async move {
+                    // A store that does not answer does not open.
+                    stripe_of(&*store).await?;
+                    desk.remembered(number, &store)
+                })
+            });
+            (format!("store {number}"), open)
+        };
+        let members = self.stores.iter().enumerate().map(member).collect();
+        let set = Striped::open(members, Arc::clone(&self.runtime)).await?;
+        Ok(set)
+    }
+
+    /// A store, with what this machine has seen of it.
+    fn remembered(&self, number: usize, store: &Arc<dyn Store>) -> Result<Arc<dyn Store>, StoreError> {
+        let Some(state) = &self.state else {
+            return Ok(Arc::clone(store));
+        };
+        let url = format!("simulated://store-{number}");
+        remembering(Arc::clone(store), &url, state.path(), Arc::clone(&self.runtime))
+    }
+
     async fn perform(&self, op: Op) -> Result<Came, LedgerError> {
         if let Op::Open(mut settings) = op {
             settings.journal = self.journal.clone();
-            let ledger = Ledger::open(Arc::clone(&self.store), settings, Arc::clone(&self.runtime)).await?;
+            let store = self.store().await.map_err(refused)?;
+            let ledger = Ledger::open(store, settings, Arc::clone(&self.runtime)).await?;
             *lock(&self.ledger) = Some(ledger);
             return Ok(Came::Opened);
         }
@@ -219,6 +256,17 @@ impl Desk {
             }
         }
         Ok(Came::Done)
+    }
+}
+
+/// What a store that does not open means for whoever starts on it.
+fn refused(error: StoreError) -> LedgerError {
+    match error.kind {
+        StoreErrorKind::Unavailable => LedgerError::Unavailable {
+            message: error.message,
+            retry_after_s: 1,
+        },
+        _ => LedgerError::Stopped(error),
     }
 }
 

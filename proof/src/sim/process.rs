@@ -4,10 +4,11 @@
 use std::sync::{Arc, Mutex};
 
 use mintage_ledger::{Key, MemoryStore, Runtime, Store, Versioned};
+use tempfile::TempDir;
 
 use super::machine::{ArcMachine, ClockChange, Machine, NodeClock, lock};
 use super::op::{Came, Desk, Op};
-use super::wire::{Ask, Line, LineSettings, Told};
+use super::wire::{Ask, Line, LineSettings, Told, member_of};
 
 /// What reaches a process.
 #[derive(Clone, Debug)]
@@ -32,9 +33,12 @@ pub(crate) struct Boot {
     pub seed: u64,
     pub world_ns: u64,
     pub clock: NodeClock,
-    pub line: LineSettings,
+    /// The store, or the stores of a set.
+    pub lines: Vec<LineSettings>,
     /// The node's own disk, if it keeps a journal.
     pub journal: Option<Registers>,
+    /// The folder where the node remembers what it saw of the store, if it does.
+    pub state: Option<Arc<TempDir>>,
 }
 
 /// What a store holds.
@@ -52,7 +56,7 @@ pub(crate) struct Deeds {
 pub(crate) struct Process {
     boot: Boot,
     pub machine: Arc<Machine>,
-    line: Arc<Line>,
+    lines: Vec<Arc<Line>>,
     journal: Option<Arc<MemoryStore>>,
     desk: Desk,
     /// Everything it was fed, if it may be copied.
@@ -63,22 +67,29 @@ impl Process {
     pub(crate) fn start(boot: Boot, copyable: bool) -> Process {
         let machine = Machine::new(boot.seed, boot.world_ns, boot.clock.clone());
         let runtime: Arc<dyn Runtime> = Arc::new(ArcMachine(Arc::clone(&machine)));
-        let line = Line::new(Arc::clone(&runtime), boot.line.clone());
+        let line = |(member, settings): (usize, &LineSettings)| {
+            Line::new(Arc::clone(&runtime), settings.clone(), member)
+        };
+        let lines: Vec<Arc<Line>> = boot.lines.iter().enumerate().map(line).collect();
         let journal = boot
             .journal
             .clone()
             .map(|registers| MemoryStore::with_registers(JOURNAL_CLUSTER, registers));
         let desk = Desk {
             journal: journal.clone().map(|journal| journal as Arc<dyn Store>),
+            stores: lines
+                .iter()
+                .map(|line| Arc::clone(line) as Arc<dyn Store>)
+                .collect(),
             runtime,
-            store: Arc::clone(&line) as Arc<dyn Store>,
+            state: boot.state.clone(),
             ledger: Arc::default(),
             came: Arc::new(Mutex::default()),
         };
         Process {
             boot,
             machine,
-            line,
+            lines,
             journal,
             desk,
             log: copyable.then(Vec::new),
@@ -93,7 +104,7 @@ impl Process {
         self.machine.advance(world_ns);
         match input {
             Input::Poll(at) => self.machine.poll(at),
-            Input::Answer(id, told) => return self.line.answer(id, told),
+            Input::Answer(id, told) => return self.lines[member_of(id)].answer(id, told),
             Input::Clock(change, true_wall_ns) => self.machine.change_clock(&change, true_wall_ns),
             Input::Ask(number, op) => {
                 let task = self.desk.task(number, op);
@@ -108,14 +119,14 @@ impl Process {
 
     pub(crate) fn deeds(&self) -> Deeds {
         Deeds {
-            asked: self.line.drain(),
+            asked: self.lines.iter().flat_map(|line| line.drain()).collect(),
             came: std::mem::take(&mut *lock(&self.desk.came)),
         }
     }
 
     /// Whether the answer to this request is waited for.
     pub(crate) fn waits(&self, id: u64) -> bool {
-        self.line.waits(id)
+        self.lines[member_of(id)].waits(id)
     }
 
     /// What is on the node's own disk.

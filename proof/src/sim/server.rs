@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use mintage::Timestamp;
-use mintage_ledger::{Key, MemoryStore, Store, StoreError, Versioned};
+use mintage_ledger::{
+    Cas, Class, Key, Marks, MemoryStore, Runtime, Store, StoreError, StoreResult, Value, Version, Versioned,
+    tools,
+};
 
 use super::wire::{Ask, Told};
 
@@ -80,9 +83,12 @@ impl Server {
         self.store.dump()
     }
 
-    /// The registers themselves, for the tools of operators.
-    pub(crate) fn store(&self) -> &MemoryStore {
-        &self.store
+    /// The store as the tools of operators see it: `exclusive`, or shared with whoever else uses it.
+    pub(crate) fn tended(&self, exclusive: bool) -> Tended {
+        Tended {
+            store: Arc::clone(&self.store),
+            exclusive,
+        }
     }
 
     pub(crate) fn cluster_id(&self) -> u128 {
@@ -93,6 +99,76 @@ impl Server {
     pub(crate) fn replace(&mut self, store: Arc<MemoryStore>) {
         self.store = store;
     }
+
+    /// Holds this from now on.
+    pub(crate) fn load(&mut self, registers: Vec<(Key, Versioned)>) {
+        self.store = MemoryStore::with_registers(self.cluster_id(), registers);
+    }
+}
+
+/// Registers in memory, as shared as the store of the run.
+#[derive(Debug)]
+pub(crate) struct Tended {
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) exclusive: bool,
+}
+
+impl Store for Tended {
+    fn scheme(&self) -> &'static str {
+        self.store.scheme()
+    }
+
+    fn class(&self) -> Class {
+        self.store.class()
+    }
+
+    fn cluster_id(&self) -> u128 {
+        self.store.cluster_id()
+    }
+
+    fn take_cluster_id(&self, id: u128) -> StoreResult<'_, ()> {
+        self.store.take_cluster_id(id)
+    }
+
+    fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
+        self.store.get(key)
+    }
+
+    fn compare_and_set<'a>(
+        &'a self,
+        key: &'a Key,
+        expected: Option<Version>,
+        value: Value,
+        marks: Marks,
+    ) -> StoreResult<'a, Cas> {
+        self.store.compare_and_set(key, expected, value, marks)
+    }
+
+    fn scan<'a>(
+        &'a self,
+        prefix: &'a Key,
+        after: Option<&'a Key>,
+        limit: u16,
+    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
+        self.store.scan(prefix, after, limit)
+    }
+
+    fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
+        self.store.remove(key, expected)
+    }
+
+    fn exclusive(&self) -> bool {
+        self.exclusive
+    }
+}
+
+/// Makes a set of stores that hold nothing.
+pub(crate) fn make_set(servers: &[Server], runtime: &dyn Runtime) {
+    let stores: Vec<&dyn Store> = servers
+        .iter()
+        .map(|server| &*server.store as &dyn Store)
+        .collect();
+    now(tools::make_set(&stores, runtime)).expect("fresh stores of clusters of their own");
 }
 
 fn told<T>(answer: Result<T, StoreError>, as_told: fn(T) -> Told) -> Told {

@@ -106,6 +106,10 @@ pub(crate) const SEQUENCES: &[Row] = &[
         ),
     ),
     row("loose", Rules::Repeating, 10, 1, spec(PLAIN, Gap::Bounded, 100)),
+    // Names whose first use comes late.
+    row("fresh-1", Rules::Counted, 20, 1, None),
+    row("fresh-2", Rules::Counted, 200, 1, None),
+    row("fresh-3", Rules::Counted, 20, 1, None),
 ];
 
 /// Of [`SEQUENCES`], the one that is set, altered, dropped and made anew.
@@ -167,6 +171,11 @@ pub(crate) fn pool_spec(pool: usize, window: Option<Duration>) -> Option<PoolSpe
     })
 }
 
+/// Whether the pool has so many workers that some are free however many a wrong clock has parked.
+pub(crate) fn has_many_workers(pool: usize) -> bool {
+    POOLS[pool] != "few"
+}
+
 /// What differs between runs, and between restarts of one where [`super::Fault::Reconfigured`] is on.
 pub(crate) fn settings(dice: &mut crate::dice::Dice) -> LedgerSettings {
     LedgerSettings {
@@ -183,6 +192,8 @@ pub(crate) fn settings(dice: &mut crate::dice::Dice) -> LedgerSettings {
             Duration::from_secs(10),
             Duration::from_secs(600),
         ]),
+        // Longer than any run: what an idle name held would be lost without a crash.
+        idle_after: Duration::from_secs(86_400),
         instance_name: "simulated".into(),
         ..LedgerSettings::default()
     }

@@ -93,6 +93,9 @@ impl World {
             here
         });
         let sequence = chosen.unwrap_or(0);
+        if self.servers.len() > 1 {
+            return self.choose_of_set(sequence);
+        }
         let pool = *self.dice.pick(&self.pools_in_use.clone());
         if SEQUENCES[sequence].spec().is_some() && !self.made[sequence] {
             return Op::Create { sequence };
@@ -124,6 +127,34 @@ impl World {
             17 => self.choose_lent(node, pool),
             18 if self.plan.has(Fault::Moved) => self.choose_move(),
             _ => Op::Look { sequence },
+        }
+    }
+
+    /// What a set of stores serves while any one of them is alive.
+    fn choose_of_set(&mut self, sequence: usize) -> Op {
+        let pool = *self.dice.pick(&self.pools_in_use.clone());
+        // Others are made with all stores at hand, and so are changes of definitions.
+        let sequence = match SEQUENCES[sequence].spec() {
+            None => sequence,
+            Some(_) => 0,
+        };
+        let n = self.dice.size(SEQUENCES[sequence].most);
+        match self.dice.below(8) {
+            0..4 => Op::Take {
+                sequence,
+                n,
+                contiguous: false,
+            },
+            4 => Op::TryTake { sequence, n },
+            _ if subject::pool_spec(pool, None).is_some() => Op::Look { sequence },
+            5..7 => Op::Mint {
+                pool,
+                n: self.dice.size(600) as usize,
+            },
+            _ => Op::TryMint {
+                pool,
+                n: self.dice.size(600) as usize,
+            },
         }
     }
 
@@ -187,14 +218,22 @@ impl World {
             }
             (Came::Numbers(run), Op::Take { sequence, n, .. } | Op::TryTake { sequence, n }) => {
                 let contiguous = matches!(asked.op, Op::Take { contiguous: true, .. });
-                return self.check.numbers(Numbers {
+                let mixed = self.check.mixed;
+                self.check.numbers(Numbers {
                     process,
                     sequence,
                     run,
                     began_ns: asked.began_ns,
+                    now_ns: self.now_ns,
                     asked: n,
                     contiguous,
-                });
+                })?;
+                if self.check.mixed > mixed {
+                    self.tally.faults.note(Fault::Mixed);
+                }
+                if !asked.goal {
+                    self.go_on_with(node, sequence, contiguous);
+                }
             }
             (Came::Ids(ids), Op::Mint { pool, .. } | Op::TryMint { pool, .. }) => {
                 let clock_error =
@@ -212,6 +251,9 @@ impl World {
                     at_once: ids.at_once,
                     clock: (ids.epoch, ids.after.unix_nanos()),
                 };
+                if asked.goal && self.spikes {
+                    self.check.right_time(&minted, TRUE_WALL_NS)?;
+                }
                 return self.check.minted(&minted, TRUE_WALL_NS);
             }
             (Came::Lent(window), Op::Lend { pool } | Op::RenewLent { pool, .. }) => {
@@ -228,6 +270,26 @@ impl World {
             (came, op) => return Err(format!("{op:?} came to {came:?}")),
         }
         Ok(())
+    }
+
+    /// A connection goes on: a whole run after single numbers, and single numbers after a run.
+    fn go_on_with(&mut self, node: usize, sequence: usize, contiguous: bool) {
+        let plain = matches!(
+            SEQUENCES[sequence].rules,
+            subject::Rules::Counted | subject::Rules::GapFree
+        );
+        if self.healing || !self.check.in_order || !plain || !self.dice.chance(400) {
+            return;
+        }
+        let n = self.dice.size(SEQUENCES[sequence].most);
+        self.ask(
+            node,
+            Op::Take {
+                sequence,
+                n,
+                contiguous: !contiguous,
+            },
+        );
     }
 
     pub(super) fn closed(&mut self, node: usize) -> Step {
@@ -256,11 +318,18 @@ impl World {
             E::WindowLost { .. } | E::NoWindow { .. } => {
                 matches!(op, Op::RenewLent { .. } | Op::EndLent { .. } | Op::Release { .. })
             }
+            E::Stopped(_) if self.owed.is_some() => {
+                self.call_operator();
+                true
+            }
+            // Asked of a record that was set back under it in that moment.
+            E::Store(error) if self.owed.is_some() && error.message.contains("asked to lower it") => true,
             E::Invalid(why) => match op {
                 Op::Release { .. } => true,
                 // A name that is lost may have had all the numbers that its bounds allow.
                 Op::Create { sequence } => {
                     SEQUENCES[sequence].name == "tight" && why.contains("before a restore")
+                        || self.tally.faults.of(Fault::SetBackLive) > 0
                 }
                 _ => false,
             },

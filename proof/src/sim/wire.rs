@@ -79,6 +79,13 @@ struct Traffic {
     waiting: BTreeMap<u64, Slot>,
 }
 
+const MEMBER_SHIFT: u32 = 48;
+
+/// The store that a request goes to: 0, where there is no set of them.
+pub(crate) fn member_of(id: u64) -> usize {
+    (id >> MEMBER_SHIFT) as usize
+}
+
 /// One process's connection to the simulated store; the real ledger's [`Store`].
 pub(crate) struct Line {
     runtime: Arc<dyn Runtime>,
@@ -98,11 +105,16 @@ pub(crate) struct LineSettings {
 }
 
 impl Line {
-    pub(crate) fn new(runtime: Arc<dyn Runtime>, settings: LineSettings) -> Arc<Line> {
+    /// A line to the store with this number, of which its requests' numbers tell: [`member_of`].
+    pub(crate) fn new(runtime: Arc<dyn Runtime>, settings: LineSettings, member: usize) -> Arc<Line> {
+        let traffic = Traffic {
+            next: (member as u64) << MEMBER_SHIFT,
+            ..Traffic::default()
+        };
         Arc::new(Line {
             runtime,
             settings,
-            traffic: Mutex::default(),
+            traffic: Mutex::new(traffic),
         })
     }
 

@@ -1,16 +1,18 @@
 //! One run: machines, a network, a store, users, and whatever goes wrong, in virtual time, all from one seed.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mintage_ledger::{Class, LedgerSettings, LentWindow};
+use tempfile::TempDir;
 
 use super::check::Check;
 use super::fault::{Fault, FaultCounts, Plan};
 use super::machine::{ClockChange, NodeClock};
 use super::op::Op;
 use super::process::{Boot, Input, Process, Registers};
-use super::server::Server;
+use super::server::{Server, make_set};
 use super::subject::{self, SEQUENCES, TRUE_WALL_NS};
 use super::wire::{Ask, LineSettings, Told};
 use crate::dice::Dice;
@@ -69,7 +71,14 @@ pub(super) enum Event {
     Thaw {
         node: usize,
     },
+    /// A clock that ran ahead by so much is set right.
+    Unspike {
+        node: usize,
+        by: i128,
+    },
     StoreUp,
+    /// An operator mends a store that was set back.
+    Mend,
     Backup,
     Restore {
         registers: usize,
@@ -123,6 +132,8 @@ pub(super) struct Node {
     pub(super) heir_of: Option<usize>,
     /// The disk as it was at some time.
     pub(super) old_journal: Option<Registers>,
+    /// The folder where processes on it remember what they saw of the store, if they do.
+    pub(super) state: Option<Arc<TempDir>>,
 }
 
 pub(super) struct Running {
@@ -147,8 +158,9 @@ pub(crate) struct World {
     pub(super) now_ns: u64,
     pub(super) next_event: u64,
     pub(super) events: BTreeMap<(u64, u64), Event>,
-    pub(super) server: Server,
-    pub(super) down_until_ns: u64,
+    /// The store, or the stores of a set.
+    pub(super) servers: Vec<Server>,
+    pub(super) down_until_ns: Vec<u64>,
     pub(super) nodes: Vec<Node>,
     pub(super) check: Check,
     pub(super) tally: Tally,
@@ -159,12 +171,25 @@ pub(crate) struct World {
     pub(super) made: Vec<bool>,
     pub(super) pools_made: Vec<bool>,
     pub(super) exclusive: bool,
+    /// Whether machines remember what they saw of the store.
+    pub(super) remembers: bool,
+    /// Whether a process lets names go as soon as others are asked for.
+    pub(super) lets_go: bool,
     /// Whether processes keep a journal on their node's disk.
     pub(super) journals: bool,
     /// Whether somebody takes numbers all the time, so that rates are steady and budgets are kept.
     pub(super) steady: bool,
     pub(super) cloned: bool,
     pub(super) backup: Vec<super::backup::Kept>,
+    /// The store as it was at some time.
+    pub(super) saved: Option<Registers>,
+    /// The store was set back, and a restore must skip so many numbers.
+    pub(super) owed: Option<u64>,
+    pub(super) operator_called: bool,
+    /// Whether clocks that were far ahead once must do no harm for long.
+    pub(super) spikes: bool,
+    /// Whether the store has no clock.
+    pub(super) clockless: bool,
     pub(super) healing: bool,
     pub(super) ending: bool,
     /// What each node must still serve, after everything was healed.
@@ -179,6 +204,12 @@ pub(super) const SECOND_NS: u64 = 1_000_000_000;
 
 pub(super) type Step = Result<(), String>;
 
+/// A folder of a machine's own, in memory where that can be.
+fn state_folder() -> Arc<TempDir> {
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+    Arc::new(folder.expect("a folder for what a machine remembers"))
+}
+
 impl World {
     pub(crate) fn new(seed: u64, trace: bool) -> World {
         let mut dice = Dice::new(seed);
@@ -190,10 +221,39 @@ impl World {
         if plan.has(Fault::Restored) {
             plan.without(&[Fault::Moved, Fault::SteppedFar, Fault::Jumped, Fault::Frozen]);
         }
+        let stores = match plan.has(Fault::MemberDown) && !exclusive {
+            true => 2 + dice.index(2),
+            false => 1,
+        };
+        if stores > 1 {
+            plan.only_of_sets();
+        } else if exclusive || plan.has(Fault::Restored) {
+            plan.without(&[Fault::SetBack, Fault::SetBackLive]);
+        }
+        if plan.has(Fault::SetBack) || plan.has(Fault::SetBackLive) {
+            // What a SET skipped no restore can know; and of copies each has a store of its own, which is another tale.
+            plan.without(&[
+                Fault::Moved,
+                Fault::SteppedFar,
+                Fault::Jumped,
+                Fault::Frozen,
+                Fault::Cloned,
+            ]);
+            plan.without(&[Fault::JournalOld, Fault::Spiked]);
+        }
         let nodes = if exclusive { 1 } else { 1 + dice.index(3) };
         let exposure = Duration::from_secs(2) + plan.timeout * 2 + Duration::from_secs(1);
+        // What is let go is lost: at most max_gap each time.
+        let lets_go = dice.chance(100);
+        // Copies of a process would need copies of the folder.
+        let remembers =
+            !exclusive && !plan.has(Fault::Cloned) && (plan.has(Fault::SetBack) || dice.chance(400));
         let settings = subject::settings(&mut dice);
-        let check = Check::new(subject::layouts(), settings.max_ahead, exclusive, exposure);
+        let mut check = Check::new(subject::layouts(), settings.max_ahead, exclusive, exposure);
+        check.of_set = stores > 1;
+        check.lets_go = lets_go;
+        check.remembers = remembers;
+        check.in_order = plan.has(Fault::Mixed) && stores == 1;
         let mut pools: Vec<usize> = (0..subject::POOLS.len()).collect();
         while pools.len() > 2 {
             pools.swap_remove(dice.index(pools.len()));
@@ -202,8 +262,10 @@ impl World {
             now_ns: 0,
             next_event: 0,
             events: BTreeMap::new(),
-            server: Server::new(u128::from(seed) + 1),
-            down_until_ns: 0,
+            servers: (0..stores)
+                .map(|number| Server::new(u128::from(seed) + 1 + ((number as u128) << 64)))
+                .collect(),
+            down_until_ns: vec![0; stores],
             nodes: Vec::new(),
             check,
             tally: Tally::default(),
@@ -213,10 +275,17 @@ impl World {
             made: vec![false; SEQUENCES.len()],
             pools_made: vec![false; subject::POOLS.len()],
             exclusive,
-            journals: !exclusive && dice.chance(400),
+            journals: !exclusive && dice.chance(400) && stores == 1,
             steady: dice.chance(250),
+            remembers,
+            lets_go,
             cloned: false,
             backup: Vec::new(),
+            saved: None,
+            owed: None,
+            operator_called: false,
+            spikes: plan.has(Fault::Spiked),
+            clockless: plan.has(Fault::Clockless),
             healing: false,
             ending: false,
             goals: Vec::new(),
@@ -225,11 +294,15 @@ impl World {
             plan,
             dice,
         };
+        if stores > 1 {
+            let runtime = world.operators_machine();
+            make_set(&world.servers, &runtime);
+        }
         for _ in 0..nodes {
             world.add_node(settings.clone());
         }
         world.note(1, &[seed], || {
-            format!("seed {seed}, {nodes} nodes, exclusive: {exclusive}")
+            format!("seed {seed}, {nodes} nodes, {stores} stores, exclusive: {exclusive}")
         });
         world
     }
@@ -266,6 +339,7 @@ impl World {
             journal: self.journals.then(Vec::new),
             heir_of: None,
             old_journal: None,
+            state: self.remembers.then(state_folder),
         });
         self.at(0, Event::Start { node });
     }
@@ -295,6 +369,11 @@ impl World {
             if self.steady {
                 self.at(SECOND_NS, Event::Steady { node });
             }
+        }
+        if self.spikes && self.dice.chance(500) {
+            // A machine that boots with its clock hours ahead, until somebody sets it.
+            let node = self.dice.index(self.nodes.len());
+            self.spike_for(node, Duration::from_secs(60));
         }
         if self.plan.has(Fault::Restored) {
             let when = self.dice.below(20 * SECOND_NS);
@@ -392,7 +471,9 @@ impl World {
             Event::Start { node } => self.start(node),
             Event::Resume { node } => self.resume(node),
             Event::Thaw { node } => self.change_clock(node, ClockChange::Thaw),
+            Event::Unspike { node, by } => self.change_clock(node, ClockChange::Step(-by)),
             Event::StoreUp => {}
+            Event::Mend => return self.mend(),
             Event::Backup => return self.back_up(),
             Event::Restore { registers } => return self.restore(registers),
             Event::KillClosing { node, process } => {
@@ -409,29 +490,40 @@ impl World {
     // Processes.
 
     pub(super) fn start(&mut self, node: usize) {
-        let line = LineSettings {
+        let line = |number: usize| LineSettings {
             timeout: self.plan.timeout,
             exclusive: self.exclusive,
             class: Class::Durable,
-            has_wall: true,
-            cluster_id: 7,
+            has_wall: !self.clockless,
+            cluster_id: 7 + number as u128,
         };
+        let lines = (0..self.servers.len()).map(line).collect();
+        for fault in [Fault::Clockless, Fault::SlowStore] {
+            if self.plan.has(fault) {
+                self.tally.faults.note(fault);
+            }
+        }
         let journal = self.nodes[node].journal.clone();
         let boot = Boot {
+            state: self.nodes[node].state.clone(),
             journal: journal.clone(),
             seed: self.dice.next(),
             world_ns: self.now_ns,
             clock: self.nodes[node].clock.clone(),
-            line,
+            lines,
         };
         let copyable = self.plan.has(Fault::Cloned) && !self.cloned;
-        let number = self
-            .check
-            .start(self.nodes[node].heir_of.filter(|_| journal.is_some()));
+        let number = self.check.start(
+            self.nodes[node].heir_of.filter(|_| journal.is_some()),
+            self.now_ns,
+        );
         if journal.is_some() {
             self.check.has_journal(number);
         }
-        let settings = self.nodes[node].settings.clone();
+        let mut settings = self.nodes[node].settings.clone();
+        if self.lets_go {
+            settings.max_loaded = 2;
+        }
         self.nodes[node].starting = false;
         self.nodes[node].process = Some(Running {
             number,

@@ -1,0 +1,55 @@
+//! Journeys of ordinary commands on the built `mint`: the end-to-end test of that name, run with whatever bug is planted.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::planted;
+
+/// The stores whose servers start at once.
+const OVER: [&str; 3] = [
+    "journeys_over_a_folder",
+    "journeys_over_redis",
+    "journeys_over_a_set",
+];
+
+/// Walks every journey over a folder, Redis and a set of stores with this `mint`; how many were walked.
+///
+/// # Errors
+/// What the first that ended badly came to; or none was walked.
+pub fn run(mint: &Path) -> Result<u64, String> {
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["test", "--quiet", "-p", "mintage-e2e", "--test", "journeys", "--"])
+        .args(OVER)
+        .env("MINT_BIN", mint)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| format!("cargo cannot be started: {e}"))?;
+    planted::pass_on(&output.stderr);
+    let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    let lines: Vec<&str> = text.iter().flat_map(|text| text.lines()).collect();
+    if !output.status.success() {
+        let why = lines
+            .iter()
+            .find(|line| line.contains(": step ") || line.contains("panicked at "));
+        return Err(why.map_or("the test failed", |line| line).to_string());
+    }
+    match lines.iter().filter_map(|line| walked(line)).sum() {
+        0 => Err("no journey was walked: redis-server or curl is absent".into()),
+        sum => Ok(sum),
+    }
+}
+
+/// How many journeys a line of the test speaks of.
+pub(crate) fn walked(line: &str) -> Option<u64> {
+    let (_, rest) = line.strip_prefix("journeys: ")?.split_once(" | ")?;
+    rest.split_once(" walked")?.0.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn what_the_test_prints_is_counted() {
+        assert_eq!(super::walked("journeys: redis | 17 walked | 785 ids"), Some(17));
+        assert_eq!(super::walked("test result: ok"), None);
+    }
+}

@@ -1,0 +1,151 @@
+//! The store is set back to an earlier state with its own tools: a dump, a data folder, a snapshot. Nobody raises its
+//! marks, and whoever starts on it must notice, or say so where it runs.
+
+use std::time::Duration;
+
+use mintage_ledger::tools::{Advance, raise_in_place};
+
+use super::backup::WINDOW;
+use super::fault::Fault;
+use super::machine::{ArcMachine, Machine, NodeClock};
+use super::process::Registers;
+use super::server::now;
+use super::subject::{self, SEQUENCES, TRUE_WALL_NS};
+use super::world::{Event, Node, SECOND_NS, Step, World};
+
+/// What a restore must skip besides what was given out: the blocks of every process.
+const BLOCKS: u64 = 1_000_000;
+
+impl World {
+    /// The first time, the store's state is saved; the next, it is put back, under running processes (`live`) or while
+    /// none runs.
+    pub(super) fn set_back(&mut self, live: bool) -> Step {
+        // One that was not noticed yet is enough.
+        if self.owed.is_some() {
+            return Ok(());
+        }
+        let since = self.servers[0].dump();
+        let Some(old) = self.saved.take() else {
+            self.saved = since
+                .iter()
+                .any(|(_, found)| found.value.mark > 0)
+                .then_some(since);
+            return Ok(());
+        };
+        let mark = |key| {
+            let found = old.iter().find(|(known, _)| known == key);
+            found.map_or(0, |(_, found)| found.value.mark)
+        };
+        let sequences = since.iter().filter(|(key, _)| key.as_str().starts_with("seq/"));
+        let given_out = sequences
+            .map(|(key, found)| found.value.mark.saturating_sub(mark(key)))
+            .max()
+            .unwrap_or(0);
+        let holds =
+            |all: &Registers, name: &str| all.iter().any(|(key, _)| key.as_str() == format!("seq/{name}"));
+        let defined = SEQUENCES.iter().filter(|row| row.spec().is_some());
+        let loses_a_definition = defined
+            .into_iter()
+            .any(|row| holds(&since, row.name) && !holds(&old, row.name));
+        let unseen = self.remembers
+            && !self
+                .nodes
+                .iter()
+                .all(|node| node.has_seen_more_than(&old, self.nodes.len()));
+        if given_out == 0 || loses_a_definition || unseen {
+            // Nothing that anybody could miss; or users would have to define a name again before they ask for it; or a
+            // machine has seen no more of the store than is put back: if it comes first, nobody can tell.
+            self.saved = Some(since);
+            return Ok(());
+        }
+        if !live {
+            for node in 0..self.nodes.len() {
+                self.kill(node, "for the store is set back")?;
+            }
+            self.events
+                .retain(|_, event| !matches!(event, Event::Arrive { .. } | Event::Answer { .. }));
+        }
+        self.tally
+            .faults
+            .note(if live { Fault::SetBackLive } else { Fault::SetBack });
+        self.note(19, &[given_out], || {
+            format!("the store is set back by up to {given_out} numbers, under running processes: {live}")
+        });
+        let known = |key: String| old.iter().any(|(known, _)| known.as_str() == key);
+        for (made, name) in self.pools_made.iter_mut().zip(subject::POOLS) {
+            *made &= known(format!("pool/{name}"));
+        }
+        self.owed = Some(given_out.saturating_add(BLOCKS));
+        self.check.set_back(live.then_some(self.now_ns));
+        self.servers[0].load(old);
+        Ok(())
+    }
+
+    /// A process said that the store was set back: an operator will do what the refusal says.
+    pub(super) fn call_operator(&mut self) {
+        if !std::mem::replace(&mut self.operator_called, true) {
+            let after = self.dice.length(Duration::from_secs(1), Duration::from_secs(20));
+            self.at(after.as_nanos() as u64, Event::Mend);
+        }
+    }
+
+    /// `mint store restore --advance N`, while no process runs.
+    pub(super) fn mend(&mut self) -> Step {
+        let Some(numbers) = self.owed.take() else {
+            return Ok(());
+        };
+        self.operator_called = false;
+        for node in 0..self.nodes.len() {
+            self.kill(node, "by an operator who raises every mark")?;
+        }
+        self.events
+            .retain(|_, event| !matches!(event, Event::Arrive { .. } | Event::Answer { .. }));
+        let desk = self.desk();
+        let store = self.servers[0].tended(self.exclusive);
+        let raised = now(raise_in_place(&store, Advance::By(numbers), WINDOW, &desk));
+        self.note(20, &[numbers], || {
+            format!("every mark is raised by {numbers}: {raised:?}")
+        });
+        if let Err(error) = raised {
+            return Err(format!("the restore that a refusal names was refused: {error}"));
+        }
+        self.check.restored();
+        Ok(())
+    }
+
+    /// A machine whose clock is right, on which commands run.
+    pub(super) fn operators_machine(&mut self) -> ArcMachine {
+        let boot_ns = 1_000 * SECOND_NS;
+        let clock = NodeClock {
+            anchor_ns: self.now_ns,
+            boot_ns,
+            drift_ppm: 0,
+            wall_offset_ns: TRUE_WALL_NS + i128::from(self.now_ns) - i128::from(boot_ns),
+            frozen_ns: None,
+            synchronised: Some(true),
+        };
+        ArcMachine(Machine::new(self.dice.next(), self.now_ns, clock))
+    }
+}
+
+impl Node {
+    /// Whether this machine would know that the store is at an earlier state, whatever is asked for first: it has met
+    /// a later count of restores or change counter, or it is the only one and has seen what was reserved.
+    fn has_seen_more_than(&self, old: &Registers, machines: usize) -> bool {
+        let Some(state) = &self.state else { return false };
+        let progress = old.iter().find(|(key, _)| key.as_str() == "cluster/progress");
+        let progress = progress.map_or((0, 0), |(_, found)| {
+            let body: serde_json::Value = serde_json::from_str(&found.value.body).unwrap_or_default();
+            (body["restores"].as_u64().unwrap_or(0), found.value.mark)
+        });
+        let met = |line: &str| {
+            let mut words = line.strip_prefix("counter ")?.split(' ');
+            Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+        };
+        let files = std::fs::read_dir(state.path().join("clusters"));
+        let seen = files.into_iter().flatten().flatten();
+        let seen = seen.filter_map(|file| std::fs::read_to_string(file.path()).ok());
+        let knows = |text: String| text.lines().filter_map(met).any(|met| met > progress);
+        machines == 1 || seen.into_iter().any(knows)
+    }
+}
