@@ -166,6 +166,8 @@ impl Pool {
                     return Ok(Lease::new(attempt.worker, attempt.from, &found));
                 }
                 Ok(_) => {}
+                // The one of several stores that has this worker is away: whether it landed or not, it is spent.
+                Err(_) if !self.is_reachable(attempt.worker) => {}
                 Err(error) => {
                     *unknown = Some(attempt);
                     return Err(error);
