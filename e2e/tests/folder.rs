@@ -45,7 +45,10 @@ fn copy(from: &Path, to: &Path) {
 
 /// A copy of a folder that changes meanwhile: a file may be renamed between its listing and its copying.
 fn copy_live(from: &Path, to: &Path) {
-    let cp = std::process::Command::new("cp").arg("-a").args([from, to]).output();
+    let cp = std::process::Command::new("cp")
+        .arg("-a")
+        .args([from, to])
+        .output();
     let said = String::from_utf8_lossy(&cp.expect("cp is everywhere").stderr).into_owned();
     assert!(said.lines().all(|line| line.contains("reached-")), "{said}");
 }

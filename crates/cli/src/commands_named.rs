@@ -271,7 +271,13 @@ fn wrong(text: &str) -> Option<String> {
         Err((ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, _)) => None,
         Err((ErrorKind::InvalidValue | ErrorKind::TooFewValues, _)) if open => None,
         // An option that is spoken of, without its value.
-        Err((ErrorKind::InvalidValue, _)) if words.last().is_some_and(|word| word.to_string_lossy().starts_with("--")) => None,
+        Err((ErrorKind::InvalidValue, _))
+            if words
+                .last()
+                .is_some_and(|word| word.to_string_lossy().starts_with("--")) =>
+        {
+            None
+        }
         Err((_, error)) => Some(error.to_string().lines().next().unwrap_or_default().to_string()),
     }
 }

@@ -194,7 +194,10 @@ impl Watched {
         }
         // Whatever it says was noted. Of a set any store will do.
         let _ = match self.inner.striped() {
-            Some(set) => self.timed("get", Outcome::NotDone, Box::pin(set.probe(&key))).await,
+            Some(set) => {
+                self.timed("get", Outcome::NotDone, Box::pin(set.probe(&key)))
+                    .await
+            }
             None => {
                 let get = self.timed("get", Outcome::NotDone, self.inner.get(&key));
                 get.await.map(|_| ())

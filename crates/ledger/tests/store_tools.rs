@@ -507,13 +507,11 @@ fn a_restore_that_is_cut_off_anywhere_refuses_until_the_same_command_finishes_it
                     // Times and the count of restores are of their own run.
                     let timeless = |all: Vec<(Key, u64)>| -> Vec<(Key, u64)> {
                         let of_its_run = |key: &str| key.starts_with("window/") || key == "cluster/progress";
-                        all.into_iter().filter(|(key, _)| !of_its_run(key.as_str())).collect()
+                        all.into_iter()
+                            .filter(|(key, _)| !of_its_run(key.as_str()))
+                            .collect()
                     };
-                    assert_eq!(
-                        timeless(marks(&store)),
-                        timeless(marks(&whole)),
-                        "after {writes}"
-                    );
+                    assert_eq!(timeless(marks(&store)), timeless(marks(&whole)), "after {writes}");
                 }
                 let orders = store
                     .get(&Key::new("seq/orders").unwrap())

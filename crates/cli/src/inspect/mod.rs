@@ -55,7 +55,11 @@ pub(crate) fn run(args: &Args, color: Color, out: &mut Out) -> Result<(), Failur
     let mut unknown = false;
     if let Some(column) = &args.column {
         let piped = ["-".to_string()];
-        for file in if args.ids.is_empty() { &piped[..] } else { &args.ids } {
+        for file in if args.ids.is_empty() {
+            &piped[..]
+        } else {
+            &args.ids
+        } {
             unknown |= column::inspect(file, column, args.delimiter, &inspector, out)?;
         }
     } else {

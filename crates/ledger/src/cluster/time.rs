@@ -138,7 +138,11 @@ mod tests {
         };
         assert_eq!(judge(18_000, 1, 0, 18_000), Some(1), "both set right");
         assert_eq!(judge(18_000, 0, 1, 7_000), Some(0), "wrong by different amounts");
-        assert_eq!(judge(18_000, 0, 18_000, 18_000), Some(18_000), "one of two set right");
+        assert_eq!(
+            judge(18_000, 0, 18_000, 18_000),
+            Some(18_000),
+            "one of two set right"
+        );
         assert_eq!(judge(0, 0, 9_000, 1), Some(0), "the other's was stepped");
         assert_eq!(judge(0, -9_000, 0, 0), Some(0), "the own was stepped");
         assert_eq!(judge(9_000, 9_000, 0, 0), None, "nobody can tell");

@@ -238,7 +238,9 @@ impl Striped {
             _ => true,
         };
         let alive = self.alive().into_iter();
-        let mut asked: Vec<_> = alive.map(|(number, guard)| Box::pin(ask(number, guard))).collect();
+        let mut asked: Vec<_> = alive
+            .map(|(number, guard)| Box::pin(ask(number, guard)))
+            .collect();
         std::future::poll_fn(|cx| {
             let mut answered = false;
             asked.retain_mut(|asking| match asking.as_mut().poll(cx) {
