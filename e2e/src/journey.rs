@@ -500,7 +500,12 @@ impl Walk<'_> {
         loop {
             let reply = self.ask(name, words)?;
             match reply {
-                Reply::Error(why) if why.starts_with("TRYAGAIN") && begun.elapsed() < PATIENCE => {
+                // Workers that a backup may not know are taken 70 s after a restore.
+                Reply::Error(why)
+                    if why.starts_with("TRYAGAIN")
+                        && (begun.elapsed() < PATIENCE
+                            || why.contains("may have lost windows") && begun.elapsed() < 5 * PATIENCE) =>
+                {
                     std::thread::sleep(PACE);
                 }
                 Reply::Error(why) => return Err(format!("{words:?} was refused: {why}")),
@@ -582,7 +587,7 @@ impl Walk<'_> {
             }
         };
         self.seen.note("", Of::Any("ids"), &id)?;
-        let listed = run::mint(self.root.path(), ["inspect", "--json", "--as", format, &id]);
+        let listed = run::mint(self.root.path(), ["inspect", "--json", "--as", format, "--", &id]);
         let read: serde_json::Value = serde_json::from_str(listed.out.lines().next().unwrap_or_default())
             .map_err(|error| format!("inspect {id}: {error}: {listed:?}"))?;
         let time = find_time(&read).ok_or_else(|| format!("inspect {id} tells no time: {read}"))?;
@@ -597,10 +602,17 @@ impl Walk<'_> {
 
     /// Runs the `mint` command that a refusal names, word for word.
     fn follow(&mut self, name: &'static str, number: &str) -> Result<(), String> {
+        let url = self.urls.first().cloned().unwrap_or_default();
         let machine = self.machine(name);
         let log = machine.server.as_ref().map(Server::log).unwrap_or_default();
         let said = format!("{}\n{log}", machine.said);
         let line = hinted(&said, number).ok_or_else(|| format!("no command is named: {said}"))?;
+        // Who types it knows the store's password, which is never shown.
+        let known = |word: &str| match word.contains("***") {
+            true => format!("'{url}'"),
+            false => word.to_string(),
+        };
+        let line = line.split(' ').map(known).collect::<Vec<_>>().join(" ");
         self.shell(name, &line)
             .done()
             .map_err(|why| format!("{line:?}, as told: {why}"))?;
@@ -673,7 +685,7 @@ impl Done for Said {
 
 /// The first `mint` command in a text that is more than a name of one, with its `N` replaced.
 pub fn hinted(text: &str, number: &str) -> Option<String> {
-    let mut rest = text;
+    let (mut rest, mut first) = (text, None);
     while let Some(at) = rest.find("mint store ") {
         rest = &rest[at..];
         let mut words: Vec<&str> = Vec::new();
@@ -691,11 +703,16 @@ pub fn hinted(text: &str, number: &str) -> Option<String> {
             }
         }
         if words.len() > 2 {
-            return Some(words.join(" "));
+            let line = words.join(" ");
+            // Where numbers were given out since, what only adopts is not what was meant.
+            if words.contains(&number) {
+                return Some(line);
+            }
+            first.get_or_insert(line);
         }
         rest = &rest["mint store ".len()..];
     }
-    None
+    first
 }
 
 /// Seconds since 1970 of the first time in what `mint inspect` says.

@@ -6,9 +6,6 @@ use mintage_ledger::{EmbeddedStore, Key, Marks, Store, StoreErrorKind, StoreSett
 
 use crate::disk;
 
-/// Whether a folder that was put back over itself is tried, too: what that finds is being mended.
-const PUT_BACK: bool = false;
-
 /// Opens folders that must be refused.
 ///
 /// # Errors
@@ -42,15 +39,13 @@ pub fn run() -> Result<u64, String> {
         )?;
         let again = open(&original, &runtime).await.map_err(|e| e.to_string())?;
         again.close().await.map_err(|e| e.to_string())?;
-        if PUT_BACK {
-            put_back(
-                &scratch.path().join("used"),
-                &scratch.path().join("backup"),
-                &runtime,
-            )
-            .await?;
-        }
-        Ok(2 + u64::from(PUT_BACK))
+        put_back(
+            &scratch.path().join("used"),
+            &scratch.path().join("backup"),
+            &runtime,
+        )
+        .await?;
+        Ok(3)
     })
 }
 

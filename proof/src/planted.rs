@@ -260,6 +260,22 @@ pub const BUGS: &[Bug] = &[
         Finder::Simulator,
         "a journal older than the register says is resumed (S7)",
     ),
+    bug(
+        "run-keeps-what-lies-before",
+        Finder::Simulator,
+        "what a run passed over is given out after it (S2)",
+    ),
+    // Stores that are set back or restored, and sets of stores.
+    bug(
+        "set-back-store-taken",
+        Finder::Simulator,
+        "a store with a lower change counter than this machine has met is taken (E3)",
+    ),
+    bug(
+        "restored-names-fresh",
+        Finder::Simulator,
+        "a name that a restored backup does not know begins at its start",
+    ),
     // The embedded store.
     bug(
         "witness-not-synced",
@@ -307,6 +323,16 @@ pub const BUGS: &[Bug] = &[
         "a second process may open the folder (E2)",
     ),
     bug("copy-not-noticed", Finder::Folders, "a copied folder is opened"),
+    bug(
+        "reached-not-noted",
+        Finder::Folders,
+        "the folder's own mark of how far it got does not move",
+    ),
+    bug(
+        "set-back-not-noticed",
+        Finder::Folders,
+        "a start does not look whether its folder was put back",
+    ),
     // The library and the server.
     bug(
         "fork-unnoticed",

@@ -329,6 +329,8 @@ impl Ledger {
             // Another store may know of a later change than the one that numbers are taken from.
             let key = sequence_key(name);
             let records = tokio::select! {
+                // In a fixed order, so that a simulated run repeats.
+                biased;
                 records = striped.records(&key) => records,
                 // As one that does not answer.
                 () = self.context.runtime.sleep(self.context.settings.request_timeout) => Ok(Vec::new()),

@@ -141,6 +141,7 @@ impl Plan {
 
     /// What a set of stores is put through: requests, processes, machines, and one store or another.
     pub(crate) fn only_of_sets(&mut self) {
+        self.base_delay = self.base_delay.min(Duration::from_millis(20));
         self.without(&[
             Fault::Cloned,
             Fault::Moved,
@@ -151,6 +152,8 @@ impl Plan {
             Fault::SetBack,
             Fault::SetBackLive,
             Fault::StoreDown,
+            // A call to a set asks one store after the other within one deadline.
+            Fault::SlowStore,
         ]);
     }
 

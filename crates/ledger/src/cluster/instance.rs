@@ -66,6 +66,8 @@ impl Ledger {
         let rounds = Arc::clone(&self).rounds(entered);
         tokio::pin!(rounds);
         tokio::select! {
+            // In a fixed order, so that a simulated run repeats.
+            biased;
             () = &mut rounds => return,
             () = stops(&self.context) => self.drop_everything(),
         }
@@ -120,6 +122,8 @@ impl Ledger {
                 self.look_around().await;
             }
             tokio::select! {
+                // In a fixed order, so that a simulated run repeats.
+                biased;
                 () = context.runtime.sleep(POLL_EVERY) => {}
                 () = context.cluster.poke.notified() => {}
             }
@@ -140,6 +144,8 @@ impl Ledger {
         }
         cluster.poke.notify_one();
         tokio::select! {
+            // In a fixed order, so that a simulated run repeats.
+            biased;
             () = left => {}
             () = self.context.runtime.sleep(LEAVE_WITHIN) => {}
         }

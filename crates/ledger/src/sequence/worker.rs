@@ -471,6 +471,8 @@ impl Worker<'_> {
             Some(known.taught(&behind).write(fresh_token(&*context.runtime)))
         };
         tokio::select! {
+            // In a fixed order, so that a simulated run repeats.
+            biased;
             () = striped.make_known(&self.sequence.key, taught) => {}
             () = context.runtime.sleep(context.settings.request_timeout) => {}
         }

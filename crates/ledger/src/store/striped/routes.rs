@@ -69,6 +69,9 @@ impl Striped {
     /// one of them is to hold, given what it has. Others learn of it when they are taken from.
     pub(crate) async fn make_known(&self, key: &Key, value: impl Fn(&Versioned) -> Option<Value>) {
         for (number, guard) in self.alive() {
+            if mintage::planted!("name-not-told") {
+                continue;
+            }
             let told = match self.read_of(number, &*guard, key).await {
                 Ok(found) if found.version.is_written() => continue,
                 Ok(found) => match value(&found) {
