@@ -276,6 +276,11 @@ pub const BUGS: &[Bug] = &[
         Finder::Simulator,
         "a name that a restored backup does not know begins at its start",
     ),
+    bug(
+        "name-not-told",
+        Finder::Simulator,
+        "the other stores of a set do not learn of a name made by its first use",
+    ),
     // The embedded store.
     bug(
         "witness-not-synced",
