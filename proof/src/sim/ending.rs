@@ -120,10 +120,7 @@ impl World {
         let happened = |faults: &[Fault]| faults.iter().any(|fault| self.tally.faults.of(*fault) > 0);
         let raised = happened(&[Fault::Restored, Fault::SetBack, Fault::SetBackLive]);
         let far = happened(&[Fault::SteppedFar, Fault::Jumped, Fault::Spiked]);
-        // A pool keeps to a worker whose record is in one store of a set, also where that is away for good.
-        let gone = self.down_until_ns.contains(&u64::MAX);
-        let served =
-            |pool: &usize| !raised && !gone && (!far || self.spikes && subject::has_many_workers(*pool));
+        let served = |pool: &usize| !raised && (!far || self.spikes && subject::has_many_workers(*pool));
         for pool in self.pools_in_use.iter().copied().filter(served) {
             if subject::pool_spec(pool, None).is_none() || self.pools_made[pool] {
                 goals.push(Op::Mint { pool, n: 3 });

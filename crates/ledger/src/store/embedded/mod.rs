@@ -6,9 +6,9 @@
 //! most a second later. A start compares both and refuses, naming the record, when they disagree by more than
 //! that. After a failed sync the process stops reserving for good (protocol E3).
 //!
-//! Three things tell the folder from what looks like it: what kind of file `mint.db` is ([`inode`]: copies), a file
-//! whose name says how far the witness got ([`reached`]: a backup put back in place), and a note of that outside the
-//! folder ([`elsewhere`]: an image or snapshot of the volume put back).
+//! Three things tell the folder from what looks like it: what kind of file `mint.db` is (`inode`: copies), a file
+//! whose name says how far the witness got (`reached`: a backup put back in place), and a note of that outside the
+//! folder (`elsewhere`: an image or snapshot of the volume put back).
 //!
 //! **Not guarded against:** a snapshot of a whole machine that is restored, state folder included (the heartbeat makes
 //! a start warn), and a folder that runs on elsewhere after it was adopted here.

@@ -45,7 +45,7 @@ pub struct CheckReport {
 ///
 /// No mark is raised: a process reserves before it issues, so whatever the original issued before it was
 /// copied lies below the copied marks. What it issued afterwards does not; that is what
-/// [`restore`](super::tools::restore()) is for.
+/// [`restore`](crate::tools::restore()) is for.
 /// The original must never run again: it has the same cluster id and would issue the same numbers.
 ///
 /// # Errors
