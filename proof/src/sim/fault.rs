@@ -70,7 +70,7 @@ const OFF: &[Fault] = &[];
 /// The kinds of [`OFF`] that runs draw all the same, by `--with`.
 static WITH: OnceLock<Vec<Fault>> = OnceLock::new();
 
-/// Runs of this process draw these kinds of [`OFF`], too; `false`: one has no such word, or it was said before.
+/// Runs of this process draw these kinds of `OFF`, too; `false`: one has no such word, or it was said before.
 pub fn draw_too(words: &str) -> bool {
     let of = |word: &str| {
         Fault::ALL

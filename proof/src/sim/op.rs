@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use mintage::{Base, Clock, Run, SequenceOptions, Timestamp, Uuid};
 use mintage_ledger::{
-    BoxFuture, Ledger, LedgerError, LedgerSettings, LentWindow, Name, OpenMember, Runtime, SequencePatch,
-    Store, StoreError, StoreErrorKind, Striped, remembering, stripe_of,
+    BoxFuture, Ledger, LedgerError, LedgerSettings, LentWindow, Name, OpenMember, Runtime, Seen,
+    SequencePatch, Store, StoreError, StoreErrorKind, Striped, remembering, stripe_of,
 };
 use tempfile::TempDir;
 
@@ -110,6 +110,8 @@ pub(crate) struct Desk {
     pub journal: Option<Arc<dyn Store>>,
     /// Where the machine remembers what it saw of the store, if it does.
     pub state: Option<Arc<TempDir>>,
+    /// What it remembers there, for the end of the process.
+    pub seen: Arc<Mutex<Vec<Arc<Seen>>>>,
     pub ledger: Arc<Mutex<Option<Arc<Ledger>>>>,
     /// What came of requests since the last look, by their number.
     pub came: Arc<Mutex<Vec<(u64, Came)>>>,
@@ -156,7 +158,9 @@ impl Desk {
             return Ok(Arc::clone(store));
         };
         let url = format!("simulated://store-{number}");
-        remembering(Arc::clone(store), &url, state.path(), Arc::clone(&self.runtime))
+        let store = remembering(Arc::clone(store), &url, state.path(), Arc::clone(&self.runtime))?;
+        lock(&self.seen).extend(store.seen());
+        Ok(store)
     }
 
     async fn perform(&self, op: Op) -> Result<Came, LedgerError> {

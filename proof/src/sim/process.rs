@@ -83,6 +83,7 @@ impl Process {
                 .collect(),
             runtime,
             state: boot.state.clone(),
+            seen: Arc::default(),
             ledger: Arc::default(),
             came: Arc::new(Mutex::default()),
         };
@@ -157,5 +158,8 @@ impl Drop for Process {
         self.machine.crash();
         // The ledger holds its tasks' machine.
         *lock(&self.desk.ledger) = None;
+        // And what its end has spawned.
+        self.machine.crash();
+        lock(&self.desk.seen).drain(..).for_each(|seen| seen.let_go());
     }
 }

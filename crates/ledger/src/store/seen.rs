@@ -167,6 +167,14 @@ impl Seen {
         }
     }
 
+    /// Closes the file as the end of the process does, which a simulated one has not.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn let_go(&self) {
+        let mut slot = self.slot();
+        slot.file = None;
+        slot.failed = true;
+    }
+
     fn slot(&self) -> MutexGuard<'_, Slot> {
         self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
