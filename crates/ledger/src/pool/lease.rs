@@ -158,10 +158,13 @@ impl Pool {
         let now = now.max(floor);
         if let Some(attempt) = unknown.take() {
             match self.record(attempt.worker).await {
-                // Ours if the record carries the token of our own attempt (protocol R1); else it is spent.
+                // Ours if the record carries the token of our own attempt (protocol R1); else it is spent. So is one
+                // that was asked for by a clock which has gone back since: it would serve nobody before its time.
                 Ok(Some(found))
-                    if (found.value.token == attempt.token && owner.id == attempt.owner)
-                        || mintage::planted!("adopts-by-nonce") && found.value.body.contains(&owner.id) =>
+                    if attempt.from <= now.saturating_add(self.lengths.max_ahead)
+                        && ((found.value.token == attempt.token && owner.id == attempt.owner)
+                            || mintage::planted!("adopts-by-nonce")
+                                && found.value.body.contains(&owner.id)) =>
                 {
                     return Ok(Lease::new(attempt.worker, attempt.from, &found));
                 }
