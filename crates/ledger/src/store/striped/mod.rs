@@ -96,8 +96,21 @@ impl Store for Striped {
 
     fn wall(&self) -> StoreResult<'_, Option<Timestamp>> {
         Box::pin(async move {
-            let (_, _, guard) = self.active()?;
-            guard.wall().await
+            // The one that numbers are taken from, unless it is away: any of them tells the time.
+            let active = self.lock_active().1;
+            let mut alive = self.alive();
+            alive.sort_by_key(|(number, _)| *number != active);
+            let mut failed = self.none_answers();
+            for (number, guard) in alive {
+                match guard.wall().await {
+                    Ok(wall) => return Ok(wall),
+                    Err(error) => {
+                        self.rest(number);
+                        failed = error;
+                    }
+                }
+            }
+            Err(failed)
         })
     }
 
