@@ -140,7 +140,7 @@ mod owned {
         ///
         /// ```
         /// use mintage::{FixedClock, Generators, Timestamp, Uuid};
-        /// let at = |hour| FixedClock(Timestamp::from_unix_millis(1_800_000_000_000 + hour * 3_600_000));
+        /// let at = |hour: i64| FixedClock(Timestamp::from_unix_millis(1_800_000_000_000 + hour * 3_600_000));
         /// let wrong = Generators::new(at(0).0);
         /// let (mut early, mut late) = ([Uuid::nil()], [Uuid::nil()]);
         /// wrong.uuid7_many(&at(3), &mut late);
