@@ -230,7 +230,10 @@ fn a_name_made_by_its_first_use_outlives_the_store_it_was_made_in() {
             // One that starts now knows of the name, too.
             let late = set.node("late").await;
             let shown = late.ledger.show(&name("orders")).await;
-            assert!(shown.is_ok(), "{away_at_first_use:?} away at first use: {shown:?}");
+            assert!(
+                shown.is_ok(),
+                "{away_at_first_use:?} away at first use: {shown:?}"
+            );
             seen.take(&late, "orders", 5000).await;
         });
     }
