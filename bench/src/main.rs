@@ -18,8 +18,8 @@ fn main() {
         other => {
             eprintln!("error: no benchmark called {:?}", other.unwrap_or(""));
             eprintln!(
-                "hint: bench core [WORD...], bench server [--rounds N] [--short] [redis|single|http], bench command \
-                 [--ids N] [--rounds N], or bench bulk [--rows N] [--rounds N] [--folder PATH]"
+                "hint: bench core [WORD...], bench server [--rounds N] [--short] [redis|single|http] [--before BINARY], \
+                 bench command [--ids N] [--rounds N], or bench bulk [--rows N] [--rounds N] [--folder PATH]"
             );
             std::process::exit(2);
         }

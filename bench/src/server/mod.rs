@@ -6,6 +6,7 @@
 //! worst and the best, and the servers' own CPU time per operation, which does not depend on how fast the client
 //! is.
 
+mod before;
 mod load;
 mod peers;
 
@@ -63,7 +64,7 @@ const PAIRS: [Pair; 3] = [
 ];
 
 /// Runs everything and prints Markdown tables. Arguments: `--rounds N`, `--short` (a tenth of the requests),
-/// and the words `redis`, `single`, `http` to run only some.
+/// the words `redis`, `single`, `http` to run only some, and `--before BINARY` to compare two builds of `mint` instead.
 pub fn run(arguments: &[String]) {
     let value = |flag: &str| {
         let at = arguments.iter().position(|a| a == flag)?;
@@ -82,6 +83,13 @@ pub fn run(arguments: &[String]) {
     let wanted = |word: &str| words.is_empty() || words.contains(&word);
 
     let folder = Folder::new();
+    if let Some(at) = arguments.iter().position(|a| a == "--before") {
+        let Some(binary) = arguments.get(at + 1) else {
+            eprintln!("error: --before needs the path of an older mint");
+            std::process::exit(2);
+        };
+        return before::run(&folder.0, std::path::Path::new(binary), rounds, divisor);
+    }
     let peers = Peers::start(&folder.0);
     println!("{}; {rounds} rounds; {}.\n", machine::line(), peers.versions());
     println!(

@@ -24,9 +24,14 @@ pub(super) struct Peers {
     volatile: Process,
     always: Process,
     nginx: Process,
-    mint: Process,
-    http_port: u16,
+    mint: Mint,
     script: PathBuf,
+}
+
+/// One `mint serve`; the port of its process is that of the Redis protocol.
+pub(super) struct Mint {
+    process: Process,
+    http_port: u16,
 }
 
 /// A server and its port.
@@ -54,22 +59,16 @@ const START_MAX: Duration = Duration::from_secs(10);
 
 impl Peers {
     pub(super) fn start(folder: &Path) -> Peers {
-        let script = folder.join("post.lua");
-        fs::write(&script, "wrk.method = \"POST\"\n").expect("the folder is ours");
-        let (mint, http_port) = mint(&folder.join("mint"));
-        let peers = Peers {
+        Peers {
             volatile: redis(&folder.join("volatile"), &["--appendonly", "no"]),
             always: redis(
                 &folder.join("always"),
                 &["--appendonly", "yes", "--appendfsync", "always"],
             ),
             nginx: nginx(&folder.join("nginx")),
-            mint,
-            http_port,
-            script,
-        };
-        peers.make_gap_free();
-        peers
+            mint: Mint::start(&folder.join("mint"), &binary()),
+            script: post_script(folder),
+        }
     }
 
     /// In the order that the caller's indices name.
@@ -84,8 +83,8 @@ impl Peers {
         [
             target("Redis without persistence", &self.volatile, "counter"),
             target("Redis appendfsync always", &self.always, "counter"),
-            target("mint, durable", &self.mint, "counter"),
-            target("mint, gap-free", &self.mint, "gapfree"),
+            target("mint, durable", &self.mint.process, "counter"),
+            target("mint, gap-free", &self.mint.process, "gapfree"),
         ]
     }
 
@@ -105,13 +104,8 @@ impl Peers {
                 pids: [vec![master], workers].concat(),
                 script: self.script.clone(),
             },
-            Target {
-                name: "mint, durable",
-                port: self.http_port,
-                key: "/v1/sequences/orders/next",
-                pids: vec![self.mint.child.id()],
-                script: self.script.clone(),
-            },
+            self.mint
+                .posts("mint, durable", "/v1/sequences/orders/next", &self.script),
         ]
     }
 
@@ -139,7 +133,8 @@ impl Peers {
     }
 
     pub(super) fn mint_memory_kib(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.mint.child.id())).unwrap_or_default();
+        let status =
+            fs::read_to_string(format!("/proc/{}/status", self.mint.process.child.id())).unwrap_or_default();
         let line = status
             .lines()
             .find_map(|line| line.strip_prefix("VmRSS:"))
@@ -148,6 +143,73 @@ impl Peers {
             .next()
             .and_then(|n| n.parse().ok())
             .unwrap_or(0)
+    }
+}
+
+impl Mint {
+    /// Starts `binary` in a folder of its own, with a gap-free sequence called `gapfree`.
+    pub(super) fn start(folder: &Path, binary: &Path) -> Mint {
+        fs::create_dir_all(folder).expect("the folder is ours");
+        let mut command = Command::new(binary);
+        command.args([
+            "serve",
+            "--http",
+            "127.0.0.1:0",
+            "--resp",
+            "127.0.0.1:0",
+            "--json",
+        ]);
+        command
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit());
+        let mut child = command.spawn().expect("mint can be started");
+        let mut line = String::new();
+        let stdout = child.stdout.take().expect("was piped");
+        BufReader::new(stdout)
+            .read_line(&mut line)
+            .expect("a pipe can be read");
+        let port = |face: &str| -> u16 {
+            let at = line
+                .find(&format!("\"{face}\":\""))
+                .unwrap_or_else(|| panic!("mint serve said {line:?}"));
+            let address = line[at..].split('"').nth(3).unwrap_or_default();
+            address
+                .rsplit(':')
+                .next()
+                .and_then(|p| p.parse().ok())
+                .expect("an address ends in a port")
+        };
+        let (http_port, port) = (port("http"), port("resp"));
+        let mint = Mint {
+            process: Process { child, port },
+            http_port,
+        };
+        mint.make_gap_free();
+        mint
+    }
+
+    /// Its face of the Redis protocol, for `INCR key`.
+    pub(super) fn counts(&self, name: &'static str, key: &'static str) -> Target {
+        Target {
+            name,
+            port: self.process.port,
+            key,
+            pids: vec![self.process.child.id()],
+            script: PathBuf::new(),
+        }
+    }
+
+    /// Its HTTP face, for POSTs to `path`.
+    pub(super) fn posts(&self, name: &'static str, path: &'static str, script: &Path) -> Target {
+        Target {
+            name,
+            port: self.http_port,
+            key: path,
+            pids: vec![self.process.child.id()],
+            script: script.to_path_buf(),
+        }
     }
 
     fn make_gap_free(&self) {
@@ -166,6 +228,18 @@ impl Peers {
             "cannot create a gap-free sequence: {answer}"
         );
     }
+}
+
+/// The build that is measured.
+pub(super) fn binary() -> PathBuf {
+    std::env::var_os("MINT_BIN").map_or_else(|| "mint".into(), PathBuf::from)
+}
+
+/// What makes wrk post.
+pub(super) fn post_script(folder: &Path) -> PathBuf {
+    let script = folder.join("post.lua");
+    fs::write(&script, "wrk.method = \"POST\"\n").expect("the folder is ours");
+    script
 }
 
 fn redis(folder: &Path, persistence: &[&str]) -> Process {
@@ -203,45 +277,6 @@ fn nginx(folder: &Path) -> Process {
     let mut command = Command::new("nginx");
     command.arg("-c").arg(file);
     started(command, port)
-}
-
-/// The server under test, and its HTTP port; its port is that of the Redis protocol.
-fn mint(folder: &Path) -> (Process, u16) {
-    fs::create_dir_all(folder).expect("the folder is ours");
-    let binary = std::env::var_os("MINT_BIN").unwrap_or_else(|| "mint".into());
-    let mut command = Command::new(binary);
-    command.args([
-        "serve",
-        "--http",
-        "127.0.0.1:0",
-        "--resp",
-        "127.0.0.1:0",
-        "--json",
-    ]);
-    command
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::inherit());
-    let mut child = command.spawn().expect("mint can be started");
-    let mut line = String::new();
-    let stdout = child.stdout.take().expect("was piped");
-    BufReader::new(stdout)
-        .read_line(&mut line)
-        .expect("a pipe can be read");
-    let port = |face: &str| -> u16 {
-        let at = line
-            .find(&format!("\"{face}\":\""))
-            .unwrap_or_else(|| panic!("mint serve said {line:?}"));
-        let address = line[at..].split('"').nth(3).unwrap_or_default();
-        address
-            .rsplit(':')
-            .next()
-            .and_then(|p| p.parse().ok())
-            .expect("an address ends in a port")
-    };
-    let (http, resp) = (port("http"), port("resp"));
-    (Process { child, port: resp }, http)
 }
 
 fn started(mut command: Command, port: u16) -> Process {
