@@ -152,8 +152,6 @@ impl Plan {
             Fault::SetBack,
             Fault::SetBackLive,
             Fault::StoreDown,
-            // A call to a set asks one store after the other within one deadline.
-            Fault::SlowStore,
         ]);
     }
 

@@ -491,7 +491,11 @@ impl World {
 
     pub(super) fn start(&mut self, node: usize) {
         let line = |number: usize| LineSettings {
-            timeout: self.plan.timeout,
+            // As in the product, one store of a set gives up before the ledger does, which may still ask the others.
+            timeout: match self.servers.len() {
+                1 => self.plan.timeout,
+                _ => self.plan.timeout / 2,
+            },
             exclusive: self.exclusive,
             class: Class::Durable,
             has_wall: !self.clockless,

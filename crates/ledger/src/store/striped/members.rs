@@ -1,6 +1,5 @@
 //! The stores of a set: which are open, which answer, and which one numbers are taken from.
 
-use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
@@ -31,6 +30,13 @@ impl Member {
     pub(super) fn lock(&self) -> MutexGuard<'_, Option<(StripeNote, Arc<Guard>)>> {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A store's number, and what it answers.
+type Asking<'a, T> = BoxFuture<'a, (u8, Result<T, StoreError>)>;
+
+fn is_away<T>(answer: &Result<T, StoreError>) -> bool {
+    matches!(answer, Err(error) if error.kind == StoreErrorKind::Unavailable)
 }
 
 impl Striped {
@@ -230,22 +236,12 @@ impl Striped {
     /// # Errors
     /// None answers.
     pub(crate) async fn probe(&self, key: &Key) -> Result<(), StoreError> {
-        let ask = async |number: u8, guard: Arc<Guard>| match guard.get(key).await {
-            Err(error) if error.kind == StoreErrorKind::Unavailable => {
-                self.rest(number);
-                false
-            }
-            _ => true,
-        };
-        let alive = self.alive().into_iter();
-        let mut asked: Vec<_> = alive
-            .map(|(number, guard)| Box::pin(ask(number, guard)))
-            .collect();
+        let mut asked = self.ask_alive(|_, guard| Box::pin(async move { guard.get(key).await }));
         std::future::poll_fn(|cx| {
             let mut answered = false;
             asked.retain_mut(|asking| match asking.as_mut().poll(cx) {
-                Poll::Ready(it_did) => {
-                    answered |= it_did;
+                Poll::Ready((_, answer)) => {
+                    answered |= !is_away(&answer);
                     false
                 }
                 Poll::Pending => true,
@@ -257,6 +253,52 @@ impl Striped {
             }
         })
         .await
+    }
+
+    /// Asks all stores that are alive at once, so that the time of slow ones does not add up, and waits for every
+    /// answer. They come by number.
+    pub(super) async fn all_alive<'a, T: Send + 'a>(
+        &'a self,
+        call: impl Fn(u8, Arc<Guard>) -> BoxFuture<'a, Result<T, StoreError>>,
+    ) -> Vec<(u8, Result<T, StoreError>)> {
+        let asked = self.ask_alive(call).into_iter();
+        let mut asked: Vec<_> = asked.map(|asking| (asking, None)).collect();
+        std::future::poll_fn(|cx| {
+            let mut is_waiting = false;
+            for (asking, answer) in &mut asked {
+                if answer.is_none() {
+                    match asking.as_mut().poll(cx) {
+                        Poll::Ready(found) => *answer = Some(found),
+                        Poll::Pending => is_waiting = true,
+                    }
+                }
+            }
+            match is_waiting {
+                true => Poll::Pending,
+                false => Poll::Ready(()),
+            }
+        })
+        .await;
+        asked.into_iter().filter_map(|(_, answer)| answer).collect()
+    }
+
+    /// One call to every store that is alive, none of them begun. A store that turns out to be away is left alone for
+    /// a while.
+    fn ask_alive<'a, T: Send + 'a>(
+        &'a self,
+        call: impl Fn(u8, Arc<Guard>) -> BoxFuture<'a, Result<T, StoreError>>,
+    ) -> Vec<Asking<'a, T>> {
+        let ask = |(number, guard)| -> Asking<'a, T> {
+            let calling = call(number, guard);
+            Box::pin(async move {
+                let answer = calling.await;
+                if is_away(&answer) {
+                    self.rest(number);
+                }
+                (number, answer)
+            })
+        };
+        self.alive().into_iter().map(ask).collect()
     }
 
     /// The refusal when no store of the set is there.

@@ -161,21 +161,18 @@ impl Store for Striped {
     ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
         Box::pin(async move {
             let limit_all = super::rules::check_limit(limit)?;
-            let alive = self.alive();
-            if alive.is_empty() {
-                return Err(self.none_answers());
-            }
             let (switch, active) = *self.lock_active();
             let mut all: BTreeMap<Key, Versioned> = BTreeMap::new();
-            for (number, guard) in alive {
-                let page = match guard.scan(prefix, after, limit).await {
+            let mut is_answered = false;
+            let pages =
+                self.all_alive(|_, guard| Box::pin(async move { guard.scan(prefix, after, limit).await }));
+            for (number, page) in pages.await {
+                let page = match page {
                     Ok(page) => page,
-                    Err(error) if error.kind == StoreErrorKind::Unavailable => {
-                        self.rest(number);
-                        continue;
-                    }
+                    Err(error) if error.kind == StoreErrorKind::Unavailable => continue,
                     Err(error) => return Err(error),
                 };
+                is_answered = true;
                 for (key, found) in page {
                     // One name, one line: the record of the store that numbers are taken from, where it has one.
                     let found = match is_sequence(&key) {
@@ -187,7 +184,10 @@ impl Store for Striped {
                     }
                 }
             }
-            Ok(all.into_iter().take(limit_all).collect())
+            match is_answered {
+                true => Ok(all.into_iter().take(limit_all).collect()),
+                false => Err(self.none_answers()),
+            }
         })
     }
 

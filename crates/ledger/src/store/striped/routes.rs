@@ -54,11 +54,13 @@ impl Striped {
     /// the name, or not have followed a change that failed half-way.
     pub(crate) async fn records(&self, key: &Key) -> Result<Vec<Versioned>, StoreError> {
         let mut records = Vec::new();
-        for (number, guard) in self.alive() {
-            match self.read_of(number, &*guard, key).await {
+        let answers =
+            self.all_alive(|number, guard| Box::pin(async move { self.read_of(number, &*guard, key).await }));
+        for (_, answer) in answers.await {
+            match answer {
                 Ok(found) if found.version.is_written() => records.push(found),
                 Ok(_) => {}
-                Err(error) if error.kind == StoreErrorKind::Unavailable => self.rest(number),
+                Err(error) if error.kind == StoreErrorKind::Unavailable => {}
                 Err(error) => return Err(error),
             }
         }
@@ -67,19 +69,23 @@ impl Striped {
 
     /// Makes a sequence known, with nothing reserved, in those stores that answer and have not met it; `value` is what
     /// one of them is to hold, given what it has. Others learn of it when they are taken from.
-    pub(crate) async fn make_known(&self, key: &Key, value: impl Fn(&Versioned) -> Option<Value>) {
-        for (number, guard) in self.alive() {
-            if mintage::planted!("name-not-told") {
-                continue;
-            }
-            let told = match self.read_of(number, &*guard, key).await {
-                Ok(found) if found.version.is_written() => continue,
-                Ok(found) => match value(&found) {
-                    Some(value) => guard.compare_and_set(key, None, value, Marks::NeverLower).await,
-                    None => continue,
-                },
-                Err(error) => Err(error),
-            };
+    pub(crate) async fn make_known(&self, key: &Key, value: impl Fn(&Versioned) -> Option<Value> + Sync) {
+        let value = &value;
+        let told = self.all_alive(|number, guard| {
+            Box::pin(async move {
+                if mintage::planted!("name-not-told") {
+                    return Ok(());
+                }
+                let found = self.read_of(number, &*guard, key).await?;
+                if !found.version.is_written()
+                    && let Some(value) = value(&found)
+                {
+                    guard.compare_and_set(key, None, value, Marks::NeverLower).await?;
+                }
+                Ok(())
+            })
+        });
+        for (number, told) in told.await {
             if let Err(error) = told {
                 tracing::debug!(store = number, %key, %error, "could not be told of a name");
                 self.rest(number);
@@ -157,8 +163,9 @@ impl Striped {
     /// The first of the stores that has a register.
     pub(super) async fn anywhere(&self, key: &Key) -> Result<Option<Versioned>, StoreError> {
         let mut failed = None;
-        for (number, guard) in self.alive() {
-            match guard.get(key).await {
+        let answers = self.all_alive(|_, guard| Box::pin(async move { guard.get(key).await }));
+        for (number, answer) in answers.await {
+            match answer {
                 Ok(None) => {}
                 Ok(found) => return Ok(found),
                 Err(error) => {
@@ -180,18 +187,35 @@ impl Striped {
         if let Some(found) = self.anywhere(key).await? {
             return Ok(Cas::Lost(Some(found)));
         }
-        let mut first = None;
-        for (number, guard) in self.alive() {
-            match guard.compare_and_set(key, None, new.clone(), marks).await {
-                Ok(answer) => first = first.or(Some(answer)),
-                Err(error) => {
-                    self.rest(number);
-                    if first.is_none() {
-                        return Err(error);
-                    }
-                }
+        // The first of them decides between processes that make it at the same time; the rest follow the winner.
+        let (number, guard) = self
+            .alive()
+            .into_iter()
+            .next()
+            .ok_or_else(|| self.none_answers())?;
+        let first = guard.compare_and_set(key, None, new.clone(), marks).await;
+        match first {
+            Ok(Cas::Done(_)) => {}
+            Ok(Cas::Lost(_)) => return first,
+            Err(error) => {
+                self.rest(number);
+                return Err(error);
             }
         }
-        first.ok_or_else(|| self.none_answers())
+        let made = self.all_alive(|other, guard| {
+            let new = new.clone();
+            Box::pin(async move {
+                if other != number {
+                    guard.compare_and_set(key, None, new, marks).await?;
+                }
+                Ok(())
+            })
+        });
+        for (number, made) in made.await {
+            if made.is_err() {
+                self.rest(number);
+            }
+        }
+        first
     }
 }
