@@ -1,6 +1,6 @@
 //! `cargo xtask check`: everything that can be said about the code without running it.
 
-use crate::{layering, step};
+use crate::{layering, rules, step};
 
 pub(crate) fn run() -> Result<(), String> {
     step::run(&mut step::cargo("fmt --all --check"))?;
@@ -8,6 +8,8 @@ pub(crate) fn run() -> Result<(), String> {
     eprintln!("+ dependencies point down only; unsafe stays in its fenced files");
     layering::dependencies()?;
     layering::unsafe_fences()?;
+    eprintln!("+ every rule that the code cites stands in docs/protocol.md");
+    rules::check()?;
     step::run(&mut step::cargo(
         "clippy --workspace --all-targets -- -D warnings",
     ))?;

@@ -5,6 +5,7 @@ mod check;
 mod layering;
 mod proof;
 mod provision;
+mod rules;
 mod step;
 mod test;
 

@@ -1,4 +1,4 @@
-//! One number in a mapped file that all processes of a host advance: the order of their ids.
+//! One number in a mapped file that all processes of a host advance: the order of their ids (protocol U2).
 //!
 //! ```text
 //! offset 0 ┌──────────────┬────────────────┬──────────────────────────┐

@@ -1,4 +1,4 @@
-//! Pools: worker ids for time-ordered ids, held as windows of id-time (design: the one idea).
+//! Pools: worker ids for time-ordered ids, held as windows of id-time (docs/protocol.md).
 //!
 //! | file | what |
 //! | --- | --- |

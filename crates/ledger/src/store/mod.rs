@@ -265,7 +265,7 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// What a store may forget (design: "What a store may forget").
+/// What a store may forget.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
     /// Survives failover.

@@ -182,7 +182,7 @@ pub(super) fn judge_copy(meta: &Meta, known: Option<Class>, probe: &Probe, allow
     Copy::Refused
 }
 
-/// Another copy took over where that may have lost something (design 5).
+/// Another copy took over where that may have lost something (docs/stores-sql.md).
 pub(super) fn taken_over(store: &str, meta: &Meta, probe: &Probe) -> StoreError {
     refused(
         StoreErrorKind::Foreign,
