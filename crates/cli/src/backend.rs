@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::connect::{Client, server_url};
 use crate::errors::Failure;
 use crate::local::{Absent, Local};
+use crate::tls::TlsFiles;
 
 /// Things of one page.
 pub(crate) const PAGE: u16 = 1000;
@@ -19,12 +20,13 @@ impl Backend {
     /// The store given, else the server given, else the one of the environment.
     pub(crate) fn open(
         server: Option<&str>,
+        files: &TlsFiles,
         store: Option<&str>,
         absent: Absent,
     ) -> Result<Backend, Failure> {
         match store {
             Some(url) => Local::open(url, absent).map(Backend::Store),
-            None => Client::new(&server_url(server)).map(Backend::Server),
+            None => Client::new(&server_url(server), files).map(Backend::Server),
         }
     }
 

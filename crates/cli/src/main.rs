@@ -41,6 +41,7 @@ mod store_online;
 mod store_stripes;
 mod store_tools;
 mod time;
+mod tls;
 mod token;
 mod uuid;
 

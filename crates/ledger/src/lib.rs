@@ -46,7 +46,8 @@ pub use outage::{Budget, BudgetOf, StoreStatus};
 pub use pool::{LentWindow, Parked, Pool, PoolInfo, PoolKind, PoolSpec, PoolStock, WindowInfo};
 pub use runtime::{BoxFuture, Runtime, SystemRuntime, fresh_token};
 pub use sequence::{
-    Gap, MAX_GAP_LIMIT, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SequenceStock, SetOutcome,
+    Gap, MAX_GAP_LIMIT, RestartAt, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SequenceStock,
+    SetOutcome,
 };
 pub use settings::LedgerSettings;
 pub use store::*;

@@ -726,3 +726,50 @@ fn a_set_refuses_what_does_not_belong_to_it() {
         make_set(&again, &runtime).await.unwrap();
     });
 }
+
+#[test]
+fn a_pool_is_dropped_in_every_store_of_a_set() {
+    in_paused_time(|| async {
+        let set = Set::of(3).await;
+        let (one, other) = (set.node("a").await, set.node("b").await);
+        let (mut seen, default) = (Seen::default(), name(DEFAULT_POOL));
+        seen.mint(&one).await;
+        sleep(61 * SECOND).await;
+        // One that is away would bring it back.
+        set.stores[1].fail_all(true);
+        sleep(3 * SECOND).await;
+        let error = one.ledger.drop_pool(&default).await.unwrap_err();
+        assert!(matches!(error, LedgerError::Unavailable { .. }), "{error}");
+        set.stores[1].fail_all(false);
+        sleep(3 * SECOND).await;
+        one.ledger.drop_pool(&default).await.unwrap();
+        for away in 0..3 {
+            set.stores[away].fail_all(true);
+            sleep(3 * SECOND).await;
+            for node in [&one, &other] {
+                let gone = node.ledger.existing_pool(&default).await;
+                assert!(
+                    matches!(gone, Err(LedgerError::NoPool { .. })),
+                    "without {away}: {gone:?}"
+                );
+                assert_eq!(node.ledger.pools(None, 10).await.unwrap(), []);
+            }
+            set.stores[away].fail_all(false);
+            sleep(3 * SECOND).await;
+        }
+        let twitter = mintage::preset("twitter").unwrap().layout();
+        other
+            .ledger
+            .create_pool(&default, PoolKind::Snowflake(Arc::new(twitter)).into())
+            .await
+            .unwrap();
+        for away in 0..3 {
+            set.stores[away].fail_all(true);
+            sleep(3 * SECOND).await;
+            seen.mint(&one).await;
+            seen.mint(&other).await;
+            set.stores[away].fail_all(false);
+            sleep(3 * SECOND).await;
+        }
+    });
+}

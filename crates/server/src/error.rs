@@ -73,6 +73,10 @@ codes! {
     Conflict = "conflict", 409, "ERR", 3, "it was changed at the same moment";
     /// As many sequences as configured.
     TooMany = "too_many", 409, "ERR", 3, "a configured limit is reached";
+    /// A body where none is taken, or one that says it is no JSON.
+    UnsupportedMediaType = "unsupported_media_type", 415, "ERR", 2, "the route does not take such a body";
+    /// A promise that is not kept: see the documentation of retries.
+    IdempotencyKey = "idempotency_key", 400, "ERR", 2, "Idempotency-Key is not honoured";
     /// A body that is too long.
     BodyTooLarge = "body_too_large", 413, "ERR", 2, "the body is too large";
     /// A head that is too long.
@@ -115,6 +119,44 @@ impl Code {
     /// ```
     pub fn row(self) -> &'static CodeRow {
         &CODES[self as usize]
+    }
+
+    /// Whether the same request may be well answered later, though nothing but time has passed.
+    ///
+    /// ```
+    /// use mintage_server::error::Code;
+    /// assert!(Code::Unavailable.may_be_retried() && !Code::Exhausted.may_be_retried());
+    /// ```
+    pub fn may_be_retried(self) -> bool {
+        matches!(
+            self,
+            Code::Conflict
+                | Code::RequestTimeout
+                | Code::IdleTimeout
+                | Code::SlowReader
+                | Code::TooManyConnections
+                | Code::Unavailable
+                | Code::ClockBack
+        )
+    }
+
+    /// Whether ids may have been spent by a request that was refused so: reserved and given to nobody, a gap. Never
+    /// given to two.
+    ///
+    /// ```
+    /// use mintage_server::error::Code;
+    /// assert!(Code::Unavailable.may_have_spent() && !Code::InvalidCount.may_have_spent());
+    /// ```
+    pub fn may_have_spent(self) -> bool {
+        matches!(
+            self,
+            Code::Exhausted
+                | Code::SlowReader
+                | Code::Unavailable
+                | Code::ClockBack
+                | Code::Stopped
+                | Code::Internal
+        )
     }
 
     /// The stable name.

@@ -58,6 +58,13 @@ impl Pools {
         }
     }
 
+    pub(super) fn drop_pool(&self, name: &Name) -> Result<(), Failure> {
+        match &self.0 {
+            Backend::Server(client) => client.call("DELETE", &path(name), None).map(drop),
+            Backend::Store(local) => local.run(async |ledger| ledger.drop_pool(name).await),
+        }
+    }
+
     pub(super) fn retire(&self, name: &Name, worker: u64) -> Result<(), Failure> {
         match &self.0 {
             Backend::Server(client) => {

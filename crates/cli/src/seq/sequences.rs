@@ -2,7 +2,7 @@
 //! above is written once.
 
 use mintage::{Base, Run};
-use mintage_ledger::{Gap, LedgerError, Name, SequenceInfo, SequencePatch, SequenceSpec};
+use mintage_ledger::{Gap, LedgerError, Name, RestartAt, SequenceInfo, SequencePatch, SequenceSpec};
 use mintage_server::render::{changed, sequence};
 use serde_json::{Map, Value, json};
 
@@ -163,6 +163,11 @@ fn document(wanted: &SequencePatch) -> Value {
     if let Some(max_gap) = wanted.max_gap {
         document.insert("max_gap".into(), max_gap.to_string().into());
     }
+    match wanted.restart {
+        None => None,
+        Some(RestartAt::Start) => document.insert("restart".into(), true.into()),
+        Some(RestartAt::With(value)) => document.insert("restart".into(), value.to_string().into()),
+    };
     if wanted.allow_repeat {
         document.insert("allow_repeat".into(), true.into());
     }

@@ -16,7 +16,7 @@ pub(super) fn run(args: &Args, sink: &mut Sink<'_>) -> Result<(), Failure> {
     match &args.store {
         Some(url) => from_store(url, &pool, args.version, count, sink),
         None => {
-            let client = Client::new(&server_url(args.server.as_deref()))?;
+            let client = Client::new(&server_url(args.server.as_deref()), &args.tls)?;
             from_server(&client, &pool, args.version, count, sink)
         }
     }

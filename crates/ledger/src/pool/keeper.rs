@@ -77,6 +77,10 @@ impl Pool {
                         self.tell(None);
                         RENEW_EVERY
                     }
+                    Err(LedgerError::NoPool { .. }) => {
+                        self.stop.store(true, Ordering::Release);
+                        Duration::ZERO
+                    }
                     Err(error) => {
                         tracing::warn!(pool = %self.name, %error, "no window");
                         // A worker that is known to be free sooner is not waited past.
@@ -113,7 +117,12 @@ impl Pool {
             self.give_back(&self.owner(), held.lease, unused_from).await;
         }
         self.status.lock().expect("no panic while held").ended = true;
-        self.tell(Some(LedgerError::Closing));
+        self.tell(Some(match self.is_dropped() {
+            true => LedgerError::NoPool {
+                name: self.name.clone(),
+            },
+            false => LedgerError::Closing,
+        }));
         self.ended.notify_waiters();
     }
 

@@ -145,6 +145,7 @@ impl Pool {
         if let Some(error) = self.context.store.stopped() {
             return Err(LedgerError::Stopped(error));
         }
+        self.check_not_dropped().await?;
         let now = self.context.valid_now().await?;
         // Before it becomes a tick: a time that is held at the start may lie past the layout's end.
         if self.is_doubtful() {

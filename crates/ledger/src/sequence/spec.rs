@@ -35,8 +35,19 @@ pub struct SequencePatch {
     pub gap: Option<Gap>,
     /// Numbers lost per crash at most.
     pub max_gap: Option<u64>,
-    /// Go on although numbers may repeat (a change of direction, bounds that exclude the mark).
+    /// Go on although numbers may repeat (a change of direction, bounds that exclude the mark, a restart below it).
     pub allow_repeat: bool,
+    /// Move too, within the new definition, as `ALTER SEQUENCE … RESTART` does.
+    pub restart: Option<RestartAt>,
+}
+
+/// Where a sequence goes on; the number itself is the next one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RestartAt {
+    /// At the `start` of its definition.
+    Start,
+    /// At this number.
+    With(i64),
 }
 
 /// What a sequence is and where it stands.

@@ -7,7 +7,7 @@
 use mintage::{Base, Run, SequenceDef, SequenceError, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::spec::{Gap, MAX_GAP_LIMIT, SequenceInfo, SequencePatch, SequenceSpec};
+use super::spec::{Gap, MAX_GAP_LIMIT, RestartAt, SequenceInfo, SequencePatch, SequenceSpec};
 use super::stripe::Stripe;
 use crate::error::LedgerError;
 use crate::forecast::{self, Forecast, Limit};
@@ -574,6 +574,23 @@ impl State {
         let mut next = self.clone();
         next.gap = patch.gap.unwrap_or(self.gap);
         next.max_gap = checked_max_gap(patch.max_gap.unwrap_or(self.max_gap))?;
+        if let Some(restart) = patch.restart {
+            let to = match restart {
+                RestartAt::Start => def.start,
+                RestartAt::With(value) => value,
+            };
+            self.check_restart(name, issued, &def, to, patch.allow_repeat)?;
+            next.rebase(
+                issued,
+                Base {
+                    value: to,
+                    is_called: false,
+                },
+            );
+            next.def = def;
+            next.forget_past_if(patch.allow_repeat);
+            return Ok(next);
+        }
         let base = match last {
             Some(at) => Base {
                 value: at,
@@ -617,6 +634,34 @@ impl State {
         next.def = def;
         next.forget_past_if(patch.allow_repeat);
         Ok(next)
+    }
+
+    /// Refuses a restart within a new definition that lies outside its bounds, or may repeat without leave.
+    fn check_restart(
+        &self,
+        name: &Name,
+        issued: u64,
+        def: &SequenceDef,
+        to: i64,
+        allow_repeat: bool,
+    ) -> Result<(), LedgerError> {
+        if to < def.min || to > def.max {
+            return Err(LedgerError::Invalid(format!(
+                "value {to} is out of bounds for sequence {name} ({}..{})",
+                def.min, def.max
+            )));
+        }
+        let Some(at) = self.mark(issued).filter(|_| !allow_repeat) else {
+            return Ok(());
+        };
+        let turns = (def.increment > 0) != (self.def.increment > 0);
+        if turns || !beyond(def, at, to) {
+            return Err(LedgerError::NeedsAllowRepeat {
+                name: name.clone(),
+                why: format!("it is at {at}, {to} does not lie beyond"),
+            });
+        }
+        Ok(())
     }
 
     /// The tombstone (protocol R2): mark and version stay, the next incarnation continues above.

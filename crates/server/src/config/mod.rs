@@ -13,6 +13,7 @@ pub(crate) use load::edit_distance;
 pub use load::{ConfigError, Loaded, Origin, Override, Sources, load};
 pub use value::{
     Auto, Bytes, ClusterId, Listen, LocalPath, LogFormat, LogLevel, NodeName, Off, Setting, StoreUrl,
+    WebOrigin,
 };
 
 use mintage::ClockPolicy;
@@ -183,6 +184,8 @@ settings! {
     "server.http.listen" http_listen: Listen = "127.0.0.1:7600";
     /// Host names that may stand in `Host` besides `localhost` and addresses, while HTTP listens on loopback.
     "server.http.hosts" http_hosts: Vec<String> = "";
+    /// Origins of web pages that may ask, such as `https://app.example.com`; where tokens are configured, a page needs one too. `*` is refused.
+    "server.http.origins" http_origins: Vec<WebOrigin> = "";
     /// How long the head of a request may take from its first byte on, and its body again.
     "server.http.request_timeout" http_request_timeout: Duration = "5s" in 250 ..= 3_600_000;
     /// How long a connection may stay without a request.

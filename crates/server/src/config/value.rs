@@ -477,6 +477,71 @@ impl Setting for Vec<String> {
     }
 }
 
+/// Where web pages come from: scheme, host and port, as browsers write it in `Origin`.
+///
+/// ```
+/// use mintage_server::config::WebOrigin;
+/// assert!("https://app.example.com".parse::<WebOrigin>().is_ok() && "http://localhost:5173".parse::<WebOrigin>().is_ok());
+/// assert!("*".parse::<WebOrigin>().is_err() && "https://app.example.com/".parse::<WebOrigin>().is_err());
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WebOrigin(String);
+
+impl WebOrigin {
+    /// As browsers write it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::str::FromStr for WebOrigin {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<WebOrigin, String> {
+        if text == "*" {
+            return Err(
+                "\"*\" would let the pages of every site take and move numbers: name each origin".into(),
+            );
+        }
+        let authority = ["http://", "https://"]
+            .iter()
+            .find_map(|scheme| text.strip_prefix(scheme));
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-.:[]".contains(&byte);
+        match authority.filter(|rest| !rest.is_empty() && rest.bytes().all(fits)) {
+            Some(_) => Ok(WebOrigin(text.to_ascii_lowercase())),
+            None => Err(format!(
+                "{text:?} is no origin: http:// or https://, a host, and a port if it is not the usual one, without a \
+                 path, as in https://app.example.com"
+            )),
+        }
+    }
+}
+
+impl Setting for Vec<WebOrigin> {
+    const KIND: &'static str = "list of origins";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        Vec::<String>::parse(text)?
+            .iter()
+            .map(|origin| origin.parse())
+            .collect()
+    }
+
+    fn from_toml(value: &toml::Value) -> Result<Self, String> {
+        Vec::<String>::from_toml(value)?
+            .iter()
+            .map(|origin| origin.parse())
+            .collect()
+    }
+
+    fn show(&self) -> String {
+        self.iter()
+            .map(|origin| origin.0.clone())
+            .collect::<Vec<_>>()
+            .show()
+    }
+}
+
 /// A token as it stands in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -32,7 +32,7 @@ pub(super) async fn serve(
     worker: &Rc<Worker>,
     guest: &Guest,
     local: Option<SocketAddr>,
-    framing: Option<Framing>,
+    framing: Framing,
 ) -> Option<End> {
     let config = worker.config();
     let mut builder = hyper::server::conn::http1::Builder::new();
@@ -107,13 +107,7 @@ async fn answer(
     worker.counters().requests(Face::Http, 1);
     let (parts, body) = request.into_parts();
     let head = Head::of(&parts, local);
-    let mut response = match answer_to(worker, guest, &head, Some(body)).await {
-        Ok(response) => response,
-        Err(error) => {
-            worker.counters().refused(error.code);
-            Response::problem(&head, &error)
-        }
-    };
+    let mut response = answer_to(worker, guest, &head, Some(body)).await;
     if head.closes() || guest.leaves(worker.config()) {
         response.close();
     }

@@ -5,18 +5,22 @@
 //! | `plain` | requests without a body, framed in place: the hot path |
 //! | `by_hyper`, `io` | all other requests, framed by hyper |
 //! | `strict` | heads that must not be served |
-//! | `head`, `request` | who asks for what: head, query, body |
+//! | `head`, `request`, `document` | who asks for what: head, query, body |
+//! | `cors` | pages of other sites |
 //! | `route` | paths and methods |
 //! | `answer`, `date` | answers and problem documents |
-//! | `sequences`, `ids`, `operations`, `backup` | what the routes do |
+//! | `sequences`, `pools`, `ids`, `inspect`, `operations`, `backup` | what the routes do |
 //! | `testing` | the readers without a connection |
 
 mod answer;
 mod backup;
 mod by_hyper;
+mod cors;
 mod date;
+mod document;
 mod head;
 mod ids;
+mod inspect;
 mod io;
 mod operations;
 mod plain;
@@ -44,7 +48,7 @@ use crate::watch::{Deadlines, Verdict, Watch, Watched};
 use answer::Response;
 use head::Head;
 use plain::Left;
-use request::Query;
+use request::{Query, Takes};
 use route::Route;
 
 /// How long a connection may wait for what.
@@ -143,15 +147,30 @@ impl Guest {
 }
 
 /// Answers one request, whoever framed it.
-async fn answer_to(
+async fn answer_to(worker: &Rc<Worker>, guest: &Guest, head: &Head<'_>, body: Option<Incoming>) -> Response {
+    let mut response = match do_what_is_asked(worker, guest, head, body).await {
+        Ok(response) => response,
+        Err(error) => {
+            worker.counters().refused(error.code);
+            Response::problem(head, &error)
+        }
+    };
+    cors::mark(head, worker.config(), &mut response);
+    response
+}
+
+async fn do_what_is_asked(
     worker: &Rc<Worker>,
     guest: &Guest,
     head: &Head<'_>,
     body: Option<Incoming>,
 ) -> Result<Response, ServiceError> {
-    head.check_host(worker.config())?;
-    head.check_origin()?;
+    head.check_host(worker.config(), worker.service().tokens())?;
+    cors::check_origin(head, worker.config())?;
     head.check_size(worker.config())?;
+    if let Some(response) = cors::preflight(head, worker.config()) {
+        return Ok(response);
+    }
     let route = Route::of(head.path);
     if !matches!(route, Some(Route::Livez | Route::Readyz)) {
         if guest.for_health {
@@ -172,7 +191,14 @@ async fn answer_to(
     if !route.allows(head.method) {
         return Err(route.refuse_method(head.method));
     }
-    let query = Query::of(head.query);
+    head.check_idempotency()?;
+    let (takes, body) = (route.takes(head.method), request::read_body(worker, body).await?);
+    request::check_body(takes, head, &body)?;
+    let parameters = match takes {
+        Takes::Parameters => document::parameters(&body)?,
+        Takes::Nothing | Takes::Document => Vec::new(),
+    };
+    let query = Query::of(head.query).and(&parameters);
     match (&route, head.method) {
         (Route::Next { name }, _) => sequences::next(worker, head, &query, name).await,
         (Route::Ids { format }, _) => ids::of_format(worker, head, &query, format).await,
@@ -180,11 +206,11 @@ async fn answer_to(
         (Route::Sequences, _) => sequences::list(worker, &query).await,
         (Route::Sequence { name }, "PUT") => {
             query.only(&[])?;
-            sequences::create(worker, name, &request::read_body(worker, body).await?).await
+            sequences::create(worker, name, &body).await
         }
         (Route::Sequence { name }, "PATCH") => {
             query.only(&[])?;
-            sequences::alter(worker, name, &request::read_body(worker, body).await?).await
+            sequences::alter(worker, name, &body).await
         }
         (Route::Sequence { name }, "DELETE") => {
             query.only(&[])?;
@@ -196,29 +222,33 @@ async fn answer_to(
         }
         (Route::Restart { name }, _) => {
             query.only(&[])?;
-            sequences::restart(worker, name, &request::read_body(worker, body).await?).await
+            sequences::restart(worker, name, &body).await
         }
         (Route::Pools, _) => pools::list(worker, &query).await,
         (Route::Pool { name }, "PUT") => {
             query.only(&[])?;
-            pools::create(worker, name, &request::read_body(worker, body).await?).await
+            pools::create(worker, name, &body).await
+        }
+        (Route::Pool { name }, "DELETE") => {
+            query.only(&[])?;
+            pools::drop_pool(worker, name).await
         }
         (Route::Pool { name }, _) => pools::show(worker, &query, name).await,
         (Route::Windows { name }, _) => {
             query.only(&[])?;
-            pools::lend(worker, name, &request::read_body(worker, body).await?).await
+            pools::lend(worker, name, &body).await
         }
         (Route::Window { name, worker: id }, "PATCH") => {
             query.only(&[])?;
-            pools::renew(worker, name, id, &request::read_body(worker, body).await?).await
+            pools::renew(worker, name, id, &body).await
         }
         (Route::Window { name, worker: id }, "PUT") => {
             query.only(&[])?;
-            pools::retire(worker, name, id, &request::read_body(worker, body).await?).await
+            pools::retire(worker, name, id, &body).await
         }
         (Route::Window { name, worker: id }, _) => {
             query.only(&[])?;
-            pools::end(worker, name, id, &request::read_body(worker, body).await?).await
+            pools::end(worker, name, id, &body).await
         }
         (Route::Presets, _) => {
             query.only(&[])?;
@@ -228,10 +258,7 @@ async fn answer_to(
             query.only(&[])?;
             Ok(pools::formats())
         }
-        (Route::Inspect { id }, _) => {
-            query.only(&[])?;
-            ids::inspect(worker, id)
-        }
+        (Route::Inspect { id }, _) => inspect::inspect(worker, &query, id),
         (Route::Backup, _) => {
             query.only(&[])?;
             backup::begin(worker)

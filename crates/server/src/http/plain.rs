@@ -37,8 +37,8 @@ pub(super) enum Framed<'b> {
 pub(super) enum Left {
     /// The connection ends.
     Ended(End),
-    /// hyper goes on with what was read: a request that is framed so, or `None` for a head that is too long.
-    HandedOver(Option<Framing>),
+    /// hyper goes on with what was read: a request that is framed so.
+    HandedOver(Framing),
 }
 
 /// Answers plain requests until there is another one.
@@ -86,7 +86,7 @@ pub(super) async fn serve(
 enum Next {
     Read,
     Close,
-    HandOver(Option<Framing>),
+    HandOver(Framing),
 }
 
 async fn answer_all(
@@ -127,54 +127,58 @@ async fn answer_all(
                     look_at = out.len() + LOOK_BYTES;
                 }
             }
-            Framed::Incomplete if !socket.is_full(rest.len()) => {
-                socket.keep(rest);
-                return Next::Read;
+            framed => {
+                let refused = match (
+                    framed,
+                    strict::look(rest, worker.config().http_max_headers as usize),
+                ) {
+                    (Framed::Other, Strict::Head(framing)) => {
+                        socket.keep(rest);
+                        return Next::HandOver(framing);
+                    }
+                    (Framed::Other, Strict::Refused(why)) => ServiceError::new(Code::Protocol, why),
+                    (Framed::Other, Strict::TooManyHeaders) => too_many_headers(worker),
+                    _ if !socket.is_full(rest.len()) => {
+                        socket.keep(rest);
+                        return Next::Read;
+                    }
+                    _ => too_long(worker),
+                };
+                refuse(worker, &refused, out);
+                return Next::Close;
             }
-            Framed::Incomplete => {
-                socket.keep(rest);
-                return Next::HandOver(None);
-            }
-            Framed::Other => match strict::look(rest) {
-                Strict::Incomplete if !socket.is_full(rest.len()) => {
-                    socket.keep(rest);
-                    return Next::Read;
-                }
-                Strict::Incomplete => {
-                    socket.keep(rest);
-                    return Next::HandOver(None);
-                }
-                Strict::Head(framing) => {
-                    socket.keep(rest);
-                    return Next::HandOver(Some(framing));
-                }
-                Strict::Refused(why) => {
-                    refuse(worker, why, out);
-                    return Next::Close;
-                }
-            },
         }
     }
     Next::Read
 }
 
 /// Answers what must not be served, whatever it was.
-fn refuse(worker: &Rc<Worker>, why: &'static str, out: &mut Vec<u8>) {
+fn refuse(worker: &Rc<Worker>, error: &ServiceError, out: &mut Vec<u8>) {
     worker.counters().requests(Face::Http, 1);
-    worker.counters().refused(Code::Protocol);
-    let response = Response::problem(&Head::default(), &ServiceError::new(Code::Protocol, why));
+    worker.counters().refused(error.code);
+    let response = Response::problem(&Head::default(), error);
     date::with_now(worker, |date| response.write(date, out));
+}
+
+fn too_long(worker: &Worker) -> ServiceError {
+    let max = worker.config().http_max_header.0;
+    ServiceError::new(
+        Code::HeaderTooLarge,
+        format!("the head of a request has at most {max} bytes (server.http.max_header)"),
+    )
+}
+
+fn too_many_headers(worker: &Worker) -> ServiceError {
+    let max = worker.config().http_max_headers;
+    ServiceError::new(
+        Code::HeaderTooLarge,
+        format!("a request has at most {max} header lines (server.http.max_headers)"),
+    )
 }
 
 async fn answer(worker: &Rc<Worker>, guest: &Guest, head: &Head<'_>) -> Response {
     worker.counters().requests(Face::Http, 1);
-    match answer_to(worker, guest, head, None).await {
-        Ok(response) => response,
-        Err(error) => {
-            worker.counters().refused(error.code);
-            Response::problem(head, &error)
-        }
-    }
+    answer_to(worker, guest, head, None).await
 }
 
 /// Frames one request.
@@ -255,6 +259,7 @@ fn take_header<'b>(line: &'b [u8], head: &mut Head<'b>) -> Option<()> {
         14 if is("content-length") && value == "0" => &mut head.content_length,
         14 if is("content-length") => return None,
         14 if is("http2-settings") => return None,
+        15 if is("idempotency-key") => &mut head.idempotency_key,
         17 if is("transfer-encoding") => return None,
         _ => return Some(()),
     };

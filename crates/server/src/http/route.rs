@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::request::Takes;
 use crate::error::{Code, ServiceError};
 
 /// Where a path leads.
@@ -105,9 +106,19 @@ impl<'p> Route<'p> {
             _ if self.allocates() => "POST",
             Route::Restart { .. } => "POST",
             Route::Sequence { .. } => "GET, HEAD, PUT, PATCH, DELETE",
-            Route::Pool { .. } => "GET, HEAD, PUT",
+            Route::Pool { .. } => "GET, HEAD, PUT, DELETE",
             Route::Window { .. } => "PUT, PATCH, DELETE",
             _ => "GET, HEAD",
+        }
+    }
+
+    /// What becomes of a body.
+    pub(super) fn takes(&self, method: &str) -> Takes {
+        match (self, method) {
+            (Route::Next { .. } | Route::Ids { .. } | Route::Snowflakes { .. }, _) => Takes::Parameters,
+            (Route::Sequence { .. }, "PUT" | "PATCH") | (Route::Pool { .. }, "PUT") => Takes::Document,
+            (Route::Restart { .. } | Route::Windows { .. } | Route::Window { .. }, _) => Takes::Document,
+            _ => Takes::Nothing,
         }
     }
 
@@ -187,6 +198,18 @@ const TEMPLATES: [&str; 17] = [
     "/metrics",
 ];
 
+/// Percent-encodes a segment of a path, but for what every reader leaves alone (RFC 3986 section 2.3).
+pub(super) fn encode(segment: &str) -> String {
+    segment
+        .bytes()
+        .map(|byte| match byte {
+            b'-' | b'.' | b'_' | b'~' | b':' => char::from(byte).to_string(),
+            byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+            byte => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
 /// Resolves percent-encoding; `None` if it is damaged.
 pub(super) fn decode(text: &str) -> Option<Cow<'_, [u8]>> {
     if !text.contains('%') {
@@ -263,6 +286,24 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(Route::of(path), route, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded_again() {
+        for name in [
+            "orders",
+            "a:b",
+            "shop/orders",
+            "Seq Invoice",
+            "inc:заказ",
+            "ids#order",
+            "%41",
+            "?",
+        ] {
+            let encoded = encode(name);
+            assert_eq!(decode(&encoded).as_deref(), Some(name.as_bytes()), "{encoded}");
+            assert!(!encoded.contains(['/', '?', '#', ' ']), "{encoded}");
         }
     }
 

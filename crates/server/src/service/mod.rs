@@ -363,6 +363,11 @@ pub(crate) fn from_ledger(error: LedgerError) -> ServiceError {
         LedgerError::NoAutoCreate { .. } => {
             ServiceError::new(Code::NotFound, message).with_hint("create the sequence first")
         }
+        LedgerError::PoolInUse { .. } => ServiceError::new(Code::Conflict, message).with_hint(
+            "a window ends by itself some time after its holder stops; this server lets go a minute after its last id",
+        ),
+        LedgerError::PoolDropped { .. } => ServiceError::new(Code::Exists, message)
+            .with_hint("make it with that layout again, or take another name: ids of two layouts can be equal"),
         LedgerError::Exists { .. } | LedgerError::PoolExists { .. } => {
             ServiceError::new(Code::Exists, message)
                 .with_hint("change the definition instead, or take another name")
