@@ -18,6 +18,11 @@ pub fn curl() -> bool {
     needed("curl", starts("curl", "--version"))
 }
 
+/// Whether nginx is there.
+pub fn nginx() -> bool {
+    needed("nginx", starts("nginx", "-v"))
+}
+
 /// Whether a program is there.
 pub fn program(name: &str) -> bool {
     needed(name, starts(name, "--version"))

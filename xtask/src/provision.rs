@@ -19,6 +19,7 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
     ("redis-server", &["--version"], "redis-server"),
     ("redis-cli", &["--version"], "redis-tools"),
     ("curl", &["--version"], "curl"),
+    ("nginx", &["-v"], "nginx-light"),
     ("strace", &["--version"], "strace"),
     ("openssl", &["version"], "openssl"),
     ("python3", &["-m", "ensurepip", "--version"], "python3-venv"),
@@ -58,7 +59,6 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
 pub(crate) const BENCH_TOOLS: &[Tool] = &[
     ("redis-server", &["--version"], "redis-server"),
     ("redis-benchmark", &["--version"], "redis-tools"),
-    ("nginx", &["-v"], "nginx-light"),
     ("wrk", &["--help"], "wrk"),
 ];
 

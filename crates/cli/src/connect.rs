@@ -152,7 +152,7 @@ impl Client {
             other => other.to_string(),
         };
         let hint = match why.as_str() {
-            why if why.contains("UnknownIssuer") => {
+            why if why.contains("UnknownIssuer") || why.contains("BadSignature") => {
                 "trust the authority that signed its certificate with --cacert FILE or MINT_CACERT"
             }
             why if why.contains("CertificateRequired") => {

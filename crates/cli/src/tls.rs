@@ -35,6 +35,10 @@ mod read {
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
 
+    use rustls::crypto::CryptoProvider;
+    use rustls::pki_types::PrivateKeyDer;
+    use rustls::pki_types::pem::PemObject;
+    use rustls::{ClientConfig, RootCertStore};
     use ureq::tls::{
         Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, TlsProvider, parse_pem,
     };
@@ -48,10 +52,7 @@ mod read {
             let cert = or_environment(&self.cert, "MINT_CERT");
             let key = or_environment(&self.key, "MINT_KEY").or(cert.clone());
             let own = match (cert, key) {
-                (Some(cert), Some(key)) => Some(ClientCert::new_with_certs(
-                    &certificates(&cert)?,
-                    private_key(&key)?,
-                )),
+                (Some(cert), Some(key)) => Some(shown(&cert, &key)?),
                 (None, Some(_)) => {
                     return Err(Failure::usage("a private key without its certificate")
                         .with_hint("name the certificate with --cert FILE or MINT_CERT"));
@@ -64,11 +65,39 @@ mod read {
             };
             Ok(TlsConfig::builder()
                 .provider(TlsProvider::Rustls)
-                .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()))
+                .unversioned_rustls_crypto_provider(provider())
                 .root_certs(RootCerts::new_with_certs(&roots))
                 .client_cert(own)
                 .build())
         }
+    }
+
+    /// A certificate and its key; what does not fit one another, or no server takes, is said here.
+    fn shown(cert: &Path, key: &Path) -> Result<ClientCert, Failure> {
+        let (chain, private) = (certificates(cert)?, private_key(key)?);
+        let ders = chain.iter().map(|one| one.der().to_vec().into()).collect();
+        let der = fs::read(key)
+            .ok()
+            .and_then(|text| PrivateKeyDer::from_pem_slice(&text).ok());
+        let tried = ClientConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()
+            .map(|builder| builder.with_root_certificates(RootCertStore::empty()));
+        let tried = tried.and_then(|builder| match der {
+            Some(der) => builder.with_client_auth_cert(ders, der).map(drop),
+            None => Err(rustls::Error::General("the key cannot be read".into())),
+        });
+        match tried {
+            Ok(()) => Ok(ClientCert::new_with_certs(&chain, private)),
+            Err(error) => Err(Failure::usage(format_args!(
+                "the certificate {} and the key {} cannot be used: {error}",
+                cert.display(),
+                key.display()
+            ))),
+        }
+    }
+
+    fn provider() -> Arc<CryptoProvider> {
+        Arc::new(rustls::crypto::aws_lc_rs::default_provider())
     }
 
     fn or_environment(given: &Option<PathBuf>, variable: &str) -> Option<PathBuf> {
