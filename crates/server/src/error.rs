@@ -130,8 +130,7 @@ impl Code {
     pub fn may_be_retried(self) -> bool {
         matches!(
             self,
-            Code::Conflict
-                | Code::RequestTimeout
+            Code::RequestTimeout
                 | Code::IdleTimeout
                 | Code::SlowReader
                 | Code::TooManyConnections

@@ -270,5 +270,8 @@ async fn do_what_is_asked(
 }
 
 /// What a connection beyond the limit is told.
-pub(crate) const TOO_MANY_CONNECTIONS: &[u8] =
-    b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\nretry-after: 1\r\n\r\n";
+pub(crate) const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
+    content-type: application/problem+json\r\ncache-control: no-store\r\ncontent-length: 187\r\n\
+    connection: close\r\nretry-after: 1\r\n\r\n\
+    {\"type\":\"urn:mint:error:too_many_connections\",\"title\":\"too many connections\",\"status\":503,\
+    \"code\":\"too_many_connections\",\"detail\":\"as many connections are open as may be\",\"retry_after\":1}\n";
