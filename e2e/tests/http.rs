@@ -303,7 +303,11 @@ fn a_pool_is_dropped_and_the_same_name_goes_on_where_it_was() {
     let before = mint(&server);
     assert_eq!(before.len(), 100);
     let in_use = curl(&server, "DELETE", path, &[]);
-    assert_eq!((in_use.status, in_use.json()["code"].as_str()), (409, Some("conflict")), "{in_use:?}");
+    assert_eq!(
+        (in_use.status, in_use.json()["code"].as_str()),
+        (409, Some("conflict")),
+        "{in_use:?}"
+    );
     assert_eq!(server.stop(), 0);
     // Nobody uses it any more.
     let store = ["--store", "file:./mint-data"];
@@ -312,17 +316,30 @@ fn a_pool_is_dropped_and_the_same_name_goes_on_where_it_was() {
     pool(&["drop", "eu"]).fails(3, "no pool eu", "");
     let server = Start::in_folder(folder.path()).ready();
     assert_eq!(curl(&server, "GET", path, &[]).status, 404);
-    assert_eq!(curl(&server, "GET", "/v1/pools", &[]).json()["pools"], serde_json::json!([]));
+    assert_eq!(
+        curl(&server, "GET", "/v1/pools", &[]).json()["pools"],
+        serde_json::json!([])
+    );
     assert_eq!(curl(&server, "POST", "/v1/snowflakes/eu", &[]).status, 404);
     let other = send(&server, "PUT", path, r#"{"preset":"twitter"}"#);
-    assert_eq!((other.status, other.json()["code"].as_str()), (409, Some("exists")));
-    assert!(other.json()["detail"].as_str().unwrap().contains("worker=2"), "{other:?}");
+    assert_eq!(
+        (other.status, other.json()["code"].as_str()),
+        (409, Some("exists"))
+    );
+    assert!(
+        other.json()["detail"].as_str().unwrap().contains("worker=2"),
+        "{other:?}"
+    );
     assert_eq!(send(&server, "PUT", path, definition).status, 201);
     let after = mint(&server);
     assert!(after.first() > before.last(), "{after:?} after {before:?}");
     // Another one goes while the server runs.
     assert_eq!(send(&server, "PUT", "/v1/pools/misspelt", definition).status, 201);
-    run::mint(folder.path(), ["pool", "drop", "misspelt", "--server", &server.url()]).ok();
+    run::mint(
+        folder.path(),
+        ["pool", "drop", "misspelt", "--server", &server.url()],
+    )
+    .ok();
     assert_eq!(curl(&server, "GET", "/v1/pools/misspelt", &[]).status, 404);
 }
 
@@ -335,7 +352,15 @@ fn the_command_redefines_and_restarts_at_once() {
     seq(&["alter", "orders", "--increment", "10", "--restart", "1000"]).ok();
     assert_eq!(seq(&["next", "orders", "-n", "2"]).ok(), "1000\n1010\n");
     seq(&["alter", "orders", "--increment", "1", "--restart"]).fails(3, "allow_repeat", "--allow-repeat");
-    seq(&["alter", "orders", "--increment", "1", "--restart", "--allow-repeat"]).ok();
+    seq(&[
+        "alter",
+        "orders",
+        "--increment",
+        "1",
+        "--restart",
+        "--allow-repeat",
+    ])
+    .ok();
     assert_eq!(seq(&["next", "orders"]).ok(), "1\n");
     seq(&["create", "a", "--cache", "0"]).fails(2, "0", "");
     seq(&["alter", "orders", "--max-gap", "0"]).fails(2, "0", "");

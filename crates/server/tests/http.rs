@@ -1534,3 +1534,89 @@ fn what_was_asked_is_not_told_back_at_length() {
         );
     }
 }
+
+/// Whatever is refused is refused in words, by whoever framed it.
+#[test]
+fn no_refusal_comes_without_a_document() {
+    let server = Server::with(|config| config.http_max_headers = 12);
+    let seed = std::process::id() as u64 ^ 0x9e37_79b9_7f4a_7c15;
+    println!("seed {seed}");
+    let mut state = seed;
+    let mut below = |bound: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % bound
+    };
+    let methods = [
+        "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW", "CONNECT", "G(T", "",
+    ];
+    let targets = [
+        "/livez",
+        "/v1/sequences/s/next",
+        "/v1/pools",
+        "*",
+        "http://localhost/livez",
+        "//",
+        "/a b",
+        "/%zz",
+        "/\u{e9}",
+        "a:1",
+        "/a#b",
+        "",
+    ];
+    let versions = [
+        "HTTP/1.1",
+        "HTTP/1.1",
+        "HTTP/1.0",
+        "HTTP/2.0",
+        "http/1.1",
+        "HTTP/1.1 ",
+        "",
+    ];
+    let lines = [
+        "host: localhost",
+        "Host: localhost",
+        "accept: */*",
+        "content-length: 0",
+        "content-length: 2",
+        "content-length: -1",
+        "transfer-encoding: chunked",
+        "expect: 100-continue",
+        "upgrade: h2c",
+        "connection: close",
+        "x: \u{e9}",
+        "a b: c",
+        "na(me: c",
+        ": c",
+        "x:",
+        "idempotency-key: 1",
+        "origin: null",
+        "content-type: text/plain",
+        "accept: image/png",
+        "te: trailers",
+    ];
+    for _ in 0..2_000 {
+        let mut request = format!(
+            "{} {} {}\r\n",
+            methods[below(methods.len())],
+            targets[below(targets.len())],
+            versions[below(versions.len())]
+        );
+        for _ in 0..below(16) {
+            request.push_str(lines[below(lines.len())]);
+            request.push_str("\r\n");
+        }
+        request.push_str("\r\n{}0\r\n\r\n");
+        let mut client = server.http();
+        let _ = client.try_send(&request) && client.try_finish_sending();
+        let got = client.read_to_end();
+        for answer in got
+            .split("HTTP/1.1 ")
+            .filter(|answer| answer.starts_with(['4', '5']))
+        {
+            let documented = answer.contains("application/problem+json") && answer.contains("\"code\":\"");
+            assert!(documented, "{request:?}: {got:?}");
+        }
+    }
+}
