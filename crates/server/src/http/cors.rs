@@ -18,16 +18,16 @@ use crate::service::Answer;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Comes {
     /// From no page, or from one of this server's own.
-    FromHere,
+    Here,
     /// From a page of a listed origin.
-    FromListed,
+    Listed,
     /// From another page.
-    FromElsewhere,
+    Elsewhere,
 }
 
 fn comes(head: &Head<'_>, config: &Config) -> Comes {
     let Some(origin) = head.origin else {
-        return Comes::FromHere;
+        return Comes::Here;
     };
     let listed = |listed: &str| listed.eq_ignore_ascii_case(origin);
     if config
@@ -36,18 +36,18 @@ fn comes(head: &Head<'_>, config: &Config) -> Comes {
         .map(|origin| origin.as_str())
         .any(listed)
     {
-        return Comes::FromListed;
+        return Comes::Listed;
     }
     match origin.split_once("://") {
-        Some((_, authority)) if Some(authority) == head.host => Comes::FromHere,
-        _ => Comes::FromElsewhere,
+        Some((_, authority)) if Some(authority) == head.host => Comes::Here,
+        _ => Comes::Elsewhere,
     }
 }
 
 /// Refuses requests that a page of another site made a browser send: they could burn numbers without seeing an answer.
 pub(super) fn check_origin(head: &Head<'_>, config: &Config) -> Answer<()> {
     match (comes(head, config), head.origin) {
-        (Comes::FromElsewhere, Some(origin)) => {
+        (Comes::Elsewhere, Some(origin)) => {
             let shown: String = origin.chars().take(80).collect();
             let message = format!("the request comes from a page of {shown:?}");
             Err(ServiceError::new(Code::CrossOrigin, message)
@@ -59,7 +59,7 @@ pub(super) fn check_origin(head: &Head<'_>, config: &Config) -> Answer<()> {
 
 /// The answer to a browser that asks whether a page may ask (a preflight), which carries no token; `None`: it is none.
 pub(super) fn preflight(head: &Head<'_>, config: &Config) -> Option<Response> {
-    if head.method != "OPTIONS" || !head.asks_whether || comes(head, config) == Comes::FromElsewhere {
+    if head.method != "OPTIONS" || !head.asks_whether || comes(head, config) == Comes::Elsewhere {
         return None;
     }
     let methods = Route::allow_header(head.path)?;
@@ -79,7 +79,7 @@ pub(super) fn mark(head: &Head<'_>, config: &Config, response: &mut Response) {
         return;
     }
     response.add("vary", "origin");
-    if let (Comes::FromListed, Some(origin)) = (comes(head, config), head.origin) {
+    if let (Comes::Listed, Some(origin)) = (comes(head, config), head.origin) {
         response.add("access-control-allow-origin", Cow::Owned(origin.to_string()));
         response.add(
             "access-control-expose-headers",

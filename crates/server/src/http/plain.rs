@@ -22,7 +22,8 @@ use crate::socket::{End, Socket};
 use crate::turn::{LOOK_BYTES, Turn, after_the_others};
 use crate::watch::{Verdict, Waiting};
 
-/// What the start of a buffer is.
+/// What the start of a buffer is. One lives at a time, on the stack of the hot path.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
 pub(super) enum Framed<'b> {
     /// A request of so many bytes.
