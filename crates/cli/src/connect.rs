@@ -54,7 +54,7 @@ impl Client {
             // The server is named directly; a proxy meant for the web must not see its tokens.
             .proxy(None);
         let config = match base.starts_with("https://") {
-            true => config.tls_config(files.config()?),
+            true => files.secure(config)?,
             false => config,
         };
         let config = config.build();

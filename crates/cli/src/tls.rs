@@ -5,6 +5,9 @@ use std::path::PathBuf;
 #[cfg(not(feature = "tls"))]
 use crate::errors::Failure;
 
+/// How connections are made.
+type AgentConfig = ureq::config::ConfigBuilder<ureq::typestate::AgentScope>;
+
 /// Whom to trust, and who we are, where the server's URL is `https://`.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct TlsFiles {
@@ -22,7 +25,7 @@ pub(crate) struct TlsFiles {
 #[cfg(not(feature = "tls"))]
 impl TlsFiles {
     /// Nothing: this build has no TLS.
-    pub(crate) fn config(&self) -> Result<ureq::tls::TlsConfig, Failure> {
+    pub(crate) fn secure(&self, _: AgentConfig) -> Result<AgentConfig, Failure> {
         let _: [&Option<PathBuf>; 3] = [&self.cacert, &self.cert, &self.key];
         Err(Failure::usage("this build of mint speaks no https://")
             .with_hint("build it with the feature tls, or use http:// over loopback or a tunnel"))
@@ -43,12 +46,12 @@ mod read {
         Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, TlsProvider, parse_pem,
     };
 
-    use super::TlsFiles;
+    use super::{AgentConfig, TlsFiles};
     use crate::errors::Failure;
 
     impl TlsFiles {
-        /// What connections are made with.
-        pub(crate) fn config(&self) -> Result<TlsConfig, Failure> {
+        /// The same connections with TLS.
+        pub(crate) fn secure(&self, config: AgentConfig) -> Result<AgentConfig, Failure> {
             let cert = or_environment(&self.cert, "MINT_CERT");
             let key = or_environment(&self.key, "MINT_KEY").or(cert.clone());
             let own = match (cert, key) {
@@ -63,12 +66,13 @@ mod read {
                 Some(file) => certificates(&file)?,
                 None => of_the_system()?,
             };
-            Ok(TlsConfig::builder()
+            let tls = TlsConfig::builder()
                 .provider(TlsProvider::Rustls)
                 .unversioned_rustls_crypto_provider(provider())
                 .root_certs(RootCerts::new_with_certs(&roots))
                 .client_cert(own)
-                .build())
+                .build();
+            Ok(config.tls_config(tls))
         }
     }
 

@@ -137,8 +137,8 @@ async fn answer_all(
                         socket.keep(rest);
                         return Next::HandOver(framing);
                     }
-                    (Framed::Other, Strict::Refused(why)) => ServiceError::new(Code::Protocol, why),
-                    (Framed::Other, Strict::TooManyHeaders) => too_many_headers(worker),
+                    (_, Strict::Refused(why)) => ServiceError::new(Code::Protocol, why),
+                    (_, Strict::TooManyHeaders) => too_many_headers(worker),
                     _ if !socket.is_full(rest.len()) => {
                         socket.keep(rest);
                         return Next::Read;
