@@ -80,7 +80,7 @@ pub struct Readiness {
 }
 
 fn sequence_key(name: &Name) -> Key {
-    Key::new(format!("seq/{name}")).expect("names are within the key grammar")
+    Key::new(format!("seq/{}", name.to_key())).expect("names are within the key grammar")
 }
 
 impl Ledger {
@@ -416,7 +416,8 @@ impl Ledger {
             .await
     }
 
-    /// Makes a sequence or moves it, forward only. Others on a shared store may not follow yet: see
+    /// Makes a sequence or moves it, forward only. One that is made here has room for any value: below 1 its minimum is
+    /// that value. Others on a shared store may not follow yet: see
     /// [`Ledger::followed_by_all`].
     ///
     /// # Errors
@@ -499,7 +500,7 @@ impl Ledger {
             let Some((last, _)) = page.last() else { break };
             after = Some(last.clone());
             for (key, found) in page {
-                let name = Name::new(key.as_str().trim_start_matches("seq/"))?;
+                let name = Name::from_key(key.after("seq/"))?;
                 let state = State::read(&name, &found)?;
                 if !state.dropped && infos.len() < usize::from(limit) {
                     let live = self.sequence(name.as_str()).map(|sequence| sequence.info());
@@ -641,7 +642,7 @@ impl Ledger {
             .await?;
         let mut infos = Vec::with_capacity(page.len());
         for (key, found) in page {
-            let name = Name::new(key.as_str().trim_start_matches("pool/"))?;
+            let name = Name::from_key(key.after("pool/"))?;
             infos.push(
                 self.keep_pool(&name, PoolSpec::read(&name, &found.value.body)?)
                     .info(),
