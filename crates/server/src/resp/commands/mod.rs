@@ -231,9 +231,7 @@ pub(crate) fn find(name: &[u8]) -> Option<&'static CommandRow> {
 #[inline]
 pub(crate) fn run(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Flow {
     let Some(row) = permitted(row, call) else {
-        if let Some(queue) = &mut call.session.queue {
-            queue.spoil();
-        }
+        transactions::refused(row, call);
         return Flow::Done;
     };
     match call.session.queue {
@@ -250,7 +248,10 @@ fn permitted(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Option<&'
         return None;
     };
     if !fits(row.arity, call.args.len()) {
-        refuse_arity(call, row.name);
+        match row.name {
+            "exec" => call.reply.error(Code::InvalidArgument, transactions::EXEC_ARITY),
+            name => drop(refuse_arity(call, name)),
+        }
         return None;
     }
     let allowed = match (row.access, &call.session.identity) {

@@ -65,6 +65,20 @@ pub(super) fn is_at_once(row: &CommandRow) -> bool {
 /// Redis's own list.
 const AT_ONCE: [&str; 6] = ["multi", "exec", "discard", "watch", "quit", "reset"];
 
+/// After a refusal nothing of a transaction is run; a refused `EXEC` ends it.
+#[cold]
+pub(super) fn refused(row: Option<&CommandRow>, call: &mut Call<'_>) {
+    if row.is_some_and(|row| row.name == "exec") {
+        call.session.queue = None;
+    } else if let Some(queue) = &mut call.session.queue {
+        queue.spoil();
+    }
+}
+
+/// What Redis says to an `EXEC` with arguments.
+pub(super) const EXEC_ARITY: &str =
+    "EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command";
+
 /// Keeps a request for `EXEC`, if there is room.
 pub(super) fn keep(row: &'static CommandRow, call: &mut Call<'_>) -> Flow {
     let config = call.worker.config();
