@@ -151,7 +151,14 @@ pub(crate) fn node() -> Option<PathBuf> {
     fs::create_dir_all(&folder).ok()?;
     let mut install = Command::new("npm");
     install
-        .args(["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--no-save"])
+        .args([
+            "install",
+            "--silent",
+            "--no-audit",
+            "--no-fund",
+            "--ignore-scripts",
+            "--no-save",
+        ])
         .arg("--prefix")
         .arg(&folder)
         .args(NODE_PACKAGES);

@@ -275,7 +275,15 @@ fn names_outside_the_grammar_are_refused_in_words() {
     let server = Server::start();
     let mut client = server.resp();
     let long = "x".repeat(256);
-    for name in ["\"\"", "\"a\\tb\"", "\"\\x7f\"", "\"\\xc2\\x85\"", "\"\\xff\"", "\"a\\r\\nb\"", &long] {
+    for name in [
+        "\"\"",
+        "\"a\\tb\"",
+        "\"\\x7f\"",
+        "\"\\xc2\\x85\"",
+        "\"\\xff\"",
+        "\"a\\r\\nb\"",
+        &long,
+    ] {
         for command in ["INCR", "INCRBY", "SET", "MINT.NEXT", "MINT.SHOW"] {
             let arguments = if matches!(command, "INCRBY" | "SET") {
                 " 5"
@@ -296,11 +304,32 @@ fn names_of_any_text_count_and_are_listed_in_their_order() {
     let mut client = server.resp();
     let longest = "🦀".repeat(63) + "abc";
     let mut names = vec![
-        "{acct}:seq", "shop/orders", "svc@prod:id", "ids#order", "Seq Invoice", "inc:заказ", ".", "..", "%41", &longest,
-        "A", "seq/seq/a", "a", "a ", "a-b", "a/b", "a.b", "~", "-x",
+        "{acct}:seq",
+        "shop/orders",
+        "svc@prod:id",
+        "ids#order",
+        "Seq Invoice",
+        "inc:заказ",
+        ".",
+        "..",
+        "%41",
+        &longest,
+        "A",
+        "seq/seq/a",
+        "a",
+        "a ",
+        "a-b",
+        "a/b",
+        "a.b",
+        "~",
+        "-x",
     ];
     let ask = |command: &str, name: &str| {
-        format!("*2\r\n${}\r\n{command}\r\n${}\r\n{name}\r\n", command.len(), name.len())
+        format!(
+            "*2\r\n${}\r\n{command}\r\n${}\r\n{name}\r\n",
+            command.len(),
+            name.len()
+        )
     };
     for name in &names {
         for n in 1..=3 {
@@ -309,8 +338,13 @@ fn names_of_any_text_count_and_are_listed_in_their_order() {
         client.send(ask("GET", name)).expect("$1\r\n3\r\n");
     }
     names.sort_unstable();
-    let listed: String = names.iter().map(|name| format!("${}\r\n{name}\r\n", name.len())).collect();
-    client.send("KEYS *\r\n").expect(&format!("*{}\r\n{listed}", names.len()));
+    let listed: String = names
+        .iter()
+        .map(|name| format!("${}\r\n{name}\r\n", name.len()))
+        .collect();
+    client
+        .send("KEYS *\r\n")
+        .expect(&format!("*{}\r\n{listed}", names.len()));
 }
 
 #[test]
@@ -464,7 +498,10 @@ fn rights_are_asked_for_when_a_command_is_queued() {
                 "SET k 5",
                 "-NOPERM this user has no permissions to run the 'set' command\r\n",
             ),
-            ("EXEC", "-EXECABORT Transaction discarded because of previous errors.\r\n"),
+            (
+                "EXEC",
+                "-EXECABORT Transaction discarded because of previous errors.\r\n",
+            ),
             ("GET k", "$-1\r\n"),
         ],
     );
