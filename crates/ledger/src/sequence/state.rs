@@ -216,9 +216,10 @@ impl State {
             def,
             gap: Gap::Bounded,
             max_gap: 0,
+            // With a mark of 0 none was issued, not even 0.
             base: Base {
-                value: mark,
-                is_called: true,
+                value: mark.max(1),
+                is_called: mark > 0,
             },
             base_ordinal: found.value.mark,
             ordinal: found.value.mark,
