@@ -250,7 +250,7 @@ fn wrong_usage_is_one_line_with_a_hint_and_exit_code_2() {
         ),
         (&["uuid", "--json", "--format", "raw"], "--format raw", ""),
         (&["inspect"], "ID", ""),
-        (&["seq", "next", "a b"], "a b", ""),
+        (&["seq", "next", "a\tb"], r"a\tb", ""),
         (
             &["seq", "create", "x", "--start", "abc", "--store", "memory:"],
             "abc",

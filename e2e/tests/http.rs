@@ -192,7 +192,7 @@ fn what_cannot_be_done_is_a_problem_document_with_a_stable_code() {
             "invalid_count",
         ),
         ("POST", "/v1/sequences/orders/next?count=x", 400, "invalid_count"),
-        ("POST", "/v1/sequences/a%20b/next", 400, "invalid_name"),
+        ("POST", "/v1/sequences/a%09b/next", 400, "invalid_name"),
         ("POST", "/v1/ids/nosuch", 404, "unknown_format"),
         ("POST", "/v1/snowflakes/nosuch", 404, "not_found"),
         ("GET", "/v1/sequences/nosuch", 404, "not_found"),

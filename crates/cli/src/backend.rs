@@ -3,7 +3,7 @@
 use mintage_ledger::Name;
 use serde_json::Value;
 
-use crate::connect::{Client, server_url};
+use crate::connect::{Client, escaped, server_url};
 use crate::errors::Failure;
 use crate::local::{Absent, Local};
 use crate::tls::TlsFiles;
@@ -49,7 +49,10 @@ impl Backend {
             let after = all.last().and_then(|last| last["name"].as_str());
             let page = match self {
                 Backend::Server(client) => {
-                    let after = after.map(|name| format!("&after={name}")).unwrap_or_default();
+                    let after = after.map(Name::new).transpose().map_err(Failure::cannot)?;
+                    let after = after
+                        .map(|name| format!("&after={}", escaped(&name)))
+                        .unwrap_or_default();
                     let answer = client.call("GET", &format!("/v1/{kind}?limit={PAGE}{after}"), None)?;
                     answer[kind].as_array().cloned().unwrap_or_default()
                 }

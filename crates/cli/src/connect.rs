@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::time::Duration;
 
+use mintage_ledger::Name;
 use mintage_server::error::CODES;
 use serde_json::Value;
 
@@ -26,6 +27,19 @@ pub(crate) fn server_url(given: Option<&str>) -> String {
         .map(String::from)
         .or(named)
         .unwrap_or_else(|| DEFAULT_SERVER.to_string())
+}
+
+/// A name as a part of a path or query: everything but letters, digits and `-_:` is percent-encoded, the dot, too, since
+/// paths of `.` and `..` mean something else on their way.
+pub(crate) fn escaped(name: &Name) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte);
+    let bytes = name.as_str().bytes();
+    bytes
+        .map(|byte| match plain(byte) {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02X}"),
+        })
+        .collect()
 }
 
 /// A connection to a server, kept alive over calls.

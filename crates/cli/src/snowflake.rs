@@ -16,7 +16,7 @@ use mintage_ledger::Name;
 use mintage_ledger::local_snowflake::{LocalError, LocalSnowflake, Reservation};
 use mintage_ledger::state_file::{StateFile, user_state_folder};
 
-use crate::connect::{Client, server_url};
+use crate::connect::{Client, escaped, server_url};
 use crate::errors::Failure;
 use crate::local::{Absent, Local, allowed_file_systems};
 use crate::out::Out;
@@ -338,7 +338,11 @@ fn unguarded(
 fn from_server(client: &Client, pool: &Name, mut left: u64, sink: &mut Sink<'_>) -> Result<(), Failure> {
     while left > 0 {
         let want = left.min(REQUEST_MAX);
-        let answer = client.call("POST", &format!("/v1/snowflakes/{pool}?count={want}"), None)?;
+        let answer = client.call(
+            "POST",
+            &format!("/v1/snowflakes/{}?count={want}", escaped(pool)),
+            None,
+        )?;
         let ids: Vec<u64> = answer["ids"]
             .as_array()
             .into_iter()

@@ -82,7 +82,7 @@ pub struct Readiness {
 }
 
 fn sequence_key(name: &Name) -> Key {
-    Key::new(format!("seq/{name}")).expect("names are within the key grammar")
+    Key::new(format!("seq/{}", name.to_key())).expect("names are within the key grammar")
 }
 
 impl Ledger {
@@ -418,7 +418,8 @@ impl Ledger {
             .await
     }
 
-    /// Makes a sequence or moves it, forward only. Others on a shared store may not follow yet: see
+    /// Makes a sequence or moves it, forward only. One that is made here has room for any value: below 1 its minimum is
+    /// that value. Others on a shared store may not follow yet: see
     /// [`Ledger::followed_by_all`].
     ///
     /// # Errors
@@ -792,7 +793,7 @@ impl Ledger {
             let last = page.len() < usize::from(page_size);
             after = page.last().map(|(key, _)| key.clone());
             for (key, found) in page {
-                let name = Name::new(key.as_str().trim_start_matches(kind))?;
+                let name = Name::from_key(key.after(kind))?;
                 if !is_of(&name) || !take(name, found)? {
                     return Ok(());
                 }

@@ -24,6 +24,7 @@ pub mod local_snowflake;
 #[cfg(target_os = "linux")]
 pub mod local_uuid;
 mod name;
+mod name_key;
 mod online_backup;
 mod outage;
 mod pool;

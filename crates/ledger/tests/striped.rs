@@ -113,6 +113,38 @@ impl Seen {
 }
 
 #[test]
+fn a_first_set_below_one_holds_in_every_store() {
+    in_paused_time(|| async {
+        let set = Set::of(2).await;
+        let node = set.node("a").await;
+        let mut seen = Seen::default();
+        for (sequence, value) in [("zero", 0), ("low", -1000), ("lowest", i64::MIN)] {
+            let to = Base {
+                value,
+                is_called: true,
+            };
+            node.ledger.set(&name(sequence), to).await.unwrap();
+            seen.take(&node, sequence, 300).await;
+            set.stores[0].fail_all(true);
+            seen.take(&node, sequence, 300).await;
+            set.stores[0].fail_all(false);
+            sleep(3 * SECOND).await;
+            let back = node.ledger.set(&name(sequence), to).await.unwrap_err();
+            assert!(matches!(back, LedgerError::OnlyForward { .. }), "{back:?}");
+        }
+        assert!(
+            seen.numbers
+                .iter()
+                .all(|(sequence, number)| match sequence.as_str() {
+                    "zero" => *number > 0,
+                    "low" => *number > -1000,
+                    _ => *number > i64::MIN && *number < 0,
+                })
+        );
+    });
+}
+
+#[test]
 fn any_one_store_is_enough_and_nothing_repeats() {
     in_paused_time(|| async {
         let set = Set::of(2).await;

@@ -7,6 +7,7 @@ use mintage_server::render::{changed, sequence};
 use serde_json::{Map, Value, json};
 
 use crate::backend::{Backend, PAGE};
+use crate::connect::escaped;
 use crate::errors::Failure;
 
 /// The sequences of a server or store.
@@ -137,8 +138,7 @@ impl Sequences {
 }
 
 fn path(name: &Name) -> String {
-    // The grammar of names holds nothing that a path must escape.
-    format!("/v1/sequences/{name}")
+    format!("/v1/sequences/{}", escaped(name))
 }
 
 /// A definition as the HTTP interface takes it; only what was asked for.

@@ -253,7 +253,7 @@ impl From<PoolKind> for PoolSpec {
 
 impl PoolSpec {
     pub(crate) fn key(name: &Name) -> Key {
-        Key::new(format!("pool/{name}")).expect("names are within the key grammar")
+        Key::new(format!("pool/{}", name.to_key())).expect("names are within the key grammar")
     }
 
     pub(crate) fn write(&self, token: u128) -> Value {

@@ -379,7 +379,7 @@ impl Pool {
     }
 
     pub(super) async fn record(&self, worker: u64) -> Result<Option<Versioned>, LedgerError> {
-        let key = window::key(self.name.as_str(), worker);
+        let key = window::key(&self.name, worker);
         self.context
             .store
             .get(&key)
@@ -414,13 +414,13 @@ impl Pool {
     }
 
     pub(super) fn is_reachable(&self, worker: u64) -> bool {
-        let key = window::key(self.name.as_str(), worker);
+        let key = window::key(&self.name, worker);
         self.context.store.reachable(&key)
     }
 
     /// The records of the workers from `first` on, at most `limit`.
     pub(super) async fn page(&self, first: u64, limit: u16) -> Result<Vec<(u64, Versioned)>, LedgerError> {
-        let pool = self.name.as_str();
+        let pool = &self.name;
         let after = first.checked_sub(1).map(|worker| window::key(pool, worker));
         let prefix = window::prefix(pool);
         let found = self.context.store.scan(&prefix, after.as_ref(), limit).await;
@@ -540,7 +540,7 @@ impl Pool {
     ) -> Result<Cas, StoreError> {
         let context = &self.context;
         let begun = context.runtime.boottime();
-        let key = window::key(self.name.as_str(), worker);
+        let key = window::key(&self.name, worker);
         let token = value.token;
         let answer = context.store.compare_and_set(&key, expected, value, marks).await;
         let answer = answer.map(|cas| cas.of_attempt(token));

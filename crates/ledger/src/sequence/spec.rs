@@ -1,6 +1,6 @@
 //! What people say about a sequence, and what they are told.
 
-use mintage::{SequenceDef, SequenceOptions};
+use mintage::{Base, SequenceDef, SequenceOptions};
 
 use crate::forecast::Forecast;
 use crate::name::Name;
@@ -24,6 +24,18 @@ pub struct SequenceSpec {
     pub gap: Gap,
     /// Numbers lost per crash at most; absent: the ledger's setting.
     pub max_gap: Option<u64>,
+}
+
+impl SequenceSpec {
+    /// What a first [`Ledger::set`](crate::Ledger::set) makes of a name: the defaults, with room for a value below 1.
+    pub(crate) fn of_first_set(to: Base) -> SequenceSpec {
+        let mut spec = SequenceSpec::default();
+        if to.value < 1 {
+            let next = to.value + i64::from(to.is_called);
+            (spec.options.start, spec.options.min) = (Some(next), Some(to.value));
+        }
+        spec
+    }
 }
 
 /// A change of a definition; what is absent stays.

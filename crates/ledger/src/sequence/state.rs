@@ -216,9 +216,10 @@ impl State {
             def,
             gap: Gap::Bounded,
             max_gap: 0,
+            // With a mark of 0 none was issued, not even 0.
             base: Base {
-                value: mark,
-                is_called: true,
+                value: mark.max(1),
+                is_called: mark > 0,
             },
             base_ordinal: found.value.mark,
             ordinal: found.value.mark,
@@ -371,8 +372,8 @@ impl State {
         let mut endings = vec![forecast::after(limit, self.left(), rate)];
         if self.def.increment > 0 && self.def.max >= DOUBLE_MAX {
             let next = self.peek(1).map_or(i64::MAX, |range| range.run.first);
-            let steps =
-                (DOUBLE_MAX - next.min(DOUBLE_MAX)).cast_unsigned() / self.def.increment.unsigned_abs();
+            // As many as 2^63 and more lie between.
+            let steps = DOUBLE_MAX.abs_diff(next.min(DOUBLE_MAX)) / self.def.increment.unsigned_abs();
             endings.push(forecast::after(Limit::Double, steps, rate));
         }
         Forecast::new(rate, endings.into_iter().flatten().collect(), as_of)

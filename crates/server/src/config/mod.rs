@@ -12,7 +12,7 @@ use std::time::Duration;
 pub(crate) use load::edit_distance;
 pub use load::{ConfigError, Loaded, Origin, Override, Sources, load};
 pub use value::{
-    Auto, Bytes, ClusterId, Listen, LocalPath, LogFormat, LogLevel, NodeName, Off, Setting, StoreUrl,
+    Auto, Bytes, ClusterId, Expire, Listen, LocalPath, LogFormat, LogLevel, NodeName, Off, Setting, StoreUrl,
     WebOrigin,
 };
 
@@ -224,6 +224,12 @@ settings! {
     "server.resp.max_output" resp_max_output: Bytes = "256KiB" in 4096 ..= 1_073_741_824;
     /// The largest `INCRBY`.
     "server.resp.max_increment" resp_max_increment: u64 = "1000000" in 1 ..= 1_000_000_000;
+    /// What becomes of `EXPIRE`, of the expiry of `SET`, and of their kin, though numbers never expire: `refuse` answers an error, `ignore` answers as if it had been set.
+    "server.resp.expire" resp_expire: Expire = "refuse";
+    /// Commands that one `MULTI` may queue.
+    "server.resp.max_queued" resp_max_queued: u64 = "16384" in 1 ..= 1_048_576;
+    /// Their arguments.
+    "server.resp.max_queued_bytes" resp_max_queued_bytes: Bytes = "1MiB" in 4096 ..= 1_073_741_824;
     /// Names that `KEYS` may answer; beyond, it is refused and `SCAN` is the way.
     "server.resp.max_keys" resp_max_keys: u64 = "100000" in 1 ..= 10_000_000;
     /// Who may do what: `[{name = "web", sha256 = "…", may = ["allocate", "admin"]}]`; `mint token new NAME` prints one.

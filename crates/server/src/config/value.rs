@@ -90,6 +90,15 @@ pub enum LogFormat {
     Json,
 }
 
+/// What becomes of commands that would make a number expire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Expire {
+    /// They are refused.
+    Refuse,
+    /// They are answered, and change nothing.
+    Ignore,
+}
+
 /// The least severe log records that are written.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum LogLevel {
@@ -125,6 +134,10 @@ impl fmt::Debug for StoreUrl {
 
 impl LogFormat {
     const NAMES: [(&'static str, LogFormat); 2] = [("text", LogFormat::Text), ("json", LogFormat::Json)];
+}
+
+impl Expire {
+    const NAMES: [(&'static str, Expire); 2] = [("refuse", Expire::Refuse), ("ignore", Expire::Ignore)];
 }
 
 impl LogLevel {
@@ -434,6 +447,18 @@ impl Setting for LogFormat {
 
     fn show(&self) -> String {
         show_named(*self, &LogFormat::NAMES)
+    }
+}
+
+impl Setting for Expire {
+    const KIND: &'static str = "refuse or ignore";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        named(text, &Expire::NAMES)
+    }
+
+    fn show(&self) -> String {
+        show_named(*self, &Expire::NAMES)
     }
 }
 

@@ -354,7 +354,7 @@ pub(crate) fn from_ledger(error: LedgerError) -> ServiceError {
     let message = error.to_string();
     match error {
         LedgerError::Name(_) => ServiceError::new(Code::InvalidName, message)
-            .with_hint("a name is [A-Za-z0-9_] and up to 127 of [A-Za-z0-9._:-]"),
+            .with_hint("a name is any UTF-8 text of 1 to 255 bytes without control characters"),
         LedgerError::NotFound { .. } | LedgerError::NoPool { .. } | LedgerError::NoWindow { .. } => {
             ServiceError::new(Code::NotFound, message)
         }
