@@ -276,6 +276,17 @@ pub enum Class {
     Lossy,
 }
 
+impl Class {
+    /// The letter that stands for it: `S`, `D` or `L`.
+    pub fn letter(self) -> &'static str {
+        match self {
+            Class::Survives => "S",
+            Class::Durable => "D",
+            Class::Lossy => "L",
+        }
+    }
+}
+
 /// A store's class and what decides it, for people.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Durability {

@@ -66,7 +66,7 @@ pub(super) async fn serve(
         )
         .await;
         worker.return_input(buffer);
-        match turn.is_over() {
+        match turn.is_over_after_all(Face::Http) {
             true => turn.give_way().await,
             false => after_the_others().await,
         }
@@ -107,7 +107,8 @@ async fn answer_all(
                 socket.watch().wait_for(Waiting::Nothing);
                 let head = Head { local, ..head };
                 let mut response = answer(worker, guest, &head).await;
-                if socket.watch().peek() == Some(Verdict::Stopping) || guest.leaves(worker.config()) {
+                turn.answered(1);
+                if socket.watch().peek() == Some(Verdict::Stopping) || guest.leaves(&worker.config()) {
                     response.close();
                 }
                 date::with_now(worker, |date| response.write(date, out));
@@ -168,13 +169,15 @@ fn refuse(worker: &Rc<Worker>, why: &'static str, out: &mut Vec<u8>) {
 
 async fn answer(worker: &Rc<Worker>, guest: &Guest, head: &Head<'_>) -> Response {
     worker.counters().requests(Face::Http, 1);
-    match answer_to(worker, guest, head, None).await {
+    let response = match answer_to(worker, guest, head, None).await {
         Ok(response) => response,
         Err(error) => {
             worker.counters().refused(error.code);
             Response::problem(head, &error)
         }
-    }
+    };
+    guest.note_request(head, &response);
+    response
 }
 
 /// Frames one request.
