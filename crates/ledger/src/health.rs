@@ -172,7 +172,9 @@ impl Health {
 
     /// Tells the log that the store has not answered for a second; once, however often it is asked meanwhile.
     pub(crate) fn tell_away(&self) {
-        let Some(down) = self.down_for().filter(|down| *down >= OPEN_AFTER) else { return };
+        let Some(down) = self.down_for().filter(|down| *down >= OPEN_AFTER) else {
+            return;
+        };
         let mut away = self.away.lock().expect("no panic while held");
         if let Some(away) = away.as_mut().filter(|away| !away.told) {
             away.told = true;

@@ -69,11 +69,20 @@ impl Ledger {
         let against: Vec<String> = ends
             .iter()
             .chain(&sequences.reasons)
-            .chain(pools.reasons.iter().filter(|reason| !sequences.reasons.contains(reason)))
+            .chain(
+                pools
+                    .reasons
+                    .iter()
+                    .filter(|reason| !sequences.reasons.contains(reason)),
+            )
             .cloned()
             .collect();
         let ready = ends.is_empty() && (against.is_empty() || gives);
-        let (reasons, told) = if ready { (Vec::new(), against) } else { (against, Vec::new()) };
+        let (reasons, told) = if ready {
+            (Vec::new(), against)
+        } else {
+            (against, Vec::new())
+        };
         Readiness {
             ready,
             reasons,
@@ -109,11 +118,16 @@ impl Ledger {
     fn ends(&self) -> Vec<String> {
         let stopped = self.stopped().map(|error| format!("stopped for good: {error}"));
         let closing = self.context.closing.load(Ordering::Acquire);
-        stopped.into_iter().chain(closing.then(|| "closing".to_string())).collect()
+        stopped
+            .into_iter()
+            .chain(closing.then(|| "closing".to_string()))
+            .collect()
     }
 
     fn cannot_reserve(&self, store: &StoreStatus) -> Option<String> {
-        let down = store.down_for.map(|down| format!("store down since {} s", down.as_secs()));
+        let down = store
+            .down_for
+            .map(|down| format!("store down since {} s", down.as_secs()));
         self.context.health.no_room().or(down)
     }
 
@@ -122,13 +136,25 @@ impl Ledger {
         let mut part = PartReadiness {
             // Not ready, whatever is in stock, until a reservation has succeeded: a new name gets nothing.
             ready: no_room.is_none(),
-            reasons: no_room.into_iter().chain(self.context.refused_for_good()).collect(),
+            reasons: no_room
+                .into_iter()
+                .chain(self.context.refused_for_good())
+                .collect(),
             not_ready: Vec::new(),
         };
         if let Some(down) = store.down_for {
-            let why = |name: &Name| format!("store down since {} s, and sequence {name} has run out", down.as_secs());
+            let why = |name: &Name| {
+                format!(
+                    "store down since {} s, and sequence {name} has run out",
+                    down.as_secs()
+                )
+            };
             part.reasons.extend(survey.run_out.first().map(&why));
-            part.not_ready = survey.run_out.iter().map(|name| (name.clone(), why(name))).collect();
+            part.not_ready = survey
+                .run_out
+                .iter()
+                .map(|name| (name.clone(), why(name)))
+                .collect();
             part.ready &= survey.run_out.is_empty() || survey.any_stock;
         }
         part
@@ -136,7 +162,12 @@ impl Ledger {
 
     fn pools_ready(&self, survey: &Survey, store: &StoreStatus) -> PartReadiness {
         // Ids of pools carry the time.
-        let mut reasons: Vec<String> = self.context.time_dispute().into_iter().chain(self.clock_waits()).collect();
+        let mut reasons: Vec<String> = self
+            .context
+            .time_dispute()
+            .into_iter()
+            .chain(self.clock_waits())
+            .collect();
         let mut ready = reasons.is_empty();
         let refused = self.loaded_pools().into_iter().filter_map(|pool| {
             let why = self.pool_refuses(&pool, store)?;
@@ -149,13 +180,23 @@ impl Ledger {
             ready = false;
             reasons.push(no_room);
         }
-        PartReadiness { ready, reasons, not_ready }
+        PartReadiness {
+            ready,
+            reasons,
+            not_ready,
+        }
     }
 
     /// Why a sequence gives nothing out, if it does not.
     fn sequence_refuses(&self, sequence: &Arc<Sequence>, store: &StoreStatus) -> Option<String> {
         let name = sequence.name();
-        if self.context.refused.lock().expect("no panic while held").contains(name) {
+        if self
+            .context
+            .refused
+            .lock()
+            .expect("no panic while held")
+            .contains(name)
+        {
             return Some(format!("the stored record of sequence {name} went back"));
         }
         let stock = sequence.left_in_stock();
@@ -206,8 +247,12 @@ impl Ledger {
 
     fn parked_workers(&self) -> Vec<String> {
         let pools = self.loaded_pools();
-        let parked = pools.iter().filter_map(|pool| Some((pool.name(), pool.parked()?)));
-        parked.map(|(name, parked)| format!("pool {name}: {parked}")).collect()
+        let parked = pools
+            .iter()
+            .filter_map(|pool| Some((pool.name(), pool.parked()?)));
+        parked
+            .map(|(name, parked)| format!("pool {name}: {parked}"))
+            .collect()
     }
 }
 

@@ -61,7 +61,12 @@ impl Ledger {
     /// Looks at everything in use, and names the `names` busiest sequences and as many pools. No I/O; the time it takes
     /// grows with what is in use.
     pub fn survey(&self, names: usize) -> Survey {
-        let Stocks { first, run_out, any, busiest } = self.look_at_stocks(names);
+        let Stocks {
+            first,
+            run_out,
+            any,
+            busiest,
+        } = self.look_at_stocks(names);
         let windows = self.windows_left();
         let forecast = |name: Name| {
             let sequence = self.sequence(name.as_str())?;
@@ -77,7 +82,12 @@ impl Ledger {
             any_stock: any,
             any_window: windows.iter().any(|pool| !pool.left.is_zero()),
             names,
-            sequence_ends: ended.into_iter().take(names).chain(shown).filter_map(forecast).collect(),
+            sequence_ends: ended
+                .into_iter()
+                .take(names)
+                .chain(shown)
+                .filter_map(forecast)
+                .collect(),
             pool_ends: pools.map(|pool| (pool.name, pool.forecast)).collect(),
             windows: windows.into_iter().take(names).collect(),
             stocks: busiest,
@@ -102,7 +112,12 @@ impl Ledger {
     /// What the sequences in use have left; names those that have run out and the busiest, `names` of each at most.
     fn look_at_stocks(&self, names: usize) -> Stocks {
         let mut seen = Stocks::default();
-        let Stocks { first, run_out, any, busiest } = &mut seen;
+        let Stocks {
+            first,
+            run_out,
+            any,
+            busiest,
+        } = &mut seen;
         // From the end, since those that go out of use move the ones behind them to the front: one may be seen
         // twice, none is missed. Whoever comes into use waits for one slice at most.
         let mut end = self.context.active.lock().expect("no panic while held").len();
@@ -134,7 +149,10 @@ impl Ledger {
     /// The sequences that have no further number, as far as this process has seen, in order of their names.
     fn ended_sequences(&self) -> Vec<Name> {
         let mut ended = self.context.ended.lock().expect("no panic while held");
-        let has_ended = |name: &Name| self.sequence(name.as_str()).is_some_and(|known| known.has_ended());
+        let has_ended = |name: &Name| {
+            self.sequence(name.as_str())
+                .is_some_and(|known| known.has_ended())
+        };
         ended.retain(has_ended);
         ended.iter().cloned().collect()
     }

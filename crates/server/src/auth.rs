@@ -109,7 +109,9 @@ impl Identity {
 
     /// Whether this identity has a right.
     pub fn may(&self, right: Right) -> bool {
-        self.0.as_ref().is_none_or(|known| known.token.may.contains(&right))
+        self.0
+            .as_ref()
+            .is_none_or(|known| known.token.may.contains(&right))
     }
 
     /// The token's name; `default` where none is configured, as Redis calls its only user.

@@ -16,7 +16,9 @@ pub(crate) fn make_room(config: &Config) {
         // Where it may not, the limit stays as it is.
         let _ = setrlimit(Resource::Nofile, limit);
     }
-    let Some(files) = getrlimit(Resource::Nofile).current else { return };
+    let Some(files) = getrlimit(Resource::Nofile).current else {
+        return;
+    };
     if let Some(connections) = room_for(config, files) {
         tracing::warn!(
             files,

@@ -287,7 +287,14 @@ impl Exposition {
 
     /// The samples of a histogram: how many there were in each bucket, those above the last bound behind them, and the
     /// sum. Bounds and sum are in microseconds.
-    pub fn histogram(&mut self, name: &str, labels: &[(&str, &str)], bounds_us: &[u64], buckets: &[u64], sum_us: u64) {
+    pub fn histogram(
+        &mut self,
+        name: &str,
+        labels: &[(&str, &str)],
+        bounds_us: &[u64],
+        buckets: &[u64],
+        sum_us: u64,
+    ) {
         let bucket_name = format!("{name}_bucket");
         let mut below = 0;
         let bounds = bounds_us.iter().map(|us| format!("{}", *us as f64 / 1e6));
@@ -331,7 +338,10 @@ mod tests {
         b.answered(Face::Resp, 1, Duration::from_micros(51));
         b.answered(Face::Resp, 1, Duration::from_secs(60));
         let (buckets, sum_us) = metrics.durations(Face::Resp);
-        assert_eq!((buckets[0], buckets[1], buckets[14], sum_us), (1000, 1, 1, 60_050_051));
+        assert_eq!(
+            (buckets[0], buckets[1], buckets[14], sum_us),
+            (1000, 1, 1, 60_050_051)
+        );
         let mut text = Exposition::default();
         text.histogram("m", &[("face", "resp")], &[1000, 2000], &[3, 0, 2], 1_500_000);
         assert_eq!(

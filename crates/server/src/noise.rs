@@ -80,7 +80,11 @@ impl Log {
 
     /// Notes that a connection could not be accepted.
     pub fn note_accept(&self, error: &io::Error) {
-        self.note_at(Noise::Accept, Cause::System(error.raw_os_error()), mintage::boottime());
+        self.note_at(
+            Noise::Accept,
+            Cause::System(error.raw_os_error()),
+            mintage::boottime(),
+        );
     }
 
     fn note_at(&self, kind: Noise, last: Cause, now: Duration) {

@@ -44,7 +44,12 @@ pub(crate) fn describe(out: &mut Exposition) {
             "Maximum number of open file descriptors.",
             most_files(),
         ),
-        ("process_threads", "gauge", "Number of OS threads in the process.", Some(told.threads)),
+        (
+            "process_threads",
+            "gauge",
+            "Number of OS threads in the process.",
+            Some(told.threads),
+        ),
     ] {
         if let Some(value) = value {
             out.metric(name, kind, help);
@@ -125,7 +130,10 @@ mod tests {
         let text = "7 (a) b) S 1 7 7 0 -1 4194304 1 2 3 4 150 50 0 0 20 0 3 0 4200 1048576 25 18446744073709551615 1";
         let found = fields(text).unwrap();
         assert_eq!((found.user, found.system, found.threads), (150.0, 50.0, 3.0));
-        assert_eq!((found.started, found.virtual_bytes, found.resident_pages), (4200.0, 1_048_576.0, 25.0));
+        assert_eq!(
+            (found.started, found.virtual_bytes, found.resident_pages),
+            (4200.0, 1_048_576.0, 25.0)
+        );
         assert!(fields("nothing").is_none());
     }
 }

@@ -25,8 +25,8 @@ use crate::listen::{self, Sockets};
 use crate::metrics::Face;
 use crate::noise::Noise;
 use crate::service::{Service, Worker};
-use crate::watch::{Deadlines, Verdict};
 use crate::signals::Signals;
+use crate::watch::{Deadlines, Verdict};
 use crate::{files, http, resp, signals};
 
 /// What a running server is told to do.
@@ -378,7 +378,10 @@ async fn serve_until(
         let _ = end.await;
     }
     service.log().write_all();
-    let answered = Face::ALL.iter().map(|face| service.metrics().requests(*face)).sum::<u64>();
+    let answered = Face::ALL
+        .iter()
+        .map(|face| service.metrics().requests(*face))
+        .sum::<u64>();
     let closing = async { ledger.close().await };
     tokio::select! {
         closed = closing => {

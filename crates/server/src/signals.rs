@@ -69,7 +69,9 @@ impl Reloads {
 fn reload(service: &Service, host: &mut dyn Host) {
     // What can change must fit what cannot.
     let usable = host.reload().and_then(|new| {
-        let warnings = crate::config::Reloaded::between(&service.config(), &new).1.validate()?;
+        let warnings = crate::config::Reloaded::between(&service.config(), &new)
+            .1
+            .validate()?;
         Ok((new, warnings))
     });
     let (new, warnings) = match usable {

@@ -68,7 +68,9 @@ pub use memory::MemoryStore;
 #[cfg(any(test, feature = "testing"))]
 pub use pin::remembering;
 pub use pin::{Pins, open_pinned};
-pub use registry::{Initialised, STORES, StoreKind, StoreSettings, embedded_folder, init_store, open_store};
+pub use registry::{
+    Initialised, STORES, StoreKind, StoreSettings, check_store_url, embedded_folder, init_store, open_store,
+};
 pub use seen::{Progress, Seen};
 pub use shown::{holds_password, shown_url};
 pub use striped::{OpenMember, StripeNote, Striped, stripe_of};

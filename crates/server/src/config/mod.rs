@@ -257,6 +257,14 @@ settings! {
 }
 
 impl Config {
+    /// The URL of the store, or those of its set.
+    pub fn stores(&self) -> &[StoreUrl] {
+        match self.store_urls.as_slice() {
+            [] => std::slice::from_ref(&self.store_url),
+            urls => urls,
+        }
+    }
+
     /// Checks what no single setting can: addresses against tokens.
     ///
     /// Answers what the operator should be warned of.

@@ -43,7 +43,10 @@ impl Reloaded {
 fn tokens(present: &Config, new: &Config) -> String {
     let names = |of: &Config, without: &Config| {
         let names = of.tokens.iter().filter(|token| !without.tokens.contains(token));
-        names.map(|token| token.name.clone()).collect::<Vec<_>>().join(", ")
+        names
+            .map(|token| token.name.clone())
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     let (came, went) = (names(new, present), names(present, new));
     match (came.as_str(), went.as_str()) {

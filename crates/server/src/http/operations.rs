@@ -98,7 +98,10 @@ async fn named(service: &Arc<Service>, name: &[u8]) -> Answer<Value> {
         return Err(ServiceError::new(Code::NotFound, message));
     }
     let kinds = [("sequence", sequence), ("pool", pool)];
-    let reasons: Vec<_> = kinds.iter().filter_map(|(_, ready)| ready.clone()?.err()).collect();
+    let reasons: Vec<_> = kinds
+        .iter()
+        .filter_map(|(_, ready)| ready.clone()?.err())
+        .collect();
     let mut document = json!({ "name": name.as_str(), "ready": reasons.is_empty(), "reasons": reasons });
     for (kind, ready) in kinds.into_iter().filter_map(|(kind, ready)| Some((kind, ready?))) {
         document[kind] = json!({ "ready": ready.is_ok() });
@@ -184,7 +187,13 @@ fn count_requests(worker: &Rc<Worker>, out: &mut Exposition) {
     for face in Face::ALL {
         let (buckets, sum_us) = metrics.durations(face);
         let labels = [("face", face.as_str())];
-        out.histogram("mint_request_seconds", &labels, &REQUEST_BUCKETS_US, &buckets, sum_us);
+        out.histogram(
+            "mint_request_seconds",
+            &labels,
+            &REQUEST_BUCKETS_US,
+            &buckets,
+            sum_us,
+        );
     }
     out.metric(
         "mint_refused_total",
@@ -221,7 +230,10 @@ fn describe_ledger(worker: &Rc<Worker>, found: &Found, out: &mut Exposition) {
     out.sample("mint_sequences", &[], ledger.sequence_count() as f64);
 
     out.metric("mint_reserve_seconds", "histogram", "How long reservations took.");
-    let buckets = counters.reserve_buckets.each_ref().map(|bucket| bucket.load(Ordering::Relaxed));
+    let buckets = counters
+        .reserve_buckets
+        .each_ref()
+        .map(|bucket| bucket.load(Ordering::Relaxed));
     let sum_us = counters.reserve_us.load(Ordering::Relaxed);
     out.histogram("mint_reserve_seconds", &[], &RESERVE_BUCKETS_US, &buckets, sum_us);
 

@@ -213,7 +213,12 @@ pub(crate) fn run(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Flow
     }
     let tokens = call.worker.service().tokens();
     // Tokens may have changed since it showed one, or needed none.
-    if call.session.identity.as_ref().is_none_or(|identity| !tokens.holds(identity)) {
+    if call
+        .session
+        .identity
+        .as_ref()
+        .is_none_or(|identity| !tokens.holds(identity))
+    {
         call.session.identity = tokens.anonymous();
     }
     let allowed = match (row.access, &call.session.identity) {
@@ -237,7 +242,12 @@ pub(crate) fn run(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Flow
 /// Runs a command that changes sequences, and has the log tell who did so.
 #[cold]
 fn told_of(row: &'static CommandRow, call: &mut Call<'_>) -> Flow {
-    let token = call.session.identity.as_ref().map_or("default", Identity::name).to_string();
+    let token = call
+        .session
+        .identity
+        .as_ref()
+        .map_or("default", Identity::name)
+        .to_string();
     let (peer, what) = (call.session.peer, row.name);
     let names: Vec<String> = (1..call.args.len())
         .take(if row.keys.1 < 0 { usize::MAX } else { 1 })
