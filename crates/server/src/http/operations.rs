@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use hyper::StatusCode;
-use mintage_ledger::{Class, PartReadiness, RESERVE_BUCKETS_US};
+use mintage_ledger::{Class, Name, NameReadiness, PartReadiness, RESERVE_BUCKETS_US};
 use serde_json::{Value, json};
 
 use super::Guest;
@@ -57,7 +57,7 @@ pub(super) async fn readyz(
             named(worker.service(), name).await?
         }
     };
-    let notes: Vec<String> = degraded.into_iter().chain(limited).chain(ready.notes).collect();
+    let notes: Vec<String> = degraded.into_iter().chain(ready.notes).chain(limited).collect();
     document["notes"] = json!(notes);
     document["store"] = render::store_status(&store);
     let status = match document["ready"] == true {
@@ -82,17 +82,23 @@ fn part(part: &PartReadiness) -> Value {
 /// Whether the sequence of a name, or the pool, can give something out; both, if there are both.
 async fn named(service: &Arc<Service>, name: &[u8]) -> Answer<Value> {
     let name = service.name(name)?;
-    let known = service.ledger().name_ready(&name);
-    // What nobody has used here is reserved for first.
-    let unused = || service.ledger().reserves_nothing().map_or(Ok(()), Err);
-    let sequence = match known.sequence {
-        None => service.find(&name).await?.map(|_| unused()),
-        known => known,
-    };
-    let pool = match known.pool {
-        None => service.has_pool(&name).await?.then(unused),
-        known => known,
-    };
+    let mut known = service.ledger().name_ready(&name);
+    if known.sequence.is_none() && known.pool.is_none() {
+        // What nobody has used here must be reserved for first.
+        let unused = || service.ledger().reserves_nothing().map_or(Ok(()), Err);
+        match what_is_there(service, &name).await {
+            Ok((sequence, pool)) => {
+                known.sequence = sequence.then(unused);
+                known.pool = pool.then(unused);
+            }
+            // Nobody knows whether it is there, so it gives nothing out.
+            Err(error) if error.code == Code::Unavailable => {
+                return Ok(json!({ "name": name.as_str(), "ready": false, "reasons": [error.message] }));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let NameReadiness { sequence, pool } = known;
     if sequence.is_none() && pool.is_none() {
         let message = format!("there is no sequence and no pool {name}");
         return Err(ServiceError::new(Code::NotFound, message));
@@ -107,6 +113,11 @@ async fn named(service: &Arc<Service>, name: &[u8]) -> Answer<Value> {
         document[kind] = json!({ "ready": ready.is_ok() });
     }
     Ok(document)
+}
+
+/// Whether there is a sequence, and whether there is a pool, of a name.
+async fn what_is_there(service: &Arc<Service>, name: &Name) -> Answer<(bool, bool)> {
+    Ok((service.find(name).await?.is_some(), service.has_pool(name).await?))
 }
 
 /// `GET /metrics`
