@@ -92,21 +92,27 @@ pub(crate) fn run(args: &Args, color: Color, out: &mut Out) -> Result<(), Failur
     let is_json = format == LogFormat::Json && !args.check;
     if !is_json {
         warn_of_passwords(|text| out.note(format!("warning: {text}")));
-        return start(args, loaded?, color, out);
+        return start(args, loaded?, None, color, out);
     }
     let (level, loaded) = match loaded {
         Ok(loaded) => (loaded.config.log_level, Ok(loaded)),
         Err(failure) => (LogLevel::Info, Err(failure)),
     };
-    // For what is said before the configuration is known to be right; starting it again changes nothing.
-    let _ = logging::start(format, level, color);
+    // Also for what is said before the configuration is known to be right.
+    let level = logging::start(format, level, color);
     warn_of_passwords(|text| tracing::warn!(about = text, "the command line"));
     loaded
-        .and_then(|loaded| start(args, loaded, color, out))
+        .and_then(|loaded| start(args, loaded, Some(level), color, out))
         .map_err(Failure::logged)
 }
 
-fn start(args: &Args, loaded: Loaded, color: Color, out: &mut Out) -> Result<(), Failure> {
+fn start(
+    args: &Args,
+    loaded: Loaded,
+    logging: Option<logging::Level>,
+    color: Color,
+    out: &mut Out,
+) -> Result<(), Failure> {
     let warnings = validated(&loaded)?;
     if args.check {
         check_stores(&loaded.config)?;
@@ -120,7 +126,7 @@ fn start(args: &Args, loaded: Loaded, color: Color, out: &mut Out) -> Result<(),
         };
     }
     let config = loaded.config;
-    let level = logging::start(config.log_format, config.log_level, color);
+    let level = logging.unwrap_or_else(|| logging::start(config.log_format, config.log_level, color));
     for warning in &warnings {
         tracing::warn!(about = warning, "the configuration");
     }
