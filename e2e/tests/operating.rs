@@ -538,3 +538,56 @@ fn a_limit_of_open_files_is_raised_where_it_may_be() {
     let metrics = server.http("GET", "/metrics", "").text();
     assert!(metrics.contains("\nprocess_max_fds 20000\n"), "{metrics}");
 }
+
+/// `--check` said that a server could start whose store's URL cannot be read.
+#[test]
+fn a_check_reads_the_url_of_the_store_as_opening_it_does() {
+    let folder = tempfile::tempdir().unwrap();
+    for (url, why) in [
+        ("mongodb://host/ids", "no store has the scheme"),
+        ("memory:5", "takes nothing after the colon"),
+        ("etcd://u:secret@host/path", "its URL has no path"),
+        ("redis://host/0?no=1", "store redis"),
+        ("postgres://host/ids?no_such=1", "store postgres"),
+        ("mysql://host/ids?no_such=1", "store mysql"),
+        ("zookeeper://host/a//b", "store zookeeper"),
+    ] {
+        let said = run::mint(folder.path(), ["serve", "--check", "--store", url]);
+        assert_eq!((said.code, said.out.as_str()), (2, ""), "{url}: {said:?}");
+        assert!(
+            said.err.contains(why) && !said.err.contains("secret"),
+            "{url}: {said:?}"
+        );
+        fs::write(
+            folder.path().join("own.toml"),
+            format!("[store]\nurl = {url:?}\n"),
+        )
+        .unwrap();
+        let said = run::mint(folder.path(), ["config", "check", "--config", "own.toml"]);
+        assert_eq!(said.code, 2, "{url}: {said:?}");
+    }
+    for url in [
+        "file:./new",
+        "memory:",
+        "etcd://host1,host2",
+        "postgres://host/ids",
+        "redis://host/0",
+    ] {
+        run::mint(folder.path(), ["serve", "--check", "--store", url]).ok();
+    }
+    assert!(!folder.path().join("new").exists());
+}
+
+/// What was moved there ended with the command, and the store that it came from was sealed.
+#[test]
+fn a_store_is_not_moved_to_where_nothing_lasts() {
+    let folder = tempfile::tempdir().unwrap();
+    run::mint(folder.path(), ["seq", "next", "orders", "--store", "file:ids"]).ok();
+    let said = run::mint(
+        folder.path(),
+        ["store", "migrate", "--to", "memory:", "--store", "file:ids"],
+    );
+    said.fails(2, "memory: ends with this command", "file:PATH");
+    let next = run::mint(folder.path(), ["seq", "next", "orders", "--store", "file:ids"]).ok();
+    assert_eq!(next.trim(), "2", "it is not sealed");
+}

@@ -306,8 +306,10 @@ impl Engine {
             }
             Err(Failure::Stop(why)) => self.stop(why),
         }
-        if self.shared.clock_confirmed.swap(false, Ordering::AcqRel) {
-            self.forget_wrong_clock();
+        if self.forget_wrong_clock()
+            && let Err(error) = self.folder.write_identity(&self.identity, false)
+        {
+            tracing::warn!(%error, "the time of a wrong clock stays in folder.json");
         }
         if self.ticks.is_multiple_of(BEAT_TICKS) {
             self.beat();
