@@ -594,8 +594,12 @@ fn a_sequence_that_has_ended_is_told_of_though_nobody_uses_it_until_it_goes_on()
     in_paused_time(|| async {
         let cluster = Cluster::new(shared());
         let node = cluster.node("a").await;
+        let up_to = |max| mintage::SequenceOptions {
+            max: Some(max),
+            ..Default::default()
+        };
         let spec = SequenceSpec {
-            max: Some(2),
+            options: up_to(2),
             ..SequenceSpec::default()
         };
         for few in ["few", "other"] {
@@ -619,7 +623,7 @@ fn a_sequence_that_has_ended_is_told_of_though_nobody_uses_it_until_it_goes_on()
             assert!(ready.ready && ready.sequences.reasons.is_empty(), "{ready:?}");
         }
         let patch = SequencePatch {
-            max: Some(1000),
+            options: up_to(1000),
             ..SequencePatch::default()
         };
         node.ledger.alter(&name("few"), &patch).await.unwrap();
