@@ -136,6 +136,16 @@ impl Client {
         Ok(answer.into_body().into_reader())
     }
 
+    /// What a path answers, whatever its status: that, and its text.
+    pub(crate) fn look(&self, path: &str) -> Result<(u16, String), Failure> {
+        let mut request = ureq::http::Request::builder().uri(format!("{}{path}", self.base));
+        if let Some(authorization) = &self.authorization {
+            request = request.header("authorization", authorization);
+        }
+        let request = request.body(()).map_err(|e| self.bad_url(&e))?;
+        self.read(self.agent.run(request).map_err(|e| self.unreachable(&e))?)
+    }
+
     fn read(&self, mut answer: ureq::http::Response<ureq::Body>) -> Result<(u16, String), Failure> {
         let text = answer.body_mut().read_to_string();
         Ok((answer.status().as_u16(), text.map_err(|e| self.unreachable(&e))?))

@@ -15,7 +15,7 @@ use crate::health::{Health, Watched};
 use crate::journal::Journal;
 use crate::loaded;
 use crate::name::Name;
-use crate::outage::{self, StoreStatus};
+use crate::outage;
 use crate::pool::{Pool, PoolInfo, PoolKind, PoolSpec};
 use crate::runtime::{Runtime, fresh_token};
 use crate::sequence::{
@@ -25,7 +25,6 @@ use crate::settings::LedgerSettings;
 use crate::store::{
     Cas, Class, Durability, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Value, Versioned, tools,
 };
-use crate::survey::Survey;
 
 /// The pool that a fresh ledger has.
 pub const DEFAULT_POOL: &str = "default";
@@ -68,17 +67,6 @@ pub struct Changed {
     /// Other processes on a shared store that live and had not seen the change in time: they may still give out
     /// numbers of the old definition (protocol S5).
     pub pending: Vec<String>,
-}
-
-/// Whether ids can be given out, and what stands against it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Readiness {
-    /// No reason against.
-    pub ready: bool,
-    /// The reasons, in words.
-    pub reasons: Vec<String>,
-    /// What is worth knowing and stands against nothing.
-    pub notes: Vec<String>,
 }
 
 fn sequence_key(name: &Name) -> Key {
@@ -814,57 +802,6 @@ impl Ledger {
     /// Why nothing is minted any more, once a sync has failed or a mark went back.
     pub fn stopped(&self) -> Option<StoreError> {
         self.context.store.stopped()
-    }
-
-    /// Whether ids can be given out.
-    pub fn ready(&self) -> Readiness {
-        self.ready_with(&self.store_status())
-    }
-
-    /// The same, with what everything in use had left as it was found by a survey. All else is as it is now: that the
-    /// process has stopped for good, or closes, is said at once.
-    pub fn ready_as_of(&self, survey: &Survey) -> Readiness {
-        self.ready_with(&self.status_as_of(survey))
-    }
-
-    fn ready_with(&self, store: &StoreStatus) -> Readiness {
-        let mut reasons = Vec::new();
-        if let Some(error) = self.stopped() {
-            reasons.push(format!("stopped for good: {error}"));
-        }
-        if self.context.closing.load(Ordering::Acquire) {
-            reasons.push("closing".to_string());
-        }
-        reasons.extend(self.context.time_dispute());
-        reasons.extend(self.context.refused_for_good());
-        reasons.extend(self.context.health.no_room());
-        reasons.extend(store.reason());
-        let clock = self.context.clock.report();
-        if let Some(left) = clock.unconfirmed {
-            let (seconds, left_s) = (clock.offset_ns / 1_000_000_000, left.as_secs() + 1);
-            reasons.push(match clock.unsettled {
-                Some(_) if clock.steps == 0 => format!(
-                    "the wall clock reads {} s less than the store has seen, not followed until it has stood for \
-                     {left_s} s more",
-                    -seconds
-                ),
-                _ => format!(
-                    "the wall clock was stepped by {seconds} s, not followed until it has stood for {left_s} s more"
-                ),
-            });
-        }
-        let pools = self.loaded_pools();
-        reasons.extend(pools.iter().filter_map(|pool| pool.refused_for_clock()));
-        let parked = pools
-            .iter()
-            .filter_map(|pool| Some((pool.name(), pool.parked()?)));
-        Readiness {
-            ready: reasons.is_empty(),
-            reasons,
-            notes: parked
-                .map(|(name, parked)| format!("pool {name}: {parked}"))
-                .collect(),
-        }
     }
 
     /// The clock that ids read.

@@ -535,6 +535,8 @@ fn operators_learn_how_the_server_is() {
         client.ask("GET", "/readyz").json(),
         json!({
             "ready": true, "reasons": [], "notes": [],
+            "sequences": {"ready": true, "reasons": [], "not_ready": []},
+            "pools": {"ready": true, "reasons": [], "not_ready": []},
             "store": {"up": true, "down_s": null, "budget_left_s": null, "first_to_end": null},
         })
     );

@@ -521,8 +521,18 @@ impl Pool {
         if self.context.clock.is_settled() || !self.refused_lately() {
             return None;
         }
+        self.failure()
+    }
+
+    /// What the last attempt to get a window came to, if it failed.
+    pub(crate) fn failure(&self) -> Option<String> {
         let status = self.status.lock().expect("no panic while held");
         status.failure.as_ref().map(ToString::to_string)
+    }
+
+    /// Whether somebody asked for an id within the last minute and got none.
+    pub(crate) fn was_refused(&self) -> bool {
+        self.refused_lately()
     }
 
     /// Something about the clock was confirmed: what it stood against is tried again now.

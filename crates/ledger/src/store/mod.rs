@@ -68,7 +68,9 @@ pub use memory::MemoryStore;
 #[cfg(any(test, feature = "testing"))]
 pub use pin::remembering;
 pub use pin::{Pins, open_pinned};
-pub use registry::{Initialised, STORES, StoreKind, StoreSettings, embedded_folder, init_store, open_store};
+pub use registry::{
+    Initialised, STORES, StoreKind, StoreSettings, check_store_url, embedded_folder, init_store, open_store,
+};
 pub use seen::{Progress, Seen};
 pub use shown::{holds_password, shown_url};
 pub use striped::{OpenMember, StripeNote, Striped, stripe_of};
@@ -288,6 +290,17 @@ pub enum Class {
     Durable,
     /// May lose acknowledged writes.
     Lossy,
+}
+
+impl Class {
+    /// The letter that stands for it: `S`, `D` or `L`.
+    pub fn letter(self) -> &'static str {
+        match self {
+            Class::Survives => "S",
+            Class::Durable => "D",
+            Class::Lossy => "L",
+        }
+    }
 }
 
 /// A store's class and what decides it, for people.

@@ -5,12 +5,14 @@
 //! file and the reference page all come from that row.
 
 mod load;
+mod reload;
 mod value;
 
 use std::time::Duration;
 
 pub(crate) use load::edit_distance;
 pub use load::{ConfigError, Loaded, Origin, Override, Sources, load};
+pub use reload::Reloaded;
 pub use value::{
     Auto, Bytes, ClusterId, Expire, Listen, LocalPath, LogFormat, LogLevel, NodeName, Off, Setting, StoreUrl,
     WebOrigin,
@@ -46,6 +48,10 @@ pub struct Key {
     pub set: fn(&mut Config, Input<'_>) -> Result<(), String>,
     /// The value as TOML, secrets as `***`.
     pub show: fn(&Config) -> String,
+    /// Whether two configurations differ in it.
+    pub differs: fn(&Config, &Config) -> bool,
+    /// Takes the value of the second configuration into the first.
+    pub copy: fn(&mut Config, &Config),
 }
 
 impl Key {
@@ -53,7 +59,24 @@ impl Key {
     pub fn environment(&self) -> String {
         format!("MINT_{}", self.path.replace('.', "__").to_uppercase())
     }
+
+    /// Whether a running server takes a new value (SIGHUP); otherwise the next start does.
+    pub fn is_reloaded(&self) -> bool {
+        let limit = self.path.starts_with("server.") && !FIXED.contains(&self.path);
+        limit || matches!(self.path, "auth.tokens" | "log.level")
+    }
 }
+
+/// What of the server is fixed at its start: what others know it by, its threads, its addresses, and the sizes of
+/// buffers that connections share.
+const FIXED: &[&str] = &[
+    "server.name",
+    "server.threads",
+    "server.http.listen",
+    "server.resp.listen",
+    "server.http.max_header",
+    "server.resp.max_request",
+];
 
 macro_rules! settings {
     ($($(#[doc = $doc:literal])+ $path:literal $field:ident: $type:ty = $default:literal $(in $low:literal ..= $high:literal)?;)*) => {
@@ -98,6 +121,8 @@ macro_rules! settings {
                         Ok(())
                     },
                     show: |config| Setting::show(&config.$field),
+                    differs: |one, other| one.$field != other.$field,
+                    copy: |to, from| to.$field = from.$field.clone(),
                 },)*
             ]);
             &KEYS
@@ -241,6 +266,14 @@ settings! {
 }
 
 impl Config {
+    /// The URL of the store, or those of its set.
+    pub fn stores(&self) -> &[StoreUrl] {
+        match self.store_urls.as_slice() {
+            [] => std::slice::from_ref(&self.store_url),
+            urls => urls,
+        }
+    }
+
     /// Checks what no single setting can: addresses against tokens.
     ///
     /// Answers what the operator should be warned of.
@@ -331,7 +364,7 @@ pub fn default_file() -> String {
 /// The reference page: a Markdown table of every setting.
 pub fn reference() -> String {
     let mut text = String::from(
-        "| setting | environment | type | default | range | meaning |\n| --- | --- | --- | --- | --- | --- |\n",
+        "| setting | environment | type | default | range | SIGHUP | meaning |\n| --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for key in keys() {
         let range = key
@@ -340,11 +373,12 @@ pub fn reference() -> String {
             .map(|(low, high)| format!("{low} to {high}"))
             .unwrap_or_default();
         text.push_str(&format!(
-            "| `{}` | `{}` | {} | `{}` | {range} | {} |\n",
+            "| `{}` | `{}` | {} | `{}` | {range} | {} | {} |\n",
             key.path,
             key.environment(),
             key.kind,
             (key.show)(&Config::default()),
+            if key.is_reloaded() { "yes" } else { "" },
             key.doc,
         ));
     }

@@ -598,11 +598,16 @@ impl Setting for Vec<Token> {
                 .clone()
                 .try_into()
                 .map_err(|e| format!("token {}: {}", i + 1, e.message()))?;
-            if tokens.iter().any(|t| t.name == entry.name) {
-                return Err(format!("token {}: the name {:?} stands twice", i + 1, entry.name));
-            }
             let digest =
                 TokenDigest::from_hex(&entry.sha256).map_err(|e| format!("token {:?}: {e}", entry.name))?;
+            // Two may share a name, while one takes over from the other; but one token is one person's.
+            if let Some(same) = tokens.iter().find(|token| token.digest == digest) {
+                return Err(format!(
+                    "token {}: the same token stands twice, here and for {:?}",
+                    i + 1,
+                    same.name
+                ));
+            }
             tokens.push(Token {
                 name: entry.name,
                 digest,

@@ -49,7 +49,10 @@ pub(super) async fn serve(
         let (watch, one) = ((*watch).clone(), Rc::clone(&one));
         async move {
             watch.wait_for(Waiting::Nothing);
+            let arrived = mintage::boottime();
             let response = answer(worker, guest, request, local).await;
+            let took = mintage::boottime().saturating_sub(arrived);
+            worker.counters().answered(Face::Http, 1, took);
             after_the_others().await;
             watch.wait_for(Waiting::Request);
             Ok::<_, Infallible>(backup::for_hyper(response, worker, Rc::clone(&watch), one))
@@ -108,7 +111,8 @@ async fn answer(
     let (parts, body) = request.into_parts();
     let head = Head::of(&parts, local);
     let mut response = answer_to(worker, guest, &head, Some(body)).await;
-    if head.closes() || guest.leaves(worker.config()) {
+    guest.note_request(&head, &response);
+    if head.closes() || guest.leaves(&worker.config()) {
         response.close();
     }
     response

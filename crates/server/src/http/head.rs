@@ -6,7 +6,7 @@ use hyper::Version;
 use hyper::header::{self, HeaderName};
 use hyper::http::request::Parts;
 
-use crate::auth::{Right, Tokens};
+use crate::auth::{Identity, Right, Tokens};
 use crate::config::Config;
 use crate::error::{Code, ServiceError};
 use crate::service::Answer;
@@ -159,9 +159,9 @@ impl<'r> Head<'r> {
     }
 
     /// Finds out who asks, and whether they may.
-    pub(super) fn authorise(&self, tokens: &Tokens, right: Right) -> Answer<()> {
+    pub(super) fn authorise(&self, tokens: &Tokens, right: Right) -> Answer<Identity> {
         if !tokens.required() {
-            return Ok(());
+            return Ok(Identity::ANYBODY);
         }
         let Some(given) = self.authorization else {
             return Err(ServiceError::new(Code::Unauthenticated, "this needs a token")
@@ -183,7 +183,7 @@ impl<'r> Head<'r> {
             let message = format!("token {:?} may not {}", identity.name(), right.as_str());
             return Err(ServiceError::new(Code::Forbidden, message));
         }
-        Ok(())
+        Ok(identity)
     }
 
     /// The form of the answer that the client likes best (RFC 9110 section 12.5.1).

@@ -36,10 +36,11 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
+use hyper::StatusCode;
 use hyper::body::Incoming;
 use tokio::net::TcpStream;
 
-use crate::auth::{Right, delay_of_wrong_token};
+use crate::auth::{Identity, Right, delay_of_wrong_token};
 use crate::config::Config;
 use crate::error::{Code, ServiceError};
 use crate::service::{Answer, Worker};
@@ -131,8 +132,28 @@ impl Guest {
         self.for_health || self.watch.wrong_tokens() >= config.max_wrong_tokens
     }
 
+    /// A question for one name may ask the store: like others that do, it takes a place and a token.
+    async fn may_ask_for_a_name(&self, worker: &Worker, head: &Head<'_>) -> Answer<()> {
+        if self.for_health {
+            let why = "too many connections: only /livez and /readyz without a name are answered";
+            return Err(ServiceError::new(Code::TooManyConnections, why));
+        }
+        self.authorise(worker, head, Right::Allocate).await.map(|_| ())
+    }
+
+    /// Every request, for who asks for that much: without its query, which may hold anything.
+    fn note_request(&self, head: &Head<'_>, response: &Response) {
+        tracing::debug!(
+            peer = %self.peer,
+            method = head.method,
+            path = head.path,
+            status = response.status.as_u16(),
+            "request"
+        );
+    }
+
     /// Finds out who it is, and whether it may.
-    async fn authorise(&self, worker: &Worker, head: &Head<'_>, right: Right) -> Answer<()> {
+    async fn authorise(&self, worker: &Worker, head: &Head<'_>, right: Right) -> Answer<Identity> {
         let judged = head.authorise(worker.service().tokens(), right);
         match &judged {
             Err(error) if error.code == Code::WrongToken => {
@@ -155,7 +176,7 @@ async fn answer_to(worker: &Rc<Worker>, guest: &Guest, head: &Head<'_>, body: Op
             Response::problem(head, &error)
         }
     };
-    cors::mark(head, worker.config(), &mut response);
+    cors::mark(head, &worker.config(), &mut response);
     response
 }
 
@@ -165,13 +186,14 @@ async fn do_what_is_asked(
     head: &Head<'_>,
     body: Option<Incoming>,
 ) -> Result<Response, ServiceError> {
-    head.check_host(worker.config(), worker.service().tokens())?;
-    cors::check_origin(head, worker.config())?;
-    head.check_size(worker.config())?;
-    if let Some(response) = cors::preflight(head, worker.config()) {
+    head.check_host(&worker.config(), &worker.service().tokens())?;
+    cors::check_origin(head, &worker.config())?;
+    head.check_size(&worker.config())?;
+    if let Some(response) = cors::preflight(head, &worker.config()) {
         return Ok(response);
     }
     let route = Route::of(head.path);
+    let mut who = Identity::ANYBODY;
     if !matches!(route, Some(Route::Livez | Route::Readyz)) {
         if guest.for_health {
             return Err(ServiceError::new(
@@ -183,7 +205,7 @@ async fn do_what_is_asked(
             true => Right::Admin,
             false => Right::Allocate,
         };
-        guest.authorise(worker, head, right).await?;
+        who = guest.authorise(worker, head, right).await?;
     }
     let Some(route) = route else {
         return Err(route::unknown(head.path));
@@ -199,7 +221,7 @@ async fn do_what_is_asked(
         Takes::Nothing | Takes::Document => Vec::new(),
     };
     let query = Query::of(head.query).and(&parameters);
-    match (&route, head.method) {
+    let answered = match (&route, head.method) {
         (Route::Next { name }, _) => sequences::next(worker, head, &query, name).await,
         (Route::Ids { format }, _) => ids::of_format(worker, head, &query, format).await,
         (Route::Snowflakes { pool }, _) => ids::of_pool(worker, head, &query, pool).await,
@@ -264,9 +286,17 @@ async fn do_what_is_asked(
             backup::begin(worker)
         }
         (Route::Livez, _) => Ok(operations::livez()),
-        (Route::Readyz, _) => operations::readyz(worker).await,
+        (Route::Readyz, _) => operations::readyz(worker, guest, head, &query).await,
         (Route::Metrics, _) => operations::metrics(worker).await,
+    };
+    if let (Ok(response), Some((what, name))) = (&answered, route.change(head.method)) {
+        // The same definition again changes nothing.
+        if what != "create" || response.status == StatusCode::CREATED {
+            let (name, token, peer) = (&*name, who.name(), guest.peer);
+            tracing::info!(what, name, token, %peer, "changed");
+        }
     }
+    answered
 }
 
 /// What a connection beyond the limit is told.

@@ -67,7 +67,7 @@ pub(super) async fn serve(
         )
         .await;
         worker.return_input(buffer);
-        match turn.is_over() {
+        match turn.is_over_after_all(Face::Http) {
             true => turn.give_way().await,
             false => after_the_others().await,
         }
@@ -108,7 +108,8 @@ async fn answer_all(
                 socket.watch().wait_for(Waiting::Nothing);
                 let head = Head { local, ..head };
                 let mut response = answer(worker, guest, &head).await;
-                if socket.watch().peek() == Some(Verdict::Stopping) || guest.leaves(worker.config()) {
+                turn.answered(1);
+                if socket.watch().peek() == Some(Verdict::Stopping) || guest.leaves(&worker.config()) {
                     response.close();
                 }
                 date::with_now(worker, |date| response.write(date, out));
@@ -179,7 +180,9 @@ fn too_many_headers(worker: &Worker) -> ServiceError {
 
 async fn answer(worker: &Rc<Worker>, guest: &Guest, head: &Head<'_>) -> Response {
     worker.counters().requests(Face::Http, 1);
-    answer_to(worker, guest, head, None).await
+    let response = answer_to(worker, guest, head, None).await;
+    guest.note_request(head, &response);
+    response
 }
 
 /// Frames one request.

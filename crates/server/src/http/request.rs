@@ -141,7 +141,7 @@ pub(super) async fn read_body(worker: &Rc<Worker>, body: Option<Incoming>) -> An
     let collected = Limited::new(body, config.http_max_body.0).collect();
     match tokio::time::timeout(config.http_request_timeout, collected).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes().to_vec()),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(too_large(config)),
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(too_large(&config)),
         Ok(Err(_)) => Err(ServiceError::new(Code::Protocol, "the body did not arrive whole")),
         Err(_) => Err(ServiceError::new(
             Code::RequestTimeout,

@@ -137,6 +137,22 @@ impl<'p> Route<'p> {
         }
     }
 
+    /// What a request changes for good, and the name of it: what the log tells. Renewals of a lent window are none.
+    pub(super) fn change(&self, method: &str) -> Option<(&'static str, Cow<'_, str>)> {
+        let (what, name) = match (self, method) {
+            (Route::Sequence { name }, "PUT") => ("create", name),
+            (Route::Sequence { name }, "PATCH") => ("alter", name),
+            (Route::Sequence { name } | Route::Pool { name }, "DELETE") => ("drop", name),
+            (Route::Restart { name }, _) => ("restart", name),
+            (Route::Pool { name }, "PUT") => ("create pool", name),
+            (Route::Windows { name }, _) => ("lend", name),
+            (Route::Window { name, .. }, "PUT") => ("retire", name),
+            (Route::Window { name, .. }, "DELETE") => ("release", name),
+            _ => return None,
+        };
+        Some((what, String::from_utf8_lossy(name)))
+    }
+
     /// The refusal of another method.
     pub(super) fn refuse_method(&self, method: &str) -> ServiceError {
         let allowed = self.methods();

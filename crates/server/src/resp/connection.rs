@@ -134,6 +134,7 @@ impl Connection {
                     self.socket.watch().wait_for(Waiting::Nothing);
                     let (served, flow) = self.execute_one(rest, len);
                     self.worker.counters().requests(Face::Resp, served);
+                    self.turn.answered(served);
                     at += len * served as usize;
                     match flow {
                         Flow::Done => {}
@@ -223,7 +224,7 @@ impl Connection {
         if self.session.identity.is_some() {
             self.socket.watch().authenticated();
         }
-        match self.turn.is_over() {
+        match self.turn.is_over_after_all(Face::Resp) {
             true => self.turn.give_way().await,
             false => after_the_others().await,
         }

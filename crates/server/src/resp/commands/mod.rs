@@ -236,6 +236,7 @@ pub(crate) fn run(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Flow
     };
     match call.session.queue {
         Some(_) if !transactions::is_at_once(row) => transactions::keep(row, call),
+        _ if matches!(row.access, ADMIN) => told_of(row, call),
         _ => (row.run)(call),
     }
 }
@@ -247,12 +248,24 @@ fn permitted(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Option<&'
         refuse_unknown(call);
         return None;
     };
+    // Not its arguments: AUTH has a secret there.
+    tracing::debug!(peer = %call.session.peer, command = row.name, count = call.run, "request");
     if !fits(row.arity, call.args.len()) {
         match row.name {
             "exec" => call.reply.error(Code::InvalidArgument, transactions::EXEC_ARITY),
             name => drop(refuse_arity(call, name)),
         }
         return None;
+    }
+    let tokens = call.worker.service().tokens();
+    // Tokens may have changed since it showed one, or needed none.
+    if call
+        .session
+        .identity
+        .as_ref()
+        .is_none_or(|identity| !tokens.holds(identity))
+    {
+        call.session.identity = tokens.anonymous();
     }
     let allowed = match (row.access, &call.session.identity) {
         (Access::Open, _) | (Access::Known, Some(_)) => true,
@@ -272,6 +285,40 @@ fn permitted(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Option<&'
     }
     Some(row)
 }
+
+/// Runs a command that changes sequences, and has the log tell who did so.
+#[cold]
+fn told_of(row: &'static CommandRow, call: &mut Call<'_>) -> Flow {
+    let token = call
+        .session
+        .identity
+        .as_ref()
+        .map_or("default", Identity::name)
+        .to_string();
+    let (peer, what) = (call.session.peer, row.name);
+    let names: Vec<String> = (1..call.args.len())
+        .take(if row.keys.1 < 0 { usize::MAX } else { 1 })
+        .map(|at| String::from_utf8_lossy(call.args.at(at)).into_owned())
+        .collect();
+    match (row.run)(call) {
+        Flow::Wait(later) => Flow::Wait(Box::pin(async move {
+            let reply = later.await;
+            // Nothing was changed by what is refused, finds nothing, or does not apply.
+            let answers_old = row.name == "getset";
+            let unchanged =
+                reply.bytes().starts_with(b"-") || !answers_old && UNCHANGED.contains(&reply.bytes());
+            if !unchanged {
+                let name = names.join(" ");
+                tracing::info!(what, name, token, %peer, "changed");
+            }
+            reply
+        })),
+        flow => flow,
+    }
+}
+
+/// The answers of `DEL` and `SET` that did nothing.
+const UNCHANGED: [&[u8]; 3] = [b":0\r\n", b"$-1\r\n", b"_\r\n"];
 
 /// Whether a number of arguments fits an arity.
 fn fits(arity: i32, arguments: usize) -> bool {
