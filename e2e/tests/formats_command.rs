@@ -341,6 +341,86 @@ fn inspect_shows_the_readings_it_was_asked_for() {
     mint("inspect --as ulid --prefix a 1").fails(2, "--prefix means nothing", "");
 }
 
+/// A tweet had 21 readings on 104 lines, and the best was scrolled away.
+#[test]
+fn inspect_shows_one_card_and_a_line_for_each_of_two_more() {
+    let tweet = mint("inspect 1541815603606036480").ok();
+    let lines: Vec<&str> = tweet.lines().collect();
+    assert!(lines[1].starts_with("  snowflake of preset twitter"), "{tweet}");
+    assert_eq!(
+        lines.iter().filter(|line| line.starts_with("  or ")).count(),
+        2,
+        "{tweet}"
+    );
+    assert!(lines.last().unwrap().ends_with(" more: -v"), "{tweet}");
+    assert!(lines.len() < 12, "{tweet}");
+    let all = mint("inspect -v 1541815603606036480").ok();
+    assert!(
+        all.contains("preset discord") && all.lines().count() > 60,
+        "{all}"
+    );
+}
+
+/// `hello`, `NULL` and a time were ids with exit code 0.
+#[test]
+fn what_is_hardly_an_id_is_not_known_in_every_mode() {
+    let home = home();
+    for (text, says) in [
+        ("hello", "not known; at a stretch flake (6 %"),
+        ("NULL", "not an id: it means that there is none"),
+        ("nil", "not an id: it means"),
+        ("None", "not an id: it means"),
+        ("\\N", "not an id: it means"),
+        ("n/a", "not an id: it means"),
+        ("2026-11-22T09:54:12Z", "not an id: it is a time"),
+        ("https://example.org/", "not an id: it is a URL"),
+        (
+            "017f22e2-79b0-7cc3-98c4-dc0c0c07398",
+            "nearly a UUID with 31 hexadecimal digits",
+        ),
+    ] {
+        let one = run::mint(home.path(), ["inspect", text]);
+        assert_eq!(one.code, 1, "{text}: {}", one.out);
+        assert!(
+            one.out.lines().nth(1).unwrap().contains(says),
+            "{text}: {}",
+            one.out
+        );
+        assert_eq!(one.out.lines().count(), 2, "{text}: {}", one.out);
+        let piped = fed(&["inspect", "-"], &format!("{text}\n"));
+        assert_eq!(
+            (piped.code, piped.out.lines().count()),
+            (1, 1),
+            "{text}: {}",
+            piped.out
+        );
+        assert!(piped.out.contains(says), "{text}: {}", piped.out);
+        fs::write(home.path().join("a.csv"), format!("id\n{text}\n")).unwrap();
+        let column = run::mint(home.path(), ["inspect", "--column", "id", "a.csv"]);
+        assert_eq!(column.code, 1, "{text}");
+        assert!(column.out.contains(says), "{text}: {}", column.out);
+        let json = run::mint(home.path(), ["inspect", "--json", text]);
+        let json: Value = serde_json::from_str(&json.out).unwrap();
+        assert_eq!(json["readings"], Value::Array(Vec::new()), "{text}");
+        let check = run::mint(home.path(), ["check", text]);
+        assert_eq!(check.code, 1, "{text}: {}", check.out);
+    }
+}
+
+#[test]
+fn ids_of_other_systems_are_known_by_the_command() {
+    let lines = vectors("readings.tsv")
+        .into_iter()
+        .filter(|line| line[0] == "first");
+    let lines: Vec<Vec<String>> = lines.collect();
+    let input: String = lines.iter().map(|line| format!("{}\n", line[1])).collect();
+    let said = fed(&["inspect", "--json", "-"], &input);
+    assert_eq!(said.code, 0, "{}", said.err);
+    for (line, seen) in lines.iter().zip(json_lines(&said)) {
+        assert_eq!(seen["readings"][0]["format"], line[2], "{seen}");
+    }
+}
+
 #[test]
 fn colour_shows_the_bits_and_no_colour_does_not() {
     let plain = mint("inspect 017f22e2-79b0-7cc3-98c4-dc0c0c07398f").ok();

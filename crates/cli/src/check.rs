@@ -1,6 +1,9 @@
 //! `mint check`: whether ids are valid, and why and where not.
 
-use mintage::{Clock, Format, GenOptions, Reading, SystemClock, TextError, UuidText, inspect, refusals};
+use mintage::{
+    CONFIDENCE_LEAST, Clock, Format, GenOptions, Reading, SystemClock, TextError, UuidText, inspect,
+    near_miss, no_id, refusals,
+};
 use serde::Serialize;
 
 use crate::errors::Failure;
@@ -137,8 +140,22 @@ fn unassigned(id: &mintage::Uuid) -> Option<(String, Option<usize>)> {
 
 /// By the likeliest format.
 fn as_any(id: &str, lenient: bool) -> Verdict<'_> {
+    // Ids that nothing here makes have no rules that could be checked.
     let readings = inspect(id, SystemClock.now());
-    let Some(reading) = readings.first().filter(|reading| reading.confidence >= LEAST) else {
+    let likely = |reading: &&Reading| {
+        reading.confidence >= CONFIDENCE_LEAST && mintage::format(reading.format).is_some()
+    };
+    let Some(reading) = readings.iter().find(likely) else {
+        if let Some(instead) = no_id(id) {
+            return verdict(id, None, Some((format!("not an id: {instead}"), None)));
+        }
+        if let Some(near) = near_miss(id) {
+            return verdict(
+                id,
+                None,
+                Some((format!("not an id of any known format; nearly {near}"), None)),
+            );
+        }
         let nearest = refusals(id);
         let nearest = nearest.first().map(|refusal| {
             let form = refusal.form.map_or(String::new(), |form| format!(" in {form}"));
@@ -155,9 +172,6 @@ fn as_any(id: &str, lenient: bool) -> Verdict<'_> {
     }
     verdict(id, Some(reading.format), not_strict(id, reading))
 }
-
-/// Below, a text is as well anything else: any short word is a CUID2.
-const LEAST: f64 = 0.1;
 
 /// Why a text is not exactly the one that its likeliest format writes.
 fn not_strict(text: &str, reading: &Reading) -> Option<(String, Option<usize>)> {

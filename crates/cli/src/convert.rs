@@ -211,7 +211,9 @@ fn read_as(text: &str, from: Target, options: &GenOptions) -> Result<Source, Why
 
 /// What `mint inspect` finds, if nothing else comes near.
 fn guess(text: &str) -> Result<Source, Why> {
-    let readings = inspect(text, SystemClock.now());
+    let mut readings = inspect(text, SystemClock.now());
+    // What nothing here makes has no other form either.
+    readings.retain(|reading| mintage::format(reading.format).is_some());
     let name = |reading: &Reading| match reading.form {
         Some(form) => format!("{} in {form}", reading.format),
         None => reading.format.to_string(),

@@ -77,7 +77,7 @@ pub(super) fn inspect(
         };
         let id = String::from_utf8_lossy(id);
         let found = inspector.inspect(&id);
-        unknown |= found.readings.is_empty();
+        unknown |= found.known().is_empty();
         match out.json {
             true => found.write(&id, out)?,
             false => summary(&id, &found, out)?,

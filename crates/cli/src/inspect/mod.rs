@@ -5,9 +5,9 @@ mod paint;
 
 use mintage::{
     Clock, FieldValue, Format, GenOptions, Layout, Reading, Refusal, SystemClock, Timestamp, inspect,
-    inspect_as, inspect_layout, refusals,
+    inspect_as, inspect_layout, no_id, refusals,
 };
-use mintage_server::readings::Document;
+use mintage_server::readings::{Document, known_and_guessed, nearly};
 use mintage_server::render::rfc3339;
 
 use crate::args::Color;
@@ -39,8 +39,9 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "\
-Shows every way to read an id, the likeliest first, with the reason; on a terminal also which bits are which. -v adds \
-what else was tried. Exit code 1 if nothing can be made of one of them.
+Shows the likeliest way to read an id with the reason, on a terminal also which bits are which, and a line for each \
+of two more. -v shows all, and what else was tried. Exit code 1 if one of them is not known: nothing fits it with 10 % \
+or more.
 
 Examples:
   mint inspect 01890a5d-ac96-774b-bcce-b302099a8057
@@ -66,7 +67,7 @@ pub(crate) fn run(args: &Args, color: Color, out: &mut Out) -> Result<(), Failur
         let mut first = true;
         lines::for_each(&args.ids, out, |id, place, out| {
             let found = inspector.inspect(id);
-            unknown |= found.readings.is_empty();
+            unknown |= found.known().is_empty();
             if out.json {
                 return found.write(id, out);
             }
@@ -182,7 +183,15 @@ fn move_epoch(readings: &mut [Reading], epoch: Timestamp, now: Timestamp) {
     readings.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
 }
 
+/// How many readings have a line besides the best.
+const MORE_SHOWN: usize = 2;
+
 impl Found {
+    /// The readings that say something.
+    fn known(&self) -> &[Reading] {
+        known_and_guessed(&self.readings).0
+    }
+
     /// One line of JSON.
     fn write(&self, id: &str, out: &mut Out) -> Result<(), Failure> {
         if let Some((format, why)) = &self.refusal {
@@ -196,14 +205,28 @@ impl Found {
         out.json_line(&document)
     }
 
-    /// Why there is no reading, in one line.
+    /// Why nothing is known of it, in one line.
     fn nothing(&self, id: &str) -> String {
         if let Some((format, why)) = &self.refusal {
             return format!("not a {format}: {why}");
         }
+        if let Some(instead) = no_id(id) {
+            return format!("not an id: {instead}");
+        }
+        if let Some(near) = nearly(id, &self.readings) {
+            return format!("not known; nearly {near}");
+        }
+        if let Some(guess) = self.readings.first() {
+            let percent = guess.confidence * 100.0;
+            return format!(
+                "not known; at a stretch {} ({percent:.0} %: {})",
+                title(guess),
+                guess.why
+            );
+        }
         match refusals(id).first() {
-            Some(nearest) => format!("not an id that mint knows; as {}", tried(nearest)),
-            None => "not an id that mint knows".into(),
+            Some(nearest) => format!("not known; as {}", tried(nearest)),
+            None => "not known".into(),
         }
     }
 }
@@ -217,41 +240,70 @@ fn tried(refusal: &Refusal) -> String {
 
 fn paragraph(id: &str, found: &Found, painter: &Painter, out: &mut Out) -> Result<(), Failure> {
     out.line(shown(id).as_bytes())?;
-    if let (true, Some((format, why))) = (found.readings.is_empty(), &found.refusal) {
-        return out.line(format!("  not a {format}: {why}"));
+    let (known, guesses) = known_and_guessed(&found.readings);
+    if known.is_empty() {
+        out.line(format!("  {}", found.nothing(id)))?;
+    } else if let Some(near) = nearly(id, known) {
+        out.line(format!("  nearly {near}; else:"))?;
     }
-    for (rank, reading) in found.readings.iter().enumerate() {
-        out.line(format!(
-            "  {}  ({:.0} %: {})",
-            title(reading),
-            reading.confidence * 100.0,
-            reading.why
-        ))?;
-        if let Some(time) = reading.time {
-            out.line(format!("    {:<12} {}", "time", rfc3339(time)))?;
-        }
-        for (name, value) in &reading.fields {
-            out.line(format!("    {name:<12} {}", field_text(value)))?;
-        }
-        for note in &reading.notes {
-            out.line(format!("    {note}"))?;
-        }
+    let cards = if out.verbose { known.len() } else { 1 };
+    for (rank, reading) in known.iter().take(cards).enumerate() {
+        card(reading, out)?;
         if rank == 0 {
             painter.bits(reading, out)?;
         }
     }
-    if found.readings.is_empty() || out.verbose {
-        out.line(match found.readings.is_empty() {
-            true => "  not an id that mint knows; tried:",
-            false => "  not, because:",
-        })?;
-        let ids_of = |reading: &Reading, refusal: &Refusal| {
-            reading.format == refusal.format && reading.form == refusal.form
-        };
-        for refusal in refusals(id) {
-            if !found.readings.iter().any(|reading| ids_of(reading, &refusal)) {
-                out.line(format!("    {}", tried(&refusal)))?;
-            }
+    if out.verbose {
+        for guess in guesses {
+            out.line(format!("  at a stretch {}", one_line(guess)))?;
+        }
+        return not_because(id, found, out);
+    }
+    for reading in known.iter().skip(1).take(MORE_SHOWN) {
+        out.line(format!("  or {}", one_line(reading)))?;
+    }
+    match known.len().saturating_sub(1 + MORE_SHOWN) {
+        0 => Ok(()),
+        more => out.line(format!("  {more} more: -v")),
+    }
+}
+
+/// All that a reading says.
+fn card(reading: &Reading, out: &mut Out) -> Result<(), Failure> {
+    let percent = reading.confidence * 100.0;
+    out.line(format!("  {}  ({percent:.0} %: {})", title(reading), reading.why))?;
+    if let Some(time) = reading.time {
+        out.line(format!("    {:<12} {}", "time", rfc3339(time)))?;
+    }
+    for (name, value) in &reading.fields {
+        out.line(format!("    {name:<12} {}", field_text(value)))?;
+    }
+    for note in &reading.notes {
+        out.line(format!("    {note}"))?;
+    }
+    Ok(())
+}
+
+/// What a reading is, when, and how sure.
+fn one_line(reading: &Reading) -> String {
+    let time = reading
+        .time
+        .map_or(String::new(), |time| format!(" of {}", rfc3339(time)));
+    format!("{}{time}  ({:.0} %)", title(reading), reading.confidence * 100.0)
+}
+
+/// What else was tried, and what each reader said.
+fn not_because(id: &str, found: &Found, out: &mut Out) -> Result<(), Failure> {
+    if found.refusal.is_some() {
+        return Ok(());
+    }
+    out.line("  not, because:")?;
+    let ids_of = |reading: &Reading, refusal: &Refusal| {
+        reading.format == refusal.format && reading.form == refusal.form
+    };
+    for refusal in refusals(id) {
+        if !found.readings.iter().any(|reading| ids_of(reading, &refusal)) {
+            out.line(format!("    {}", tried(&refusal)))?;
         }
     }
     Ok(())
@@ -259,7 +311,7 @@ fn paragraph(id: &str, found: &Found, painter: &Painter, out: &mut Out) -> Resul
 
 /// One line about an id: the likeliest reading.
 fn summary(id: &str, found: &Found, out: &mut Out) -> Result<(), Failure> {
-    let Some(reading) = found.readings.first() else {
+    let Some(reading) = found.known().first() else {
         return out.line(format!("{}  {}", shown(id), found.nothing(id)));
     };
     let mut line = format!("{}  {}", shown(id), title(reading));

@@ -38,6 +38,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 pub use self::alphabet::Alphabet;
+pub(crate) use self::alphabet::log2;
 #[cfg(all(feature = "std", feature = "cuid2"))]
 pub use self::cuid2::cuid2;
 pub use self::error::FormatError;
@@ -72,6 +73,7 @@ pub use self::tid::{tid, tid_many};
 pub use self::timeflake::Timeflake;
 #[cfg(feature = "std")]
 pub use self::timeflake::{timeflake, timeflake_many};
+pub(crate) use self::token::crc32;
 #[cfg(feature = "std")]
 pub use self::tsid::tsid;
 pub use self::tsid::{Tsid, TsidGenerator};
@@ -271,7 +273,7 @@ impl Details {
     }
 
     /// Adds a number of a field `bits` wide.
-    fn number(mut self, name: &'static str, value: u64, bits: u32) -> Self {
+    pub(crate) fn number(mut self, name: &'static str, value: u64, bits: u32) -> Self {
         let value = if bits < 53 {
             FieldValue::Number(value)
         } else {
@@ -282,7 +284,7 @@ impl Details {
     }
 
     /// Adds text.
-    fn text(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub(crate) fn text(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.fields.push((name.into(), FieldValue::Text(value.into())));
         self
     }

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::rank::{Plausible, plausibility};
+use super::rank::{IDS_SINCE_MS, Plausible, plausibility};
 use super::{FieldValue, IdTime, Reading, uuid};
 use crate::format::{Details, Id};
 use crate::layout::{Layout, Role};
@@ -33,7 +33,9 @@ pub fn inspect_layout(id: u64, layout: &Layout, now: Timestamp) -> Option<Readin
 fn reading(id: u64, layout: &Layout, name: Cow<'static, str>, now: Timestamp) -> Option<Reading> {
     let parts = layout.unpack(id).ok()?;
     let at = layout.time_of(parts.tick);
-    let rank = match plausibility(at, layout.epoch(), now) {
+    // Layouts that count from 1970 are younger than that.
+    let first = layout.epoch().max(Timestamp::from_unix_millis(IDS_SINCE_MS));
+    let rank = match plausibility(at, first, now) {
         Plausible::Yes => (0.6, "its time lies between the layout's epoch and now"),
         Plausible::Early => (
             0.2,
@@ -127,6 +129,13 @@ pub(super) fn inspect_forms(text: &str, now: Timestamp, readings: &mut Vec<Readi
         return;
     }
     for (name, form) in SnowflakeText::ALL {
+        // Nobody writes one number in both cases.
+        let folds = matches!(form, SnowflakeText::Hex | SnowflakeText::Base36);
+        let mixed = text.bytes().any(|byte| byte.is_ascii_uppercase())
+            && text.bytes().any(|byte| byte.is_ascii_lowercase());
+        if folds && mixed {
+            continue;
+        }
         let Ok(id) = form.read(text.as_bytes()) else {
             continue;
         };

@@ -90,8 +90,13 @@ pub(super) fn reading_in(id: &Uuid, form: UuidText, now: Timestamp) -> Reading {
             0.1,
             format!("in {name} it is a uuid of version {version}, but its time is not plausible").into(),
         ),
+        // Any text of 20 characters is z85, and hardly a UUID is written in it.
         Some(version) => (
-            if version == 4 { 0.45 } else { 0.25 },
+            match (form, version) {
+                (UuidText::Z85, _) => 0.08,
+                (_, 4) => 0.45,
+                _ => 0.25,
+            },
             format!("in {name} it is a uuid of version {version}, as one in 64 texts is by chance").into(),
         ),
         None => (
