@@ -18,9 +18,9 @@ mod sort;
 mod time;
 
 pub use audit::{
-    AuditOptions, Fault, FileSeen, FormatSeen, LayoutRead, NumberGap, Numbers, Order, ReadAs, Repeat,
-    Repeats, Report, Sequences, Shards, Step, Times, Unreadable, Verdict, Worker, Workers, audit, html,
-    span_words,
+    AuditOptions, Fault, FileSeen, FormatSeen, LayoutRead, Made, NumberGap, Numbers, Order, ReadAs, Repeat,
+    Repeats, Report, Sequences, Shards, Step, Times, Unreadable, Verdict, Without, Worker, Workers, audit,
+    html, span_words,
 };
 pub use backfill::{
     BackfillFormat, BackfillOptions, DryRun, Filled, IdPlace, SchemeOptions, Target, Trouble, Unparsable,

@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 
 pub use bits::BitField;
 pub use foreign::{FOREIGN, Foreign};
-pub use near::{near_miss, no_id};
+pub use near::{means_none, near_miss, no_id};
 pub use number::inspect_layout;
 pub use refuse::{Refusal, refusals};
 

@@ -17,7 +17,7 @@ use crate::format::GenOptions;
 /// ```
 pub fn no_id(text: &str) -> Option<&'static str> {
     let text = text.trim();
-    if is_none(text) {
+    if !text.is_empty() && means_none(text) {
         Some("it means that there is none")
     } else if is_time(text) {
         Some("it is a time")
@@ -48,8 +48,19 @@ const NONE: &[&str] = &[
     "?",
 ];
 
-fn is_none(text: &str) -> bool {
-    text.len() <= 9 && NONE.iter().any(|none| text.eq_ignore_ascii_case(none)) && text != "\\n"
+/// Whether a text is one that programs and people write where there is nothing: `NULL`, `nil`, `None`, `\\N`, `n/a`, or
+/// nothing at all. Cheap for what begins with a digit.
+///
+/// ```
+/// use mintage::means_none;
+/// assert!(["NULL", "nil", "None", r"\N", "n/a", ""].into_iter().all(means_none));
+/// assert!(!means_none("0") && !means_none("nilpotent"));
+/// ```
+pub fn means_none(text: &str) -> bool {
+    if text.as_bytes().first().is_some_and(u8::is_ascii_digit) || text.len() > 9 {
+        return false;
+    }
+    text.is_empty() || text != "\\n" && NONE.iter().any(|none| text.eq_ignore_ascii_case(none))
 }
 
 /// `2026-11-22`, `2026-11-22 09:54`, `2026-11-22T09:54:12.345+01:00`, `09:54:12`.
