@@ -461,6 +461,63 @@ fn a_column_of_a_csv_is_inspected() {
     run::mint(home.path(), ["inspect", "--column", "id", "c.csv"]).fails(3, "c.csv", "");
 }
 
+/// One raw block in a Zstandard frame (RFC 8878 section 3.1.1): one segment, its length in one byte.
+fn zstd_of(content: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(content.len()).unwrap();
+    let block = (u32::from(length) << 3 | 1).to_le_bytes();
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x20, length];
+    frame.extend_from_slice(&block[..3]);
+    frame.extend_from_slice(content);
+    frame
+}
+
+/// `audit` read a compressed file that `inspect --column` took for garbage.
+#[test]
+fn inspect_check_and_convert_read_the_columns_of_files_that_audit_reads() {
+    let home = home();
+    let id = "017f22e2-79b0-7cc3-98c4-dc0c0c07398f";
+    let csv = format!("n,id\n1,{id}\n2,nonsense!\n");
+    fs::write(home.path().join("a.csv"), &csv).unwrap();
+    fs::write(
+        home.path().join("b.jsonl"),
+        format!("{{\"id\": \"{id}\"}}\n{{\"id\": \"nonsense!\"}}\n"),
+    )
+    .unwrap();
+    let zipped = std::process::Command::new("gzip")
+        .arg("-k")
+        .arg(home.path().join("a.csv"))
+        .status();
+    assert!(zipped.unwrap().success());
+    fs::write(home.path().join("a.csv.zst"), zstd_of(csv.as_bytes())).unwrap();
+    for file in ["a.csv", "a.csv.gz", "a.csv.zst", "b.jsonl"] {
+        let said = run::mint(home.path(), ["inspect", "--json", "--column", "id", file]);
+        assert_eq!(
+            json_lines(&said)[0]["readings"][0]["version"],
+            7,
+            "{file}: {said:?}"
+        );
+        assert_eq!((said.code, said.out.lines().count()), (1, 2), "{file}: {said:?}");
+        let said = run::mint(home.path(), ["check", "--column", "id", "--as", "uuid7", file]);
+        let verdicts: Vec<&str> = said
+            .out
+            .lines()
+            .map(|line| line.split(' ').next().unwrap())
+            .collect();
+        assert_eq!(
+            (said.code, verdicts),
+            (1, vec!["valid", "invalid"]),
+            "{file}: {said:?}"
+        );
+        let said = run::mint(home.path(), ["convert", "--column", "id", "--to", "base58", file]);
+        assert_eq!(
+            (said.code, &*said.out),
+            (1, "1BihbxwwQ4NZZpKRH9JDCz\n\n"),
+            "{file}: {said:?}"
+        );
+    }
+    run::mint(home.path(), ["check", "--column", "key", "a.csv"]).fails(2, "no column \"key\"", "n, id");
+}
+
 #[test]
 fn ranges_are_half_open_and_hold_what_was_made_in_them() {
     for format in [

@@ -7,6 +7,7 @@
 
 mod audit;
 mod backfill;
+mod cells;
 mod error;
 #[doc(hidden)]
 pub mod in_memory;
@@ -23,9 +24,10 @@ pub use audit::{
     html, span_words,
 };
 pub use backfill::{
-    BackfillFormat, BackfillOptions, DryRun, Filled, IdPlace, SchemeOptions, Target, Trouble, Unparsable,
-    backfill, dry_run,
+    BackfillFormat, BackfillOptions, DryRun, Filled, IdPlace, SchemeOptions, Target, Trouble, TroubleKind,
+    Unparsable, backfill, dry_run,
 };
+pub use cells::{Cell, Cells};
 pub use error::{Error, Kind};
 pub use input::{Compression, Meter, Source};
 pub use progress::{Phase, Progress, Watch};

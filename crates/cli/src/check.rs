@@ -6,18 +6,21 @@ use mintage::{
 };
 use serde::Serialize;
 
+use crate::column::ColumnArgs;
 use crate::errors::Failure;
 use crate::format_options::{FormatOptions, format_named, format_names};
-use crate::lines::{self, Place, shown};
+use crate::lines::{Place, shown};
 use crate::out::Out;
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Ids; -, or none where something is piped in, reads them from standard input, one a line, and answers each
-    /// with one line
+    /// with one line. With --column: files
     #[arg(value_name = "ID|-", allow_negative_numbers = true)]
     ids: Vec<String>,
+    #[command(flatten)]
+    column: ColumnArgs,
     /// What they must be; without it, any known format [default: the likeliest]
     #[arg(long = "as", value_name = "FORMAT", value_parser = format_names(), ignore_case = true, hide_possible_values = true)]
     as_format: Option<String>,
@@ -39,6 +42,7 @@ Examples:
   mint check 017f22e2-79b0-7cc3-98c4-dc0c0c07398f
   mint check --as ulid 01ARZ3NDEKTSV4RRFFQ69G5FAV
   mint check --as uuid7 --json - < ids.txt
+  mint check --as uuid7 --column id orders.csv.gz
   mint check --lenient '{017F22E2-79B0-7CC3-98C4-DC0C0C07398F}'";
 
 /// What became of an id, as JSON.
@@ -61,10 +65,11 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         None => args.options.all()?,
     };
     let mut all_valid = true;
-    lines::for_each(&args.ids, out, |id, place, out| {
-        let verdict = match format {
-            Some(format) => as_format(id, format, &options, args.lenient),
-            None => as_any(id, args.lenient),
+    args.column.for_each(&args.ids, out, |id, place, out| {
+        let verdict = match (id, format) {
+            (Err(why), _) => verdict("", None, Some((why.to_string(), None))),
+            (Ok(id), Some(format)) => as_format(id, format, &options, args.lenient),
+            (Ok(id), None) => as_any(id, args.lenient),
         };
         all_valid &= verdict.valid;
         if out.json {

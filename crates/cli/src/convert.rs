@@ -6,9 +6,10 @@ use mintage::{
 };
 use serde_json::json;
 
+use crate::column::ColumnArgs;
 use crate::errors::Failure;
 use crate::format_options::FormatOptions;
-use crate::lines::{self, Place, shown};
+use crate::lines::{Place, shown};
 use crate::out::Out;
 
 #[derive(clap::Args, Debug)]
@@ -21,9 +22,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FORM", value_parser = target)]
     from: Option<Target>,
     /// Ids; -, or none where something is piped in, reads them from standard input, one a line, and answers each
-    /// with one line
+    /// with one line. With --column: files
     #[arg(value_name = "ID|-", allow_negative_numbers = true)]
     ids: Vec<String>,
+    #[command(flatten)]
+    column: ColumnArgs,
     #[command(flatten)]
     options: FormatOptions,
 }
@@ -36,7 +39,7 @@ fn after_help() -> String {
          left-aligned. A ULID and a UUID are the same 128 bits; --to uuid7 gives up 6 of them for version and variant.\n\n\
          Examples:\n  mint convert --to uuid6 c232ab00-9414-11ec-b3c8-9f6bdeced846\n  mint convert --to uuid \
          01ARZ3NDEKTSV4RRFFQ69G5FAV\n  mint convert --to base58 017f22e2-79b0-7cc3-98c4-dc0c0c07398f\n  mint convert \
-         --from mysql-swap --to uuid 11EC9414C232AB00B3C89F6BDECED846\n  mint convert --to base62 - < ids.txt",
+         --from mysql-swap --to uuid 11EC9414C232AB00B3C89F6BDECED846\n  mint convert --to base62 - < ids.txt\n  mint convert --to uuid --column id orders.csv.gz",
         names(
             UuidText::ALL
                 .iter()
@@ -100,8 +103,12 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let lossy = args.to.format.is_some_and(|row| row.name == "uuid7");
     let mut failed = false;
     let mut changed = false;
-    lines::for_each(&args.ids, out, |id, place, out| {
-        let done = read(id, args.from, &options).and_then(|source| {
+    args.column.for_each(&args.ids, out, |id, place, out| {
+        let (id, done) = match id {
+            Ok(id) => (id, read(id, args.from, &options)),
+            Err(why) => ("", Err(Why::new(why))),
+        };
+        let done = done.and_then(|source| {
             changed |= lossy && source.format != "uuid";
             write(&source, args.to, &options)
         });

@@ -1,6 +1,5 @@
 //! `mint inspect`: what an id is.
 
-mod column;
 mod paint;
 
 use mintage::{
@@ -10,10 +9,13 @@ use mintage::{
 use mintage_server::readings::{Document, known_and_guessed, nearly};
 use mintage_server::render::rfc3339;
 
+use serde_json::json;
+
 use crate::args::Color;
+use crate::column::ColumnArgs;
 use crate::errors::Failure;
 use crate::format_options::{FormatOptions, format_named, format_names, with_epoch};
-use crate::lines::{self, shown};
+use crate::lines::shown;
 use crate::out::Out;
 use paint::Painter;
 
@@ -21,19 +23,14 @@ use paint::Painter;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Ids; -, or none where something is piped in, reads them from standard input, one a line, and answers each
-    /// with one line. With --column: CSV files
+    /// with one line. With --column: files
     #[arg(value_name = "ID|-", allow_negative_numbers = true)]
     ids: Vec<String>,
     /// Read them as this format and nothing else
     #[arg(long = "as", value_name = "FORMAT", value_parser = format_names(), ignore_case = true, hide_possible_values = true)]
     as_format: Option<String>,
-    /// Inspect this column of CSV files (- is standard input): its name in the first line, or its number from 1 if
-    /// the first line is no header
-    #[arg(long, value_name = "NAME|N")]
-    column: Option<String>,
-    /// What separates the columns [default: , and for .tsv files a tab]
-    #[arg(long, value_name = "CHARACTER", requires = "column", value_parser = column::delimiter)]
-    delimiter: Option<u8>,
+    #[command(flatten)]
+    column: ColumnArgs,
     #[command(flatten)]
     options: FormatOptions,
 }
@@ -48,38 +45,37 @@ Examples:
   mint inspect --preset discord 175928847299117063
   mint inspect --as tsid --epoch 2015-01-01 0AXS751X00W7C
   mint inspect --json - < ids.txt
-  mint inspect --json --column order_id orders.csv";
+  mint inspect --json --column order_id orders.csv.gz";
 
 pub(crate) fn run(args: &Args, color: Color, out: &mut Out) -> Result<(), Failure> {
     let inspector = Inspector::new(args)?;
     let painter = Painter::new(color);
     let mut unknown = false;
-    if let Some(column) = &args.column {
-        let piped = ["-".to_string()];
-        for file in if args.ids.is_empty() {
-            &piped[..]
-        } else {
-            &args.ids
-        } {
-            unknown |= column::inspect(file, column, args.delimiter, &inspector, out)?;
+    let mut first = true;
+    args.column.for_each(&args.ids, out, |id, place, out| {
+        let id = match id {
+            Ok(id) => id,
+            Err(why) => {
+                unknown = true;
+                return match out.json {
+                    true => out.json_line(&json!({"input": null, "readings": [], "error": why})),
+                    false => out.line(format!("-  {why}")),
+                };
+            }
+        };
+        let found = inspector.inspect(id);
+        unknown |= found.known().is_empty();
+        if out.json {
+            return found.write(id, out);
         }
-    } else {
-        let mut first = true;
-        lines::for_each(&args.ids, out, |id, place, out| {
-            let found = inspector.inspect(id);
-            unknown |= found.known().is_empty();
-            if out.json {
-                return found.write(id, out);
-            }
-            if place.is_line() {
-                return summary(id, &found, out);
-            }
-            if !std::mem::take(&mut first) {
-                out.line("")?;
-            }
-            paragraph(id, &found, &painter, out)
-        })?;
-    }
+        if place.is_line() {
+            return summary(id, &found, out);
+        }
+        if !std::mem::take(&mut first) {
+            out.line("")?;
+        }
+        paragraph(id, &found, &painter, out)
+    })?;
     if unknown {
         out.flush()?;
         return Err(Failure::Negative);
@@ -195,8 +191,8 @@ impl Found {
     /// One line of JSON.
     fn write(&self, id: &str, out: &mut Out) -> Result<(), Failure> {
         if let Some((format, why)) = &self.refusal {
-            let tried = serde_json::json!([{"format": format, "why": why}]);
-            return out.json_line(&serde_json::json!({"input": id, "readings": [], "tried": tried}));
+            let tried = json!([{"format": format, "why": why}]);
+            return out.json_line(&json!({"input": id, "readings": [], "tried": tried}));
         }
         let document = Document::new(id, &self.readings);
         if out.verbose {
