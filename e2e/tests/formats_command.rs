@@ -46,7 +46,7 @@ fn options(text: &str) -> Vec<String> {
     let words = text.split(' ').filter(|word| *word != "-");
     words
         .flat_map(|word| match word.split_once('=') {
-            Some((name, value)) => vec![format!("--{name}"), value.to_string()],
+            Some((name, value)) => vec![format!("--{name}"), value.replace("%20", " ")],
             None => vec![format!("--{word}")],
         })
         .collect()
@@ -56,12 +56,15 @@ const FORMATS: &[&str] = &[
     "cuid",
     "cuid2",
     "flake",
+    "hashids",
     "ksuid",
     "ksuidms",
+    "nano64",
     "nanoid",
     "objectid",
     "pushid",
     "scru128",
+    "scru64",
     "sequence",
     "sqids",
     "tid",
@@ -516,6 +519,85 @@ fn inspect_check_and_convert_read_the_columns_of_files_that_audit_reads() {
         );
     }
     run::mint(home.path(), ["check", "--column", "key", "a.csv"]).fails(2, "no column \"key\"", "n, id");
+}
+
+#[test]
+fn small_truths_about_texts() {
+    let home = home();
+    let said = |line: &str| run::mint(home.path(), line.split_whitespace());
+    // Texts of 64 bits that other programs pad to a fixed width.
+    for (form, text) in [
+        ("hex-padded", "00000000000000ff"),
+        ("base62-padded", "00000000047"),
+        ("base36-padded", "0000000000073"),
+        ("dec-padded", "00000000000000000255"),
+    ] {
+        let text_of = said(&format!("convert --from dec --to {form} 255")).ok();
+        assert_eq!(text_of.trim_end(), text);
+        assert_eq!(
+            said(&format!("convert --from {form} --to dec {text}"))
+                .ok()
+                .trim_end(),
+            "255"
+        );
+    }
+    assert_eq!(said("convert --from hex --to dec 00ff").ok().trim_end(), "255");
+    // 128 bits in binary.
+    let id = "017f22e2-79b0-7cc3-98c4-dc0c0c07398f";
+    let bits = said(&format!("convert --to base2 {id}")).ok();
+    assert_eq!(
+        bits.trim_end(),
+        format!("{:0128b}", 0x017f_22e2_79b0_7cc3_98c4_dc0c_0c07_398f_u128)
+    );
+    assert_eq!(
+        said(&format!("convert --from base2 --to uuid {bits}"))
+            .ok()
+            .trim_end(),
+        id
+    );
+    // Steps of 256 ms end in three digits.
+    let scru64 = said("inspect --preset scru64 109998242021893980").ok();
+    let time = scru64.lines().find(|line| line.contains("time  ")).unwrap();
+    assert_eq!(
+        time.trim_end_matches('Z').rsplit('.').next().unwrap().len(),
+        3,
+        "{scru64}"
+    );
+    // The domain has a name.
+    let v2 = said("inspect 000003e8-9414-21ec-b300-9f6bdeced846").ok();
+    assert!(
+        v2.contains("domain 0 is person: 1000 is a user id of POSIX"),
+        "{v2}"
+    );
+    // The grammar of RFC 9562 without its table of versions.
+    let odd = "017f22e2-79b0-fcc3-18c4-dc0c0c07398f";
+    assert_eq!(said(&format!("check --as uuid {odd}")).code, 1);
+    assert_eq!(said(&format!("check --as uuid --grammar {odd}")).code, 0);
+    assert_eq!(said(&format!("check --grammar {odd}")).code, 0);
+    assert_eq!(said(&format!("check --grammar {{{odd}}}")).code, 0);
+    assert_eq!(
+        said("check --as uuid --grammar 017f22e279b0fcc318c4dc0c0c07398f").code,
+        1
+    );
+}
+
+/// The ceiling of 10 million a second was met in silence.
+#[test]
+fn version_1_tells_when_it_runs_ahead_of_the_clock() {
+    let home = home();
+    let mut command = run::command(["uuid", "v1", "-n", "30000000"]);
+    command
+        .current_dir(home.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(child.wait().unwrap().success(), "{said}");
+    // A slow machine is not ahead, and says nothing.
+    let told =
+        said.is_empty() || said.contains(" s ahead of the clock: version 1 has 10 million ids a second");
+    assert!(told, "{said}");
 }
 
 #[test]

@@ -25,8 +25,11 @@ pub(crate) struct Args {
     #[arg(long = "as", value_name = "FORMAT", value_parser = format_names(), ignore_case = true, hide_possible_values = true)]
     as_format: Option<String>,
     /// Exactly as the format's specification writes them; UUIDs also of an assigned version (the default)
-    #[arg(long, conflicts_with = "lenient")]
+    #[arg(long, conflicts_with_all = ["lenient", "grammar"])]
     strict: bool,
+    /// Exactly as the specification writes them, but UUIDs of any version and variant: the grammar of RFC 9562 alone
+    #[arg(long, conflicts_with = "lenient")]
+    grammar: bool,
     /// Also as people write them: other case, punctuation, look-alike letters, white space around; UUIDs of any
     /// version and variant
     #[arg(long)]
@@ -58,6 +61,24 @@ struct Verdict<'a> {
     position: Option<usize>,
 }
 
+/// How much is forgiven.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Strict,
+    Grammar,
+    Lenient,
+}
+
+impl Args {
+    fn mode(&self) -> Mode {
+        match (self.lenient, self.grammar) {
+            (true, _) => Mode::Lenient,
+            (_, true) => Mode::Grammar,
+            _ => Mode::Strict,
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let format = args.as_format.as_deref().map(format_named);
     let options = match format {
@@ -68,8 +89,8 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     args.column.for_each(&args.ids, out, |id, place, out| {
         let verdict = match (id, format) {
             (Err(why), _) => verdict("", None, Some((why.to_string(), None))),
-            (Ok(id), Some(format)) => as_format(id, format, &options, args.lenient),
-            (Ok(id), None) => as_any(id, args.lenient),
+            (Ok(id), Some(format)) => as_format(id, format, &options, args.mode()),
+            (Ok(id), None) => as_any(id, args.mode()),
         };
         all_valid &= verdict.valid;
         if out.json {
@@ -101,14 +122,16 @@ fn say(verdict: &Verdict<'_>, place: Place, out: &mut Out) -> Result<(), Failure
     }
 }
 
-fn as_format<'a>(id: &'a str, format: &'static Format, options: &GenOptions, lenient: bool) -> Verdict<'a> {
-    let read = if lenient {
+fn as_format<'a>(id: &'a str, format: &'static Format, options: &GenOptions, mode: Mode) -> Verdict<'a> {
+    let read = if mode == Mode::Lenient {
         format.parse_lenient(id.trim().as_bytes(), options)
     } else {
         format.parse(id.as_bytes(), options)
     };
     let error = match read {
-        Ok(read) if !lenient && format.name == "uuid" => read.uuid().and_then(|uuid| unassigned(&uuid)),
+        Ok(read) if mode == Mode::Strict && format.name == "uuid" => {
+            read.uuid().and_then(|uuid| unassigned(&uuid))
+        }
         Ok(_) => None,
         Err(error) => Some((error.to_string(), error.position())),
     };
@@ -144,7 +167,7 @@ fn unassigned(id: &mintage::Uuid) -> Option<(String, Option<usize>)> {
 }
 
 /// By the likeliest format.
-fn as_any(id: &str, lenient: bool) -> Verdict<'_> {
+fn as_any(id: &str, mode: Mode) -> Verdict<'_> {
     // Ids that nothing here makes have no rules that could be checked.
     let readings = inspect(id, SystemClock.now());
     let likely = |reading: &&Reading| {
@@ -172,14 +195,14 @@ fn as_any(id: &str, lenient: bool) -> Verdict<'_> {
         });
         return verdict(id, None, nearest);
     };
-    if lenient {
+    if mode == Mode::Lenient {
         return verdict(id, Some(reading.format), None);
     }
-    verdict(id, Some(reading.format), not_strict(id, reading))
+    verdict(id, Some(reading.format), not_strict(id, reading, mode))
 }
 
 /// Why a text is not exactly the one that its likeliest format writes.
-fn not_strict(text: &str, reading: &Reading) -> Option<(String, Option<usize>)> {
+fn not_strict(text: &str, reading: &Reading, mode: Mode) -> Option<(String, Option<usize>)> {
     let told = |error: TextError| (error.to_string(), error.position());
     if let Some(uuid) = reading.id.uuid().filter(|_| reading.format == "uuid") {
         let form = reading
@@ -187,6 +210,7 @@ fn not_strict(text: &str, reading: &Reading) -> Option<(String, Option<usize>)> 
             .and_then(UuidText::from_name)
             .unwrap_or(UuidText::Hyphenated);
         return match form.read(text.as_bytes()) {
+            Ok(_) if mode == Mode::Grammar => None,
             Ok(_) => unassigned(&uuid),
             Err(error) => Some(told(error)),
         };

@@ -197,7 +197,7 @@ fn read_as(text: &str, from: Target, options: &GenOptions) -> Result<Source, Why
     }
     // A name of two forms: the longer one, if the text is long enough.
     let long = from.long.map(|form| form.read_lenient(bytes));
-    let short = from.short.map(|form| form.read(bytes));
+    let short = from.short.map(|form| form.read_lenient(bytes));
     match (long, short) {
         (Some(Ok(id)), short) if !matches!(short, Some(Ok(_))) || text.len() > 13 => Ok(Source {
             format: "uuid",
@@ -317,6 +317,9 @@ fn write_format(source: &Source, format: &'static Format, options: &GenOptions) 
     };
     let mut out = Vec::new();
     match format.write(&id, &mut out) {
+        Ok(()) if format.name == "scru64" && out.len() > format.text_len.1 => Err(Why::new(
+            "the number is larger than a scru64: 4738381338321616895 at most",
+        )),
         Ok(()) => Ok(String::from_utf8_lossy(&out).into_owned()),
         Err(_) => Err(Why::new(format!(
             "a {} has {} bits, a {} has {}",

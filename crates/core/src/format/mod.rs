@@ -10,8 +10,10 @@ mod cuid2;
 mod error;
 mod flake;
 mod generators;
+mod hashids;
 mod id;
 mod ksuid;
+mod nano64;
 mod nanoid;
 mod number;
 mod objectid;
@@ -20,6 +22,7 @@ mod places;
 mod pushid;
 mod repeats;
 mod scru128;
+mod scru64;
 mod sqids;
 mod tid;
 mod timeflake;
@@ -109,6 +112,8 @@ pub static FORMATS: &[Format] = &[
     objectid::OBJECTID,
     tsid::TSID,
     tid::TID,
+    scru64::SCRU64,
+    nano64::NANO64,
     scru128::SCRU128,
     pushid::PUSHID,
     timeflake::TIMEFLAKE,
@@ -118,6 +123,7 @@ pub static FORMATS: &[Format] = &[
     cuid::CUID,
     token::TOKEN,
     sqids::SQIDS,
+    hashids::HASHIDS,
     number::SNOWFLAKE,
     number::SEQUENCE,
 ];
