@@ -22,7 +22,7 @@ pub(super) const HASHIDS: Format = Format {
     is: "numbers as short text; who has the salt can turn it back",
     unique: "the numbers",
     tells: "the numbers, to whoever has or guesses the salt",
-    command: "mint gen hashids --numbers 1,2,3 --salt 'this is my salt'",
+    command: "mint gen hashids --numbers 1,2,3 --salt pepper",
     source: "niieani/hashids.js 2.3, README and lib/hashids.ts",
     diagram: "| lottery letter, 1 character | numbers, a separator between two |",
     text_len: (1, 1024),
