@@ -37,6 +37,8 @@ pub struct Document<'a> {
     input: &'a str,
     known: &'a [Reading],
     guesses: &'a [Reading],
+    /// Whether the guesses are shown.
+    all: bool,
     tried: Option<Vec<Refusal>>,
 }
 
@@ -58,17 +60,18 @@ impl<'a> Document<'a> {
     pub fn new(input: &'a str, readings: &'a [Reading]) -> Self {
         let (known, guesses) = known_and_guessed(readings);
         let tried = known.is_empty().then(|| mintage::refusals(input));
-        let guesses = if known.is_empty() { guesses } else { &[] };
         Document {
             input,
             known,
             guesses,
+            all: known.is_empty(),
             tried,
         }
     }
 
-    /// The same, saying what else was tried in any case.
+    /// The same, with the guesses and what else was tried in any case.
     pub fn with_tried(mut self) -> Self {
+        self.all = true;
         self.tried = Some(mintage::refusals(self.input));
         self
     }
@@ -82,7 +85,7 @@ impl Serialize for Document<'_> {
             map.serialize_entry("nearly", &near)?;
         }
         map.serialize_entry("readings", &List(self.known, Shown))?;
-        if !self.guesses.is_empty() {
+        if self.all && !self.guesses.is_empty() {
             map.serialize_entry("at_a_stretch", &List(self.guesses, Shown))?;
         }
         if self.known.is_empty()

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::rank::{IDS_SINCE_MS, Plausible, plausibility};
+use super::rank::{Plausible, plausibility};
 use super::{FieldValue, IdTime, Reading, uuid};
 use crate::format::{Details, Id};
 use crate::layout::{Layout, Role};
@@ -33,9 +33,7 @@ pub fn inspect_layout(id: u64, layout: &Layout, now: Timestamp) -> Option<Readin
 fn reading(id: u64, layout: &Layout, name: Cow<'static, str>, now: Timestamp) -> Option<Reading> {
     let parts = layout.unpack(id).ok()?;
     let at = layout.time_of(parts.tick);
-    // Layouts that count from 1970 are younger than that.
-    let first = layout.epoch().max(Timestamp::from_unix_millis(IDS_SINCE_MS));
-    let rank = match plausibility(at, first, now) {
+    let rank = match plausibility(at, layout.epoch(), now) {
         Plausible::Yes => (0.6, "its time lies between the layout's epoch and now"),
         Plausible::Early => (
             0.2,

@@ -75,7 +75,7 @@ pub(super) fn of_format(
 }
 
 /// 1985-01-01: before, nobody made ids of these kinds, other than for past events.
-pub(super) const IDS_SINCE_MS: i64 = 473_385_600_000;
+const IDS_SINCE_MS: i64 = 473_385_600_000;
 
 /// With a plausible time. Formats that are not named here have one like most.
 fn with_time(row: &Format, id: &Id) -> f64 {

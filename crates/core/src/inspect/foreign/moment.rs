@@ -41,7 +41,7 @@ fn read(text: &str, now: Timestamp) -> Option<Found> {
         ("s", true) => 0.6,
         ("ms", true) => 0.7,
         // Snowflakes are as long; clocks that tell less end in zeros.
-        ("µs", true) => 0.5,
+        ("µs", true) => 0.58,
         (_, true) if round(1_000_000) => 0.65,
         (_, true) if round(1000) => 0.62,
         (_, true) => 0.3,
