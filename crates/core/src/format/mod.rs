@@ -271,7 +271,7 @@ pub struct Details {
 }
 
 impl Details {
-    fn new(time: Option<IdTime>) -> Self {
+    pub(crate) fn new(time: Option<IdTime>) -> Self {
         Details {
             time,
             fields: Vec::new(),

@@ -1,7 +1,7 @@
 //! Texts that are no ids, and texts that are nearly one.
 
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 
 use super::others;
 use crate::format::GenOptions;
@@ -198,7 +198,7 @@ fn near_of_characters(text: &str) -> Option<String> {
             bytes[at] = digit;
             row.parse(&bytes, &plain).is_ok()
         };
-        (mended(b'0') || mended(b'a')).then(|| format!("a {}, but {}", row.title, error.to_string()))
+        (mended(b'0') || mended(b'a')).then(|| format!("a {}, but {}", row.title, error))
     })
 }
 

@@ -47,11 +47,10 @@ fn read(text: &str, now: Timestamp) -> Option<Found> {
         (_, true) => 0.3,
         (_, false) => 0.05,
     };
-    let mut details = Details::default();
-    details.time = Some(IdTime {
+    let details = Details::new(Some(IdTime {
         at,
         digits: real_digits,
-    });
+    }));
     let why = match past {
         true => "as many digits as a time since 1970 has, and it has been",
         false => "as many digits as a time since 1970 has, but it lies in the future",

@@ -275,8 +275,7 @@ fn upid(text: &str, now: Timestamp) -> Option<Found> {
     let ticks = radix::read(&rest.as_bytes()[..8], UPID_DIGITS, false).ok()? as i64;
     let at = Timestamp::from_unix_millis(ticks << 8);
     let plausible = at <= now && ticks << 8 >= 1_700_000_000_000 - (1 << 40);
-    let mut details = Details::default();
-    details.time = Some(IdTime { at, digits: 0 });
+    let details = Details::new(Some(IdTime { at, digits: 0 }));
     let details = details.text("prefix", prefix).text("version", &rest[21..]);
     let confidence = if plausible { 0.85 } else { 0.3 };
     Some(Found::new(

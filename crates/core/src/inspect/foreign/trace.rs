@@ -72,8 +72,7 @@ fn xray(text: &str, now: Timestamp) -> Option<Found> {
     }
     let at = Timestamp::from_unix_millis(i64::from(u32::from_str_radix(seconds, 16).ok()?) * 1000);
     let plausible = plausibility(at, Timestamp::UNIX_EPOCH, now) == Plausible::Yes;
-    let mut details = Details::default();
-    details.time = Some(IdTime { at, digits: 0 });
+    let details = Details::new(Some(IdTime { at, digits: 0 }));
     let details = details.text("style", "X-Ray").text("random", random);
     let confidence = if plausible { 0.97 } else { 0.6 };
     Some(Found::new(
@@ -133,8 +132,7 @@ fn datadog(text: &str, now: Timestamp) -> Option<Found> {
     if plausibility(at, Timestamp::from_unix_millis(1_400_000_000_000), now) != Plausible::Yes {
         return None;
     }
-    let mut details = Details::default();
-    details.time = Some(IdTime { at, digits: 0 });
+    let details = Details::new(Some(IdTime { at, digits: 0 }));
     let details = details.text("random", &text[16..]);
     let why = "plausible seconds, then 32 bits of zeros, as chance seldom has them";
     Some(Found::new(0.95, why, details))

@@ -106,8 +106,7 @@ fn short_code(text: &str, now: Timestamp, of: &'static str) -> Option<Found> {
         (true, 10) => 0.15,
         _ => 0.03,
     };
-    let mut details = Details::default();
-    details.time = Some(IdTime { at, digits: 3 });
+    let details = Details::new(Some(IdTime { at, digits: 3 }));
     let details = details
         .number("media", number, 64)
         .number("shard", parts.worker, 13)
