@@ -6,6 +6,7 @@ mod audit;
 mod backend;
 mod backfill;
 mod check;
+mod column;
 #[cfg(test)]
 mod commands_named;
 mod completions;

@@ -188,7 +188,7 @@ fn every_format_of_the_table_is_made_with_its_own_options() {
         let options = match row.name {
             "uuid2" => "&domain=org&local_id=7",
             "uuid3" | "uuid5" | "uuid8" => "&namespace=dns&name=www.example.com",
-            "sqids" => "&numbers=1,2,3",
+            "sqids" | "hashids" => "&numbers=1,2,3",
             "typeid" => "&prefix=user",
             "nanoid" => "&length=10&alphabet=0123456789%22%C3%A9",
             _ => "",
