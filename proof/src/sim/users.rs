@@ -328,15 +328,13 @@ impl World {
                         | Op::Drop { .. }
                         | Op::Restart { .. }
                         | Op::Look { .. }
-                        // A pool that a restored store does not know.
-                        | Op::RenewLent { .. }
-                        | Op::EndLent { .. }
                 )
             }
             E::Exhausted { .. } | E::RunTooLong { .. } => {
                 matches!(op, Op::Take { sequence, .. } if matches!(SEQUENCES[sequence].name, "tight" | "ring"))
             }
-            E::WindowLost { .. } | E::NoWindow { .. } => {
+            // A restored store may not know the pool of a window that was lent before.
+            E::WindowLost { .. } | E::NoWindow { .. } | E::NoPool { .. } => {
                 matches!(op, Op::RenewLent { .. } | Op::EndLent { .. } | Op::Release { .. })
             }
             E::Stopped(_) if self.owed.is_some() => {
