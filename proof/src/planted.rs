@@ -379,7 +379,7 @@ pub const BUGS: &[Bug] = &[
     bug(
         "repair-launders",
         Finder::Journeys("the witness and the log are removed"),
-        "a repair without witness and log makes a store that begins at 1",
+        "a repair without witness and log makes a store that begins anew",
     ),
     bug(
         "tools-make-stores",
