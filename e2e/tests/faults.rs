@@ -381,7 +381,10 @@ fn a_failed_sync_stops_allocation_for_good() {
         "failed syncs: {stopped_while_serving} places while serving"
     ));
     assert!(stopped_while_serving > 5);
-    assert!(still_given_out > 0, "nothing that was reserved before a failed sync was given out");
+    assert!(
+        still_given_out > 0,
+        "nothing that was reserved before a failed sync was given out"
+    );
 }
 
 /// The signal of a write past the limit on the size of files ended the process.

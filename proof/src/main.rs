@@ -84,7 +84,7 @@ fn main() -> ExitCode {
             Some(mint) => {
                 let named = rest.first().map_or("", String::as_str);
                 told(journeys::run(Path::new(&mint), named), |_| None)
-            },
+            }
             None => {
                 println!("failed: MINT_BIN names no mint");
                 ExitCode::FAILURE

@@ -201,7 +201,10 @@ fn a_store_of_ones_own_stays_ones_own_after_a_restore() {
             let orders = node.ledger.sequence_or_create(&name("orders")).await.unwrap();
             for _ in 0..200 {
                 let number = orders.take(1).await.unwrap().first;
-                assert!(last.is_none_or(|last| number == last + 1), "{number} after {last:?}");
+                assert!(
+                    last.is_none_or(|last| number == last + 1),
+                    "{number} after {last:?}"
+                );
                 last = Some(number);
             }
             node.ledger.close().await.unwrap();

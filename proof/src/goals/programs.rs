@@ -198,7 +198,11 @@ pub(super) fn soak(setting: &Setting) -> Outcome {
 pub(super) const JOURNEYS: u64 = 93;
 
 pub(super) fn journeys(setting: &Setting) -> Outcome {
-    let ran = match test(setting, "journeys", &[("RUST_TEST_THREADS", crate::journeys::AT_ONCE)]) {
+    let ran = match test(
+        setting,
+        "journeys",
+        &[("RUST_TEST_THREADS", crate::journeys::AT_ONCE)],
+    ) {
         Ok(ran) => ran,
         Err(outcome) => return outcome,
     };

@@ -59,11 +59,7 @@ pub(super) fn show_came(came: &Came) -> String {
     match came {
         Came::Numbers(run) => format!("{} numbers from {} by {}", run.count, run.first, run.step),
         Came::Ids(ids) => format!("{} ids from {:?}", ids.places.len(), ids.places.first()),
-        Came::Times(times) => format!(
-            "{} of {} ms",
-            times.format,
-            times.newest.unix_millis()
-        ),
+        Came::Times(times) => format!("{} of {} ms", times.format, times.newest.unix_millis()),
         Came::Lent(window) => format!(
             "worker {} {}..{}",
             window.worker, window.from_tick, window.until_tick
