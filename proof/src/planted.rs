@@ -45,7 +45,7 @@ impl Finder {
     /// The arguments of the program that looks for it.
     fn arguments(self) -> Vec<&'static str> {
         let words: &[&str] = match self {
-            Finder::Simulator => &["sim", "--seeds", "6000"],
+            Finder::Simulator => &["sim", "--seeds", "12000"],
             Finder::Images => &["images", "--images", "6000"],
             Finder::Damage => &["flips"],
             Finder::Calls => &["inject", "--turns", "40"],

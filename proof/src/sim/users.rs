@@ -345,8 +345,8 @@ impl World {
             E::Store(error) if self.owed.is_some() && error.message.contains("asked to lower it") => true,
             E::Invalid(why) => match op {
                 Op::Release { .. } => true,
-                // A clock that jumped by years may stand outside of what a format's time can say.
-                Op::Format { .. } => !self.healing,
+                // A clock that jumped by years may stand outside of what a format's time can say, until it is set.
+                Op::Format { .. } => true,
                 // A name that is lost may have had all the numbers that its bounds allow.
                 Op::Create { sequence } => {
                     SEQUENCES[sequence].name == "tight" && why.contains("before a restore")
