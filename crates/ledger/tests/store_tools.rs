@@ -199,6 +199,35 @@ fn a_store_that_was_itself_restored_is_raised_in_place() {
     });
 }
 
+/// A store that was restored once counted as one that others use too: every clean stop lost what was in stock.
+#[test]
+fn a_store_of_ones_own_stays_ones_own_after_a_restore() {
+    in_paused_time(|| async {
+        let cluster = Cluster::new(MemoryStore::with_cluster_id(1));
+        let node = cluster.node("a").await;
+        Seen::default().take(&node, "orders", 10).await;
+        node.ledger.close().await.unwrap();
+        let runtime = On(cluster.machine());
+        raise_in_place(&*cluster.store, Advance::By(100), WINDOW, &runtime)
+            .await
+            .unwrap();
+        let mut last = None;
+        for start in ["b", "c", "d"] {
+            let node = cluster.node(start).await;
+            let orders = node.ledger.sequence_or_create(&name("orders")).await.unwrap();
+            for _ in 0..200 {
+                let number = orders.take(1).await.unwrap().first;
+                assert!(
+                    last.is_none_or(|last| number == last + 1),
+                    "{number} after {last:?}"
+                );
+                last = Some(number);
+            }
+            node.ledger.close().await.unwrap();
+        }
+    });
+}
+
 #[test]
 fn a_move_seals_the_old_store_and_goes_on_above_in_the_new_one() {
     in_paused_time(|| async {

@@ -148,7 +148,7 @@ impl Pool {
         self.check_not_dropped().await?;
         let now = self.context.valid_now().await?;
         // Before it becomes a tick: a time that is held at the start may lie past the layout's end.
-        if self.is_doubtful() {
+        if self.is_doubtful() || mintage::planted!("wrong-clock-parks-all") {
             self.check_clock(self.newest_wall().await?)?;
         }
         let now = self.tick_of(now)?;

@@ -791,7 +791,7 @@ fn from_hex((instance, token): &(String, String)) -> Option<(u128, u128)> {
 }
 
 /// Whether `to` lies strictly further than `from` in the direction of the increment.
-fn beyond(def: &SequenceDef, from: i64, to: i64) -> bool {
+pub(super) fn beyond(def: &SequenceDef, from: i64, to: i64) -> bool {
     to != from && def.is_forward(from, to)
 }
 
