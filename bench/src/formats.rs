@@ -6,7 +6,7 @@ use std::hint::black_box;
 use mintage::{Alphabet, GenOptions, Ksuid, ObjectId, SystemEntropy, TypePrefix, Ulid, Xid, format};
 use svix_ksuid::KsuidLike as _;
 
-use crate::core::{Measured, Row, per_id, row, single};
+use crate::core::{Measured, Row, in_time, per_id, row, single};
 
 #[derive(Default)]
 struct User;
@@ -137,7 +137,7 @@ fn random_rows() -> Vec<Row> {
 
 fn timed_rows() -> Vec<Row> {
     let user = TypePrefix::new("user").expect("a prefix");
-    let ksuid = mintage::ksuid().expect("in time");
+    let ksuid = in_time(mintage::ksuid);
     let their_ksuid = svix_ksuid::Ksuid::from_base62(&ksuid.to_string()).expect("a ksuid");
     vec![
         row(
@@ -174,7 +174,7 @@ fn timed_rows() -> Vec<Row> {
             "KSUID with text",
             "svix-ksuid",
             18.0,
-            || single(|| mintage::ksuid().expect("in time").text()),
+            || single(|| in_time(mintage::ksuid).text()),
             || single(|| svix_ksuid::Ksuid::new(None::<std::time::SystemTime>, None).to_string()),
         ),
         row(
@@ -191,7 +191,7 @@ fn timed_rows() -> Vec<Row> {
             || {
                 let mut ids = vec![Ksuid::from_bytes([0; 20]); BATCH];
                 per_id(BATCH as u32, || {
-                    mintage::ksuid_many(&mut ids).expect("in time");
+                    in_time(|| mintage::ksuid_many(&mut ids));
                     black_box(&ids);
                 })
             },
@@ -201,7 +201,7 @@ fn timed_rows() -> Vec<Row> {
             "xid",
             "xid",
             1.5,
-            || single(|| mintage::xid().expect("in time")),
+            || single(|| in_time(mintage::xid)),
             || single(xid::new),
         ),
         row(
@@ -211,7 +211,7 @@ fn timed_rows() -> Vec<Row> {
             || {
                 let mut ids = vec![Xid::from_bytes([0; 12]); BATCH];
                 per_id(BATCH as u32, || {
-                    mintage::xid_many(&mut ids).expect("in time");
+                    in_time(|| mintage::xid_many(&mut ids));
                     black_box(&ids);
                 })
             },
@@ -221,14 +221,14 @@ fn timed_rows() -> Vec<Row> {
             "xid with text",
             "xid",
             1.5,
-            || single(|| mintage::xid().expect("in time").text()),
+            || single(|| in_time(mintage::xid).text()),
             || single(|| xid::new().to_string()),
         ),
         row(
             "ObjectId",
             "bson",
             1.5,
-            || single(|| mintage::objectid().expect("in time")),
+            || single(|| in_time(mintage::objectid)),
             || single(bson::oid::ObjectId::new),
         ),
         row(
@@ -238,7 +238,7 @@ fn timed_rows() -> Vec<Row> {
             || {
                 let mut ids = vec![ObjectId::from_bytes([0; 12]); BATCH];
                 per_id(BATCH as u32, || {
-                    mintage::objectid_many(&mut ids).expect("in time");
+                    in_time(|| mintage::objectid_many(&mut ids));
                     black_box(&ids);
                 })
             },
@@ -248,7 +248,7 @@ fn timed_rows() -> Vec<Row> {
             "SCRU128",
             "scru128",
             5.0,
-            || single(|| mintage::scru128().expect("in time")),
+            || single(|| in_time(mintage::scru128)),
             || single(scru128::new),
         ),
     ]
@@ -261,8 +261,10 @@ fn lines(name: &str, options: GenOptions) -> Measured {
     let row = format(name).expect("a format");
     let mut out = Vec::with_capacity(BATCH * 64);
     per_id(BATCH as u32, || {
-        out.clear();
-        row.write_lines(&options, BATCH, &mut out).expect("in time");
+        in_time(|| {
+            out.clear();
+            row.write_lines(&options, BATCH, &mut out)
+        });
         black_box(&out);
     })
 }

@@ -6,6 +6,7 @@ import threading
 import redis
 
 PORT = int(sys.argv[1])
+NAMES = ["{acct}:seq", "shop/orders", "svc@prod:id", "ids#order", "Seq Invoice", "inc:заказ"]
 
 
 def check(protocol):
@@ -33,6 +34,44 @@ def check(protocol):
     answers = pipe.execute(raise_on_error=False)
     assert answers[0] == 1021 and answers[2] == "1021"
     assert "not an integer" in str(answers[1])
+    # The default is a transaction.
+    pipe = client.pipeline()
+    for _ in range(1000):
+        pipe.incr(key)
+    assert pipe.execute() == list(range(1022, 2022))
+    pipe = client.pipeline()
+    pipe.incr(key).incrby(key, "abc").get(key)
+    answers = pipe.execute(raise_on_error=False)
+    assert answers[0] == 2022 and answers[2] == "2022"
+    assert "not an integer" in str(answers[1])
+    pipe = client.pipeline()
+    pipe.incr(key).execute_command("NOSUCH")
+    try:
+        pipe.execute()
+        raise AssertionError("a transaction with an unknown command was run")
+    except redis.ResponseError as refused:
+        assert "unknown command" in str(refused), refused
+    assert client.get(key) == "2022"
+    try:
+        client.transaction(lambda pipe: pipe.multi(), key)
+        raise AssertionError("WATCH was taken")
+    except redis.ResponseError as refused:
+        assert "sequences cannot be watched" in str(refused), refused
+    # What Spring's RedisAtomicLong does in its constructor.
+    counter = f"spring{protocol}"
+    assert client.set(counter, 0, nx=True) is True
+    assert client.set(counter, 0, nx=True) is None
+    assert client.get(counter) == "0"
+    assert client.incrby(counter, 0) == 0
+    assert client.incr(counter) == 1
+    assert client.setnx(counter, 0) is False
+    assert client.ttl(counter) == -1
+    for name in NAMES:
+        name = f"{name}{protocol}"
+        assert [client.incr(name), client.incr(name)] == [1, 2], name
+        assert client.get(name) == "2" and client.exists(name) == 1, name
+        assert name in list(client.scan_iter(match="*")), name
+        assert client.delete(name) == 1, name
     assert key in client.keys("py*")
     assert key in list(client.scan_iter(match="py*"))
     assert client.dbsize() >= 1

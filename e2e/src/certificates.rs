@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use crate::need;
 use crate::run;
 
-/// The files of one authority and one server, whose certificate is for the address 127.0.0.1 alone.
+/// The files of one authority, of one server, whose certificate is for the address 127.0.0.1 alone, and of one client.
 #[derive(Debug)]
 pub struct Certificates {
     folder: TempDir,
@@ -57,24 +57,42 @@ impl Certificates {
         ];
         openssl(&[&["req"][..], &key, &out].concat());
         fs::write(folder.path().join("names"), "subjectAltName=IP:127.0.0.1\n").expect("the folder is ours");
-        openssl(&[
+        let out = [
+            "-subj",
+            "/CN=client",
+            "-keyout",
+            "client.key",
+            "-out",
+            "client.csr",
+        ];
+        openssl(&[&["req"][..], &key, &out].concat());
+        let sign = [
             "x509",
             "-req",
             "-days",
             "2",
-            "-in",
-            "server.csr",
             "-CA",
             "ca.pem",
             "-CAkey",
             "ca.key",
             "-CAcreateserial",
-            "-extfile",
-            "names",
-            "-out",
-            "server.pem",
-        ]);
+        ];
+        let names = ["-extfile", "names", "-in", "server.csr", "-out", "server.pem"];
+        openssl(&[&sign[..], &names].concat());
+        fs::write(folder.path().join("uses"), "extendedKeyUsage=clientAuth\n").expect("the folder is ours");
+        let uses = ["-extfile", "uses", "-in", "client.csr", "-out", "client.pem"];
+        openssl(&[&sign[..], &uses].concat());
         Some(Certificates { folder })
+    }
+
+    /// A client's certificate.
+    pub fn client(&self) -> PathBuf {
+        self.file("client.pem")
+    }
+
+    /// The client's private key.
+    pub fn client_key(&self) -> PathBuf {
+        self.file("client.key")
     }
 
     /// The authority's certificate, for clients.

@@ -18,6 +18,11 @@ pub fn curl() -> bool {
     needed("curl", starts("curl", "--version"))
 }
 
+/// Whether nginx is there.
+pub fn nginx() -> bool {
+    needed("nginx", starts("nginx", "-v"))
+}
+
 /// Whether a program is there.
 pub fn program(name: &str) -> bool {
     needed(name, starts(name, "--version"))
@@ -101,6 +106,20 @@ pub fn redis_py() -> Option<PathBuf> {
         .status()
         .is_ok_and(|status| status.success());
     needed("redis-py", imports).then_some(python)
+}
+
+/// The folder of packages in which Node finds ioredis and node-redis; `cargo xtask test` makes one and names it in
+/// `MINT_TEST_NODE`.
+pub fn node() -> Option<PathBuf> {
+    let named = std::env::var_os("MINT_TEST_NODE").map(PathBuf::from);
+    let modules = named.unwrap_or_else(|| Path::new("node_modules").to_path_buf());
+    let requires = Command::new("node")
+        .args(["-e", "require('ioredis'); require('redis')"])
+        .env("NODE_PATH", &modules)
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    needed("node", requires).then_some(modules)
 }
 
 /// Prints a line that the test runner does not swallow.

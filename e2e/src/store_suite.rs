@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use mintage_ledger::{
-    BoxFuture, Cas, Claim, Key, Marks, Outcome, Runtime, Store, StoreError, StoreErrorKind, StoreSettings,
-    SystemRuntime, Value, Version, Versioned, conformance, init_store, open_store,
+    BoxFuture, Cas, Claim, Key, Ledger, LedgerError, LedgerSettings, Marks, Name, Outcome, PoolKind,
+    PoolSpec, Runtime, Store, StoreError, StoreErrorKind, StoreSettings, SystemRuntime, Value, Version,
+    Versioned, conformance, init_store, open_store,
 };
 
 use crate::engine::process::{Daemon, freeze_tree};
@@ -115,6 +116,7 @@ macro_rules! store_suite {
             a_restarted_server_is_found_again
             a_killed_server_keeps_what_it_acknowledged
             two_nodes_never_claim_the_same
+            a_dropped_pool_is_a_tombstone_that_keeps_layout_and_windows
             a_wrong_password_is_refused_and_never_printed
             missing_rights_are_named_and_change_nothing
             a_foreign_cluster_is_refused_and_stops_a_running_node
@@ -706,6 +708,47 @@ pub mod cases {
             assert_eq!(pair[0].1, pair[1].0, "no gap and no overlap: {pair:?}");
         }
         assert_eq!(lab.held(&key).expect("it is there").version, Version(201));
+    }
+
+    /// Two servers on one store: what one drops the other has not loaded for long.
+    pub fn a_dropped_pool_is_a_tombstone_that_keeps_layout_and_windows<E: Engine>(lab: Lab<E>) {
+        lab.init();
+        let open = || {
+            let store = lab.open(&lab.direct());
+            let ledger = Ledger::open(store, LedgerSettings::default(), lab.runtime());
+            lab.wait(ledger).expect("the server answers")
+        };
+        let (one, other) = (open(), open());
+        let name = Name::new("misspelt").expect("it is a name");
+        let of = |text: &str| {
+            let layout = text.parse().expect("it is a layout");
+            PoolSpec::from(PoolKind::Snowflake(Arc::new(layout)))
+        };
+        let spec = of("time=41,worker=1,sequence=10");
+        lab.wait(async {
+            let pool = one.create_pool(&name, spec.clone()).await.expect("it is made");
+            let loaded = other.pool_or_default(&name).await.expect("it is there");
+            let lent = loaded.lend("billing").await.expect("a worker is free");
+            let in_use = one.drop_pool(&name).await.expect_err("a window lasts");
+            assert!(in_use.to_string().contains("is held by billing"), "{in_use}");
+            loaded
+                .end_lent(lent.worker, &lent.owner, lent.version)
+                .await
+                .expect("it is ours");
+            let before = pool.windows(0, 10).await.expect("the server answers");
+            one.drop_pool(&name).await.expect("nobody holds a window");
+            let gone = LedgerError::NoPool { name: name.clone() };
+            assert_eq!(other.existing_pool(&name).await.err(), Some(gone.clone()));
+            assert_eq!(loaded.lend("billing").await, Err(gone.clone()));
+            assert_eq!(one.drop_pool(&name).await, Err(gone));
+            assert_eq!(other.pools(None, 10).await.map(|pools| pools.len()), Ok(0));
+            let wider = other.create_pool(&name, of("time=41,worker=2,sequence=10")).await;
+            assert!(matches!(wider, Err(LedgerError::PoolDropped { .. })), "{wider:?}");
+            let again = other.create_pool(&name, spec).await.expect("of the same layout");
+            assert_eq!(again.windows(0, 10).await.expect("the server answers"), before);
+            one.close().await.ok();
+            other.close().await.ok();
+        });
     }
 
     /// Refused for what it is, and the password in no text.

@@ -270,3 +270,118 @@ fn standard_input_is_a_pile_too() {
     assert_eq!((said.code, &found["repeats"]["lines"]), (1, &1.into()));
     assert_eq!(found["repeats"]["listed"][0]["places"][1], "standard input:3");
 }
+
+/// Five of these among a million UUIDs made "time 1970 to 2024", and alone they were sound.
+#[test]
+fn cells_that_mean_none_are_counted_apart_and_are_no_ids() {
+    let home = home();
+    let id = "017f22e2-79b0-7cc3-98c4-dc0c0c07398f";
+    let text = format!("id\n{id}\nNULL\nnil\nNone\n\\N\nn/a\n\"\"\nNULL\n");
+    fs::write(home.path().join("ids.csv"), text).unwrap();
+    let (code, found) = report(home.path(), "ids.csv");
+    assert_eq!((code, &found["ids"]), (1, &1.into()), "{found:#}");
+    assert_eq!(found["without"]["lines"], 7);
+    assert_eq!(found["without"]["spellings"][0][1], 2, "NULL twice: {found:#}");
+    assert_eq!(found["formats"].as_array().unwrap().len(), 1);
+    assert!(found["times"]["first"].as_str().unwrap().starts_with("2022"));
+    assert_eq!(found["repeats"]["ids"], 0);
+    let said = mint(home.path(), "audit ids.csv");
+    assert!(
+        said.out.contains("none      7 lines have no id: "),
+        "{}",
+        said.out
+    );
+    let (code, _) = report(home.path(), "ids.csv --fail-on repeats");
+    assert_eq!(code, 0);
+}
+
+/// One id from the future made 999 of 1,000 rows "stand behind a larger one".
+#[test]
+fn order_tells_how_many_rows_would_have_to_move_and_leaves_minorities_out() {
+    let home = home();
+    let mut lines: Vec<String> = mint(home.path(), "uuid v7 -n 1000")
+        .ok()
+        .lines()
+        .map(String::from)
+        .collect();
+    let last = lines.pop().unwrap();
+    lines.insert(0, last);
+    // Fewer than one in a hundred, and out of order among themselves.
+    lines.insert(500, "7ZZZZZZZZZZZZZZZZZZZZZZZZZ".into());
+    lines.insert(600, "01ARZ3NDEKTSV4RRFFQ69G5FAV".into());
+    fs::write(home.path().join("ids"), lines.join("\n")).unwrap();
+    let (_, found) = report(home.path(), "ids");
+    let order = &found["order"];
+    assert_eq!(
+        (&order["to_move"], &order["compared"]),
+        (&1.into(), &1000.into()),
+        "{order:#}"
+    );
+    assert_eq!(order["to_move_at_most"], false);
+    assert_eq!(order["left_out"], serde_json::json!(["2 ulid"]));
+    let said = mint(home.path(), "audit ids").out;
+    assert!(
+        said.contains("order     1 of 1,000 rows would have to move"),
+        "{said}"
+    );
+    assert!(
+        said.contains("left out, as fewer than one in a hundred: 2 ulid"),
+        "{said}"
+    );
+}
+
+/// What repeated was shown as `(text)`, and 40 lines were left out in silence.
+#[test]
+fn texts_that_repeat_are_shown_and_what_is_left_out_is_counted() {
+    let home = home();
+    let texts = "key\nno such order!\nKSUID 1\nno such order!\n0ujtsYcgvSTl8PAuAdqWYSMnLOv\n0ujtsYcgvSTl8PAuAdqWYSMnLOv\n";
+    fs::write(home.path().join("a.csv"), texts).unwrap();
+    let said = mint(home.path(), "audit a.csv --column key --html a.html");
+    assert_eq!(said.code, 1);
+    let page = fs::read_to_string(home.path().join("a.html")).unwrap();
+    for text in ["no such order!", "0ujtsYcgvSTl8PAuAdqWYSMnLOv"] {
+        assert!(said.out.contains(&format!("{text} at a.csv:")), "{}", said.out);
+        assert!(page.contains(text));
+    }
+    let wrong: Vec<String> = (0..50).map(|n| format!("no id {n}")).collect();
+    fs::write(home.path().join("wrong"), wrong.join("\n")).unwrap();
+    let said = mint(home.path(), "audit wrong --as uuid7 --html wrong.html");
+    assert!(said.out.contains("and 40 more"), "{}", said.out);
+    let page = fs::read_to_string(home.path().join("wrong.html")).unwrap();
+    assert!(page.contains("and 30 more"));
+}
+
+#[test]
+fn a_report_says_when_by_what_and_of_which_bytes() {
+    let home = home();
+    fs::write(home.path().join("numbers"), "1\n2\n3\n").unwrap();
+    let sum = Command::new("sha256sum")
+        .arg(home.path().join("numbers"))
+        .output()
+        .unwrap();
+    let sum = String::from_utf8(sum.stdout).unwrap()[..64].to_string();
+    let (_, found) = report(home.path(), "numbers");
+    assert_eq!(found["files"][0]["sha256"], sum.as_str(), "{found:#}");
+    assert_eq!(found["made"]["command"], "mint audit --json numbers");
+    assert!(!found["made"]["version"].as_str().unwrap().is_empty());
+    assert!(found["made"]["at"].as_str().unwrap().ends_with('Z'));
+    mint(home.path(), "audit numbers --html page.html").ok();
+    let page = fs::read_to_string(home.path().join("page.html")).unwrap();
+    assert!(page.contains(&sum) && page.contains("mint audit numbers --html page.html"));
+    // Of a compressed file it is the hash of what lies there.
+    assert!(
+        Command::new("gzip")
+            .arg("-k")
+            .arg(home.path().join("numbers"))
+            .status()
+            .unwrap()
+            .success()
+    );
+    let sum = Command::new("sha256sum")
+        .arg(home.path().join("numbers.gz"))
+        .output()
+        .unwrap();
+    let sum = String::from_utf8(sum.stdout).unwrap()[..64].to_string();
+    let (_, found) = report(home.path(), "numbers.gz");
+    assert_eq!(found["files"][0]["sha256"], sum.as_str(), "{found:#}");
+}

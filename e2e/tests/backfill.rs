@@ -484,6 +484,42 @@ fn a_dry_run_lists_every_line_that_cannot_be_used() {
     );
 }
 
+/// An hour that came twice gave 1,000 lines and then a hint about another fault.
+#[test]
+fn a_dry_run_sums_faults_by_kind_and_hints_at_the_one_that_helps() {
+    let home = home();
+    let twice: String = (0..1500)
+        .map(|n| format!("2022-10-30 02:{:02}:{:02}\n", n / 60 % 60, n % 60))
+        .collect();
+    fs::write(home.path().join("in.csv"), format!("t\nyesterday\n{twice}")).unwrap();
+    let line = "backfill in.csv --time t --id uuid7 --tz Europe/Berlin --dry-run";
+    let said = mint(home.path(), line);
+    assert_eq!(said.code, 1);
+    assert!(
+        said.out.contains(
+            "1,500 lines: the time happened twice, when the clocks were set back; the first is line 3"
+        ) && said
+            .out
+            .contains("1 line: the text is not a time; the first is line 2"),
+        "{}",
+        &said.out[said.out.len() - 500..]
+    );
+    assert!(
+        said.err.contains("hint: --fold earlier or --fold later"),
+        "{}",
+        said.err
+    );
+    let found: serde_json::Value =
+        serde_json::from_str(&mint(home.path(), &format!("{line} --json")).out).unwrap();
+    assert_eq!(found["kinds"][0]["lines"], 1500);
+    fs::write(home.path().join("null.jsonl"), "{\"ts\": null}\n").unwrap();
+    mint(
+        home.path(),
+        "backfill null.jsonl -o out.jsonl --time ts --id uuid7",
+    )
+    .fails(3, "the field \"ts\" is null", "");
+}
+
 /// A run that is killed as soon as it has a checkpoint, and goes on, writes what an undisturbed one writes.
 #[track_caller]
 fn check_resume(input: &str, output: &str, options: &str, make: impl FnOnce(&Path)) {

@@ -100,8 +100,9 @@ fn all_are_of_now(server: &Server, seen: &mut HashSet<String>, when: &str) {
     }
 }
 
+/// Whether ids that carry the time are given out.
 fn ready(server: &Server) -> (bool, String) {
-    let answer = server.http("GET", "/readyz", "");
+    let answer = server.http("GET", "/readyz?for=pools", "");
     (answer.status == 200, answer.text())
 }
 

@@ -250,7 +250,7 @@ fn wrong_usage_is_one_line_with_a_hint_and_exit_code_2() {
         ),
         (&["uuid", "--json", "--format", "raw"], "--format raw", ""),
         (&["inspect"], "ID", ""),
-        (&["seq", "next", "a b"], "a b", ""),
+        (&["seq", "next", "a\tb"], r"a\tb", ""),
         (
             &["seq", "create", "x", "--start", "abc", "--store", "memory:"],
             "abc",
@@ -262,7 +262,7 @@ fn wrong_usage_is_one_line_with_a_hint_and_exit_code_2() {
             "",
         ),
         (&["seq", "list", "--store", "nosuch://x"], "nosuch", ""),
-        (&["seq", "list", "--server", "https://127.0.0.1"], "https", ""),
+        (&["seq", "list", "--server", "wss://127.0.0.1"], "https", ""),
         (&["token", "new", ""], "empty", ""),
         (&["serve", "--http", "nonsense"], "nonsense", ""),
     ] {

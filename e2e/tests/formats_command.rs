@@ -46,7 +46,7 @@ fn options(text: &str) -> Vec<String> {
     let words = text.split(' ').filter(|word| *word != "-");
     words
         .flat_map(|word| match word.split_once('=') {
-            Some((name, value)) => vec![format!("--{name}"), value.to_string()],
+            Some((name, value)) => vec![format!("--{name}"), value.replace("%20", " ")],
             None => vec![format!("--{word}")],
         })
         .collect()
@@ -56,12 +56,15 @@ const FORMATS: &[&str] = &[
     "cuid",
     "cuid2",
     "flake",
+    "hashids",
     "ksuid",
     "ksuidms",
+    "nano64",
     "nanoid",
     "objectid",
     "pushid",
     "scru128",
+    "scru64",
     "sequence",
     "sqids",
     "tid",
@@ -341,6 +344,86 @@ fn inspect_shows_the_readings_it_was_asked_for() {
     mint("inspect --as ulid --prefix a 1").fails(2, "--prefix means nothing", "");
 }
 
+/// A tweet had 21 readings on 104 lines, and the best was scrolled away.
+#[test]
+fn inspect_shows_one_card_and_a_line_for_each_of_two_more() {
+    let tweet = mint("inspect 1541815603606036480").ok();
+    let lines: Vec<&str> = tweet.lines().collect();
+    assert!(lines[1].starts_with("  snowflake of preset twitter"), "{tweet}");
+    assert_eq!(
+        lines.iter().filter(|line| line.starts_with("  or ")).count(),
+        2,
+        "{tweet}"
+    );
+    assert!(lines.last().unwrap().ends_with(" more: -v"), "{tweet}");
+    assert!(lines.len() < 12, "{tweet}");
+    let all = mint("inspect -v 1541815603606036480").ok();
+    assert!(
+        all.contains("preset discord") && all.lines().count() > 60,
+        "{all}"
+    );
+}
+
+/// `hello`, `NULL` and a time were ids with exit code 0.
+#[test]
+fn what_is_hardly_an_id_is_not_known_in_every_mode() {
+    let home = home();
+    for (text, says) in [
+        ("hello", "not known; at a stretch flake (6 %"),
+        ("NULL", "not an id: it means that there is none"),
+        ("nil", "not an id: it means"),
+        ("None", "not an id: it means"),
+        ("\\N", "not an id: it means"),
+        ("n/a", "not an id: it means"),
+        ("2026-11-22T09:54:12Z", "not an id: it is a time"),
+        ("https://example.org/", "not an id: it is a URL"),
+        (
+            "017f22e2-79b0-7cc3-98c4-dc0c0c07398",
+            "nearly a UUID with 31 hexadecimal digits",
+        ),
+    ] {
+        let one = run::mint(home.path(), ["inspect", text]);
+        assert_eq!(one.code, 1, "{text}: {}", one.out);
+        assert!(
+            one.out.lines().nth(1).unwrap().contains(says),
+            "{text}: {}",
+            one.out
+        );
+        assert_eq!(one.out.lines().count(), 2, "{text}: {}", one.out);
+        let piped = fed(&["inspect", "-"], &format!("{text}\n"));
+        assert_eq!(
+            (piped.code, piped.out.lines().count()),
+            (1, 1),
+            "{text}: {}",
+            piped.out
+        );
+        assert!(piped.out.contains(says), "{text}: {}", piped.out);
+        fs::write(home.path().join("a.csv"), format!("id\n{text}\n")).unwrap();
+        let column = run::mint(home.path(), ["inspect", "--column", "id", "a.csv"]);
+        assert_eq!(column.code, 1, "{text}");
+        assert!(column.out.contains(says), "{text}: {}", column.out);
+        let json = run::mint(home.path(), ["inspect", "--json", text]);
+        let json: Value = serde_json::from_str(&json.out).unwrap();
+        assert_eq!(json["readings"], Value::Array(Vec::new()), "{text}");
+        let check = run::mint(home.path(), ["check", text]);
+        assert_eq!(check.code, 1, "{text}: {}", check.out);
+    }
+}
+
+#[test]
+fn ids_of_other_systems_are_known_by_the_command() {
+    let lines = vectors("readings.tsv")
+        .into_iter()
+        .filter(|line| line[0] == "first");
+    let lines: Vec<Vec<String>> = lines.collect();
+    let input: String = lines.iter().map(|line| format!("{}\n", line[1])).collect();
+    let said = fed(&["inspect", "--json", "-"], &input);
+    assert_eq!(said.code, 0, "{}", said.err);
+    for (line, seen) in lines.iter().zip(json_lines(&said)) {
+        assert_eq!(seen["readings"][0]["format"], line[2], "{seen}");
+    }
+}
+
 #[test]
 fn colour_shows_the_bits_and_no_colour_does_not() {
     let plain = mint("inspect 017f22e2-79b0-7cc3-98c4-dc0c0c07398f").ok();
@@ -379,6 +462,142 @@ fn a_column_of_a_csv_is_inspected() {
     let no = run::mint(home.path(), ["inspect", "--column", "id", "a.csv"]);
     no.fails(2, "no column \"id\"", "n, the id");
     run::mint(home.path(), ["inspect", "--column", "id", "c.csv"]).fails(3, "c.csv", "");
+}
+
+/// One raw block in a Zstandard frame (RFC 8878 section 3.1.1): one segment, its length in one byte.
+fn zstd_of(content: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(content.len()).unwrap();
+    let block = (u32::from(length) << 3 | 1).to_le_bytes();
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x20, length];
+    frame.extend_from_slice(&block[..3]);
+    frame.extend_from_slice(content);
+    frame
+}
+
+/// `audit` read a compressed file that `inspect --column` took for garbage.
+#[test]
+fn inspect_check_and_convert_read_the_columns_of_files_that_audit_reads() {
+    let home = home();
+    let id = "017f22e2-79b0-7cc3-98c4-dc0c0c07398f";
+    let csv = format!("n,id\n1,{id}\n2,nonsense!\n");
+    fs::write(home.path().join("a.csv"), &csv).unwrap();
+    fs::write(
+        home.path().join("b.jsonl"),
+        format!("{{\"id\": \"{id}\"}}\n{{\"id\": \"nonsense!\"}}\n"),
+    )
+    .unwrap();
+    let zipped = std::process::Command::new("gzip")
+        .arg("-k")
+        .arg(home.path().join("a.csv"))
+        .status();
+    assert!(zipped.unwrap().success());
+    fs::write(home.path().join("a.csv.zst"), zstd_of(csv.as_bytes())).unwrap();
+    for file in ["a.csv", "a.csv.gz", "a.csv.zst", "b.jsonl"] {
+        let said = run::mint(home.path(), ["inspect", "--json", "--column", "id", file]);
+        assert_eq!(
+            json_lines(&said)[0]["readings"][0]["version"],
+            7,
+            "{file}: {said:?}"
+        );
+        assert_eq!((said.code, said.out.lines().count()), (1, 2), "{file}: {said:?}");
+        let said = run::mint(home.path(), ["check", "--column", "id", "--as", "uuid7", file]);
+        let verdicts: Vec<&str> = said
+            .out
+            .lines()
+            .map(|line| line.split(' ').next().unwrap())
+            .collect();
+        assert_eq!(
+            (said.code, verdicts),
+            (1, vec!["valid", "invalid"]),
+            "{file}: {said:?}"
+        );
+        let said = run::mint(home.path(), ["convert", "--column", "id", "--to", "base58", file]);
+        assert_eq!(
+            (said.code, &*said.out),
+            (1, "1BihbxwwQ4NZZpKRH9JDCz\n\n"),
+            "{file}: {said:?}"
+        );
+    }
+    run::mint(home.path(), ["check", "--column", "key", "a.csv"]).fails(2, "no column \"key\"", "n, id");
+}
+
+#[test]
+fn small_truths_about_texts() {
+    let home = home();
+    let said = |line: &str| run::mint(home.path(), line.split_whitespace());
+    // Texts of 64 bits that other programs pad to a fixed width.
+    for (form, text) in [
+        ("hex-padded", "00000000000000ff"),
+        ("base62-padded", "00000000047"),
+        ("base36-padded", "0000000000073"),
+        ("dec-padded", "00000000000000000255"),
+    ] {
+        let text_of = said(&format!("convert --from dec --to {form} 255")).ok();
+        assert_eq!(text_of.trim_end(), text);
+        assert_eq!(
+            said(&format!("convert --from {form} --to dec {text}"))
+                .ok()
+                .trim_end(),
+            "255"
+        );
+    }
+    assert_eq!(said("convert --from hex --to dec 00ff").ok().trim_end(), "255");
+    // 128 bits in binary.
+    let id = "017f22e2-79b0-7cc3-98c4-dc0c0c07398f";
+    let bits = said(&format!("convert --to base2 {id}")).ok();
+    assert_eq!(
+        bits.trim_end(),
+        format!("{:0128b}", 0x017f_22e2_79b0_7cc3_98c4_dc0c_0c07_398f_u128)
+    );
+    assert_eq!(
+        said(&format!("convert --from base2 --to uuid {bits}"))
+            .ok()
+            .trim_end(),
+        id
+    );
+    // Steps of 256 ms end in three digits.
+    let scru64 = said("inspect --preset scru64 109998242021893980").ok();
+    let time = scru64.lines().find(|line| line.contains("time  ")).unwrap();
+    assert_eq!(
+        time.trim_end_matches('Z').rsplit('.').next().unwrap().len(),
+        3,
+        "{scru64}"
+    );
+    // The domain has a name.
+    let v2 = said("inspect 000003e8-9414-21ec-b300-9f6bdeced846").ok();
+    assert!(
+        v2.contains("domain 0 is person: 1000 is a user id of POSIX"),
+        "{v2}"
+    );
+    // The grammar of RFC 9562 without its table of versions.
+    let odd = "017f22e2-79b0-fcc3-18c4-dc0c0c07398f";
+    assert_eq!(said(&format!("check --as uuid {odd}")).code, 1);
+    assert_eq!(said(&format!("check --as uuid --grammar {odd}")).code, 0);
+    assert_eq!(said(&format!("check --grammar {odd}")).code, 0);
+    assert_eq!(said(&format!("check --grammar {{{odd}}}")).code, 0);
+    assert_eq!(
+        said("check --as uuid --grammar 017f22e279b0fcc318c4dc0c0c07398f").code,
+        1
+    );
+}
+
+/// The ceiling of 10 million a second was met in silence.
+#[test]
+fn version_1_tells_when_it_runs_ahead_of_the_clock() {
+    let home = home();
+    let mut command = run::command(["uuid", "v1", "-n", "30000000"]);
+    command
+        .current_dir(home.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(child.wait().unwrap().success(), "{said}");
+    // A slow machine is not ahead, and says nothing.
+    let told =
+        said.is_empty() || said.contains(" s ahead of the clock: version 1 has 10 million ids a second");
+    assert!(told, "{said}");
 }
 
 #[test]

@@ -107,6 +107,24 @@ fn one_large_request_does_not_keep_others_waiting() {
     assert_eq!(server.stop(), 0);
 }
 
+/// Nor does what one `EXEC` runs.
+#[test]
+fn one_transaction_does_not_keep_others_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = server(folder.path());
+    for (request, times) in [
+        ("MINT.ID cuid2 COUNT 10000\r\n", 30),
+        ("MINT.ID uuid7 COUNT 10000\r\n", 300),
+        ("MINT.NEXT orders COUNT 10000\r\n", 600),
+        ("COMMAND DOCS\r\n", 4600),
+    ] {
+        let queued = repeated(request, times, "EXEC\r\nECHO the-end\r\n");
+        let burst = [b"MULTI\r\n", &queued[..]].concat();
+        check_others_come_first(&server, server.resp, &burst, b"the-end\r\n");
+    }
+    assert_eq!(server.stop(), 0);
+}
+
 /// With many names in use one answer of `/readyz` took as long as there were names, on the thread that serves all.
 #[test]
 fn a_burst_for_health_does_not_keep_others_waiting() {

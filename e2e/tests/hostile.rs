@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use mintage_e2e::http;
 use mintage_e2e::need::say;
 use mintage_e2e::random::Random;
 use mintage_e2e::resp::{Reply, Resp, encode};
@@ -50,6 +51,7 @@ fn slow_and_senseless_clients_neither_stop_nor_bloat_the_server() {
         let open = open_connections(&server);
         assert!(open >= slow as u64 * 9 / 10, "{open} of {slow} are open");
         refuses_absurd_requests(&server);
+        refuses_in_words(&server);
         let memory = memory(&server);
         drop(end);
         (during, memory, garbage.join().unwrap())
@@ -276,6 +278,13 @@ fn refuses_absurd_requests(server: &Server) {
         ] {
             let answer = server.http("POST", &format!("{path}?count={count}"), "");
             assert_eq!(answer.status, 400, "{path}, {count}: {}", answer.text());
+            for body in [
+                format!("{{\"count\": {count}}}"),
+                format!("{{\"count\": \"{count}\"}}"),
+            ] {
+                let answer = server.http("POST", path, &body);
+                assert_eq!(answer.status, 400, "{path}, {body}: {}", answer.text());
+            }
         }
         let mut resp = server.redis();
         for command in [
@@ -286,6 +295,43 @@ fn refuses_absurd_requests(server: &Server) {
             let reply = resp.reply().unwrap();
             assert!(matches!(reply, Reply::Error(_)), "{command:?}: {reply:?}");
         }
+    }
+}
+
+/// What cannot be a request is refused in words, and not told back.
+fn refuses_in_words(server: &Server) {
+    let long = "x".repeat(14_000);
+    for (request, status, code) in [
+        (
+            format!(
+                "GET /{long} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n",
+                server.http
+            ),
+            404,
+            "unknown_route",
+        ),
+        (
+            format!("GET /{long}{long} HTTP/1.1\r\n\r\n"),
+            431,
+            "header_too_large",
+        ),
+        (
+            format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(100)),
+            431,
+            "header_too_large",
+        ),
+        ("\u{16}\u{3}\u{1}\u{2}\u{0}".to_string(), 400, "protocol_error"),
+        ("INCR orders\r\n\r\n".to_string(), 400, "protocol_error"),
+    ] {
+        let answer = http::raw(server.http, request.as_bytes()).unwrap();
+        let document = answer.json();
+        assert_eq!(
+            (answer.status, document["code"].as_str()),
+            (status, Some(code)),
+            "{document}"
+        );
+        assert_eq!(answer.header("content-type"), Some("application/problem+json"));
+        assert!(answer.body.len() < 1_500, "{document}");
     }
 }
 

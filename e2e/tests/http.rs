@@ -192,7 +192,7 @@ fn what_cannot_be_done_is_a_problem_document_with_a_stable_code() {
             "invalid_count",
         ),
         ("POST", "/v1/sequences/orders/next?count=x", 400, "invalid_count"),
-        ("POST", "/v1/sequences/a%20b/next", 400, "invalid_name"),
+        ("POST", "/v1/sequences/a%09b/next", 400, "invalid_name"),
         ("POST", "/v1/ids/nosuch", 404, "unknown_format"),
         ("POST", "/v1/snowflakes/nosuch", 404, "not_found"),
         ("GET", "/v1/sequences/nosuch", 404, "not_found"),
@@ -282,4 +282,86 @@ fn tokens_are_asked_for_where_they_are_configured() {
     let mut command = run::command(["seq", "next", "orders", "--server", &server.url()]);
     let said: run::Said = command.env("MINT_TOKEN", token).output().unwrap().into();
     assert_eq!(said.ok(), "3\n");
+}
+
+/// A misspelt pool stayed for ever: neither HTTP nor the command could take it away.
+#[test]
+fn a_pool_is_dropped_and_the_same_name_goes_on_where_it_was() {
+    if !need::curl() {
+        return;
+    }
+    let (folder, server) = serving();
+    let path = "/v1/pools/eu";
+    let definition = r#"{"layout":"time=41,worker=2,sequence=10;tick=1ms;epoch=2020-01-01"}"#;
+    let made = send(&server, "PUT", path, definition);
+    assert_eq!((made.status, made.header("location")), (201, Some(path)));
+    let mint = |server: &Server| -> Vec<u64> {
+        let given = curl(server, "POST", "/v1/snowflakes/eu?count=100", &[]).json();
+        let ids = given["ids"].as_array().cloned().unwrap_or_default();
+        ids.iter().filter_map(|id| id.as_str()?.parse().ok()).collect()
+    };
+    let before = mint(&server);
+    assert_eq!(before.len(), 100);
+    let in_use = curl(&server, "DELETE", path, &[]);
+    assert_eq!(
+        (in_use.status, in_use.json()["code"].as_str()),
+        (409, Some("conflict")),
+        "{in_use:?}"
+    );
+    assert_eq!(server.stop(), 0);
+    // Nobody uses it any more.
+    let store = ["--store", "file:./mint-data"];
+    let pool = |words: &[&str]| run::mint(folder.path(), [&["pool"], words, &store].concat());
+    pool(&["drop", "eu"]).ok();
+    pool(&["drop", "eu"]).fails(3, "no pool eu", "");
+    let server = Start::in_folder(folder.path()).ready();
+    assert_eq!(curl(&server, "GET", path, &[]).status, 404);
+    assert_eq!(
+        curl(&server, "GET", "/v1/pools", &[]).json()["pools"],
+        serde_json::json!([])
+    );
+    assert_eq!(curl(&server, "POST", "/v1/snowflakes/eu", &[]).status, 404);
+    let other = send(&server, "PUT", path, r#"{"preset":"twitter"}"#);
+    assert_eq!(
+        (other.status, other.json()["code"].as_str()),
+        (409, Some("exists"))
+    );
+    assert!(
+        other.json()["detail"].as_str().unwrap().contains("worker=2"),
+        "{other:?}"
+    );
+    assert_eq!(send(&server, "PUT", path, definition).status, 201);
+    let after = mint(&server);
+    assert!(after.first() > before.last(), "{after:?} after {before:?}");
+    // Another one goes while the server runs.
+    assert_eq!(send(&server, "PUT", "/v1/pools/misspelt", definition).status, 201);
+    run::mint(
+        folder.path(),
+        ["pool", "drop", "misspelt", "--server", &server.url()],
+    )
+    .ok();
+    assert_eq!(curl(&server, "GET", "/v1/pools/misspelt", &[]).status, 404);
+}
+
+#[test]
+fn the_command_redefines_and_restarts_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = ["--store", "file:./mint-data"];
+    let seq = |words: &[&str]| run::mint(folder.path(), [&["seq"], words, &store].concat());
+    seq(&["next", "orders", "-n", "5"]).ok();
+    seq(&["alter", "orders", "--increment", "10", "--restart", "1000"]).ok();
+    assert_eq!(seq(&["next", "orders", "-n", "2"]).ok(), "1000\n1010\n");
+    seq(&["alter", "orders", "--increment", "1", "--restart"]).fails(3, "allow_repeat", "--allow-repeat");
+    seq(&[
+        "alter",
+        "orders",
+        "--increment",
+        "1",
+        "--restart",
+        "--allow-repeat",
+    ])
+    .ok();
+    assert_eq!(seq(&["next", "orders"]).ok(), "1\n");
+    seq(&["create", "a", "--cache", "0"]).fails(2, "0", "");
+    seq(&["alter", "orders", "--max-gap", "0"]).fails(2, "0", "");
 }

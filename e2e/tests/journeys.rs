@@ -26,6 +26,21 @@ const SMALL: &[&str] = &["MINT.SNOWFLAKE", "small"];
 const UUID1: &[&str] = &["MINT.ID", "uuid1", "COUNT", "3"];
 const GAP_FREE: Step = Run("a", "mint seq create bills --gap none");
 
+/// Takes numbers and ids of names of every kind on all faces, and checks that each goes on above its last.
+const NAMES: Step = Run(
+    "a",
+    concat!("python3 ", env!("CARGO_MANIFEST_DIR"), "/clients/names.py"),
+);
+
+const NAMES_OF_SEQUENCES: Step = Run(
+    "a",
+    concat!(
+        "python3 ",
+        env!("CARGO_MANIFEST_DIR"),
+        "/clients/names.py sequences"
+    ),
+);
+
 /// A pool of a layout of its own.
 const OWN_POOL: Step = Run(
     "a",
@@ -62,6 +77,44 @@ const JOURNEYS: &[Journey] = &[
                 "redis-cli -p $RESP MINT.SNOWFLAKE default COUNT 20",
             ),
             Ids("a", Any("uuid"), "redis-cli -p $RESP MINT.ID uuid7 COUNT 20"),
+        ],
+    },
+    Journey {
+        name: "names of any text on every face",
+        on: On::All,
+        steps: &[
+            Serve("a", ""),
+            NAMES,
+            Stop("a"),
+            Serve("a", ""),
+            NAMES,
+            Kill("a"),
+            Serve("a", ""),
+            NAMES,
+        ],
+    },
+    Journey {
+        name: "names of any text are backed up and restored",
+        on: On::Folder,
+        steps: &[
+            Serve("a", ""),
+            NAMES,
+            Run("a", "mint store backup running.jsonl --server $MINT_SERVER"),
+            Stop("a"),
+            Run("a", "mint store check && mint store backup ids.jsonl"),
+            Run(
+                "a",
+                "mv mint-data lost && mint store restore ids.jsonl --max-rate 1000 && mint store check",
+            ),
+            Serve("a", ""),
+            NAMES_OF_SEQUENCES,
+            Kill("a"),
+            Run(
+                "a",
+                "mv mint-data lost-again && mint store restore running.jsonl --max-rate 1000",
+            ),
+            Serve("a", ""),
+            NAMES_OF_SEQUENCES,
         ],
     },
     Journey {

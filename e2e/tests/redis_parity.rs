@@ -70,9 +70,180 @@ const SAME: &[&[&str]] = &[
     &["GET", "top"],
     &["INCR", "top"],
     &["INCRBY", "top", "10"],
+    &["SET", "zero", "0"],
+    &["GET", "zero"],
+    &["INCR", "zero"],
+    &["SET", "once", "0", "NX"],
+    &["SET", "once", "0", "NX"],
+    &["GET", "once"],
+    &["INCRBY", "once", "0"],
+    &["INCRBY", "once", "3"],
+    &["INCRBY", "once", "0"],
+    &["DECRBY", "once", "0"],
+    &["SETNX", "n", "0"],
+    &["SETNX", "n", "5"],
+    &["GET", "n"],
+    &["GETSET", "g", "0"],
+    &["GETSET", "g", "5"],
+    &["INCR", "g"],
+    &["SET", "below", "-5"],
+    &["GET", "below"],
+    &["INCR", "below"],
+    &["INCRBY", "below", "10"],
+    &["SET", "lowest", "-9223372036854775808"],
+    &["GET", "lowest"],
+    &["INCR", "lowest"],
+    &["SETNX", "n"],
+    &["GETSET", "n"],
+    &["INCRBY", "nobody", "0"],
+    &["DECR"],
+    &["DECRBY", "n", "x"],
+    &["DECRBY", "n"],
+    &["TTL", "zero"],
+    &["TTL", "nothing"],
+    &["PTTL", "zero"],
+    &["PTTL", "nothing"],
+    &["EXPIRETIME", "zero"],
+    &["PEXPIRETIME", "nothing"],
+    &["PERSIST", "zero"],
+    &["PERSIST", "nothing"],
+    &["EXPIRE", "zero"],
+    &["EXPIRE", "zero", "abc"],
+    &["EXPIRE", "zero", "10", "SOON"],
+    &["EXPIRE", "zero", "10", "NX", "XX"],
+    &["EXPIRE", "zero", "10", "GT", "LT"],
+    &["AUTH", "default", "secret"],
+    &["AUTH", "somebody", "secret"],
+    &["HELLO", "2", "AUTH", "somebody", "secret"],
     &["RESET"],
     &["PING"],
     &["QUIT"],
+];
+
+/// The same, with transactions: what is queued, refused and answered together.
+const TRANSACTIONS: &[&[&str]] = &[
+    &["MULTI"],
+    &["INCR", "t"],
+    &["INCRBY", "t", "10"],
+    &["GET", "t"],
+    &["GET", "nothing"],
+    &["MGET", "t", "nothing"],
+    &["SCAN", "0"],
+    &["SET", "t", "20"],
+    &["PING"],
+    &["ECHO", "hello"],
+    &["TYPE", "t"],
+    &["EXISTS", "t"],
+    &["EXEC"],
+    // One that fails leaves the others as they are.
+    &["MULTI"],
+    &["INCRBY", "t", "abc"],
+    &["SELECT", "99"],
+    &["INCR", "t"],
+    &["EXEC"],
+    &["GET", "t"],
+    // Nested; the transaction goes on.
+    &["MULTI"],
+    &["MULTI"],
+    &["INCR", "t"],
+    &["EXEC"],
+    // Without a beginning.
+    &["EXEC"],
+    &["DISCARD"],
+    &["EXEC", "now"],
+    &["MULTI", "now"],
+    // Nothing at all.
+    &["MULTI"],
+    &["EXEC"],
+    // Forgotten.
+    &["MULTI"],
+    &["INCR", "t"],
+    &["DISCARD"],
+    &["EXEC"],
+    &["GET", "t"],
+    // What cannot be run is refused at once, and then nothing is.
+    &["MULTI"],
+    &["INCR", "t"],
+    &["NOSUCH", "t"],
+    &["INCR", "t"],
+    &["EXEC"],
+    &["MULTI"],
+    &["INCR"],
+    &["EXEC"],
+    &["MULTI"],
+    &["INCR", "t"],
+    &["EXEC", "now"],
+    &["EXEC"],
+    &["MULTI"],
+    &["DISCARD", "now"],
+    &["DISCARD"],
+    &["MULTI"],
+    &["CLIENT", "NOSUCH"],
+    &["EXEC"],
+    &["MULTI"],
+    &["CLIENT", "GETNAME", "t"],
+    &["EXEC"],
+    &["MULTI"],
+    &["CLIENT", "SETNAME", "worker"],
+    &["CLIENT", "GETNAME"],
+    &["EXEC"],
+    &["GET", "t"],
+    // Others are run at once.
+    &["MULTI"],
+    &["WATCH", "t"],
+    &["WATCH"],
+    &["EXEC"],
+    &["MULTI"],
+    &["WATCH", "t"],
+    &["INCR", "t"],
+    &["EXEC"],
+    &["UNWATCH"],
+    &["MULTI"],
+    &["UNWATCH"],
+    &["AUTH", "secret"],
+    &["AUTH"],
+    &["EXEC"],
+    &["MULTI"],
+    &["AUTH", "secret"],
+    &["EXEC"],
+    &["WATCH"],
+    &["MULTI"],
+    &["INCR", "t"],
+    &["RESET"],
+    &["EXEC"],
+    &["MULTI"],
+    &["INCR", "t"],
+    &["QUIT"],
+];
+
+/// The same where expiry is ignored.
+const EXPIRING: &[&[&str]] = &[
+    &["SET", "k", "5", "EX", "100"],
+    &["EXPIRE", "k", "100"],
+    &["PEXPIRE", "k", "100000"],
+    &["EXPIREAT", "k", "9999999999"],
+    &["PEXPIREAT", "k", "9999999999999"],
+    &["EXPIRE", "nothing", "100"],
+    &["SET", "k", "6", "KEEPTTL"],
+    &["SET", "k", "7", "PX", "100000", "GET"],
+    &["SETEX", "k", "100", "8"],
+    &["PSETEX", "k", "100000", "9"],
+    &["GET", "k"],
+    &["INCR", "k"],
+    &["SET", "k", "20", "EX", "0"],
+    &["SET", "k", "20", "EX", "-1"],
+    &["SET", "k", "20", "EX", "soon"],
+    &["SET", "k", "20", "EX"],
+    &["SET", "k", "20", "EX", "10", "PX", "10"],
+    &["SET", "k", "20", "EX", "10", "KEEPTTL"],
+    &["SETEX", "k", "0", "20"],
+    &["PSETEX", "k", "0", "20"],
+    &["SETEX", "k", "soon", "20"],
+    &["SETEX", "k", "20"],
+    &["SET", "lasting", "1"],
+    &["EXPIRE", "lasting", "10", "XX"],
+    &["EXPIRE", "lasting", "10", "GT"],
+    &["EXPIRE", "lasting", "10", "NX"],
 ];
 
 #[test]
@@ -80,13 +251,42 @@ fn replies_and_errors_are_redis_own() {
     if !need::redis() {
         return;
     }
+    same(SAME, "2", &[]);
+}
+
+#[test]
+fn transactions_are_queued_refused_and_answered_as_in_redis() {
+    if !need::redis() {
+        return;
+    }
+    for protocol in ["2", "3"] {
+        same(TRANSACTIONS, protocol, &[]);
+    }
+}
+
+#[test]
+fn expiry_that_is_ignored_is_answered_as_in_redis() {
+    if !need::redis() {
+        return;
+    }
+    same(EXPIRING, "2", &["MINT_SERVER__RESP__EXPIRE=ignore"]);
+}
+
+/// Says the same to both and compares the answers; ours is started with these variables.
+#[track_caller]
+fn same(commands: &[&[&str]], protocol: &str, environment: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let real = Redis::start(folder.path());
-    let ours = Start::in_folder(folder.path()).ready();
+    let wrapper = ["env"].iter().chain(environment);
+    let ours = Start::in_folder(folder.path()).under(wrapper).ready();
     let mut theirs = mintage_e2e::resp::Resp::connect(real.address).unwrap();
     let mut client = ours.redis();
+    for client in [&mut theirs, &mut client] {
+        // Its answer tells the two apart, as it should.
+        client.ask(&["HELLO", protocol]).unwrap();
+    }
     let mut differ = Vec::new();
-    for command in SAME {
+    for command in commands {
         let (want, got) = (theirs.ask(command).unwrap(), client.ask(command).unwrap());
         if want != got {
             differ.push(format!("{command:?}\n  redis {want:?}\n  mint  {got:?}"));

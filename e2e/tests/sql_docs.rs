@@ -133,3 +133,33 @@ fn mint_prints_the_packs_for_any_schema() {
         );
     }
 }
+
+/// `\\df+` was blank, and nothing took 150 routines away again.
+#[test]
+fn every_public_function_has_a_comment_and_all_can_be_taken_away() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let print = |args: &[&str]| run::mint(folder.path(), args).ok();
+    if let Some(server) = Postgres::with_pack() {
+        let without = server.lines(
+            "SELECT proname FROM pg_proc p WHERE pronamespace = 'mintage'::regnamespace AND proname NOT LIKE '\\_%'
+               AND coalesce(obj_description(oid, 'pg_proc'), '') = '';",
+        );
+        assert!(without.is_empty(), "{without:?}");
+    }
+    if let Some(server) = Mariadb::with_pack() {
+        let without = server.lines(
+            "SELECT routine_name FROM information_schema.routines WHERE routine_schema = 'ids' AND routine_type = 'FUNCTION'
+               AND routine_name NOT LIKE 'mintage\\_\\_%' AND routine_comment = '';",
+        );
+        assert!(without.is_empty(), "{without:?}");
+        server.sql("ids", &print(&["sql", "mariadb", "--uninstall"])).ok();
+        let left = server.lines(
+            "SELECT routine_name FROM information_schema.routines WHERE routine_schema = 'ids'
+             UNION ALL SELECT table_name FROM information_schema.tables WHERE table_schema = 'ids';",
+        );
+        assert!(left.is_empty(), "{left:?}");
+        // For MySQL it is the same script, and says so.
+        let mysql = print(&["sql", "mysql"]);
+        assert!(mysql.starts_with("-- For MySQL 8") && mysql.ends_with(&print(&["sql", "mariadb"])));
+    }
+}

@@ -12,15 +12,21 @@ const OVER: [&str; 3] = [
     "journeys_over_a_set",
 ];
 
-/// Walks every journey over a folder, Redis and a set of stores with this `mint`; how many were walked.
+/// Stores whose journeys are walked side by side: they wait most of their time, for windows to pass and engines to start.
+pub(crate) const AT_ONCE: u64 = 7;
+
+/// Walks every journey with `named` in its name over a folder, Redis and a set of stores with this `mint`; how many
+/// were walked.
 ///
 /// # Errors
 /// What the first that ended badly came to; or none was walked.
-pub fn run(mint: &Path) -> Result<u64, String> {
+pub fn run(mint: &Path, named: &str) -> Result<u64, String> {
     let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["test", "--quiet", "-p", "mintage-e2e", "--test", "journeys", "--"])
         .args(OVER)
         .env("MINT_BIN", mint)
+        .env("MINT_TEST_JOURNEYS", named)
+        .env("RUST_TEST_THREADS", AT_ONCE.to_string())
         .stdin(Stdio::null())
         .output()
         .map_err(|e| format!("cargo cannot be started: {e}"))?;

@@ -30,7 +30,7 @@ mintage-proof COMMAND
                    cuts the power of a real file system (root)
   folders | forks [--forks N] | answers
                    second openings and copies; forked children; the server's answers (MINT_BIN)
-  journeys         ordinary commands, one after the other (MINT_BIN)
+  journeys [WORDS] ordinary commands, one after the other, of the journeys with WORDS in their name (MINT_BIN)
   model            every state of small clusters
   planted [NAME]   plants every bug, or one, in MINT_PROOF_PLANTED and looks for it
   table            the bugs and what finds them
@@ -81,7 +81,10 @@ fn main() -> ExitCode {
             }
         },
         Some("journeys") => match std::env::var_os("MINT_BIN") {
-            Some(mint) => told(journeys::run(Path::new(&mint)), |_| None),
+            Some(mint) => {
+                let named = rest.first().map_or("", String::as_str);
+                told(journeys::run(Path::new(&mint), named), |_| None)
+            }
             None => {
                 println!("failed: MINT_BIN names no mint");
                 ExitCode::FAILURE

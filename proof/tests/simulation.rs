@@ -19,6 +19,14 @@ const ONCE_FAILED: &[(u64, &str)] = &[
         "a restored sequence that had issued nothing when it was backed up began at 1 again",
     ),
     (
+        1067,
+        "a store of one's own counted as shared once it was restored: what it had in stock was lost at every stop",
+    ),
+    (
+        1799,
+        "numbers that landed unheard in one store of a set were followed by lower ones of another",
+    ),
+    (
         2853,
         "a copy of a process adopted the original's claim of unknown outcome",
     ),

@@ -163,19 +163,19 @@ RETURN (mintage__number(LEFT(SHA2(`key`, 256), 16)) & 4611686018427387903) | (1 
 
 DROP FUNCTION IF EXISTS mintage_uuid_variant //
 CREATE FUNCTION mintage_uuid_variant(id VARCHAR(64) CHARACTER SET ascii) RETURNS VARCHAR(9) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'rfc9562, ncs, microsoft, future'
 RETURN CASE WHEN SUBSTR(mintage__hex(id), 17, 1) < '8' THEN 'ncs' WHEN SUBSTR(mintage__hex(id), 17, 1) < 'c' THEN 'rfc9562'
             WHEN SUBSTR(mintage__hex(id), 17, 1) < 'e' THEN 'microsoft' WHEN mintage__hex(id) IS NOT NULL THEN 'future' END //
 
 DROP FUNCTION IF EXISTS mintage_uuid_version //
 CREATE FUNCTION mintage_uuid_version(id VARCHAR(64) CHARACTER SET ascii) RETURNS INT
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'NULL for other variants'
 RETURN mintage__version(id) //
 
 -- Ticks of 100 ns since 1582-10-15, of versions 1 and 6.
 DROP FUNCTION IF EXISTS mintage_uuid_ticks //
 CREATE FUNCTION mintage_uuid_ticks(id VARCHAR(64) CHARACTER SET ascii) RETURNS BIGINT UNSIGNED
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'ticks of 100 ns since 1582-10-15, versions 1 and 6'
 RETURN CASE mintage__version(id)
   WHEN 1 THEN mintage__number(CONCAT(SUBSTR(mintage__hex(id), 14, 3), SUBSTR(mintage__hex(id), 9, 4), LEFT(mintage__hex(id), 8)))
   WHEN 6 THEN mintage__number(CONCAT(LEFT(mintage__hex(id), 12), SUBSTR(mintage__hex(id), 14, 3))) END //
@@ -183,64 +183,64 @@ RETURN CASE mintage__version(id)
 -- What mintage_uuid_timestamp floors away: 0 to 9 ticks.
 DROP FUNCTION IF EXISTS mintage_uuid_timestamp_100ns //
 CREATE FUNCTION mintage_uuid_timestamp_100ns(id VARCHAR(64) CHARACTER SET ascii) RETURNS INT
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the 0 to 9 ticks that a timestamptz leaves out'
 RETURN mintage_uuid_ticks(id) % 10 //
 
 -- The time of a version 1 uuid, floored to the microsecond.
 DROP FUNCTION IF EXISTS mintage_uuid_v1_timestamp //
 CREATE FUNCTION mintage_uuid_v1_timestamp(id VARCHAR(64) CHARACTER SET ascii) RETURNS DATETIME(6)
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the time, NULL for other versions'
 RETURN CASE mintage__version(id) WHEN 1 THEN mintage__at(mintage_uuid_ticks(id) DIV 10) END //
 
 DROP FUNCTION IF EXISTS mintage_uuid_v6_timestamp //
 CREATE FUNCTION mintage_uuid_v6_timestamp(id VARCHAR(64) CHARACTER SET ascii) RETURNS DATETIME(6)
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the time, NULL for other versions'
 RETURN CASE mintage__version(id) WHEN 6 THEN mintage__at(mintage_uuid_ticks(id) DIV 10) END //
 
 -- The time of a version 7 uuid, in milliseconds.
 DROP FUNCTION IF EXISTS mintage_uuid_v7_timestamp //
 CREATE FUNCTION mintage_uuid_v7_timestamp(id VARCHAR(64) CHARACTER SET ascii) RETURNS DATETIME(6)
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the time, NULL for other versions'
 RETURN CASE mintage__version(id) WHEN 7 THEN mintage__at(mintage__number(LEFT(mintage__hex(id), 12)) * 1000 + 12219292800000000) END //
 
 -- The same to the microsecond, if rand_a was made as a 12-bit fraction of the millisecond. Rounds up, as making floors.
 DROP FUNCTION IF EXISTS mintage_uuid_v7_timestamp_submilli //
 CREATE FUNCTION mintage_uuid_v7_timestamp_submilli(id VARCHAR(64) CHARACTER SET ascii) RETURNS DATETIME(6)
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'to the microsecond, if made so'
 RETURN CASE mintage__version(id) WHEN 7 THEN mintage__at(mintage__number(LEFT(mintage__hex(id), 12)) * 1000 + 12219292800000000
   + LEAST(999, (mintage__number(SUBSTR(mintage__hex(id), 14, 3)) * 1000 + 4095) DIV 4096)) END //
 
 -- The time of a uuid of version 1, 6 or 7.
 DROP FUNCTION IF EXISTS mintage_uuid_timestamp //
 CREATE FUNCTION mintage_uuid_timestamp(id VARCHAR(64) CHARACTER SET ascii) RETURNS DATETIME(6)
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the time of version 1, 6 or 7'
 RETURN CASE mintage__version(id) WHEN 7 THEN mintage_uuid_v7_timestamp(id) ELSE mintage__at(mintage_uuid_ticks(id) DIV 10) END //
 
 DROP FUNCTION IF EXISTS mintage_uuid_node //
 CREATE FUNCTION mintage_uuid_node(id VARCHAR(64) CHARACTER SET ascii) RETURNS CHAR(17) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the node of version 1, 2 or 6'
 RETURN CASE WHEN mintage__version(id) IN (1, 2, 6) THEN CONCAT_WS(':', SUBSTR(mintage__hex(id), 21, 2), SUBSTR(mintage__hex(id), 23, 2),
   SUBSTR(mintage__hex(id), 25, 2), SUBSTR(mintage__hex(id), 27, 2), SUBSTR(mintage__hex(id), 29, 2), SUBSTR(mintage__hex(id), 31, 2)) END //
 
 DROP FUNCTION IF EXISTS mintage_uuid_clock_seq //
 CREATE FUNCTION mintage_uuid_clock_seq(id VARCHAR(64) CHARACTER SET ascii) RETURNS INT
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'of version 1 or 6'
 RETURN CASE WHEN mintage__version(id) IN (1, 6) THEN mintage__number(SUBSTR(mintage__hex(id), 17, 4)) & 16383 END //
 
 -- Version 1 and version 6 hold the same bits in another order; nothing is lost either way.
 DROP FUNCTION IF EXISTS mintage_uuid_v1_to_v6 //
 CREATE FUNCTION mintage_uuid_v1_to_v6(id VARCHAR(64) CHARACTER SET ascii) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the same bits in the other order'
 RETURN CASE mintage__version(id) WHEN 1 THEN mintage__pair(mintage__v6_hi(mintage_uuid_ticks(id)), mintage__lo(id)) END //
 
 DROP FUNCTION IF EXISTS mintage_uuid_v6_to_v1 //
 CREATE FUNCTION mintage_uuid_v6_to_v1(id VARCHAR(64) CHARACTER SET ascii) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the same bits in the other order'
 RETURN CASE mintage__version(id) WHEN 6 THEN mintage__pair(mintage__v1_hi(mintage_uuid_ticks(id)), mintage__lo(id)) END //
 
 DROP FUNCTION IF EXISTS mintage_uuid_version_strict //
 CREATE FUNCTION mintage_uuid_version_strict(id VARCHAR(64) CHARACTER SET ascii) RETURNS INT
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'NULL for other variants; an error where the plain one answers NULL'
 BEGIN
   DECLARE answer INT DEFAULT mintage_uuid_version(id);
   IF answer IS NULL AND id IS NOT NULL THEN
@@ -251,7 +251,7 @@ END //
 
 DROP FUNCTION IF EXISTS mintage_uuid_ticks_strict //
 CREATE FUNCTION mintage_uuid_ticks_strict(id VARCHAR(64) CHARACTER SET ascii) RETURNS BIGINT UNSIGNED
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'ticks of 100 ns since 1582-10-15, versions 1 and 6; an error where the plain one answers NULL'
 BEGIN
   DECLARE answer BIGINT UNSIGNED DEFAULT mintage_uuid_ticks(id);
   IF answer IS NULL AND id IS NOT NULL THEN
@@ -262,7 +262,7 @@ END //
 
 DROP FUNCTION IF EXISTS mintage_uuid_timestamp_100ns_strict //
 CREATE FUNCTION mintage_uuid_timestamp_100ns_strict(id VARCHAR(64) CHARACTER SET ascii) RETURNS INT
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the 0 to 9 ticks that a timestamptz leaves out; an error where the plain one answers NULL'
 BEGIN
   DECLARE answer INT DEFAULT mintage_uuid_timestamp_100ns(id);
   IF answer IS NULL AND id IS NOT NULL THEN
@@ -273,7 +273,7 @@ END //
 
 DROP FUNCTION IF EXISTS mintage_uuid_v1_timestamp_strict //
 CREATE FUNCTION mintage_uuid_v1_timestamp_strict(id VARCHAR(64) CHARACTER SET ascii) RETURNS DATETIME(6)
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the time, NULL for other versions; an error where the plain one answers NULL'
 BEGIN
   DECLARE answer DATETIME(6) DEFAULT mintage_uuid_v1_timestamp(id);
   IF answer IS NULL AND id IS NOT NULL THEN
@@ -284,7 +284,7 @@ END //
 
 DROP FUNCTION IF EXISTS mintage_uuid_v6_timestamp_strict //
 CREATE FUNCTION mintage_uuid_v6_timestamp_strict(id VARCHAR(64) CHARACTER SET ascii) RETURNS DATETIME(6)
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the time, NULL for other versions; an error where the plain one answers NULL'
 BEGIN
   DECLARE answer DATETIME(6) DEFAULT mintage_uuid_v6_timestamp(id);
   IF answer IS NULL AND id IS NOT NULL THEN
@@ -295,7 +295,7 @@ END //
 
 DROP FUNCTION IF EXISTS mintage_uuid_v7_timestamp_strict //
 CREATE FUNCTION mintage_uuid_v7_timestamp_strict(id VARCHAR(64) CHARACTER SET ascii) RETURNS DATETIME(6)
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the time, NULL for other versions; an error where the plain one answers NULL'
 BEGIN
   DECLARE answer DATETIME(6) DEFAULT mintage_uuid_v7_timestamp(id);
   IF answer IS NULL AND id IS NOT NULL THEN
@@ -306,7 +306,7 @@ END //
 
 DROP FUNCTION IF EXISTS mintage_uuid_v7_timestamp_submilli_strict //
 CREATE FUNCTION mintage_uuid_v7_timestamp_submilli_strict(id VARCHAR(64) CHARACTER SET ascii) RETURNS DATETIME(6)
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'to the microsecond, if made so; an error where the plain one answers NULL'
 BEGIN
   DECLARE answer DATETIME(6) DEFAULT mintage_uuid_v7_timestamp_submilli(id);
   IF answer IS NULL AND id IS NOT NULL THEN
@@ -317,7 +317,7 @@ END //
 
 DROP FUNCTION IF EXISTS mintage_uuid_timestamp_strict //
 CREATE FUNCTION mintage_uuid_timestamp_strict(id VARCHAR(64) CHARACTER SET ascii) RETURNS DATETIME(6)
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the time of version 1, 6 or 7; an error where the plain one answers NULL'
 BEGIN
   DECLARE answer DATETIME(6) DEFAULT mintage_uuid_timestamp(id);
   IF answer IS NULL AND id IS NOT NULL THEN
@@ -328,7 +328,7 @@ END //
 
 DROP FUNCTION IF EXISTS mintage_uuid_node_strict //
 CREATE FUNCTION mintage_uuid_node_strict(id VARCHAR(64) CHARACTER SET ascii) RETURNS CHAR(17) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the node of version 1, 2 or 6; an error where the plain one answers NULL'
 BEGIN
   DECLARE answer CHAR(17) CHARACTER SET ascii DEFAULT mintage_uuid_node(id);
   IF answer IS NULL AND id IS NOT NULL THEN
@@ -339,7 +339,7 @@ END //
 
 DROP FUNCTION IF EXISTS mintage_uuid_clock_seq_strict //
 CREATE FUNCTION mintage_uuid_clock_seq_strict(id VARCHAR(64) CHARACTER SET ascii) RETURNS INT
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'of version 1 or 6; an error where the plain one answers NULL'
 BEGIN
   DECLARE answer INT DEFAULT mintage_uuid_clock_seq(id);
   IF answer IS NULL AND id IS NOT NULL THEN
@@ -350,7 +350,7 @@ END //
 
 DROP FUNCTION IF EXISTS mintage_uuid_v1_to_v6_strict //
 CREATE FUNCTION mintage_uuid_v1_to_v6_strict(id VARCHAR(64) CHARACTER SET ascii) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the same bits in the other order; an error where the plain one answers NULL'
 BEGIN
   DECLARE answer CHAR(36) CHARACTER SET ascii DEFAULT mintage_uuid_v1_to_v6(id);
   IF answer IS NULL AND id IS NOT NULL THEN
@@ -361,7 +361,7 @@ END //
 
 DROP FUNCTION IF EXISTS mintage_uuid_v6_to_v1_strict //
 CREATE FUNCTION mintage_uuid_v6_to_v1_strict(id VARCHAR(64) CHARACTER SET ascii) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the same bits in the other order; an error where the plain one answers NULL'
 BEGIN
   DECLARE answer CHAR(36) CHARACTER SET ascii DEFAULT mintage_uuid_v6_to_v1(id);
   IF answer IS NULL AND id IS NOT NULL THEN
@@ -402,105 +402,105 @@ END //
 -- From everything given, exact to the microsecond.
 DROP FUNCTION IF EXISTS mintage_form_uuid_v1 //
 CREATE FUNCTION mintage_form_uuid_v1(ts DATETIME(6), clock_seq INT, mac VARCHAR(64) CHARACTER SET ascii) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'from everything given, exact'
 RETURN mintage__gregorian(1, mintage__ticks(ts), clock_seq, mintage__mac(mac)) //
 
 DROP FUNCTION IF EXISTS mintage_form_uuid_v6 //
 CREATE FUNCTION mintage_form_uuid_v6(ts DATETIME(6), clock_seq INT, mac VARCHAR(64) CHARACTER SET ascii) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'from everything given, exact'
 RETURN mintage__gregorian(6, mintage__ticks(ts), clock_seq, mintage__mac(mac)) //
 
 -- Back-fill: row n (0, 1, ...) of one microsecond.
 DROP FUNCTION IF EXISTS mintage_form_uuid_v1_nth //
 CREATE FUNCTION mintage_form_uuid_v1_nth(ts DATETIME(6), clock_seq INT, mac VARCHAR(64) CHARACTER SET ascii, n BIGINT) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'from everything given, exact, row n of one microsecond'
 RETURN mintage__nth(1, ts, clock_seq, mintage__mac(mac), n) //
 
 DROP FUNCTION IF EXISTS mintage_form_uuid_v6_nth //
 CREATE FUNCTION mintage_form_uuid_v6_nth(ts DATETIME(6), clock_seq INT, mac VARCHAR(64) CHARACTER SET ascii, n BIGINT) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'from everything given, exact, row n of one microsecond'
 RETURN mintage__nth(6, ts, clock_seq, mintage__mac(mac), n) //
 
 -- Of ticks of 100 ns since 1582-10-15.
 DROP FUNCTION IF EXISTS mintage_form_uuid_v1_ticks //
 CREATE FUNCTION mintage_form_uuid_v1_ticks(ticks BIGINT, clock_seq INT, mac VARCHAR(64) CHARACTER SET ascii) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'of ticks of 100 ns since 1582-10-15'
 RETURN mintage__gregorian(1, ticks, clock_seq, mintage__mac(mac)) //
 
 DROP FUNCTION IF EXISTS mintage_form_uuid_v6_ticks //
 CREATE FUNCTION mintage_form_uuid_v6_ticks(ticks BIGINT, clock_seq INT, mac VARCHAR(64) CHARACTER SET ascii) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'of ticks of 100 ns since 1582-10-15'
 RETURN mintage__gregorian(6, ticks, clock_seq, mintage__mac(mac)) //
 
 -- Repeatable: clock sequence and node (multicast bit set) are the SHA-256 of a key.
 DROP FUNCTION IF EXISTS mintage_form_uuid_v1_keyed //
 CREATE FUNCTION mintage_form_uuid_v1_keyed(ts DATETIME(6), `key` LONGTEXT CHARACTER SET utf8mb4) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'repeatable: the other bits from the key''s SHA-256'
 RETURN mintage__pair(mintage__v1_hi(mintage__ticks(ts)), mintage__hash_lo(`key`) | 1099511627776) //
 
 DROP FUNCTION IF EXISTS mintage_form_uuid_v6_keyed //
 CREATE FUNCTION mintage_form_uuid_v6_keyed(ts DATETIME(6), `key` LONGTEXT CHARACTER SET utf8mb4) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'repeatable: the other bits from the key''s SHA-256'
 RETURN mintage__pair(mintage__v6_hi(mintage__ticks(ts)), mintage__hash_lo(`key`) | 1099511627776) //
 
 -- Repeatable and counted: the node is the hash of a key, n counts its rows of one microsecond.
 DROP FUNCTION IF EXISTS mintage_form_uuid_v1_keyed_nth //
 CREATE FUNCTION mintage_form_uuid_v1_keyed_nth(ts DATETIME(6), `key` LONGTEXT CHARACTER SET utf8mb4, n BIGINT) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'repeatable: the other bits from the key''s SHA-256, row n of one microsecond'
 RETURN mintage__nth(1, ts, 0, (mintage__hash_lo(`key`) | 1099511627776) & 281474976710655, n) //
 
 DROP FUNCTION IF EXISTS mintage_form_uuid_v6_keyed_nth //
 CREATE FUNCTION mintage_form_uuid_v6_keyed_nth(ts DATETIME(6), `key` LONGTEXT CHARACTER SET utf8mb4, n BIGINT) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'repeatable: the other bits from the key''s SHA-256, row n of one microsecond'
 RETURN mintage__nth(6, ts, 0, (mintage__hash_lo(`key`) | 1099511627776) & 281474976710655, n) //
 
 -- At a time; clock sequence and node (multicast bit set) are random.
 DROP FUNCTION IF EXISTS mintage_uuid_v1_at //
 CREATE FUNCTION mintage_uuid_v1_at(ts DATETIME(6)) RETURNS CHAR(36) CHARACTER SET ascii
-NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER
+NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'now; random clock sequence and node, of a time'
 RETURN mintage__pair(mintage__v1_hi(mintage__ticks(ts)), mintage__random_lo() | 1099511627776) //
 
 DROP FUNCTION IF EXISTS mintage_uuid_v6_at //
 CREATE FUNCTION mintage_uuid_v6_at(ts DATETIME(6)) RETURNS CHAR(36) CHARACTER SET ascii
-NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER
+NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'now; random clock sequence and node, of a time'
 RETURN mintage__pair(mintage__v6_hi(mintage__ticks(ts)), mintage__random_lo() | 1099511627776) //
 
 -- Now.
 DROP FUNCTION IF EXISTS mintage_uuid_v1 //
 CREATE FUNCTION mintage_uuid_v1() RETURNS CHAR(36) CHARACTER SET ascii
-NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER
+NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'now; random clock sequence and node'
 RETURN mintage_uuid_v1_at(mintage__now()) //
 
 DROP FUNCTION IF EXISTS mintage_uuid_v6 //
 CREATE FUNCTION mintage_uuid_v6() RETURNS CHAR(36) CHARACTER SET ascii
-NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER
+NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'now; random clock sequence and node'
 RETURN mintage_uuid_v6_at(mintage__now()) //
 
 -- The smallest and the largest id of one microsecond.
 DROP FUNCTION IF EXISTS mintage_uuid_v1_min //
 CREATE FUNCTION mintage_uuid_v1_min(ts DATETIME(6)) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'smallest id of that time'
 RETURN mintage__pair(mintage__v1_hi(mintage__ticks(ts)), 1 << 63) //
 
 DROP FUNCTION IF EXISTS mintage_uuid_v1_max //
 CREATE FUNCTION mintage_uuid_v1_max(ts DATETIME(6)) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'largest id of that time'
 RETURN mintage__pair(mintage__v1_hi(LEAST(mintage__ticks(ts), 1152921504606846966) + 9), 13835058055282163711) //
 
 DROP FUNCTION IF EXISTS mintage_uuid_v6_min //
 CREATE FUNCTION mintage_uuid_v6_min(ts DATETIME(6)) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'smallest id of that time'
 RETURN mintage__pair(mintage__v6_hi(mintage__ticks(ts)), 1 << 63) //
 
 DROP FUNCTION IF EXISTS mintage_uuid_v6_max //
 CREATE FUNCTION mintage_uuid_v6_max(ts DATETIME(6)) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'largest id of that time'
 RETURN mintage__pair(mintage__v6_hi(LEAST(mintage__ticks(ts), 1152921504606846966) + 9), 13835058055282163711) //
 
 -- The largest id of an event before a time: BETWEEN mintage_uuid_v6_min(a) AND mintage_uuid_v6_before(b) is half-open.
 DROP FUNCTION IF EXISTS mintage_uuid_v6_before //
 CREATE FUNCTION mintage_uuid_v6_before(ts DATETIME(6)) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'now; random clock sequence and node, the upper end of a half-open range'
 RETURN mintage__pair(mintage__v6_hi(mintage__ticks(ts) - 1), 13835058055282163711) //
 
 
@@ -508,7 +508,7 @@ RETURN mintage__pair(mintage__v6_hi(mintage__ticks(ts) - 1), 1383505805528216371
 
 DROP FUNCTION IF EXISTS mintage_uuid_v4 //
 CREATE FUNCTION mintage_uuid_v4() RETURNS CHAR(36) CHARACTER SET ascii
-NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER
+NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT '122 random bits'
 RETURN mintage__stamped(mintage__random(16), 4) //
 
 DROP FUNCTION IF EXISTS mintage__v7_hi //
@@ -519,20 +519,20 @@ RETURN ((us DIV 1000) << 16) | 28672 | ((us % 1000) * 4096 DIV 1000) //
 -- At a time, rounded down to the millisecond; 74 random bits.
 DROP FUNCTION IF EXISTS mintage_uuid_v7_at //
 CREATE FUNCTION mintage_uuid_v7_at(ts DATETIME(6)) RETURNS CHAR(36) CHARACTER SET ascii
-NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER
+NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'at a time, to the millisecond, 74 random bits, of a time'
 RETURN mintage__pair(((mintage__unix_us('a uuid of version 7', ts) DIV 1000) << 16) | 28672 | (mintage__number(HEX(mintage__random(2))) & 4095),
                      mintage__random_lo()) //
 
 -- At a time, to the microsecond; 62 random bits.
 DROP FUNCTION IF EXISTS mintage_uuid_v7_submilli //
 CREATE FUNCTION mintage_uuid_v7_submilli(ts DATETIME(6)) RETURNS CHAR(36) CHARACTER SET ascii
-NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER
+NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'at a time, to the microsecond, 62 random bits'
 RETURN mintage__pair(mintage__v7_hi(mintage__unix_us('a uuid of version 7', ts)), mintage__random_lo()) //
 
 -- Now, to the microsecond. Written out, since every call of a stored function costs some microseconds.
 DROP FUNCTION IF EXISTS mintage_uuid_v7 //
 CREATE FUNCTION mintage_uuid_v7() RETURNS CHAR(36) CHARACTER SET ascii
-NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER
+NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'at a time, to the millisecond, 74 random bits'
 BEGIN
   DECLARE us BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6))
                             + TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6));
@@ -545,7 +545,7 @@ END //
 -- Now, moved by so many seconds.
 DROP FUNCTION IF EXISTS mintage_uuid_v7_shift //
 CREATE FUNCTION mintage_uuid_v7_shift(seconds DECIMAL(20, 6)) RETURNS CHAR(36) CHARACTER SET ascii
-NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER
+NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'now, moved'
 RETURN mintage_uuid_v7_submilli(TIMESTAMPADD(MICROSECOND, CAST(seconds * 1000000 AS SIGNED), mintage__now())) //
 
 -- Milliseconds 48, fraction 12, n 18 bits, then 44 others: ids rise with (ts, n).
@@ -562,7 +562,7 @@ END //
 -- Back-fill: row n of one microsecond; the 44 bits below n are random.
 DROP FUNCTION IF EXISTS mintage_form_uuid_v7 //
 CREATE FUNCTION mintage_form_uuid_v7(ts DATETIME(6), n BIGINT) RETURNS CHAR(36) CHARACTER SET ascii
-NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER
+NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'row n of one microsecond, 44 random bits'
 RETURN mintage__form_v7(ts, n, mintage__random_lo()) //
 
 DROP FUNCTION IF EXISTS mintage__hash64 //
@@ -573,18 +573,18 @@ RETURN mintage__number(LEFT(SHA2(`key`, 256), 16)) //
 -- Repeatable: the 44 bits below n are the SHA-256 of a key.
 DROP FUNCTION IF EXISTS mintage_form_uuid_v7_keyed_nth //
 CREATE FUNCTION mintage_form_uuid_v7_keyed_nth(ts DATETIME(6), `key` LONGTEXT CHARACTER SET utf8mb4, n BIGINT) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'repeatable: row n of one microsecond, node or low bits from the key, row n of one microsecond'
 RETURN mintage__form_v7(ts, n, mintage__hash64(`key`)) //
 
 -- Repeatable: all 62 bits below the fraction are the SHA-256 of a key, which should name the row.
 DROP FUNCTION IF EXISTS mintage_form_uuid_v7_keyed //
 CREATE FUNCTION mintage_form_uuid_v7_keyed(ts DATETIME(6), `key` LONGTEXT CHARACTER SET utf8mb4) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'repeatable: row n of one microsecond, node or low bits from the key'
 RETURN mintage__pair(mintage__v7_hi(mintage__unix_us('a uuid of version 7', ts)), mintage__hash_lo(`key`)) //
 
 DROP FUNCTION IF EXISTS mintage_form_uuid_v7_fields //
 CREATE FUNCTION mintage_form_uuid_v7_fields(unix_ts_ms BIGINT, rand_a INT, rand_b BIGINT) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'of every field'
 BEGIN
   IF unix_ts_ms < 0 OR unix_ts_ms > 281474976710655 OR rand_a < 0 OR rand_a > 4095 OR rand_b < 0 OR rand_b > 4611686018427387903 THEN
     CALL mintage__refuse_value(CONCAT('unix_ts_ms ', unix_ts_ms, ', rand_a ', rand_a, ', rand_b ', rand_b, ' do not fit: 48, 12 and 62 bits'));
@@ -594,7 +594,7 @@ END //
 
 DROP FUNCTION IF EXISTS mintage_uuid_v8_fields //
 CREATE FUNCTION mintage_uuid_v8_fields(custom_a BIGINT, custom_b INT, custom_c BIGINT) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT '16 bytes of your own, of every field'
 BEGIN
   IF custom_a < 0 OR custom_a > 281474976710655 OR custom_b < 0 OR custom_b > 4095 OR custom_c < 0 OR custom_c > 4611686018427387903 THEN
     CALL mintage__refuse_value(CONCAT('custom_a ', custom_a, ', custom_b ', custom_b, ', custom_c ', custom_c, ' do not fit: 48, 12 and 62 bits'));
@@ -605,7 +605,7 @@ END //
 -- Version 8: bytes of your own; only version and variant are written over.
 DROP FUNCTION IF EXISTS mintage_uuid_v8 //
 CREATE FUNCTION mintage_uuid_v8(custom VARBINARY(64)) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT '16 bytes of your own'
 BEGIN
   IF LENGTH(custom) <> 16 THEN
     CALL mintage__refuse_uuid(CONCAT('a version 8 uuid has 16 bytes, found ', LENGTH(custom)));
@@ -616,18 +616,18 @@ END //
 -- The smallest and the largest id of the millisecond of a time.
 DROP FUNCTION IF EXISTS mintage_uuid_v7_min //
 CREATE FUNCTION mintage_uuid_v7_min(ts DATETIME(6)) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'smallest id of that time'
 RETURN mintage__pair(((mintage__unix_us('a uuid of version 7', ts) DIV 1000) << 16) | 28672, 1 << 63) //
 
 DROP FUNCTION IF EXISTS mintage_uuid_v7_max //
 CREATE FUNCTION mintage_uuid_v7_max(ts DATETIME(6)) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'largest id of that time'
 RETURN mintage__pair(((mintage__unix_us('a uuid of version 7', ts) DIV 1000) << 16) | 32767, 13835058055282163711) //
 
 -- The largest id of an event before a time: BETWEEN mintage_uuid_v7_min(a) AND mintage_uuid_v7_before(b) is half-open.
 DROP FUNCTION IF EXISTS mintage_uuid_v7_before //
 CREATE FUNCTION mintage_uuid_v7_before(ts DATETIME(6)) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'at a time, to the millisecond, 74 random bits, the upper end of a half-open range'
 RETURN mintage_uuid_v7_max(TIMESTAMPADD(MICROSECOND, -1, ts)) //
 
 
@@ -635,32 +635,32 @@ RETURN mintage_uuid_v7_max(TIMESTAMPADD(MICROSECOND, -1, ts)) //
 
 DROP FUNCTION IF EXISTS mintage_uuid_nil //
 CREATE FUNCTION mintage_uuid_nil() RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the constant'
 RETURN '00000000-0000-0000-0000-000000000000' //
 
 DROP FUNCTION IF EXISTS mintage_uuid_max //
 CREATE FUNCTION mintage_uuid_max() RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the constant'
 RETURN 'ffffffff-ffff-ffff-ffff-ffffffffffff' //
 
 DROP FUNCTION IF EXISTS mintage_ns_dns //
 CREATE FUNCTION mintage_ns_dns() RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the namespace'
 RETURN '6ba7b810-9dad-11d1-80b4-00c04fd430c8' //
 
 DROP FUNCTION IF EXISTS mintage_ns_url //
 CREATE FUNCTION mintage_ns_url() RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the namespace'
 RETURN '6ba7b811-9dad-11d1-80b4-00c04fd430c8' //
 
 DROP FUNCTION IF EXISTS mintage_ns_oid //
 CREATE FUNCTION mintage_ns_oid() RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the namespace'
 RETURN '6ba7b812-9dad-11d1-80b4-00c04fd430c8' //
 
 DROP FUNCTION IF EXISTS mintage_ns_x500 //
 CREATE FUNCTION mintage_ns_x500() RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the namespace'
 RETURN '6ba7b814-9dad-11d1-80b4-00c04fd430c8' //
 
 DROP FUNCTION IF EXISTS mintage__space //
@@ -676,40 +676,40 @@ END //
 -- Of a name's bytes as they are.
 DROP FUNCTION IF EXISTS mintage_uuid_v3_bytes //
 CREATE FUNCTION mintage_uuid_v3_bytes(namespace VARCHAR(64) CHARACTER SET ascii, name LONGBLOB) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'from a name; a text is taken as UTF-8, of bytes'
 RETURN mintage__stamped(UNHEX(MD5(CONCAT(mintage__space(namespace), name))), 3) //
 
 DROP FUNCTION IF EXISTS mintage_uuid_v5_bytes //
 CREATE FUNCTION mintage_uuid_v5_bytes(namespace VARCHAR(64) CHARACTER SET ascii, name LONGBLOB) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'from a name; a text is taken as UTF-8, of bytes'
 RETURN mintage__stamped(UNHEX(SHA1(CONCAT(mintage__space(namespace), name))), 5) //
 
 DROP FUNCTION IF EXISTS mintage_uuid_v8_sha256_bytes //
 CREATE FUNCTION mintage_uuid_v8_sha256_bytes(namespace VARCHAR(64) CHARACTER SET ascii, name LONGBLOB) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'from a name, RFC 9562 B.2, of bytes'
 RETURN mintage__stamped(UNHEX(SHA2(CONCAT(mintage__space(namespace), name), 256)), 8) //
 
 -- Of a name's UTF-8, whatever the connection's character set; nothing is folded or trimmed.
 DROP FUNCTION IF EXISTS mintage_uuid_v3 //
 CREATE FUNCTION mintage_uuid_v3(namespace VARCHAR(64) CHARACTER SET ascii, name LONGTEXT CHARACTER SET utf8mb4) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'from a name; a text is taken as UTF-8'
 RETURN mintage_uuid_v3_bytes(namespace, CAST(name AS BINARY)) //
 
 DROP FUNCTION IF EXISTS mintage_uuid_v5 //
 CREATE FUNCTION mintage_uuid_v5(namespace VARCHAR(64) CHARACTER SET ascii, name LONGTEXT CHARACTER SET utf8mb4) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'from a name; a text is taken as UTF-8'
 RETURN mintage_uuid_v5_bytes(namespace, CAST(name AS BINARY)) //
 
 DROP FUNCTION IF EXISTS mintage_uuid_v8_sha256 //
 CREATE FUNCTION mintage_uuid_v8_sha256(namespace VARCHAR(64) CHARACTER SET ascii, name LONGTEXT CHARACTER SET utf8mb4) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'from a name, RFC 9562 B.2'
 RETURN mintage_uuid_v8_sha256_bytes(namespace, CAST(name AS BINARY)) //
 
 -- MySQL's UUID_TO_BIN and BIN_TO_UUID: with swap, time_hi and time_low change places, so that version 1 sorts by time. Versions
 -- 6 and 7 sort by time without, and no longer do with it.
 DROP FUNCTION IF EXISTS mintage_uuid_to_bin //
 CREATE FUNCTION mintage_uuid_to_bin(id VARCHAR(64) CHARACTER SET ascii, swap INT) RETURNS BINARY(16)
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'see docs/sql.md'
 BEGIN
   DECLARE hex CHAR(32) CHARACTER SET ascii DEFAULT mintage__hex(id);
   IF hex IS NULL AND id IS NOT NULL THEN
@@ -720,7 +720,7 @@ END //
 
 DROP FUNCTION IF EXISTS mintage_bin_to_uuid //
 CREATE FUNCTION mintage_bin_to_uuid(id VARBINARY(64), swap INT) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'see docs/sql.md'
 BEGIN
   IF LENGTH(id) <> 16 THEN
     CALL mintage__refuse_uuid(CONCAT('a uuid has 16 bytes, found ', LENGTH(id)));
@@ -795,37 +795,37 @@ END //
 
 DROP FUNCTION IF EXISTS mintage_uuid_to_base58 //
 CREATE FUNCTION mintage_uuid_to_base58(id VARCHAR(64) CHARACTER SET ascii) RETURNS VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'fixed width'
 RETURN mintage__uuid_digits(id, '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz', 22) //
 
 DROP FUNCTION IF EXISTS mintage_uuid_from_base58 //
 CREATE FUNCTION mintage_uuid_from_base58(digits VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'strict: width, alphabet, range'
 RETURN mintage__uuid_undigits(digits, '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz', 22, 'the base58 of a uuid') //
 
 DROP FUNCTION IF EXISTS mintage_uuid_to_base62 //
 CREATE FUNCTION mintage_uuid_to_base62(id VARCHAR(64) CHARACTER SET ascii) RETURNS VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'fixed width'
 RETURN mintage__uuid_digits(id, '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', 22) //
 
 DROP FUNCTION IF EXISTS mintage_uuid_from_base62 //
 CREATE FUNCTION mintage_uuid_from_base62(digits VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'strict: width, alphabet, range'
 RETURN mintage__uuid_undigits(digits, '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', 22, 'the base62 of a uuid') //
 
 DROP FUNCTION IF EXISTS mintage_uuid_to_base32 //
 CREATE FUNCTION mintage_uuid_to_base32(id VARCHAR(64) CHARACTER SET ascii) RETURNS VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'fixed width'
 RETURN mintage__uuid_digits(id, '0123456789ABCDEFGHJKMNPQRSTVWXYZ', 26) //
 
 DROP FUNCTION IF EXISTS mintage_uuid_from_base32 //
 CREATE FUNCTION mintage_uuid_from_base32(digits VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'strict: width, alphabet, range'
 RETURN mintage__uuid_undigits(UPPER(digits), '0123456789ABCDEFGHJKMNPQRSTVWXYZ', 26, 'the base32 of a uuid') //
 
 DROP FUNCTION IF EXISTS mintage_id_to_base58 //
 CREATE FUNCTION mintage_id_to_base58(id BIGINT) RETURNS VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'fixed width'
 BEGIN
   IF id < 0 THEN
     CALL mintage__refuse_value(CONCAT('id ', id, ' is negative'));
@@ -835,12 +835,12 @@ END //
 
 DROP FUNCTION IF EXISTS mintage_id_from_base58 //
 CREATE FUNCTION mintage_id_from_base58(digits VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin) RETURNS BIGINT
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'strict: width, alphabet, range'
 RETURN CAST(mintage__undigits(digits, '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz', 11, 9223372036854775808, 'the base58 of a 64-bit id') AS SIGNED) //
 
 DROP FUNCTION IF EXISTS mintage_id_to_base62 //
 CREATE FUNCTION mintage_id_to_base62(id BIGINT) RETURNS VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'fixed width'
 BEGIN
   IF id < 0 THEN
     CALL mintage__refuse_value(CONCAT('id ', id, ' is negative'));
@@ -850,12 +850,12 @@ END //
 
 DROP FUNCTION IF EXISTS mintage_id_from_base62 //
 CREATE FUNCTION mintage_id_from_base62(digits VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin) RETURNS BIGINT
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'strict: width, alphabet, range'
 RETURN CAST(mintage__undigits(digits, '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', 11, 9223372036854775808, 'the base62 of a 64-bit id') AS SIGNED) //
 
 DROP FUNCTION IF EXISTS mintage_id_to_base32 //
 CREATE FUNCTION mintage_id_to_base32(id BIGINT) RETURNS VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'fixed width'
 BEGIN
   IF id < 0 THEN
     CALL mintage__refuse_value(CONCAT('id ', id, ' is negative'));
@@ -865,7 +865,7 @@ END //
 
 DROP FUNCTION IF EXISTS mintage_id_from_base32 //
 CREATE FUNCTION mintage_id_from_base32(digits VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin) RETURNS BIGINT
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'strict: width, alphabet, range'
 RETURN CAST(mintage__undigits(UPPER(digits), '0123456789ABCDEFGHJKMNPQRSTVWXYZ', 13, 9223372036854775808, 'the base32 of a 64-bit id') AS SIGNED) //
 
 -- ULIDs ----------------------------------------------------------------------------------------------------------
@@ -873,43 +873,43 @@ RETURN CAST(mintage__undigits(UPPER(digits), '0123456789ABCDEFGHJKMNPQRSTVWXYZ',
 -- The same 128 bits as a uuid.
 DROP FUNCTION IF EXISTS mintage_ulid_to_uuid //
 CREATE FUNCTION mintage_ulid_to_uuid(ulid VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin) RETURNS CHAR(36) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the same 128 bits'
 RETURN mintage__uuid_undigits(UPPER(ulid), '0123456789ABCDEFGHJKMNPQRSTVWXYZ', 26, 'a ulid') //
 
 DROP FUNCTION IF EXISTS mintage_uuid_to_ulid //
 CREATE FUNCTION mintage_uuid_to_ulid(id VARCHAR(64) CHARACTER SET ascii) RETURNS VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'fixed width'
 RETURN mintage_uuid_to_base32(id) //
 
 -- At a time, rounded down to the millisecond; 80 random bits.
 DROP FUNCTION IF EXISTS mintage_ulid_at //
 CREATE FUNCTION mintage_ulid_at(ts DATETIME(6)) RETURNS VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin
-NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER
+NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT '80 random bits, of a time'
 RETURN mintage_uuid_to_base32(CONCAT(LPAD(HEX(mintage__unix_us('a ulid', ts) DIV 1000), 12, '0'), HEX(mintage__random(10)))) //
 
 DROP FUNCTION IF EXISTS mintage_ulid //
 CREATE FUNCTION mintage_ulid() RETURNS VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin
-NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER
+NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT '80 random bits'
 RETURN mintage_ulid_at(mintage__now()) //
 
 DROP FUNCTION IF EXISTS mintage_ulid_timestamp //
 CREATE FUNCTION mintage_ulid_timestamp(ulid VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin) RETURNS DATETIME(6)
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the time, in milliseconds'
 RETURN mintage__at((mintage__hi(mintage_ulid_to_uuid(ulid)) >> 16) * 1000 + 12219292800000000) //
 
 DROP FUNCTION IF EXISTS mintage_ulid_min //
 CREATE FUNCTION mintage_ulid_min(ts DATETIME(6)) RETURNS VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'smallest id of that time'
 RETURN mintage_uuid_to_base32(mintage__pair((mintage__unix_us('a ulid', ts) DIV 1000) << 16, 0)) //
 
 DROP FUNCTION IF EXISTS mintage_ulid_max //
 CREATE FUNCTION mintage_ulid_max(ts DATETIME(6)) RETURNS VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'largest id of that time'
 RETURN mintage_uuid_to_base32(mintage__pair(((mintage__unix_us('a ulid', ts) DIV 1000) << 16) | 65535, 18446744073709551615)) //
 
 DROP FUNCTION IF EXISTS mintage_ulid_before //
 CREATE FUNCTION mintage_ulid_before(ts DATETIME(6)) RETURNS VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT '80 random bits, the upper end of a half-open range'
 RETURN mintage_ulid_max(TIMESTAMPADD(MICROSECOND, -1, ts)) //
 
 
@@ -941,6 +941,8 @@ RETURN CASE preset
     WHEN 'frostflake' THEN '{"epoch_us":0,"tick_us":1000000,"bits":64,"time_bits":32,"time_shift":32,"worker_bits":11,"worker_shift":0,"sequence_bits":21,"sequence_shift":11,"sequence_first":0,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_s",32,32],["sequence",21,11],["generator",11,0]]}'
     WHEN 'tsid' THEN '{"epoch_us":1577836800000000,"tick_us":1000,"bits":64,"time_bits":42,"time_shift":22,"worker_bits":10,"worker_shift":12,"sequence_bits":12,"sequence_shift":0,"sequence_first":0,"sequence_spread":2048,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["time_ms",42,22],["node",10,12],["counter",12,0]]}'
     WHEN 'scru64' THEN '{"epoch_us":0,"tick_us":256000,"bits":62,"time_bits":38,"time_shift":24,"worker_bits":8,"worker_shift":16,"sequence_bits":16,"sequence_shift":0,"sequence_first":0,"sequence_spread":32768,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_256ms",38,24],["node",8,16],["counter",16,0]]}'
+    WHEN 'flake-idgen' THEN '{"epoch_us":0,"tick_us":1000,"bits":64,"time_bits":42,"time_shift":22,"worker_bits":10,"worker_shift":12,"sequence_bits":12,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_ms",42,22],["datacenter",5,17],["worker",5,12],["counter",12,0]]}'
+    WHEN 'linkedin' THEN '{"epoch_us":0,"tick_us":1000,"bits":63,"time_bits":41,"time_shift":22,"worker_bits":0,"worker_shift":0,"sequence_bits":22,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":1,"constant_mask":0,"constant_value":0,"fields":[["timestamp_ms",41,22],["unknown",22,0]]}'
     WHEN 'rollback2' THEN '{"epoch_us":1577836800000000,"tick_us":1000,"bits":63,"time_bits":41,"time_shift":22,"worker_bits":8,"worker_shift":12,"sequence_bits":12,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_ms",41,22],["rollback",2,20],["worker",8,12],["sequence",12,0]]}'
   -- end presets
     END //
@@ -948,10 +950,10 @@ RETURN CASE preset
 -- A JSON array of their names.
 DROP FUNCTION IF EXISTS mintage_snowflake_presets //
 CREATE FUNCTION mintage_snowflake_presets() RETURNS TEXT CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'their names'
 RETURN JSON_ARRAY(
   -- begin names
-    'twitter', 'discord', 'bwmarrin', 'leaf', 'instagram', 'mastodon', 'sonyflake', 'sonyflake2', 'hazelcast', 'cosid', 'cosid-s', 'cosid-53', 'cosid-s-53', 'yitter', 'baidu', 'gosnowflake', 'tso', 'spaceflake', 'frostflake', 'tsid', 'scru64', 'rollback2'
+    'twitter', 'discord', 'bwmarrin', 'leaf', 'instagram', 'mastodon', 'sonyflake', 'sonyflake2', 'hazelcast', 'cosid', 'cosid-s', 'cosid-53', 'cosid-s-53', 'yitter', 'baidu', 'gosnowflake', 'tso', 'spaceflake', 'frostflake', 'tsid', 'scru64', 'flake-idgen', 'linkedin', 'rollback2'
   -- end names
   ) //
 
@@ -998,7 +1000,7 @@ RETURN FLOOR((TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', ts) - m
 -- From everything given: for a back-fill, where sequence is the row's number within its tick.
 DROP FUNCTION IF EXISTS mintage_form_snowflake //
 CREATE FUNCTION mintage_form_snowflake(preset VARCHAR(64) CHARACTER SET ascii, ts DATETIME(6), worker BIGINT, sequence BIGINT) RETURNS BIGINT
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'from everything given'
 RETURN mintage__snowflake(preset, mintage__tick(mintage__layout(preset), ts), worker, sequence) //
 
 DROP FUNCTION IF EXISTS mintage__is_snowflake //
@@ -1015,13 +1017,13 @@ RETURN CASE WHEN mintage__is_snowflake(l, id) THEN (id >> mintage__part(l, CONCA
 -- When an id was made, to the tick; NULL if it is no id of the preset.
 DROP FUNCTION IF EXISTS mintage_snowflake_timestamp //
 CREATE FUNCTION mintage_snowflake_timestamp(preset VARCHAR(64) CHARACTER SET ascii, id BIGINT) RETURNS DATETIME(6)
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the time, NULL if it is no id of the preset'
 RETURN mintage__at(12219292800000000 + mintage__part(mintage__layout(preset), 'epoch_us')
                    + mintage__field(mintage__layout(preset), 'time', id) * mintage__part(mintage__layout(preset), 'tick_us')) //
 
 DROP FUNCTION IF EXISTS mintage_snowflake_timestamp_strict //
 CREATE FUNCTION mintage_snowflake_timestamp_strict(preset VARCHAR(64) CHARACTER SET ascii, id BIGINT) RETURNS DATETIME(6)
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the time, NULL if it is no id of the preset; an error where the plain one answers NULL'
 BEGIN
   DECLARE answer DATETIME(6) DEFAULT mintage_snowflake_timestamp(preset, id);
   IF answer IS NULL AND id IS NOT NULL AND preset IS NOT NULL THEN
@@ -1032,28 +1034,28 @@ END //
 
 DROP FUNCTION IF EXISTS mintage_snowflake_worker //
 CREATE FUNCTION mintage_snowflake_worker(preset VARCHAR(64) CHARACTER SET ascii, id BIGINT) RETURNS BIGINT
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the field'
 RETURN mintage__field(mintage__layout(preset), 'worker', id) //
 
 DROP FUNCTION IF EXISTS mintage_snowflake_sequence //
 CREATE FUNCTION mintage_snowflake_sequence(preset VARCHAR(64) CHARACTER SET ascii, id BIGINT) RETURNS BIGINT
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'the field'
 RETURN mintage__field(mintage__layout(preset), 'sequence', id) //
 
 DROP FUNCTION IF EXISTS mintage_snowflake_min //
 CREATE FUNCTION mintage_snowflake_min(preset VARCHAR(64) CHARACTER SET ascii, ts DATETIME(6)) RETURNS BIGINT
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'smallest id of that time'
 RETURN mintage_form_snowflake(preset, ts, 0, 0) //
 
 DROP FUNCTION IF EXISTS mintage_snowflake_max //
 CREATE FUNCTION mintage_snowflake_max(preset VARCHAR(64) CHARACTER SET ascii, ts DATETIME(6)) RETURNS BIGINT
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'largest id of that time'
 RETURN mintage_form_snowflake(preset, ts, (1 << mintage__part(mintage__layout(preset), 'worker_bits')) - 1,
                               (1 << mintage__part(mintage__layout(preset), 'sequence_bits')) - 1) //
 
 DROP FUNCTION IF EXISTS mintage_snowflake_before //
 CREATE FUNCTION mintage_snowflake_before(preset VARCHAR(64) CHARACTER SET ascii, ts DATETIME(6)) RETURNS BIGINT
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'now, the upper end of a half-open range'
 RETURN mintage_snowflake_max(preset, TIMESTAMPADD(MICROSECOND, -1, ts)) //
 
 
@@ -1125,7 +1127,7 @@ END //
 -- A snowflake's fields by the preset's own names, as JSON; NULL if the id is not of it.
 DROP FUNCTION IF EXISTS mintage_snowflake_fields //
 CREATE FUNCTION mintage_snowflake_fields(preset VARCHAR(64) CHARACTER SET ascii, id BIGINT) RETURNS LONGTEXT CHARACTER SET utf8mb4
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'every field by the preset''s own name'
 BEGIN
   DECLARE l TEXT CHARACTER SET ascii DEFAULT mintage__layout(preset);
   DECLARE answer LONGTEXT CHARACTER SET utf8mb4 DEFAULT JSON_OBJECT();
@@ -1164,8 +1166,9 @@ BEGIN
     'why', IF(future, 'its time lies in the future', IF(early, 'its time lies within a month of the layout''s epoch, as any small number',
                                                                 'its time lies between the layout''s epoch and now')));
   RETURN JSON_INSERT(IF(ts IS NULL, reading, mintage__with_time(reading, ts,
-    CASE WHEN tick_us < 10 THEN 6 WHEN tick_us < 100 THEN 5 WHEN tick_us < 1000 THEN 4 WHEN tick_us < 10000 THEN 3
-         WHEN tick_us < 100000 THEN 2 WHEN tick_us < 1000000 THEN 1 ELSE 0 END, 0)), '$.fields', JSON_EXTRACT(fields, '$'));
+    -- As many digits as write every multiple of a tick: 3 for 256 ms.
+    CASE WHEN tick_us % 1000000 = 0 THEN 0 WHEN tick_us % 100000 = 0 THEN 1 WHEN tick_us % 10000 = 0 THEN 2 WHEN tick_us % 1000 = 0 THEN 3
+         WHEN tick_us % 100 = 0 THEN 4 WHEN tick_us % 10 = 0 THEN 5 ELSE 6 END, 0)), '$.fields', JSON_EXTRACT(fields, '$'));
 END //
 
 DROP FUNCTION IF EXISTS mintage__read_ulid //
@@ -1184,7 +1187,7 @@ END //
 -- Every way to read an id, the likeliest first, by the names of `mint inspect --json`. now_ts decides how plausible a time is.
 DROP FUNCTION IF EXISTS mintage_decode_id_at //
 CREATE FUNCTION mintage_decode_id_at(id VARCHAR(4096) CHARACTER SET utf8mb4, now_ts DATETIME(6)) RETURNS LONGTEXT CHARACTER SET utf8mb4
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'every way to read an id, likeliest first, of a time'
 BEGIN
   DECLARE plain VARCHAR(4096) CHARACTER SET utf8mb4 DEFAULT LOWER(TRIM(id));
   DECLARE readings LONGTEXT CHARACTER SET utf8mb4 DEFAULT JSON_ARRAY();
@@ -1225,7 +1228,7 @@ END //
 
 DROP FUNCTION IF EXISTS mintage_decode_id //
 CREATE FUNCTION mintage_decode_id(id VARCHAR(4096) CHARACTER SET utf8mb4) RETURNS LONGTEXT CHARACTER SET utf8mb4
-NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER
+NOT DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'every way to read an id, likeliest first'
 RETURN mintage_decode_id_at(id, mintage__now()) //
 
 
@@ -1233,7 +1236,7 @@ RETURN mintage_decode_id_at(id, mintage__now()) //
 
 DROP FUNCTION IF EXISTS mintage_pack_version //
 CREATE FUNCTION mintage_pack_version() RETURNS VARCHAR(20) CHARACTER SET ascii
-DETERMINISTIC NO SQL SQL SECURITY INVOKER
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT 'of this pack'
 RETURN '1.1' //
 
 -- Snowflakes of now -------------------------------------------------------------------------------------------------
@@ -1255,7 +1258,7 @@ CREATE TABLE IF NOT EXISTS mintage_snowflake_state (
 -- Its numbers are read once and straight from the JSON: every call of a stored function costs some microseconds.
 DROP FUNCTION IF EXISTS mintage_snowflake //
 CREATE FUNCTION mintage_snowflake(preset VARCHAR(64) CHARACTER SET ascii, worker BIGINT) RETURNS BIGINT
-NOT DETERMINISTIC MODIFIES SQL DATA SQL SECURITY INVOKER
+NOT DETERMINISTIC MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'now'
 BEGIN
   DECLARE l TEXT CHARACTER SET ascii;
   DECLARE bits, tick_us, first, carry, tick, begin_at, given BIGINT;
@@ -1294,7 +1297,7 @@ END //
 
 DROP FUNCTION IF EXISTS mintage_instagram_id //
 CREATE FUNCTION mintage_instagram_id(shard BIGINT) RETURNS BIGINT
-NOT DETERMINISTIC MODIFIES SQL DATA SQL SECURITY INVOKER
+NOT DETERMINISTIC MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'snowflake(''instagram'', …)'
 RETURN mintage_snowflake('instagram', shard) //
 
 DELIMITER ;

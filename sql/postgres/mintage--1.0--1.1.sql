@@ -911,6 +911,16 @@ BEGIN
     time_bits := 38; time_shift := 24; worker_bits := 8; worker_shift := 16; sequence_bits := 16; sequence_shift := 0;
     sequence_first := 0; sequence_spread := 32768; sequence_carry := 0; constant_mask := 0; constant_value := 0;
     field_names := '{timestamp_256ms,node,counter}'; field_bits := '{38,8,16}'; field_shifts := '{24,16,0}';
+  WHEN 'flake-idgen' THEN
+    epoch_us := 0; tick_us := 1000; bits := 64;
+    time_bits := 42; time_shift := 22; worker_bits := 10; worker_shift := 12; sequence_bits := 12; sequence_shift := 0;
+    sequence_first := 0; sequence_spread := 1; sequence_carry := 0; constant_mask := 0; constant_value := 0;
+    field_names := '{timestamp_ms,datacenter,worker,counter}'; field_bits := '{42,5,5,12}'; field_shifts := '{22,17,12,0}';
+  WHEN 'linkedin' THEN
+    epoch_us := 0; tick_us := 1000; bits := 63;
+    time_bits := 41; time_shift := 22; worker_bits := 0; worker_shift := 0; sequence_bits := 22; sequence_shift := 0;
+    sequence_first := 0; sequence_spread := 1; sequence_carry := 1; constant_mask := 0; constant_value := 0;
+    field_names := '{timestamp_ms,unknown}'; field_bits := '{41,22}'; field_shifts := '{22,0}';
   WHEN 'rollback2' THEN
     epoch_us := 1577836800000000; tick_us := 1000; bits := 63;
     time_bits := 41; time_shift := 22; worker_bits := 8; worker_shift := 12; sequence_bits := 12; sequence_shift := 0;
@@ -927,7 +937,7 @@ CREATE OR REPLACE FUNCTION @extschema@.snowflake_presets() RETURNS SETOF text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 10 AS $$
   SELECT unnest(ARRAY[
   -- begin names
-    'twitter', 'discord', 'bwmarrin', 'leaf', 'instagram', 'mastodon', 'sonyflake', 'sonyflake2', 'hazelcast', 'cosid', 'cosid-s', 'cosid-53', 'cosid-s-53', 'yitter', 'baidu', 'gosnowflake', 'tso', 'spaceflake', 'frostflake', 'tsid', 'scru64', 'rollback2'
+    'twitter', 'discord', 'bwmarrin', 'leaf', 'instagram', 'mastodon', 'sonyflake', 'sonyflake2', 'hazelcast', 'cosid', 'cosid-s', 'cosid-53', 'cosid-s-53', 'yitter', 'baidu', 'gosnowflake', 'tso', 'spaceflake', 'frostflake', 'tsid', 'scru64', 'flake-idgen', 'linkedin', 'rollback2'
   -- end names
   ]) $$;
 
@@ -1272,8 +1282,9 @@ BEGIN
                   WHEN early THEN 'its time lies within a month of the layout''s epoch, as any small number'
                   ELSE 'its time lies between the layout''s epoch and now' END)
     || @extschema@._reading_time(@extschema@._at((us + 12219292800000000)::bigint),
-         CASE WHEN l.tick_us < 10 THEN 6 WHEN l.tick_us < 100 THEN 5 WHEN l.tick_us < 1000 THEN 4 WHEN l.tick_us < 10000 THEN 3
-              WHEN l.tick_us < 100000 THEN 2 WHEN l.tick_us < 1000000 THEN 1 ELSE 0 END, 0);
+         -- As many digits as write every multiple of a tick: 3 for 256 ms.
+         CASE WHEN l.tick_us % 1000000 = 0 THEN 0 WHEN l.tick_us % 100000 = 0 THEN 1 WHEN l.tick_us % 10000 = 0 THEN 2
+              WHEN l.tick_us % 1000 = 0 THEN 3 WHEN l.tick_us % 100 = 0 THEN 4 WHEN l.tick_us % 10 = 0 THEN 5 ELSE 6 END, 0);
 END $$;
 
 CREATE OR REPLACE FUNCTION @extschema@._read_ulid(ulid text, now_ts timestamptz) RETURNS jsonb
@@ -1338,3 +1349,117 @@ $$ SELECT @extschema@.decode_id(id::text, now()) $$;
 
 CREATE OR REPLACE FUNCTION @extschema@.pack_version() RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
 $$ SELECT '1.1' $$;
+
+-- Comments, from docs/sql.md -----------------------------------------------------------------------------------------
+
+COMMENT ON FUNCTION @extschema@.decode_id(id text, now_ts timestamptz) IS 'every way to read an id, likeliest first';
+COMMENT ON FUNCTION @extschema@.decode_id(id text) IS 'the same, as of now()';
+COMMENT ON FUNCTION @extschema@.decode_id(id uuid) IS 'the same, as of now()';
+COMMENT ON FUNCTION @extschema@.decode_id(id bigint) IS 'the same, as of now()';
+COMMENT ON FUNCTION @extschema@.form_snowflake(preset text, ts timestamptz, worker bigint, sequence bigint) IS 'from everything given';
+COMMENT ON FUNCTION @extschema@.form_uuid_v1(ts timestamptz, clock_seq integer, mac macaddr) IS 'from everything given, exact';
+COMMENT ON FUNCTION @extschema@.form_uuid_v1(ts timestamptz, clock_seq integer, mac macaddr, n bigint) IS 'row n of one microsecond';
+COMMENT ON FUNCTION @extschema@.form_uuid_v1(ts timestamptz, clock_seq integer) IS 'random node with the multicast bit';
+COMMENT ON FUNCTION @extschema@.form_uuid_v1(ts timestamptz) IS 'random clock sequence and node';
+COMMENT ON FUNCTION @extschema@.form_uuid_v1_keyed(ts timestamptz, key text) IS 'repeatable: the other bits from the key''s SHA-256';
+COMMENT ON FUNCTION @extschema@.form_uuid_v1_keyed(ts timestamptz, key text, n bigint) IS 'repeatable: row n of one microsecond, node or low bits from the key';
+COMMENT ON FUNCTION @extschema@.form_uuid_v1_ticks(ticks bigint, clock_seq integer, mac macaddr) IS 'of ticks of 100 ns since 1582-10-15';
+COMMENT ON FUNCTION @extschema@.form_uuid_v6(ts timestamptz, clock_seq integer, mac macaddr) IS 'from everything given, exact';
+COMMENT ON FUNCTION @extschema@.form_uuid_v6(ts timestamptz, clock_seq integer, mac macaddr, n bigint) IS 'row n of one microsecond';
+COMMENT ON FUNCTION @extschema@.form_uuid_v6(ts timestamptz, clock_seq integer) IS 'random node with the multicast bit';
+COMMENT ON FUNCTION @extschema@.form_uuid_v6(ts timestamptz) IS 'random clock sequence and node';
+COMMENT ON FUNCTION @extschema@.form_uuid_v6_keyed(ts timestamptz, key text) IS 'repeatable: the other bits from the key''s SHA-256';
+COMMENT ON FUNCTION @extschema@.form_uuid_v6_keyed(ts timestamptz, key text, n bigint) IS 'repeatable: row n of one microsecond, node or low bits from the key';
+COMMENT ON FUNCTION @extschema@.form_uuid_v6_ticks(ticks bigint, clock_seq integer, mac macaddr) IS 'of ticks of 100 ns since 1582-10-15';
+COMMENT ON FUNCTION @extschema@.form_uuid_v7(ts timestamptz, n bigint) IS 'row n of one microsecond, 44 random bits';
+COMMENT ON FUNCTION @extschema@.form_uuid_v7_fields(unix_ts_ms bigint, rand_a integer, rand_b bigint) IS 'of every field';
+COMMENT ON FUNCTION @extschema@.form_uuid_v7_keyed(ts timestamptz, key text, n bigint) IS 'repeatable: row n of one microsecond, node or low bits from the key';
+COMMENT ON FUNCTION @extschema@.form_uuid_v7_keyed(ts timestamptz, key text) IS 'repeatable: the other bits from the key''s SHA-256';
+COMMENT ON FUNCTION @extschema@.id_from_base32(text text) IS 'strict: width, alphabet, range';
+COMMENT ON FUNCTION @extschema@.id_from_base58(text text) IS 'strict: width, alphabet, range';
+COMMENT ON FUNCTION @extschema@.id_from_base62(text text) IS 'strict: width, alphabet, range';
+COMMENT ON FUNCTION @extschema@.id_to_base32(id bigint) IS 'fixed width';
+COMMENT ON FUNCTION @extschema@.id_to_base58(id bigint) IS 'fixed width';
+COMMENT ON FUNCTION @extschema@.id_to_base62(id bigint) IS 'fixed width';
+COMMENT ON FUNCTION @extschema@.instagram_id(shard bigint, sequence regclass) IS 'snowflake(''instagram'', …)';
+COMMENT ON FUNCTION @extschema@.ns_dns() IS 'the namespace';
+COMMENT ON FUNCTION @extschema@.ns_oid() IS 'the namespace';
+COMMENT ON FUNCTION @extschema@.ns_url() IS 'the namespace';
+COMMENT ON FUNCTION @extschema@.ns_x500() IS 'the namespace';
+COMMENT ON FUNCTION @extschema@.pack_version() IS 'of this pack';
+COMMENT ON FUNCTION @extschema@.snowflake(preset text, worker bigint, sequence regclass) IS 'now';
+COMMENT ON FUNCTION @extschema@.snowflake_fields(preset text, id bigint) IS 'every field by the preset''s own name';
+COMMENT ON FUNCTION @extschema@.snowflake_max(preset text, ts timestamptz) IS 'largest id of that time';
+COMMENT ON FUNCTION @extschema@.snowflake_min(preset text, ts timestamptz) IS 'smallest id of that time';
+COMMENT ON FUNCTION @extschema@.snowflake_presets() IS 'their names';
+COMMENT ON FUNCTION @extschema@.snowflake_range(preset text, from_ts timestamptz, to_ts timestamptz, OUT first_id bigint, OUT last_id bigint) IS 'smallest and largest id of [from_ts, to_ts); NULLs if empty';
+COMMENT ON FUNCTION @extschema@.snowflake_sequence(preset text, id bigint) IS 'the field';
+COMMENT ON FUNCTION @extschema@.snowflake_timestamp(preset text, id bigint) IS 'the time, NULL if it is no id of the preset';
+COMMENT ON FUNCTION @extschema@.snowflake_timestamp_strict(preset text, id bigint) IS 'the time, NULL if it is no id of the preset; an error where the plain one answers NULL';
+COMMENT ON FUNCTION @extschema@.snowflake_worker(preset text, id bigint) IS 'the field';
+COMMENT ON FUNCTION @extschema@.snowflakes(preset text, worker bigint, sequence regclass, count integer) IS 'so many now, rising';
+COMMENT ON FUNCTION @extschema@.ulid(ts timestamptz) IS '80 random bits';
+COMMENT ON FUNCTION @extschema@.ulid() IS '80 random bits';
+COMMENT ON FUNCTION @extschema@.ulid_max(ts timestamptz) IS 'largest id of that time';
+COMMENT ON FUNCTION @extschema@.ulid_min(ts timestamptz) IS 'smallest id of that time';
+COMMENT ON FUNCTION @extschema@.ulid_range(from_ts timestamptz, to_ts timestamptz, OUT first_id text, OUT last_id text) IS 'smallest and largest id of [from_ts, to_ts); NULLs if empty';
+COMMENT ON FUNCTION @extschema@.ulid_timestamp(ulid text) IS 'the time, in milliseconds';
+COMMENT ON FUNCTION @extschema@.ulid_to_uuid(ulid text) IS 'the same 128 bits';
+COMMENT ON FUNCTION @extschema@.uuid_clock_seq(id uuid) IS 'of version 1 or 6';
+COMMENT ON FUNCTION @extschema@.uuid_clock_seq_strict(id uuid) IS 'of version 1 or 6; an error where the plain one answers NULL';
+COMMENT ON FUNCTION @extschema@.uuid_from_base32(text text) IS 'strict: width, alphabet, range';
+COMMENT ON FUNCTION @extschema@.uuid_from_base58(text text) IS 'strict: width, alphabet, range';
+COMMENT ON FUNCTION @extschema@.uuid_from_base62(text text) IS 'strict: width, alphabet, range';
+COMMENT ON FUNCTION @extschema@.uuid_max() IS 'the constant';
+COMMENT ON FUNCTION @extschema@.uuid_nil() IS 'the constant';
+COMMENT ON FUNCTION @extschema@.uuid_node(id uuid) IS 'the node of version 1, 2 or 6';
+COMMENT ON FUNCTION @extschema@.uuid_node_strict(id uuid) IS 'the node of version 1, 2 or 6; an error where the plain one answers NULL';
+COMMENT ON FUNCTION @extschema@.uuid_ticks(id uuid) IS 'ticks of 100 ns since 1582-10-15, versions 1 and 6';
+COMMENT ON FUNCTION @extschema@.uuid_ticks_strict(id uuid) IS 'ticks of 100 ns since 1582-10-15, versions 1 and 6; an error where the plain one answers NULL';
+COMMENT ON FUNCTION @extschema@.uuid_timestamp(id uuid) IS 'the time of version 1, 6 or 7';
+COMMENT ON FUNCTION @extschema@.uuid_timestamp_strict(id uuid) IS 'the time of version 1, 6 or 7; an error where the plain one answers NULL';
+COMMENT ON FUNCTION @extschema@.uuid_timestamp_100ns(id uuid) IS 'the 0 to 9 ticks that a timestamptz leaves out';
+COMMENT ON FUNCTION @extschema@.uuid_timestamp_100ns_strict(id uuid) IS 'the 0 to 9 ticks that a timestamptz leaves out; an error where the plain one answers NULL';
+COMMENT ON FUNCTION @extschema@.uuid_to_base32(id uuid) IS 'fixed width';
+COMMENT ON FUNCTION @extschema@.uuid_to_base58(id uuid) IS 'fixed width';
+COMMENT ON FUNCTION @extschema@.uuid_to_base62(id uuid) IS 'fixed width';
+COMMENT ON FUNCTION @extschema@.uuid_to_ulid(id uuid) IS 'fixed width';
+COMMENT ON FUNCTION @extschema@.uuid_v1() IS 'now; random clock sequence and node';
+COMMENT ON FUNCTION @extschema@.uuid_v1_max(ts timestamptz) IS 'largest id of that time';
+COMMENT ON FUNCTION @extschema@.uuid_v1_min(ts timestamptz) IS 'smallest id of that time';
+COMMENT ON FUNCTION @extschema@.uuid_v1_range(from_ts timestamptz, to_ts timestamptz, OUT first_id uuid, OUT last_id uuid) IS 'smallest and largest id of [from_ts, to_ts); NULLs if empty';
+COMMENT ON FUNCTION @extschema@.uuid_v1_timestamp(id uuid) IS 'the time, NULL for other versions';
+COMMENT ON FUNCTION @extschema@.uuid_v1_timestamp_strict(id uuid) IS 'the time, NULL for other versions; an error where the plain one answers NULL';
+COMMENT ON FUNCTION @extschema@.uuid_v1_to_v6(id uuid) IS 'the same bits in the other order';
+COMMENT ON FUNCTION @extschema@.uuid_v1_to_v6_strict(id uuid) IS 'the same bits in the other order; an error where the plain one answers NULL';
+COMMENT ON FUNCTION @extschema@.uuid_v3(namespace uuid, name bytea) IS 'from a name; a text is taken as UTF-8';
+COMMENT ON FUNCTION @extschema@.uuid_v3(namespace uuid, name text) IS 'from a name; a text is taken as UTF-8';
+COMMENT ON FUNCTION @extschema@.uuid_v4() IS '122 random bits';
+COMMENT ON FUNCTION @extschema@.uuid_v5(namespace uuid, name bytea) IS 'from a name; a text is taken as UTF-8';
+COMMENT ON FUNCTION @extschema@.uuid_v5(namespace uuid, name text) IS 'from a name; a text is taken as UTF-8';
+COMMENT ON FUNCTION @extschema@.uuid_v6() IS 'now; random clock sequence and node';
+COMMENT ON FUNCTION @extschema@.uuid_v6_max(ts timestamptz) IS 'largest id of that time';
+COMMENT ON FUNCTION @extschema@.uuid_v6_min(ts timestamptz) IS 'smallest id of that time';
+COMMENT ON FUNCTION @extschema@.uuid_v6_range(from_ts timestamptz, to_ts timestamptz, OUT first_id uuid, OUT last_id uuid) IS 'smallest and largest id of [from_ts, to_ts); NULLs if empty';
+COMMENT ON FUNCTION @extschema@.uuid_v6_timestamp(id uuid) IS 'the time, NULL for other versions';
+COMMENT ON FUNCTION @extschema@.uuid_v6_timestamp_strict(id uuid) IS 'the time, NULL for other versions; an error where the plain one answers NULL';
+COMMENT ON FUNCTION @extschema@.uuid_v6_to_v1(id uuid) IS 'the same bits in the other order';
+COMMENT ON FUNCTION @extschema@.uuid_v6_to_v1_strict(id uuid) IS 'the same bits in the other order; an error where the plain one answers NULL';
+COMMENT ON FUNCTION @extschema@.uuid_v7(ts timestamptz) IS 'at a time, to the millisecond, 74 random bits';
+COMMENT ON FUNCTION @extschema@.uuid_v7() IS 'now, to the microsecond (PostgreSQL 18 and later: its own uuidv7())';
+COMMENT ON FUNCTION @extschema@.uuid_v7_max(ts timestamptz) IS 'largest id of that time';
+COMMENT ON FUNCTION @extschema@.uuid_v7_min(ts timestamptz) IS 'smallest id of that time';
+COMMENT ON FUNCTION @extschema@.uuid_v7_range(from_ts timestamptz, to_ts timestamptz, OUT first_id uuid, OUT last_id uuid) IS 'smallest and largest id of [from_ts, to_ts); NULLs if empty';
+COMMENT ON FUNCTION @extschema@.uuid_v7_shift(shift interval) IS 'now, moved';
+COMMENT ON FUNCTION @extschema@.uuid_v7_submilli(ts timestamptz) IS 'at a time, to the microsecond, 62 random bits';
+COMMENT ON FUNCTION @extschema@.uuid_v7_timestamp(id uuid) IS 'the time, NULL for other versions';
+COMMENT ON FUNCTION @extschema@.uuid_v7_timestamp_strict(id uuid) IS 'the time, NULL for other versions; an error where the plain one answers NULL';
+COMMENT ON FUNCTION @extschema@.uuid_v7_timestamp_submilli(id uuid) IS 'to the microsecond, if made so';
+COMMENT ON FUNCTION @extschema@.uuid_v7_timestamp_submilli_strict(id uuid) IS 'to the microsecond, if made so; an error where the plain one answers NULL';
+COMMENT ON FUNCTION @extschema@.uuid_v8(custom bytea) IS '16 bytes of your own';
+COMMENT ON FUNCTION @extschema@.uuid_v8(custom_a bigint, custom_b integer, custom_c bigint) IS 'of every field';
+COMMENT ON FUNCTION @extschema@.uuid_v8_sha256(namespace uuid, name bytea) IS 'from a name, RFC 9562 B.2';
+COMMENT ON FUNCTION @extschema@.uuid_v8_sha256(namespace uuid, name text) IS 'from a name, RFC 9562 B.2';
+COMMENT ON FUNCTION @extschema@.uuid_variant(id uuid) IS 'rfc9562, ncs, microsoft, future';
+COMMENT ON FUNCTION @extschema@.uuid_version(id uuid) IS 'NULL for other variants';
+COMMENT ON FUNCTION @extschema@.uuid_version_strict(id uuid) IS 'NULL for other variants; an error where the plain one answers NULL';

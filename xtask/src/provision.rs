@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::iter;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::step;
 
@@ -19,8 +19,11 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
     ("redis-server", &["--version"], "redis-server"),
     ("redis-cli", &["--version"], "redis-tools"),
     ("curl", &["--version"], "curl"),
+    ("nginx", &["-v"], "nginx-light"),
     ("strace", &["--version"], "strace"),
     ("openssl", &["version"], "openssl"),
+    ("node", &["--version"], "nodejs"),
+    ("npm", &["--version"], "npm"),
     ("python3", &["-m", "ensurepip", "--version"], "python3-venv"),
     (
         "/usr/lib/postgresql/15/bin/postgres",
@@ -58,13 +61,15 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
 pub(crate) const BENCH_TOOLS: &[Tool] = &[
     ("redis-server", &["--version"], "redis-server"),
     ("redis-benchmark", &["--version"], "redis-tools"),
-    ("nginx", &["-v"], "nginx-light"),
     ("wrk", &["--help"], "wrk"),
 ];
 
 const BENCH_PYTHON_PACKAGES: &[&str] = &["duckdb"];
 
 const PYTHON_PACKAGES: &[&str] = &["redis==7.0.1", "hiredis==3.3.0"];
+
+/// Of versions that Debian's Node runs.
+const NODE_PACKAGES: &[&str] = &["ioredis@5.9.2", "redis@5.9.0"];
 
 /// Installs the absent ones of `tools`.
 pub(crate) fn debian(tools: &[Tool]) {
@@ -128,6 +133,42 @@ pub(crate) fn python() -> Option<PathBuf> {
 /// A venv with the peers that the benchmarks measure; `None` where it cannot be made.
 pub(crate) fn bench_python() -> Option<PathBuf> {
     venv("bench-venv", "import duckdb", BENCH_PYTHON_PACKAGES)
+}
+
+/// The folder of the Node clients that the tests drive; `None` where it cannot be made.
+pub(crate) fn node() -> Option<PathBuf> {
+    let folder = step::target_dir().join("test-node");
+    let modules = folder.join("node_modules");
+    let mut probe = Command::new("node");
+    probe
+        .args(["-e", "require('ioredis'); require('redis')"])
+        .env("NODE_PATH", &modules)
+        .stderr(Stdio::null());
+    if probe.status().is_ok_and(|status| status.success()) {
+        return Some(modules);
+    }
+    fs::remove_dir_all(&folder).ok();
+    fs::create_dir_all(&folder).ok()?;
+    let mut install = Command::new("npm");
+    install
+        .args([
+            "install",
+            "--silent",
+            "--no-audit",
+            "--no-fund",
+            "--ignore-scripts",
+            "--no-save",
+        ])
+        .arg("--prefix")
+        .arg(&folder)
+        .args(NODE_PACKAGES);
+    match step::run(&mut install) {
+        Ok(()) => Some(modules),
+        Err(why) => {
+            eprintln!("no Node packages: {why}");
+            None
+        }
+    }
 }
 
 fn venv(name: &str, probe: &str, packages: &[&str]) -> Option<PathBuf> {

@@ -88,5 +88,8 @@ fn end_to_end(args: &[String]) -> Result<(), String> {
     if let Some(python) = provision::python() {
         command.env("MINT_TEST_PYTHON", python);
     }
+    if let Some(modules) = provision::node() {
+        command.env("MINT_TEST_NODE", modules);
+    }
     step::run(&mut command)
 }

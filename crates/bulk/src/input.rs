@@ -3,12 +3,13 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::error::Error;
 
@@ -131,18 +132,45 @@ impl Identity {
     }
 }
 
-/// How far reading has come, in bytes of the file as it lies on the disk. Shared with the reading thread.
+/// How far reading has come, in bytes of the file as it lies on the disk, and what they hash to if somebody asked.
+/// Shared with the reading thread.
 #[derive(Clone, Debug, Default)]
-pub struct Meter(Arc<AtomicU64>);
+pub struct Meter {
+    bytes: Arc<AtomicU64>,
+    digest: Option<Arc<Mutex<Sha256>>>,
+}
 
 impl Meter {
     /// Bytes read so far.
     pub fn bytes(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Counts on with this one, and hashes what it sees from here on.
+    pub(crate) fn with_digest(&self) -> Meter {
+        Meter {
+            bytes: self.bytes.clone(),
+            digest: Some(Arc::default()),
+        }
+    }
+
+    /// The SHA-256 of all that was seen, in hexadecimal; what `sha256sum` says of a file that was read to its end.
+    pub(crate) fn sha256(&self) -> Option<String> {
+        let digest = self.digest.as_ref()?.lock().ok()?.clone().finalize();
+        Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     pub(crate) fn add(&self, bytes: u64) {
-        self.0.fetch_add(bytes, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn saw(&self, bytes: &[u8]) {
+        self.add(bytes.len() as u64);
+        if let Some(digest) = &self.digest
+            && let Ok(mut digest) = digest.lock()
+        {
+            digest.update(bytes);
+        }
     }
 }
 
@@ -335,7 +363,7 @@ struct Metered<R> {
 impl<R: Read> Read for Metered<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let got = self.inner.read(buffer)?;
-        self.meter.add(got as u64);
+        self.meter.saw(&buffer[..got]);
         Ok(got)
     }
 }

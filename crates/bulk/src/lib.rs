@@ -7,6 +7,7 @@
 
 mod audit;
 mod backfill;
+mod cells;
 mod error;
 #[doc(hidden)]
 pub mod in_memory;
@@ -18,14 +19,15 @@ mod sort;
 mod time;
 
 pub use audit::{
-    AuditOptions, Fault, FileSeen, FormatSeen, LayoutRead, NumberGap, Numbers, Order, ReadAs, Repeat,
-    Repeats, Report, Sequences, Shards, Step, Times, Unreadable, Verdict, Worker, Workers, audit, html,
-    span_words,
+    AuditOptions, Fault, FileSeen, FormatSeen, LayoutRead, Made, NumberGap, Numbers, Order, ReadAs, Repeat,
+    Repeats, Report, Sequences, Shards, Step, Times, Unreadable, Verdict, Without, Worker, Workers, audit,
+    html, span_words,
 };
 pub use backfill::{
-    BackfillFormat, BackfillOptions, DryRun, Filled, IdPlace, SchemeOptions, Target, Trouble, Unparsable,
-    backfill, dry_run,
+    BackfillFormat, BackfillOptions, DryRun, Filled, IdPlace, SchemeOptions, Target, Trouble, TroubleKind,
+    Unparsable, backfill, dry_run,
 };
+pub use cells::{Cell, Cells};
 pub use error::{Error, Kind};
 pub use input::{Compression, Meter, Source};
 pub use progress::{Phase, Progress, Watch};

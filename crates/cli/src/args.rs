@@ -68,6 +68,8 @@ impl Color {
 pub(crate) enum Command {
     /// Run the server: HTTP on port 7600, the Redis protocol on 7601
     Serve(crate::serve::Args),
+    /// Say how a running server is: exit code 0 if it gives out ids, else 1
+    Status(crate::status::Args),
     /// Make UUIDs
     Uuid(crate::uuid::Args),
     /// Make Snowflake ids; parallel commands never repeat one

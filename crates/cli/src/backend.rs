@@ -3,9 +3,10 @@
 use mintage_ledger::Name;
 use serde_json::Value;
 
-use crate::connect::{Client, server_url};
+use crate::connect::{Client, escaped, server_url};
 use crate::errors::Failure;
 use crate::local::{Absent, Local};
+use crate::tls::TlsFiles;
 
 /// Things of one page.
 pub(crate) const PAGE: u16 = 1000;
@@ -19,12 +20,13 @@ impl Backend {
     /// The store given, else the server given, else the one of the environment.
     pub(crate) fn open(
         server: Option<&str>,
+        files: &TlsFiles,
         store: Option<&str>,
         absent: Absent,
     ) -> Result<Backend, Failure> {
         match store {
             Some(url) => Local::open(url, absent).map(Backend::Store),
-            None => Client::new(&server_url(server)).map(Backend::Server),
+            None => Client::new(&server_url(server), files).map(Backend::Server),
         }
     }
 
@@ -47,7 +49,10 @@ impl Backend {
             let after = all.last().and_then(|last| last["name"].as_str());
             let page = match self {
                 Backend::Server(client) => {
-                    let after = after.map(|name| format!("&after={name}")).unwrap_or_default();
+                    let after = after.map(Name::new).transpose().map_err(Failure::cannot)?;
+                    let after = after
+                        .map(|name| format!("&after={}", escaped(&name)))
+                        .unwrap_or_default();
                     let answer = client.call("GET", &format!("/v1/{kind}?limit={PAGE}{after}"), None)?;
                     answer[kind].as_array().cloned().unwrap_or_default()
                 }

@@ -1,26 +1,35 @@
 //! `mint check`: whether ids are valid, and why and where not.
 
-use mintage::{Clock, Format, GenOptions, Reading, SystemClock, TextError, UuidText, inspect, refusals};
+use mintage::{
+    CONFIDENCE_LEAST, Clock, Format, GenOptions, Reading, SystemClock, TextError, UuidText, inspect,
+    near_miss, no_id, refusals,
+};
 use serde::Serialize;
 
+use crate::column::ColumnArgs;
 use crate::errors::Failure;
 use crate::format_options::{FormatOptions, format_named, format_names};
-use crate::lines::{self, Place, shown};
+use crate::lines::{Place, shown};
 use crate::out::Out;
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Ids; -, or none where something is piped in, reads them from standard input, one a line, and answers each
-    /// with one line
+    /// with one line. With --column: files
     #[arg(value_name = "ID|-", allow_negative_numbers = true)]
     ids: Vec<String>,
+    #[command(flatten)]
+    column: ColumnArgs,
     /// What they must be; without it, any known format [default: the likeliest]
     #[arg(long = "as", value_name = "FORMAT", value_parser = format_names(), ignore_case = true, hide_possible_values = true)]
     as_format: Option<String>,
     /// Exactly as the format's specification writes them; UUIDs also of an assigned version (the default)
-    #[arg(long, conflicts_with = "lenient")]
+    #[arg(long, conflicts_with_all = ["lenient", "grammar"])]
     strict: bool,
+    /// Exactly as the specification writes them, but UUIDs of any version and variant: the grammar of RFC 9562 alone
+    #[arg(long, conflicts_with = "lenient")]
+    grammar: bool,
     /// Also as people write them: other case, punctuation, look-alike letters, white space around; UUIDs of any
     /// version and variant
     #[arg(long)]
@@ -36,6 +45,7 @@ Examples:
   mint check 017f22e2-79b0-7cc3-98c4-dc0c0c07398f
   mint check --as ulid 01ARZ3NDEKTSV4RRFFQ69G5FAV
   mint check --as uuid7 --json - < ids.txt
+  mint check --as uuid7 --column id orders.csv.gz
   mint check --lenient '{017F22E2-79B0-7CC3-98C4-DC0C0C07398F}'";
 
 /// What became of an id, as JSON.
@@ -51,6 +61,24 @@ struct Verdict<'a> {
     position: Option<usize>,
 }
 
+/// How much is forgiven.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Strict,
+    Grammar,
+    Lenient,
+}
+
+impl Args {
+    fn mode(&self) -> Mode {
+        match (self.lenient, self.grammar) {
+            (true, _) => Mode::Lenient,
+            (_, true) => Mode::Grammar,
+            _ => Mode::Strict,
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let format = args.as_format.as_deref().map(format_named);
     let options = match format {
@@ -58,10 +86,11 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         None => args.options.all()?,
     };
     let mut all_valid = true;
-    lines::for_each(&args.ids, out, |id, place, out| {
-        let verdict = match format {
-            Some(format) => as_format(id, format, &options, args.lenient),
-            None => as_any(id, args.lenient),
+    args.column.for_each(&args.ids, out, |id, place, out| {
+        let verdict = match (id, format) {
+            (Err(why), _) => verdict("", None, Some((why.to_string(), None))),
+            (Ok(id), Some(format)) => as_format(id, format, &options, args.mode()),
+            (Ok(id), None) => as_any(id, args.mode()),
         };
         all_valid &= verdict.valid;
         if out.json {
@@ -93,14 +122,16 @@ fn say(verdict: &Verdict<'_>, place: Place, out: &mut Out) -> Result<(), Failure
     }
 }
 
-fn as_format<'a>(id: &'a str, format: &'static Format, options: &GenOptions, lenient: bool) -> Verdict<'a> {
-    let read = if lenient {
+fn as_format<'a>(id: &'a str, format: &'static Format, options: &GenOptions, mode: Mode) -> Verdict<'a> {
+    let read = if mode == Mode::Lenient {
         format.parse_lenient(id.trim().as_bytes(), options)
     } else {
         format.parse(id.as_bytes(), options)
     };
     let error = match read {
-        Ok(read) if !lenient && format.name == "uuid" => read.uuid().and_then(|uuid| unassigned(&uuid)),
+        Ok(read) if mode == Mode::Strict && format.name == "uuid" => {
+            read.uuid().and_then(|uuid| unassigned(&uuid))
+        }
         Ok(_) => None,
         Err(error) => Some((error.to_string(), error.position())),
     };
@@ -136,9 +167,23 @@ fn unassigned(id: &mintage::Uuid) -> Option<(String, Option<usize>)> {
 }
 
 /// By the likeliest format.
-fn as_any(id: &str, lenient: bool) -> Verdict<'_> {
+fn as_any(id: &str, mode: Mode) -> Verdict<'_> {
+    // Ids that nothing here makes have no rules that could be checked.
     let readings = inspect(id, SystemClock.now());
-    let Some(reading) = readings.first().filter(|reading| reading.confidence >= LEAST) else {
+    let likely = |reading: &&Reading| {
+        reading.confidence >= CONFIDENCE_LEAST && mintage::format(reading.format).is_some()
+    };
+    let Some(reading) = readings.iter().find(likely) else {
+        if let Some(instead) = no_id(id) {
+            return verdict(id, None, Some((format!("not an id: {instead}"), None)));
+        }
+        if let Some(near) = near_miss(id) {
+            return verdict(
+                id,
+                None,
+                Some((format!("not an id of any known format; nearly {near}"), None)),
+            );
+        }
         let nearest = refusals(id);
         let nearest = nearest.first().map(|refusal| {
             let form = refusal.form.map_or(String::new(), |form| format!(" in {form}"));
@@ -150,17 +195,14 @@ fn as_any(id: &str, lenient: bool) -> Verdict<'_> {
         });
         return verdict(id, None, nearest);
     };
-    if lenient {
+    if mode == Mode::Lenient {
         return verdict(id, Some(reading.format), None);
     }
-    verdict(id, Some(reading.format), not_strict(id, reading))
+    verdict(id, Some(reading.format), not_strict(id, reading, mode))
 }
 
-/// Below, a text is as well anything else: any short word is a CUID2.
-const LEAST: f64 = 0.1;
-
 /// Why a text is not exactly the one that its likeliest format writes.
-fn not_strict(text: &str, reading: &Reading) -> Option<(String, Option<usize>)> {
+fn not_strict(text: &str, reading: &Reading, mode: Mode) -> Option<(String, Option<usize>)> {
     let told = |error: TextError| (error.to_string(), error.position());
     if let Some(uuid) = reading.id.uuid().filter(|_| reading.format == "uuid") {
         let form = reading
@@ -168,6 +210,7 @@ fn not_strict(text: &str, reading: &Reading) -> Option<(String, Option<usize>)> 
             .and_then(UuidText::from_name)
             .unwrap_or(UuidText::Hyphenated);
         return match form.read(text.as_bytes()) {
+            Ok(_) if mode == Mode::Grammar => None,
             Ok(_) => unassigned(&uuid),
             Err(error) => Some(told(error)),
         };

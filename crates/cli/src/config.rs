@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use mintage_server::config::{self, ConfigError, Loaded, Override, Sources};
+use mintage_ledger::{SystemRuntime, check_store_url};
+use mintage_server::config::{self, Config, ConfigError, Loaded, Override, Sources};
+use mintage_server::store_settings;
 use serde_json::{Map, json};
 
 use crate::errors::Failure;
+use crate::local::block_on;
 use crate::out::Out;
 
 #[derive(clap::Args, Debug)]
@@ -45,7 +48,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         }
         ConfigCommand::Show(file) => show(&load(file.config.as_deref(), Vec::new())?, out),
         ConfigCommand::Check(file) => {
-            let warnings = validated(&load(file.config.as_deref(), Vec::new())?)?;
+            let loaded = load(file.config.as_deref(), Vec::new())?;
+            let warnings = validated(&loaded)?;
+            check_stores(&loaded.config)?;
             if out.json {
                 return out.json_line(&json!({"valid": true, "warnings": warnings}));
             }
@@ -88,6 +93,11 @@ fn show(loaded: &Loaded, out: &mut Out) -> Result<(), Failure> {
 
 /// Reads the configuration: defaults, file, environment, then the flags given here.
 pub(crate) fn load(file: Option<&Path>, overrides: Vec<Override>) -> Result<Loaded, Failure> {
+    read(file, overrides).map_err(refused)
+}
+
+/// The same, for who tells of an error in another way.
+pub(crate) fn read(file: Option<&Path>, overrides: Vec<Override>) -> Result<Loaded, ConfigError> {
     let sources = Sources {
         file: file.map(Path::to_path_buf),
         default_file: Some(PathBuf::from("mint.toml")),
@@ -96,7 +106,7 @@ pub(crate) fn load(file: Option<&Path>, overrides: Vec<Override>) -> Result<Load
             .collect(),
         overrides,
     };
-    config::load(&sources).map_err(refused)
+    config::load(&sources)
 }
 
 /// What `--store` says: one URL, or several with blanks between, which are a set.
@@ -115,6 +125,21 @@ pub(crate) fn store_given(text: &str) -> Vec<Override> {
 /// Checks settings against each other; gives what the operator should be warned of.
 pub(crate) fn validated(loaded: &Loaded) -> Result<Vec<String>, Failure> {
     loaded.config.validate().map_err(refused)
+}
+
+/// Reads the URLs of the configured stores as opening them would, and connects to nothing.
+pub(crate) fn check_stores(config: &Config) -> Result<(), Failure> {
+    let settings = store_settings(config);
+    block_on(async {
+        let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
+        for url in config.stores() {
+            check_store_url(&url.0, &settings, runtime.clone()).map_err(|error| {
+                // Not the URL: a password may stand in the wrong place.
+                Failure::usage(error.message).with_hint_if(error.hint)
+            })?;
+        }
+        Ok(())
+    })
 }
 
 fn refused(error: ConfigError) -> Failure {

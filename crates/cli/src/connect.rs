@@ -3,11 +3,13 @@
 use std::io::Read;
 use std::time::Duration;
 
+use mintage_ledger::Name;
 use mintage_server::error::CODES;
 use serde_json::Value;
 
 use crate::errors::Failure;
 use crate::local::GOING_BACK;
+use crate::tls::TlsFiles;
 
 /// How long an answer may take that is read as it comes.
 const STREAM_TIMEOUT: Duration = Duration::from_secs(6 * 3600);
@@ -27,6 +29,19 @@ pub(crate) fn server_url(given: Option<&str>) -> String {
         .unwrap_or_else(|| DEFAULT_SERVER.to_string())
 }
 
+/// A name as a part of a path or query: everything but letters, digits and `-_:` is percent-encoded, the dot, too, since
+/// paths of `.` and `..` mean something else on their way.
+pub(crate) fn escaped(name: &Name) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte);
+    let bytes = name.as_str().bytes();
+    bytes
+        .map(|byte| match plain(byte) {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
 /// A connection to a server, kept alive over calls.
 pub(crate) struct Client {
     agent: ureq::Agent,
@@ -35,27 +50,28 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// For the server at a URL such as `http://127.0.0.1:7600`.
-    pub(crate) fn new(url: &str) -> Result<Client, Failure> {
+    /// For the server at a URL such as `http://127.0.0.1:7600`, or `https://ids.example.com` for one behind a proxy.
+    pub(crate) fn new(url: &str, files: &TlsFiles) -> Result<Client, Failure> {
         let base = url.trim_end_matches('/').to_string();
-        if base.starts_with("https://") {
+        if !base.starts_with("http://") && !base.starts_with("https://") {
             return Err(Failure::usage(format_args!(
-                "{base} asks for TLS, which the server does not speak"
-            ))
-            .with_hint("use http:// over loopback, a tunnel or a private network"));
-        }
-        if !base.starts_with("http://") {
-            return Err(Failure::usage(format_args!(
-                "the server's URL {base:?} does not begin with http://"
+                "the server's URL {base:?} begins with neither http:// nor https://"
             ))
             .with_hint(format_args!("for example {DEFAULT_SERVER}")));
         }
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .timeout_global(Some(ANSWER_TIMEOUT))
+            // A token goes to the server that was named and to no other.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
             // The server is named directly; a proxy meant for the web must not see its tokens.
-            .proxy(None)
-            .build();
+            .proxy(None);
+        let config = match base.starts_with("https://") {
+            true => files.secure(config)?,
+            false => config,
+        };
+        let config = config.build();
         let token = std::env::var("MINT_TOKEN").ok().filter(|t| !t.is_empty());
         Ok(Client {
             agent: config.into(),
@@ -120,6 +136,16 @@ impl Client {
         Ok(answer.into_body().into_reader())
     }
 
+    /// What a path answers, whatever its status: that, and its text.
+    pub(crate) fn look(&self, path: &str) -> Result<(u16, String), Failure> {
+        let mut request = ureq::http::Request::builder().uri(format!("{}{path}", self.base));
+        if let Some(authorization) = &self.authorization {
+            request = request.header("authorization", authorization);
+        }
+        let request = request.body(()).map_err(|e| self.bad_url(&e))?;
+        self.read(self.agent.run(request).map_err(|e| self.unreachable(&e))?)
+    }
+
     fn read(&self, mut answer: ureq::http::Response<ureq::Body>) -> Result<(u16, String), Failure> {
         let text = answer.body_mut().read_to_string();
         Ok((answer.status().as_u16(), text.map_err(|e| self.unreachable(&e))?))
@@ -128,8 +154,12 @@ impl Client {
     fn said_no(&self, status: u16, problem: Option<Value>) -> Failure {
         match problem {
             Some(problem) if problem["code"].is_string() => refused(&problem),
-            _ => Failure::cannot(format_args!("{} answers {status} and no JSON", self.base))
-                .with_hint("is this a mint server? its HTTP port is 7600 unless configured"),
+            _ => Failure::cannot(format_args!("{} answers {status} and no JSON", self.base)).with_hint(
+                match status == 400 && self.base.starts_with("https://") {
+                    true => "a proxy may want a certificate: show one with --cert FILE --key FILE",
+                    false => "is this a mint server? its HTTP port is 7600 unless configured",
+                },
+            ),
         }
     }
 
@@ -145,9 +175,17 @@ impl Client {
             ureq::Error::Io(e) => e.to_string(),
             other => other.to_string(),
         };
-        Failure::cannot(format_args!("cannot reach the server at {}: {why}", self.base)).with_hint(
-            "start one with mint serve, name another with --server or MINT_SERVER, or use --store URL",
-        )
+        let hint = match why.as_str() {
+            why if why.contains("UnknownIssuer") || why.contains("BadSignature") => {
+                "trust the authority that signed its certificate with --cacert FILE or MINT_CACERT"
+            }
+            why if why.contains("CertificateRequired") => {
+                "it wants a certificate: show one with --cert FILE --key FILE, or MINT_CERT and MINT_KEY"
+            }
+            why if why.contains("certificate") => "the name in --server must be one of the certificate's",
+            _ => "start one with mint serve, name another with --server or MINT_SERVER, or use --store URL",
+        };
+        Failure::cannot(format_args!("cannot reach the server at {}: {why}", self.base)).with_hint(hint)
     }
 }
 

@@ -6,9 +6,10 @@ use mintage::{
 };
 use serde_json::json;
 
+use crate::column::ColumnArgs;
 use crate::errors::Failure;
 use crate::format_options::FormatOptions;
-use crate::lines::{self, Place, shown};
+use crate::lines::{Place, shown};
 use crate::out::Out;
 
 #[derive(clap::Args, Debug)]
@@ -21,9 +22,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FORM", value_parser = target)]
     from: Option<Target>,
     /// Ids; -, or none where something is piped in, reads them from standard input, one a line, and answers each
-    /// with one line
+    /// with one line. With --column: files
     #[arg(value_name = "ID|-", allow_negative_numbers = true)]
     ids: Vec<String>,
+    #[command(flatten)]
+    column: ColumnArgs,
     #[command(flatten)]
     options: FormatOptions,
 }
@@ -36,7 +39,7 @@ fn after_help() -> String {
          left-aligned. A ULID and a UUID are the same 128 bits; --to uuid7 gives up 6 of them for version and variant.\n\n\
          Examples:\n  mint convert --to uuid6 c232ab00-9414-11ec-b3c8-9f6bdeced846\n  mint convert --to uuid \
          01ARZ3NDEKTSV4RRFFQ69G5FAV\n  mint convert --to base58 017f22e2-79b0-7cc3-98c4-dc0c0c07398f\n  mint convert \
-         --from mysql-swap --to uuid 11EC9414C232AB00B3C89F6BDECED846\n  mint convert --to base62 - < ids.txt",
+         --from mysql-swap --to uuid 11EC9414C232AB00B3C89F6BDECED846\n  mint convert --to base62 - < ids.txt\n  mint convert --to uuid --column id orders.csv.gz",
         names(
             UuidText::ALL
                 .iter()
@@ -100,8 +103,12 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let lossy = args.to.format.is_some_and(|row| row.name == "uuid7");
     let mut failed = false;
     let mut changed = false;
-    lines::for_each(&args.ids, out, |id, place, out| {
-        let done = read(id, args.from, &options).and_then(|source| {
+    args.column.for_each(&args.ids, out, |id, place, out| {
+        let (id, done) = match id {
+            Ok(id) => (id, read(id, args.from, &options)),
+            Err(why) => ("", Err(Why::new(why))),
+        };
+        let done = done.and_then(|source| {
             changed |= lossy && source.format != "uuid";
             write(&source, args.to, &options)
         });
@@ -190,7 +197,7 @@ fn read_as(text: &str, from: Target, options: &GenOptions) -> Result<Source, Why
     }
     // A name of two forms: the longer one, if the text is long enough.
     let long = from.long.map(|form| form.read_lenient(bytes));
-    let short = from.short.map(|form| form.read(bytes));
+    let short = from.short.map(|form| form.read_lenient(bytes));
     match (long, short) {
         (Some(Ok(id)), short) if !matches!(short, Some(Ok(_))) || text.len() > 13 => Ok(Source {
             format: "uuid",
@@ -211,7 +218,9 @@ fn read_as(text: &str, from: Target, options: &GenOptions) -> Result<Source, Why
 
 /// What `mint inspect` finds, if nothing else comes near.
 fn guess(text: &str) -> Result<Source, Why> {
-    let readings = inspect(text, SystemClock.now());
+    let mut readings = inspect(text, SystemClock.now());
+    // What nothing here makes has no other form either.
+    readings.retain(|reading| mintage::format(reading.format).is_some());
     let name = |reading: &Reading| match reading.form {
         Some(form) => format!("{} in {form}", reading.format),
         None => reading.format.to_string(),
@@ -308,6 +317,9 @@ fn write_format(source: &Source, format: &'static Format, options: &GenOptions) 
     };
     let mut out = Vec::new();
     match format.write(&id, &mut out) {
+        Ok(()) if format.name == "scru64" && out.len() > format.text_len.1 => Err(Why::new(
+            "the number is larger than a scru64: 4738381338321616895 at most",
+        )),
         Ok(()) => Ok(String::from_utf8_lossy(&out).into_owned()),
         Err(_) => Err(Why::new(format!(
             "a {} has {} bits, a {} has {}",

@@ -13,6 +13,8 @@ pub(crate) enum Failure {
     BrokenPipe,
     /// The answer is "no", and has been printed (exit code 1).
     Negative,
+    /// It has been said in the log; only the exit code is left.
+    Logged(u8),
     /// Something to say.
     Said {
         /// 2 wrong usage, 3 could not do it.
@@ -41,6 +43,18 @@ impl Failure {
         }
     }
 
+    /// The same failure as a negative answer.
+    pub(crate) fn negative(self) -> Failure {
+        match self {
+            Failure::Said { message, hint, .. } => Failure::Said {
+                code: 1,
+                message,
+                hint,
+            },
+            other => other,
+        }
+    }
+
     /// The same failure with what to do about it.
     pub(crate) fn with_hint(self, text: impl fmt::Display) -> Failure {
         match self {
@@ -61,11 +75,24 @@ impl Failure {
         }
     }
 
+    /// Says it in the log instead of on standard error.
+    pub(crate) fn logged(self) -> Failure {
+        match self {
+            Failure::Said { code, message, hint } => {
+                let hint = hint.unwrap_or_default();
+                tracing::error!(error = one_line(&message), hint = one_line(&hint), "ended");
+                Failure::Logged(code)
+            }
+            other => other,
+        }
+    }
+
     /// Prints the lines on standard error and gives the exit code.
     pub(crate) fn report(self, color: Color) -> ExitCode {
         match self {
             Failure::BrokenPipe => ExitCode::SUCCESS,
             Failure::Negative => ExitCode::from(1),
+            Failure::Logged(code) => ExitCode::from(code),
             Failure::Said { code, message, hint } => {
                 let mut stderr = io::stderr().lock();
                 let (red, cyan, plain) = match color.on(stderr.is_terminal()) {

@@ -17,10 +17,10 @@ pub(crate) struct FormatOptions {
     /// typeid, token: what stands in front
     #[arg(long, value_name = "TEXT")]
     prefix: Option<String>,
-    /// nanoid, token, sqids: the characters, in their order
+    /// nanoid, token, sqids, hashids: the characters, in their order
     #[arg(long, value_name = "CHARACTERS", value_parser = alphabet)]
     alphabet: Option<Alphabet>,
-    /// nanoid, cuid2, token: how many characters; sqids: the fewest
+    /// nanoid, cuid2, token: how many characters; sqids, hashids: the fewest
     #[arg(long, value_name = "N")]
     length: Option<usize>,
     /// token: ends in a checksum
@@ -47,9 +47,12 @@ pub(crate) struct FormatOptions {
     /// snowflake: the worker
     #[arg(long, value_name = "N")]
     worker: Option<u64>,
-    /// sqids: what it stands for
+    /// sqids, hashids: what it stands for
     #[arg(long, value_name = "N,N,…", value_delimiter = ',')]
     numbers: Vec<u64>,
+    /// hashids: what it is turned round by
+    #[arg(long, value_name = "TEXT")]
+    salt: Option<String>,
 }
 
 impl FormatOptions {
@@ -76,6 +79,7 @@ impl FormatOptions {
             layout: layout.map(Arc::new),
             worker: self.worker,
             numbers: self.numbers.clone(),
+            salt: self.salt.clone(),
             ..GenOptions::default()
         })
     }

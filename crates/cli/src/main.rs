@@ -6,6 +6,7 @@ mod audit;
 mod backend;
 mod backfill;
 mod check;
+mod column;
 #[cfg(test)]
 mod commands_named;
 mod completions;
@@ -36,11 +37,13 @@ mod serve;
 mod snowflake;
 mod snowflake_layout;
 mod sql;
+mod status;
 mod store;
 mod store_online;
 mod store_stripes;
 mod store_tools;
 mod time;
+mod tls;
 mod token;
 mod uuid;
 
@@ -72,7 +75,10 @@ fn main() -> ExitCode {
     let done = Out::new(cli.global.json, cli.global.quiet, cli.global.verbose)
         .map_err(Failure::from)
         .and_then(|mut out| {
-            warn_of_passwords(&mut out);
+            // The server says it where it says everything.
+            if !matches!(cli.command, Some(Command::Serve(_))) {
+                warn_of_passwords(|text| out.note(format!("warning: {text}")));
+            }
             dispatch(cli.command, color, &mut out).and_then(|()| out.flush())
         });
     match done {
@@ -92,6 +98,7 @@ fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(),
         Some(Command::Convert(args)) => convert::run(&args, out),
         Some(Command::Range(args)) => range::run(&args, out),
         Some(Command::Gen(args)) => gen_ids::run(&args, out),
+        Some(Command::Status(args)) => status::run(&args, out),
         Some(Command::Seq(args)) => seq::run(&args, out),
         Some(Command::Formats(args)) => formats::run(&args, out),
         Some(Command::Pool(args)) => pool::run(&args, out),
@@ -110,10 +117,10 @@ fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(),
 }
 
 /// What stands on the command line is in the list of processes, which every user of the machine can read.
-fn warn_of_passwords(out: &mut Out) {
+fn warn_of_passwords(say: impl FnOnce(&str)) {
     if urls_given().any(|url| holds_password(&url)) {
-        out.note(
-            "warning: the password on the command line is in the list of processes: put the URL into a file that \
+        say(
+            "the password on the command line is in the list of processes: put the URL into a file that \
              store.url_file or MINT_STORE__URL_FILE names, or into MINT_STORE__URL",
         );
     }

@@ -4,15 +4,16 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use mintage_ledger::Class;
-use mintage_server::config::Override;
-use mintage_server::{Serving, serve, stores_shown};
+use mintage_server::config::{Config, ConfigError, Loaded, LogFormat, LogLevel, Override};
+use mintage_server::{Host, Serving, serve, stores_shown};
 use serde_json::{Value, json};
 
 use crate::args::Color;
-use crate::config::{load, store_given, validated};
+use crate::config::{check_stores, load, read, store_given, validated};
 use crate::errors::Failure;
 use crate::logging;
 use crate::out::Out;
+use crate::warn_of_passwords;
 
 #[derive(clap::Args, Debug)]
 #[command(
@@ -46,6 +47,18 @@ pub(crate) struct Args {
 }
 
 impl Args {
+    /// How logs are to be written, where the configuration cannot be read.
+    fn log_format_wished(&self) -> LogFormat {
+        let wished = self
+            .log
+            .clone()
+            .or_else(|| std::env::var("MINT_LOG__FORMAT").ok());
+        match wished.as_deref() {
+            Some("json") => LogFormat::Json,
+            _ => LogFormat::Text,
+        }
+    }
+
     fn overrides(&self) -> Vec<Override> {
         let given = [
             ("server.http.listen", "--http", self.http.as_deref()),
@@ -70,9 +83,39 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args, color: Color, out: &mut Out) -> Result<(), Failure> {
-    let loaded = load(args.config.as_deref(), args.overrides())?;
+    let loaded = load(args.config.as_deref(), args.overrides());
+    let format = match &loaded {
+        Ok(loaded) => loaded.config.log_format,
+        Err(_) => args.log_format_wished(),
+    };
+    // What reads JSON gets nothing else: no password's warning, no refusal of the start as text.
+    let is_json = format == LogFormat::Json && !args.check;
+    if !is_json {
+        warn_of_passwords(|text| out.note(format!("warning: {text}")));
+        return start(args, loaded?, None, color, out);
+    }
+    let (level, loaded) = match loaded {
+        Ok(loaded) => (loaded.config.log_level, Ok(loaded)),
+        Err(failure) => (LogLevel::Info, Err(failure)),
+    };
+    // Also for what is said before the configuration is known to be right.
+    let level = logging::start(format, level, color);
+    warn_of_passwords(|text| tracing::warn!(about = text, "the command line"));
+    loaded
+        .and_then(|loaded| start(args, loaded, Some(level), color, out))
+        .map_err(Failure::logged)
+}
+
+fn start(
+    args: &Args,
+    loaded: Loaded,
+    logging: Option<logging::Level>,
+    color: Color,
+    out: &mut Out,
+) -> Result<(), Failure> {
     let warnings = validated(&loaded)?;
     if args.check {
+        check_stores(&loaded.config)?;
         for warning in &warnings {
             out.note(format!("warning: {warning}"));
         }
@@ -83,18 +126,61 @@ pub(crate) fn run(args: &Args, color: Color, out: &mut Out) -> Result<(), Failur
         };
     }
     let config = loaded.config;
-    logging::start(config.log_format, config.log_level, color);
+    let level = logging.unwrap_or_else(|| logging::start(config.log_format, config.log_level, color));
     for warning in &warnings {
-        tracing::warn!("{warning}");
+        tracing::warn!(about = warning, "the configuration");
     }
     let store = stores_shown(&config);
-    let mut printed = Ok(());
-    serve(config, |serving| printed = announce(serving, &store, out))
-        .map_err(|error| Failure::cannot(&error).with_hint_if(error.hint))?;
+    let mut running = Running {
+        args,
+        level,
+        store,
+        log_format: config.log_format,
+        out,
+        printed: Ok(()),
+    };
+    serve(config, &mut running).map_err(|error| Failure::cannot(&error).with_hint_if(error.hint))?;
     // Somebody who reads only the first line and leaves does not end the server.
-    match printed {
+    match running.printed {
         Err(Failure::BrokenPipe) => Ok(()),
         other => other,
+    }
+}
+
+/// This command, as the server sees it.
+struct Running<'a> {
+    args: &'a Args,
+    level: logging::Level,
+    store: String,
+    log_format: LogFormat,
+    out: &'a mut Out,
+    printed: Result<(), Failure>,
+}
+
+impl Host for Running<'_> {
+    fn ready(&mut self, serving: &Serving) {
+        let shown = |address: Option<SocketAddr>| address.map_or("off".to_string(), |a| a.to_string());
+        tracing::info!(
+            version = env!("CARGO_PKG_VERSION"),
+            store = self.store,
+            class = serving.durability.class.letter(),
+            http = shown(serving.http),
+            resp = shown(serving.resp),
+            pid = std::process::id(),
+            "started"
+        );
+        // The line of the log is the banner of those who read JSON.
+        if self.out.json || self.log_format == LogFormat::Text {
+            self.printed = announce(serving, &self.store, self.out);
+        }
+    }
+
+    fn reload(&mut self) -> Result<Config, ConfigError> {
+        Ok(read(self.args.config.as_deref(), self.args.overrides())?.config)
+    }
+
+    fn set_log_level(&mut self, level: LogLevel) {
+        self.level.set(level);
     }
 }
 
@@ -153,9 +239,10 @@ fn reachable(mut address: SocketAddr) -> SocketAddr {
 
 /// What a store may forget, as a letter and in words.
 pub(crate) fn class(class: Class) -> (&'static str, &'static str) {
-    match class {
-        Class::Survives => ("S", "survives the loss of a machine"),
-        Class::Durable => ("D", "durable, a single copy"),
-        Class::Lossy => ("L", "may lose what it confirmed"),
-    }
+    let meaning = match class {
+        Class::Survives => "survives the loss of a machine",
+        Class::Durable => "durable, a single copy",
+        Class::Lossy => "may lose what it confirmed",
+    };
+    (class.letter(), meaning)
 }

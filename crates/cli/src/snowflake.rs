@@ -16,11 +16,12 @@ use mintage_ledger::Name;
 use mintage_ledger::local_snowflake::{LocalError, LocalSnowflake, Reservation};
 use mintage_ledger::state_file::{StateFile, user_state_folder};
 
-use crate::connect::{Client, server_url};
+use crate::connect::{Client, escaped, server_url};
 use crate::errors::Failure;
 use crate::local::{Absent, Local, allowed_file_systems};
 use crate::out::Out;
 use crate::snowflake_layout::{SYNTAX, layout_refused, parse_layout, state_name};
+use crate::tls::TlsFiles;
 use mintage_server::render::shown;
 
 #[derive(clap::Args, Debug)]
@@ -69,6 +70,8 @@ pub(crate) struct Args {
     /// The pool; alone it means the server of MINT_SERVER
     #[arg(long, value_name = "NAME")]
     pool: Option<String>,
+    #[command(flatten)]
+    tls: TlsFiles,
 }
 
 fn after_help() -> String {
@@ -112,7 +115,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         return from_store(url, &pool, args.count, &mut sink);
     }
     if args.server.is_some() || args.pool.is_some() {
-        let client = Client::new(&server_url(args.server.as_deref()))?;
+        let client = Client::new(&server_url(args.server.as_deref()), &args.tls)?;
         return from_server(&client, &pool, args.count, &mut sink);
     }
     let layout = match &args.layout {
@@ -335,7 +338,11 @@ fn unguarded(
 fn from_server(client: &Client, pool: &Name, mut left: u64, sink: &mut Sink<'_>) -> Result<(), Failure> {
     while left > 0 {
         let want = left.min(REQUEST_MAX);
-        let answer = client.call("POST", &format!("/v1/snowflakes/{pool}?count={want}"), None)?;
+        let answer = client.call(
+            "POST",
+            &format!("/v1/snowflakes/{}?count={want}", escaped(pool)),
+            None,
+        )?;
         let ids: Vec<u64> = answer["ids"]
             .as_array()
             .into_iter()

@@ -6,18 +6,29 @@ use crate::errors::Failure;
 use crate::out::Out;
 
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// For which database: PostgreSQL 13 and later, or MariaDB 10.6 and later and MySQL 8
+    /// For which database: PostgreSQL 13 and later, MariaDB 10.6 and later, or MySQL 8
     engine: Engine,
     /// Schema (PostgreSQL: mintage) or database (MariaDB: the current one) to put the functions in; made if absent
     #[arg(long, value_name = "NAME")]
     schema: Option<String>,
+    /// The script that takes the functions away again
+    #[arg(long)]
+    uninstall: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  mint sql postgres | psql
+  mint sql mariadb --schema ids | mariadb
+  mint sql mariadb --uninstall | mariadb ids";
 
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 enum Engine {
     Postgres,
     Mariadb,
+    Mysql,
 }
 
 /// The extension's script, which leaves the schema open.
@@ -25,14 +36,23 @@ const POSTGRES: &str = include_str!("../../../sql/postgres/mintage--1.1.sql");
 /// The same functions in a script that one `psql -f` installs in schema `mintage`.
 const POSTGRES_PLAIN: &str = include_str!("../../../sql/postgres/mintage.sql");
 const MARIADB: &str = include_str!("../../../sql/mariadb/mintage.sql");
+const MARIADB_UNINSTALL: &str = include_str!("../../../sql/mariadb/uninstall.sql");
+/// In front of the same script for MySQL.
+const MYSQL_NOTE: &str = "-- For MySQL 8 this is the script for MariaDB, word for word: written in what both have, tried on MariaDB alone.\n";
 
 /// The name a schema has where none is asked for.
 const SCHEMA: &str = "mintage";
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let script = match args.engine {
+        Engine::Postgres if args.uninstall => {
+            let schema = args.schema.as_deref().unwrap_or(SCHEMA);
+            check(schema, 63)?;
+            format!("DROP SCHEMA IF EXISTS \"{schema}\" CASCADE;")
+        }
         Engine::Postgres => postgres(args.schema.as_deref().unwrap_or(SCHEMA))?,
-        Engine::Mariadb => mariadb(args.schema.as_deref())?,
+        Engine::Mariadb => mariadb(args.schema.as_deref(), args.uninstall)?,
+        Engine::Mysql => MYSQL_NOTE.to_string() + &mariadb(args.schema.as_deref(), args.uninstall)?,
     };
     if out.json {
         return out.json_line(&json!({"sql": script}));
@@ -63,11 +83,15 @@ fn postgres(schema: &str) -> Result<String, Failure> {
     ))
 }
 
-fn mariadb(database: Option<&str>) -> Result<String, Failure> {
+fn mariadb(database: Option<&str>, uninstall: bool) -> Result<String, Failure> {
+    let script = if uninstall { MARIADB_UNINSTALL } else { MARIADB };
     let Some(database) = database else {
-        return Ok(MARIADB.into());
+        return Ok(script.into());
     };
     check(database, 64)?;
+    if uninstall {
+        return Ok(format!("USE `{database}`;\n{script}"));
+    }
     Ok(format!(
         "CREATE DATABASE IF NOT EXISTS `{database}`;\nUSE `{database}`;\n{MARIADB}"
     ))
@@ -102,7 +126,7 @@ mod tests {
             plain
         );
         assert!(!other.contains("@extschema@") && !other.contains("mintage._"));
-        assert!(mariadb(Some("ids")).unwrap().ends_with(MARIADB));
+        assert!(mariadb(Some("ids"), false).unwrap().ends_with(MARIADB));
     }
 
     #[test]
@@ -125,6 +149,6 @@ mod tests {
         for name in ["a", "_", "Ids2", &"a".repeat(63)] {
             assert!(postgres(name).is_ok(), "{name}");
         }
-        assert!(mariadb(Some("a`b")).is_err());
+        assert!(mariadb(Some("a`b"), false).is_err());
     }
 }

@@ -15,6 +15,7 @@ use crate::errors::Failure;
 use crate::local::{LOCK_WAIT, block_on, store_refused};
 use crate::out::Out;
 use crate::store_tools as tools;
+use crate::tls::TlsFiles;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -39,6 +40,8 @@ enum StoreCommand {
         /// Ask a running server for it: the only way while a server has the folder open
         #[arg(long, value_name = "URL", conflicts_with = "store")]
         server: Option<String>,
+        #[command(flatten)]
+        tls: TlsFiles,
     },
     /// Put a backup file into a store that is empty or absent; without one, make a folder or database safe to use that
     /// was itself put back. Every mark is raised above what may have been given out since
@@ -137,8 +140,8 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     };
     match (&args.command, folder) {
         // What works through the seam works on every store.
-        (StoreCommand::Backup { file, server }, _) => match server {
-            Some(server) => crate::store_online::backup(server, file, out),
+        (StoreCommand::Backup { file, server, tls }, _) => match server {
+            Some(server) => crate::store_online::backup(server, tls, file, out),
             None => tools::backup(&config, file, out),
         },
         (StoreCommand::Migrate { to }, _) => tools::migrate_to(&config, to, out),

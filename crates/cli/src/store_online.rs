@@ -8,9 +8,10 @@ use crate::connect::Client;
 use crate::errors::Failure;
 use crate::out::Out;
 use crate::store_tools::write_backup;
+use crate::tls::TlsFiles;
 
-pub(crate) fn backup(server: &str, file: &str, out: &mut Out) -> Result<(), Failure> {
-    let client = Client::new(server)?;
+pub(crate) fn backup(server: &str, files: &TlsFiles, file: &str, out: &mut Out) -> Result<(), Failure> {
+    let client = Client::new(server, files)?;
     write_backup(server, file, out, |to| {
         let lines = client.stream("/v1/backup")?;
         copy_backup(BufReader::new(lines), to).map_err(|error| {

@@ -189,6 +189,12 @@ pub(crate) fn check(config: &Config, out: &mut Out) -> Result<(), Failure> {
 }
 
 pub(crate) fn migrate_to(config: &Config, to: &str, out: &mut Out) -> Result<(), Failure> {
+    if to.starts_with("memory:") {
+        return Err(Failure::usage(
+            "memory: ends with this command, and with it everything that was moved there",
+        )
+        .with_hint("name a store that lasts, such as file:PATH"));
+    }
     let target = StoreUrl(to.to_string());
     let report = with_store(config, async |from, runtime| {
         let settings = StoreSettings {

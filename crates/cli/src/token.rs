@@ -38,7 +38,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let rights: Vec<String> = may.iter().map(|right| format!("{right:?}")).collect();
     out.line(format!("token:         {token}"))?;
     out.line(format!(
-        "configuration: {{ name = \"{name}\", sha256 = \"{digest}\", may = [{}] }}",
+        "configuration: {{ name = {}, sha256 = \"{digest}\", may = [{}] }}",
+        // Quoted as JSON has it, which TOML reads.
+        json!(name.as_str()),
         rights.join(", ")
     ))?;
     out.flush()?;

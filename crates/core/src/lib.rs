@@ -122,7 +122,8 @@ pub use format::{
 #[cfg(feature = "std")]
 pub use host::{HostError, Interface, WorkerSource, host_name, interfaces};
 pub use inspect::{
-    BitField, FieldValue, IdTime, Reading, Refusal, inspect, inspect_as, inspect_layout, refusals,
+    BitField, CONFIDENCE_LEAST, FOREIGN, FieldValue, Foreign, IdTime, Reading, Refusal, inspect, inspect_as,
+    inspect_layout, means_none, near_miss, no_id, refusals,
 };
 pub use layout::{Field, Layout, LayoutBuilder, LayoutError, Parts, Role, SequenceStart};
 pub use presets::{PRESETS, Preset, preset};

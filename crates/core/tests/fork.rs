@@ -80,7 +80,7 @@ fn some_of_each() -> Vec<u8> {
 fn repeats_by_design(row: &Format) -> bool {
     matches!(
         row.name,
-        "uuid2" | "uuid3" | "uuid5" | "uuid8" | "sqids" | "tsid" | "tid"
+        "uuid2" | "uuid3" | "uuid5" | "uuid8" | "sqids" | "hashids" | "tsid" | "tid"
     )
 }
 

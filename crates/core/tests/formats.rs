@@ -23,6 +23,7 @@ fn options(text: &str) -> GenOptions {
             "alphabet" => options.alphabet = Some(Alphabet::new(value).unwrap()),
             "length" => options.length = Some(value.parse().unwrap()),
             "node-bits" => options.node_bits = Some(value.parse().unwrap()),
+            "salt" => options.salt = Some(value.replace("%20", " ")),
             "checksum" => options.checksum = true,
             other => panic!("no option {other}"),
         }
@@ -111,12 +112,15 @@ fn published_ids_are_read_and_written_and_malformed_ones_refused() {
 }
 
 #[test]
-fn sqids_of_numbers_are_the_published_ones() {
-    let row = format("sqids").unwrap();
-    for line in common::read("sqids.tsv")
-        .iter()
-        .filter(|line| line.column(0) == "accept")
-    {
+fn sqids_and_hashids_of_numbers_are_the_published_ones() {
+    let lines = |name: &'static str| {
+        common::read(&[name, ".tsv"].concat())
+            .into_iter()
+            .map(move |line| (name, line))
+    };
+    let lines = lines("sqids").chain(lines("hashids"));
+    for (name, line) in lines.filter(|(_, line)| line.column(0) == "accept") {
+        let row = format(name).unwrap();
         let numbers = line.column(5).trim_start_matches("numbers=").split(',');
         let options = GenOptions {
             numbers: numbers.map(|number| number.parse().unwrap()).collect(),
@@ -189,7 +193,7 @@ fn every_format_that_can_make_ids_makes_ones_that_it_reads() {
         }
         let distinct: HashSet<&Id> = ids.iter().collect();
         // Ids made of names or numbers are the same every time.
-        let repeats = matches!(row.name, "uuid3" | "uuid5" | "uuid8" | "sqids");
+        let repeats = matches!(row.name, "uuid3" | "uuid5" | "uuid8" | "sqids" | "hashids");
         assert_eq!(distinct.len(), if repeats { 1 } else { 1200 }, "{}", row.name);
         if row.bytes_sort {
             assert!(ids.is_sorted_by(|a, b| a < b), "{}", row.name);
@@ -422,8 +426,12 @@ proptest! {
             let text = row.text(&id).unwrap();
             match row.parse(text.as_bytes(), &GenOptions::default()) {
                 Ok(read) => prop_assert_eq!(read.bytes(), id.bytes(), "{}", row.name),
-                // Not every number is a UUID of a version, or a Snowflake of Twitter's.
-                Err(_) => prop_assert!(row.name.starts_with("uuid") || row.name == "snowflake", "{} {text}", row.name),
+                // Not every number is a UUID of a version, a Snowflake of Twitter's, or has 12 digits in base 36.
+                Err(_) => prop_assert!(
+                    row.name.starts_with("uuid") || matches!(row.name, "snowflake" | "scru64"),
+                    "{} {text}",
+                    row.name
+                ),
             }
         }
     }

@@ -19,7 +19,7 @@ pub(crate) struct Raise {
     pub numbers: u64,
     /// No window begins before this.
     pub floor: Timestamp,
-    /// The store's pools by name.
+    /// The store's pools, by their names as keys have them.
     pub pools: HashMap<String, PoolSpec>,
 }
 

@@ -233,6 +233,9 @@ impl AnchoredClock {
             line: &line,
             runtime: &*self.runtime,
         };
+        if mintage::planted!("formats-read-the-wall") {
+            return make(&line.generators, &mintage::FixedClock(self.runtime.wall()));
+        }
         make(&line.generators, &along)
     }
 
@@ -282,7 +285,7 @@ impl AnchoredClock {
         let boot_ns = boot.as_nanos() as i128;
         if (wall - boot_ns - watch.apart_ns).unsigned_abs() > STEP_MIN.as_nanos() {
             self.steps.fetch_add(1, Ordering::Relaxed);
-            let stepped_ms = (wall - boot_ns - watch.apart_ns) / 1_000_000;
+            let stepped_ms = millis(wall - boot_ns - watch.apart_ns);
             tracing::warn!(stepped_ms, "the wall clock was stepped");
         }
         watch.apart_ns = wall - boot_ns;
@@ -313,7 +316,7 @@ impl AnchoredClock {
             });
             followed = self.is_confirmed(watch.reference, boot.saturating_sub(pending.since));
             if followed {
-                tracing::warn!(offset_ms = offset / 1_000_000, "ids follow the step of the clock");
+                tracing::warn!(offset_ms = millis(offset), "ids follow the step of the clock");
                 self.line.store(follow(&line, target, now, boot));
                 self.epoch.fetch_add(1, Ordering::AcqRel);
                 watch.pending = None;
@@ -377,4 +380,8 @@ fn follow(line: &Line, target: i128, now: i128, boot: Duration) -> Arc<Line> {
 /// In milliseconds, rounded up: what is left is not shown as nothing.
 fn whole_ms(left: Duration) -> u64 {
     u64::try_from(left.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
+}
+/// Nanoseconds as milliseconds, in a type that logs write as a number.
+fn millis(nanos: i128) -> i64 {
+    i64::try_from(nanos / 1_000_000).unwrap_or(i64::MAX)
 }

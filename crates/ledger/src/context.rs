@@ -50,6 +50,8 @@ pub(crate) struct Context {
     pub closing: AtomicBool,
     /// Sequences that were used lately: the budget is kept for these.
     pub active: Mutex<Vec<Arc<Sequence>>>,
+    /// Sequences that have no further number: they are told of although nobody uses them any more.
+    pub ended: Mutex<BTreeSet<Name>>,
     /// How often somebody asked and got nothing.
     pub refusals: AtomicU64,
     /// How many background reservations may ask the store at a time, so that one that comes back is not stormed.
@@ -98,6 +100,7 @@ impl Context {
             cluster: Cluster::default(),
             closing: AtomicBool::new(false),
             active: Mutex::default(),
+            ended: Mutex::default(),
             refusals: AtomicU64::new(0),
             refills: Semaphore::new(REFILLS_AT_ONCE),
             store,

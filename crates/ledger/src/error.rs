@@ -33,6 +33,22 @@ pub enum LedgerError {
         /// The name asked for.
         name: Name,
     },
+    /// Somebody still mints from the pool, or may.
+    #[error("pool {name} is in use: {why}")]
+    PoolInUse {
+        /// The pool's name.
+        name: Name,
+        /// Who holds what until when.
+        why: String,
+    },
+    /// A dropped pool is made again with another layout, whose ids could equal those it gave out.
+    #[error("pool {name} was dropped, and what it gave out was of layout {layout}")]
+    PoolDropped {
+        /// The pool's name.
+        name: Name,
+        /// Everything that decided which ids collide.
+        layout: String,
+    },
     /// The worker has no window in the pool.
     #[error("pool {name} has no window of worker {worker}")]
     NoWindow {

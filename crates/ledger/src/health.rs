@@ -39,10 +39,20 @@ pub(crate) struct Health {
     failing: AtomicBool,
     /// How often it came back.
     recoveries: AtomicU64,
+    /// What the log was told of: that the store is away, and how many calls failed since.
+    away: Mutex<Option<Away>>,
     /// Since when nothing can be reserved in a store that is ours alone though it answers, and why: its disk is full.
     no_room: Mutex<Option<(Duration, String)>>,
     waiting: Mutex<Waiters>,
     anybody_waits: AtomicBool,
+}
+
+/// A store that does not answer, as the log knows it.
+#[derive(Debug)]
+struct Away {
+    failed: u64,
+    why: String,
+    told: bool,
 }
 
 #[derive(Default)]
@@ -61,6 +71,7 @@ impl Health {
             down_since: Mutex::default(),
             failing: AtomicBool::new(false),
             recoveries: AtomicU64::new(0),
+            away: Mutex::default(),
             no_room: Mutex::default(),
             waiting: Mutex::default(),
             anybody_waits: AtomicBool::new(false),
@@ -92,9 +103,17 @@ impl Health {
     fn note_write<T>(&self, begun: Duration, answer: &Result<T, StoreError>) {
         let mut no_room = self.no_room.lock().expect("no panic while held");
         match answer {
-            Ok(_) => *no_room = None,
+            Ok(_) => {
+                if let Some((since, _)) = no_room.take() {
+                    let for_ms = self.runtime.boottime().saturating_sub(since).as_millis() as u64;
+                    tracing::info!(for_ms, "reservations succeed again");
+                }
+            }
             Err(error) if error.kind == StoreErrorKind::Unavailable => {
-                no_room.get_or_insert_with(|| (begun, error.message.clone()));
+                no_room.get_or_insert_with(|| {
+                    tracing::error!(%error, "nothing can be reserved: what is in stock is given out to its end");
+                    (begun, error.message.clone())
+                });
             }
             Err(_) => {}
         }
@@ -123,7 +142,16 @@ impl Health {
         }
     }
 
-    fn failed(&self, begun: Duration) {
+    fn failed(&self, begun: Duration, why: &StoreError) {
+        self.away
+            .lock()
+            .expect("no panic while held")
+            .get_or_insert_with(|| Away {
+                failed: 0,
+                why: why.to_string(),
+                told: false,
+            })
+            .failed += 1;
         let mut down_since = self.down_since.lock().expect("no panic while held");
         down_since.get_or_insert(begun);
         self.failing.store(true, Ordering::Release);
@@ -132,12 +160,34 @@ impl Health {
     fn answered(&self) {
         if self.failing.load(Ordering::Acquire) {
             let mut down_since = self.down_since.lock().expect("no panic while held");
-            *down_since = None;
+            let since = down_since.take();
             self.failing.store(false, Ordering::Release);
             self.recoveries.fetch_add(1, Ordering::AcqRel);
+            self.tell_back(since);
         }
         if self.anybody_waits.load(Ordering::Acquire) {
             self.wake();
+        }
+    }
+
+    /// Tells the log that the store has not answered for a second; once, however often it is asked meanwhile.
+    pub(crate) fn tell_away(&self) {
+        let Some(down) = self.down_for().filter(|down| *down >= OPEN_AFTER) else {
+            return;
+        };
+        let mut away = self.away.lock().expect("no panic while held");
+        if let Some(away) = away.as_mut().filter(|away| !away.told) {
+            away.told = true;
+            tracing::warn!(for_ms = down.as_millis() as u64, error = %away.why, "the store does not answer");
+        }
+    }
+
+    #[cold]
+    fn tell_back(&self, since: Option<Duration>) {
+        let away = self.away.lock().expect("no panic while held").take();
+        if let Some((since, away)) = since.zip(away).filter(|(_, away)| away.told) {
+            let for_ms = self.runtime.boottime().saturating_sub(since).as_millis() as u64;
+            tracing::info!(for_ms, failed = away.failed, "the store answers again");
         }
     }
 
@@ -155,7 +205,7 @@ impl Health {
 
     fn note<T>(&self, begun: Duration, answer: &Result<T, StoreError>) {
         match answer {
-            Err(error) if error.kind == StoreErrorKind::Unavailable => self.failed(begun),
+            Err(error) if error.kind == StoreErrorKind::Unavailable => self.failed(begun, error),
             _ => self.answered(),
         }
     }

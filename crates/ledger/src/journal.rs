@@ -207,7 +207,7 @@ fn node_key() -> Key {
 }
 
 fn block_key(name: &Name) -> Key {
-    block_key_of(name.as_str())
+    block_key_of(&name.to_key())
 }
 
 fn block_key_of(name: &str) -> Key {
@@ -360,7 +360,7 @@ impl Journal {
             };
             for (key, found) in &page {
                 let owned = serde_json::from_str::<Owned>(&found.value.body).ok();
-                let name = key.as_str().trim_start_matches(prefix.as_str());
+                let name = key.after(prefix.as_str());
                 if let (Some(owned), Ok(key)) = (
                     owned.filter(|owned| owned.node == ours),
                     Key::new(format!("seq/{name}")),

@@ -15,15 +15,16 @@ use crate::health::{Health, Watched};
 use crate::journal::Journal;
 use crate::loaded;
 use crate::name::Name;
-use crate::outage::{self, StoreStatus};
+use crate::outage;
 use crate::pool::{Pool, PoolInfo, PoolKind, PoolSpec};
 use crate::runtime::{Runtime, fresh_token};
 use crate::sequence::{
     Change, ChangeOfAll, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome, State,
 };
 use crate::settings::LedgerSettings;
-use crate::store::{Cas, Class, Durability, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Versioned, tools};
-use crate::survey::Survey;
+use crate::store::{
+    Cas, Class, Durability, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Value, Versioned, tools,
+};
 
 /// The pool that a fresh ledger has.
 pub const DEFAULT_POOL: &str = "default";
@@ -68,19 +69,8 @@ pub struct Changed {
     pub pending: Vec<String>,
 }
 
-/// Whether ids can be given out, and what stands against it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Readiness {
-    /// No reason against.
-    pub ready: bool,
-    /// The reasons, in words.
-    pub reasons: Vec<String>,
-    /// What is worth knowing and stands against nothing.
-    pub notes: Vec<String>,
-}
-
 fn sequence_key(name: &Name) -> Key {
-    Key::new(format!("seq/{name}")).expect("names are within the key grammar")
+    Key::new(format!("seq/{}", name.to_key())).expect("names are within the key grammar")
 }
 
 impl Ledger {
@@ -416,7 +406,8 @@ impl Ledger {
             .await
     }
 
-    /// Makes a sequence or moves it, forward only. Others on a shared store may not follow yet: see
+    /// Makes a sequence or moves it, forward only. One that is made here has room for any value: below 1 its minimum is
+    /// that value. Others on a shared store may not follow yet: see
     /// [`Ledger::followed_by_all`].
     ///
     /// # Errors
@@ -490,23 +481,30 @@ impl Ledger {
     /// # Errors
     /// The store refuses.
     pub async fn list(&self, after: Option<&Name>, limit: u16) -> Result<Vec<SequenceInfo>, LedgerError> {
+        self.list_of(None, after, limit).await
+    }
+
+    /// The same, of those whose names begin with `prefix`.
+    ///
+    /// # Errors
+    /// The store refuses.
+    pub async fn list_of(
+        &self,
+        prefix: Option<&Name>,
+        after: Option<&Name>,
+        limit: u16,
+    ) -> Result<Vec<SequenceInfo>, LedgerError> {
         let mut infos = Vec::new();
-        let mut after = after.map(sequence_key);
-        while infos.len() < usize::from(limit) {
-            let page = self
-                .page("seq/", after.as_ref(), limit.min(SCAN_LIMIT_MAX))
-                .await?;
-            let Some((last, _)) = page.last() else { break };
-            after = Some(last.clone());
-            for (key, found) in page {
-                let name = Name::new(key.as_str().trim_start_matches("seq/"))?;
-                let state = State::read(&name, &found)?;
-                if !state.dropped && infos.len() < usize::from(limit) {
-                    let live = self.sequence(name.as_str()).map(|sequence| sequence.info());
-                    infos.push(live.unwrap_or_else(|| state.info(&name, state.ordinal)));
-                }
+        let take = |name: Name, found: Versioned| {
+            let state = State::read(&name, &found)?;
+            if !state.dropped {
+                let live = self.sequence(name.as_str()).map(|sequence| sequence.info());
+                infos.push(live.unwrap_or_else(|| state.info(&name, state.ordinal)));
             }
-        }
+            Ok(infos.len() < usize::from(limit))
+        };
+        self.walk("seq/", sequence_key, (prefix, after), limit, take)
+            .await?;
         Ok(infos)
     }
 
@@ -525,12 +523,34 @@ impl Ledger {
 
     // Pools.
 
-    /// A pool this process has loaded already; no I/O.
+    /// A pool this process has loaded already and does not know to be dropped; no I/O.
     pub fn pool(&self, name: &str) -> Option<Arc<Pool>> {
-        self.pools.read().expect("no panic while held").get(name).cloned()
+        let known = self.pools.read().expect("no panic while held").get(name).cloned();
+        known.filter(|pool| !pool.is_dropped())
     }
 
-    /// Loads a pool. The ones called `default` (layout `twitter`) and `uuid1` are made on first use.
+    /// A pool's record: what it is, or was before it was dropped.
+    async fn pool_record(&self, name: &Name) -> Result<Option<(Versioned, PoolSpec, bool)>, LedgerError> {
+        let found = self.context.store.get(&PoolSpec::key(name)).await;
+        let Some(found) = found.map_err(LedgerError::from_store)? else {
+            return Ok(None);
+        };
+        let (spec, dropped) = PoolSpec::read_record(name, &found.value.body)?;
+        Ok(Some((found, spec, dropped)))
+    }
+
+    /// A pool that exists as of now, whatever this process has loaded; `default` and `uuid1` are made.
+    ///
+    /// # Errors
+    /// As [`Ledger::pool_or_default`].
+    pub async fn existing_pool(&self, name: &Name) -> Result<Arc<Pool>, LedgerError> {
+        let pool = self.pool_or_default(name).await?;
+        pool.check_not_dropped().await?;
+        Ok(pool)
+    }
+
+    /// Loads a pool. The ones called `default` (layout `twitter`) and `uuid1` are made on first use; once dropped,
+    /// they too are made by [`Ledger::create_pool`] alone.
     ///
     /// # Errors
     /// [`LedgerError::NoPool`], or the store refuses.
@@ -538,14 +558,9 @@ impl Ledger {
         if let Some(pool) = self.pool(name.as_str()) {
             return Ok(pool);
         }
-        let found = self
-            .context
-            .store
-            .get(&PoolSpec::key(name))
-            .await
-            .map_err(LedgerError::from_store)?;
-        match found {
-            Some(found) => Ok(self.keep_pool(name, PoolSpec::read(name, &found.value.body)?)),
+        match self.pool_record(name).await? {
+            Some((_, spec, false)) => Ok(self.keep_pool(name, spec)),
+            Some((_, _, true)) => Err(LedgerError::NoPool { name: name.clone() }),
             None if name.as_str() == DEFAULT_POOL => {
                 let layout = mintage::preset(DEFAULT_LAYOUT)
                     .expect("a row of PRESETS")
@@ -562,10 +577,12 @@ impl Ledger {
         }
     }
 
-    /// Makes a pool. The same definition again is no error.
+    /// Makes a pool. The same definition again is no error. One that was dropped goes on where it was, with the same
+    /// layout alone: ids of another one could equal those it gave out.
     ///
     /// # Errors
-    /// The name exists with another definition, its layout cannot follow its clock policy, or the store refuses.
+    /// The name exists with another definition or had another layout, its layout cannot follow its clock policy, or the
+    /// store refuses.
     pub async fn create_pool(&self, name: &Name, spec: PoolSpec) -> Result<Arc<Pool>, LedgerError> {
         if let (Some(policy), PoolKind::Snowflake(layout)) = (spec.clock_policy, &spec.kind) {
             layout
@@ -600,8 +617,82 @@ impl Ledger {
             .compare_and_set(&key, None, value, Marks::NeverLower)
             .await
         {
-            Ok(Cas::Lost(Some(found))) => Ok(self.keep_pool(name, PoolSpec::read(name, &found.value.body)?)),
+            Ok(Cas::Lost(Some(found))) => match PoolSpec::read_record(name, &found.value.body)? {
+                (there, false) => Ok(self.keep_pool(name, there)),
+                (was, true) => self.make_pool_again(name, &found, was, spec).await,
+            },
             Ok(_) => Ok(self.keep_pool(name, spec)),
+            Err(error) => Err(LedgerError::from_store(error)),
+        }
+    }
+
+    /// Writes a pool over its tombstone. Every pool of UUIDs draws its own node: made again, it keeps the one it had.
+    async fn make_pool_again(
+        &self,
+        name: &Name,
+        found: &Versioned,
+        was: PoolSpec,
+        asked: PoolSpec,
+    ) -> Result<Arc<Pool>, LedgerError> {
+        let same = match (&was.kind, &asked.kind) {
+            (PoolKind::Uuid1 { .. }, PoolKind::Uuid1 { .. }) => true,
+            (was, asked) => was.fingerprint() == asked.fingerprint(),
+        };
+        if !same {
+            return Err(LedgerError::PoolDropped {
+                name: name.clone(),
+                layout: was.kind.layout_words(),
+            });
+        }
+        let kind = match &asked.kind {
+            PoolKind::Uuid1 { .. } => was.kind,
+            PoolKind::Snowflake(_) => asked.kind,
+        };
+        let spec = PoolSpec { kind, ..asked };
+        let value = spec.write(fresh_token(&*self.context.runtime));
+        let written = self.write_pool(name, found, value).await?;
+        match written {
+            true => Ok(self.keep_pool(name, spec)),
+            false => Err(LedgerError::Unavailable {
+                message: format!("somebody else changed pool {name} at the same moment"),
+                retry_after_s: 1,
+            }),
+        }
+    }
+
+    /// Drops a pool: nobody takes a window of it any more, and the same name made again goes on where it was.
+    ///
+    /// # Errors
+    /// [`LedgerError::NoPool`]; [`LedgerError::PoolInUse`] while a window of it lasts; the store refuses.
+    pub async fn drop_pool(&self, name: &Name) -> Result<(), LedgerError> {
+        let Some((found, spec, false)) = self.pool_record(name).await? else {
+            return Err(LedgerError::NoPool { name: name.clone() });
+        };
+        let pool = self.keep_pool(name, spec.clone());
+        pool.check_unused().await?;
+        pool.end_dropped().await;
+        // Whatever comes of the write: this object has ended, and the next use loads another.
+        self.pools.write().expect("no panic while held").remove(name);
+        let tombstone = spec.write_tombstone(fresh_token(&*self.context.runtime));
+        match self.write_pool(name, &found, tombstone).await? {
+            true => Ok(()),
+            false => Err(LedgerError::Unavailable {
+                message: format!("somebody else changed pool {name} at the same moment"),
+                retry_after_s: 1,
+            }),
+        }
+    }
+
+    /// Writes a pool's record anew; `false`: somebody else was quicker.
+    async fn write_pool(&self, name: &Name, found: &Versioned, value: Value) -> Result<bool, LedgerError> {
+        let (key, token) = (PoolSpec::key(name), value.token);
+        let store = &self.context.store;
+        let answer = store
+            .compare_and_set(&key, Some(found.version), value, Marks::NeverLower)
+            .await;
+        match answer.map(|cas| cas.of_attempt(token)) {
+            Ok(Cas::Done(_)) => Ok(true),
+            Ok(Cas::Lost(_)) => Ok(false),
             Err(error) => Err(LedgerError::from_store(error)),
         }
     }
@@ -610,7 +701,7 @@ impl Ledger {
     pub(crate) async fn count_parked(&self) {
         let mut after = None;
         while let Ok(page) = self.pools(after.as_ref(), SCAN_LIMIT_MAX).await {
-            for pool in page.iter().filter_map(|info| self.loaded_pool(&info.name)) {
+            for pool in page.iter().filter_map(|info| self.pool(info.name.as_str())) {
                 // What cannot be counted now is counted once it is used.
                 let _ = pool.count_held().await;
             }
@@ -621,12 +712,11 @@ impl Ledger {
         }
     }
 
-    fn loaded_pool(&self, name: &Name) -> Option<Arc<Pool>> {
-        self.pools.read().expect("no panic while held").get(name).cloned()
-    }
-
     fn keep_pool(&self, name: &Name, spec: PoolSpec) -> Arc<Pool> {
         let mut pools = self.pools.write().expect("no panic while held");
+        if pools.get(name).is_some_and(|known| known.is_dropped()) {
+            pools.remove(name);
+        }
         let made = || Arc::new(Pool::new(Arc::clone(&self.context), name.clone(), spec));
         Arc::clone(pools.entry(name.clone()).or_insert_with(made))
     }
@@ -636,18 +726,70 @@ impl Ledger {
     /// # Errors
     /// The store refuses.
     pub async fn pools(&self, after: Option<&Name>, limit: u16) -> Result<Vec<PoolInfo>, LedgerError> {
-        let page = self
-            .page("pool/", after.map(PoolSpec::key).as_ref(), limit)
+        self.pools_of(None, after, limit).await
+    }
+
+    /// The same, of those whose names begin with `prefix`.
+    ///
+    /// # Errors
+    /// The store refuses.
+    pub async fn pools_of(
+        &self,
+        prefix: Option<&Name>,
+        after: Option<&Name>,
+        limit: u16,
+    ) -> Result<Vec<PoolInfo>, LedgerError> {
+        let mut infos = Vec::new();
+        let take = |name: Name, found: Versioned| {
+            if let (spec, false) = PoolSpec::read_record(&name, &found.value.body)? {
+                infos.push(self.keep_pool(&name, spec).info());
+            }
+            Ok(infos.len() < usize::from(limit))
+        };
+        self.walk("pool/", PoolSpec::key, (prefix, after), limit, take)
             .await?;
-        let mut infos = Vec::with_capacity(page.len());
-        for (key, found) in page {
-            let name = Name::new(key.as_str().trim_start_matches("pool/"))?;
-            infos.push(
-                self.keep_pool(&name, PoolSpec::read(&name, &found.value.body)?)
-                    .info(),
-            );
-        }
         Ok(infos)
+    }
+
+    /// Goes over the records of names in their order, those after `after` and of `prefix`, until `take` has enough.
+    async fn walk(
+        &self,
+        kind: &str,
+        key_of: impl Fn(&Name) -> Key,
+        (prefix, after): (Option<&Name>, Option<&Name>),
+        limit: u16,
+        mut take: impl FnMut(Name, Versioned) -> Result<bool, LedgerError>,
+    ) -> Result<(), LedgerError> {
+        let mut after = after
+            .filter(|after| prefix.is_none_or(|prefix| *after >= prefix))
+            .map(&key_of);
+        let page_size = limit.clamp(1, SCAN_LIMIT_MAX);
+        let is_of = |name: &Name| prefix.is_none_or(|prefix| name.as_str().starts_with(prefix.as_str()));
+        if let (Some(prefix), None) = (prefix, &after) {
+            // The prefix may be a whole name, which a page after it does not have.
+            let key = key_of(prefix);
+            let found = self.page(key.as_str(), None, 1).await?.into_iter().next();
+            if let Some((_, found)) = found.filter(|(first, _)| *first == key)
+                && !take(prefix.clone(), found)?
+            {
+                return Ok(());
+            }
+            after = Some(key);
+        }
+        loop {
+            let page = self.page(kind, after.as_ref(), page_size).await?;
+            let last = page.len() < usize::from(page_size);
+            after = page.last().map(|(key, _)| key.clone());
+            for (key, found) in page {
+                let name = Name::from_key(key.after(kind))?;
+                if !is_of(&name) || !take(name, found)? {
+                    return Ok(());
+                }
+            }
+            if last {
+                return Ok(());
+            }
+        }
     }
 
     /// What this process holds of the pools it uses; no I/O.
@@ -660,57 +802,6 @@ impl Ledger {
     /// Why nothing is minted any more, once a sync has failed or a mark went back.
     pub fn stopped(&self) -> Option<StoreError> {
         self.context.store.stopped()
-    }
-
-    /// Whether ids can be given out.
-    pub fn ready(&self) -> Readiness {
-        self.ready_with(&self.store_status())
-    }
-
-    /// The same, with what everything in use had left as it was found by a survey. All else is as it is now: that the
-    /// process has stopped for good, or closes, is said at once.
-    pub fn ready_as_of(&self, survey: &Survey) -> Readiness {
-        self.ready_with(&self.status_as_of(survey))
-    }
-
-    fn ready_with(&self, store: &StoreStatus) -> Readiness {
-        let mut reasons = Vec::new();
-        if let Some(error) = self.stopped() {
-            reasons.push(format!("stopped for good: {error}"));
-        }
-        if self.context.closing.load(Ordering::Acquire) {
-            reasons.push("closing".to_string());
-        }
-        reasons.extend(self.context.time_dispute());
-        reasons.extend(self.context.refused_for_good());
-        reasons.extend(self.context.health.no_room());
-        reasons.extend(store.reason());
-        let clock = self.context.clock.report();
-        if let Some(left) = clock.unconfirmed {
-            let (seconds, left_s) = (clock.offset_ns / 1_000_000_000, left.as_secs() + 1);
-            reasons.push(match clock.unsettled {
-                Some(_) if clock.steps == 0 => format!(
-                    "the wall clock reads {} s less than the store has seen, not followed until it has stood for \
-                     {left_s} s more",
-                    -seconds
-                ),
-                _ => format!(
-                    "the wall clock was stepped by {seconds} s, not followed until it has stood for {left_s} s more"
-                ),
-            });
-        }
-        let pools = self.loaded_pools();
-        reasons.extend(pools.iter().filter_map(|pool| pool.refused_for_clock()));
-        let parked = pools
-            .iter()
-            .filter_map(|pool| Some((pool.name(), pool.parked()?)));
-        Readiness {
-            ready: reasons.is_empty(),
-            reasons,
-            notes: parked
-                .map(|(name, parked)| format!("pool {name}: {parked}"))
-                .collect(),
-        }
     }
 
     /// The clock that ids read.

@@ -24,9 +24,12 @@ pub mod local_snowflake;
 #[cfg(target_os = "linux")]
 pub mod local_uuid;
 mod name;
+mod name_key;
 mod online_backup;
 mod outage;
 mod pool;
+mod readiness;
+mod repeats;
 mod runtime;
 mod sequence;
 mod settings;
@@ -40,13 +43,15 @@ pub use error::LedgerError;
 pub use file_system::shared_file_systems;
 pub use forecast::{Ending, Forecast, Limit};
 pub use journal::open_journal;
-pub use ledger::{Changed, DEFAULT_POOL, Ledger, Readiness, UUID1_POOL};
+pub use ledger::{Changed, DEFAULT_POOL, Ledger, UUID1_POOL};
 pub use name::{NAME_MAX_BYTES, Name, NameError};
 pub use outage::{Budget, BudgetOf, StoreStatus};
 pub use pool::{LentWindow, Parked, Pool, PoolInfo, PoolKind, PoolSpec, PoolStock, WindowInfo};
+pub use readiness::{NameReadiness, PartReadiness, Readiness};
 pub use runtime::{BoxFuture, Runtime, SystemRuntime, fresh_token};
 pub use sequence::{
-    Gap, MAX_GAP_LIMIT, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SequenceStock, SetOutcome,
+    Gap, MAX_GAP_LIMIT, RestartAt, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SequenceStock,
+    SetOutcome,
 };
 pub use settings::LedgerSettings;
 pub use store::*;

@@ -59,11 +59,14 @@ impl Ledger {
             sequences.values().cloned().collect()
         };
         let now = self.context.runtime.boottime();
+        let ended = self.context.ended.lock().expect("no panic while held").clone();
         while !loaded.is_empty() {
             let few = loaded.split_off(loaded.len().saturating_sub(AT_ONCE));
             for sequence in few {
                 let idle_for = sequence.idle_for(now);
-                if idle_for >= at_least && is_unheld(&sequence) && sequence.rests() {
+                // Those that have ended stay, so that it is told of them.
+                let may_go = !ended.contains(sequence.name()) && sequence.rests();
+                if idle_for >= at_least && may_go && is_unheld(&sequence) {
                     unheld.push((idle_for, sequence));
                 }
             }

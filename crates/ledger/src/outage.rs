@@ -49,17 +49,6 @@ impl std::fmt::Display for BudgetOf {
 }
 
 impl StoreStatus {
-    /// What stands against giving out ids: the store does not answer, and something in use has run out.
-    pub(crate) fn reason(&self) -> Option<String> {
-        let down = self.down_for?;
-        let ended = self.first_to_end.as_ref().filter(|first| first.left.is_zero())?;
-        Some(format!(
-            "store down since {} s, and {} has run out",
-            down.as_secs(),
-            ended.of
-        ))
-    }
-
     /// In words, while the store does not answer and everything in use lasts.
     ///
     /// ```
@@ -199,6 +188,10 @@ pub(crate) async fn probe(context: &Context) {
     while !context.closing.load(Ordering::Acquire) {
         context.runtime.sleep(PROBE_EVERY).await;
         let health = &context.health;
+        // One that is ours alone tells that nothing can be reserved.
+        if !context.store.exclusive() {
+            health.tell_away();
+        }
         if health.anybody_waits() || health.down_for().is_some() || health.no_room().is_some() {
             context.watched.probe().await;
         }

@@ -39,6 +39,14 @@ use crate::sequence::SequenceStock;
 pub struct Survey {
     /// What would end first without the store.
     pub(crate) first_to_end: Option<Budget>,
+    /// Sequences in use that have run out, as many as are named.
+    pub(crate) run_out: Vec<Name>,
+    /// Some sequence in use has numbers that can be given out without the store.
+    pub(crate) any_stock: bool,
+    /// Some pool has a window that lasts.
+    pub(crate) any_window: bool,
+    /// How many of each kind are named.
+    pub(crate) names: usize,
     /// What the busiest sequences had left, the busiest first.
     pub stocks: Vec<SequenceStock>,
     /// When these sequences end at today's rate.
@@ -53,19 +61,36 @@ impl Ledger {
     /// Looks at everything in use, and names the `names` busiest sequences and as many pools. No I/O; the time it takes
     /// grows with what is in use.
     pub fn survey(&self, names: usize) -> Survey {
-        let (first, stocks) = self.look_at_stocks(names);
+        let Stocks {
+            first,
+            run_out,
+            any,
+            busiest,
+        } = self.look_at_stocks(names);
         let windows = self.windows_left();
-        let ends = |stock: &SequenceStock| {
-            let sequence = self.sequence(stock.name.as_str())?;
-            Some((stock.name.clone(), sequence.forecast()))
+        let forecast = |name: Name| {
+            let sequence = self.sequence(name.as_str())?;
+            Some((name, sequence.forecast()))
         };
+        let mut shown: Vec<Name> = busiest.iter().map(|stock| stock.name.clone()).collect();
+        let ended = self.ended_sequences();
+        shown.retain(|name| !ended.contains(name));
         let pools = self.pools_held().into_iter().take(names);
         Survey {
             first_to_end: sooner(first, &windows),
-            sequence_ends: stocks.iter().filter_map(ends).collect(),
+            run_out,
+            any_stock: any,
+            any_window: windows.iter().any(|pool| !pool.left.is_zero()),
+            names,
+            sequence_ends: ended
+                .into_iter()
+                .take(names)
+                .chain(shown)
+                .filter_map(forecast)
+                .collect(),
             pool_ends: pools.map(|pool| (pool.name, pool.forecast)).collect(),
             windows: windows.into_iter().take(names).collect(),
-            stocks,
+            stocks: busiest,
         }
     }
 
@@ -76,18 +101,23 @@ impl Ledger {
 
     /// What the sequences in use have left, the busiest first. No I/O.
     pub fn stocks(&self) -> Vec<SequenceStock> {
-        self.look_at_stocks(usize::MAX).1
+        self.look_at_stocks(usize::MAX).busiest
     }
 
     /// What would end first without the store.
     pub(crate) fn first_to_end(&self) -> Option<Budget> {
-        sooner(self.look_at_stocks(0).0, &self.windows_left())
+        sooner(self.look_at_stocks(0).first, &self.windows_left())
     }
 
-    /// The sequence in use that ends first, and the `names` busiest.
-    fn look_at_stocks(&self, names: usize) -> (Option<Budget>, Vec<SequenceStock>) {
-        let mut first: Option<Budget> = None;
-        let mut busiest: Vec<SequenceStock> = Vec::new();
+    /// What the sequences in use have left; names those that have run out and the busiest, `names` of each at most.
+    fn look_at_stocks(&self, names: usize) -> Stocks {
+        let mut seen = Stocks::default();
+        let Stocks {
+            first,
+            run_out,
+            any,
+            busiest,
+        } = &mut seen;
         // From the end, since those that go out of use move the ones behind them to the front: one may be seen
         // twice, none is missed. Whoever comes into use waits for one slice at most.
         let mut end = self.context.active.lock().expect("no panic while held").len();
@@ -102,15 +132,43 @@ impl Ledger {
                 let left = Duration::try_from_secs_f64(stock.seconds).unwrap_or(Duration::MAX);
                 if stock.seconds.is_finite() && first.as_ref().is_none_or(|first| left < first.left) {
                     let of = BudgetOf::Sequence(stock.name.clone());
-                    first = Some(Budget { of, left });
+                    *first = Some(Budget { of, left });
+                }
+                *any |= stock.unused > 0;
+                if stock.ran_out && run_out.len() < names.max(1) {
+                    run_out.push(stock.name.clone());
                 }
                 busiest.push(stock);
             }
-            keep_busiest(&mut busiest, names);
+            keep_busiest(busiest, names);
             end = start;
         }
-        (first, busiest)
+        seen
     }
+
+    /// The sequences that have no further number, as far as this process has seen, in order of their names.
+    fn ended_sequences(&self) -> Vec<Name> {
+        let mut ended = self.context.ended.lock().expect("no panic while held");
+        let has_ended = |name: &Name| {
+            self.sequence(name.as_str())
+                .is_some_and(|known| known.has_ended())
+        };
+        ended.retain(has_ended);
+        ended.iter().cloned().collect()
+    }
+}
+
+/// What the sequences in use have left.
+#[derive(Default)]
+struct Stocks {
+    /// The one that ends first.
+    first: Option<Budget>,
+    /// Those that have run out.
+    run_out: Vec<Name>,
+    /// Some have numbers left.
+    any: bool,
+    /// The busiest.
+    busiest: Vec<SequenceStock>,
 }
 
 /// What ends first: the sequence, or one of the pools in use.

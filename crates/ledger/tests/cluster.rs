@@ -210,8 +210,12 @@ fn a_node_far_ahead_uses_the_time_of_the_others_and_poisons_nothing() {
         );
         let ready = ahead.ledger.ready();
         assert!(
-            !ready.ready && ready.reasons[0].contains("no two clocks agree"),
+            !ready.pools.ready && ready.pools.reasons[0].contains("no two clocks agree"),
             "{ready:?}"
+        );
+        assert!(
+            ready.ready && ready.sequences.ready,
+            "numbers carry no time: {ready:?}"
         );
         assert!(windows_end(&cluster, "default").await.is_empty());
     });
@@ -581,5 +585,49 @@ fn what_landed_unheard_goes_to_those_who_wait_beside_a_longer_run() {
         assert_eq!(single, [2, 3, 4]);
         assert!(run.unwrap().into_iter().eq(6..16));
         assert_eq!(take(&b, "bills").await, 16);
+    });
+}
+
+/// A sequence that had ended left the metrics once it was idle, so that its alert went away while nothing was solved.
+#[test]
+fn a_sequence_that_has_ended_is_told_of_though_nobody_uses_it_until_it_goes_on() {
+    in_paused_time(|| async {
+        let cluster = Cluster::new(shared());
+        let node = cluster.node("a").await;
+        let up_to = |max| mintage::SequenceOptions {
+            max: Some(max),
+            ..Default::default()
+        };
+        let spec = SequenceSpec {
+            options: up_to(2),
+            ..SequenceSpec::default()
+        };
+        for few in ["few", "other"] {
+            node.ledger.create(&name(few), &spec).await.unwrap();
+            let sequence = node.ledger.existing(&name(few)).await.unwrap();
+            while sequence.take(1).await.is_ok() {}
+        }
+        take(&node, "orders").await;
+        let ended = || {
+            let ends = node.ledger.survey(10).sequence_ends;
+            let ended = ends
+                .into_iter()
+                .filter(|(_, forecast)| forecast.endings.iter().any(|end| end.left.is_zero()));
+            ended.map(|(name, _)| name.to_string()).collect::<Vec<_>>()
+        };
+        for minutes in [0, 2, 20, 200] {
+            sleep(minutes * 60 * SECOND + 2 * SECOND).await;
+            assert_eq!(ended(), ["few", "other"], "after {minutes} minutes");
+            // It is no fault of the store, and takes nothing away.
+            let ready = node.ledger.ready();
+            assert!(ready.ready && ready.sequences.reasons.is_empty(), "{ready:?}");
+        }
+        let patch = SequencePatch {
+            options: up_to(1000),
+            ..SequencePatch::default()
+        };
+        node.ledger.alter(&name("few"), &patch).await.unwrap();
+        node.ledger.drop_sequence(&name("other")).await.unwrap();
+        assert_eq!(ended(), Vec::<String>::new());
     });
 }

@@ -344,3 +344,171 @@ fn a_pool_meets_a_clock_that_went_back_as_its_policy_says() {
         }
     });
 }
+
+fn layout(workers: u32) -> PoolSpec {
+    let layout = mintage::Layout::builder("own")
+        .time("t", 41)
+        .worker("w", workers)
+        .sequence("s", 10);
+    PoolKind::Snowflake(Arc::new(layout.build().unwrap())).into()
+}
+
+fn named(name: &str) -> Name {
+    Name::new(name).unwrap()
+}
+
+#[test]
+fn a_pool_is_not_dropped_while_a_window_of_it_lasts() {
+    run(|runtime| async move {
+        let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
+            .await
+            .unwrap();
+        let open = async || {
+            Ledger::open(store.clone(), LedgerSettings::default(), runtime.clone())
+                .await
+                .unwrap()
+        };
+        let name = named("eu");
+        let first = open().await;
+        let pool = first.create_pool(&name, layout(2)).await.unwrap();
+        let mut before = [0; 100];
+        pool.mint(&mut before).await.unwrap();
+        // It was in use a moment ago.
+        let error = first.drop_pool(&name).await.unwrap_err();
+        assert!(matches!(error, LedgerError::PoolInUse { .. }), "{error}");
+        pool.mint(&mut [0; 1]).await.unwrap();
+        // The window of a process that stopped without a word lasts; the store is shared, as far as this one knows.
+        let second = open().await;
+        let error = second.drop_pool(&name).await.unwrap_err();
+        assert!(error.to_string().contains("is held by"), "{error}");
+        first.close().await.unwrap();
+        assert!(
+            second
+                .pools(None, 10)
+                .await
+                .unwrap()
+                .iter()
+                .any(|info| info.name == name)
+        );
+    });
+}
+
+/// A misspelt pool stayed for ever.
+#[test]
+fn a_dropped_pool_is_gone_and_made_again_it_repeats_nothing() {
+    run(|runtime| async move {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("file:{}", folder.path().join("data").display());
+        let open = async || {
+            let store = open_store(&url, &StoreSettings::default(), runtime.clone())
+                .await
+                .unwrap();
+            Ledger::open(store, LedgerSettings::default(), runtime.clone())
+                .await
+                .unwrap()
+        };
+        let (name, uuids) = (named("eu"), named("v1"));
+        let ledger = open().await;
+        let pool = ledger.create_pool(&name, layout(1)).await.unwrap();
+        let mut ids = [0; 100];
+        pool.mint(&mut ids).await.unwrap();
+        let v1 = ledger
+            .create_pool(&uuids, PoolKind::uuid1([7; 8]).into())
+            .await
+            .unwrap();
+        let node = v1.kind().clone();
+        // A window that was lent and given up is nobody's; one that was not is.
+        let lent = v1.lend("billing").await.unwrap();
+        let error = ledger.drop_pool(&uuids).await.unwrap_err();
+        assert!(error.to_string().contains("is held by billing until"), "{error}");
+        v1.end_lent(lent.worker, &lent.owner, lent.version).await.unwrap();
+        ledger.drop_pool(&uuids).await.unwrap();
+        ledger.close().await.unwrap();
+
+        let ledger = open().await;
+        ledger.drop_pool(&name).await.unwrap();
+        assert_eq!(
+            ledger.drop_pool(&name).await,
+            Err(LedgerError::NoPool { name: name.clone() })
+        );
+        assert!(matches!(
+            ledger.pool_or_default(&name).await,
+            Err(LedgerError::NoPool { .. })
+        ));
+        assert_eq!(ledger.pools(None, 10).await.unwrap(), []);
+        let error = ledger.create_pool(&name, layout(2)).await.unwrap_err();
+        assert!(matches!(error, LedgerError::PoolDropped { .. }), "{error}");
+        let windowed = PoolSpec {
+            window: Some(Duration::from_secs(30)),
+            ..layout(1)
+        };
+        let pool = ledger.create_pool(&name, windowed).await.unwrap();
+        assert_eq!(pool.info().window, Duration::from_secs(30));
+        let mut again = [0; 1000];
+        pool.mint(&mut again).await.unwrap();
+        assert!(again[0] > ids[99], "{} after {}", again[0], ids[99]);
+        // Its node is the one whose clock sequences are known.
+        let v1 = ledger
+            .create_pool(&uuids, PoolKind::uuid1([9; 8]).into())
+            .await
+            .unwrap();
+        assert_eq!(v1.kind(), &node);
+        // The pools that are made by their first use are not, once they were dropped by hand.
+        let default = named(DEFAULT_POOL);
+        ledger.pool_or_default(&default).await.unwrap();
+        ledger.drop_pool(&default).await.unwrap();
+        assert!(ledger.pool_or_default(&default).await.is_err());
+        let twitter = PoolKind::Snowflake(Arc::new(mintage::preset("twitter").unwrap().layout()));
+        ledger
+            .create_pool(&default, twitter.into())
+            .await
+            .unwrap()
+            .mint(&mut [0; 5])
+            .await
+            .unwrap();
+        ledger.close().await.unwrap();
+    });
+}
+
+/// Others have the pool loaded: they find out when they want a window.
+#[test]
+fn nobody_takes_a_window_of_a_pool_that_another_process_dropped() {
+    run(|runtime| async move {
+        let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
+            .await
+            .unwrap();
+        let open = async || {
+            Ledger::open(store.clone(), LedgerSettings::default(), runtime.clone())
+                .await
+                .unwrap()
+        };
+        let (one, other, name) = (open().await, open().await, named("eu"));
+        one.create_pool(&name, layout(2)).await.unwrap();
+        let loaded = other.pool_or_default(&name).await.unwrap();
+        one.drop_pool(&name).await.unwrap();
+        assert_eq!(
+            loaded.mint(&mut [0; 1]).await,
+            Err(LedgerError::NoPool { name: name.clone() })
+        );
+        // Asked again it says so again, and does not wait for a keeper that has ended.
+        assert_eq!(
+            loaded.mint(&mut [0; 1]).await,
+            Err(LedgerError::NoPool { name: name.clone() })
+        );
+        assert!(loaded.lend("x").await.is_err() && other.existing_pool(&name).await.is_err());
+        assert!(other.pool_or_default(&name).await.is_err());
+        one.create_pool(&name, layout(2))
+            .await
+            .unwrap()
+            .mint(&mut [0; 5])
+            .await
+            .unwrap();
+        other
+            .pool_or_default(&name)
+            .await
+            .unwrap()
+            .mint(&mut [0; 5])
+            .await
+            .unwrap();
+    });
+}

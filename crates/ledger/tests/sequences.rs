@@ -303,6 +303,63 @@ fn set_moves_forward_only() {
 }
 
 #[test]
+fn a_first_set_takes_every_value_and_goes_on_from_there() {
+    run(|runtime| async move {
+        let ledger = ledger_on(&memory(&runtime).await, &runtime).await;
+        let edges = [
+            i64::MIN,
+            i64::MIN + 1,
+            -(1 << 53),
+            -2,
+            -1,
+            0,
+            1,
+            2,
+            1 << 53,
+            i64::MAX - 1,
+            i64::MAX,
+        ];
+        for (n, value) in edges.into_iter().enumerate() {
+            let name = name(&format!("k{n}"));
+            let to = Base {
+                value,
+                is_called: true,
+            };
+            assert!(ledger.set(&name, to).await.unwrap().created, "{value}");
+            let sequence = ledger.sequence_or_create(&name).await.unwrap();
+            assert_eq!(sequence.last_issued(), Some(value));
+            let shown = ledger.show(&name).await.unwrap();
+            assert_eq!((shown.last, shown.def.min), (Some(value), value.min(1)));
+            match value.checked_add(1) {
+                Some(next) => assert_eq!(numbers(&sequence, 1).await.unwrap(), [next]),
+                None => {
+                    let error = numbers(&sequence, 1).await.unwrap_err();
+                    assert!(matches!(error, LedgerError::Exhausted { .. }), "{error:?}");
+                    continue;
+                }
+            }
+            // Never back, whether it exists or was dropped, and however low its minimum is.
+            let back = ledger.set(&name, to).await.unwrap_err();
+            assert!(
+                matches!(back, LedgerError::OnlyForward { at, .. } if at == value + 1),
+                "{back:?}"
+            );
+            ledger.drop_sequence(&name).await.unwrap();
+            for value in [value, value.saturating_sub(7)] {
+                let to = Base {
+                    value,
+                    is_called: true,
+                };
+                let back = ledger.set(&name, to).await.unwrap_err();
+                // At the very end nothing is left beyond what was dropped.
+                let refused = matches!(back, LedgerError::OnlyForward { .. } | LedgerError::Invalid(_));
+                assert!(refused, "{value}: {back:?}");
+            }
+        }
+    });
+}
+
+#[test]
 fn restart_backwards_needs_allow_repeat() {
     run(|runtime| async move {
         let ledger = ledger_on(&memory(&runtime).await, &runtime).await;

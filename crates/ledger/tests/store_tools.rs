@@ -36,6 +36,18 @@ fn own_pool() -> PoolSpec {
     }
 }
 
+/// Its ids equal none of [`own_pool`].
+fn odd_pool() -> PoolSpec {
+    let layout = Layout::builder("odd")
+        .field("one", 2, mintage::Role::Constant(1))
+        .time("t", 42)
+        .worker("w", 3)
+        .sequence("s", 8)
+        .build()
+        .unwrap();
+    PoolKind::Snowflake(Arc::new(layout)).into()
+}
+
 #[derive(Default)]
 struct Seen {
     numbers: HashSet<(String, i64)>,
@@ -54,7 +66,11 @@ impl Seen {
     }
 
     async fn mint(&mut self, node: &Node) {
-        let pool = node.ledger.create_pool(&name("own"), own_pool()).await.unwrap();
+        self.mint_of(node, "own", &own_pool()).await;
+    }
+
+    async fn mint_of(&mut self, node: &Node, pool: &str, spec: &PoolSpec) {
+        let pool = node.ledger.create_pool(&name(pool), spec.clone()).await.unwrap();
         let mut ids = [0; 50];
         pool.mint(&mut ids).await.unwrap();
         for id in ids {
@@ -180,6 +196,35 @@ fn a_store_that_was_itself_restored_is_raised_in_place() {
         seen.take(&node, "orders", 100).await;
         sleep(71 * SECOND).await;
         seen.mint(&node).await;
+    });
+}
+
+/// A store that was restored once counted as one that others use too: every clean stop lost what was in stock.
+#[test]
+fn a_store_of_ones_own_stays_ones_own_after_a_restore() {
+    in_paused_time(|| async {
+        let cluster = Cluster::new(MemoryStore::with_cluster_id(1));
+        let node = cluster.node("a").await;
+        Seen::default().take(&node, "orders", 10).await;
+        node.ledger.close().await.unwrap();
+        let runtime = On(cluster.machine());
+        raise_in_place(&*cluster.store, Advance::By(100), WINDOW, &runtime)
+            .await
+            .unwrap();
+        let mut last = None;
+        for start in ["b", "c", "d"] {
+            let node = cluster.node(start).await;
+            let orders = node.ledger.sequence_or_create(&name("orders")).await.unwrap();
+            for _ in 0..200 {
+                let number = orders.take(1).await.unwrap().first;
+                assert!(
+                    last.is_none_or(|last| number == last + 1),
+                    "{number} after {last:?}"
+                );
+                last = Some(number);
+            }
+            node.ledger.close().await.unwrap();
+        }
     });
 }
 
@@ -601,6 +646,9 @@ fn everything_there_can_be_is_restored_without_a_repeat_also_names_made_later() 
             let node = old.node("a").await;
             let mut seen = Seen::default();
             furnished(&node, &mut seen).await;
+            seen.mint_of(&node, "gone", &odd_pool()).await;
+            sleep(61 * SECOND).await;
+            node.ledger.drop_pool(&name("gone")).await.unwrap();
             let backup = backed_up(&old).await;
             let dump = old_dump(&old).await;
             for (text, options, gap) in odd_sequences() {
@@ -645,6 +693,12 @@ fn everything_there_can_be_is_restored_without_a_repeat_also_names_made_later() 
             seen.take(&node, "dropped", 20).await;
             sleep(71 * SECOND).await;
             seen.mint(&node).await;
+            assert!(
+                node.ledger.pool_or_default(&name("gone")).await.is_err(),
+                "a tombstone is restored as one"
+            );
+            assert!(node.ledger.create_pool(&name("gone"), own_pool()).await.is_err());
+            seen.mint_of(&node, "gone", &odd_pool()).await;
             let findings = check_store(&*new.store, &runtime).await.unwrap().findings;
             assert_eq!(findings, Vec::<String>::new());
         }

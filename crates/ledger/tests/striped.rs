@@ -113,6 +113,38 @@ impl Seen {
 }
 
 #[test]
+fn a_first_set_below_one_holds_in_every_store() {
+    in_paused_time(|| async {
+        let set = Set::of(2).await;
+        let node = set.node("a").await;
+        let mut seen = Seen::default();
+        for (sequence, value) in [("zero", 0), ("low", -1000), ("lowest", i64::MIN)] {
+            let to = Base {
+                value,
+                is_called: true,
+            };
+            node.ledger.set(&name(sequence), to).await.unwrap();
+            seen.take(&node, sequence, 300).await;
+            set.stores[0].fail_all(true);
+            seen.take(&node, sequence, 300).await;
+            set.stores[0].fail_all(false);
+            sleep(3 * SECOND).await;
+            let back = node.ledger.set(&name(sequence), to).await.unwrap_err();
+            assert!(matches!(back, LedgerError::OnlyForward { .. }), "{back:?}");
+        }
+        assert!(
+            seen.numbers
+                .iter()
+                .all(|(sequence, number)| match sequence.as_str() {
+                    "zero" => *number > 0,
+                    "low" => *number > -1000,
+                    _ => *number > i64::MIN && *number < 0,
+                })
+        );
+    });
+}
+
+#[test]
 fn any_one_store_is_enough_and_nothing_repeats() {
     in_paused_time(|| async {
         let set = Set::of(2).await;
@@ -724,5 +756,52 @@ fn a_set_refuses_what_does_not_belong_to_it() {
         // Making it again changes nothing.
         let again: Vec<&dyn Store> = set.stores.iter().map(|store| &**store as &dyn Store).collect();
         make_set(&again, &runtime).await.unwrap();
+    });
+}
+
+#[test]
+fn a_pool_is_dropped_in_every_store_of_a_set() {
+    in_paused_time(|| async {
+        let set = Set::of(3).await;
+        let (one, other) = (set.node("a").await, set.node("b").await);
+        let (mut seen, default) = (Seen::default(), name(DEFAULT_POOL));
+        seen.mint(&one).await;
+        sleep(61 * SECOND).await;
+        // One that is away would bring it back.
+        set.stores[1].fail_all(true);
+        sleep(3 * SECOND).await;
+        let error = one.ledger.drop_pool(&default).await.unwrap_err();
+        assert!(matches!(error, LedgerError::Unavailable { .. }), "{error}");
+        set.stores[1].fail_all(false);
+        sleep(3 * SECOND).await;
+        one.ledger.drop_pool(&default).await.unwrap();
+        for away in 0..3 {
+            set.stores[away].fail_all(true);
+            sleep(3 * SECOND).await;
+            for node in [&one, &other] {
+                let gone = node.ledger.existing_pool(&default).await;
+                assert!(
+                    matches!(gone, Err(LedgerError::NoPool { .. })),
+                    "without {away}: {gone:?}"
+                );
+                assert_eq!(node.ledger.pools(None, 10).await.unwrap(), []);
+            }
+            set.stores[away].fail_all(false);
+            sleep(3 * SECOND).await;
+        }
+        let twitter = mintage::preset("twitter").unwrap().layout();
+        other
+            .ledger
+            .create_pool(&default, PoolKind::Snowflake(Arc::new(twitter)).into())
+            .await
+            .unwrap();
+        for away in 0..3 {
+            set.stores[away].fail_all(true);
+            sleep(3 * SECOND).await;
+            seen.mint(&one).await;
+            seen.mint(&other).await;
+            set.stores[away].fail_all(false);
+            sleep(3 * SECOND).await;
+        }
     });
 }

@@ -6,8 +6,8 @@
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -92,8 +92,16 @@ pub struct Token {
 }
 
 /// Who a connection or request turned out to be.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Identity(Option<Arc<Token>>);
+#[derive(Clone, Debug)]
+pub struct Identity(Option<Arc<Known>>);
+
+/// A token that is known, or was.
+#[derive(Debug)]
+struct Known {
+    token: Token,
+    /// It is not known any more.
+    revoked: AtomicBool,
+}
 
 impl Identity {
     /// Where no tokens are configured, everybody may do everything.
@@ -101,12 +109,14 @@ impl Identity {
 
     /// Whether this identity has a right.
     pub fn may(&self, right: Right) -> bool {
-        self.0.as_ref().is_none_or(|token| token.may.contains(&right))
+        self.0
+            .as_ref()
+            .is_none_or(|known| known.token.may.contains(&right))
     }
 
     /// The token's name; `default` where none is configured, as Redis calls its only user.
     pub fn name(&self) -> &str {
-        self.0.as_ref().map_or("default", |token| &token.name)
+        self.0.as_ref().map_or("default", |known| &known.token.name)
     }
 }
 
@@ -122,19 +132,61 @@ impl Identity {
 /// let web = tokens.identify(b"secret").expect("known");
 /// assert!(web.may(Right::Allocate) && !web.may(Right::Admin));
 /// assert!(tokens.identify(b"guess").is_none());
+/// tokens.replace(vec![]);
+/// assert!(!tokens.holds(&web) && !tokens.required());
 /// ```
-#[derive(Clone, Debug, Default)]
-pub struct Tokens(Vec<Arc<Token>>);
+/// They can be changed while clients are served: whoever showed a token that is gone has to show another one.
+#[derive(Debug, Default)]
+pub struct Tokens {
+    known: RwLock<Vec<Arc<Known>>>,
+    /// Some are known; read with every request.
+    required: AtomicBool,
+}
 
 impl Tokens {
     /// The configured tokens.
     pub fn new(tokens: Vec<Token>) -> Self {
-        Tokens(tokens.into_iter().map(Arc::new).collect())
+        let all = Tokens::default();
+        all.replace(tokens);
+        all
+    }
+
+    /// Knows these from here on, and no others.
+    pub fn replace(&self, tokens: Vec<Token>) {
+        let mut known = self.known.write().expect("no panic while held");
+        self.required.store(!tokens.is_empty(), Ordering::Release);
+        // One that stays is the same object: who showed it need not show it again.
+        let before = std::mem::take(&mut *known);
+        *known = tokens
+            .into_iter()
+            .map(|token| {
+                let same = before.iter().find(|known| known.token == token).cloned();
+                same.unwrap_or_else(|| {
+                    Arc::new(Known {
+                        token,
+                        revoked: AtomicBool::new(false),
+                    })
+                })
+            })
+            .collect();
+        let gone = |one: &&Arc<Known>| !known.iter().any(|kept| Arc::ptr_eq(kept, one));
+        for gone in before.iter().filter(gone) {
+            gone.revoked.store(true, Ordering::Release);
+        }
     }
 
     /// Whether a client must show a token.
     pub fn required(&self) -> bool {
-        !self.0.is_empty()
+        self.required.load(Ordering::Acquire)
+    }
+
+    /// Whether a client that has been identified is so still.
+    #[inline]
+    pub fn holds(&self, identity: &Identity) -> bool {
+        match &identity.0 {
+            Some(known) => !known.revoked.load(Ordering::Acquire),
+            None => !self.required(),
+        }
     }
 
     /// Who a client is before it shows a token: anybody where none is needed, nobody otherwise.
@@ -146,8 +198,8 @@ impl Tokens {
     pub fn identify(&self, token: &[u8]) -> Option<Identity> {
         let digest = TokenDigest::of(token);
         let mut found = None;
-        for known in &self.0 {
-            if bool::from(known.digest.0.ct_eq(&digest.0)) {
+        for known in &*self.known.read().expect("no panic while held") {
+            if bool::from(known.token.digest.0.ct_eq(&digest.0)) {
                 found = Some(Identity(Some(known.clone())));
             }
         }

@@ -73,6 +73,10 @@ codes! {
     Conflict = "conflict", 409, "ERR", 3, "it was changed at the same moment";
     /// As many sequences as configured.
     TooMany = "too_many", 409, "ERR", 3, "a configured limit is reached";
+    /// A body where none is taken, or one that says it is no JSON.
+    UnsupportedMediaType = "unsupported_media_type", 415, "ERR", 2, "the route does not take such a body";
+    /// A promise that is not kept: see the documentation of retries.
+    IdempotencyKey = "idempotency_key", 400, "ERR", 2, "Idempotency-Key is not honoured";
     /// A body that is too long.
     BodyTooLarge = "body_too_large", 413, "ERR", 2, "the body is too large";
     /// A head that is too long.
@@ -115,6 +119,43 @@ impl Code {
     /// ```
     pub fn row(self) -> &'static CodeRow {
         &CODES[self as usize]
+    }
+
+    /// Whether the same request may be well answered later, though nothing but time has passed.
+    ///
+    /// ```
+    /// use mintage_server::error::Code;
+    /// assert!(Code::Unavailable.may_be_retried() && !Code::Exhausted.may_be_retried());
+    /// ```
+    pub fn may_be_retried(self) -> bool {
+        matches!(
+            self,
+            Code::RequestTimeout
+                | Code::IdleTimeout
+                | Code::SlowReader
+                | Code::TooManyConnections
+                | Code::Unavailable
+                | Code::ClockBack
+        )
+    }
+
+    /// Whether ids may have been spent by a request that was refused so: reserved and given to nobody, a gap. Never
+    /// given to two.
+    ///
+    /// ```
+    /// use mintage_server::error::Code;
+    /// assert!(Code::Unavailable.may_have_spent() && !Code::InvalidCount.may_have_spent());
+    /// ```
+    pub fn may_have_spent(self) -> bool {
+        matches!(
+            self,
+            Code::Exhausted
+                | Code::SlowReader
+                | Code::Unavailable
+                | Code::ClockBack
+                | Code::Stopped
+                | Code::Internal
+        )
     }
 
     /// The stable name.
@@ -189,6 +230,45 @@ mod tests {
                 "{}",
                 row.name
             );
+        }
+    }
+
+    /// The table of docs/http.md is this one; `MINT_TEST_UPDATE=1` writes it.
+    #[test]
+    fn the_documented_table_is_this_one() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/http.md");
+        let page = std::fs::read_to_string(path).expect("the page is in the tree");
+        let head = "| --- | --- | --- | --- | --- | --- |\n";
+        let begin = page.find(head).expect("the table has six columns") + head.len();
+        let end = begin + page[begin..].find("\n\n").map_or(page.len() - begin, |at| at + 1);
+        let end = if page[begin..].starts_with('\n') {
+            begin
+        } else {
+            end
+        };
+        let or_no = |yes| if yes { "yes" } else { "no" };
+        let table: String = CODES
+            .iter()
+            .map(|row| {
+                format!(
+                    "| `{}` | {} | `{}` | {} | {} | {} |\n",
+                    row.name,
+                    row.http_status,
+                    row.resp_prefix,
+                    or_no(row.code.may_be_retried()),
+                    or_no(row.code.may_have_spent()),
+                    row.title,
+                )
+            })
+            .collect();
+        if page[begin..end] != table {
+            let update = std::env::var_os("MINT_TEST_UPDATE").is_some();
+            assert!(
+                update,
+                "docs/http.md is out of date: MINT_TEST_UPDATE=1 rewrites it"
+            );
+            let written = [&page[..begin], &table, &page[end..]].concat();
+            std::fs::write(path, written).expect("the page is writable");
         }
     }
 

@@ -14,23 +14,26 @@ pub mod auth;
 pub mod config;
 mod desk;
 pub mod error;
+mod files;
 pub mod formats;
 pub mod http;
 pub mod listen;
 pub mod metrics;
 pub mod noise;
 pub mod places;
+mod process;
 pub mod readings;
 pub mod render;
 pub mod resp;
 mod run;
 pub mod service;
+mod signals;
 mod socket;
 mod turn;
 mod unread;
 pub mod watch;
 
 pub use run::{
-    RunError, Serving, Stop, ledger_settings, open_ledger, open_stores, run, serve, state_folder,
+    Host, RunError, Serving, Stop, ledger_settings, open_ledger, open_stores, run, serve, state_folder,
     store_settings, stores_shown, threads,
 };

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::error::{CODES, Code};
 
@@ -99,6 +100,19 @@ pub struct ThreadCounters {
     requests: [Tally; Face::ALL.len()],
     accepted: [Tally; Face::ALL.len()],
     refused: [Tally; CODES.len()],
+    durations: [Durations; Face::ALL.len()],
+}
+
+/// The upper bounds of the buckets of request durations, in microseconds.
+pub const REQUEST_BUCKETS_US: [u64; 14] = [
+    50, 100, 250, 500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 5_000_000,
+];
+
+/// How long requests took, in buckets; the last has no bound.
+#[derive(Debug, Default)]
+struct Durations {
+    buckets: [Tally; REQUEST_BUCKETS_US.len() + 1],
+    sum_us: Tally,
 }
 
 impl ThreadCounters {
@@ -108,6 +122,7 @@ impl ThreadCounters {
             requests: Default::default(),
             accepted: Default::default(),
             refused: std::array::from_fn(|_| Tally::default()),
+            durations: Default::default(),
         }
     }
 
@@ -128,6 +143,21 @@ impl ThreadCounters {
     #[inline]
     pub fn requests(&self, face: Face, count: u64) {
         self.requests[face as usize].add(count);
+    }
+
+    /// Requests through one face.
+    pub fn requests_of(&self, face: Face) -> u64 {
+        self.requests[face as usize].get()
+    }
+
+    /// Counts requests that were answered together, so long after they had arrived.
+    #[inline]
+    pub fn answered(&self, face: Face, count: u64, after: Duration) {
+        let us = u64::try_from(after.as_micros()).unwrap_or(u64::MAX);
+        let bucket = REQUEST_BUCKETS_US.iter().position(|bound| us <= *bound);
+        let durations = &self.durations[face as usize];
+        durations.buckets[bucket.unwrap_or(REQUEST_BUCKETS_US.len())].add(count);
+        durations.sum_us.add(us.saturating_mul(count));
     }
 
     /// Counts a connection that was accepted.
@@ -194,6 +224,16 @@ impl Metrics {
         self.sum(|t| &t.refused[code as usize])
     }
 
+    /// How many requests of one face were answered within each of [`REQUEST_BUCKETS_US`] and later, and how long all of
+    /// them took together, in microseconds.
+    pub fn durations(&self, face: Face) -> ([u64; REQUEST_BUCKETS_US.len() + 1], u64) {
+        let bucket = |at: usize| self.sum(|t| &t.durations[face as usize].buckets[at]);
+        (
+            std::array::from_fn(bucket),
+            self.sum(|t| &t.durations[face as usize].sum_us),
+        )
+    }
+
     fn sum(&self, of: impl Fn(&ThreadCounters) -> &Tally) -> u64 {
         let threads = self.threads.lock().expect("no panic while held");
         threads
@@ -245,6 +285,27 @@ impl Exposition {
         self.0.push_str(&format!(" {value}\n"));
     }
 
+    /// The samples of a histogram: how many there were in each bucket, those above the last bound behind them, and the
+    /// sum. Bounds and sum are in microseconds.
+    pub fn histogram(
+        &mut self,
+        name: &str,
+        labels: &[(&str, &str)],
+        bounds_us: &[u64],
+        buckets: &[u64],
+        sum_us: u64,
+    ) {
+        let bucket_name = format!("{name}_bucket");
+        let mut below = 0;
+        let bounds = bounds_us.iter().map(|us| format!("{}", *us as f64 / 1e6));
+        for (count, bound) in buckets.iter().zip(bounds.chain(["+Inf".to_string()])) {
+            below += count;
+            self.sample(&bucket_name, &[labels, &[("le", &bound)]].concat(), below as f64);
+        }
+        self.sample(&format!("{name}_sum"), labels, sum_us as f64 / 1e6);
+        self.sample(&format!("{name}_count"), labels, below as f64);
+    }
+
     /// The text.
     pub fn finish(self) -> String {
         self.0
@@ -267,6 +328,27 @@ mod tests {
             (7, 0)
         );
         assert_eq!(metrics.refused(Code::Internal), 1);
+    }
+
+    #[test]
+    fn durations_fall_into_the_first_bucket_that_holds_them() {
+        let metrics = Metrics::default();
+        let (a, b) = (metrics.thread(), metrics.thread());
+        a.answered(Face::Resp, 1000, Duration::from_micros(50));
+        b.answered(Face::Resp, 1, Duration::from_micros(51));
+        b.answered(Face::Resp, 1, Duration::from_secs(60));
+        let (buckets, sum_us) = metrics.durations(Face::Resp);
+        assert_eq!(
+            (buckets[0], buckets[1], buckets[14], sum_us),
+            (1000, 1, 1, 60_050_051)
+        );
+        let mut text = Exposition::default();
+        text.histogram("m", &[("face", "resp")], &[1000, 2000], &[3, 0, 2], 1_500_000);
+        assert_eq!(
+            text.finish(),
+            "m_bucket{face=\"resp\",le=\"0.001\"} 3\nm_bucket{face=\"resp\",le=\"0.002\"} 3\n\
+             m_bucket{face=\"resp\",le=\"+Inf\"} 5\nm_sum{face=\"resp\"} 1.5\nm_count{face=\"resp\"} 5\n"
+        );
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Log lines about what clients do, at most one a second of each kind, with a count.
 //!
 //! Anybody who reaches a port can cause these, as often as a connection carries; a line for each would fill the disk
-//! that holds the folder. The first of a kind is written at once, the others a second later with their number.
+//! that holds the folder. The first of a kind is written at once, the others a second later with their number. What
+//! only an operator can mend, a minute later.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -19,23 +21,42 @@ pub enum Noise {
     TooManyConnections,
     /// A client whose unread answers passed the limit of all together.
     Unread,
+    /// A connection that could not be accepted: most likely no file descriptor is free.
+    Accept,
+}
+
+/// Who or what caused a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Cause {
+    Peer(SocketAddr),
+    /// The system's refusal, by its number.
+    System(Option<i32>),
 }
 
 impl Noise {
-    const ALL: [Noise; 4] = [
+    const ALL: [Noise; 5] = [
         Noise::WrongToken,
         Noise::WebPage,
         Noise::TooManyConnections,
         Noise::Unread,
+        Noise::Accept,
     ];
+
+    /// How often a line of this kind is written.
+    fn every(self) -> Duration {
+        match self {
+            Noise::Accept => Duration::from_secs(60),
+            _ => EVERY,
+        }
+    }
 }
 
 /// A line that is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Line {
     count: u64,
-    /// The last who caused it.
-    peer: SocketAddr,
+    /// The last that caused it.
+    last: Cause,
 }
 
 #[derive(Debug, Default)]
@@ -54,7 +75,20 @@ pub struct Log {
 impl Log {
     /// Notes that `peer` has caused a line.
     pub fn note(&self, kind: Noise, peer: SocketAddr) {
-        if let Some(line) = self.add(kind, peer, mintage::boottime()) {
+        self.note_at(kind, Cause::Peer(peer), mintage::boottime());
+    }
+
+    /// Notes that a connection could not be accepted.
+    pub fn note_accept(&self, error: &io::Error) {
+        self.note_at(
+            Noise::Accept,
+            Cause::System(error.raw_os_error()),
+            mintage::boottime(),
+        );
+    }
+
+    fn note_at(&self, kind: Noise, last: Cause, now: Duration) {
+        if let Some(line) = self.add(kind, last, now) {
             write(kind, line);
         }
     }
@@ -80,11 +114,11 @@ impl Log {
         }
     }
 
-    fn add(&self, kind: Noise, peer: SocketAddr, now: Duration) -> Option<Line> {
+    fn add(&self, kind: Noise, last: Cause, now: Duration) -> Option<Line> {
         {
             let mut kinds = self.kinds.lock().expect("no panic while held");
             let count = kinds[kind as usize].line.map_or(0, |line| line.count) + 1;
-            kinds[kind as usize].line = Some(Line { count, peer });
+            kinds[kind as usize].line = Some(Line { count, last });
         }
         self.due(kind, now)
     }
@@ -92,7 +126,7 @@ impl Log {
     fn due(&self, kind: Noise, now: Duration) -> Option<Line> {
         let mut kinds = self.kinds.lock().expect("no panic while held");
         let pending = &mut kinds[kind as usize];
-        let early = |written: &Duration| now.saturating_sub(*written) < EVERY;
+        let early = |written: &Duration| now.saturating_sub(*written) < kind.every();
         if pending.written.as_ref().is_some_and(early) {
             return None;
         }
@@ -103,24 +137,32 @@ impl Log {
 }
 
 fn write(kind: Noise, line: Line) {
-    let Line { count, peer } = line;
+    let count = line.count;
+    let peer = match line.last {
+        Cause::Peer(peer) => peer,
+        Cause::System(number) => {
+            let error = number.map_or_else(|| io::Error::other("unknown"), io::Error::from_raw_os_error);
+            return tracing::warn!(count, %error, "connections cannot be accepted");
+        }
+    };
     match kind {
-        Noise::WrongToken => tracing::warn!(count, last = %peer, "a wrong token was shown"),
+        Noise::WrongToken => tracing::warn!(count, %peer, "a wrong token was shown"),
         Noise::WebPage => tracing::warn!(
             count,
-            last = %peer,
+            %peer,
             "HTTP on the port of the Redis protocol, as a web page makes a browser send it: closed, nothing was run"
         ),
-        Noise::TooManyConnections => tracing::warn!(count, last = %peer, "too many connections: refused"),
+        Noise::TooManyConnections => tracing::warn!(count, %peer, "too many connections: refused"),
         Noise::Unread => tracing::warn!(
             count,
-            last = %peer,
+            %peer,
             "answers that nobody reads passed server.max_unread: the client that has waited longest is cut off"
         ),
+        Noise::Accept => {}
     }
 }
 
-/// How often a kind is written.
+/// How often most kinds are written.
 const EVERY: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
@@ -131,9 +173,9 @@ mod tests {
     #[test]
     fn a_kind_has_one_line_a_second_with_a_count() {
         let log = Log::default();
-        let peer = "10.0.0.7:1".parse().unwrap();
+        let last = Cause::Peer("10.0.0.7:1".parse().unwrap());
         let ms = Duration::from_millis;
-        let add = |kind, now| log.add(kind, peer, ms(now)).map(|line| line.count);
+        let add = |kind, now| log.add(kind, last, ms(now)).map(|line| line.count);
         assert_eq!(add(Noise::WrongToken, 5_000), Some(1));
         for now in 5_000..5_999 {
             assert_eq!(add(Noise::WrongToken, now), None);
@@ -143,9 +185,21 @@ mod tests {
         assert_eq!(log.due(Noise::WrongToken, ms(5_999)), None);
         assert_eq!(
             log.due(Noise::WrongToken, ms(6_000)),
-            Some(Line { count: 999, peer })
+            Some(Line { count: 999, last })
         );
         assert_eq!(log.due(Noise::WrongToken, Duration::MAX), None);
         assert_eq!(add(Noise::WrongToken, 7_000), Some(1));
+    }
+
+    /// Without a free file descriptor there were twenty lines a second.
+    #[test]
+    fn what_cannot_be_accepted_has_one_line_a_minute() {
+        let log = Log::default();
+        let second = Duration::from_secs;
+        let told: Vec<u64> = (100..=221)
+            .filter_map(|now| log.add(Noise::Accept, Cause::System(Some(24)), second(now)))
+            .map(|line| line.count)
+            .collect();
+        assert_eq!(told, [1, 60, 60]);
     }
 }

@@ -11,16 +11,21 @@ use crate::metrics::Face;
 /// All places.
 #[derive(Debug)]
 pub struct Places {
+    taken: Mutex<Taken>,
+}
+
+#[derive(Debug)]
+struct Limits {
     max: u64,
     per_address: u64,
     for_health: u64,
     /// Who comes from this machine may do everything where no token is needed, so nothing is won by a limit.
     loopback_counts: bool,
-    taken: Mutex<Taken>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Taken {
+    limits: Limits,
     all: u64,
     for_health: u64,
     /// As many entries as there are connections at most.
@@ -44,14 +49,19 @@ pub struct Place {
 impl Places {
     /// The places of a configuration.
     pub fn new(config: &Config) -> Arc<Places> {
-        let half = (config.max_connections / 2).max(1);
         Arc::new(Places {
-            max: config.max_connections,
-            per_address: config.max_connections_per_address.0.unwrap_or(half),
-            for_health: config.http_health_connections,
-            loopback_counts: !config.tokens.is_empty(),
-            taken: Mutex::default(),
+            taken: Mutex::new(Taken {
+                limits: Limits::of(config),
+                all: 0,
+                for_health: 0,
+                by_address: HashMap::new(),
+            }),
         })
+    }
+
+    /// Another configuration holds for whoever comes from here on.
+    pub fn limit(&self, config: &Config) {
+        self.taken.lock().expect("no panic while held").limits = Limits::of(config);
     }
 
     /// Takes a place for a connection from `peer`, if there is one for it.
@@ -77,15 +87,16 @@ impl Places {
         let address = who(peer);
         let mut taken = self.taken.lock().expect("no panic while held");
         let taken = &mut *taken;
+        let limits = &taken.limits;
         let count = taken.by_address.entry(address).or_default();
-        let counts = self.loopback_counts || !address.is_loopback();
+        let counts = limits.loopback_counts || !address.is_loopback();
         // An address has a quarter of the places for health, so that it cannot take them all either.
-        let quarter = self.for_health.div_ceil(4);
-        let for_health = if taken.all < self.max && (!counts || count.all < self.per_address) {
+        let quarter = limits.for_health.div_ceil(4);
+        let for_health = if taken.all < limits.max && (!counts || count.all < limits.per_address) {
             taken.all += 1;
             count.all += 1;
             false
-        } else if face == Face::Http && taken.for_health < self.for_health && count.for_health < quarter {
+        } else if face == Face::Http && taken.for_health < limits.for_health && count.for_health < quarter {
             taken.for_health += 1;
             count.for_health += 1;
             true
@@ -100,6 +111,18 @@ impl Places {
             address,
             for_health,
         })
+    }
+}
+
+impl Limits {
+    fn of(config: &Config) -> Limits {
+        let half = (config.max_connections / 2).max(1);
+        Limits {
+            max: config.max_connections,
+            per_address: config.max_connections_per_address.0.unwrap_or(half),
+            for_health: config.http_health_connections,
+            loopback_counts: !config.tokens.is_empty(),
+        }
     }
 }
 

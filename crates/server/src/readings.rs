@@ -2,7 +2,7 @@
 //!
 //! Written straight to text: the command inspects whole files.
 
-use mintage::{Reading, Refusal};
+use mintage::{CONFIDENCE_LEAST, Reading, Refusal};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::render::rfc3339;
@@ -22,26 +22,56 @@ use crate::render::rfc3339;
 /// let tried = shown["tried"].as_array().expect("a list");
 /// let uuid = tried.iter().find(|tried| tried["format"] == "uuid").expect("a format like any other");
 /// assert!(uuid["why"].as_str().is_some_and(|why| why.contains("5 characters")));
+/// // Neither is a guess a reading.
+/// let guesses = inspect("hello", Timestamp::from_unix_millis(1_800_000_000_000));
+/// let shown = serde_json::to_value(Document::new("hello", &guesses)).expect("it is JSON");
+/// assert_eq!(shown["readings"], serde_json::json!([]));
+/// assert_eq!(shown["at_a_stretch"][0]["format"], "flake");
+/// let shown = serde_json::to_value(Document::new("NULL", &[])).expect("it is JSON");
+/// assert_eq!(shown["no_id"], "it means that there is none");
+/// let short = "017f22e2-79b0-7cc3-98c4-dc0c0c07398";
+/// let shown = serde_json::to_value(Document::new(short, &[])).expect("it is JSON");
+/// assert!(shown["nearly"].as_str().is_some_and(|near| near.starts_with("a UUID with 31")));
 /// ```
 pub struct Document<'a> {
     input: &'a str,
-    readings: &'a [Reading],
+    known: &'a [Reading],
+    guesses: &'a [Reading],
+    /// Whether the guesses are shown.
+    all: bool,
     tried: Option<Vec<Refusal>>,
 }
 
+/// The readings that say something, and those that are guesses; the likeliest comes first.
+pub fn known_and_guessed(readings: &[Reading]) -> (&[Reading], &[Reading]) {
+    let known = readings.partition_point(|reading| reading.confidence >= CONFIDENCE_LEAST);
+    readings.split_at(known)
+}
+
+/// What `input` very nearly is, where its readings are not sure.
+pub fn nearly(input: &str, readings: &[Reading]) -> Option<String> {
+    let sure = readings.first().is_some_and(|reading| reading.confidence >= 0.5);
+    if sure { None } else { mintage::near_miss(input) }
+}
+
 impl<'a> Document<'a> {
-    /// The document of these readings of `input`; where there is none, it says what was tried.
+    /// The document of these readings of `input`, the likeliest first; where none says anything, it has the best
+    /// guess and what else was tried.
     pub fn new(input: &'a str, readings: &'a [Reading]) -> Self {
-        let tried = readings.is_empty().then(|| mintage::refusals(input));
+        let (known, guesses) = known_and_guessed(readings);
+        let tried = known.is_empty().then(|| mintage::refusals(input));
         Document {
             input,
-            readings,
+            known,
+            guesses,
+            all: known.is_empty(),
             tried,
         }
     }
 
-    /// The same, saying what else was tried in any case.
+    /// The same, with the guesses and what else was tried in any case.
     pub fn with_tried(mut self) -> Self {
+        self.all = true;
         self.tried = Some(mintage::refusals(self.input));
         self
     }
@@ -51,7 +81,18 @@ impl Serialize for Document<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("input", self.input)?;
-        map.serialize_entry("readings", &List(self.readings, Shown))?;
+        if let Some(near) = nearly(self.input, self.known) {
+            map.serialize_entry("nearly", &near)?;
+        }
+        map.serialize_entry("readings", &List(self.known, Shown))?;
+        if self.all && !self.guesses.is_empty() {
+            map.serialize_entry("at_a_stretch", &List(self.guesses, Shown))?;
+        }
+        if self.known.is_empty()
+            && let Some(instead) = mintage::no_id(self.input)
+        {
+            map.serialize_entry("no_id", instead)?;
+        }
         if let Some(tried) = &self.tried {
             map.serialize_entry("tried", &List(tried, Tried))?;
         }

@@ -17,17 +17,17 @@ use mintage_ledger::{
     StoreErrorKind, StoreSettings, Striped, SystemRuntime, open_journal, open_pinned,
 };
 use tokio::net::{TcpListener, TcpStream};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{oneshot, watch};
 
-use crate::config::{Config, StoreUrl};
+use crate::config::{Config, ConfigError, LogLevel, StoreUrl};
 use crate::error::Code;
 use crate::listen::{self, Sockets};
 use crate::metrics::Face;
 use crate::noise::Noise;
 use crate::service::{Service, Worker};
+use crate::signals::Signals;
 use crate::watch::{Deadlines, Verdict};
-use crate::{http, resp};
+use crate::{files, http, resp, signals};
 
 /// What a running server is told to do.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -85,13 +85,28 @@ pub fn threads(config: &Config) -> usize {
     }
 }
 
-/// Opens the store, serves until SIGTERM or SIGINT, and closes: all of `mint serve`.
-///
-/// `ready` is called once, when requests are answered.
+/// What a server needs of the program that it runs in.
+pub trait Host {
+    /// It answers requests from here on. Called once.
+    fn ready(&mut self, serving: &Serving);
+
+    /// Reads the configuration again.
+    ///
+    /// # Errors
+    /// It cannot be used.
+    fn reload(&mut self) -> Result<Config, ConfigError>;
+
+    /// Writes log records of this level and the more severe ones from here on.
+    fn set_log_level(&mut self, level: LogLevel);
+}
+
+/// Opens the store, serves until SIGTERM or SIGINT, and closes: all of `mint serve`. SIGHUP reads the configuration
+/// again.
 ///
 /// # Errors
 /// An address or the store cannot be had, or the store could not be closed cleanly.
-pub fn serve(config: Config, ready: impl FnOnce(&Serving)) -> Result<(), RunError> {
+pub fn serve(config: Config, host: &mut dyn Host) -> Result<(), RunError> {
+    files::make_room(&config);
     let config = Arc::new(config);
     // Sockets first: a port in use is found before the store is touched.
     let sockets =
@@ -106,8 +121,25 @@ pub fn serve(config: Config, ready: impl FnOnce(&Serving)) -> Result<(), RunErro
             Signals::listen().map_err(|e| RunError::new(format!("cannot listen for signals: {e}"), None))?;
         let ledger = open_ledger(&config).await?;
         let (stop, stopped) = watch::channel(Stop::Not);
+        let service = Service::new(ledger, config);
+        let mut reloads = signals::Reloads::listen()
+            .map_err(|e| RunError::new(format!("cannot listen for signals: {e}"), None))?;
         tokio::spawn(signals.stop(stop));
-        run(config, ledger, sockets, stopped, ready).await
+        let (tell, told) = oneshot::channel();
+        let serving = serve_until(Arc::clone(&service), sockets, stopped, |serving| {
+            let _ = tell.send(serving.clone());
+        });
+        let hosting = async {
+            // An error is the end of the server before its beginning.
+            if let Ok(serving) = told.await {
+                host.ready(&serving);
+            }
+            reloads.follow(&service, host).await
+        };
+        tokio::select! {
+            ended = serving => ended,
+            never = hosting => match never {},
+        }
     })
 }
 
@@ -290,10 +322,19 @@ pub async fn run(
     config: Arc<Config>,
     ledger: Arc<Ledger>,
     sockets: Sockets,
+    stop: watch::Receiver<Stop>,
+    ready: impl FnOnce(&Serving),
+) -> Result<(), RunError> {
+    serve_until(Service::new(ledger, config), sockets, stop, ready).await
+}
+
+async fn serve_until(
+    service: Arc<Service>,
+    sockets: Sockets,
     mut stop: watch::Receiver<Stop>,
     ready: impl FnOnce(&Serving),
 ) -> Result<(), RunError> {
-    let service = Service::new(ledger.clone(), config.clone());
+    let ledger = Arc::clone(service.ledger());
     let serving = Serving {
         http: sockets.http.as_ref().map(|l| l.address),
         resp: sockets.resp.as_ref().map(|l| l.address),
@@ -337,45 +378,20 @@ pub async fn run(
         let _ = end.await;
     }
     service.log().write_all();
+    let answered = Face::ALL
+        .iter()
+        .map(|face| service.metrics().requests(*face))
+        .sum::<u64>();
     let closing = async { ledger.close().await };
     tokio::select! {
-        closed = closing => closed.map_err(|e| RunError::new(format!("the store was not closed cleanly: {e}"), None)),
+        closed = closing => {
+            closed.map_err(|e| RunError::new(format!("the store was not closed cleanly: {e}"), None))?;
+            tracing::info!(uptime_s = service.uptime().as_secs(), requests = answered, "stopped");
+            Ok(())
+        }
         _ = stop.wait_for(|stop| *stop == Stop::Now) => {
             Err(RunError::new("stopped at once: windows and unused numbers were not given back", None))
         }
-    }
-}
-
-/// The signals that end a server.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    /// From here on they no longer end the process by themselves.
-    fn listen() -> std::io::Result<Signals> {
-        // A write past the limit on the size of files then fails, like one on a full disk, instead of ending the
-        // process. The listener stays when this is dropped.
-        drop(signal(SignalKind::from_raw(libc::SIGXFSZ))?);
-        Ok(Signals {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
-    }
-
-    /// The first one stops gently, a second one at once.
-    async fn stop(mut self, stop: watch::Sender<Stop>) {
-        for next in [Stop::Gently, Stop::Now] {
-            let signal = tokio::select! {
-                _ = self.terminate.recv() => "SIGTERM",
-                _ = self.interrupt.recv() => "SIGINT",
-            };
-            tracing::info!(signal, ?next, "stopping");
-            // Nobody listens once everything has ended.
-            let _ = stop.send(next);
-        }
-        std::future::pending().await
     }
 }
 
@@ -409,6 +425,8 @@ async fn serve_all(place: Place, listeners: [(Face, Option<std::net::TcpListener
     tokio::task::spawn_local(async move { sweep.sweep(|| service.log().write_due()).await });
     let forgetful = worker.clone();
     tokio::task::spawn_local(async move { forgetful.let_idle_names_go().await });
+    let following = worker.clone();
+    tokio::task::spawn_local(async move { following.follow_configuration().await });
     let mut accepting = Vec::new();
     for (face, listener) in listeners {
         let Some(listener) = listener else { continue };
@@ -442,7 +460,7 @@ async fn accept(listener: TcpListener, face: Face, worker: Rc<Worker>) {
             Ok((stream, peer)) => begin(stream, peer, face, &worker),
             Err(error) => {
                 // Out of file descriptors, usually: wait for connections to end instead of spinning.
-                tracing::warn!(%error, face = face.as_str(), "cannot accept a connection");
+                worker.service().log().note_accept(&error);
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
@@ -464,9 +482,9 @@ fn begin(stream: TcpStream, peer: SocketAddr, face: Face, worker: &Rc<Worker>) {
     // Answers are written whole; waiting to fill packets only costs time.
     let _ = stream.set_nodelay(true);
     let deadlines: Deadlines = match face {
-        Face::Http if place.is_for_health() => http::health_deadlines(worker.config()),
-        Face::Http => http::deadlines(worker.config()),
-        Face::Resp => resp::connection::deadlines(worker.config()),
+        Face::Http if place.is_for_health() => http::health_deadlines(&worker.config()),
+        Face::Http => http::deadlines(&worker.config()),
+        Face::Resp => resp::connection::deadlines(&worker.config()),
     };
     let watch = worker.watches().add(deadlines);
     let worker = worker.clone();

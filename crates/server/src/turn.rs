@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use crate::metrics::Face;
 use crate::service::Worker;
 
 /// Completes when every other task that is ready now has had its turn.
@@ -37,28 +38,61 @@ pub(crate) struct Turn {
     began: Duration,
     /// Ids that this thread had given out.
     ids_before: u64,
+    /// When the requests arrived that are being answered, in boot time.
+    arrived: Duration,
+    /// How many of them have been.
+    answered: u64,
 }
 
 impl Turn {
     pub(crate) fn begin(worker: &Rc<Worker>) -> Turn {
+        let now = mintage::boottime();
         Turn {
-            began: mintage::boottime(),
+            began: now,
+            arrived: now,
+            answered: 0,
             ids_before: worker.counters().all_ids(),
             worker: Rc::clone(worker),
         }
     }
 
-    /// Begins again, after the connection has waited for something else.
+    /// Begins again, after the connection has waited for its client.
     pub(crate) fn begin_again(&mut self) {
+        self.renew();
+        self.arrived = self.began;
+    }
+
+    fn renew(&mut self) {
         self.began = mintage::boottime();
         self.ids_before = self.worker.counters().all_ids();
     }
 
     /// Whether it is used up.
     pub(crate) fn is_over(&self) -> bool {
+        self.is_over_at(mintage::boottime())
+    }
+
+    /// Counts requests of those that arrived together as answered.
+    #[inline]
+    pub(crate) fn answered(&mut self, count: u64) {
+        self.answered += count;
+    }
+
+    /// Whether it is used up, once all that arrived has been answered: notes how long that took. One look at the clock
+    /// serves both, however many requests there were.
+    pub(crate) fn is_over_after_all(&mut self, face: Face) -> bool {
+        let now = mintage::boottime();
+        let took = now.saturating_sub(self.arrived);
+        let count = std::mem::take(&mut self.answered);
+        self.worker.counters().answered(face, count, took);
+        self.arrived = now;
+        self.is_over_at(now)
+    }
+
+    fn is_over_at(&self, now: Duration) -> bool {
         let config = self.worker.config();
         let ids = self.worker.counters().all_ids().wrapping_sub(self.ids_before);
-        let spent = mintage::boottime().saturating_sub(self.began);
+        let spent = now.saturating_sub(self.began);
         ids >= config.turn_ids || spent.as_micros() >= u128::from(config.turn_us)
     }
 
@@ -70,7 +104,7 @@ impl Turn {
             // another such look.
             tokio::task::yield_now().await;
         }
-        self.begin_again();
+        self.renew();
     }
 
     /// The same if it is used up: what long work calls between its parts.

@@ -163,13 +163,21 @@ fn a_frozen_store_goes_unnoticed_until_stock_ends_and_readyz_says_how_long() {
     );
     let answer = http.ask("POST", "/v1/sequences/known/next");
     assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")));
+    // One that has run out does not take the server away from those that go on.
+    let one = http.ask("GET", "/readyz?for=known");
+    assert_eq!(one.status, 503, "{}", one.text());
+    check_run_out(&one.json(), "known");
+    let others = http.ask("GET", "/readyz");
+    assert_eq!(others.status, 200, "{}", others.text());
+    let listed = &others.json()["sequences"]["not_ready"];
+    assert_eq!(listed[0]["name"], "known", "{listed}");
+    assert_eq!(http.ask("GET", "/readyz?for=idle").status, 200);
+    // Nothing is left to give out.
+    while resp.send("INCR idle\r\n").line().starts_with(':') {}
     let unready = http.ask("GET", "/readyz");
     assert_eq!(unready.status, 503, "{}", unready.text());
-    let reason = unready.json()["reasons"][0].as_str().unwrap().to_string();
-    assert!(
-        reason.starts_with("store down since ") && reason.ends_with("and sequence known has run out"),
-        "{reason}"
-    );
+    assert_eq!(http.ask("GET", "/readyz?for=sequences").status, 503);
+    check_run_out(&unready.json(), "");
     assert_eq!(http.ask("GET", "/livez").status, 200);
     store.freeze(false);
     // By itself.
@@ -205,4 +213,15 @@ fn a_pipeline_that_loses_its_store_gets_an_answer_for_every_request() {
     }
     assert_eq!(numbers.len() + refused, 500);
     assert!(refused > 0 && numbers.is_sorted() && numbers.iter().all(|n| *n > 1));
+}
+
+#[track_caller]
+fn check_run_out(document: &serde_json::Value, name: &str) {
+    let reason = document["reasons"][0].as_str().unwrap();
+    assert!(
+        reason.starts_with("store down since ")
+            && reason.contains(&format!("and sequence {name}"))
+            && reason.ends_with(" has run out"),
+        "{reason}"
+    );
 }

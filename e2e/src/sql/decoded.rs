@@ -31,7 +31,7 @@ pub fn random_ids(random: &mut Random, count: usize) -> Vec<String> {
 /// When it does not answer in JSON, an id a line.
 pub fn inspected(ids: &[String]) -> Vec<Value> {
     let mint = run::with_input(
-        run::command(["inspect", "--json", "-"]),
+        run::command(["inspect", "--json", "-v", "-"]),
         ids.join("\n").as_bytes(),
     );
     let said: Vec<Value> = mint
@@ -45,7 +45,15 @@ pub fn inspected(ids: &[String]) -> Vec<Value> {
 
 fn of_the_pack(mut document: Value) -> Value {
     if let Some(document) = document.as_object_mut() {
-        document.remove("tried");
+        for more in ["tried", "nearly", "no_id"] {
+            document.remove(more);
+        }
+        // The packs rank all readings in one list.
+        if let Some(Value::Array(guesses)) = document.remove("at_a_stretch")
+            && let Some(readings) = document["readings"].as_array_mut()
+        {
+            readings.extend(guesses);
+        }
     }
     if let Some(readings) = document["readings"].as_array_mut() {
         readings.retain(|reading| {

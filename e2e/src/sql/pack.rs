@@ -54,7 +54,9 @@ pub fn generated() -> Vec<Generated> {
     );
     add(postgres.join("mintage.sql"), plain(&body));
     let mariadb = folder("mariadb");
-    add(mariadb.join("mintage.sql"), self::body("mariadb"));
+    let body = self::body("mariadb");
+    add(mariadb.join("uninstall.sql"), uninstall(&body));
+    add(mariadb.join("mintage.sql"), body);
     files
 }
 
@@ -74,7 +76,130 @@ fn body(engine: &str) -> String {
         }
         body.push_str(&text);
     }
-    body.replace("@version@", VERSION)
+    let body = body.replace("@version@", VERSION);
+    match engine {
+        "postgres" => format!("{body}\n{}", postgres_comments()),
+        _ => with_comments(&body),
+    }
+}
+
+/// What docs/sql.md says of every function: signature, words, and whether it has a strict twin.
+fn described() -> Vec<(String, String, bool)> {
+    let page = read(&folder("postgres").join("../../docs/sql.md"));
+    let mut functions = Vec::new();
+    for line in page.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = line.split(" | ").collect();
+        let &[signature, _, volatility, words] = cells.as_slice() else {
+            continue;
+        };
+        if !["immutable", "stable", "volatile"]
+            .iter()
+            .any(|known| volatility.starts_with(known))
+        {
+            continue;
+        }
+        let words = words.trim_end_matches('|').trim();
+        let plain = words.trim_end_matches('*').trim().replace('`', "");
+        let signature = signature.trim_start_matches("| `").trim_end_matches('`');
+        functions.push((signature.to_string(), plain, words.ends_with('*')));
+    }
+    assert!(functions.len() > 90, "docs/sql.md lists every function");
+    functions
+}
+
+fn quoted(words: &str) -> String {
+    format!("'{}'", words.replace('\'', "''"))
+}
+
+const NO_NULL: &str = "; an error where the plain one answers NULL";
+
+/// A comment on every public function, in the words of the manual.
+fn postgres_comments() -> String {
+    let mut text = String::from(
+        "-- Comments, from docs/sql.md -----------------------------------------------------------------------------------------\n\n",
+    );
+    for (signature, words, strict) in described() {
+        let _ = writeln!(
+            text,
+            "COMMENT ON FUNCTION @extschema@.{signature} IS {};",
+            quoted(&words)
+        );
+        if strict {
+            let twin = signature.replacen('(', "_strict(", 1);
+            let words = quoted(&format!("{words}{NO_NULL}"));
+            let _ = writeln!(text, "COMMENT ON FUNCTION @extschema@.{twin} IS {words};");
+        }
+    }
+    text
+}
+
+/// What a function of MariaDB does: names of its own stand for what PostgreSQL overloads.
+fn mariadb_words(name: &str, described: &[(String, String, bool)]) -> String {
+    let of = |name: &str| {
+        let found = described
+            .iter()
+            .find(|(signature, ..)| signature.split('(').next() == Some(name));
+        found.map(|(_, words, _)| words.clone())
+    };
+    if let Some(words) = of(name) {
+        return words;
+    }
+    let suffixes = [
+        ("_strict", NO_NULL),
+        ("_at", ", of a time"),
+        ("_nth", ", row n of one microsecond"),
+        ("_before", ", the upper end of a half-open range"),
+        ("_bytes", ", of bytes"),
+        ("_fields", ", of every field"),
+    ];
+    for (suffix, more) in suffixes {
+        if let Some(base) = name.strip_suffix(suffix) {
+            return format!("{}{more}", mariadb_words(base, described));
+        }
+    }
+    "see docs/sql.md".into()
+}
+
+/// Puts a comment into the head of every public function.
+fn with_comments(body: &str) -> String {
+    const CREATE: &str = "CREATE FUNCTION mintage_";
+    const HEAD_END: &str = "SQL SECURITY INVOKER";
+    let described = described();
+    let mut pieces = body.split(CREATE);
+    let mut text = pieces.next().unwrap_or_default().to_string();
+    for piece in pieces {
+        text.push_str(CREATE);
+        let name = piece.split('(').next().unwrap_or_default();
+        if name.starts_with('_') {
+            text.push_str(piece);
+            continue;
+        }
+        let words = quoted(&mariadb_words(name, &described));
+        text.push_str(&piece.replacen(HEAD_END, &format!("{HEAD_END} COMMENT {words}"), 1));
+    }
+    text
+}
+
+/// Takes away all that the script for MariaDB makes.
+fn uninstall(body: &str) -> String {
+    let mut text = format!(
+        "-- Takes Mintage's functions for MariaDB, version {VERSION}, out of the current database.\n\
+         -- The last words of Snowflakes go with them: one made after a new installation can repeat one of that\n\
+         -- millisecond. Run: mariadb DATABASE < uninstall.sql\n\n"
+    );
+    for line in body.lines() {
+        for (create, kind) in [
+            ("CREATE FUNCTION ", "FUNCTION"),
+            ("CREATE PROCEDURE ", "PROCEDURE"),
+            ("CREATE TABLE IF NOT EXISTS ", "TABLE"),
+        ] {
+            if let Some(rest) = line.strip_prefix(create) {
+                let name = rest.split(['(', ' ']).next().unwrap_or_default();
+                let _ = writeln!(text, "DROP {kind} IF EXISTS {name};");
+            }
+        }
+    }
+    text
 }
 
 fn extension_script(command: &str, body: &str) -> String {

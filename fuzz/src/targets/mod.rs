@@ -5,6 +5,7 @@ mod formats;
 mod http;
 mod inspect;
 mod layout;
+mod names;
 mod numbers;
 mod resp;
 mod rows;
@@ -22,6 +23,7 @@ pub fn targets() -> Vec<Target> {
     all.extend(numbers::targets());
     all.push(inspect::target());
     all.push(layout::target());
+    all.extend(names::targets());
     all.push(time::target());
     all.extend(resp::targets());
     all.extend(http::targets());

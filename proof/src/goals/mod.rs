@@ -277,7 +277,8 @@ pub const GOALS: &[Goal] = &[
         name: "hostile load",
         target: |mode| {
             format!(
-                "{} slow connections, garbage, absurd requests: good clients' median within 2x, in bursts p99; memory bounded",
+                "{} slow connections, garbage, absurd requests: good clients' median within 2x; while greedy ones burst, \
+                 their 99th of 100 within 2x; memory bounded",
                 programs::slow_connections(mode)
             )
         },
@@ -317,7 +318,8 @@ pub const GOALS: &[Goal] = &[
         name: "journeys",
         target: |_| {
             format!(
-                "{} walks of operators and developers over every store, each step as documented",
+                "{} walks of operators' and developers' journeys, each over every store that it applies to: no id twice, \
+                 order kept, each step as documented",
                 programs::JOURNEYS
             )
         },

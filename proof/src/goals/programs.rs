@@ -194,18 +194,22 @@ pub(super) fn soak(setting: &Setting) -> Outcome {
     )
 }
 
-/// How many journeys there must be, over all stores together.
-pub(super) const JOURNEYS: u64 = 45;
+/// How many walks there must be: every journey over every store that it applies to.
+pub(super) const JOURNEYS: u64 = 93;
 
 pub(super) fn journeys(setting: &Setting) -> Outcome {
-    let ran = match test(setting, "journeys", &[]) {
+    let ran = match test(
+        setting,
+        "journeys",
+        &[("RUST_TEST_THREADS", crate::journeys::AT_ONCE)],
+    ) {
         Ok(ran) => ran,
         Err(outcome) => return outcome,
     };
     let rows = ran.after("journeys: ");
     let walked: u64 = ran.text.lines().filter_map(crate::journeys::walked).sum();
     let measured = format!(
-        "{walked} journeys over {} kinds of store, no id twice, every number in order",
+        "{walked} walks over {} kinds of store, no id twice, every number in order",
         rows.len()
     );
     outcome(ran.failure(), walked >= JOURNEYS, measured)

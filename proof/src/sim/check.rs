@@ -9,6 +9,7 @@ use mintage_ledger::{Cas, Key, Marks, Versioned};
 use serde_json::Value as Json;
 
 use super::lines::{Intervals, Lines};
+use super::op::Times;
 use super::subject::{POOLS, Rules, SEQUENCES, sequence_of};
 use super::wire::{Ask, Told};
 
@@ -73,6 +74,30 @@ enum Effect {
     },
 }
 
+impl Process {
+    /// It knows what a write of its own came to.
+    fn learned(&mut self, effect: Effect, late: bool) {
+        match effect {
+            Effect::None => {}
+            Effect::Numbers { sequence, run } => {
+                if late && !self.numbers[sequence].covers(run) {
+                    self.excused[sequence] += run.count;
+                }
+                self.numbers[sequence].add(run, ());
+            }
+            Effect::Window {
+                pool,
+                worker,
+                from,
+                until,
+            } => {
+                let held = self.windows.entry((pool, worker)).or_default();
+                held.add(i128::from(from), i128::from(until), ());
+            }
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Write {
     author: usize,
@@ -130,7 +155,8 @@ pub(crate) struct Check {
     max_gap: Vec<u64>,
     places: BTreeMap<(usize, u64), Intervals<Owner>>,
     /// By store, key and version.
-    writes: HashMap<(usize, Key, u64), Write>,
+    /// More than one where the store was set back in between.
+    writes: HashMap<(usize, Key, u64), Vec<Write>>,
     pub layouts: Vec<Layout>,
     sightings: Vec<Vec<Sighting>>,
     worst_error_ns: i128,
@@ -352,8 +378,8 @@ impl Check {
             return Err(format!("{key} was written twice with one token: rule R1"));
         }
         let effect = self.effect(author, key, before, after)?;
-        self.writes
-            .insert((member, key.clone(), after.version.0), Write { author, effect });
+        let writes = self.writes.entry((member, key.clone(), after.version.0));
+        writes.or_default().push(Write { author, effect });
         if key.as_str().starts_with("instance/") {
             // Of copies one takes another name, and drops what was under way: also before it registered the first.
             let lineage = self.processes[author].lineage;
@@ -559,31 +585,17 @@ impl Check {
     }
 
     fn learned_one(&mut self, (process, member): (usize, usize), key: &Key, version: u64, late: bool) {
-        let Some(write) = self.writes.get(&(member, key.clone(), version)) else {
+        let Some(writes) = self.writes.get(&(member, key.clone(), version)) else {
             return;
         };
-        let same = self.processes[write.author].lineage == self.processes[process].lineage;
-        if !same {
-            return;
-        }
-        let process = &mut self.processes[process];
-        match write.effect {
-            Effect::None => {}
-            Effect::Numbers { sequence, run } => {
-                if late && !process.numbers[sequence].covers(run) {
-                    process.excused[sequence] += run.count;
-                }
-                process.numbers[sequence].add(run, ());
-            }
-            Effect::Window {
-                pool,
-                worker,
-                from,
-                until,
-            } => {
-                let held = process.windows.entry((pool, worker)).or_default();
-                held.add(i128::from(from), i128::from(until), ());
-            }
+        let lineage = |process: usize| self.processes[process].lineage;
+        let ours: Vec<Effect> = writes
+            .iter()
+            .filter(|write| lineage(write.author) == lineage(process))
+            .map(|write| write.effect.clone())
+            .collect();
+        for effect in ours {
+            self.processes[process].learned(effect, late);
         }
     }
 
@@ -953,6 +965,30 @@ impl Check {
             }
         }
         Ok(())
+    }
+}
+
+/// Ids of a format bear the time of the clock that ids read, and the right one (`true_wall`) once every clock is.
+pub(crate) fn times(seen: &Times, true_wall: Option<i128>) -> Verdict {
+    // Most formats' times are whole seconds at worst; a counter that is full borrows from the next tick.
+    const BEHIND_NS: i128 = 1_001_000_000;
+    const AHEAD_NS: i128 = 10_000_000;
+    let name = seen.format;
+    let behind = seen.before.unix_nanos() - seen.oldest.unix_nanos();
+    let ahead = seen.newest.unix_nanos() - seen.after.unix_nanos();
+    if behind > BEHIND_NS || ahead > AHEAD_NS {
+        return Err(format!(
+            "{name}: an id bears a time {behind} ns behind, or {ahead} ns ahead of, the clock that ids read"
+        ));
+    }
+    if !seen.rising {
+        return Err(format!("{name}: ids of one answer do not increase"));
+    }
+    match true_wall.map(|wall| seen.newest.unix_nanos() - wall) {
+        Some(off) if off.abs() > 7_000_000_000 => Err(format!(
+            "{name}: an id bears a time {off} ns off, though every clock is right again"
+        )),
+        _ => Ok(()),
     }
 }
 

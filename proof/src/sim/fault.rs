@@ -57,6 +57,7 @@ faults! {
     Restored "restored" "the store was replaced by an old backup, its marks raised as documented",
     SetBack "set-back" "the store was set back to an earlier state while no process ran, and all were started again",
     SetBackLive "set-back-live" "the store was set back to an earlier state under running processes",
+    Lowered "lowered" "a mark of a shared store was lowered by hand, at the same version",
     MemberDown "member-down" "one store of a set was away for a while, or for good",
     Mixed "mixed" "a connection took single numbers and whole runs of one name by turns, whose order was looked at",
     Spiked "spiked" "a wall clock ran hours ahead for a moment and then was right again",
@@ -151,6 +152,7 @@ impl Plan {
             Fault::Restored,
             Fault::SetBack,
             Fault::SetBackLive,
+            Fault::Lowered,
             Fault::StoreDown,
         ]);
     }

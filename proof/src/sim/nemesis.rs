@@ -24,6 +24,10 @@ impl World {
         if matches!(fault, Fault::SetBack | Fault::SetBackLive) {
             return self.set_back(fault == Fault::SetBackLive);
         }
+        if fault == Fault::Lowered {
+            self.lower_a_mark();
+            return Ok(());
+        }
         let of_set = self.servers.len() > 1;
         if fault == Fault::StoreDown || fault == Fault::MemberDown && of_set {
             let length = self

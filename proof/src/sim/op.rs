@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use mintage::{Base, Clock, Run, SequenceOptions, Timestamp, Uuid};
+use mintage::{Base, Clock, FormatError, GenOptions, Id, Run, SequenceOptions, Timestamp, Uuid};
 use mintage_ledger::{
     BoxFuture, Ledger, LedgerError, LedgerSettings, LentWindow, Name, OpenMember, Runtime, Seen,
     SequencePatch, Store, StoreError, StoreErrorKind, Striped, remembering, stripe_of,
@@ -10,7 +10,7 @@ use mintage_ledger::{
 use tempfile::TempDir;
 
 use super::machine::lock;
-use super::subject::{POOLS, SEQUENCES, pool_spec};
+use super::subject::{POOLS, SEQUENCES, formats, pool_spec};
 
 /// One request, by somebody.
 #[derive(Clone, Debug)]
@@ -39,6 +39,10 @@ pub(crate) enum Op {
     TryMint {
         pool: usize,
         n: usize,
+    },
+    /// Ids of a format that needs no window, by its place among [`subject::formats`](super::subject::formats).
+    Format {
+        format: usize,
     },
     Set {
         sequence: usize,
@@ -83,6 +87,7 @@ pub(crate) enum Came {
     Opened,
     Numbers(Run),
     Ids(Ids),
+    Times(Times),
     Lent(LentWindow),
     Closed,
     /// Done, with nothing to show.
@@ -99,6 +104,18 @@ pub(crate) struct Ids {
     /// Raised when the id clock began anew.
     pub epoch: u64,
     pub at_once: bool,
+}
+
+/// The first and last time in ids of a format, with the process's id clock before and after.
+#[derive(Clone, Debug)]
+pub(crate) struct Times {
+    pub format: &'static str,
+    pub oldest: Timestamp,
+    pub newest: Timestamp,
+    pub before: Timestamp,
+    pub after: Timestamp,
+    /// Whether a format that sorts did.
+    pub rising: bool,
 }
 
 /// What a process's requests share.
@@ -208,6 +225,12 @@ impl Desk {
                 if let Some(ids) = try_mint(&ledger, pool, n) {
                     return Ok(Came::Ids(ids));
                 }
+            }
+            Op::Format { format } => {
+                return match times(&ledger, format) {
+                    Ok(times) => Ok(Came::Times(times)),
+                    Err(error) => Err(LedgerError::Invalid(error.to_string())),
+                };
             }
             Op::Set { sequence, to } => drop(ledger.set(&sequence_name(sequence), called(to)).await?),
             Op::Alter {
@@ -328,6 +351,31 @@ fn try_mint(ledger: &Ledger, pool: usize, n: usize) -> Option<Ids> {
         after: ledger.clock().now(),
         epoch: ledger.clock().epoch(),
         at_once: true,
+    })
+}
+
+/// Makes a few ids of a format, as the server does.
+fn times(ledger: &Ledger, format: usize) -> Result<Times, FormatError> {
+    let (row, options) = (formats()[format], GenOptions::default());
+    let mut ids = vec![Id::default(); 5];
+    let before = ledger.clock().now();
+    ledger
+        .clock()
+        .make(|generators, clock| row.make_many_by(generators, clock, &options, &mut ids))?;
+    let after = ledger.clock().now();
+    let (mut oldest, mut newest) = (None, None);
+    for id in &ids {
+        let time = row.read(id, &options)?.time.map(|time| time.at);
+        oldest = oldest.into_iter().chain(time).min();
+        newest = newest.into_iter().chain(time).max();
+    }
+    Ok(Times {
+        format: row.name,
+        oldest: oldest.expect("formats() have a time"),
+        newest: newest.expect("formats() have a time"),
+        before,
+        after,
+        rising: !row.bytes_sort || ids.windows(2).all(|two| two[0] < two[1]),
     })
 }
 

@@ -4,13 +4,14 @@
 use std::time::Duration;
 
 use mintage_ledger::tools::{Advance, raise_in_place};
+use mintage_ledger::{Key, Versioned};
 
 use super::backup::WINDOW;
 use super::fault::Fault;
 use super::machine::{ArcMachine, Machine, NodeClock};
 use super::process::Registers;
 use super::server::now;
-use super::subject::{self, SEQUENCES, TRUE_WALL_NS};
+use super::subject::{self, Rules, SEQUENCES, TRUE_WALL_NS, sequence_of};
 use super::world::{Event, Node, SECOND_NS, Step, World};
 
 /// What a restore must skip besides what was given out: the blocks of every process.
@@ -47,11 +48,12 @@ impl World {
         let loses_a_definition = defined
             .into_iter()
             .any(|row| holds(&since, row.name) && !holds(&old, row.name));
-        let unseen = self.remembers
-            && !self
-                .nodes
-                .iter()
-                .all(|node| node.has_seen_more_than(&old, self.nodes.len()));
+        let knows = |node: &Node| match self.remembers {
+            true => node.has_seen_more_than(&old, self.nodes.len()),
+            // Who runs is told; who starts has his journal, if anything.
+            false => live || node.journal_owns_more_than(&old),
+        };
+        let unseen = !self.nodes.iter().all(knows);
         if given_out == 0 || loses_a_definition || unseen {
             // Nothing that anybody could miss; or users would have to define a name again before they ask for it; or a
             // machine has seen no more of the store than is put back: if it comes first, nobody can tell.
@@ -79,6 +81,38 @@ impl World {
         self.check.set_back(live.then_some(self.now_ns));
         self.servers[0].load(old);
         Ok(())
+    }
+
+    /// Somebody lowers a mark with the store's own tools (`UPDATE … SET mark = …`) and touches nothing else: whoever
+    /// reserves from that record next must stop (protocol E3).
+    pub(super) fn lower_a_mark(&mut self) {
+        if self.owed.is_some() {
+            return;
+        }
+        let mut registers = self.servers[0].dump();
+        let counts = |key: &Key| {
+            let row = sequence_of(key).map(|at| SEQUENCES[at].rules);
+            matches!(row, Some(Rules::Counted | Rules::GapFree))
+        };
+        let marked: Vec<&mut (Key, Versioned)> = registers
+            .iter_mut()
+            .filter(|(key, found)| counts(key) && found.value.mark > 0)
+            .collect();
+        if marked.is_empty() {
+            return;
+        }
+        let at = self.dice.index(marked.len());
+        let Some((key, found)) = marked.into_iter().nth(at) else {
+            return;
+        };
+        let by = 1 + self.dice.below(found.value.mark);
+        found.value.mark -= by;
+        let key = key.to_string();
+        self.tally.faults.note(Fault::Lowered);
+        self.note(22, &[by], || format!("somebody lowers the mark of {key} by {by}"));
+        self.owed = Some(by.saturating_add(BLOCKS));
+        self.check.set_back(None);
+        self.servers[0].load(registers);
     }
 
     /// A process said that the store was set back: an operator will do what the refusal says.
@@ -129,6 +163,27 @@ impl World {
 }
 
 impl Node {
+    /// Whether this machine's journal owns numbers that the store's earlier state does not know of.
+    fn journal_owns_more_than(&self, old: &Registers) -> bool {
+        let running = self.process.as_ref().and_then(|process| process.inner.journal());
+        let Some(journal) = running.or_else(|| self.journal.clone()) else {
+            return false;
+        };
+        let mark = |name: &str| {
+            let found = old.iter().find(|(key, _)| key.as_str() == format!("seq/{name}"));
+            found.map_or(0, |(_, found)| found.value.mark)
+        };
+        journal.iter().any(|(key, found)| {
+            let Some(name) = key.as_str().strip_prefix("block/") else {
+                return false;
+            };
+            let body: serde_json::Value = serde_json::from_str(&found.value.body).unwrap_or_default();
+            let ranges = body["ranges"].as_array().into_iter().flatten();
+            let until = ranges.filter_map(|range| range[1].as_u64()).max();
+            until.unwrap_or(0) > mark(name)
+        })
+    }
+
     /// Whether this machine would know that the store is at an earlier state, whatever is asked for first: it has met
     /// a later count of restores or change counter, or it is the only one and has seen what was reserved.
     fn has_seen_more_than(&self, old: &Registers, machines: usize) -> bool {

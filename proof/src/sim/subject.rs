@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mintage::{Layout, SequenceOptions, Timestamp, preset};
+use mintage::{FORMATS, Format, Layout, SequenceOptions, Timestamp, preset};
 use mintage_ledger::{DEFAULT_POOL, Gap, Key, LedgerSettings, PoolKind, PoolSpec, SequenceSpec, UUID1_POOL};
 
 /// What is promised about a sequence.
@@ -131,6 +131,12 @@ pub(crate) fn sequence_of(key: &Key) -> Option<usize> {
 
 /// The pools of the runs; `few` has four workers, `coarse` ticks of 10 ms.
 pub(crate) const POOLS: &[&str] = &[DEFAULT_POOL, "few", "coarse", UUID1_POOL];
+
+/// The formats that hold a time and need no window. The time of a UUID of version 2 moves in steps of 429 s.
+pub(crate) fn formats() -> Vec<&'static Format> {
+    let timed = FORMATS.iter().filter(|row| row.time.is_some() && row.can_make());
+    timed.filter(|row| row.name != "uuid2").collect()
+}
 
 /// 2027-01-15, a round number later than any build of this.
 pub(crate) const TRUE_WALL_NS: i128 = 1_800_000_000_000_000_000;

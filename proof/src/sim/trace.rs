@@ -59,6 +59,7 @@ pub(super) fn show_came(came: &Came) -> String {
     match came {
         Came::Numbers(run) => format!("{} numbers from {} by {}", run.count, run.first, run.step),
         Came::Ids(ids) => format!("{} ids from {:?}", ids.places.len(), ids.places.first()),
+        Came::Times(times) => format!("{} of {} ms", times.format, times.newest.unix_millis()),
         Came::Lent(window) => format!(
             "worker {} {}..{}",
             window.worker, window.from_tick, window.until_tick
@@ -77,6 +78,8 @@ pub(super) fn came_number(came: &Came) -> u64 {
                 .wrapping_mul(31)
                 .wrapping_add(place.1)
         }),
+        // The ids themselves are of the kernel's randomness.
+        Came::Times(times) => times.after.unix_millis() as u64,
         Came::Lent(window) => window.until_tick,
         Came::Opened => 1,
         Came::Closed => 2,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mintage::Timestamp;
 use mintage_ledger::LedgerError;
 
-use super::check::{Minted, Numbers};
+use super::check::{self, Minted, Numbers};
 use super::fault::Fault;
 use super::op::{Came, Op};
 use super::process::Input;
@@ -104,7 +104,7 @@ impl World {
             return Op::CreatePool { pool };
         }
         let n = self.dice.size(SEQUENCES[sequence].most);
-        match self.dice.below(20) {
+        match self.dice.below(21) {
             0..6 => Op::Take {
                 sequence,
                 n,
@@ -126,6 +126,7 @@ impl World {
             },
             17 => self.choose_lent(node, pool),
             18 if self.plan.has(Fault::Moved) => self.choose_move(),
+            19 => self.choose_format(),
             _ => Op::Look { sequence },
         }
     }
@@ -139,7 +140,8 @@ impl World {
             Some(_) => 0,
         };
         let n = self.dice.size(SEQUENCES[sequence].most);
-        match self.dice.below(8) {
+        match self.dice.below(9) {
+            8 => self.choose_format(),
             0..4 => Op::Take {
                 sequence,
                 n,
@@ -147,7 +149,7 @@ impl World {
             },
             4 => Op::TryTake { sequence, n },
             _ if subject::pool_spec(pool, None).is_some() => Op::Look { sequence },
-            5..7 => Op::Mint {
+            5 | 6 => Op::Mint {
                 pool,
                 n: self.dice.size(600) as usize,
             },
@@ -155,6 +157,12 @@ impl World {
                 pool,
                 n: self.dice.size(600) as usize,
             },
+        }
+    }
+
+    fn choose_format(&mut self) -> Op {
+        Op::Format {
+            format: self.dice.index(subject::formats().len()),
         }
     }
 
@@ -173,6 +181,10 @@ impl World {
     pub(super) fn choose_move(&mut self) -> Op {
         self.tally.faults.note(Fault::Moved);
         let sequence = subject::MOVED;
+        if self.plan.has(Fault::Restored) {
+            // What a SET skipped no restore can know.
+            return Op::Drop { sequence };
+        }
         let to = 1 + self.dice.size(100_000) as i64;
         match self.dice.below(6) {
             0 | 1 => Op::Set { sequence, to },
@@ -204,7 +216,7 @@ impl World {
             {
                 run.count == *n
             }
-            (Came::Numbers(_) | Came::Ids(_), _) => true,
+            (Came::Numbers(_) | Came::Ids(_) | Came::Times(_), _) => true,
             _ => false,
         };
         if asked.goal && served {
@@ -256,6 +268,11 @@ impl World {
                 }
                 return self.check.minted(&minted, TRUE_WALL_NS);
             }
+            (Came::Times(times), Op::Format { .. }) => {
+                let off = asked.goal && self.spikes;
+                let now = off.then(|| TRUE_WALL_NS + i128::from(self.now_ns));
+                return check::times(&times, now);
+            }
             (Came::Lent(window), Op::Lend { pool } | Op::RenewLent { pool, .. }) => {
                 self.nodes[node]
                     .lent
@@ -287,7 +304,8 @@ impl World {
             Op::Take {
                 sequence,
                 n,
-                contiguous: !contiguous,
+                // No store of a set has a run.
+                contiguous: !contiguous && !self.check.of_set,
             },
         );
     }
@@ -315,7 +333,8 @@ impl World {
             E::Exhausted { .. } | E::RunTooLong { .. } => {
                 matches!(op, Op::Take { sequence, .. } if matches!(SEQUENCES[sequence].name, "tight" | "ring"))
             }
-            E::WindowLost { .. } | E::NoWindow { .. } => {
+            // A restored store may not know the pool of a window that was lent before.
+            E::WindowLost { .. } | E::NoWindow { .. } | E::NoPool { .. } => {
                 matches!(op, Op::RenewLent { .. } | Op::EndLent { .. } | Op::Release { .. })
             }
             E::Stopped(_) if self.owed.is_some() => {
@@ -326,6 +345,8 @@ impl World {
             E::Store(error) if self.owed.is_some() && error.message.contains("asked to lower it") => true,
             E::Invalid(why) => match op {
                 Op::Release { .. } => true,
+                // A clock that jumped by years may stand outside of what a format's time can say, until it is set.
+                Op::Format { .. } => true,
                 // A name that is lost may have had all the numbers that its bounds allow.
                 Op::Create { sequence } => {
                     SEQUENCES[sequence].name == "tight" && why.contains("before a restore")

@@ -219,7 +219,7 @@ impl World {
             plan.without(&[Fault::Cloned, Fault::Partition]);
         }
         if plan.has(Fault::Restored) {
-            plan.without(&[Fault::Moved, Fault::SteppedFar, Fault::Jumped, Fault::Frozen]);
+            plan.without(&[Fault::SteppedFar, Fault::Jumped, Fault::Frozen]);
         }
         let stores = match plan.has(Fault::MemberDown) && !exclusive {
             true => 2 + dice.index(2),
@@ -229,6 +229,10 @@ impl World {
             plan.only_of_sets();
         } else if exclusive || plan.has(Fault::Restored) {
             plan.without(&[Fault::SetBack, Fault::SetBackLive]);
+        }
+        if !plan.has(Fault::SetBack) && !plan.has(Fault::SetBackLive) {
+            // What it leaves out would be left out of most runs.
+            plan.without(&[Fault::Lowered]);
         }
         if plan.has(Fault::SetBack) || plan.has(Fault::SetBackLive) {
             // What a SET skipped no restore can know; and of copies each has a store of its own, which is another tale.
@@ -246,14 +250,22 @@ impl World {
         // What is let go is lost: at most max_gap each time.
         let lets_go = dice.chance(100);
         // Copies of a process would need copies of the folder.
-        let remembers =
-            !exclusive && !plan.has(Fault::Cloned) && (plan.has(Fault::SetBack) || dice.chance(400));
+        // A machine that is the only one may know by its journal alone that the store was set back.
+        let by_journal = plan.has(Fault::SetBack) && nodes == 1 && dice.chance(500);
+        if by_journal {
+            plan.without(&[Fault::JournalLost]);
+        }
+        let remembers = !exclusive
+            && !plan.has(Fault::Cloned)
+            && !by_journal
+            && (plan.has(Fault::SetBack) || dice.chance(400));
         let settings = subject::settings(&mut dice);
         let mut check = Check::new(subject::layouts(), settings.max_ahead, exclusive, exposure);
         check.of_set = stores > 1;
         check.lets_go = lets_go;
         check.remembers = remembers;
-        check.in_order = plan.has(Fault::Mixed) && stores == 1;
+        // Of a name that was let go nobody remembers how far another store of a set had got.
+        check.in_order = plan.has(Fault::Mixed) && (stores == 1 || !lets_go);
         let mut pools: Vec<usize> = (0..subject::POOLS.len()).collect();
         while pools.len() > 2 {
             pools.swap_remove(dice.index(pools.len()));
@@ -275,7 +287,7 @@ impl World {
             made: vec![false; SEQUENCES.len()],
             pools_made: vec![false; subject::POOLS.len()],
             exclusive,
-            journals: !exclusive && dice.chance(400) && stores == 1,
+            journals: !exclusive && stores == 1 && (by_journal || dice.chance(400)),
             steady: dice.chance(250),
             remembers,
             lets_go,

@@ -26,6 +26,8 @@ RETURN CASE preset
     WHEN 'frostflake' THEN '{"epoch_us":0,"tick_us":1000000,"bits":64,"time_bits":32,"time_shift":32,"worker_bits":11,"worker_shift":0,"sequence_bits":21,"sequence_shift":11,"sequence_first":0,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_s",32,32],["sequence",21,11],["generator",11,0]]}'
     WHEN 'tsid' THEN '{"epoch_us":1577836800000000,"tick_us":1000,"bits":64,"time_bits":42,"time_shift":22,"worker_bits":10,"worker_shift":12,"sequence_bits":12,"sequence_shift":0,"sequence_first":0,"sequence_spread":2048,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["time_ms",42,22],["node",10,12],["counter",12,0]]}'
     WHEN 'scru64' THEN '{"epoch_us":0,"tick_us":256000,"bits":62,"time_bits":38,"time_shift":24,"worker_bits":8,"worker_shift":16,"sequence_bits":16,"sequence_shift":0,"sequence_first":0,"sequence_spread":32768,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_256ms",38,24],["node",8,16],["counter",16,0]]}'
+    WHEN 'flake-idgen' THEN '{"epoch_us":0,"tick_us":1000,"bits":64,"time_bits":42,"time_shift":22,"worker_bits":10,"worker_shift":12,"sequence_bits":12,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_ms",42,22],["datacenter",5,17],["worker",5,12],["counter",12,0]]}'
+    WHEN 'linkedin' THEN '{"epoch_us":0,"tick_us":1000,"bits":63,"time_bits":41,"time_shift":22,"worker_bits":0,"worker_shift":0,"sequence_bits":22,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":1,"constant_mask":0,"constant_value":0,"fields":[["timestamp_ms",41,22],["unknown",22,0]]}'
     WHEN 'rollback2' THEN '{"epoch_us":1577836800000000,"tick_us":1000,"bits":63,"time_bits":41,"time_shift":22,"worker_bits":8,"worker_shift":12,"sequence_bits":12,"sequence_shift":0,"sequence_first":0,"sequence_spread":1,"sequence_carry":0,"constant_mask":0,"constant_value":0,"fields":[["timestamp_ms",41,22],["rollback",2,20],["worker",8,12],["sequence",12,0]]}'
   -- end presets
     END //
@@ -36,7 +38,7 @@ CREATE FUNCTION mintage_snowflake_presets() RETURNS TEXT CHARACTER SET ascii
 DETERMINISTIC NO SQL SQL SECURITY INVOKER
 RETURN JSON_ARRAY(
   -- begin names
-    'twitter', 'discord', 'bwmarrin', 'leaf', 'instagram', 'mastodon', 'sonyflake', 'sonyflake2', 'hazelcast', 'cosid', 'cosid-s', 'cosid-53', 'cosid-s-53', 'yitter', 'baidu', 'gosnowflake', 'tso', 'spaceflake', 'frostflake', 'tsid', 'scru64', 'rollback2'
+    'twitter', 'discord', 'bwmarrin', 'leaf', 'instagram', 'mastodon', 'sonyflake', 'sonyflake2', 'hazelcast', 'cosid', 'cosid-s', 'cosid-53', 'cosid-s-53', 'yitter', 'baidu', 'gosnowflake', 'tso', 'spaceflake', 'frostflake', 'tsid', 'scru64', 'flake-idgen', 'linkedin', 'rollback2'
   -- end names
   ) //
 

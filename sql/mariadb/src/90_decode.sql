@@ -105,8 +105,9 @@ BEGIN
     'why', IF(future, 'its time lies in the future', IF(early, 'its time lies within a month of the layout''s epoch, as any small number',
                                                                 'its time lies between the layout''s epoch and now')));
   RETURN JSON_INSERT(IF(ts IS NULL, reading, mintage__with_time(reading, ts,
-    CASE WHEN tick_us < 10 THEN 6 WHEN tick_us < 100 THEN 5 WHEN tick_us < 1000 THEN 4 WHEN tick_us < 10000 THEN 3
-         WHEN tick_us < 100000 THEN 2 WHEN tick_us < 1000000 THEN 1 ELSE 0 END, 0)), '$.fields', JSON_EXTRACT(fields, '$'));
+    -- As many digits as write every multiple of a tick: 3 for 256 ms.
+    CASE WHEN tick_us % 1000000 = 0 THEN 0 WHEN tick_us % 100000 = 0 THEN 1 WHEN tick_us % 10000 = 0 THEN 2 WHEN tick_us % 1000 = 0 THEN 3
+         WHEN tick_us % 100 = 0 THEN 4 WHEN tick_us % 10 = 0 THEN 5 ELSE 6 END, 0)), '$.fields', JSON_EXTRACT(fields, '$'));
 END //
 
 DROP FUNCTION IF EXISTS mintage__read_ulid //

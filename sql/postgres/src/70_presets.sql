@@ -116,6 +116,16 @@ BEGIN
     time_bits := 38; time_shift := 24; worker_bits := 8; worker_shift := 16; sequence_bits := 16; sequence_shift := 0;
     sequence_first := 0; sequence_spread := 32768; sequence_carry := 0; constant_mask := 0; constant_value := 0;
     field_names := '{timestamp_256ms,node,counter}'; field_bits := '{38,8,16}'; field_shifts := '{24,16,0}';
+  WHEN 'flake-idgen' THEN
+    epoch_us := 0; tick_us := 1000; bits := 64;
+    time_bits := 42; time_shift := 22; worker_bits := 10; worker_shift := 12; sequence_bits := 12; sequence_shift := 0;
+    sequence_first := 0; sequence_spread := 1; sequence_carry := 0; constant_mask := 0; constant_value := 0;
+    field_names := '{timestamp_ms,datacenter,worker,counter}'; field_bits := '{42,5,5,12}'; field_shifts := '{22,17,12,0}';
+  WHEN 'linkedin' THEN
+    epoch_us := 0; tick_us := 1000; bits := 63;
+    time_bits := 41; time_shift := 22; worker_bits := 0; worker_shift := 0; sequence_bits := 22; sequence_shift := 0;
+    sequence_first := 0; sequence_spread := 1; sequence_carry := 1; constant_mask := 0; constant_value := 0;
+    field_names := '{timestamp_ms,unknown}'; field_bits := '{41,22}'; field_shifts := '{22,0}';
   WHEN 'rollback2' THEN
     epoch_us := 1577836800000000; tick_us := 1000; bits := 63;
     time_bits := 41; time_shift := 22; worker_bits := 8; worker_shift := 12; sequence_bits := 12; sequence_shift := 0;
@@ -132,6 +142,6 @@ CREATE OR REPLACE FUNCTION @extschema@.snowflake_presets() RETURNS SETOF text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 10 AS $$
   SELECT unnest(ARRAY[
   -- begin names
-    'twitter', 'discord', 'bwmarrin', 'leaf', 'instagram', 'mastodon', 'sonyflake', 'sonyflake2', 'hazelcast', 'cosid', 'cosid-s', 'cosid-53', 'cosid-s-53', 'yitter', 'baidu', 'gosnowflake', 'tso', 'spaceflake', 'frostflake', 'tsid', 'scru64', 'rollback2'
+    'twitter', 'discord', 'bwmarrin', 'leaf', 'instagram', 'mastodon', 'sonyflake', 'sonyflake2', 'hazelcast', 'cosid', 'cosid-s', 'cosid-53', 'cosid-s-53', 'yitter', 'baidu', 'gosnowflake', 'tso', 'spaceflake', 'frostflake', 'tsid', 'scru64', 'flake-idgen', 'linkedin', 'rollback2'
   -- end names
   ]) $$;

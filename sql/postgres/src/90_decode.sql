@@ -123,8 +123,9 @@ BEGIN
                   WHEN early THEN 'its time lies within a month of the layout''s epoch, as any small number'
                   ELSE 'its time lies between the layout''s epoch and now' END)
     || @extschema@._reading_time(@extschema@._at((us + 12219292800000000)::bigint),
-         CASE WHEN l.tick_us < 10 THEN 6 WHEN l.tick_us < 100 THEN 5 WHEN l.tick_us < 1000 THEN 4 WHEN l.tick_us < 10000 THEN 3
-              WHEN l.tick_us < 100000 THEN 2 WHEN l.tick_us < 1000000 THEN 1 ELSE 0 END, 0);
+         -- As many digits as write every multiple of a tick: 3 for 256 ms.
+         CASE WHEN l.tick_us % 1000000 = 0 THEN 0 WHEN l.tick_us % 100000 = 0 THEN 1 WHEN l.tick_us % 10000 = 0 THEN 2
+              WHEN l.tick_us % 1000 = 0 THEN 3 WHEN l.tick_us % 100 = 0 THEN 4 WHEN l.tick_us % 10 = 0 THEN 5 ELSE 6 END, 0);
 END $$;
 
 CREATE OR REPLACE FUNCTION @extschema@._read_ulid(ulid text, now_ts timestamptz) RETURNS jsonb

@@ -6,6 +6,7 @@
 
 mod along;
 mod html;
+mod moves;
 mod order;
 mod rates;
 mod reading;
@@ -13,16 +14,18 @@ mod report;
 mod shards;
 mod sorted;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 
-use mintage::Timestamp;
+use mintage::{Timestamp, means_none};
 
 pub use html::{html, span_words};
 pub use order::Order;
 pub use rates::{Step, Times, Worker, Workers};
 pub use reading::{IdRead, ReadAs, read_id};
-pub use report::{Fault, FileSeen, FormatSeen, LayoutRead, Report, Sequences, Unreadable, Verdict};
+pub use report::{
+    Fault, FileSeen, FormatSeen, LayoutRead, Made, Report, Sequences, Unreadable, Verdict, Without,
+};
 pub use shards::Shards;
 pub use sorted::{NumberGap, Numbers, Repeat, Repeats};
 
@@ -35,6 +38,7 @@ use along::Along;
 use order::OrderWatch;
 use rates::{LISTED, RateCount};
 use reading::{Class, Numbers as NumbersAre, Reader, Seen, sorts};
+use report::words_of;
 use shards::ShardCount;
 use sorted::{FILES_MAX, IdRecord, examine};
 
@@ -59,6 +63,8 @@ pub struct AuditOptions {
     pub memory_bytes: usize,
     /// Where temporary files go.
     pub temp: PathBuf,
+    /// What the report says of who made it.
+    pub made: Made,
 }
 
 impl AuditOptions {
@@ -74,6 +80,11 @@ impl AuditOptions {
             fail_on: Fault::DEFAULT.to_vec(),
             memory_bytes: 768 << 20,
             temp: std::env::temp_dir(),
+            made: Made {
+                at_us: micros_of(now),
+                version: env!("CARGO_PKG_VERSION").into(),
+                command: String::new(),
+            },
         }
     }
 }
@@ -133,8 +144,11 @@ struct Audit<'a> {
     files: Vec<FileSeen>,
     /// By class and version: how many, and where the first stands.
     kinds: Vec<[Kind; VERSIONS]>,
+    without: Without,
+    spellings: BTreeMap<String, u64>,
     unreadable: Unreadable,
-    order: Order,
+    /// By kind: what the files that were read are like.
+    orders: Vec<Order>,
     watches: Vec<Option<OrderWatch>>,
     rates: RateCount,
     shards: ShardCount,
@@ -166,12 +180,15 @@ impl<'a> Audit<'a> {
                 .map(|name| FileSeen {
                     name: name.clone(),
                     ids: 0,
+                    sha256: None,
                 })
                 .collect(),
             names,
             kinds: vec![std::array::from_fn(|_| Kind::default()); Class::MAX],
+            without: Without::default(),
+            spellings: BTreeMap::new(),
             unreadable: Unreadable::default(),
-            order: Order::default(),
+            orders: vec![Order::default(); Class::MAX * VERSIONS],
             watches: Vec::new(),
             rates: RateCount::new(now_us.saturating_add(tolerance)),
             shards: ShardCount::new(options.shards),
@@ -192,8 +209,8 @@ impl<'a> Audit<'a> {
     ) -> Result<(), Error> {
         let (source, format) = &self.options.inputs[file];
         let column = self.options.column.clone().unwrap_or_else(|| "id".into());
-        let mut rows = Rows::open(source, format, std::slice::from_ref(&column), meter)?;
-        self.watches.clear();
+        let hashing = meter.with_digest();
+        let mut rows = Rows::open(source, format, std::slice::from_ref(&column), &hashing)?;
         self.watches.resize_with(Class::MAX * VERSIONS, || None);
         self.rates.next_file();
         while let Some(row) = rows.next()? {
@@ -211,7 +228,14 @@ impl<'a> Audit<'a> {
             }
         }
         // What another file holds does not say what this one's numbers are in order with.
-        self.decide()
+        self.decide()?;
+        for (order, watch) in self.orders.iter_mut().zip(self.watches.drain(..)) {
+            if let Some(watch) = watch {
+                order.add(watch.result());
+            }
+        }
+        self.files[file].sha256 = hashing.sha256();
+        Ok(())
     }
 
     #[inline]
@@ -220,12 +244,14 @@ impl<'a> Audit<'a> {
             return Err(Error::at(&self.names[file], row.line, problem));
         }
         let text = row.field(0).unwrap_or_default().trim_ascii();
-        if text.is_empty() {
-            let why = match row.field(0) {
-                Some(_) => "empty".to_string(),
-                None => format!("no field {column:?}"),
+        if text.len() < 10 && std::str::from_utf8(text).is_ok_and(means_none) {
+            let instead = match row.field(0) {
+                Some([]) => "empty".to_string(),
+                Some(_) if text.is_empty() => "blank".to_string(),
+                Some(_) => shown(text),
+                None => format!("without a field {column:?}"),
             };
-            self.refuse(file, row.line, why);
+            self.without_id(file, row.line, instead);
             return Ok(());
         }
         if let Some(sample) = &mut self.sample {
@@ -280,8 +306,9 @@ impl<'a> Audit<'a> {
         if sorts(class, version) {
             // Kinds sort by different parts of their bits.
             let kind = usize::from(class.0) * VERSIONS + usize::from(version & 15);
-            let watch = self.watches[kind].get_or_insert_with(OrderWatch::new);
-            watch.see(seen.rank, seen.micros, &mut self.order, place);
+            let ends_kept = self.options.memory_bytes / MEMORY_PER_END;
+            let watch = self.watches[kind].get_or_insert_with(|| OrderWatch::new(ends_kept));
+            watch.see(seen.rank, seen.micros, place);
         }
         // A sequence's numbers are kept in a form that sorts.
         let value = match class {
@@ -290,6 +317,70 @@ impl<'a> Audit<'a> {
         };
         self.shards.see(value);
         self.sorter.push(IdRecord::new(class, seen.identity, file, line))
+    }
+
+    #[cold]
+    fn without_id(&mut self, file: usize, line: u64, instead: String) {
+        self.without.lines += 1;
+        if self.without.listed.len() < LISTED {
+            let place = format!("{}:{line}", self.names[file]);
+            self.without.listed.push((place, instead.clone()));
+        }
+        if self.spellings.len() < LISTED || self.spellings.contains_key(&instead) {
+            *self.spellings.entry(instead).or_insert(0) += 1;
+        }
+    }
+
+    /// The order of the kinds that are more than a few; the others are named.
+    fn order(&mut self, ids: u64) -> Order {
+        let counts = self.kinds.iter().enumerate().flat_map(|(class, versions)| {
+            versions
+                .iter()
+                .enumerate()
+                .map(move |(version, kind)| (kind.ids, class, version))
+        });
+        let mut counts: Vec<(u64, usize, usize)> = counts.filter(|(ids, ..)| *ids > 0).collect();
+        counts.sort_by_key(|(ids, ..)| std::cmp::Reverse(*ids));
+        let mut order = Order::default();
+        for (count, class, version) in counts {
+            let of_kind = std::mem::take(&mut self.orders[class * VERSIONS + version]);
+            if of_kind.compared == 0 {
+                continue;
+            }
+            if count * 100 < ids {
+                let words = words_of(Class(class as u8).name(), (version > 0).then_some(version as u8));
+                order.left_out.push(format!("{count} {words}"));
+            } else {
+                order.add(of_kind);
+            }
+        }
+        order
+    }
+
+    /// Reads the files again for the texts of repeats of which only a hash was kept.
+    fn texts_of(&self, repeats: &mut Repeats) -> Result<(), Error> {
+        for (file, (source, format)) in self.options.inputs.iter().enumerate() {
+            let mut wanted: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+            for (at, repeat) in repeats.listed.iter().enumerate() {
+                if repeat.id.is_none() && repeat.at.0 == file {
+                    wanted.entry(repeat.at.1).or_default().push(at);
+                }
+            }
+            if wanted.is_empty() || source.path().is_none() {
+                continue;
+            }
+            let column = self.options.column.clone().unwrap_or_else(|| "id".into());
+            let mut rows = Rows::open(source, format, std::slice::from_ref(&column), &Meter::default())?;
+            while !wanted.is_empty()
+                && let Some(row) = rows.next()?
+            {
+                for at in wanted.remove(&row.line).unwrap_or_default() {
+                    let text = row.field(0).unwrap_or_default().trim_ascii();
+                    repeats.listed[at].id = Some(String::from_utf8_lossy(text).into_owned());
+                }
+            }
+        }
+        Ok(())
     }
 
     #[cold]
@@ -323,7 +414,8 @@ impl<'a> Audit<'a> {
         };
         let sorted = std::mem::replace(&mut self.sorter, Sorter::new(0, &self.options.temp)).finish()?;
         let spilled_bytes = sorted.spilled();
-        let found = examine(sorted, &self.names, &millis_of, watch)?;
+        let mut found = examine(sorted, &self.names, &millis_of, watch)?;
+        self.texts_of(&mut found.repeats)?;
         // A few numbers among other ids are no sequence.
         let sequence: u64 = self.kinds[usize::from(Class::SEQUENCE.0)]
             .iter()
@@ -333,8 +425,13 @@ impl<'a> Audit<'a> {
         let numbers = found.numbers.filter(|_| sequence * 2 > ids);
         let snowflakes = self.kinds[usize::from(Class::SNOWFLAKE.0)][0].ids > 0;
         let layout = layout.filter(|_| snowflakes);
+        let order = self.order(ids);
+        let mut spellings: Vec<(String, u64)> = std::mem::take(&mut self.spellings).into_iter().collect();
+        spellings.sort_by_key(|(_, lines)| std::cmp::Reverse(*lines));
+        self.without.spellings = spellings;
         let (times, workers) = self.rates.result();
         let mut report = Report {
+            made: self.options.made.clone(),
             ids,
             formats: formats_of(&self.kinds, &self.names),
             sequences: layout.as_ref().map(|(layout, _)| Sequences {
@@ -347,9 +444,10 @@ impl<'a> Audit<'a> {
                 others: guessed.unwrap_or_default(),
             }),
             files: self.files,
+            without: self.without,
             unreadable: self.unreadable,
             repeats: found.repeats,
-            order: self.order,
+            order,
             times,
             busiest_ms: found.busiest_ms,
             workers,
@@ -391,5 +489,7 @@ fn micros_of(at: Timestamp) -> i64 {
 const MILLISECOND: std::time::Duration = std::time::Duration::from_millis(1);
 /// A UUID's version has 4 bits.
 const VERSIONS: usize = 16;
+/// A thirty-second of the memory for sorting holds ends of runs, 16 bytes each.
+const MEMORY_PER_END: usize = 512;
 /// How many ids decide what numbers are.
 const SAMPLE_ROWS: usize = 4096;

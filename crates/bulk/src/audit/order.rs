@@ -2,12 +2,18 @@
 
 use serde::Serialize;
 
+use super::moves::Moves;
+
 /// What the order of a file's ids is like.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Debug)]
 pub struct Order {
     /// How many ids of kinds that sort were compared with those before them in the same file.
     pub compared: u64,
-    /// How many are smaller than one before them.
+    /// How many rows would have to move for each file to be in order: all but its longest run that is.
+    pub to_move: u64,
+    /// Whether it may be fewer: a row belongs further back than ends of runs are held.
+    pub to_move_at_most: bool,
+    /// How many are smaller than one before them; one row too far ahead makes all that follow it so.
     pub out_of_order: u64,
     /// The first of them.
     pub first: Option<String>,
@@ -17,6 +23,24 @@ pub struct Order {
     pub farthest_rows: u64,
     /// Where the farthest is.
     pub farthest: Option<String>,
+    /// Kinds that are fewer than one id in a hundred and were left out, in words.
+    pub left_out: Vec<String>,
+}
+
+impl Order {
+    /// Adds what another kind of id, or another file, is like.
+    pub(super) fn add(&mut self, other: Order) {
+        self.compared += other.compared;
+        self.to_move += other.to_move;
+        self.to_move_at_most |= other.to_move_at_most;
+        self.out_of_order += other.out_of_order;
+        self.first = self.first.take().or(other.first);
+        if (other.farthest_us, other.farthest_rows) > (self.farthest_us, self.farthest_rows) {
+            self.farthest = other.farthest;
+        }
+        self.farthest_us = self.farthest_us.max(other.farthest_us);
+        self.farthest_rows = self.farthest_rows.max(other.farthest_rows);
+    }
 }
 
 /// Follows the ids of one file.
@@ -28,11 +52,16 @@ pub(super) struct OrderWatch {
     /// The running highest every so many rows, to find how far back an id belongs.
     steps: Vec<u128>,
     stride: u64,
+    moves: Moves,
+    order: Order,
 }
 
 impl OrderWatch {
-    pub(super) fn new() -> OrderWatch {
+    /// Holds at most so many ends of runs.
+    pub(super) fn new(ends_kept: usize) -> OrderWatch {
         OrderWatch {
+            moves: Moves::new(ends_kept),
+            order: Order::default(),
             highest: None,
             highest_us: i64::MIN,
             row: 0,
@@ -43,16 +72,11 @@ impl OrderWatch {
 
     /// Takes the next id; `place` names its line if that is needed.
     #[inline]
-    pub(super) fn see(
-        &mut self,
-        rank: u128,
-        micros: Option<i64>,
-        order: &mut Order,
-        place: impl Fn() -> String,
-    ) {
-        order.compared += 1;
+    pub(super) fn see(&mut self, rank: u128, micros: Option<i64>, place: impl Fn() -> String) {
+        self.order.compared += 1;
+        self.moves.see(rank);
         match self.highest {
-            Some(highest) if rank < highest => self.behind(rank, micros, order, place),
+            Some(highest) if rank < highest => self.behind(rank, micros, place),
             _ => {
                 self.highest = Some(rank);
                 if let Some(micros) = micros {
@@ -74,7 +98,14 @@ impl OrderWatch {
         self.row += 1;
     }
 
-    fn behind(&mut self, rank: u128, micros: Option<i64>, order: &mut Order, place: impl Fn() -> String) {
+    /// What the ids of this file are like.
+    pub(super) fn result(mut self) -> Order {
+        (self.order.to_move, self.order.to_move_at_most) = self.moves.result();
+        self.order
+    }
+
+    fn behind(&mut self, rank: u128, micros: Option<i64>, place: impl Fn() -> String) {
+        let order = &mut self.order;
         order.out_of_order += 1;
         if order.first.is_none() {
             order.first = Some(place());
@@ -99,13 +130,13 @@ mod tests {
     use super::*;
 
     fn order(ranks: impl Iterator<Item = u64>) -> Order {
-        let (mut watch, mut order) = (OrderWatch::new(), Order::default());
+        let mut watch = OrderWatch::new(1 << 20);
         for (row, rank) in ranks.enumerate() {
-            watch.see(rank.into(), Some(rank as i64 * 1000), &mut order, || {
+            watch.see(rank.into(), Some(rank as i64 * 1000), || {
                 format!("line {}", row + 1)
             });
         }
-        order
+        watch.result()
     }
 
     #[test]

@@ -10,6 +10,8 @@ use super::sorted::{Numbers, Repeats};
 /// What an audit found.
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct Report {
+    /// Who made this report of what, and when.
+    pub made: Made,
     /// Where the ids came from, and how many each has.
     pub files: Vec<FileSeen>,
     /// How many ids there are in all.
@@ -18,7 +20,9 @@ pub struct Report {
     pub formats: Vec<FormatSeen>,
     /// How Snowflakes were read, if there are any.
     pub layout: Option<LayoutRead>,
-    /// Lines that are no id of the format that was asked for, and lines without an id.
+    /// Lines without an id: empty cells, and those that mean that there is none, such as NULL. They are no ids.
+    pub without: Without,
+    /// Lines that are no id of the format that was asked for.
     pub unreadable: Unreadable,
     /// Ids that stand more than once.
     pub repeats: Repeats,
@@ -46,6 +50,40 @@ pub struct Report {
     pub verdict: Verdict,
 }
 
+/// Who made a report of what, and when.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Debug)]
+pub struct Made {
+    /// When, in microseconds since 1970; unlike the report's `now_us` never what somebody took for the present.
+    pub at_us: i64,
+    /// The version of the program.
+    pub version: String,
+    /// The command, as a shell takes it; empty where there was none.
+    pub command: String,
+}
+
+/// Lines without an id.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Debug)]
+pub struct Without {
+    /// How many.
+    pub lines: u64,
+    /// What stands there instead and how often, most first; at most 20 spellings.
+    pub spellings: Vec<(String, u64)>,
+    /// The first 20.
+    pub listed: Vec<(String, String)>,
+}
+
+impl Without {
+    /// What stands there, in words: `40 empty, 3 NULL`.
+    pub fn words(&self) -> String {
+        let words: Vec<String> = self
+            .spellings
+            .iter()
+            .map(|(text, lines)| format!("{lines} {text}"))
+            .collect();
+        words.join(", ")
+    }
+}
+
 /// A file and its ids.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct FileSeen {
@@ -53,6 +91,8 @@ pub struct FileSeen {
     pub name: String,
     /// How many ids it has.
     pub ids: u64,
+    /// The SHA-256 of it as it lies there, as `sha256sum` prints it.
+    pub sha256: Option<String>,
 }
 
 /// A kind of id that was found.
@@ -71,10 +111,15 @@ pub struct FormatSeen {
 impl FormatSeen {
     /// In words.
     pub fn words(&self) -> String {
-        match self.version {
-            Some(version) => format!("{} version {version}", self.format),
-            None => self.format.to_string(),
-        }
+        words_of(self.format, self.version)
+    }
+}
+
+/// A kind of id in words.
+pub(super) fn words_of(format: &str, version: Option<u8>) -> String {
+    match version {
+        Some(version) => format!("{format} version {version}"),
+        None => format.to_string(),
     }
 }
 
@@ -89,7 +134,7 @@ pub struct LayoutRead {
     pub others: Vec<&'static str>,
 }
 
-/// Lines that hold no id.
+/// Lines that hold no id of the right format.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Debug)]
 pub struct Unreadable {
     /// How many.
@@ -115,7 +160,9 @@ pub struct Sequences {
 pub enum Fault {
     /// Ids stand more than once.
     Repeats,
-    /// Lines hold no id, or none of the format that was asked for.
+    /// Lines have no id: they are empty, or say NULL.
+    None,
+    /// Lines hold none of the format that was asked for.
     Unreadable,
     /// Ids lie in the future.
     Future,
@@ -135,6 +182,7 @@ impl Fault {
     /// Every fault by its name.
     pub const ALL: &[(&str, Fault)] = &[
         ("repeats", Fault::Repeats),
+        ("none", Fault::None),
         ("unreadable", Fault::Unreadable),
         ("future", Fault::Future),
         ("mixed", Fault::Mixed),
@@ -145,7 +193,7 @@ impl Fault {
     ];
 
     /// What an audit fails for unless something else is asked for.
-    pub const DEFAULT: &[Fault] = &[Fault::Repeats, Fault::Unreadable, Fault::Future];
+    pub const DEFAULT: &[Fault] = &[Fault::Repeats, Fault::None, Fault::Unreadable, Fault::Future];
 }
 
 /// Whether a pile of ids is sound.
@@ -195,6 +243,14 @@ fn findings(report: &Report) -> Vec<(Fault, String)> {
         },
     );
     add(
+        Fault::None,
+        report.without.lines > 0,
+        match report.without.lines {
+            1 => format!("1 line has no id: {}", report.without.words()),
+            lines => format!("{lines} lines have no id: {}", report.without.words()),
+        },
+    );
+    add(
         Fault::Unreadable,
         report.unreadable.lines > 0,
         match report.unreadable.lines {
@@ -222,10 +278,10 @@ fn findings(report: &Report) -> Vec<(Fault, String)> {
     );
     add(
         Fault::Order,
-        report.order.out_of_order > 0,
-        match report.order.out_of_order {
-            1 => "1 id stands behind a later one".into(),
-            ids => format!("{ids} ids stand behind a later one"),
+        report.order.to_move > 0,
+        match report.order.to_move {
+            1 => "1 row is out of order".into(),
+            rows => format!("{rows} rows are out of order"),
         },
     );
     add(

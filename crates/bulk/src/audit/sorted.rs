@@ -85,7 +85,7 @@ pub struct Repeats {
 /// An id that stands more than once.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Repeat {
-    /// Its canonical text; none where only a hash of it was kept.
+    /// Its canonical text, or where only a hash of it was kept the text at the first place; none where that flowed by.
     pub id: Option<String>,
     /// What it is.
     pub format: &'static str,
@@ -93,6 +93,9 @@ pub struct Repeat {
     pub times: u64,
     /// Where, the first 20.
     pub places: Vec<String>,
+    /// File and line of the first.
+    #[serde(skip)]
+    pub(super) at: (usize, u64),
 }
 
 /// The numbers of a sequence, and those that are missing.
@@ -227,6 +230,7 @@ impl Group {
                 format: first.class().name(),
                 times: self.more + 1,
                 places: self.places,
+                at: (first.file(), first.line()),
             });
         }
     }

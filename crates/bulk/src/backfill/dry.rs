@@ -16,6 +16,19 @@ pub struct Trouble {
     pub what: String,
 }
 
+/// A kind of fault, and how often it was met.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct TroubleKind {
+    /// What is wrong, a phrase.
+    pub what: &'static str,
+    /// How many lines.
+    pub lines: u64,
+    /// The first of them.
+    pub first_line: u64,
+    /// What to do about it, where an option helps.
+    pub hint: Option<String>,
+}
+
 /// What a dry run found.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct DryRun {
@@ -25,9 +38,11 @@ pub struct DryRun {
     pub troubles: u64,
     /// The first 1000 of them.
     pub listed: Vec<Trouble>,
+    /// All of them by kind, most lines first.
+    pub kinds: Vec<TroubleKind>,
     /// The time that has more rows than ids, if one was met; not looked for behind the first row out of order.
     pub exhausted: Option<Trouble>,
-    /// What to do about the first trouble.
+    /// What to do about the kind with the most lines for which an option helps.
     pub hint: Option<String>,
 }
 
@@ -35,6 +50,21 @@ impl DryRun {
     /// Whether a back-fill would succeed, as far as reading shows.
     pub fn sound(&self) -> bool {
         self.troubles == 0 && self.exhausted.is_none()
+    }
+
+    fn count(&mut self, what: &'static str, line: u64, hint: Option<String>) {
+        match self.kinds.iter_mut().find(|kind| kind.what == what) {
+            Some(kind) => {
+                kind.lines += 1;
+                kind.hint = kind.hint.take().or(hint);
+            }
+            None => self.kinds.push(TroubleKind {
+                what,
+                lines: 1,
+                first_line: line,
+                hint,
+            }),
+        }
     }
 }
 
@@ -52,6 +82,7 @@ pub(super) fn run(mut run: Run<'_>, watch: Watch<'_>) -> Result<DryRun, Error> {
         filled: Filled::default(),
         troubles: 0,
         listed: Vec::new(),
+        kinds: Vec::new(),
         exhausted: None,
         hint: None,
     };
@@ -89,7 +120,7 @@ pub(super) fn run(mut run: Run<'_>, watch: Watch<'_>) -> Result<DryRun, Error> {
                 }
                 // The hint that names this option is of no use here.
                 let hint = bad.error.hint.filter(|hint| !hint.contains("--dry-run"));
-                found.hint = found.hint.or(hint);
+                found.count(bad.kind, row.line, hint);
                 continue;
             }
         };
@@ -118,6 +149,9 @@ pub(super) fn run(mut run: Run<'_>, watch: Watch<'_>) -> Result<DryRun, Error> {
     }
     run.filled.zones = run.reader.times.seen.clone();
     found.filled = run.filled;
+    found.kinds.sort_by_key(|kind| std::cmp::Reverse(kind.lines));
+    let of_most = found.kinds.iter().find_map(|kind| kind.hint.clone());
+    found.hint = of_most.or(found.hint);
     Ok(found)
 }
 

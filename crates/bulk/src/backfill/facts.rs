@@ -54,6 +54,8 @@ pub(super) struct Facts {
 #[derive(Debug)]
 pub(super) struct Bad {
     pub(super) error: Error,
+    /// What kind of fault it is, a phrase.
+    pub(super) kind: &'static str,
     /// Whether `--unparsable keep` lets it pass without an id.
     pub(super) passes: bool,
 }
@@ -79,6 +81,7 @@ impl Interpreter {
             Err(problem) => {
                 return Err(Bad {
                     error: self.times.refuse(file, row.line, text, problem),
+                    kind: problem.kind(),
                     // A missing zone is not the row's fault.
                     passes: problem != TimeProblem::NoZone,
                 });
@@ -86,6 +89,7 @@ impl Interpreter {
         };
         let cell = scheme.cell_of(at).map_err(|why| Bad {
             error: Error::at(file, row.line, why).with_hint(scheme.hint_out_of_range()),
+            kind: "the time does not fit the format",
             passes: true,
         })?;
         let mut member = Member { node: 0, hash: 0 };
@@ -95,6 +99,7 @@ impl Interpreter {
             };
             member.node = self.nodes.index(text, scheme).map_err(|why| Bad {
                 error: Error::at(file, row.line, why),
+                kind: "the node cannot be used",
                 passes: true,
             })?;
         }
@@ -118,6 +123,7 @@ impl Interpreter {
         {
             return Err(Bad {
                 error: taken(file, row.line, &self.columns.wanted[own]),
+                kind: "the row has the new column already",
                 passes: false,
             });
         }
@@ -128,6 +134,7 @@ impl Interpreter {
     fn absent(&self, row: &Row<'_>, file: &str, column: usize) -> Bad {
         Bad {
             error: Rows::absent(row, file, &self.columns.wanted[column]),
+            kind: "a field is absent or null",
             passes: true,
         }
     }
@@ -139,6 +146,7 @@ fn broken(row: &Row<'_>, file: &str) -> Bad {
     Bad {
         error: Error::at(file, row.line, why)
             .with_hint("--unparsable keep lets such lines pass without an id; --dry-run lists them"),
+        kind: "the row cannot be taken apart",
         passes: true,
     }
 }

@@ -23,7 +23,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-pub use dry::{DryRun, Trouble};
+pub use dry::{DryRun, Trouble, TroubleKind};
 pub use emit::IdPlace;
 pub use options::{BackfillOptions, Filled, Target, Unparsable};
 pub use scheme::{BackfillFormat, SchemeOptions};

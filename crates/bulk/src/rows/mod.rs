@@ -298,8 +298,11 @@ impl Rows {
 
     /// The error of a row that lacks a column which only JSON rows can lack.
     pub(crate) fn absent(row: &Row<'_>, file: &str, column: &str) -> Error {
-        let error = Error::at(file, row.line, format_args!("this row has no field {column:?}"));
         let names = json::names(row.raw);
+        if names.iter().any(|name| name == column) {
+            return Error::at(file, row.line, format_args!("the field {column:?} is null"));
+        }
+        let error = Error::at(file, row.line, format_args!("this row has no field {column:?}"));
         match names.is_empty() {
             true => error,
             false => error.with_hint(column_hint(column, &names)),

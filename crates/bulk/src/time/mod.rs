@@ -168,6 +168,17 @@ pub(crate) enum TimeProblem {
 }
 
 impl TimeProblem {
+    /// What kind of fault it is, whatever the text.
+    pub(crate) fn kind(self) -> &'static str {
+        match self {
+            TimeProblem::Empty => "the time is empty",
+            TimeProblem::NotATime => "the text is not a time",
+            TimeProblem::NoZone => "the time does not say in which zone",
+            TimeProblem::Twice => "the time happened twice, when the clocks were set back",
+            TimeProblem::Never => "the time never happened: the clocks were set forward over it",
+        }
+    }
+
     /// In words, without the line.
     pub(crate) fn words(self, text: &[u8], format: &TimeFormat) -> String {
         let text = shown(text);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mintage::{Clock, Layout, SystemClock, Timestamp};
-use mintage_bulk::{AuditOptions, Fault, ReadAs, RowFormat, Source, audit, html};
+use mintage_bulk::{AuditOptions, Fault, Made, ReadAs, RowFormat, Source, audit, html};
 
 use crate::errors::Failure;
 use crate::out::Out;
@@ -43,9 +43,9 @@ pub(crate) struct Args {
     /// How far after the present an id may lie
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration)]
     tolerance: Duration,
-    /// What makes the audit fail: repeats, unreadable, future, mixed, order, steps, gaps, shards
+    /// What makes the audit fail: repeats, none, unreadable, future, mixed, order, steps, gaps, shards
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_fault,
-        default_value = "repeats,unreadable,future")]
+        default_value = "repeats,none,unreadable,future")]
     fail_on: Vec<Fault>,
     /// Also write a report with plots
     #[arg(long, value_name = "FILE")]
@@ -67,6 +67,9 @@ Examples:
   mint audit orders.csv --column id --html report.html
   mint audit node1.log.gz node2.log.gz --pattern '^(?<id>[0-9a-f-]{36})' --as uuid7
   mint audit invoices.tsv --column number --as sequence --fail-on repeats,gaps
+
+A cell that is empty, or says NULL, nil, None, \\N or n/a, is no id and counted apart. Order says how many rows would have to \
+move. -v adds the date, the version and the hashes of the files, as --json and --html do.
 
 Exit code 0: sound. 1: it found what --fail-on lists. Any number of ids; several files are checked against each other.";
 
@@ -146,8 +149,24 @@ impl Args {
             fail_on: self.fail_on.clone(),
             memory_bytes: self.memory,
             temp: self.temp.clone().unwrap_or_else(std::env::temp_dir),
+            made: Made {
+                at_us: i64::try_from(SystemClock.now().unix_nanos() / 1000).unwrap_or(i64::MAX),
+                version: env!("CARGO_PKG_VERSION").into(),
+                command: command_line(std::env::args().skip(1)),
+            },
         })
     }
+}
+
+/// The command as a shell takes it.
+fn command_line(words: impl Iterator<Item = String>) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+    words.fold("mint".into(), |line, word| {
+        if !word.is_empty() && word.chars().all(plain) {
+            return format!("{line} {word}");
+        }
+        format!("{line} '{}'", word.replace('\'', "'\\''"))
+    })
 }
 
 /// Writes a page beside its place and renames it.

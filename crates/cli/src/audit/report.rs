@@ -59,7 +59,32 @@ pub(super) fn text(report: &Report, out: &mut Out) -> Result<(), Failure> {
         );
         row(out, "shards", &words)?;
     }
+    made(report, out)?;
     verdict(report, out)
+}
+
+/// Who made this of what, and when: for whoever reads it later.
+fn made(report: &Report, out: &mut Out) -> Result<(), Failure> {
+    if !out.verbose {
+        return Ok(());
+    }
+    let made = &report.made;
+    row(
+        out,
+        "made",
+        &format!(
+            "{} by mint {}: {}",
+            time(made.at_us),
+            made.version,
+            printable(&made.command)
+        ),
+    )?;
+    for file in &report.files {
+        if let Some(sha256) = &file.sha256 {
+            row(out, "", &format!("{sha256}  {}", printable(&file.name)))?;
+        }
+    }
+    Ok(())
 }
 
 fn row(out: &mut Out, name: &str, words: &str) -> Result<(), Failure> {
@@ -84,6 +109,20 @@ fn layout(report: &Report, out: &mut Out) -> Result<(), Failure> {
 
 fn repeats(report: &Report, out: &mut Out) -> Result<(), Failure> {
     let repeats = &report.repeats;
+    let without = &report.without;
+    if without.lines > 0 {
+        let first = without.listed.first().map_or("", |(place, _)| place);
+        let words = format!(
+            "{} no id: {}; the first at {}",
+            match without.lines {
+                1 => "1 line has".into(),
+                lines => format!("{} lines have", thousands(lines)),
+            },
+            printable(&without.words()),
+            printable(first)
+        );
+        row(out, "none", &words)?;
+    }
     if report.unreadable.lines > 0 {
         row(
             out,
@@ -92,6 +131,9 @@ fn repeats(report: &Report, out: &mut Out) -> Result<(), Failure> {
         )?;
         for (place, why) in report.unreadable.listed.iter().take(SHOWN) {
             row(out, "", &format!("{}: {}", printable(place), printable(why)))?;
+        }
+        if let more @ 1.. = report.unreadable.lines.saturating_sub(SHOWN as u64) {
+            row(out, "", &format!("and {} more", thousands(more)))?;
         }
     }
     if repeats.ids == 0 {
@@ -111,7 +153,8 @@ fn repeats(report: &Report, out: &mut Out) -> Result<(), Failure> {
         ),
     )?;
     for repeat in repeats.listed.iter().take(SHOWN) {
-        let id = repeat.id.as_deref().unwrap_or("(text)");
+        // Only what flowed by cannot be read again.
+        let id = printable(repeat.id.as_deref().unwrap_or("(text)"));
         let more = match repeat.times as usize - repeat.places.len() {
             0 => String::new(),
             more => format!(" and {more} times more"),
@@ -137,12 +180,17 @@ fn order(report: &Report, out: &mut Out) -> Result<(), Failure> {
     if order.compared == 0 {
         return row(out, "order", "these ids have none");
     }
-    if order.out_of_order == 0 {
-        return row(out, "order", "as in the files");
+    let left_out = match order.left_out.as_slice() {
+        [] => String::new(),
+        few => format!("; left out, as fewer than one in a hundred: {}", few.join(", ")),
+    };
+    if order.to_move == 0 {
+        return row(out, "order", &format!("as in the files{left_out}"));
     }
     let mut words = format!(
-        "{} of {} stand behind a larger one, the first at {}; the farthest belongs some {} rows back",
-        thousands(order.out_of_order),
+        "{}{} of {} rows would have to move, the first at {}; the farthest belongs some {} rows back",
+        if order.to_move_at_most { "at most " } else { "" },
+        thousands(order.to_move),
         thousands(order.compared),
         printable(order.first.as_deref().unwrap_or_default()),
         thousands(order.farthest_rows)
@@ -154,7 +202,7 @@ fn order(report: &Report, out: &mut Out) -> Result<(), Failure> {
             printable(order.farthest.as_deref().unwrap_or_default())
         ));
     }
-    row(out, "order", &words)
+    row(out, "order", &format!("{words}{left_out}"))
 }
 
 fn times(report: &Report, out: &mut Out) -> Result<(), Failure> {
@@ -333,6 +381,7 @@ fn verdict(report: &Report, out: &mut Out) -> Result<(), Failure> {
 /// The report as one JSON value. Integers that may pass 2^53 are strings.
 pub(super) fn document(report: &Report) -> Value {
     let mut document = json!(report);
+    document["made"]["at"] = time(report.made.at_us).into();
     document["times"]["first"] = json!(report.times.first_us.map(time));
     document["times"]["last"] = json!(report.times.last_us.map(time));
     if let Some(numbers) = &report.numbers {

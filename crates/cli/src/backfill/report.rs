@@ -46,6 +46,7 @@ pub(super) fn dry(found: &DryRun, options: &BackfillOptions, out: &mut Out) -> R
         let mut document = document(&found.filled, options);
         document["troubles"] = found.troubles.into();
         document["listed"] = json!(found.listed);
+        document["kinds"] = json!(found.kinds);
         document["exhausted"] = json!(found.exhausted);
         document["hint"] = json!(found.hint);
         out.json_line(&document)?;
@@ -57,6 +58,18 @@ pub(super) fn dry(found: &DryRun, options: &BackfillOptions, out: &mut Out) -> R
         let listed = found.listed.len() as u64;
         if found.troubles > listed {
             out.line(format!("and {} lines more", thousands(found.troubles - listed)))?;
+        }
+        // Where every line is of another kind, the list says it all.
+        if found.troubles > found.kinds.len() as u64 {
+            for kind in &found.kinds {
+                let lines = if kind.lines == 1 { "line" } else { "lines" };
+                out.line(format!(
+                    "{} {lines}: {}; the first is line {}",
+                    thousands(kind.lines),
+                    kind.what,
+                    kind.first_line
+                ))?;
+            }
         }
         let verdict = match (found.troubles, &found.exhausted) {
             (0, None) => "every row can get an id".to_string(),

@@ -1,19 +1,21 @@
 //! `mint inspect`: what an id is.
 
-mod column;
 mod paint;
 
 use mintage::{
     Clock, FieldValue, Format, GenOptions, Layout, Reading, Refusal, SystemClock, Timestamp, inspect,
-    inspect_as, inspect_layout, refusals,
+    inspect_as, inspect_layout, no_id, refusals,
 };
-use mintage_server::readings::Document;
+use mintage_server::readings::{Document, known_and_guessed, nearly};
 use mintage_server::render::rfc3339;
 
+use serde_json::json;
+
 use crate::args::Color;
+use crate::column::ColumnArgs;
 use crate::errors::Failure;
 use crate::format_options::{FormatOptions, format_named, format_names, with_epoch};
-use crate::lines::{self, shown};
+use crate::lines::shown;
 use crate::out::Out;
 use paint::Painter;
 
@@ -21,64 +23,59 @@ use paint::Painter;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Ids; -, or none where something is piped in, reads them from standard input, one a line, and answers each
-    /// with one line. With --column: CSV files
+    /// with one line. With --column: files
     #[arg(value_name = "ID|-", allow_negative_numbers = true)]
     ids: Vec<String>,
     /// Read them as this format and nothing else
     #[arg(long = "as", value_name = "FORMAT", value_parser = format_names(), ignore_case = true, hide_possible_values = true)]
     as_format: Option<String>,
-    /// Inspect this column of CSV files (- is standard input): its name in the first line, or its number from 1 if
-    /// the first line is no header
-    #[arg(long, value_name = "NAME|N")]
-    column: Option<String>,
-    /// What separates the columns [default: , and for .tsv files a tab]
-    #[arg(long, value_name = "CHARACTER", requires = "column", value_parser = column::delimiter)]
-    delimiter: Option<u8>,
+    #[command(flatten)]
+    column: ColumnArgs,
     #[command(flatten)]
     options: FormatOptions,
 }
 
 const EXAMPLES: &str = "\
-Shows every way to read an id, the likeliest first, with the reason; on a terminal also which bits are which. -v adds \
-what else was tried. Exit code 1 if nothing can be made of one of them.
+Shows the likeliest way to read an id with the reason, on a terminal also which bits are which, and a line for each \
+of two more. -v shows all, and what else was tried. Exit code 1 if one of them is not known: nothing fits it with 10 % \
+or more.
 
 Examples:
   mint inspect 01890a5d-ac96-774b-bcce-b302099a8057
   mint inspect --preset discord 175928847299117063
   mint inspect --as tsid --epoch 2015-01-01 0AXS751X00W7C
   mint inspect --json - < ids.txt
-  mint inspect --json --column order_id orders.csv";
+  mint inspect --json --column order_id orders.csv.gz";
 
 pub(crate) fn run(args: &Args, color: Color, out: &mut Out) -> Result<(), Failure> {
     let inspector = Inspector::new(args)?;
     let painter = Painter::new(color);
     let mut unknown = false;
-    if let Some(column) = &args.column {
-        let piped = ["-".to_string()];
-        for file in if args.ids.is_empty() {
-            &piped[..]
-        } else {
-            &args.ids
-        } {
-            unknown |= column::inspect(file, column, args.delimiter, &inspector, out)?;
+    let mut first = true;
+    args.column.for_each(&args.ids, out, |id, place, out| {
+        let id = match id {
+            Ok(id) => id,
+            Err(why) => {
+                unknown = true;
+                return match out.json {
+                    true => out.json_line(&json!({"input": null, "readings": [], "error": why})),
+                    false => out.line(format!("-  {why}")),
+                };
+            }
+        };
+        let found = inspector.inspect(id);
+        unknown |= found.known().is_empty();
+        if out.json {
+            return found.write(id, out);
         }
-    } else {
-        let mut first = true;
-        lines::for_each(&args.ids, out, |id, place, out| {
-            let found = inspector.inspect(id);
-            unknown |= found.readings.is_empty();
-            if out.json {
-                return found.write(id, out);
-            }
-            if place.is_line() {
-                return summary(id, &found, out);
-            }
-            if !std::mem::take(&mut first) {
-                out.line("")?;
-            }
-            paragraph(id, &found, &painter, out)
-        })?;
-    }
+        if place.is_line() {
+            return summary(id, &found, out);
+        }
+        if !std::mem::take(&mut first) {
+            out.line("")?;
+        }
+        paragraph(id, &found, &painter, out)
+    })?;
     if unknown {
         out.flush()?;
         return Err(Failure::Negative);
@@ -182,12 +179,20 @@ fn move_epoch(readings: &mut [Reading], epoch: Timestamp, now: Timestamp) {
     readings.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
 }
 
+/// How many readings have a line besides the best.
+const MORE_SHOWN: usize = 2;
+
 impl Found {
+    /// The readings that say something.
+    fn known(&self) -> &[Reading] {
+        known_and_guessed(&self.readings).0
+    }
+
     /// One line of JSON.
     fn write(&self, id: &str, out: &mut Out) -> Result<(), Failure> {
         if let Some((format, why)) = &self.refusal {
-            let tried = serde_json::json!([{"format": format, "why": why}]);
-            return out.json_line(&serde_json::json!({"input": id, "readings": [], "tried": tried}));
+            let tried = json!([{"format": format, "why": why}]);
+            return out.json_line(&json!({"input": id, "readings": [], "tried": tried}));
         }
         let document = Document::new(id, &self.readings);
         if out.verbose {
@@ -196,14 +201,28 @@ impl Found {
         out.json_line(&document)
     }
 
-    /// Why there is no reading, in one line.
+    /// Why nothing is known of it, in one line.
     fn nothing(&self, id: &str) -> String {
         if let Some((format, why)) = &self.refusal {
             return format!("not a {format}: {why}");
         }
+        if let Some(instead) = no_id(id) {
+            return format!("not an id: {instead}");
+        }
+        if let Some(near) = nearly(id, &self.readings) {
+            return format!("not known; nearly {near}");
+        }
+        if let Some(guess) = self.readings.first() {
+            let percent = guess.confidence * 100.0;
+            return format!(
+                "not known; at a stretch {} ({percent:.0} %: {})",
+                title(guess),
+                guess.why
+            );
+        }
         match refusals(id).first() {
-            Some(nearest) => format!("not an id that mint knows; as {}", tried(nearest)),
-            None => "not an id that mint knows".into(),
+            Some(nearest) => format!("not known; as {}", tried(nearest)),
+            None => "not known".into(),
         }
     }
 }
@@ -217,41 +236,70 @@ fn tried(refusal: &Refusal) -> String {
 
 fn paragraph(id: &str, found: &Found, painter: &Painter, out: &mut Out) -> Result<(), Failure> {
     out.line(shown(id).as_bytes())?;
-    if let (true, Some((format, why))) = (found.readings.is_empty(), &found.refusal) {
-        return out.line(format!("  not a {format}: {why}"));
+    let (known, guesses) = known_and_guessed(&found.readings);
+    if known.is_empty() {
+        out.line(format!("  {}", found.nothing(id)))?;
+    } else if let Some(near) = nearly(id, known) {
+        out.line(format!("  nearly {near}; else:"))?;
     }
-    for (rank, reading) in found.readings.iter().enumerate() {
-        out.line(format!(
-            "  {}  ({:.0} %: {})",
-            title(reading),
-            reading.confidence * 100.0,
-            reading.why
-        ))?;
-        if let Some(time) = reading.time {
-            out.line(format!("    {:<12} {}", "time", rfc3339(time)))?;
-        }
-        for (name, value) in &reading.fields {
-            out.line(format!("    {name:<12} {}", field_text(value)))?;
-        }
-        for note in &reading.notes {
-            out.line(format!("    {note}"))?;
-        }
+    let cards = if out.verbose { known.len() } else { 1 };
+    for (rank, reading) in known.iter().take(cards).enumerate() {
+        card(reading, out)?;
         if rank == 0 {
             painter.bits(reading, out)?;
         }
     }
-    if found.readings.is_empty() || out.verbose {
-        out.line(match found.readings.is_empty() {
-            true => "  not an id that mint knows; tried:",
-            false => "  not, because:",
-        })?;
-        let ids_of = |reading: &Reading, refusal: &Refusal| {
-            reading.format == refusal.format && reading.form == refusal.form
-        };
-        for refusal in refusals(id) {
-            if !found.readings.iter().any(|reading| ids_of(reading, &refusal)) {
-                out.line(format!("    {}", tried(&refusal)))?;
-            }
+    if out.verbose {
+        for guess in guesses {
+            out.line(format!("  at a stretch {}", one_line(guess)))?;
+        }
+        return not_because(id, found, out);
+    }
+    for reading in known.iter().skip(1).take(MORE_SHOWN) {
+        out.line(format!("  or {}", one_line(reading)))?;
+    }
+    match known.len().saturating_sub(1 + MORE_SHOWN) {
+        0 => Ok(()),
+        more => out.line(format!("  {more} more: -v")),
+    }
+}
+
+/// All that a reading says.
+fn card(reading: &Reading, out: &mut Out) -> Result<(), Failure> {
+    let percent = reading.confidence * 100.0;
+    out.line(format!("  {}  ({percent:.0} %: {})", title(reading), reading.why))?;
+    if let Some(time) = reading.time {
+        out.line(format!("    {:<12} {}", "time", rfc3339(time)))?;
+    }
+    for (name, value) in &reading.fields {
+        out.line(format!("    {name:<12} {}", field_text(value)))?;
+    }
+    for note in &reading.notes {
+        out.line(format!("    {note}"))?;
+    }
+    Ok(())
+}
+
+/// What a reading is, when, and how sure.
+fn one_line(reading: &Reading) -> String {
+    let time = reading
+        .time
+        .map_or(String::new(), |time| format!(" of {}", rfc3339(time)));
+    format!("{}{time}  ({:.0} %)", title(reading), reading.confidence * 100.0)
+}
+
+/// What else was tried, and what each reader said.
+fn not_because(id: &str, found: &Found, out: &mut Out) -> Result<(), Failure> {
+    if found.refusal.is_some() {
+        return Ok(());
+    }
+    out.line("  not, because:")?;
+    let ids_of = |reading: &Reading, refusal: &Refusal| {
+        reading.format == refusal.format && reading.form == refusal.form
+    };
+    for refusal in refusals(id) {
+        if !found.readings.iter().any(|reading| ids_of(reading, &refusal)) {
+            out.line(format!("    {}", tried(&refusal)))?;
         }
     }
     Ok(())
@@ -259,7 +307,7 @@ fn paragraph(id: &str, found: &Found, painter: &Painter, out: &mut Out) -> Resul
 
 /// One line about an id: the likeliest reading.
 fn summary(id: &str, found: &Found, out: &mut Out) -> Result<(), Failure> {
-    let Some(reading) = found.readings.first() else {
+    let Some(reading) = found.known().first() else {
         return out.line(format!("{}  {}", shown(id), found.nothing(id)));
     };
     let mut line = format!("{}  {}", shown(id), title(reading));

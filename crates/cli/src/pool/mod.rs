@@ -18,6 +18,7 @@ use crate::local::Absent;
 use crate::out::Out;
 use crate::snowflake::preset_layout;
 use crate::snowflake_layout::{SYNTAX, layout_words, parse_layout};
+use crate::tls::TlsFiles;
 use pools::Pools;
 
 #[derive(clap::Args, Debug)]
@@ -30,6 +31,8 @@ pub(crate) struct Args {
     /// Use this store instead, which no server may have open
     #[arg(long, value_name = "URL", global = true, conflicts_with = "server")]
     store: Option<String>,
+    #[command(flatten)]
+    tls: TlsFiles,
 }
 
 #[derive(Subcommand, Debug)]
@@ -59,6 +62,11 @@ enum PoolCommand {
     List,
     /// Show a pool, and who holds which of its workers until when
     Show {
+        /// The pool
+        name: String,
+    },
+    /// Remove a pool that nobody uses; the same name created again keeps its layout and repeats nothing
+    Drop {
         /// The pool
         name: String,
     },
@@ -111,6 +119,16 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
             let name = checked(name)?;
             Box::new(move |pools, out| show(&pools.show(&name)?, out))
         }
+        PoolCommand::Drop { name } => {
+            let name = checked(name)?;
+            Box::new(move |pools, out| {
+                pools.drop_pool(&name)?;
+                match out.json {
+                    true => out.json_line(&json!({"dropped": name.as_str()})),
+                    false => Ok(()),
+                }
+            })
+        }
         PoolCommand::Release { name, worker } => {
             let (name, worker) = (checked(name)?, *worker);
             Box::new(move |pools, out| {
@@ -138,6 +156,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     };
     let pools = Pools(Backend::open(
         args.server.as_deref(),
+        &args.tls,
         args.store.as_deref(),
         absent,
     )?);

@@ -7,7 +7,7 @@ use mintage_ledger::{LedgerError, Name, PoolKind, PoolSpec, WindowInfo};
 use serde_json::{Map, Value, json};
 
 use crate::backend::{Backend, PAGE};
-use crate::connect::Client;
+use crate::connect::{Client, escaped};
 use crate::errors::Failure;
 use crate::local::refused;
 use mintage_server::render;
@@ -55,6 +55,13 @@ impl Pools {
                 shown["windows"] = windows.iter().map(render::window).collect();
                 Ok(shown)
             }
+        }
+    }
+
+    pub(super) fn drop_pool(&self, name: &Name) -> Result<(), Failure> {
+        match &self.0 {
+            Backend::Server(client) => client.call("DELETE", &path(name), None).map(drop),
+            Backend::Store(local) => local.run(async |ledger| ledger.drop_pool(name).await),
         }
     }
 
@@ -111,8 +118,7 @@ fn show_all(client: &Client, name: &Name) -> Result<Value, Failure> {
 }
 
 fn path(name: &Name) -> String {
-    // The grammar of names holds nothing that a path must escape.
-    format!("/v1/pools/{name}")
+    format!("/v1/pools/{}", escaped(name))
 }
 
 /// A definition as the HTTP interface takes it.

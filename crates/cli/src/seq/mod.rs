@@ -4,7 +4,7 @@ mod sequences;
 
 use clap::{Subcommand, ValueEnum};
 use mintage::SequenceOptions;
-use mintage_ledger::{Gap, Name, SequencePatch};
+use mintage_ledger::{Gap, Name, RestartAt, SequencePatch};
 use serde_json::{Value, json};
 
 use crate::backend::Backend;
@@ -12,6 +12,7 @@ use crate::errors::Failure;
 use crate::forecast;
 use crate::local::Absent;
 use crate::out::Out;
+use crate::tls::TlsFiles;
 use sequences::Sequences;
 
 #[derive(clap::Args, Debug)]
@@ -24,6 +25,8 @@ pub(crate) struct Args {
     /// Use this store instead, which no server may have open
     #[arg(long, value_name = "URL", global = true, conflicts_with = "server")]
     store: Option<String>,
+    #[command(flatten)]
+    tls: TlsFiles,
 }
 
 #[derive(Subcommand, Debug)]
@@ -41,6 +44,9 @@ enum SeqCommand {
         name: String,
         #[command(flatten)]
         definition: Definition,
+        /// Go on at the start, or at N, within the new definition
+        #[arg(long, value_name = "N", num_args = 0..=1, allow_negative_numbers = true)]
+        restart: Option<Option<i64>>,
         /// Go on although numbers may repeat
         #[arg(long)]
         allow_repeat: bool,
@@ -117,7 +123,7 @@ struct Definition {
     #[arg(long)]
     gap: Option<GapArg>,
     /// Numbers that one crash may lose
-    #[arg(long, value_name = "N", visible_alias = "cache")]
+    #[arg(long, value_name = "N", visible_alias = "cache", value_parser = clap::value_parser!(u64).range(1..))]
     max_gap: Option<u64>,
 }
 
@@ -144,6 +150,7 @@ impl Definition {
             }),
             max_gap: self.max_gap,
             allow_repeat,
+            restart: None,
         }
     }
 }
@@ -160,6 +167,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     };
     let sequences = Sequences(Backend::open(
         args.server.as_deref(),
+        &args.tls,
         args.store.as_deref(),
         absent,
     )?);
@@ -170,11 +178,15 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         SeqCommand::Alter {
             name,
             definition,
+            restart,
             allow_repeat,
-        } => show(
-            &sequences.alter(&checked(name)?, &definition.patch(*allow_repeat))?,
-            out,
-        ),
+        } => {
+            let patch = SequencePatch {
+                restart: restart.map(|at| at.map_or(RestartAt::Start, RestartAt::With)),
+                ..definition.patch(*allow_repeat)
+            };
+            show(&sequences.alter(&checked(name)?, &patch)?, out)
+        }
         SeqCommand::Drop { name } => {
             sequences.drop_sequence(&checked(name)?)?;
             if out.json {

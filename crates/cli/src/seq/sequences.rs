@@ -2,11 +2,12 @@
 //! above is written once.
 
 use mintage::{Base, Run};
-use mintage_ledger::{Gap, LedgerError, Name, SequenceInfo, SequencePatch, SequenceSpec};
+use mintage_ledger::{Gap, LedgerError, Name, RestartAt, SequenceInfo, SequencePatch, SequenceSpec};
 use mintage_server::render::{changed, sequence};
 use serde_json::{Map, Value, json};
 
 use crate::backend::{Backend, PAGE};
+use crate::connect::escaped;
 use crate::errors::Failure;
 
 /// The sequences of a server or store.
@@ -137,8 +138,7 @@ impl Sequences {
 }
 
 fn path(name: &Name) -> String {
-    // The grammar of names holds nothing that a path must escape.
-    format!("/v1/sequences/{name}")
+    format!("/v1/sequences/{}", escaped(name))
 }
 
 /// A definition as the HTTP interface takes it; only what was asked for.
@@ -163,6 +163,11 @@ fn document(wanted: &SequencePatch) -> Value {
     if let Some(max_gap) = wanted.max_gap {
         document.insert("max_gap".into(), max_gap.to_string().into());
     }
+    match wanted.restart {
+        None => None,
+        Some(RestartAt::Start) => document.insert("restart".into(), true.into()),
+        Some(RestartAt::With(value)) => document.insert("restart".into(), value.to_string().into()),
+    };
     if wanted.allow_repeat {
         document.insert("allow_repeat".into(), true.into());
     }

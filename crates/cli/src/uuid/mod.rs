@@ -15,6 +15,7 @@ use mintage::{Timestamp, Uuid, UuidText};
 
 use crate::errors::Failure;
 use crate::out::Out;
+use crate::tls::TlsFiles;
 use node::NodeSource;
 
 #[derive(clap::Args, Debug)]
@@ -57,6 +58,8 @@ pub(crate) struct Args {
     /// v1, v6: take them from a pool of this store, which no server may have open
     #[arg(long, value_name = "URL", conflicts_with_all = ["at", "node", "clock_seq", "state"])]
     store: Option<String>,
+    #[command(flatten)]
+    tls: TlsFiles,
     /// v2: what the local id names [default: person]
     #[arg(long)]
     domain: Option<DomainArg>,

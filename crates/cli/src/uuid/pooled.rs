@@ -3,7 +3,7 @@
 use mintage_ledger::{Name, UUID1_POOL};
 
 use super::{Args, Sink, Version};
-use crate::connect::{Client, server_url};
+use crate::connect::{Client, escaped, server_url};
 use crate::errors::Failure;
 use crate::local::{Absent, Local};
 
@@ -16,7 +16,7 @@ pub(super) fn run(args: &Args, sink: &mut Sink<'_>) -> Result<(), Failure> {
     match &args.store {
         Some(url) => from_store(url, &pool, args.version, count, sink),
         None => {
-            let client = Client::new(&server_url(args.server.as_deref()))?;
+            let client = Client::new(&server_url(args.server.as_deref()), &args.tls)?;
             from_server(&client, &pool, args.version, count, sink)
         }
     }
@@ -54,7 +54,7 @@ fn from_server(
 ) -> Result<(), Failure> {
     let format = format!("uuid{}", version.number());
     sink.many_of(REQUEST_MAX, count, |ids| {
-        let path = format!("/v1/ids/{format}?count={}&pool={pool}", ids.len());
+        let path = format!("/v1/ids/{format}?count={}&pool={}", ids.len(), escaped(pool));
         let answer = client.call("POST", &path, None)?;
         let given = answer["ids"].as_array().map_or(&[][..], Vec::as_slice);
         if given.len() != ids.len() {

@@ -1,11 +1,13 @@
 //! Versions 1, 2, 6 and 7: from a clock, or at a time that was asked for.
 
+use std::cell::Cell;
+use std::io::Write as _;
 use std::time::Duration;
 
 use mintage::{
-    CLOCK_SEQ_MAX, Clock, Domain, FixedClock, GregorianTicks, MintError, Node, Precision, SystemClock,
-    SystemEntropy, Timestamp, UuidError, V1Generator, V7Generator, uuid1_from, uuid2_from, uuid6_from,
-    uuid7_at,
+    CLOCK_SEQ_MAX, Clock, Domain, FixedClock, GenOptions, GregorianTicks, MintError, Node, Precision,
+    SystemClock, SystemEntropy, Timestamp, Uuid, UuidError, V1Generator, V7Generator, uuid1_from, uuid2_from,
+    uuid6_from, uuid7_at,
 };
 
 use super::{Args, DomainArg, PrecisionArg, Sink, Version};
@@ -24,6 +26,18 @@ pub(super) fn run(args: &Args, sink: &mut Sink<'_>) -> Result<(), Failure> {
 
 /// Versions 1 and 6 from the clock.
 fn gregorian(args: &Args, sink: &mut Sink<'_>) -> Result<(), Failure> {
+    let ceiling = Ceiling {
+        quiet: sink.out.quiet,
+        version: args.version.number(),
+        last: Cell::new(Uuid::nil()),
+        told: Cell::new(false),
+    };
+    gregorian_below(&ceiling, args, sink)?;
+    ceiling.tell_at_the_end();
+    Ok(())
+}
+
+fn gregorian_below(ceiling: &Ceiling, args: &Args, sink: &mut Sink<'_>) -> Result<(), Failure> {
     let count = args.count.unwrap_or(1);
     if args.node.is_some() || args.clock_seq.is_some() {
         let identity = Identity::of(args)?;
@@ -31,10 +45,11 @@ fn gregorian(args: &Args, sink: &mut Sink<'_>) -> Result<(), Failure> {
         let mut generator = V1Generator::new(SystemClock, clock_seq, node).map_err(Failure::usage)?;
         return sink.many(count, |ids| {
             for id in ids {
-                *id = patiently(|| match args.version {
+                *id = patiently(Some(ceiling), || match args.version {
                     Version::V6 => generator.next_v6(),
                     _ => generator.next_v1(),
                 })?;
+                ceiling.last.set(*id);
             }
             Ok(())
         });
@@ -42,11 +57,16 @@ fn gregorian(args: &Args, sink: &mut Sink<'_>) -> Result<(), Failure> {
     sink.many(count, |ids| match args.version {
         Version::V6 => {
             for id in ids {
-                *id = patiently(mintage::uuid6)?;
+                *id = patiently(Some(ceiling), mintage::uuid6)?;
+                ceiling.last.set(*id);
             }
             Ok(())
         }
-        _ => patiently(|| mintage::uuid1_many(ids)),
+        _ => {
+            patiently(Some(ceiling), || mintage::uuid1_many(ids))?;
+            ceiling.last.set(ids.last().copied().unwrap_or_default());
+            Ok(())
+        }
     })
 }
 
@@ -162,7 +182,7 @@ fn v7(args: &Args, sink: &mut Sink<'_>) -> Result<(), Failure> {
         let mut generator = V7Generator::new(SystemClock, SystemEntropy).precision(Precision::Submilli);
         return sink.many(count, |ids| {
             for id in ids {
-                *id = patiently(|| generator.next_id())?;
+                *id = patiently(None, || generator.next_id())?;
             }
             Ok(())
         });
@@ -195,9 +215,60 @@ fn v7_at(args: &Args, at: Timestamp, sink: &mut Sink<'_>) -> Result<(), Failure>
     })
 }
 
+/// Says when ids came faster than versions 1 and 6 have places: 10 million a second.
+struct Ceiling {
+    quiet: bool,
+    version: u8,
+    /// The last id that was made.
+    last: Cell<Uuid>,
+    told: Cell<bool>,
+}
+
+impl Ceiling {
+    /// How far ahead of the clock the last id is.
+    fn ahead(&self) -> Duration {
+        let last = self.last.get();
+        let read =
+            mintage::format("uuid").and_then(|row| row.read(&last.into(), &GenOptions::default()).ok());
+        let Some(time) = read.and_then(|details| details.time) else {
+            return Duration::ZERO;
+        };
+        let ahead = time.at.unix_nanos() - SystemClock.now().unix_nanos();
+        Duration::from_nanos(u64::try_from(ahead).unwrap_or(0))
+    }
+
+    fn tell(&self, then: &str) {
+        let ahead = self.ahead();
+        if self.quiet || ahead < WORTH_TELLING || self.told.replace(true) {
+            return;
+        }
+        // A note that cannot be shown is no reason to fail.
+        let _ = writeln!(
+            std::io::stderr(),
+            "note: minted {:.1} s ahead of the clock: version {} has 10 million ids a second{then}",
+            ahead.as_secs_f64(),
+            self.version
+        );
+    }
+
+    fn tell_before_waiting(&self) {
+        self.tell("; waiting for it");
+    }
+
+    fn tell_at_the_end(&self) {
+        self.tell("");
+    }
+}
+
+/// Less is made up for before anybody looks.
+const WORTH_TELLING: Duration = Duration::from_millis(100);
+
 /// Makes ids, waiting for the clock where they run too far ahead of it: 10 million a second is all that ticks
 /// of 100 ns allow.
-fn patiently<T>(mut make: impl FnMut() -> Result<T, MintError>) -> Result<T, Failure> {
+fn patiently<T>(
+    ceiling: Option<&Ceiling>,
+    mut make: impl FnMut() -> Result<T, MintError>,
+) -> Result<T, Failure> {
     loop {
         match make() {
             Ok(made) => return Ok(made),
@@ -206,6 +277,9 @@ fn patiently<T>(mut make: impl FnMut() -> Result<T, MintError>) -> Result<T, Fai
                 if how_long > LONGEST_WAIT {
                     return Err(Failure::cannot("the clock was set back while ids were made")
                         .with_hint("set it right"));
+                }
+                if let Some(ceiling) = ceiling {
+                    ceiling.tell_before_waiting();
                 }
                 std::thread::sleep(how_long.max(SHORTEST_WAIT));
             }

@@ -10,8 +10,10 @@ mod cuid2;
 mod error;
 mod flake;
 mod generators;
+mod hashids;
 mod id;
 mod ksuid;
+mod nano64;
 mod nanoid;
 mod number;
 mod objectid;
@@ -20,6 +22,7 @@ mod places;
 mod pushid;
 mod repeats;
 mod scru128;
+mod scru64;
 mod sqids;
 mod tid;
 mod timeflake;
@@ -38,6 +41,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 pub use self::alphabet::Alphabet;
+pub(crate) use self::alphabet::log2;
 #[cfg(all(feature = "std", feature = "cuid2"))]
 pub use self::cuid2::cuid2;
 pub use self::error::FormatError;
@@ -72,6 +76,7 @@ pub use self::tid::{tid, tid_many};
 pub use self::timeflake::Timeflake;
 #[cfg(feature = "std")]
 pub use self::timeflake::{timeflake, timeflake_many};
+pub(crate) use self::token::crc32;
 #[cfg(feature = "std")]
 pub use self::tsid::tsid;
 pub use self::tsid::{Tsid, TsidGenerator};
@@ -107,6 +112,8 @@ pub static FORMATS: &[Format] = &[
     objectid::OBJECTID,
     tsid::TSID,
     tid::TID,
+    scru64::SCRU64,
+    nano64::NANO64,
     scru128::SCRU128,
     pushid::PUSHID,
     timeflake::TIMEFLAKE,
@@ -116,6 +123,7 @@ pub static FORMATS: &[Format] = &[
     cuid::CUID,
     token::TOKEN,
     sqids::SQIDS,
+    hashids::HASHIDS,
     number::SNOWFLAKE,
     number::SEQUENCE,
 ];
@@ -263,7 +271,7 @@ pub struct Details {
 }
 
 impl Details {
-    fn new(time: Option<IdTime>) -> Self {
+    pub(crate) fn new(time: Option<IdTime>) -> Self {
         Details {
             time,
             fields: Vec::new(),
@@ -271,7 +279,7 @@ impl Details {
     }
 
     /// Adds a number of a field `bits` wide.
-    fn number(mut self, name: &'static str, value: u64, bits: u32) -> Self {
+    pub(crate) fn number(mut self, name: &'static str, value: u64, bits: u32) -> Self {
         let value = if bits < 53 {
             FieldValue::Number(value)
         } else {
@@ -282,7 +290,7 @@ impl Details {
     }
 
     /// Adds text.
-    fn text(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub(crate) fn text(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.fields.push((name.into(), FieldValue::Text(value.into())));
         self
     }

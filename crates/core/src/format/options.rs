@@ -57,8 +57,10 @@ pub struct GenOptions {
     pub clock_seq: Option<u16>,
     /// The custom bits of a UUID of version 8.
     pub custom: Option<[u8; 16]>,
-    /// The numbers that a Sqid stands for.
+    /// The numbers that a Sqid or a Hashid stands for.
     pub numbers: Vec<u64>,
+    /// What a Hashid is turned round by.
+    pub salt: Option<String>,
 }
 
 impl GenOptions {
@@ -86,6 +88,7 @@ impl GenOptions {
         let number = || text.parse::<u64>().map_err(|_| refused("no number"));
         match option {
             GenOption::Prefix => self.prefix = Some(text.into()),
+            GenOption::Salt => self.salt = Some(text.into()),
             GenOption::Alphabet => self.alphabet = Some(Alphabet::new(text)?),
             GenOption::Length => {
                 let length = number()?;
@@ -195,6 +198,8 @@ pub enum GenOption {
     Custom,
     /// [`GenOptions::numbers`].
     Numbers,
+    /// [`GenOptions::salt`].
+    Salt,
 }
 
 impl GenOption {
@@ -216,6 +221,7 @@ impl GenOption {
         GenOption::ClockSeq,
         GenOption::Custom,
         GenOption::Numbers,
+        GenOption::Salt,
     ];
 
     /// Its name in words, hyphens between them: `prefix`, `node-bits`, …
@@ -237,6 +243,7 @@ impl GenOption {
             GenOption::ClockSeq => "clock-seq",
             GenOption::Custom => "custom",
             GenOption::Numbers => "numbers",
+            GenOption::Salt => "salt",
         }
     }
 
@@ -277,6 +284,7 @@ impl GenOption {
             GenOption::ClockSeq => options.clock_seq.is_some(),
             GenOption::Custom => options.custom.is_some(),
             GenOption::Numbers => !options.numbers.is_empty(),
+            GenOption::Salt => options.salt.is_some(),
         }
     }
 }
@@ -310,6 +318,7 @@ mod tests {
                 Some("+0112233445566778899aabbccddeeff"),
             ),
             (GenOption::Numbers, "1,2, 3", Some("1,,2")),
+            (GenOption::Salt, "this is my salt", None),
         ] {
             let mut options = GenOptions::default();
             assert!(!option.is_in(&options));

@@ -238,7 +238,7 @@ fn draw_62(count: usize, entropy: &mut (impl Entropy + ?Sized), out: &mut Vec<u8
 }
 
 /// CRC-32 of ISO 3309: reflected polynomial 0xedb88320, as in zlib.
-fn crc32(bytes: &[u8]) -> u32 {
+pub(crate) fn crc32(bytes: &[u8]) -> u32 {
     let mut sum = u32::MAX;
     for byte in bytes {
         sum ^= u32::from(*byte);

@@ -4,6 +4,8 @@
 //! can be read is kept and ranked; [`refusals`] says of all the rest why it cannot be.
 
 mod bits;
+mod foreign;
+mod near;
 mod number;
 mod rank;
 mod refuse;
@@ -14,6 +16,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 pub use bits::BitField;
+pub use foreign::{FOREIGN, Foreign};
+pub use near::{means_none, near_miss, no_id};
 pub use number::inspect_layout;
 pub use refuse::{Refusal, refusals};
 
@@ -96,7 +100,8 @@ impl Reading {
 /// Reads `text` in every way it can be read, the likeliest first. `now` decides how plausible a time is.
 ///
 /// White space around the text is passed over. Nothing is made of nothing: without a reading, [`refusals`]
-/// tells what was tried.
+/// tells what was tried, and [`no_id`] what the text is instead. Below [`CONFIDENCE_LEAST`] the text is as well
+/// anything else.
 ///
 /// ```
 /// use mintage::{FieldValue, Timestamp, inspect};
@@ -111,11 +116,16 @@ impl Reading {
 pub fn inspect(text: &str, now: Timestamp) -> Vec<Reading> {
     let text = text.trim();
     let mut readings = Vec::new();
-    if text.is_empty() || text.len() > TEXT_MAX {
+    if text.is_empty() || text.len() > TEXT_MAX || no_id(text).is_some() {
         return readings;
     }
     let sure = uuid::inspect_hex(text, now, &mut readings);
+    if sure && readings.iter().all(|reading| reading.confidence < 0.5) {
+        // 32 digits that have not the marks of a UUID are rather a hash.
+        foreign::inspect(text, now, &mut readings);
+    }
     if !sure {
+        foreign::inspect(text, now, &mut readings);
         number::inspect_decimal(text, now, &mut readings);
         uuid::inspect_forms(text, now, &mut readings);
         inspect_formats(text, now, &mut readings);
@@ -158,6 +168,8 @@ pub fn inspect_as(
         Some(id) if is_uuid(format) => uuid::reading(&id, now),
         _ => of_format(format, id, options, now),
     };
+    // Somebody knows what it is.
+    reading.confidence = reading.confidence.max(0.5);
     if !exact {
         less_exactly(&mut reading);
     }
@@ -224,6 +236,9 @@ fn less_exactly(reading: &mut Reading) {
     let why = alloc::format!("{}; written less exactly than the format does", reading.why);
     reading.why = why.into();
 }
+
+/// A reading that is less sure than this says nothing: the text is as well anything else. Any short word is a CUID2.
+pub const CONFIDENCE_LEAST: f64 = 0.1;
 
 /// Longer text is no id.
 const TEXT_MAX: usize = 512;

@@ -127,6 +127,20 @@ pub(super) fn inspect_forms(text: &str, now: Timestamp, readings: &mut Vec<Readi
         return;
     }
     for (name, form) in SnowflakeText::ALL {
+        // A text of full width is one of the plain form, too, which came before.
+        if form
+            .padded()
+            .is_some_and(|(plain, _)| plain.read(text.as_bytes()).is_ok())
+        {
+            continue;
+        }
+        // Nobody writes one number in both cases.
+        let folds = matches!(form.plain(), SnowflakeText::Hex | SnowflakeText::Base36);
+        let mixed = text.bytes().any(|byte| byte.is_ascii_uppercase())
+            && text.bytes().any(|byte| byte.is_ascii_lowercase());
+        if folds && mixed {
+            continue;
+        }
         let Ok(id) = form.read(text.as_bytes()) else {
             continue;
         };
@@ -152,10 +166,12 @@ pub(super) fn inspect_forms(text: &str, now: Timestamp, readings: &mut Vec<Readi
 static BUILT: std::sync::LazyLock<Vec<Layout>> =
     std::sync::LazyLock::new(|| PRESETS.iter().map(crate::Preset::layout).collect());
 
-/// How many decimal digits of a second a tick tells: 3 for 1 ms, 2 for 10 ms, 0 for 1 s.
+/// How many decimal digits of a second write every multiple of a tick: 3 for 1 ms, 2 for 10 ms, 3 for 256 ms, 0 for
+/// 1 s.
 fn digits_of(tick: Duration) -> u8 {
-    let (mut digits, mut unit) = (0, 1_000_000_000u128);
-    while digits < 9 && tick.as_nanos() < unit {
+    let mut digits = 0;
+    let mut unit = 1_000_000_000u128;
+    while digits < 9 && !tick.as_nanos().is_multiple_of(unit) {
         digits += 1;
         unit /= 10;
     }
@@ -175,6 +191,8 @@ mod tests {
             (100, 7),
             (1, 9),
             (4_000_000, 3),
+            // Was cut to one digit.
+            (256_000_000, 3),
         ] {
             assert_eq!(digits_of(Duration::from_nanos(tick)), digits);
         }

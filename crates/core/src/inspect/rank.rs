@@ -87,6 +87,10 @@ fn with_time(row: &Format, id: &Id) -> f64 {
         "ksuid" | "xid" => 0.9,
         "objectid" | "scru128" | "cuid" => 0.85,
         "tid" | "pushid" => 0.75,
+        // A hyphen at its place.
+        "nano64" => 0.9,
+        // 12 letters and digits of any kind have a time in its range of two thousand years.
+        "scru64" => 0.4,
         // Eight bits of a KSUID read as time: all of those are such, too.
         "ksuidms" => 0.2,
         _ => 0.6,
@@ -105,7 +109,9 @@ fn shape_alone(row: &Format, id: &Id, options: &GenOptions) -> (f64, Cow<'static
         // A prefix is much of a structure; without one, what is no version 7 is rather a ULID in lower case.
         "typeid" if id.text().is_some_and(|prefix| !prefix.is_empty()) => 0.9,
         "nanoid" => 0.35,
-        "token" | "sqids" | "cuid2" => 0.05,
+        // Without the salt, only a text made with none is one; few others are, but it says little.
+        "hashids" if id.text().is_some_and(|text| text.len() >= 6) => 0.15,
+        "token" | "sqids" | "hashids" | "cuid2" => 0.05,
         _ => 0.3,
     };
     let why = format!("the length and the characters of a {title}, which has nothing else to check");

@@ -42,7 +42,9 @@ pub(super) fn inspect_hex(text: &str, now: Timestamp, readings: &mut Vec<Reading
 
 /// Texts in other alphabets. Many short texts are one of these: what speaks for them is a version that fits.
 pub(super) fn inspect_forms(text: &str, now: Timestamp, readings: &mut Vec<Reading>) {
-    if !(20..=40).contains(&text.len()) || text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() > 26 {
+    let base2 = text.len() == 128 && text.bytes().all(|byte| matches!(byte, b'0' | b'1'));
+    let number = text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() > 26;
+    if !base2 && (!(20..=40).contains(&text.len()) || number) {
         return;
     }
     for (_, form) in UuidText::ALL {
@@ -90,8 +92,13 @@ pub(super) fn reading_in(id: &Uuid, form: UuidText, now: Timestamp) -> Reading {
             0.1,
             format!("in {name} it is a uuid of version {version}, but its time is not plausible").into(),
         ),
+        // Any text of 20 characters is z85, and hardly a UUID is written in it.
         Some(version) => (
-            if version == 4 { 0.45 } else { 0.25 },
+            match (form, version) {
+                (UuidText::Z85, _) => 0.08,
+                (_, 4) => 0.45,
+                _ => 0.25,
+            },
             format!("in {name} it is a uuid of version {version}, as one in 64 texts is by chance").into(),
         ),
         None => (
@@ -152,6 +159,16 @@ fn of_version(reading: &mut Reading, id: &Uuid, now: Timestamp) {
         if plausible != Plausible::Yes {
             reading.confidence = 0.9;
         }
+    }
+    if version == 2 {
+        let local_id = id.as_u128() >> 96;
+        let note = match id.as_bytes()[9] {
+            0 => format!("domain 0 is person: {local_id} is a user id of POSIX"),
+            1 => format!("domain 1 is group: {local_id} is a group id of POSIX"),
+            2 => format!("domain 2 is org: {local_id} is a number of the site's own"),
+            domain => format!("domain {domain} is the site's own"),
+        };
+        reading.notes.push(note);
     }
     if matches!(version, 1 | 2 | 6) {
         reading.notes.extend(node_note(id));

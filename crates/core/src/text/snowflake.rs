@@ -6,7 +6,7 @@ use core::fmt::Write as _;
 
 use super::{TextError, decimal, radix};
 
-/// A way to write a 64-bit id, without padding.
+/// A way to write a 64-bit id; but for the forms called `…Padded`, without leading zeros.
 ///
 /// `Base2`, `Base32`, `Base36`, `Base58` and `Base64` are exactly what bwmarrin/snowflake (Go) writes, its
 /// own alphabets included.
@@ -29,6 +29,20 @@ pub enum SnowflakeText {
     Base62,
     /// Padded standard base64 *of the decimal text*.
     Base64,
+    /// [`Self::Dec`] in 20 digits: sorts as the ids do, as do `Hex`, `Base2`, `Base36` and `Base62` padded.
+    DecPadded,
+    /// [`Self::Hex`] in 16 digits.
+    HexPadded,
+    /// [`Self::Base2`] in 64 digits.
+    Base2Padded,
+    /// [`Self::Base32`] in 13 digits.
+    Base32Padded,
+    /// [`Self::Base36`] in 13 digits, as CosId's `Radix36IdConverter` pads.
+    Base36Padded,
+    /// [`Self::Base58`] in 11 digits.
+    Base58Padded,
+    /// [`Self::Base62`] in 11 digits, as CosId's `Radix62IdConverter` pads.
+    Base62Padded,
 }
 
 impl SnowflakeText {
@@ -42,6 +56,13 @@ impl SnowflakeText {
         ("base58", SnowflakeText::Base58),
         ("base62", SnowflakeText::Base62),
         ("base64", SnowflakeText::Base64),
+        ("dec-padded", SnowflakeText::DecPadded),
+        ("hex-padded", SnowflakeText::HexPadded),
+        ("base2-padded", SnowflakeText::Base2Padded),
+        ("base32-padded", SnowflakeText::Base32Padded),
+        ("base36-padded", SnowflakeText::Base36Padded),
+        ("base58-padded", SnowflakeText::Base58Padded),
+        ("base62-padded", SnowflakeText::Base62Padded),
     ];
 
     /// The form called `name`.
@@ -61,6 +82,11 @@ impl SnowflakeText {
     /// assert_eq!(out, b"npL6MjP8Qfc");
     /// ```
     pub fn write(self, id: u64, out: &mut Vec<u8>) {
+        if let Some((plain, width)) = self.padded()
+            && let Some(alphabet) = plain.alphabet()
+        {
+            return radix::write_fixed(id.into(), alphabet, width, out);
+        }
         match self.alphabet() {
             Some(alphabet) => radix::write(id, alphabet, out),
             None => {
@@ -101,16 +127,78 @@ impl SnowflakeText {
     /// assert_eq!(SnowflakeText::Dec.read(b"12a"), Err(TextError::Character { position: 2 }));
     /// ```
     pub fn read(self, text: &[u8]) -> Result<u64, TextError> {
+        if let Some((plain, expected)) = self.padded() {
+            if text.len() != expected {
+                return Err(TextError::Length {
+                    found: text.len(),
+                    expected,
+                });
+            }
+            return plain.number(text);
+        }
         let Some(alphabet) = self.alphabet() else {
             return read_base64_of_decimal(text);
         };
-        let fold = matches!(self, Self::Hex | Self::Base36);
-        let value = radix::read(text, alphabet, fold)?;
-        let value = u64::try_from(value).map_err(|_| TextError::TooLarge)?;
+        let value = self.number(text)?;
         if text.len() > 1 && text[0] == alphabet[0] {
             return Err(TextError::NotCanonical { position: 0 });
         }
         Ok(value)
+    }
+
+    /// Reads an id in this form with any number of zeros in front, or as many left out: what other programs pad to
+    /// widths of their own.
+    ///
+    /// # Errors
+    /// As [`Self::read`], but for leading zeros.
+    ///
+    /// ```
+    /// use mintage::SnowflakeText;
+    /// assert_eq!(SnowflakeText::Hex.read_lenient(b"00ff"), Ok(255));
+    /// assert_eq!(SnowflakeText::HexPadded.read_lenient(b"ff"), Ok(255));
+    /// assert!(SnowflakeText::Hex.read(b"00ff").is_err());
+    /// ```
+    pub fn read_lenient(self, text: &[u8]) -> Result<u64, TextError> {
+        match self.plain() {
+            Self::Base64 => self.read(text),
+            plain => plain.number(text),
+        }
+    }
+
+    /// The form without padding, and to how many characters this one pads; `None` if it does not.
+    ///
+    /// ```
+    /// use mintage::SnowflakeText;
+    /// assert_eq!(SnowflakeText::Base62Padded.padded(), Some((SnowflakeText::Base62, 11)));
+    /// assert_eq!(SnowflakeText::Base62.padded(), None);
+    /// ```
+    pub const fn padded(self) -> Option<(Self, usize)> {
+        Some(match self {
+            Self::DecPadded => (Self::Dec, 20),
+            Self::HexPadded => (Self::Hex, 16),
+            Self::Base2Padded => (Self::Base2, 64),
+            Self::Base32Padded => (Self::Base32, 13),
+            Self::Base36Padded => (Self::Base36, 13),
+            Self::Base58Padded => (Self::Base58, 11),
+            Self::Base62Padded => (Self::Base62, 11),
+            _ => return None,
+        })
+    }
+
+    /// The form without padding.
+    pub(crate) const fn plain(self) -> Self {
+        match self.padded() {
+            Some((plain, _)) => plain,
+            None => self,
+        }
+    }
+
+    /// The number, whatever zeros are in front.
+    fn number(self, text: &[u8]) -> Result<u64, TextError> {
+        let alphabet = self.alphabet().unwrap_or_default();
+        let fold = matches!(self, Self::Hex | Self::Base36);
+        let value = radix::read(text, alphabet, fold)?;
+        u64::try_from(value).map_err(|_| TextError::TooLarge)
     }
 
     fn alphabet(self) -> Option<&'static [u8]> {
@@ -122,7 +210,7 @@ impl SnowflakeText {
             Self::Base36 => radix::BASE36,
             Self::Base58 => b"123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ",
             Self::Base62 => radix::BASE62,
-            Self::Base64 => return None,
+            _ => return None,
         })
     }
 }
@@ -170,6 +258,12 @@ mod tests {
             (SnowflakeText::Base58, 0, "1"),
             (SnowflakeText::Base58, largest, "npL6MjP8Qfc"),
             (SnowflakeText::Base64, 13, "MTM="),
+            (SnowflakeText::HexPadded, 255, "00000000000000ff"),
+            (SnowflakeText::Base32Padded, 0, "yyyyyyyyyyyyy"),
+            (SnowflakeText::Base58Padded, largest, "npL6MjP8Qfc"),
+            // Ahoo-Wang/CosId, Radix62IdConverterTest and Radix36IdConverterTest: the largest, and one padded.
+            (SnowflakeText::Base62Padded, largest, "AzL8n0Y58m7"),
+            (SnowflakeText::Base36Padded, 35, "000000000000z"),
         ] {
             let mut out = Vec::new();
             form.write(id, &mut out);

@@ -42,7 +42,7 @@ pub(crate) fn asked(row: &Format) -> GenOptions {
             options.namespace = namespace("dns");
             options.name = Some(b"www.example.com".to_vec());
         }
-        "sqids" => options.numbers = vec![1, 2, 3],
+        "sqids" | "hashids" => options.numbers = vec![1, 2, 3],
         "typeid" => options.prefix = Some("user_account".into()),
         _ => {}
     }

@@ -10,17 +10,33 @@ use serde::{Deserialize, Serialize};
 use crate::context::Context;
 use crate::name::Name;
 use crate::runtime::fresh_token;
-use crate::store::{Cas, Key, Marks, Outcome, StoreError, StoreErrorKind, Value, Versioned};
+use crate::store::{BODY_MAX_BYTES, Cas, Key, Marks, Outcome, StoreError, StoreErrorKind, Value, Versioned};
 
 /// How many changes are named; who has missed more looks at everything it has.
 const NAMED_MAX: usize = 32;
+/// How many bytes their names have, so that the record fits a register however many of them JSON has to escape.
+const NAMED_BYTES_MAX: usize = BODY_MAX_BYTES / 4;
 /// How often a lost race for the register is tried again.
 const TRIES: usize = 64;
 
 #[derive(Serialize, Deserialize, Default)]
 struct Body {
-    /// The last changes, oldest first; the register's mark is the number of the last one.
+    /// The names last changed as keys have them, oldest first; the register's mark is the number of the last change.
     last: Vec<String>,
+}
+
+impl Body {
+    /// Adds a change, and forgets the oldest ones if there are too many.
+    fn name(&mut self, name: &Name) {
+        self.last.push(name.to_key().into_owned());
+        let mut bytes = 0;
+        let named = self.last.iter().rev().take(NAMED_MAX).take_while(|key| {
+            bytes += key.len();
+            bytes <= NAMED_BYTES_MAX
+        });
+        let surplus = self.last.len() - named.count();
+        self.last.drain(..surplus);
+    }
 }
 
 /// What happened since a change that was seen.
@@ -46,7 +62,12 @@ pub(crate) fn since(found: Option<&Versioned>, seen: u64) -> (u64, Missed) {
     let body: Body = serde_json::from_str(&found.value.body).unwrap_or_default();
     let missed = last.checked_sub(seen).and_then(|n| usize::try_from(n).ok());
     let named = missed.and_then(|n| body.last.len().checked_sub(n));
-    let names = named.map(|from| body.last[from..].iter().map(Name::new).collect::<Result<_, _>>());
+    let names = named.map(|from| {
+        body.last[from..]
+            .iter()
+            .map(|key| Name::from_key(key))
+            .collect::<Result<_, _>>()
+    });
     match names {
         Some(Ok(names)) => (last, Missed::These(names)),
         // A name that is none was written by a newer program.
@@ -67,9 +88,7 @@ pub(crate) async fn count(context: &Context, name: &Name) -> Result<u64, StoreEr
             ),
             None => (Body::default(), 0, None),
         };
-        body.last.push(name.to_string());
-        let surplus = body.last.len().saturating_sub(NAMED_MAX);
-        body.last.drain(..surplus);
+        body.name(name);
         let value = Value {
             mark: mark + 1,
             token: fresh_token(&*context.runtime),
@@ -104,6 +123,21 @@ pub(crate) async fn count(context: &Context, name: &Name) -> Result<u64, StoreEr
 mod tests {
     use super::*;
     use crate::store::Version;
+
+    #[test]
+    fn as_many_names_are_kept_as_fit_the_record() {
+        let longest = Name::new("\"".repeat(255)).unwrap();
+        let mut body = Body::default();
+        for n in 1..=2 * NAMED_MAX {
+            body.name(&longest);
+            assert!(serde_json::to_string(&body).unwrap().len() <= BODY_MAX_BYTES);
+            assert_eq!(body.last.len(), n.min(NAMED_BYTES_MAX / longest.to_key().len()));
+        }
+        for n in 0..=NAMED_MAX {
+            body.name(&Name::new(format!("s{n}")).unwrap());
+        }
+        assert_eq!(body.last.len(), NAMED_MAX);
+    }
 
     #[test]
     fn what_was_missed_is_named_as_far_back_as_it_goes() {

@@ -9,6 +9,7 @@ use mintage::{Snowflake, Window};
 use super::lease::{Lease, Owner, Renewal, Unknown};
 use super::{Pool, Seat};
 use crate::error::LedgerError;
+use crate::repeats::Repeats;
 
 const RENEW_EVERY: Duration = Duration::from_secs(1);
 const BACKOFF_MIN: Duration = Duration::from_millis(100);
@@ -27,6 +28,7 @@ impl Pool {
         let mut holding: Option<Holding> = None;
         let mut unknown: Option<Unknown> = None;
         let mut backoff = BACKOFF_MIN;
+        let (mut renewing, mut taking) = (Repeats::default(), Repeats::default());
         let mut settled = self.context.clock.is_settled();
         while !self.stop.load(Ordering::Acquire) {
             // What was refused for the clock's sake is asked for as if anew.
@@ -42,6 +44,10 @@ impl Pool {
                 Some(held) => match self.renew(&self.owner(), &mut held.lease).await {
                     Renewal::Extended => {
                         held.seat.generator.extend(held.lease.until);
+                        if let Some((lasted, failed)) = renewing.succeeded(self.context.runtime.boottime()) {
+                            let for_ms = lasted.as_millis() as u64;
+                            tracing::info!(pool = %self.name, for_ms, failed, "the window is renewed again");
+                        }
                         // Whoever waits for the window to be extended may go on, if it was.
                         self.tell(self.passed(held.lease.until));
                         RENEW_EVERY
@@ -55,9 +61,12 @@ impl Pool {
                         Duration::ZERO
                     }
                     Renewal::Kept(error) => {
-                        tracing::warn!(pool = %self.name, %error, "could not renew the window");
+                        let now = self.context.runtime.boottime();
+                        if let Some(count) = renewing.failed(now) {
+                            tracing::warn!(pool = %self.name, count, %error, "could not renew the window");
+                        }
                         // Those who mint hear of it once the window has passed.
-                        self.tell_until(error, self.context.runtime.boottime() + RENEW_EVERY);
+                        self.tell_until(error, now + RENEW_EVERY);
                         RENEW_EVERY
                     }
                     Renewal::Lost => {
@@ -75,10 +84,23 @@ impl Pool {
                         holding = Some(held);
                         backoff = BACKOFF_MIN;
                         self.tell(None);
+                        let now = self.context.runtime.boottime();
+                        // A window that was lost is got anew: nothing fails to be renewed any more.
+                        renewing.succeeded(now);
+                        if let Some((lasted, failed)) = taking.succeeded(now) {
+                            let for_ms = lasted.as_millis() as u64;
+                            tracing::info!(pool = %self.name, for_ms, failed, "a window is held again");
+                        }
                         RENEW_EVERY
                     }
+                    Err(LedgerError::NoPool { .. }) => {
+                        self.stop.store(true, Ordering::Release);
+                        Duration::ZERO
+                    }
                     Err(error) => {
-                        tracing::warn!(pool = %self.name, %error, "no window");
+                        if let Some(count) = taking.failed(self.context.runtime.boottime()) {
+                            tracing::warn!(pool = %self.name, count, %error, "no window");
+                        }
                         // A worker that is known to be free sooner is not waited past.
                         let pause = match &error {
                             LedgerError::Unavailable { retry_after_s, .. } => {
@@ -113,7 +135,12 @@ impl Pool {
             self.give_back(&self.owner(), held.lease, unused_from).await;
         }
         self.status.lock().expect("no panic while held").ended = true;
-        self.tell(Some(LedgerError::Closing));
+        self.tell(Some(match self.is_dropped() {
+            true => LedgerError::NoPool {
+                name: self.name.clone(),
+            },
+            false => LedgerError::Closing,
+        }));
         self.ended.notify_waiters();
     }
 

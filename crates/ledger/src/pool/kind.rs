@@ -67,6 +67,14 @@ impl PoolKind {
         }
     }
 
+    /// The layout of its ids in words.
+    pub(crate) fn layout_words(&self) -> String {
+        match self {
+            PoolKind::Snowflake(layout) => layout.spec(),
+            PoolKind::Uuid1 { .. } => "uuid1".into(),
+        }
+    }
+
     /// The layout of time and counter within one worker.
     pub(crate) fn ticks(&self) -> Arc<Layout> {
         match self {
@@ -122,6 +130,9 @@ struct Body {
     window_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     clock_policy: Option<String>,
+    /// It is a tombstone: the windows stay, and so does what their ids were of.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    dropped: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -242,10 +253,19 @@ impl From<PoolKind> for PoolSpec {
 
 impl PoolSpec {
     pub(crate) fn key(name: &Name) -> Key {
-        Key::new(format!("pool/{name}")).expect("names are within the key grammar")
+        Key::new(format!("pool/{}", name.to_key())).expect("names are within the key grammar")
     }
 
     pub(crate) fn write(&self, token: u128) -> Value {
+        self.write_as(token, false)
+    }
+
+    /// The record of the pool once it is dropped: its windows stay, so that the name made again repeats nothing.
+    pub(crate) fn write_tombstone(&self, token: u128) -> Value {
+        self.write_as(token, true)
+    }
+
+    fn write_as(&self, token: u128, dropped: bool) -> Value {
         let (layout, node) = match &self.kind {
             PoolKind::Snowflake(layout) => (Some(LayoutBody::of(layout)), None),
             PoolKind::Uuid1 { node } => (None, Some(format!("{node:012x}"))),
@@ -259,12 +279,19 @@ impl PoolSpec {
                 .window
                 .map(|window| u64::try_from(window.as_millis()).unwrap_or(u64::MAX)),
             clock_policy: self.clock_policy.map(|policy| policy.to_string()),
+            dropped,
         };
         let body = serde_json::to_string(&body).expect("plain fields always serialise");
         Value { mark: 0, token, body }
     }
 
+    /// What a record says the pool is, or was before it was dropped.
     pub(crate) fn read(name: &Name, body: &str) -> Result<PoolSpec, LedgerError> {
+        Ok(PoolSpec::read_record(name, body)?.0)
+    }
+
+    /// The same, and whether it is dropped.
+    pub(crate) fn read_record(name: &Name, body: &str) -> Result<(PoolSpec, bool), LedgerError> {
         let damaged = |why: String| {
             let message = format!("the record of pool {name} makes no sense: {why}");
             LedgerError::Stopped(StoreError::new(
@@ -292,11 +319,12 @@ impl PoolSpec {
             )));
         }
         let policy = body.clock_policy.map(|text| text.parse()).transpose();
-        Ok(PoolSpec {
+        let spec = PoolSpec {
             kind,
             window: body.window_ms.map(Duration::from_millis),
             clock_policy: policy.map_err(|error: mintage::NotAClockPolicy| damaged(error.to_string()))?,
-        })
+        };
+        Ok((spec, body.dropped))
     }
 }
 
@@ -320,7 +348,9 @@ mod tests {
                     clock_policy: policy,
                 };
                 let name = Name::new("eu").unwrap();
-                assert_eq!(PoolSpec::read(&name, &spec.write(1).body), Ok(spec));
+                let (record, tombstone) = (spec.write(1).body, spec.write_tombstone(1).body);
+                assert_eq!(PoolSpec::read_record(&name, &record), Ok((spec.clone(), false)));
+                assert_eq!(PoolSpec::read_record(&name, &tombstone), Ok((spec, true)));
             }
         }
     }

@@ -145,9 +145,10 @@ impl Pool {
         if let Some(error) = self.context.store.stopped() {
             return Err(LedgerError::Stopped(error));
         }
+        self.check_not_dropped().await?;
         let now = self.context.valid_now().await?;
         // Before it becomes a tick: a time that is held at the start may lie past the layout's end.
-        if self.is_doubtful() {
+        if self.is_doubtful() || mintage::planted!("wrong-clock-parks-all") {
             self.check_clock(self.newest_wall().await?)?;
         }
         let now = self.tick_of(now)?;
@@ -378,7 +379,7 @@ impl Pool {
     }
 
     pub(super) async fn record(&self, worker: u64) -> Result<Option<Versioned>, LedgerError> {
-        let key = window::key(self.name.as_str(), worker);
+        let key = window::key(&self.name, worker);
         self.context
             .store
             .get(&key)
@@ -413,13 +414,13 @@ impl Pool {
     }
 
     pub(super) fn is_reachable(&self, worker: u64) -> bool {
-        let key = window::key(self.name.as_str(), worker);
+        let key = window::key(&self.name, worker);
         self.context.store.reachable(&key)
     }
 
     /// The records of the workers from `first` on, at most `limit`.
     pub(super) async fn page(&self, first: u64, limit: u16) -> Result<Vec<(u64, Versioned)>, LedgerError> {
-        let pool = self.name.as_str();
+        let pool = &self.name;
         let after = first.checked_sub(1).map(|worker| window::key(pool, worker));
         let prefix = window::prefix(pool);
         let found = self.context.store.scan(&prefix, after.as_ref(), limit).await;
@@ -539,7 +540,7 @@ impl Pool {
     ) -> Result<Cas, StoreError> {
         let context = &self.context;
         let begun = context.runtime.boottime();
-        let key = window::key(self.name.as_str(), worker);
+        let key = window::key(&self.name, worker);
         let token = value.token;
         let answer = context.store.compare_and_set(&key, expected, value, marks).await;
         let answer = answer.map(|cas| cas.of_attempt(token));

@@ -7,7 +7,9 @@
 //! | `lease` | windows against the store: acquire, renew, give back |
 //! | `lend` | windows for programs that mint by themselves |
 //! | `keeper` | the one task per pool that holds this process's own window |
+//! | `drop` | pools that are not wanted any more |
 
+mod drop;
 mod keeper;
 mod kind;
 mod lease;
@@ -53,6 +55,8 @@ pub struct Pool {
     wanted: Notify,
     started: AtomicBool,
     stop: AtomicBool,
+    /// The pool was dropped; whoever holds this object still finds out by asking.
+    dropped: AtomicBool,
     /// When somebody last asked and got nothing, in milliseconds of boot time; 0: never.
     refused_ms: AtomicU64,
     held: Mutex<Held>,
@@ -223,6 +227,7 @@ impl Pool {
             wanted: Notify::new(),
             started: AtomicBool::new(false),
             stop: AtomicBool::new(false),
+            dropped: AtomicBool::new(false),
             refused_ms: AtomicU64::new(0),
             held: Mutex::default(),
             ended: Notify::new(),
@@ -402,7 +407,10 @@ impl Pool {
         tried.as_mut().enable();
         self.start();
         self.wanted.notify_one();
-        tried.await;
+        // A keeper that has ended tells nobody any more.
+        if !self.status.lock().expect("no panic while held").ended {
+            tried.await;
+        }
         match &self.status.lock().expect("no panic while held").failure {
             Some(error) => {
                 let now = u64::try_from(self.context.runtime.boottime().as_millis()).unwrap_or(u64::MAX);
@@ -513,8 +521,18 @@ impl Pool {
         if self.context.clock.is_settled() || !self.refused_lately() {
             return None;
         }
+        self.failure()
+    }
+
+    /// What the last attempt to get a window came to, if it failed.
+    pub(crate) fn failure(&self) -> Option<String> {
         let status = self.status.lock().expect("no panic while held");
         status.failure.as_ref().map(ToString::to_string)
+    }
+
+    /// Whether somebody asked for an id within the last minute and got none.
+    pub(crate) fn was_refused(&self) -> bool {
+        self.refused_lately()
     }
 
     /// Something about the clock was confirmed: what it stood against is tried again now.

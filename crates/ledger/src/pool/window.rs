@@ -9,7 +9,9 @@ use std::time::Duration;
 use mintage::{Layout, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::store::{Key, Value, Versioned};
+use crate::name::Name;
+use crate::name_key::NAME_KEY_MAX_BYTES;
+use crate::store::{KEY_MAX_BYTES, Key, Value, Versioned};
 
 /// The longest window there is by default (protocol W3).
 const LENGTH_MAX: Duration = Duration::from_secs(600);
@@ -101,13 +103,17 @@ impl WindowBody {
 /// How far ahead of now a record's clock was that was wrong: two that are right may differ by seconds.
 pub(crate) const AHEAD_MIN: Duration = Duration::from_secs(60);
 
+// The longest key that a name stands in.
+const _: () = assert!("window/".len() + NAME_KEY_MAX_BYTES + "/0000000000".len() <= KEY_MAX_BYTES);
+
 /// The keys of a pool's windows. Worker ids are padded so that keys sort as the ids do.
-pub(crate) fn key(pool: &str, worker: u64) -> Key {
-    Key::new(format!("window/{pool}/{worker:010}")).expect("names and digits are within the key grammar")
+pub(crate) fn key(pool: &Name, worker: u64) -> Key {
+    Key::new(format!("window/{}/{worker:010}", pool.to_key()))
+        .expect("names and digits are within the key grammar")
 }
 
-pub(crate) fn prefix(pool: &str) -> Key {
-    Key::new(format!("window/{pool}/")).expect("names are within the key grammar")
+pub(crate) fn prefix(pool: &Name) -> Key {
+    Key::new(format!("window/{}/", pool.to_key())).expect("names are within the key grammar")
 }
 
 pub(crate) fn worker_of(key: &Key) -> Option<u64> {

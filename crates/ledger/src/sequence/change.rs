@@ -81,7 +81,7 @@ impl Worker<'_> {
                 }
                 Change::Set(to) if !exists => {
                     self.sequence.check_room()?;
-                    self.made(&SequenceSpec::default())?
+                    self.made(&SequenceSpec::of_first_set(*to))?
                         .moved(name, state.ordinal, *to, false)?
                 }
                 _ if !exists => return Err(LedgerError::NotFound { name: name.clone() }),

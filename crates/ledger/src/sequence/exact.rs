@@ -139,7 +139,11 @@ impl Worker<'_> {
     fn pass_over(&self, ranges: Vec<Range>) {
         if self.held.state.gap == Gap::None && !ranges.is_empty() {
             // Of a request that never heard of them: another server took numbers since, so that no run joins them.
-            tracing::warn!(sequence = %self.sequence.name, ?ranges, "a run leaves out numbers that nobody was given");
+            let (first, count) = (
+                ranges[0].run.first,
+                ranges.iter().map(|range| range.run.count).sum::<u64>(),
+            );
+            tracing::warn!(sequence = %self.sequence.name, first, count, "a run leaves out numbers that nobody was given");
         }
         self.lose(ranges);
     }

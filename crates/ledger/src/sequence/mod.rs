@@ -37,7 +37,7 @@ use arc_swap::ArcSwap;
 use mintage::Run;
 use tokio::sync::oneshot;
 
-pub use spec::{Gap, MAX_GAP_LIMIT, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome};
+pub use spec::{Gap, MAX_GAP_LIMIT, RestartAt, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome};
 pub(crate) use state::State;
 pub(crate) use stripe::{STRIPES_MAX, Stripe};
 pub(crate) use stripes::ChangeOfAll;

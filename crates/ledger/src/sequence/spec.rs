@@ -1,6 +1,6 @@
 //! What people say about a sequence, and what they are told.
 
-use mintage::{SequenceDef, SequenceOptions};
+use mintage::{Base, SequenceDef, SequenceOptions};
 
 use crate::forecast::Forecast;
 use crate::name::Name;
@@ -26,6 +26,18 @@ pub struct SequenceSpec {
     pub max_gap: Option<u64>,
 }
 
+impl SequenceSpec {
+    /// What a first [`Ledger::set`](crate::Ledger::set) makes of a name: the defaults, with room for a value below 1.
+    pub(crate) fn of_first_set(to: Base) -> SequenceSpec {
+        let mut spec = SequenceSpec::default();
+        if to.value < 1 {
+            let next = to.value + i64::from(to.is_called);
+            (spec.options.start, spec.options.min) = (Some(next), Some(to.value));
+        }
+        spec
+    }
+}
+
 /// A change of a definition; what is absent stays.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SequencePatch {
@@ -35,8 +47,19 @@ pub struct SequencePatch {
     pub gap: Option<Gap>,
     /// Numbers lost per crash at most.
     pub max_gap: Option<u64>,
-    /// Go on although numbers may repeat (a change of direction, bounds that exclude the mark).
+    /// Go on although numbers may repeat (a change of direction, bounds that exclude the mark, a restart below it).
     pub allow_repeat: bool,
+    /// Move too, within the new definition, as `ALTER SEQUENCE … RESTART` does.
+    pub restart: Option<RestartAt>,
+}
+
+/// Where a sequence goes on; the number itself is the next one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RestartAt {
+    /// At the `start` of its definition.
+    Start,
+    /// At this number.
+    With(i64),
 }
 
 /// What a sequence is and where it stands.

@@ -7,7 +7,7 @@
 use mintage::{Base, Run, SequenceDef, SequenceError, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::spec::{Gap, MAX_GAP_LIMIT, SequenceInfo, SequencePatch, SequenceSpec};
+use super::spec::{Gap, MAX_GAP_LIMIT, RestartAt, SequenceInfo, SequencePatch, SequenceSpec};
 use super::stripe::Stripe;
 use crate::error::LedgerError;
 use crate::forecast::{self, Forecast, Limit};
@@ -216,9 +216,10 @@ impl State {
             def,
             gap: Gap::Bounded,
             max_gap: 0,
+            // With a mark of 0 none was issued, not even 0.
             base: Base {
-                value: mark,
-                is_called: true,
+                value: mark.max(1),
+                is_called: mark > 0,
             },
             base_ordinal: found.value.mark,
             ordinal: found.value.mark,
@@ -371,8 +372,8 @@ impl State {
         let mut endings = vec![forecast::after(limit, self.left(), rate)];
         if self.def.increment > 0 && self.def.max >= DOUBLE_MAX {
             let next = self.peek(1).map_or(i64::MAX, |range| range.run.first);
-            let steps =
-                (DOUBLE_MAX - next.min(DOUBLE_MAX)).cast_unsigned() / self.def.increment.unsigned_abs();
+            // As many as 2^63 and more lie between.
+            let steps = DOUBLE_MAX.abs_diff(next.min(DOUBLE_MAX)) / self.def.increment.unsigned_abs();
             endings.push(forecast::after(Limit::Double, steps, rate));
         }
         Forecast::new(rate, endings.into_iter().flatten().collect(), as_of)
@@ -574,6 +575,23 @@ impl State {
         let mut next = self.clone();
         next.gap = patch.gap.unwrap_or(self.gap);
         next.max_gap = checked_max_gap(patch.max_gap.unwrap_or(self.max_gap))?;
+        if let Some(restart) = patch.restart {
+            let to = match restart {
+                RestartAt::Start => def.start,
+                RestartAt::With(value) => value,
+            };
+            self.check_restart(name, issued, &def, to, patch.allow_repeat)?;
+            next.rebase(
+                issued,
+                Base {
+                    value: to,
+                    is_called: false,
+                },
+            );
+            next.def = def;
+            next.forget_past_if(patch.allow_repeat);
+            return Ok(next);
+        }
         let base = match last {
             Some(at) => Base {
                 value: at,
@@ -617,6 +635,34 @@ impl State {
         next.def = def;
         next.forget_past_if(patch.allow_repeat);
         Ok(next)
+    }
+
+    /// Refuses a restart within a new definition that lies outside its bounds, or may repeat without leave.
+    fn check_restart(
+        &self,
+        name: &Name,
+        issued: u64,
+        def: &SequenceDef,
+        to: i64,
+        allow_repeat: bool,
+    ) -> Result<(), LedgerError> {
+        if to < def.min || to > def.max {
+            return Err(LedgerError::Invalid(format!(
+                "value {to} is out of bounds for sequence {name} ({}..{})",
+                def.min, def.max
+            )));
+        }
+        let Some(at) = self.mark(issued).filter(|_| !allow_repeat) else {
+            return Ok(());
+        };
+        let turns = (def.increment > 0) != (self.def.increment > 0);
+        if turns || !beyond(def, at, to) {
+            return Err(LedgerError::NeedsAllowRepeat {
+                name: name.clone(),
+                why: format!("it is at {at}, {to} does not lie beyond"),
+            });
+        }
+        Ok(())
     }
 
     /// The tombstone (protocol R2): mark and version stay, the next incarnation continues above.
@@ -745,7 +791,7 @@ fn from_hex((instance, token): &(String, String)) -> Option<(u128, u128)> {
 }
 
 /// Whether `to` lies strictly further than `from` in the direction of the increment.
-fn beyond(def: &SequenceDef, from: i64, to: i64) -> bool {
+pub(super) fn beyond(def: &SequenceDef, from: i64, to: i64) -> bool {
     to != from && def.is_forward(from, to)
 }
 

@@ -239,7 +239,7 @@ fn next(
         }
         (Change::Create(spec), None) => made(spec)?,
         (Change::Set(to), None) => {
-            let made = made(&SequenceSpec::default())?;
+            let made = made(&SequenceSpec::of_first_set(*to))?;
             let issued = made.ordinal;
             made.moved(name, issued, *to, false)?
         }

@@ -14,6 +14,9 @@ use crate::name::Name;
 /// For how long a name counts as in use after it was last asked.
 const IN_USE: Duration = Duration::from_secs(60);
 
+/// How many sequences without a further number are told of though nobody uses them.
+const ENDED_MAX: usize = 1000;
+
 /// How often it is looked at whether a sequence ends soon.
 const LOOK_AHEAD_EVERY: Duration = Duration::from_secs(60);
 
@@ -67,6 +70,12 @@ impl Sequence {
             owned.demand.note_second(now, used);
             owned.demand.note_use(now, used)
         };
+        if self.has_ended() {
+            let mut ended = self.context.ended.lock().expect("no panic while held");
+            if ended.len() < ENDED_MAX && !ended.contains(&self.name) {
+                ended.insert(self.name.clone());
+            }
+        }
         if idle_for > IN_USE && !self.refused_lately(now) {
             self.active.store(false, Ordering::Release);
             return false;
@@ -79,6 +88,12 @@ impl Sequence {
         }
         self.warn_of_end(now);
         true
+    }
+
+    /// Whether it has no further number.
+    pub(crate) fn has_ended(&self) -> bool {
+        let state = self.published.load();
+        self.exists() && !state.def.cycle && state.left() == 0
     }
 
     /// Whether it is among those that are looked after: it was asked of the store or its blocks within the last minute,
@@ -111,9 +126,9 @@ impl Sequence {
         let used = self.used();
         let rate = self.owned.lock().demand.rate(now, used);
         let unused = self.stock.unused() + self.owned_count();
-        // A name that was dropped lacks nothing, unless somebody asks for it.
-        let is_used = rate > 0.0 && self.exists();
-        let ran_out = unused == 0 && (is_used || self.refused_lately(now));
+        // A name that was dropped lacks nothing, unless somebody asks for it; one that has ended has no use of a store.
+        let is_used = rate > 0.0 && self.exists() && !self.has_ended();
+        let ran_out = unused == 0 && (is_used || self.refused_lately(now)) && !self.has_ended();
         SequenceStock {
             name: self.name.clone(),
             unused,

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 
 use super::Sequence;
 use super::spec::{Gap, SequencePatch, SequenceSpec, SetOutcome};
-use super::state::{Range, State};
+use super::state::{Range, State, beyond};
 use super::stripes::{ChangeOfAll, FROZEN_FOR, FROZEN_LOOK_EVERY};
 use crate::error::LedgerError;
 use crate::journal::Pending;
@@ -378,7 +378,7 @@ impl Worker<'_> {
             match answer {
                 Ok(Cas::Done(version)) => {
                     context.counters.lost(passed);
-                    self.held.furthest = Some(range.run.last());
+                    self.note_furthest(&range);
                     let made = next.version.is_none_or(|before| !before.is_written());
                     next.version = Some(version);
                     self.stored(next);
@@ -559,6 +559,7 @@ impl Worker<'_> {
                 version: Some(found.version),
                 ..landed.next
             });
+            self.note_furthest(&landed.range);
             return Ok(Some(landed.range));
         }
         let state = State::read(name, &found)?;
@@ -605,6 +606,18 @@ impl Worker<'_> {
         }
         self.sequence.publish(&self.held.state);
         true
+    }
+
+    /// This process has reserved these numbers: those that follow from another store of a set lie beyond.
+    fn note_furthest(&mut self, range: &Range) {
+        let (def, last) = (&self.held.state.def, range.run.last());
+        if self
+            .held
+            .furthest
+            .is_none_or(|furthest| beyond(def, furthest, last))
+        {
+            self.held.furthest = Some(last);
+        }
     }
 
     /// What the store holds is known to be `state`.

@@ -12,6 +12,7 @@ use super::{
     BODY_MAX_BYTES, Cas, Claim, Key, Marks, Outcome, SCAN_LIMIT_MAX, Store, StoreError, StoreErrorKind,
     Value, Version, Versioned,
 };
+use crate::name::Name;
 use crate::runtime::BoxFuture;
 
 /// Opens the store under test: the same data every time.
@@ -32,6 +33,7 @@ pub async fn check_all(open: Open<'_>) {
     claims_and_writes_mix(&*store).await;
     limits_are_kept_on_both_sides(&*store).await;
     scans_page_in_key_order(&*store).await;
+    names_of_any_text_keep_apart_and_in_order(&*store).await;
     bodies_come_back_byte_for_byte(&*store).await;
     of_racing_writes_exactly_one_wins(&*store).await;
     racing_claims_never_overlap(&*store).await;
@@ -313,6 +315,9 @@ async fn limits_are_kept_on_both_sides(store: &dyn Store) {
     assert_eq!(store.get(&key).await, Ok(Some(held)));
     let longest = Key::new(format!("conformance/{}", "k".repeat(288))).expect("300 bytes");
     put(store, &longest, None, value(0, 1, "")).await;
+    // Of what quoting would make longer.
+    let longest = Key::new(format!("conformance/{}", "\"".repeat(288))).expect("300 bytes");
+    put(store, &longest, None, value(0, 1, "")).await;
     check_refused("a page of 0", store.scan(&longest, None, 0).await);
     check_refused(
         "a page above the limit",
@@ -393,6 +398,73 @@ async fn scans_page_in_key_order(store: &dyn Store) {
         Ok(1),
         "'_' is no wildcard"
     );
+}
+
+/// Names as people have them, and those on which collations, paths and paddings differ.
+async fn names_of_any_text_keep_apart_and_in_order(store: &dyn Store) {
+    let longest = [
+        "🦀".repeat(63) + "abc",
+        " ".repeat(255),
+        "/".repeat(255),
+        "}".repeat(255),
+    ];
+    let mut names: Vec<String> = (' '..='~').map(|c| format!("x{c}")).collect();
+    for name in [
+        "{acct}:seq",
+        "shop/orders",
+        "svc@prod:id",
+        "ids#order",
+        "Seq Invoice",
+        "inc:заказ",
+        ".",
+        "..",
+        "%41",
+        "A",
+        "a",
+        "a ",
+        "a  ",
+        "a !",
+        " a",
+        "seq/a",
+        "straße",
+        "strasse",
+        "é",
+        "e\u{301}",
+        "ﬀ",
+        "É",
+        "\u{a0}",
+        "€",
+        "🦀",
+        "x/y z/w",
+        "x/y z/v",
+        "%",
+        "_",
+    ] {
+        names.push(name.to_string());
+    }
+    names.extend(longest);
+    for name in &names {
+        let name = Name::new(name).expect("a name");
+        let key = key(&format!("names/{}", name.to_key()));
+        assert_eq!(store.get(&key).await, Ok(None), "{name} is another name's");
+        put(store, &key, None, value(1, 1, name.as_str())).await;
+    }
+    names.sort_unstable();
+    let (mut seen, mut after) = (Vec::new(), None);
+    loop {
+        let page = store
+            .scan(&key("names/"), after.as_ref(), 7)
+            .await
+            .expect("a page");
+        let Some((last, _)) = page.last() else { break };
+        after = Some(last.clone());
+        for (key, found) in page {
+            let name = Name::from_key(key.after("conformance/names/")).expect("a name's key");
+            assert_eq!(name.as_str(), found.value.body);
+            seen.push(found.value.body);
+        }
+    }
+    assert_eq!(seen, names);
 }
 
 async fn bodies_come_back_byte_for_byte(store: &dyn Store) {

@@ -506,7 +506,7 @@ impl<D: Driver> Link<D> {
         if let Some(before) = state.durability.replace(now.clone())
             && before.class != now.class
         {
-            tracing::warn!(store = %self.driver.place(), class = ?now.class, why = %now.why,
+            tracing::warn!(store = %self.driver.place(), class = now.class.letter(), why = %now.why,
                 "the store's class has changed");
         }
         Ok(guard.expect("what was identified was there"))

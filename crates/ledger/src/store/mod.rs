@@ -68,7 +68,9 @@ pub use memory::MemoryStore;
 #[cfg(any(test, feature = "testing"))]
 pub use pin::remembering;
 pub use pin::{Pins, open_pinned};
-pub use registry::{Initialised, STORES, StoreKind, StoreSettings, embedded_folder, init_store, open_store};
+pub use registry::{
+    Initialised, STORES, StoreKind, StoreSettings, check_store_url, embedded_folder, init_store, open_store,
+};
 pub use seen::{Progress, Seen};
 pub use shown::{holds_password, shown_url};
 pub use striped::{OpenMember, StripeNote, Striped, stripe_of};
@@ -79,13 +81,17 @@ pub use zookeeper::ZooKeeperStore;
 /// The largest body a register may have.
 pub const BODY_MAX_BYTES: usize = 16 * 1024;
 
+/// The longest key of a register.
+pub(crate) const KEY_MAX_BYTES: usize = 300;
+
 /// The register that says how far the store has come (`guard/progress`): who has stopped for good says so there.
 const PROGRESS_KEY: &str = "cluster/progress";
 
 /// The largest page [`Store::scan`] answers.
 pub const SCAN_LIMIT_MAX: u16 = 1000;
 
-/// The name of a register: segments of `[A-Za-z0-9_.:-]` joined by `/`, at most 300 bytes.
+/// The name of a register: segments of printable ASCII without space and `!` joined by `/`, at most 300 bytes; the first
+/// is one of `[A-Za-z0-9_.:-/]`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(String);
 
@@ -96,13 +102,18 @@ impl Key {
     /// Says which byte does not belong, or that the key is empty or too long.
     pub fn new(text: impl Into<String>) -> Result<Key, StoreError> {
         let text = text.into();
+        let begins = |b: u8| b.is_ascii_alphanumeric() || b"_.:-/".contains(&b);
         let bad = text
             .bytes()
-            .position(|b| !(b.is_ascii_alphanumeric() || b"_.:-/".contains(&b)));
+            .enumerate()
+            .position(|(at, b)| !(begins(b) || at > 0 && matches!(b, b'"'..=b'~')));
         let why = match bad {
-            Some(at) => format!("byte {at} of register key {text:?} is not in [A-Za-z0-9_.:-/]"),
+            Some(0) => format!("register key {text:?} does not begin with [A-Za-z0-9_.:-/]"),
+            Some(at) => format!("byte {at} of register key {text:?} is a space, `!` or no printable ASCII"),
             None if text.is_empty() => "register key is empty".to_string(),
-            None if text.len() > 300 => format!("register key of {} bytes, largest is 300", text.len()),
+            None if text.len() > KEY_MAX_BYTES => {
+                format!("register key of {} bytes, largest is {KEY_MAX_BYTES}", text.len())
+            }
             None => return Ok(Key(text)),
         };
         Err(StoreError::new(StoreErrorKind::Invalid, Outcome::NotDone, why))
@@ -111,6 +122,11 @@ impl Key {
     /// The key as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// What follows a prefix that the key has.
+    pub(crate) fn after(&self, prefix: &str) -> &str {
+        self.0.strip_prefix(prefix).unwrap_or(&self.0)
     }
 }
 
@@ -274,6 +290,17 @@ pub enum Class {
     Durable,
     /// May lose acknowledged writes.
     Lossy,
+}
+
+impl Class {
+    /// The letter that stands for it: `S`, `D` or `L`.
+    pub fn letter(self) -> &'static str {
+        match self {
+            Class::Survives => "S",
+            Class::Durable => "D",
+            Class::Lossy => "L",
+        }
+    }
 }
 
 /// A store's class and what decides it, for people.

@@ -28,6 +28,11 @@ const PARAMETERS: [&str; 5] = ["ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "soc
 
 session!(MySqlConnection);
 
+/// Reads a URL, without connecting.
+pub(super) fn check(rest: &str, settings: &StoreSettings) -> Result<(), StoreError> {
+    MySql::new(rest, settings).map(|_| ())
+}
+
 pub(super) async fn open(
     rest: String,
     settings: StoreSettings,

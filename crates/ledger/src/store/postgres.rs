@@ -35,6 +35,11 @@ const PARAMETERS: [&str; 7] = [
 
 session!(PgConnection);
 
+/// Reads a URL, without connecting.
+pub(super) fn check(rest: &str, settings: &StoreSettings) -> Result<(), StoreError> {
+    Postgres::new(rest, settings).map(|_| ())
+}
+
 pub(super) async fn open(
     rest: String,
     settings: StoreSettings,

@@ -67,6 +67,8 @@ pub struct StoreKind {
     /// What it is for, in a few words.
     pub summary: &'static str,
     open: fn(&str, &StoreSettings, Arc<dyn Runtime>) -> Opening,
+    /// Reads the URL, as opening does, and asks nobody.
+    check: Check,
     /// Makes schema and cluster id; `None` for stores that make themselves at their first opening.
     init: Option<Init>,
 }
@@ -117,6 +119,7 @@ pub struct Initialised {
     pub created: bool,
 }
 
+type Check = fn(&str, &StoreSettings, Arc<dyn Runtime>) -> Result<(), StoreError>;
 type Init = fn(&str, &StoreSettings, Arc<dyn Runtime>) -> Initialising;
 type Initialising = BoxFuture<'static, Result<Initialised, StoreError>>;
 type Opening = BoxFuture<'static, Result<Arc<dyn Store>, StoreError>>;
@@ -128,6 +131,7 @@ pub static STORES: &[StoreKind] = &[
         example: "memory:",
         summary: "in this process, gone with it: tests and throw-away runs",
         open: open_memory,
+        check: |rest, _, _| check_memory(rest),
         init: None,
     },
     StoreKind {
@@ -135,6 +139,7 @@ pub static STORES: &[StoreKind] = &[
         example: "file:./mint-data",
         summary: "a folder on a local disk: durable, one process at a time, no set-up",
         open: open_embedded,
+        check: |_, _, _| Ok(()),
         init: None,
     },
     #[cfg(feature = "postgres")]
@@ -145,6 +150,7 @@ pub static STORES: &[StoreKind] = &[
         open: |rest, settings, runtime| {
             Box::pin(super::postgres::open(rest.to_string(), settings.clone(), runtime))
         },
+        check: |rest, settings, _| super::postgres::check(rest, settings),
         init: Some(|rest, settings, runtime| {
             Box::pin(super::postgres::init(rest.to_string(), settings.clone(), runtime))
         }),
@@ -157,6 +163,7 @@ pub static STORES: &[StoreKind] = &[
         open: |rest, settings, runtime| {
             Box::pin(super::mysql::open(rest.to_string(), settings.clone(), runtime))
         },
+        check: |rest, settings, _| super::mysql::check(rest, settings),
         init: Some(|rest, settings, runtime| {
             Box::pin(super::mysql::init(rest.to_string(), settings.clone(), runtime))
         }),
@@ -167,6 +174,7 @@ pub static STORES: &[StoreKind] = &[
         example: "redis://host/0",
         summary: "Redis or Valkey, where it syncs every write",
         open: |rest, settings, runtime| open_redis("redis", rest, settings, runtime),
+        check: |rest, _, runtime| super::RedisStore::check("redis", rest, runtime),
         init: Some(|rest, settings, runtime| init_redis("redis", rest, settings, runtime)),
     },
     #[cfg(feature = "redis")]
@@ -175,6 +183,7 @@ pub static STORES: &[StoreKind] = &[
         example: "rediss://host/0",
         summary: "the same over TLS",
         open: |rest, settings, runtime| open_redis("rediss", rest, settings, runtime),
+        check: |rest, _, runtime| super::RedisStore::check("rediss", rest, runtime),
         init: Some(|rest, settings, runtime| init_redis("rediss", rest, settings, runtime)),
     },
     #[cfg(feature = "redis")]
@@ -183,6 +192,7 @@ pub static STORES: &[StoreKind] = &[
         example: "redis+unix:///run/redis.sock?db=0",
         summary: "the same over a socket of this machine",
         open: |rest, settings, runtime| open_redis("redis+unix", rest, settings, runtime),
+        check: |rest, _, runtime| super::RedisStore::check("redis+unix", rest, runtime),
         init: Some(|rest, settings, runtime| init_redis("redis+unix", rest, settings, runtime)),
     },
     #[cfg(feature = "etcd")]
@@ -196,6 +206,7 @@ pub static STORES: &[StoreKind] = &[
                 async move { Ok(super::EtcdStore::open(&rest, &settings, runtime).await? as Arc<dyn Store>) },
             )
         },
+        check: super::EtcdStore::check,
         init: Some(|rest, settings, runtime| {
             let (rest, settings) = (rest.to_string(), settings.clone());
             Box::pin(async move { super::EtcdStore::init(&rest, &settings, runtime).await })
@@ -212,6 +223,7 @@ pub static STORES: &[StoreKind] = &[
                 Ok(super::ZooKeeperStore::open(&rest, &settings, runtime).await? as Arc<dyn Store>)
             })
         },
+        check: super::ZooKeeperStore::check,
         init: Some(|rest, settings, runtime| {
             let (rest, settings) = (rest.to_string(), settings.clone());
             Box::pin(async move { super::ZooKeeperStore::init(&rest, &settings, runtime).await })
@@ -260,6 +272,29 @@ pub async fn open_store(
         admit(&*store, settings)?;
     }
     Ok(store)
+}
+
+/// Reads a store's URL with the store's own reader, and connects to nothing: what it refuses, [`open_store`] refuses
+/// too.
+///
+/// ```
+/// # let rt = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+/// use mintage_ledger::{StoreSettings, SystemRuntime, check_store_url};
+/// let runtime = SystemRuntime::new(rt.handle().clone());
+/// let check = |url| check_store_url(url, &StoreSettings::default(), runtime.clone());
+/// assert!(check("file:./no/such/folder").is_ok());
+/// assert!(check("memory:5").unwrap_err().message.contains("takes nothing after the colon"));
+/// ```
+///
+/// # Errors
+/// [`StoreErrorKind::Invalid`], and certificates that cannot be read.
+pub fn check_store_url(
+    url: &str,
+    settings: &StoreSettings,
+    runtime: Arc<dyn Runtime>,
+) -> Result<(), StoreError> {
+    let (kind, rest) = StoreKind::of(url)?;
+    (kind.check)(rest, settings, runtime)
 }
 
 /// Makes the schema and the cluster id of the shared store at `url`; does nothing to one that has them.
@@ -335,11 +370,15 @@ pub(super) fn lossy(scheme: &str, found: &super::Durability) -> StoreError {
 }
 
 fn open_memory(rest: &str, _: &StoreSettings, runtime: Arc<dyn Runtime>) -> Opening {
-    let opened = match rest {
-        "" => Ok(MemoryStore::new(&*runtime) as Arc<dyn Store>),
-        _ => Err(invalid("store memory: takes nothing after the colon".to_string())),
-    };
+    let opened = check_memory(rest).map(|()| MemoryStore::new(&*runtime) as Arc<dyn Store>);
     Box::pin(std::future::ready(opened))
+}
+
+fn check_memory(rest: &str) -> Result<(), StoreError> {
+    match rest {
+        "" => Ok(()),
+        _ => Err(invalid("store memory: takes nothing after the colon".to_string())),
+    }
 }
 
 fn open_embedded(rest: &str, settings: &StoreSettings, runtime: Arc<dyn Runtime>) -> Opening {

@@ -5,14 +5,17 @@
 //! file and the reference page all come from that row.
 
 mod load;
+mod reload;
 mod value;
 
 use std::time::Duration;
 
 pub(crate) use load::edit_distance;
 pub use load::{ConfigError, Loaded, Origin, Override, Sources, load};
+pub use reload::Reloaded;
 pub use value::{
-    Auto, Bytes, ClusterId, Listen, LocalPath, LogFormat, LogLevel, NodeName, Off, Setting, StoreUrl,
+    Auto, Bytes, ClusterId, Expire, Listen, LocalPath, LogFormat, LogLevel, NodeName, Off, Setting, StoreUrl,
+    WebOrigin,
 };
 
 use mintage::ClockPolicy;
@@ -45,6 +48,10 @@ pub struct Key {
     pub set: fn(&mut Config, Input<'_>) -> Result<(), String>,
     /// The value as TOML, secrets as `***`.
     pub show: fn(&Config) -> String,
+    /// Whether two configurations differ in it.
+    pub differs: fn(&Config, &Config) -> bool,
+    /// Takes the value of the second configuration into the first.
+    pub copy: fn(&mut Config, &Config),
 }
 
 impl Key {
@@ -52,7 +59,24 @@ impl Key {
     pub fn environment(&self) -> String {
         format!("MINT_{}", self.path.replace('.', "__").to_uppercase())
     }
+
+    /// Whether a running server takes a new value (SIGHUP); otherwise the next start does.
+    pub fn is_reloaded(&self) -> bool {
+        let limit = self.path.starts_with("server.") && !FIXED.contains(&self.path);
+        limit || matches!(self.path, "auth.tokens" | "log.level")
+    }
 }
+
+/// What of the server is fixed at its start: what others know it by, its threads, its addresses, and the sizes of
+/// buffers that connections share.
+const FIXED: &[&str] = &[
+    "server.name",
+    "server.threads",
+    "server.http.listen",
+    "server.resp.listen",
+    "server.http.max_header",
+    "server.resp.max_request",
+];
 
 macro_rules! settings {
     ($($(#[doc = $doc:literal])+ $path:literal $field:ident: $type:ty = $default:literal $(in $low:literal ..= $high:literal)?;)*) => {
@@ -97,6 +121,8 @@ macro_rules! settings {
                         Ok(())
                     },
                     show: |config| Setting::show(&config.$field),
+                    differs: |one, other| one.$field != other.$field,
+                    copy: |to, from| to.$field = from.$field.clone(),
                 },)*
             ]);
             &KEYS
@@ -183,6 +209,8 @@ settings! {
     "server.http.listen" http_listen: Listen = "127.0.0.1:7600";
     /// Host names that may stand in `Host` besides `localhost` and addresses, while HTTP listens on loopback.
     "server.http.hosts" http_hosts: Vec<String> = "";
+    /// Origins of web pages that may ask, such as `https://app.example.com`; where tokens are configured, a page needs one too. `*` is refused.
+    "server.http.origins" http_origins: Vec<WebOrigin> = "";
     /// How long the head of a request may take from its first byte on, and its body again.
     "server.http.request_timeout" http_request_timeout: Duration = "5s" in 250 ..= 3_600_000;
     /// How long a connection may stay without a request.
@@ -221,6 +249,12 @@ settings! {
     "server.resp.max_output" resp_max_output: Bytes = "256KiB" in 4096 ..= 1_073_741_824;
     /// The largest `INCRBY`.
     "server.resp.max_increment" resp_max_increment: u64 = "1000000" in 1 ..= 1_000_000_000;
+    /// What becomes of `EXPIRE`, of the expiry of `SET`, and of their kin, though numbers never expire: `refuse` answers an error, `ignore` answers as if it had been set.
+    "server.resp.expire" resp_expire: Expire = "refuse";
+    /// Commands that one `MULTI` may queue.
+    "server.resp.max_queued" resp_max_queued: u64 = "16384" in 1 ..= 1_048_576;
+    /// Their arguments.
+    "server.resp.max_queued_bytes" resp_max_queued_bytes: Bytes = "1MiB" in 4096 ..= 1_073_741_824;
     /// Names that `KEYS` may answer; beyond, it is refused and `SCAN` is the way.
     "server.resp.max_keys" resp_max_keys: u64 = "100000" in 1 ..= 10_000_000;
     /// Who may do what: `[{name = "web", sha256 = "…", may = ["allocate", "admin"]}]`; `mint token new NAME` prints one.
@@ -232,6 +266,14 @@ settings! {
 }
 
 impl Config {
+    /// The URL of the store, or those of its set.
+    pub fn stores(&self) -> &[StoreUrl] {
+        match self.store_urls.as_slice() {
+            [] => std::slice::from_ref(&self.store_url),
+            urls => urls,
+        }
+    }
+
     /// Checks what no single setting can: addresses against tokens.
     ///
     /// Answers what the operator should be warned of.
@@ -322,7 +364,7 @@ pub fn default_file() -> String {
 /// The reference page: a Markdown table of every setting.
 pub fn reference() -> String {
     let mut text = String::from(
-        "| setting | environment | type | default | range | meaning |\n| --- | --- | --- | --- | --- | --- |\n",
+        "| setting | environment | type | default | range | SIGHUP | meaning |\n| --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for key in keys() {
         let range = key
@@ -331,11 +373,12 @@ pub fn reference() -> String {
             .map(|(low, high)| format!("{low} to {high}"))
             .unwrap_or_default();
         text.push_str(&format!(
-            "| `{}` | `{}` | {} | `{}` | {range} | {} |\n",
+            "| `{}` | `{}` | {} | `{}` | {range} | {} | {} |\n",
             key.path,
             key.environment(),
             key.kind,
             (key.show)(&Config::default()),
+            if key.is_reloaded() { "yes" } else { "" },
             key.doc,
         ));
     }

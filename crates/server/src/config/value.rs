@@ -90,6 +90,15 @@ pub enum LogFormat {
     Json,
 }
 
+/// What becomes of commands that would make a number expire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Expire {
+    /// They are refused.
+    Refuse,
+    /// They are answered, and change nothing.
+    Ignore,
+}
+
 /// The least severe log records that are written.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum LogLevel {
@@ -125,6 +134,10 @@ impl fmt::Debug for StoreUrl {
 
 impl LogFormat {
     const NAMES: [(&'static str, LogFormat); 2] = [("text", LogFormat::Text), ("json", LogFormat::Json)];
+}
+
+impl Expire {
+    const NAMES: [(&'static str, Expire); 2] = [("refuse", Expire::Refuse), ("ignore", Expire::Ignore)];
 }
 
 impl LogLevel {
@@ -437,6 +450,18 @@ impl Setting for LogFormat {
     }
 }
 
+impl Setting for Expire {
+    const KIND: &'static str = "refuse or ignore";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        named(text, &Expire::NAMES)
+    }
+
+    fn show(&self) -> String {
+        show_named(*self, &Expire::NAMES)
+    }
+}
+
 impl Setting for LogLevel {
     const KIND: &'static str = "level";
 
@@ -477,6 +502,71 @@ impl Setting for Vec<String> {
     }
 }
 
+/// Where web pages come from: scheme, host and port, as browsers write it in `Origin`.
+///
+/// ```
+/// use mintage_server::config::WebOrigin;
+/// assert!("https://app.example.com".parse::<WebOrigin>().is_ok() && "http://localhost:5173".parse::<WebOrigin>().is_ok());
+/// assert!("*".parse::<WebOrigin>().is_err() && "https://app.example.com/".parse::<WebOrigin>().is_err());
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WebOrigin(String);
+
+impl WebOrigin {
+    /// As browsers write it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::str::FromStr for WebOrigin {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<WebOrigin, String> {
+        if text == "*" {
+            return Err(
+                "\"*\" would let the pages of every site take and move numbers: name each origin".into(),
+            );
+        }
+        let authority = ["http://", "https://"]
+            .iter()
+            .find_map(|scheme| text.strip_prefix(scheme));
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-.:[]".contains(&byte);
+        match authority.filter(|rest| !rest.is_empty() && rest.bytes().all(fits)) {
+            Some(_) => Ok(WebOrigin(text.to_ascii_lowercase())),
+            None => Err(format!(
+                "{text:?} is no origin: http:// or https://, a host, and a port if it is not the usual one, without a \
+                 path, as in https://app.example.com"
+            )),
+        }
+    }
+}
+
+impl Setting for Vec<WebOrigin> {
+    const KIND: &'static str = "list of origins";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        Vec::<String>::parse(text)?
+            .iter()
+            .map(|origin| origin.parse())
+            .collect()
+    }
+
+    fn from_toml(value: &toml::Value) -> Result<Self, String> {
+        Vec::<String>::from_toml(value)?
+            .iter()
+            .map(|origin| origin.parse())
+            .collect()
+    }
+
+    fn show(&self) -> String {
+        self.iter()
+            .map(|origin| origin.0.clone())
+            .collect::<Vec<_>>()
+            .show()
+    }
+}
+
 /// A token as it stands in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -508,11 +598,16 @@ impl Setting for Vec<Token> {
                 .clone()
                 .try_into()
                 .map_err(|e| format!("token {}: {}", i + 1, e.message()))?;
-            if tokens.iter().any(|t| t.name == entry.name) {
-                return Err(format!("token {}: the name {:?} stands twice", i + 1, entry.name));
-            }
             let digest =
                 TokenDigest::from_hex(&entry.sha256).map_err(|e| format!("token {:?}: {e}", entry.name))?;
+            // Two may share a name, while one takes over from the other; but one token is one person's.
+            if let Some(same) = tokens.iter().find(|token| token.digest == digest) {
+                return Err(format!(
+                    "token {}: the same token stands twice, here and for {:?}",
+                    i + 1,
+                    same.name
+                ));
+            }
             tokens.push(Token {
                 name: entry.name,
                 digest,

@@ -9,7 +9,7 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use serde_json::json;
 
 use super::head::{Head, Media};
-use super::route::Route;
+use super::route::{Route, encode};
 use crate::error::{Code, ServiceError};
 
 /// An answer, not yet bound to a way of sending it.
@@ -37,6 +37,17 @@ fn always<'a>() -> impl Iterator<Item = (&'static str, &'a str)> {
         .into_iter()
         .filter(move |(name, _)| !cached || *name != "cache-control")
 }
+
+/// What a refusal tells of what was asked is cut: whoever sent it knows the rest.
+fn cut(detail: &str) -> Cow<'_, str> {
+    match detail.char_indices().nth(DETAIL_MAX) {
+        Some((at, _)) => Cow::Owned(format!("{}…", &detail[..at])),
+        None => Cow::Borrowed(detail),
+    }
+}
+
+/// The longest `detail` of a problem document, in characters.
+const DETAIL_MAX: usize = 600;
 
 impl Response {
     /// An answer of a media type.
@@ -80,6 +91,14 @@ impl Response {
         Response::new(status, Media::Json.as_str(), text)
     }
 
+    /// Something that was made, and where under `/v1` it is.
+    pub(super) fn created(segments: &[&str], value: &serde_json::Value) -> Self {
+        let mut response = Response::json(StatusCode::CREATED, value);
+        let encoded: Vec<String> = segments.iter().map(|segment| encode(segment)).collect();
+        response.add("location", format!("/v1/{}", encoded.join("/")));
+        response
+    }
+
     /// A refusal.
     pub(super) fn problem(head: &Head<'_>, error: &ServiceError) -> Self {
         let row = error.code.row();
@@ -88,7 +107,7 @@ impl Response {
             "title": row.title,
             "status": row.http_status,
             "code": row.name,
-            "detail": error.message,
+            "detail": cut(&error.message),
         });
         if let Some(hint) = &error.hint {
             document["hint"] = json!(hint);
@@ -111,7 +130,9 @@ impl Response {
                 }
             }
             // What follows on the connection may be the rest of what was refused.
-            Code::Protocol | Code::BodyTooLarge | Code::RequestTimeout => response.close(),
+            Code::Protocol | Code::BodyTooLarge | Code::HeaderTooLarge | Code::RequestTimeout => {
+                response.close()
+            }
             _ => {}
         }
         response
@@ -120,6 +141,13 @@ impl Response {
     /// Adds a header.
     pub(super) fn add(&mut self, name: &'static str, value: impl Into<Cow<'static, str>>) {
         self.headers.push((name, value.into()));
+    }
+
+    /// The value of a header besides those that every answer has.
+    #[cfg(test)]
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(given, _)| *given == name);
+        found.map(|(_, value)| &**value)
     }
 
     /// Says that the connection ends with this answer.

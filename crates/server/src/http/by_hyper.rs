@@ -32,7 +32,7 @@ pub(super) async fn serve(
     worker: &Rc<Worker>,
     guest: &Guest,
     local: Option<SocketAddr>,
-    framing: Option<Framing>,
+    framing: Framing,
 ) -> Option<End> {
     let config = worker.config();
     let mut builder = hyper::server::conn::http1::Builder::new();
@@ -49,7 +49,10 @@ pub(super) async fn serve(
         let (watch, one) = ((*watch).clone(), Rc::clone(&one));
         async move {
             watch.wait_for(Waiting::Nothing);
+            let arrived = mintage::boottime();
             let response = answer(worker, guest, request, local).await;
+            let took = mintage::boottime().saturating_sub(arrived);
+            worker.counters().answered(Face::Http, 1, took);
             after_the_others().await;
             watch.wait_for(Waiting::Request);
             Ok::<_, Infallible>(backup::for_hyper(response, worker, Rc::clone(&watch), one))
@@ -107,14 +110,9 @@ async fn answer(
     worker.counters().requests(Face::Http, 1);
     let (parts, body) = request.into_parts();
     let head = Head::of(&parts, local);
-    let mut response = match answer_to(worker, guest, &head, Some(body)).await {
-        Ok(response) => response,
-        Err(error) => {
-            worker.counters().refused(error.code);
-            Response::problem(&head, &error)
-        }
-    };
-    if head.closes() || guest.leaves(worker.config()) {
+    let mut response = answer_to(worker, guest, &head, Some(body)).await;
+    guest.note_request(&head, &response);
+    if head.closes() || guest.leaves(&worker.config()) {
         response.close();
     }
     response

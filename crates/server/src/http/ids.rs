@@ -1,18 +1,15 @@
-//! `/v1/ids/{format}`, `/v1/snowflakes/{pool}`, `/v1/inspect/{id}`
+//! `/v1/ids/{format}`, `/v1/snowflakes/{pool}`
 
 use std::rc::Rc;
 
-use hyper::StatusCode;
 use mintage::{GenOptions, Id, Uuid};
 use mintage_ledger::{DEFAULT_POOL, UUID1_POOL};
-use serde_json::json;
 
 use super::answer::Response;
 use super::head::{Head, Media};
 use super::request::Query;
 use crate::error::{Code, ServiceError};
 use crate::formats::{FormatRow, Make, format};
-use crate::readings::Document;
 use crate::service::{Answer, Worker};
 use crate::turn::{SLICE, Turn};
 
@@ -118,16 +115,6 @@ async fn snowflakes(
     }
     let body = write_in_turns(worker, media, &ids, &NUMBERS).await;
     Ok(Response::ids(media, body))
-}
-
-/// `GET /v1/inspect/{id}`
-pub(super) fn inspect(worker: &Rc<Worker>, id: &[u8]) -> Answer<Response> {
-    let text = String::from_utf8_lossy(id);
-    let readings = worker.service().inspect(&text);
-    Ok(Response::json(
-        StatusCode::OK,
-        &json!(Document::new(&text, &readings)),
-    ))
 }
 
 /// How one id is written: as text, which takes about `width` bytes with its quotes, and packed.

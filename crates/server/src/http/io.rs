@@ -31,12 +31,12 @@ pub(super) struct One {
 }
 
 impl One {
-    pub(super) fn new(unused: Vec<u8>, framing: Option<Framing>) -> One {
+    pub(super) fn new(unused: Vec<u8>, framing: Framing) -> One {
         One {
             unused: RefCell::new(unused),
             left: Cell::new(match framing {
-                Some(Framing::Bytes(bytes)) => Some(bytes),
-                Some(Framing::Chunks) | None => None,
+                Framing::Bytes(bytes) => Some(bytes),
+                Framing::Chunks => None,
             }),
             answered: Cell::new(false),
             sent: Cell::new(false),

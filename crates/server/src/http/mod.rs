@@ -5,18 +5,22 @@
 //! | `plain` | requests without a body, framed in place: the hot path |
 //! | `by_hyper`, `io` | all other requests, framed by hyper |
 //! | `strict` | heads that must not be served |
-//! | `head`, `request` | who asks for what: head, query, body |
+//! | `head`, `request`, `document` | who asks for what: head, query, body |
+//! | `cors` | pages of other sites |
 //! | `route` | paths and methods |
 //! | `answer`, `date` | answers and problem documents |
-//! | `sequences`, `ids`, `operations`, `backup` | what the routes do |
+//! | `sequences`, `pools`, `ids`, `inspect`, `operations`, `backup` | what the routes do |
 //! | `testing` | the readers without a connection |
 
 mod answer;
 mod backup;
 mod by_hyper;
+mod cors;
 mod date;
+mod document;
 mod head;
 mod ids;
+mod inspect;
 mod io;
 mod operations;
 mod plain;
@@ -32,10 +36,11 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
+use hyper::StatusCode;
 use hyper::body::Incoming;
 use tokio::net::TcpStream;
 
-use crate::auth::{Right, delay_of_wrong_token};
+use crate::auth::{Identity, Right, delay_of_wrong_token};
 use crate::config::Config;
 use crate::error::{Code, ServiceError};
 use crate::service::{Answer, Worker};
@@ -44,7 +49,7 @@ use crate::watch::{Deadlines, Verdict, Watch, Watched};
 use answer::Response;
 use head::Head;
 use plain::Left;
-use request::Query;
+use request::{Query, Takes};
 use route::Route;
 
 /// How long a connection may wait for what.
@@ -127,8 +132,28 @@ impl Guest {
         self.for_health || self.watch.wrong_tokens() >= config.max_wrong_tokens
     }
 
+    /// A question for one name may ask the store: like others that do, it takes a place and a token.
+    async fn may_ask_for_a_name(&self, worker: &Worker, head: &Head<'_>) -> Answer<()> {
+        if self.for_health {
+            let why = "too many connections: only /livez and /readyz without a name are answered";
+            return Err(ServiceError::new(Code::TooManyConnections, why));
+        }
+        self.authorise(worker, head, Right::Allocate).await.map(|_| ())
+    }
+
+    /// Every request, for who asks for that much: without its query, which may hold anything.
+    fn note_request(&self, head: &Head<'_>, response: &Response) {
+        tracing::debug!(
+            peer = %self.peer,
+            method = head.method,
+            path = head.path,
+            status = response.status.as_u16(),
+            "request"
+        );
+    }
+
     /// Finds out who it is, and whether it may.
-    async fn authorise(&self, worker: &Worker, head: &Head<'_>, right: Right) -> Answer<()> {
+    async fn authorise(&self, worker: &Worker, head: &Head<'_>, right: Right) -> Answer<Identity> {
         let judged = head.authorise(worker.service().tokens(), right);
         match &judged {
             Err(error) if error.code == Code::WrongToken => {
@@ -143,16 +168,32 @@ impl Guest {
 }
 
 /// Answers one request, whoever framed it.
-async fn answer_to(
+async fn answer_to(worker: &Rc<Worker>, guest: &Guest, head: &Head<'_>, body: Option<Incoming>) -> Response {
+    let mut response = match do_what_is_asked(worker, guest, head, body).await {
+        Ok(response) => response,
+        Err(error) => {
+            worker.counters().refused(error.code);
+            Response::problem(head, &error)
+        }
+    };
+    cors::mark(head, &worker.config(), &mut response);
+    response
+}
+
+async fn do_what_is_asked(
     worker: &Rc<Worker>,
     guest: &Guest,
     head: &Head<'_>,
     body: Option<Incoming>,
 ) -> Result<Response, ServiceError> {
-    head.check_host(worker.config())?;
-    head.check_origin()?;
-    head.check_size(worker.config())?;
+    head.check_host(&worker.config(), &worker.service().tokens())?;
+    cors::check_origin(head, &worker.config())?;
+    head.check_size(&worker.config())?;
+    if let Some(response) = cors::preflight(head, &worker.config()) {
+        return Ok(response);
+    }
     let route = Route::of(head.path);
+    let mut who = Identity::ANYBODY;
     if !matches!(route, Some(Route::Livez | Route::Readyz)) {
         if guest.for_health {
             return Err(ServiceError::new(
@@ -164,7 +205,7 @@ async fn answer_to(
             true => Right::Admin,
             false => Right::Allocate,
         };
-        guest.authorise(worker, head, right).await?;
+        who = guest.authorise(worker, head, right).await?;
     }
     let Some(route) = route else {
         return Err(route::unknown(head.path));
@@ -172,19 +213,26 @@ async fn answer_to(
     if !route.allows(head.method) {
         return Err(route.refuse_method(head.method));
     }
-    let query = Query::of(head.query);
-    match (&route, head.method) {
+    head.check_idempotency()?;
+    let (takes, body) = (route.takes(head.method), request::read_body(worker, body).await?);
+    request::check_body(takes, head, &body)?;
+    let parameters = match takes {
+        Takes::Parameters => document::parameters(&body)?,
+        Takes::Nothing | Takes::Document => Vec::new(),
+    };
+    let query = Query::of(head.query).and(&parameters);
+    let answered = match (&route, head.method) {
         (Route::Next { name }, _) => sequences::next(worker, head, &query, name).await,
         (Route::Ids { format }, _) => ids::of_format(worker, head, &query, format).await,
         (Route::Snowflakes { pool }, _) => ids::of_pool(worker, head, &query, pool).await,
         (Route::Sequences, _) => sequences::list(worker, &query).await,
         (Route::Sequence { name }, "PUT") => {
             query.only(&[])?;
-            sequences::create(worker, name, &request::read_body(worker, body).await?).await
+            sequences::create(worker, name, &body).await
         }
         (Route::Sequence { name }, "PATCH") => {
             query.only(&[])?;
-            sequences::alter(worker, name, &request::read_body(worker, body).await?).await
+            sequences::alter(worker, name, &body).await
         }
         (Route::Sequence { name }, "DELETE") => {
             query.only(&[])?;
@@ -196,29 +244,33 @@ async fn answer_to(
         }
         (Route::Restart { name }, _) => {
             query.only(&[])?;
-            sequences::restart(worker, name, &request::read_body(worker, body).await?).await
+            sequences::restart(worker, name, &body).await
         }
         (Route::Pools, _) => pools::list(worker, &query).await,
         (Route::Pool { name }, "PUT") => {
             query.only(&[])?;
-            pools::create(worker, name, &request::read_body(worker, body).await?).await
+            pools::create(worker, name, &body).await
+        }
+        (Route::Pool { name }, "DELETE") => {
+            query.only(&[])?;
+            pools::drop_pool(worker, name).await
         }
         (Route::Pool { name }, _) => pools::show(worker, &query, name).await,
         (Route::Windows { name }, _) => {
             query.only(&[])?;
-            pools::lend(worker, name, &request::read_body(worker, body).await?).await
+            pools::lend(worker, name, &body).await
         }
         (Route::Window { name, worker: id }, "PATCH") => {
             query.only(&[])?;
-            pools::renew(worker, name, id, &request::read_body(worker, body).await?).await
+            pools::renew(worker, name, id, &body).await
         }
         (Route::Window { name, worker: id }, "PUT") => {
             query.only(&[])?;
-            pools::retire(worker, name, id, &request::read_body(worker, body).await?).await
+            pools::retire(worker, name, id, &body).await
         }
         (Route::Window { name, worker: id }, _) => {
             query.only(&[])?;
-            pools::end(worker, name, id, &request::read_body(worker, body).await?).await
+            pools::end(worker, name, id, &body).await
         }
         (Route::Presets, _) => {
             query.only(&[])?;
@@ -228,20 +280,28 @@ async fn answer_to(
             query.only(&[])?;
             Ok(pools::formats())
         }
-        (Route::Inspect { id }, _) => {
-            query.only(&[])?;
-            ids::inspect(worker, id)
-        }
+        (Route::Inspect { id }, _) => inspect::inspect(worker, &query, id),
         (Route::Backup, _) => {
             query.only(&[])?;
             backup::begin(worker)
         }
         (Route::Livez, _) => Ok(operations::livez()),
-        (Route::Readyz, _) => operations::readyz(worker).await,
+        (Route::Readyz, _) => operations::readyz(worker, guest, head, &query).await,
         (Route::Metrics, _) => operations::metrics(worker).await,
+    };
+    if let (Ok(response), Some((what, name))) = (&answered, route.change(head.method)) {
+        // The same definition again changes nothing.
+        if what != "create" || response.status == StatusCode::CREATED {
+            let (name, token, peer) = (&*name, who.name(), guest.peer);
+            tracing::info!(what, name, token, %peer, "changed");
+        }
     }
+    answered
 }
 
 /// What a connection beyond the limit is told.
-pub(crate) const TOO_MANY_CONNECTIONS: &[u8] =
-    b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\nretry-after: 1\r\n\r\n";
+pub(crate) const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
+    content-type: application/problem+json\r\ncache-control: no-store\r\ncontent-length: 187\r\n\
+    connection: close\r\nretry-after: 1\r\n\r\n\
+    {\"type\":\"urn:mint:error:too_many_connections\",\"title\":\"too many connections\",\"status\":503,\
+    \"code\":\"too_many_connections\",\"detail\":\"as many connections are open as may be\",\"retry_after\":1}\n";

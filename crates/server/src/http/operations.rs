@@ -1,52 +1,123 @@
 //! `/livez`, `/readyz`, `/metrics`: for those who run the server.
 
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use hyper::StatusCode;
-use mintage_ledger::{Class, RESERVE_BUCKETS_US};
-use serde_json::json;
+use mintage_ledger::{Class, Name, NameReadiness, PartReadiness, RESERVE_BUCKETS_US};
+use serde_json::{Value, json};
 
+use super::Guest;
 use super::answer::Response;
+use super::head::Head;
+use super::request::Query;
 use crate::desk::Found;
-use crate::error::CODES;
-use crate::metrics::{Exposition, Face, IdKind};
-use crate::render;
-use crate::service::{Answer, Worker};
+use crate::error::{CODES, Code, ServiceError};
+use crate::metrics::{Exposition, Face, IdKind, REQUEST_BUCKETS_US};
+use crate::service::{Answer, Service, Worker};
+use crate::{process, render};
 
 /// `GET /livez`: the process answers.
 pub(super) fn livez() -> Response {
     Response::json(StatusCode::OK, &json!({ "live": true }))
 }
 
-/// `GET /readyz`: ids can be given out, or why not; and how long, while the store does not answer.
+/// `GET /readyz?for=sequences|pools|NAME`: ids can be given out, or why not; and how long, while the store does not
+/// answer. Without `for`: anything at all.
 ///
 /// What is in use is as it was found at most a second ago; that the process stopped is told at once.
-pub(super) async fn readyz(worker: &Rc<Worker>) -> Answer<Response> {
+pub(super) async fn readyz(
+    worker: &Rc<Worker>,
+    guest: &Guest,
+    head: &Head<'_>,
+    query: &Query<'_>,
+) -> Answer<Response> {
+    query.only(&["for"])?;
+    let wanted = query.get("for")?;
     let found = worker.service().found().await?;
     let ledger = worker.service().ledger();
     let (ready, store) = (
         ledger.ready_as_of(&found.survey),
         ledger.status_as_of(&found.survey),
     );
-    let status = if ready.ready {
-        StatusCode::OK
-    } else {
-        StatusCode::SERVICE_UNAVAILABLE
+    let degraded = store.degraded().filter(|_| ready.ready);
+    let limited = store.limited.map(String::from);
+    let mut document = match wanted.as_deref() {
+        None => json!({
+            "ready": ready.ready,
+            "reasons": ready.reasons,
+            "sequences": part(&ready.sequences),
+            "pools": part(&ready.pools),
+        }),
+        Some(b"sequences") => part(&ready.sequences),
+        Some(b"pools") => part(&ready.pools),
+        Some(name) => {
+            guest.may_ask_for_a_name(worker, head).await?;
+            named(worker.service(), name).await?
+        }
     };
-    let notes: Vec<String> = store
-        .degraded()
-        .into_iter()
-        .chain(store.limited.map(String::from))
-        .chain(ready.notes)
-        .collect();
-    let document = json!({
-        "ready": ready.ready,
-        "reasons": ready.reasons,
-        "notes": notes,
-        "store": render::store_status(&store),
-    });
+    let notes: Vec<String> = degraded.into_iter().chain(ready.notes).chain(limited).collect();
+    document["notes"] = json!(notes);
+    document["store"] = render::store_status(&store);
+    let status = match document["ready"] == true {
+        true => StatusCode::OK,
+        false => StatusCode::SERVICE_UNAVAILABLE,
+    };
     Ok(Response::json(status, &document))
+}
+
+fn part(part: &PartReadiness) -> Value {
+    let not_ready = part
+        .not_ready
+        .iter()
+        .map(|(name, reason)| json!({ "name": name.as_str(), "reason": reason }));
+    json!({
+        "ready": part.ready,
+        "reasons": part.reasons,
+        "not_ready": not_ready.collect::<Vec<_>>(),
+    })
+}
+
+/// Whether the sequence of a name, or the pool, can give something out; both, if there are both.
+async fn named(service: &Arc<Service>, name: &[u8]) -> Answer<Value> {
+    let name = service.name(name)?;
+    let mut known = service.ledger().name_ready(&name);
+    if known.sequence.is_none() && known.pool.is_none() {
+        // What nobody has used here must be reserved for first.
+        let unused = || service.ledger().reserves_nothing().map_or(Ok(()), Err);
+        match what_is_there(service, &name).await {
+            Ok((sequence, pool)) => {
+                known.sequence = sequence.then(unused);
+                known.pool = pool.then(unused);
+            }
+            // Nobody knows whether it is there, so it gives nothing out.
+            Err(error) if error.code == Code::Unavailable => {
+                return Ok(json!({ "name": name.as_str(), "ready": false, "reasons": [error.message] }));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let NameReadiness { sequence, pool } = known;
+    if sequence.is_none() && pool.is_none() {
+        let message = format!("there is no sequence and no pool {name}");
+        return Err(ServiceError::new(Code::NotFound, message));
+    }
+    let kinds = [("sequence", sequence), ("pool", pool)];
+    let reasons: Vec<_> = kinds
+        .iter()
+        .filter_map(|(_, ready)| ready.clone()?.err())
+        .collect();
+    let mut document = json!({ "name": name.as_str(), "ready": reasons.is_empty(), "reasons": reasons });
+    for (kind, ready) in kinds.into_iter().filter_map(|(kind, ready)| Some((kind, ready?))) {
+        document[kind] = json!({ "ready": ready.is_ok() });
+    }
+    Ok(document)
+}
+
+/// Whether there is a sequence, and whether there is a pool, of a name.
+async fn what_is_there(service: &Arc<Service>, name: &Name) -> Answer<(bool, bool)> {
+    Ok((service.find(name).await?.is_some(), service.has_pool(name).await?))
 }
 
 /// `GET /metrics`
@@ -54,6 +125,7 @@ pub(super) async fn metrics(worker: &Rc<Worker>) -> Answer<Response> {
     let found = worker.service().found().await?;
     let mut out = Exposition::default();
     count_requests(worker, &mut out);
+    process::describe(&mut out);
     describe_ledger(worker, &found, &mut out);
     let mut text = out.finish();
     text.push_str(&found.metrics);
@@ -119,6 +191,22 @@ fn count_requests(worker: &Rc<Worker>, out: &mut Exposition) {
         );
     }
     out.metric(
+        "mint_request_seconds",
+        "histogram",
+        "How long requests took from their arrival; those that arrived together count alike.",
+    );
+    for face in Face::ALL {
+        let (buckets, sum_us) = metrics.durations(face);
+        let labels = [("face", face.as_str())];
+        out.histogram(
+            "mint_request_seconds",
+            &labels,
+            &REQUEST_BUCKETS_US,
+            &buckets,
+            sum_us,
+        );
+    }
+    out.metric(
         "mint_refused_total",
         "counter",
         "Requests and connections that were refused, by error code.",
@@ -153,24 +241,12 @@ fn describe_ledger(worker: &Rc<Worker>, found: &Found, out: &mut Exposition) {
     out.sample("mint_sequences", &[], ledger.sequence_count() as f64);
 
     out.metric("mint_reserve_seconds", "histogram", "How long reservations took.");
-    let mut below = 0;
-    for (bucket, bound_us) in counters.reserve_buckets.iter().zip(RESERVE_BUCKETS_US) {
-        below += bucket.load(Ordering::Relaxed);
-        let bound = format!("{}", bound_us as f64 / 1e6);
-        out.sample("mint_reserve_seconds_bucket", &[("le", &bound)], below as f64);
-    }
-    let all: u64 = counters
+    let buckets = counters
         .reserve_buckets
-        .iter()
-        .map(|bucket| bucket.load(Ordering::Relaxed))
-        .sum();
-    out.sample("mint_reserve_seconds_bucket", &[("le", "+Inf")], all as f64);
-    out.sample(
-        "mint_reserve_seconds_sum",
-        &[],
-        counters.reserve_us.load(Ordering::Relaxed) as f64 / 1e6,
-    );
-    out.sample("mint_reserve_seconds_count", &[], all as f64);
+        .each_ref()
+        .map(|bucket| bucket.load(Ordering::Relaxed));
+    let sum_us = counters.reserve_us.load(Ordering::Relaxed);
+    out.histogram("mint_reserve_seconds", &[], &RESERVE_BUCKETS_US, &buckets, sum_us);
 
     out.metric(
         "mint_gap_ids_total",
@@ -204,10 +280,10 @@ fn describe_ledger(worker: &Rc<Worker>, found: &Found, out: &mut Exposition) {
         "gauge",
         "What the store may forget: 1 at its class.",
     );
-    for (class, name) in [(Class::Survives, "S"), (Class::Durable, "D"), (Class::Lossy, "L")] {
+    for class in [Class::Survives, Class::Durable, Class::Lossy] {
         out.sample(
             "mint_store_class",
-            &[("class", name)],
+            &[("class", class.letter())],
             f64::from(u8::from(ledger.store_class() == class)),
         );
     }

@@ -22,7 +22,8 @@ use crate::socket::{End, Socket};
 use crate::turn::{LOOK_BYTES, Turn, after_the_others};
 use crate::watch::{Verdict, Waiting};
 
-/// What the start of a buffer is.
+/// What the start of a buffer is. One lives at a time, on the stack of the hot path.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
 pub(super) enum Framed<'b> {
     /// A request of so many bytes.
@@ -37,8 +38,8 @@ pub(super) enum Framed<'b> {
 pub(super) enum Left {
     /// The connection ends.
     Ended(End),
-    /// hyper goes on with what was read: a request that is framed so, or `None` for a head that is too long.
-    HandedOver(Option<Framing>),
+    /// hyper goes on with what was read: a request that is framed so.
+    HandedOver(Framing),
 }
 
 /// Answers plain requests until there is another one.
@@ -66,7 +67,7 @@ pub(super) async fn serve(
         )
         .await;
         worker.return_input(buffer);
-        match turn.is_over() {
+        match turn.is_over_after_all(Face::Http) {
             true => turn.give_way().await,
             false => after_the_others().await,
         }
@@ -86,7 +87,7 @@ pub(super) async fn serve(
 enum Next {
     Read,
     Close,
-    HandOver(Option<Framing>),
+    HandOver(Framing),
 }
 
 async fn answer_all(
@@ -107,7 +108,8 @@ async fn answer_all(
                 socket.watch().wait_for(Waiting::Nothing);
                 let head = Head { local, ..head };
                 let mut response = answer(worker, guest, &head).await;
-                if socket.watch().peek() == Some(Verdict::Stopping) || guest.leaves(worker.config()) {
+                turn.answered(1);
+                if socket.watch().peek() == Some(Verdict::Stopping) || guest.leaves(&worker.config()) {
                     response.close();
                 }
                 date::with_now(worker, |date| response.write(date, out));
@@ -127,54 +129,60 @@ async fn answer_all(
                     look_at = out.len() + LOOK_BYTES;
                 }
             }
-            Framed::Incomplete if !socket.is_full(rest.len()) => {
-                socket.keep(rest);
-                return Next::Read;
+            framed => {
+                let refused = match (
+                    framed,
+                    strict::look(rest, worker.config().http_max_headers as usize),
+                ) {
+                    (Framed::Other, Strict::Head(framing)) => {
+                        socket.keep(rest);
+                        return Next::HandOver(framing);
+                    }
+                    (_, Strict::Refused(why)) => ServiceError::new(Code::Protocol, why),
+                    (_, Strict::TooManyHeaders) => too_many_headers(worker),
+                    _ if !socket.is_full(rest.len()) => {
+                        socket.keep(rest);
+                        return Next::Read;
+                    }
+                    _ => too_long(worker),
+                };
+                refuse(worker, &refused, out);
+                return Next::Close;
             }
-            Framed::Incomplete => {
-                socket.keep(rest);
-                return Next::HandOver(None);
-            }
-            Framed::Other => match strict::look(rest) {
-                Strict::Incomplete if !socket.is_full(rest.len()) => {
-                    socket.keep(rest);
-                    return Next::Read;
-                }
-                Strict::Incomplete => {
-                    socket.keep(rest);
-                    return Next::HandOver(None);
-                }
-                Strict::Head(framing) => {
-                    socket.keep(rest);
-                    return Next::HandOver(Some(framing));
-                }
-                Strict::Refused(why) => {
-                    refuse(worker, why, out);
-                    return Next::Close;
-                }
-            },
         }
     }
     Next::Read
 }
 
 /// Answers what must not be served, whatever it was.
-fn refuse(worker: &Rc<Worker>, why: &'static str, out: &mut Vec<u8>) {
+fn refuse(worker: &Rc<Worker>, error: &ServiceError, out: &mut Vec<u8>) {
     worker.counters().requests(Face::Http, 1);
-    worker.counters().refused(Code::Protocol);
-    let response = Response::problem(&Head::default(), &ServiceError::new(Code::Protocol, why));
+    worker.counters().refused(error.code);
+    let response = Response::problem(&Head::default(), error);
     date::with_now(worker, |date| response.write(date, out));
+}
+
+fn too_long(worker: &Worker) -> ServiceError {
+    let max = worker.config().http_max_header.0;
+    ServiceError::new(
+        Code::HeaderTooLarge,
+        format!("the head of a request has at most {max} bytes (server.http.max_header)"),
+    )
+}
+
+fn too_many_headers(worker: &Worker) -> ServiceError {
+    let max = worker.config().http_max_headers;
+    ServiceError::new(
+        Code::HeaderTooLarge,
+        format!("a request has at most {max} header lines (server.http.max_headers)"),
+    )
 }
 
 async fn answer(worker: &Rc<Worker>, guest: &Guest, head: &Head<'_>) -> Response {
     worker.counters().requests(Face::Http, 1);
-    match answer_to(worker, guest, head, None).await {
-        Ok(response) => response,
-        Err(error) => {
-            worker.counters().refused(error.code);
-            Response::problem(head, &error)
-        }
-    }
+    let response = answer_to(worker, guest, head, None).await;
+    guest.note_request(head, &response);
+    response
 }
 
 /// Frames one request.
@@ -255,6 +263,7 @@ fn take_header<'b>(line: &'b [u8], head: &mut Head<'b>) -> Option<()> {
         14 if is("content-length") && value == "0" => &mut head.content_length,
         14 if is("content-length") => return None,
         14 if is("http2-settings") => return None,
+        15 if is("idempotency-key") => &mut head.idempotency_key,
         17 if is("transfer-encoding") => return None,
         _ => return Some(()),
     };

@@ -11,22 +11,23 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::answer::Response;
-use super::request::{Query, invalid, parse};
+use super::document::{invalid, parse};
+use super::request::Query;
 use crate::error::{Code, ServiceError};
 use crate::formats::document;
 use crate::render;
 use crate::service::{Answer, Service, Worker, from_ledger};
 
-/// `GET /v1/pools?after=NAME&limit=N`
+/// `GET /v1/pools?prefix=BEGINNING&after=NAME&limit=N`
 pub(super) async fn list(worker: &Rc<Worker>, query: &Query<'_>) -> Answer<Response> {
-    query.only(&["after", "limit"])?;
-    let after = query
-        .get("after")?
-        .map(|name| worker.service().name(&name))
-        .transpose()?;
+    query.only(&["prefix", "after", "limit"])?;
+    let (prefix, after) = (query.name("prefix", worker)?, query.name("after", worker)?);
     let limit = query.limit()?;
     let list = |service: Arc<Service>| async move {
-        let found = service.ledger().pools(after.as_ref(), limit).await;
+        let found = service
+            .ledger()
+            .pools_of(prefix.as_ref(), after.as_ref(), limit)
+            .await;
         let found = found.map_err(from_ledger)?;
         let next = found
             .last()
@@ -49,7 +50,13 @@ pub(super) async fn show(worker: &Rc<Worker>, query: &Query<'_>, name: &[u8]) ->
         Some(from) => from.ok_or_else(|| invalid("from must be the number of a worker"))?,
     };
     let limit = query.limit()?;
-    let pool = find(worker, name).await?;
+    let name = worker.service().name(name)?;
+    let pool = worker
+        .service()
+        .ledger()
+        .existing_pool(&name)
+        .await
+        .map_err(from_ledger)?;
     let list = |_| async move {
         let windows = pool.windows(from, limit).await.map_err(from_ledger)?;
         pool.count_held().await.map_err(from_ledger)?;
@@ -72,7 +79,22 @@ pub(super) async fn create(worker: &Rc<Worker>, name: &[u8], body: &[u8]) -> Ans
         .create_pool(&name, definition.spec()?)
         .await
         .map_err(from_ledger)?;
-    Ok(Response::json(StatusCode::CREATED, &render::pool(&pool.info())))
+    Ok(Response::created(
+        &["pools", name.as_str()],
+        &render::pool(&pool.info()),
+    ))
+}
+
+/// `DELETE /v1/pools/{name}`: refused while somebody's window of it lasts.
+pub(super) async fn drop_pool(worker: &Rc<Worker>, name: &[u8]) -> Answer<Response> {
+    let name = worker.service().name(name)?;
+    worker
+        .service()
+        .ledger()
+        .drop_pool(&name)
+        .await
+        .map_err(from_ledger)?;
+    Ok(Response::empty(StatusCode::NO_CONTENT))
 }
 
 /// `POST /v1/pools/{name}/windows`: lends a window to a program that mints by itself.
@@ -87,8 +109,9 @@ pub(super) async fn lend(worker: &Rc<Worker>, name: &[u8], body: &[u8]) -> Answe
     }
     let pool = find(worker, name).await?;
     let lent = pool.lend(&called).await.map_err(from_ledger)?;
-    Ok(Response::json(
-        StatusCode::CREATED,
+    let number = lent.worker.to_string();
+    Ok(Response::created(
+        &["pools", pool.name().as_str(), "windows", &number],
         &render::lent_window(&lent, pool.kind()),
     ))
 }

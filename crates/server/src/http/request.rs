@@ -4,29 +4,42 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use http_body_util::{BodyExt, Limited};
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
+use mintage_ledger::Name;
 
-use super::head::too_large;
+use super::head::{Head, too_large};
 use super::route;
 use crate::error::{Code, ServiceError};
 use crate::service::{Answer, Worker};
 
-/// The query of a request.
+/// The parameters of a request: of its query, and where the route takes them so, of a JSON body.
 #[derive(Debug)]
 pub(super) struct Query<'q> {
     text: &'q str,
+    body: &'q [(String, String)],
 }
 
 impl<'q> Query<'q> {
     pub(super) fn of(text: &'q str) -> Self {
-        Query { text }
+        Query { text, body: &[] }
+    }
+
+    /// The same with the parameters of a body.
+    pub(super) fn and(self, body: &'q [(String, String)]) -> Self {
+        Query { body, ..self }
     }
 
     /// Refuses parameters that the route does not know: a misspelt one would be obeyed by being ignored.
     pub(super) fn only(&self, known: &[&str]) -> Answer<()> {
-        match self.pairs().find(|(name, _)| !known.contains(name)) {
+        let of_body = self.body.iter().map(|(name, _)| name.as_str());
+        match self
+            .pairs()
+            .map(|(name, _)| name)
+            .chain(of_body)
+            .find(|name| !known.contains(name))
+        {
             None => Ok(()),
-            Some((name, _)) => {
+            Some(name) => {
                 let shown: String = name.chars().take(40).collect();
                 let error =
                     ServiceError::new(Code::InvalidArgument, format!("there is no parameter {shown:?}"));
@@ -41,18 +54,23 @@ impl<'q> Query<'q> {
     /// A parameter's value.
     ///
     /// # Errors
-    /// It stands twice, or its encoding is damaged.
+    /// It stands twice, be it once in the query and once in the body; or its encoding is damaged.
     pub(super) fn get(&self, wanted: &str) -> Answer<Option<Cow<'q, [u8]>>> {
         let mut found = self.pairs().filter(|(name, _)| *name == wanted);
-        let Some((_, value)) = found.next() else {
-            return Ok(None);
+        let mut of_body = self.body.iter().filter(|(name, _)| name == wanted);
+        let twice = |where_it_stands: &str| {
+            let message = format!("parameter {wanted} stands {where_it_stands}");
+            Err(ServiceError::new(Code::InvalidArgument, message))
         };
-        if found.next().is_some() {
-            return Err(ServiceError::new(
-                Code::InvalidArgument,
-                format!("parameter {wanted} stands twice"),
-            ));
-        }
+        let value = match (found.next(), of_body.next()) {
+            (None, None) => return Ok(None),
+            (Some(_), Some(_)) => return twice("in the query and in the body"),
+            (None, Some((_, value))) if of_body.next().is_none() => {
+                return Ok(Some(Cow::Borrowed(value.as_bytes())));
+            }
+            (Some((_, value)), None) if found.next().is_none() => value,
+            _ => return twice("twice"),
+        };
         route::decode(value).map(Some).ok_or_else(|| {
             ServiceError::new(
                 Code::InvalidArgument,
@@ -72,6 +90,13 @@ impl<'q> Query<'q> {
                 .and_then(|text| text.parse().ok())
         };
         Ok(self.get(wanted)?.map(parse))
+    }
+
+    /// A parameter that is the name, or the beginning of a name, of a sequence or pool.
+    pub(super) fn name(&self, wanted: &str, worker: &Worker) -> Answer<Option<Name>> {
+        self.get(wanted)?
+            .map(|name| worker.service().name(&name))
+            .transpose()
     }
 
     /// How many entries a page of a list has at most.
@@ -109,12 +134,14 @@ impl<'q> Query<'q> {
 
 /// Reads a body, within its limits of length and time; none is an empty one.
 pub(super) async fn read_body(worker: &Rc<Worker>, body: Option<Incoming>) -> Answer<Vec<u8>> {
-    let Some(body) = body else { return Ok(Vec::new()) };
+    let Some(body) = body.filter(|body| !body.is_end_stream()) else {
+        return Ok(Vec::new());
+    };
     let config = worker.config();
     let collected = Limited::new(body, config.http_max_body.0).collect();
     match tokio::time::timeout(config.http_request_timeout, collected).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes().to_vec()),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(too_large(config)),
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(too_large(&config)),
         Ok(Err(_)) => Err(ServiceError::new(Code::Protocol, "the body did not arrive whole")),
         Err(_) => Err(ServiceError::new(
             Code::RequestTimeout,
@@ -123,20 +150,48 @@ pub(super) async fn read_body(worker: &Rc<Worker>, body: Option<Incoming>) -> An
     }
 }
 
-/// Reads a body; none at all is an empty document.
-pub(super) fn parse<'b, T: serde::Deserialize<'b>>(body: &'b [u8]) -> Answer<T> {
-    let body = if body.trim_ascii().is_empty() { b"{}" } else { body };
-    serde_json::from_slice(body).map_err(|error| {
-        ServiceError::new(
-            Code::InvalidBody,
-            format!("the body is not the JSON document asked for: {error}"),
-        )
-    })
+/// What a route does with a body.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Takes {
+    /// It takes none.
+    Nothing,
+    /// It is parameters, as a query's.
+    Parameters,
+    /// It is a document of the route's own.
+    Document,
 }
 
-/// The refusal of a body's content.
-pub(super) fn invalid(message: impl Into<Cow<'static, str>>) -> ServiceError {
-    ServiceError::new(Code::InvalidBody, message)
+/// Refuses a body that would be obeyed by being ignored, or that says it is something else than JSON.
+pub(super) fn check_body(takes: Takes, head: &Head<'_>, body: &[u8]) -> Answer<()> {
+    let body = body.trim_ascii();
+    if body.is_empty() {
+        return Ok(());
+    }
+    let refuse = |message: String| Err(ServiceError::new(Code::UnsupportedMediaType, message));
+    if takes == Takes::Nothing {
+        return refuse(format!(
+            "{} takes no body here, and one of {} bytes came",
+            head.method,
+            body.len()
+        ));
+    }
+    let kind = head.content_type.unwrap_or("application/json");
+    let kind = kind
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
+    let is_json = kind == "application/json" || kind.starts_with("application/") && kind.ends_with("+json");
+    // What curl says of any data that it is not told about.
+    let is_curls = kind == "application/x-www-form-urlencoded" && body[0] == b'{';
+    match is_json || is_curls {
+        true => Ok(()),
+        false => {
+            let shown: String = kind.chars().take(80).collect();
+            refuse(format!("the body is {shown:?}, it must be application/json"))
+        }
+    }
 }
 
 /// A page of a list, unless asked otherwise.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::request::Takes;
 use crate::error::{Code, ServiceError};
 
 /// Where a path leads.
@@ -105,9 +106,19 @@ impl<'p> Route<'p> {
             _ if self.allocates() => "POST",
             Route::Restart { .. } => "POST",
             Route::Sequence { .. } => "GET, HEAD, PUT, PATCH, DELETE",
-            Route::Pool { .. } => "GET, HEAD, PUT",
+            Route::Pool { .. } => "GET, HEAD, PUT, DELETE",
             Route::Window { .. } => "PUT, PATCH, DELETE",
             _ => "GET, HEAD",
+        }
+    }
+
+    /// What becomes of a body.
+    pub(super) fn takes(&self, method: &str) -> Takes {
+        match (self, method) {
+            (Route::Next { .. } | Route::Ids { .. } | Route::Snowflakes { .. }, _) => Takes::Parameters,
+            (Route::Sequence { .. }, "PUT" | "PATCH") | (Route::Pool { .. }, "PUT") => Takes::Document,
+            (Route::Restart { .. } | Route::Windows { .. } | Route::Window { .. }, _) => Takes::Document,
+            _ => Takes::Nothing,
         }
     }
 
@@ -124,6 +135,22 @@ impl<'p> Route<'p> {
             Route::Window { .. } => method != "PATCH",
             _ => false,
         }
+    }
+
+    /// What a request changes for good, and the name of it: what the log tells. Renewals of a lent window are none.
+    pub(super) fn change(&self, method: &str) -> Option<(&'static str, Cow<'_, str>)> {
+        let (what, name) = match (self, method) {
+            (Route::Sequence { name }, "PUT") => ("create", name),
+            (Route::Sequence { name }, "PATCH") => ("alter", name),
+            (Route::Sequence { name } | Route::Pool { name }, "DELETE") => ("drop", name),
+            (Route::Restart { name }, _) => ("restart", name),
+            (Route::Pool { name }, "PUT") => ("create pool", name),
+            (Route::Windows { name }, _) => ("lend", name),
+            (Route::Window { name, .. }, "PUT") => ("retire", name),
+            (Route::Window { name, .. }, "DELETE") => ("release", name),
+            _ => return None,
+        };
+        Some((what, String::from_utf8_lossy(name)))
     }
 
     /// The refusal of another method.
@@ -186,6 +213,18 @@ const TEMPLATES: [&str; 17] = [
     "/readyz",
     "/metrics",
 ];
+
+/// Percent-encodes a segment of a path, but for what every reader leaves alone (RFC 3986 section 2.3).
+pub(super) fn encode(segment: &str) -> String {
+    segment
+        .bytes()
+        .map(|byte| match byte {
+            b'-' | b'.' | b'_' | b'~' | b':' => char::from(byte).to_string(),
+            byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+            byte => format!("%{byte:02X}"),
+        })
+        .collect()
+}
 
 /// Resolves percent-encoding; `None` if it is damaged.
 pub(super) fn decode(text: &str) -> Option<Cow<'_, [u8]>> {
@@ -263,6 +302,24 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(Route::of(path), route, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded_again() {
+        for name in [
+            "orders",
+            "a:b",
+            "shop/orders",
+            "Seq Invoice",
+            "inc:заказ",
+            "ids#order",
+            "%41",
+            "?",
+        ] {
+            let encoded = encode(name);
+            assert_eq!(decode(&encoded).as_deref(), Some(name.as_bytes()), "{encoded}");
+            assert!(!encoded.contains(['/', '?', '#', ' ']), "{encoded}");
         }
     }
 

@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 use mintage::{Base, Run, SequenceOptions};
-use mintage_ledger::{Gap, SequencePatch, SequenceSpec};
+use mintage_ledger::{Gap, RestartAt, SequencePatch, SequenceSpec};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use serde_json::json;
 
 use super::answer::Response;
+use super::document::{invalid, parse};
 use super::head::{Head, Media};
-use super::request::{Query, invalid, parse};
+use super::request::Query;
 use crate::error::{Code, ServiceError};
 use crate::render;
-use crate::service::{Answer, Service, Worker};
+use crate::service::{Answer, Service, Worker, from_ledger};
 use crate::turn::Turn;
 
 /// `POST …/next?count=N&as=ids|range`
@@ -92,16 +93,17 @@ fn marked(mut response: Response, cycling: bool) -> Response {
     response
 }
 
-/// `GET /v1/sequences?after=NAME&limit=N`
+/// `GET /v1/sequences?prefix=BEGINNING&after=NAME&limit=N`
 pub(super) async fn list(worker: &Rc<Worker>, query: &Query<'_>) -> Answer<Response> {
-    query.only(&["after", "limit"])?;
-    let after = query
-        .get("after")?
-        .map(|name| worker.service().name(&name))
-        .transpose()?;
+    query.only(&["prefix", "after", "limit"])?;
+    let (prefix, after) = (query.name("prefix", worker)?, query.name("after", worker)?);
     let limit = query.limit()?;
     let list = |service: Arc<Service>| async move {
-        let found = service.list(after.as_ref(), limit).await?;
+        let found = service
+            .ledger()
+            .list_of(prefix.as_ref(), after.as_ref(), limit)
+            .await;
+        let found = found.map_err(from_ledger)?;
         let next = found
             .last()
             .filter(|_| found.len() == usize::from(limit))
@@ -126,10 +128,9 @@ pub(super) async fn show(worker: &Rc<Worker>, name: &[u8]) -> Answer<Response> {
 pub(super) async fn create(worker: &Rc<Worker>, name: &[u8], body: &[u8]) -> Answer<Response> {
     let name = worker.service().name(name)?;
     let definition: Definition = parse(body)?;
-    if definition.allow_repeat.is_some() {
-        return Err(ServiceError::new(
-            Code::InvalidBody,
-            "allow_repeat belongs to changes, not to a creation",
+    if definition.allow_repeat.is_some() || definition.restart.is_some() {
+        return Err(invalid(
+            "allow_repeat and restart belong to changes, not to a creation",
         ));
     }
     let spec = SequenceSpec {
@@ -138,8 +139,11 @@ pub(super) async fn create(worker: &Rc<Worker>, name: &[u8], body: &[u8]) -> Ans
         max_gap: definition.max_gap()?,
     };
     let (info, made) = worker.service().create(&name, &spec).await?;
-    let status = if made { StatusCode::CREATED } else { StatusCode::OK };
-    Ok(Response::json(status, &render::sequence(&info)))
+    let shown = render::sequence(&info);
+    Ok(match made {
+        true => Response::created(&["sequences", name.as_str()], &shown),
+        false => Response::json(StatusCode::OK, &shown),
+    })
 }
 
 /// `PATCH /v1/sequences/{name}`
@@ -151,6 +155,7 @@ pub(super) async fn alter(worker: &Rc<Worker>, name: &[u8], body: &[u8]) -> Answ
         gap: definition.gap()?,
         max_gap: definition.max_gap()?,
         allow_repeat: definition.allow_repeat.unwrap_or(false),
+        restart: definition.restart()?,
     };
     let changed = worker.service().alter(&name, &patch).await?;
     Ok(Response::json(StatusCode::OK, &render::changed(&changed)))
@@ -195,6 +200,8 @@ struct Definition {
     cache: Option<Number>,
     order: Option<String>,
     allow_repeat: Option<bool>,
+    /// `true`: at `start`; a number: there. As SQL's `RESTART [WITH n]`, the number is the next one.
+    restart: Option<Restarts>,
 }
 
 impl Definition {
@@ -233,9 +240,22 @@ impl Definition {
             (Some(_), Some(_)) => return Err(invalid("max_gap and cache are two names of one thing")),
             (given, None) | (None, given) => given,
         };
-        given
-            .map(|n| u64::try_from(n.0).map_err(|_| invalid(format!("max_gap {} is below zero", n.0))))
-            .transpose()
+        let at_least_one = |n: Number| {
+            let given = u64::try_from(n.0).ok().filter(|n| *n > 0);
+            given.ok_or_else(|| {
+                invalid(format!("max_gap {} is less than 1", n.0)).with_hint("gap \"none\" loses no number")
+            })
+        };
+        given.map(at_least_one).transpose()
+    }
+
+    fn restart(&self) -> Answer<Option<RestartAt>> {
+        match self.restart {
+            None => Ok(None),
+            Some(Restarts::Whether(true)) => Ok(Some(RestartAt::Start)),
+            Some(Restarts::At(Number(value))) => Ok(Some(RestartAt::With(value))),
+            Some(Restarts::Whether(false)) => Err(invalid("restart is false: leave it out to stay")),
+        }
     }
 }
 
@@ -262,33 +282,62 @@ struct Restart {
 #[derive(Clone, Copy)]
 struct Number(i64);
 
+/// Whether to go back to the start, or where to.
+#[derive(Clone, Copy)]
+enum Restarts {
+    Whether(bool),
+    At(Number),
+}
+
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl Visitor<'_> for Reader {
-            type Value = Number;
+        deserializer
+            .deserialize_any(Reader { or_bool: false })
+            .map(|read| match read {
+                Restarts::At(number) => number,
+                Restarts::Whether(_) => unreachable!("it was not asked for"),
+            })
+    }
+}
 
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a whole number from -2^63 to 2^63-1, or one in quotes")
-            }
+impl<'de> Deserialize<'de> for Restarts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Reader { or_bool: true })
+    }
+}
 
-            fn visit_i64<E: de::Error>(self, n: i64) -> Result<Number, E> {
-                Ok(Number(n))
-            }
+/// Reads a whole number, and `true` or `false` where they have a meaning.
+struct Reader {
+    or_bool: bool,
+}
 
-            fn visit_u64<E: de::Error>(self, n: u64) -> Result<Number, E> {
-                i64::try_from(n)
-                    .map(Number)
-                    .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(n), &self))
-            }
+impl Visitor<'_> for Reader {
+    type Value = Restarts;
 
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Number, E> {
-                text.parse()
-                    .map(Number)
-                    .map_err(|_| E::invalid_value(de::Unexpected::Str(text), &self))
-            }
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.or_bool { "true, or " } else { "" })?;
+        f.write_str("a whole number from -2^63 to 2^63-1, or one in quotes")
+    }
+
+    fn visit_bool<E: de::Error>(self, whether: bool) -> Result<Restarts, E> {
+        match self.or_bool {
+            true => Ok(Restarts::Whether(whether)),
+            false => Err(E::invalid_type(de::Unexpected::Bool(whether), &self)),
         }
-        deserializer.deserialize_any(Reader)
+    }
+
+    fn visit_i64<E: de::Error>(self, n: i64) -> Result<Restarts, E> {
+        Ok(Restarts::At(Number(n)))
+    }
+
+    fn visit_u64<E: de::Error>(self, n: u64) -> Result<Restarts, E> {
+        let number = i64::try_from(n).map(|n| Restarts::At(Number(n)));
+        number.map_err(|_| E::invalid_value(de::Unexpected::Unsigned(n), &self))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Restarts, E> {
+        let number = text.parse().map(|n| Restarts::At(Number(n)));
+        number.map_err(|_| E::invalid_value(de::Unexpected::Str(text), &self))
     }
 }
 

@@ -6,6 +6,7 @@
 //!
 //! Source: RFC 9112 sections 2.2, 5.1, 5.2, 6.1 and 6.3.
 
+use hyper::Uri;
 use memchr::memchr;
 
 /// What the start of a buffer is, as far as it has arrived.
@@ -15,6 +16,8 @@ pub(super) enum Strict {
     Incomplete,
     /// It must be refused, and the connection ended.
     Refused(&'static str),
+    /// There are more header lines than allowed.
+    TooManyHeaders,
     /// A head that everybody reads alike.
     Head(Framing),
 }
@@ -28,8 +31,10 @@ pub(super) enum Framing {
     Chunks,
 }
 
-/// Looks at the head at the start of `buffer`.
-pub(super) fn look(buffer: &[u8]) -> Strict {
+/// Looks at the head at the start of `buffer`, which may have so many header lines.
+///
+/// What passes is taken by hyper too, so that nothing is refused without a word of ours.
+pub(super) fn look(buffer: &[u8], headers_max: usize) -> Strict {
     let mut lines = Lines { buffer, at: 0 };
     // Empty lines before a request are passed over.
     let first = loop {
@@ -40,7 +45,10 @@ pub(super) fn look(buffer: &[u8]) -> Strict {
             None => return Strict::Incomplete,
         }
     };
-    let (mut length, mut chunked) = (None, false);
+    if let Err(why) = check_request_line(first) {
+        return Strict::Refused(why);
+    }
+    let (mut length, mut chunked, mut headers) = (None, false, 0);
     loop {
         let line = match lines.next() {
             Some(Ok([])) => break,
@@ -48,6 +56,10 @@ pub(super) fn look(buffer: &[u8]) -> Strict {
             Some(Err(why)) => return Strict::Refused(why),
             None => return Strict::Incomplete,
         };
+        headers += 1;
+        if headers > headers_max {
+            return Strict::TooManyHeaders;
+        }
         if line[0] == b' ' || line[0] == b'\t' {
             return Strict::Refused("a header is folded over two lines");
         }
@@ -57,6 +69,9 @@ pub(super) fn look(buffer: &[u8]) -> Strict {
         let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
         if name.is_empty() || name.trim_ascii().len() < name.len() {
             return Strict::Refused("there is a space before a header's colon");
+        }
+        if !name.iter().all(is_token) {
+            return Strict::Refused("a header's name holds a byte that no name has");
         }
         if name.eq_ignore_ascii_case(b"content-length") {
             let number = std::str::from_utf8(value)
@@ -85,6 +100,33 @@ pub(super) fn look(buffer: &[u8]) -> Strict {
         true => Framing::Chunks,
         false => Framing::Bytes((lines.at as u64).saturating_add(length.unwrap_or(0))),
     })
+}
+
+/// `METHOD target HTTP/1.x` (RFC 9112 section 3).
+fn check_request_line(line: &[u8]) -> Result<(), &'static str> {
+    let Some(line) = line
+        .strip_suffix(b" HTTP/1.1")
+        .or(line.strip_suffix(b" HTTP/1.0"))
+    else {
+        return Err("the first line is no request of HTTP/1.1: it ends in a version of HTTP");
+    };
+    let (method, target) = match memchr(b' ', line) {
+        Some(space) => (&line[..space], &line[space + 1..]),
+        None => return Err("the first line is no request of HTTP/1.1: METHOD, target, version"),
+    };
+    if method.is_empty() || !method.iter().all(is_token) {
+        return Err("the method of the request is no word");
+    }
+    // Two readers may cut a target with a space in two ways.
+    match !target.contains(&b' ') && Uri::try_from(target).is_ok() {
+        true => Ok(()),
+        false => Err("the target of the request is neither a path nor a URL"),
+    }
+}
+
+/// What names of methods and headers are made of (RFC 9110 section 5.6.2).
+fn is_token(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte)
 }
 
 /// Lines, without the CR LF at their ends.
@@ -167,10 +209,18 @@ mod tests {
             ("GET / HTTP/1.1\r\nhost : a\r\n\r\n", "before a header's colon"),
             ("GET / HTTP/1.1\r\nhost\r\n\r\n", "no colon"),
             ("GET / HTTP/1.1\r\nhost: a\rb\r\n\r\n", "control byte"),
+            ("nonsense\r\n\r\n", "no request of HTTP/1.1"),
+            ("GET /livez HTTP/9.9\r\n\r\n", "version of HTTP"),
+            ("PRI * HTTP/2.0\r\n\r\n", "version of HTTP"),
+            ("/livez HTTP/1.1\r\n\r\n", "METHOD, target, version"),
+            ("GET /a b HTTP/1.1\r\n\r\n", "neither a path"),
+            ("GET /\u{e9}<> HTTP/1.1\r\n\r\n", "neither a path"),
+            ("G@T / HTTP/1.1\r\n\r\n", "no word"),
+            ("GET / HTTP/1.1\r\nho st: a\r\n\r\n", "no name has"),
             // What is wrong is wrong before the rest has arrived.
             ("\x16\x03\x01", "control byte"),
         ] {
-            match look(head.as_bytes()) {
+            match look(head.as_bytes(), 64) {
                 Strict::Refused(said) => assert!(said.contains(why), "{head:?}: {said}"),
                 other => panic!("{head:?}: {other:?}"),
             }
@@ -179,7 +229,7 @@ mod tests {
 
     #[test]
     fn other_heads_are_as_long_as_they_say() {
-        let length = |text: &str| match look(text.as_bytes()) {
+        let length = |text: &str| match look(text.as_bytes(), 64) {
             Strict::Head(framing) => Some(framing),
             _ => None,
         };
@@ -193,14 +243,14 @@ mod tests {
         let head = "PUT / HTTP/1.1\r\ntransfer-encoding: Chunked\r\n\r\n";
         assert_eq!(length(head), Some(Framing::Chunks));
         for cut in 0..head.len() {
-            assert_eq!(look(&head.as_bytes()[..cut]), Strict::Incomplete, "{cut}");
+            assert_eq!(look(&head.as_bytes()[..cut], 64), Strict::Incomplete, "{cut}");
         }
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_judged_without_panic(input in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = look(&input);
+            let _ = look(&input, 8);
         }
 
         #[test]
@@ -213,7 +263,7 @@ mod tests {
                 0..30,
             )
         ) {
-            let _ = look(parts.concat().as_bytes());
+            let _ = look(parts.concat().as_bytes(), 8);
         }
     }
 }

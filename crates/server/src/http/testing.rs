@@ -2,10 +2,12 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use super::cors::check_origin;
 use super::plain::{Framed, frame};
 use super::request::Query;
 use super::route::Route;
 use super::{pools, sequences};
+use crate::auth::Tokens;
 use crate::config::Config;
 
 /// What the start of a buffer is.
@@ -35,8 +37,8 @@ pub fn start(buffer: &[u8], headers_max: usize) -> Start {
             let query = Query::of(head.query);
             let judged = (
                 head.media().is_ok(),
-                head.check_host(&config).is_ok(),
-                head.check_origin().is_ok(),
+                head.check_host(&config, &Tokens::default()).is_ok(),
+                check_origin(&head, &config).is_ok(),
                 query.only(&["count", "as", "after", "limit"]).is_ok(),
                 query.number("count").is_ok(),
                 query.get("as").is_ok(),

@@ -11,6 +11,7 @@ use tokio::net::TcpStream;
 use super::commands::{self, Call, Flow, Session};
 use super::frame::{FrameError, FrameLimits, Parser, Step};
 use super::reply::Reply;
+use super::transaction::Queue;
 use super::web;
 use crate::config::Config;
 use crate::error::Code;
@@ -62,6 +63,7 @@ pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, worker: Rc<Worker
             local,
             since_boottime: mintage::boottime(),
             wrong_tokens: 0,
+            queue: None,
         },
         reply: Reply::new(false, worker.counters().clone()),
         parser: Parser::default(),
@@ -132,6 +134,7 @@ impl Connection {
                     self.socket.watch().wait_for(Waiting::Nothing);
                     let (served, flow) = self.execute_one(rest, len);
                     self.worker.counters().requests(Face::Resp, served);
+                    self.turn.answered(served);
                     at += len * served as usize;
                     match flow {
                         Flow::Done => {}
@@ -140,6 +143,12 @@ impl Connection {
                             let reply = later.await;
                             self.reply.append(&reply);
                             if self.session.wrong_tokens >= self.worker.config().max_wrong_tokens {
+                                return Ok(Next::Close);
+                            }
+                            look_at = 0;
+                        }
+                        Flow::Run(queue) => {
+                            if self.run_queued(&queue).await? == Next::Close {
                                 return Ok(Next::Close);
                             }
                             look_at = 0;
@@ -155,6 +164,40 @@ impl Connection {
                     break;
                 }
                 Err(error) => return Ok(self.refuse_frame(error)),
+            }
+            if self.reply.bytes().len() >= look_at {
+                look_at = self.look().await?;
+            }
+        }
+        Ok(Next::Read)
+    }
+
+    /// Answers `EXEC`: every queued request in its turn, as if it stood alone: others come
+    /// first between two of them where they would between two requests.
+    async fn run_queued(&mut self, queue: &Queue) -> Result<Next, End> {
+        self.reply.array(queue.len());
+        let mut look_at = 0;
+        for (row, args) in queue.requests() {
+            let mut call = Call {
+                args,
+                run: 1,
+                served: 1,
+                worker: &self.worker,
+                session: &mut self.session,
+                reply: &mut self.reply,
+            };
+            match commands::run(Some(row), &mut call) {
+                Flow::Done => {}
+                Flow::Wait(later) => {
+                    let reply = later.await;
+                    self.reply.append(&reply);
+                    if self.session.wrong_tokens >= self.worker.config().max_wrong_tokens {
+                        return Ok(Next::Close);
+                    }
+                    look_at = 0;
+                }
+                // Neither is ever queued.
+                Flow::Close | Flow::Run(_) => return Ok(Next::Close),
             }
             if self.reply.bytes().len() >= look_at {
                 look_at = self.look().await?;
@@ -181,7 +224,7 @@ impl Connection {
         if self.session.identity.is_some() {
             self.socket.watch().authenticated();
         }
-        match self.turn.is_over() {
+        match self.turn.is_over_after_all(Face::Resp) {
             true => self.turn.give_way().await,
             false => after_the_others().await,
         }

@@ -104,6 +104,11 @@ pub struct Args<'a> {
 }
 
 impl<'a> Args<'a> {
+    /// The parts `ranges` of `bytes`, which must lie within.
+    pub(crate) fn new(bytes: &'a [u8], ranges: &'a [Range<u32>]) -> Self {
+        Args { bytes, ranges }
+    }
+
     /// How many arguments there are, the command's name included.
     pub fn len(&self) -> usize {
         self.ranges.len()

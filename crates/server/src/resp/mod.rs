@@ -6,6 +6,7 @@
 //! | `reply`, `digits` | answers |
 //! | `connection` | the loop: read, execute all, write once |
 //! | `commands` | the table of commands and what they do |
+//! | `transaction` | what is kept between `MULTI` and `EXEC` |
 //! | `web` | browsers that speak HTTP to this port |
 //! | `glob` | patterns of KEYS, SCAN and CONFIG GET |
 
@@ -15,6 +16,7 @@ mod digits;
 pub mod frame;
 pub mod glob;
 pub(crate) mod reply;
+mod transaction;
 mod web;
 
 /// The Redis whose replies and error texts these are.

@@ -9,7 +9,7 @@ mod cursors;
 mod names;
 mod worker;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use mintage::{Base, Clock, Reading};
@@ -20,7 +20,7 @@ use mintage_ledger::{
 pub use worker::Worker;
 
 use crate::auth::{Failures, Tokens};
-use crate::config::Config;
+use crate::config::{Config, Reloaded};
 use crate::desk::{Desk, Found, Lookout};
 use crate::error::{Code, ServiceError};
 use crate::metrics::Metrics;
@@ -36,7 +36,9 @@ pub type Answer<T> = Result<T, ServiceError>;
 #[derive(Debug)]
 pub struct Service {
     ledger: Arc<Ledger>,
-    config: Arc<Config>,
+    config: RwLock<Arc<Config>>,
+    /// How often it has changed.
+    changes: tokio::sync::watch::Sender<u64>,
     tokens: Tokens,
     metrics: Arc<Metrics>,
     log: Log,
@@ -89,7 +91,8 @@ impl Service {
             tokens: Tokens::new(config.tokens.clone()),
             places: Places::new(&config),
             ledger,
-            config,
+            config: RwLock::new(config),
+            changes: tokio::sync::watch::Sender::new(0),
             metrics: Arc::default(),
             log: Log::default(),
             failures: Failures::default(),
@@ -107,9 +110,28 @@ impl Service {
         &self.ledger
     }
 
-    /// The configuration it runs with.
-    pub fn config(&self) -> &Arc<Config> {
-        &self.config
+    /// The configuration it runs with now.
+    pub fn config(&self) -> Arc<Config> {
+        Arc::clone(&self.config.read().expect("no panic while held"))
+    }
+
+    /// Runs with what another configuration says, as far as a running server can; each thread follows by itself.
+    pub fn reload(&self, new: &Config) -> Reloaded {
+        let mut config = self.config.write().expect("no panic while held");
+        let (reloaded, merged) = Reloaded::between(&config, new);
+        if !reloaded.changed.is_empty() {
+            self.tokens.replace(merged.tokens.clone());
+            self.places.limit(&merged);
+            *config = Arc::new(merged);
+            drop(config);
+            self.changes.send_modify(|changes| *changes += 1);
+        }
+        reloaded
+    }
+
+    /// Tells when the configuration changes.
+    pub(crate) fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
+        self.changes.subscribe()
     }
 
     /// The tokens it knows.
@@ -132,7 +154,7 @@ impl Service {
     /// # Errors
     /// [`Code::Unavailable`] where nothing can be looked for.
     pub(crate) async fn found(&self) -> Answer<Arc<Found>> {
-        let names = usize::try_from(self.config.metrics_names).unwrap_or(usize::MAX);
+        let names = usize::try_from(self.config().metrics_names).unwrap_or(usize::MAX);
         self.lookout.found(&self.ledger, names).await
     }
 
@@ -270,6 +292,18 @@ impl Service {
         }
     }
 
+    /// Whether there is a pool of this name.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub(crate) async fn has_pool(&self, name: &Name) -> Answer<bool> {
+        match self.ledger.pool_or_default(name).await {
+            Ok(_) => Ok(true),
+            Err(LedgerError::NoPool { .. }) => Ok(false),
+            Err(error) => Err(from_ledger(error)),
+        }
+    }
+
     /// What an id is: every reading, the likeliest first.
     pub fn inspect(&self, text: &str) -> Vec<Reading> {
         mintage::inspect(text, self.ledger.clock().now())
@@ -354,7 +388,7 @@ pub(crate) fn from_ledger(error: LedgerError) -> ServiceError {
     let message = error.to_string();
     match error {
         LedgerError::Name(_) => ServiceError::new(Code::InvalidName, message)
-            .with_hint("a name is [A-Za-z0-9_] and up to 127 of [A-Za-z0-9._:-]"),
+            .with_hint("a name is any UTF-8 text of 1 to 255 bytes without control characters"),
         LedgerError::NotFound { .. } | LedgerError::NoPool { .. } | LedgerError::NoWindow { .. } => {
             ServiceError::new(Code::NotFound, message)
         }
@@ -363,6 +397,11 @@ pub(crate) fn from_ledger(error: LedgerError) -> ServiceError {
         LedgerError::NoAutoCreate { .. } => {
             ServiceError::new(Code::NotFound, message).with_hint("create the sequence first")
         }
+        LedgerError::PoolInUse { .. } => ServiceError::new(Code::Conflict, message).with_hint(
+            "a window ends by itself some time after its holder stops; this server lets go a minute after its last id",
+        ),
+        LedgerError::PoolDropped { .. } => ServiceError::new(Code::Exists, message)
+            .with_hint("make it with that layout again, or take another name: ids of two layouts can be equal"),
         LedgerError::Exists { .. } | LedgerError::PoolExists { .. } => {
             ServiceError::new(Code::Exists, message)
                 .with_hint("change the definition instead, or take another name")

@@ -23,6 +23,8 @@ use crate::watch::Watches;
 #[derive(Debug)]
 pub struct Worker {
     service: Arc<Service>,
+    /// This thread's own, so that no request touches what threads share.
+    config: RefCell<Rc<Config>>,
     counters: Arc<ThreadCounters>,
     names: RefCell<Names>,
     /// The pool asked for last.
@@ -40,7 +42,8 @@ impl Worker {
     pub fn new(service: Arc<Service>, index: u64, threads: u64) -> Rc<Worker> {
         Rc::new(Worker {
             counters: service.metrics.thread(),
-            names: RefCell::new(Names::new(names_max(&service.config, threads))),
+            names: RefCell::new(Names::new(names_max(&service.config(), threads))),
+            config: RefCell::new(Rc::new(Config::clone(&service.config()))),
             service,
             pool: RefCell::new(None),
             watches: Rc::default(),
@@ -57,9 +60,21 @@ impl Worker {
         &self.service
     }
 
-    /// The configuration.
-    pub fn config(&self) -> &Config {
-        &self.service.config
+    /// The configuration, as it is now.
+    #[inline]
+    pub fn config(&self) -> Rc<Config> {
+        Rc::clone(&self.config.borrow())
+    }
+
+    /// Follows changes of the configuration, for ever.
+    pub(crate) async fn follow_configuration(&self) {
+        let mut changes = self.service.changes();
+        // What changed before anybody listened.
+        changes.mark_changed();
+        while changes.changed().await.is_ok() {
+            let config = self.service.config();
+            *self.config.borrow_mut() = Rc::new(Config::clone(&config));
+        }
     }
 
     /// This thread's counters.

@@ -202,6 +202,11 @@ impl Client {
         self
     }
 
+    /// The same where the server may have closed the connection already.
+    pub fn try_finish_sending(&mut self) -> bool {
+        self.stream.shutdown(Shutdown::Write).is_ok()
+    }
+
     /// Reads so many bytes.
     pub fn read(&mut self, len: usize) -> Vec<u8> {
         let mut bytes = vec![0; len];

@@ -37,10 +37,20 @@ pub fn html(report: &Report) -> String {
     section_files(report, &mut page);
     let _ = writeln!(
         page,
-        "<footer>mint audit, {}</footer></main></body></html>",
-        time(report.now_us, 0)
+        "<footer>{}</footer></main></body></html>",
+        escape(&made(report))
     );
     page
+}
+
+/// Who made the page of what, and when.
+fn made(report: &Report) -> String {
+    let made = &report.made;
+    let mut words = format!("mint {}, {}", made.version, time(made.at_us, 0));
+    if !made.command.is_empty() {
+        let _ = write!(words, ": {}", made.command);
+    }
+    words
 }
 
 fn head(report: &Report, title: &str, page: &mut String) {
@@ -98,8 +108,8 @@ fn cards(report: &Report, page: &mut String) {
     );
     card(
         "out of order",
-        &count(report.order.out_of_order),
-        &format!("of {} compared", count(report.order.compared)),
+        &format!("{}{}", at_most(report), count(report.order.to_move)),
+        &format!("of {} rows would have to move", count(report.order.compared)),
     );
     if let (Some(first), Some(last)) = (report.times.first_us, report.times.last_us) {
         card(
@@ -124,6 +134,41 @@ fn cards(report: &Report, page: &mut String) {
         );
     }
     page.push_str("</div>");
+}
+
+/// In front of a number of rows that may be too large.
+fn at_most(report: &Report) -> &'static str {
+    if report.order.to_move_at_most {
+        "at most "
+    } else {
+        ""
+    }
+}
+
+/// How many rows a table leaves out.
+fn and_more(all: u64, shown: usize, columns: usize, page: &mut String) {
+    if let more @ 1.. = all.saturating_sub(shown as u64) {
+        let _ = write!(
+            page,
+            "<tr><td colspan=\"{columns}\">and {} more</td></tr>",
+            count(more)
+        );
+    }
+}
+
+/// A table of lines and what is wrong with them.
+fn lines_table(listed: &[(String, String)], all: u64, page: &mut String) {
+    page.push_str("<table><tr><th>where</th><th>what</th></tr>");
+    for (place, what) in listed {
+        let _ = write!(
+            page,
+            "<tr><td>{}</td><td>{}</td></tr>",
+            escape(place),
+            escape(what)
+        );
+    }
+    and_more(all, listed.len(), 2, page);
+    page.push_str("</table></section>");
 }
 
 fn section_repeats(report: &Report, page: &mut String) {
@@ -152,23 +197,25 @@ fn section_repeats(report: &Report, page: &mut String) {
                 escape(&repeat.places.join(", "))
             );
         }
+        and_more(repeats.ids, repeats.listed.len(), 3, page);
         page.push_str("</table></section>");
+    }
+    if report.without.lines > 0 {
+        let _ = write!(
+            page,
+            "<section><h2>Without an id</h2><p>{} lines have no id: {}.</p>",
+            count(report.without.lines),
+            escape(&report.without.words())
+        );
+        lines_table(&report.without.listed, report.without.lines, page);
     }
     if report.unreadable.lines > 0 {
         let _ = write!(
             page,
-            "<section><h2>Unreadable</h2><p>{} lines hold no id.</p><table><tr><th>where</th><th>what</th></tr>",
+            "<section><h2>Unreadable</h2><p>{} lines hold no id.</p>",
             count(report.unreadable.lines)
         );
-        for (place, what) in &report.unreadable.listed {
-            let _ = write!(
-                page,
-                "<tr><td>{}</td><td>{}</td></tr>",
-                escape(place),
-                escape(what)
-            );
-        }
-        page.push_str("</table></section>");
+        lines_table(&report.unreadable.listed, report.unreadable.lines, page);
     }
 }
 
@@ -261,17 +308,22 @@ fn section_order(report: &Report, page: &mut String) {
         return;
     }
     page.push_str("<section><h2>Order</h2>");
-    match order.out_of_order {
+    match order.to_move {
         0 => page.push_str("<p>Every id is at least as large as those before it in its file.</p>"),
-        out => {
+        rows => {
             let _ = write!(
                 page,
-                "<p>{} of {} ids stand behind a larger one",
-                count(out),
+                "<p>{}{} of {} rows would have to move",
+                at_most(report),
+                count(rows),
                 count(order.compared)
             );
             if let Some(first) = &order.first {
-                let _ = write!(page, ", the first at {}", escape(first));
+                let _ = write!(
+                    page,
+                    "; the first that stands behind a larger one is at {}",
+                    escape(first)
+                );
             }
             let _ = write!(
                 page,
@@ -286,6 +338,13 @@ fn section_order(report: &Report, page: &mut String) {
             }
             page.push_str(".</p>");
         }
+    }
+    if !order.left_out.is_empty() {
+        let _ = write!(
+            page,
+            "<p>Left out, as fewer than one in a hundred: {}.</p>",
+            escape(&order.left_out.join(", "))
+        );
     }
     if report.along.len() > 1 {
         let labels = |us: i64| time(us, 0);
@@ -427,13 +486,16 @@ fn section_numbers(report: &Report, page: &mut String) {
 }
 
 fn section_files(report: &Report, page: &mut String) {
-    page.push_str("<section><h2>Files and formats</h2><table><tr><th>file</th><th>ids</th></tr>");
+    page.push_str(
+        "<section><h2>Files and formats</h2><table><tr><th>file</th><th>ids</th><th>SHA-256</th></tr>",
+    );
     for file in &report.files {
         let _ = write!(
             page,
-            "<tr><td>{}</td><td class=\"number\">{}</td></tr>",
+            "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"id\">{}</td></tr>",
             escape(&file.name),
-            count(file.ids)
+            count(file.ids),
+            file.sha256.as_deref().unwrap_or_default()
         );
     }
     page.push_str("</table><table><tr><th>format</th><th>ids</th><th>first</th></tr>");

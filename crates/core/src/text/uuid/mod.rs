@@ -29,6 +29,8 @@ pub enum UuidText {
     Braced,
     /// The hyphenated form in upper case.
     Upper,
+    /// 128 digits `0` and `1`.
+    Base2,
     /// 26 digits of Crockford's base32 of the id as one number, right-aligned: the text of a ULID or, in lower
     /// case, of a TypeID with the same bits.
     Base32,
@@ -83,6 +85,7 @@ impl UuidText {
         ("urn", UuidText::Urn),
         ("braced", UuidText::Braced),
         ("upper", UuidText::Upper),
+        ("base2", UuidText::Base2),
         ("base32", UuidText::Base32),
         ("base32human", UuidText::Base32Human),
         ("base32hex", UuidText::Base32Hex),
@@ -132,6 +135,7 @@ impl UuidText {
             Self::Simple => 32,
             Self::Urn => 45,
             Self::Braced => 38,
+            Self::Base2 => 128,
             Self::Base32 | Self::Base32Human | Self::Base32Hex | Self::Base32Std => 26,
             Self::NcName32 => Between::Base32.width(),
             Self::Base36 => 25,
@@ -202,6 +206,7 @@ impl UuidText {
                 text.make_ascii_uppercase();
                 out.extend_from_slice(&text);
             }
+            Self::Base2 => radix::write_fixed(value, b"01", 128, out),
             Self::Base32 => radix::write_fixed(value, radix::CROCKFORD, 26, out),
             Self::Base32Human => bits::write(value, 5, radix::CROCKFORD, out),
             Self::Base32Hex => bits::write(value, 5, bits::BASE32_HEX, out),
@@ -306,6 +311,7 @@ impl UuidText {
                 }
                 hyphenated(text, 1)
             }
+            Self::Base2 => number(b"01"),
             Self::Base32 => number(radix::CROCKFORD),
             Self::Base32Human => stream(text, 5, radix::CROCKFORD),
             Self::Base32Hex => stream(text, 5, bits::BASE32_HEX),
@@ -374,6 +380,11 @@ impl UuidText {
     pub fn read_lenient(self, text: &[u8]) -> Result<Uuid, TextError> {
         match self {
             Self::Raw => self.read(text),
+            // Fewer digits are rather a shorter number: only white space is forgiven.
+            Self::Base2 => {
+                let before = text.len() - text.trim_ascii_start().len();
+                self.read(text.trim_ascii()).map_err(|error| error.moved(before))
+            }
             Self::Hyphenated | Self::Simple | Self::Urn | Self::Braced | Self::Upper => {
                 let clean = Clean::hex(text)?;
                 Self::Simple

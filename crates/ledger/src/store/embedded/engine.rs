@@ -17,6 +17,7 @@ use super::reached::Reached;
 use super::recover::Pending;
 use super::witness::{Kind, Record, Witness};
 use super::{Shared, Tuning};
+use crate::repeats::Repeats;
 use crate::runtime::Runtime;
 
 /// One call on its way to the thread.
@@ -115,6 +116,16 @@ pub(super) struct Engine {
     pub(super) tuning: Tuning,
     pub(super) rows_since_checkpoint: usize,
     pub(super) ticks: u64,
+    pub(super) trouble: Trouble,
+}
+
+/// What a full or busy disk keeps from being done now, and is tried again.
+#[derive(Debug, Default)]
+pub(super) struct Trouble {
+    checkpoint: Repeats,
+    claims: Repeats,
+    beat: Repeats,
+    elsewhere: Repeats,
 }
 
 /// How many calls one commit takes at most.
@@ -263,8 +274,12 @@ impl Engine {
     /// A full or busy disk is tried again later: the WAL still has everything. A failed sync is not.
     fn checkpoint(&mut self, truncate: bool) {
         match self.database.checkpoint(truncate).map_err(|e| self.sqlite(e)) {
-            Ok(()) => {}
-            Err(Failure::Passing(error)) => tracing::warn!(%error, "checkpoint put off"),
+            Ok(()) => self.trouble.checkpoint = Repeats::default(),
+            Err(Failure::Passing(error)) => {
+                if let Some(count) = self.trouble.checkpoint.failed(self.runtime.boottime()) {
+                    tracing::warn!(%error, count, "checkpoint put off");
+                }
+            }
             Err(Failure::Stop(why)) => self.stop(why),
         }
     }
@@ -280,12 +295,21 @@ impl Engine {
             );
         }
         match self.apply_claims() {
-            Ok(()) => self.checkpoint_when_due(),
-            Err(Failure::Passing(error)) => tracing::warn!(%error, "claims stay in the witness"),
+            Ok(()) => {
+                self.trouble.claims = Repeats::default();
+                self.checkpoint_when_due();
+            }
+            Err(Failure::Passing(error)) => {
+                if let Some(count) = self.trouble.claims.failed(self.runtime.boottime()) {
+                    tracing::warn!(%error, count, "claims stay in the witness");
+                }
+            }
             Err(Failure::Stop(why)) => self.stop(why),
         }
-        if self.shared.clock_confirmed.swap(false, Ordering::AcqRel) {
-            self.forget_wrong_clock();
+        if self.forget_wrong_clock()
+            && let Err(error) = self.folder.write_identity(&self.identity, false)
+        {
+            tracing::warn!(%error, "the time of a wrong clock stays in folder.json");
         }
         if self.ticks.is_multiple_of(BEAT_TICKS) {
             self.beat();
@@ -293,8 +317,13 @@ impl Engine {
     }
 
     fn beat(&mut self) {
-        if let Err(error) = self.folder.beat(self.runtime.wall()) {
-            tracing::warn!(%error, "heartbeat not written");
+        match self.folder.beat(self.runtime.wall()) {
+            Ok(()) => self.trouble.beat = Repeats::default(),
+            Err(error) => {
+                if let Some(count) = self.trouble.beat.failed(self.runtime.boottime()) {
+                    tracing::warn!(%error, count, "heartbeat not written");
+                }
+            }
         }
         let Some(elsewhere) = &self.elsewhere else { return };
         if let Some(other) = elsewhere.other() {
@@ -303,8 +332,13 @@ impl Engine {
                 other.folder
             ));
         }
-        if let Err(error) = elsewhere.note(self.witness.next_lsn(), false) {
-            tracing::warn!(%error, "how far the store got is not noted in the state folder");
+        match elsewhere.note(self.witness.next_lsn(), false) {
+            Ok(()) => self.trouble.elsewhere = Repeats::default(),
+            Err(error) => {
+                if let Some(count) = self.trouble.elsewhere.failed(self.runtime.boottime()) {
+                    tracing::warn!(%error, count, "how far the store got is not noted in the state folder");
+                }
+            }
         }
     }
 

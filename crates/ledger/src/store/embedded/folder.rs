@@ -412,7 +412,7 @@ fn check_file_system(path: &Path, looked_at: &Path, allowed: &[String]) -> Resul
             file_system::hint(name),
         )),
         Some(name) => {
-            tracing::warn!(folder = %path.display(), "the store lies on {name}: its locks may not hold");
+            tracing::warn!(folder = %path.display(), kind = name, "the store lies on a file system whose locks may not hold");
             Ok(())
         }
         None => Ok(()),

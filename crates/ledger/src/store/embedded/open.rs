@@ -110,6 +110,7 @@ fn create(
         tuning,
         rows_since_checkpoint: 0,
         ticks: 0,
+        trouble: Default::default(),
     };
     if let Some((key, Value { mark, token, body })) = first {
         let stamp = Stamp {
@@ -239,6 +240,7 @@ fn load(
         tuning,
         rows_since_checkpoint: 0,
         ticks: 0,
+        trouble: Default::default(),
     };
     Ok((engine, report))
 }
@@ -415,7 +417,7 @@ fn warn_stale(folder: &Folder, report: &mut OpenReport, wall: Timestamp) {
         ));
     }
     for warning in &report.warnings {
-        tracing::warn!("{warning}");
+        tracing::warn!(about = warning, "the store's folder");
     }
 }
 

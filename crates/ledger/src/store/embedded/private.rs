@@ -49,9 +49,8 @@ pub(super) fn check_folder(path: &Path, found: &fs::Metadata) -> Result<(), Stor
     if found.mode() & OTHERS != 0 {
         tracing::warn!(
             folder = %path.display(),
-            "the store's folder is open to other users (mode {:03o}): chmod 700 {}",
-            found.mode() & 0o777,
-            path.display()
+            mode = format!("{:03o}", found.mode() & 0o777),
+            "the store's folder is open to other users: chmod 700"
         );
     }
     Ok(())

@@ -186,7 +186,7 @@ fn parked(database: &Database, now: Timestamp) -> rusqlite::Result<Vec<String>> 
     // In the order of their keys: pools come before windows.
     database.each::<rusqlite::Error>(|read| {
         let Read::Whole(row) = read else { return Ok(()) };
-        if let Some(Ok(name)) = row.key.strip_prefix("pool/").map(Name::new) {
+        if let Some(Ok(name)) = row.key.strip_prefix("pool/").map(Name::from_key) {
             if let Ok(spec) = PoolSpec::read(&name, &row.body) {
                 pools.insert(name, (spec, None));
             }
@@ -196,7 +196,7 @@ fn parked(database: &Database, now: Timestamp) -> rusqlite::Result<Vec<String>> 
             .key
             .strip_prefix("window/")
             .and_then(|rest| rest.rsplit_once('/'));
-        let name = pool.and_then(|(pool, _)| Name::new(pool).ok());
+        let name = pool.and_then(|(pool, _)| Name::from_key(pool).ok());
         if let Some((spec, parked)) = name.and_then(|name| pools.get_mut(&name)) {
             let found = row.versioned();
             let until = spec.kind.ticks().time_of(found.value.mark);

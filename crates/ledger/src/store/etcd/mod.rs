@@ -35,6 +35,15 @@ pub struct EtcdStore {
 }
 
 impl EtcdStore {
+    /// Reads a URL, without connecting.
+    pub(super) fn check(
+        rest: &str,
+        settings: &StoreSettings,
+        runtime: Arc<dyn Runtime>,
+    ) -> Result<(), StoreError> {
+        Etcd::new(rest, settings.connect_timeout, runtime).map(|_| ())
+    }
+
     /// Opens what `mint init` made behind `etcd:rest`.
     pub(super) async fn open(
         rest: &str,

@@ -536,6 +536,10 @@ impl Store for Guard {
         self.inner.cluster_id()
     }
 
+    fn exclusive(&self) -> bool {
+        self.inner.exclusive()
+    }
+
     fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
         Box::pin(async move {
             let epoch = self.enter().await?;

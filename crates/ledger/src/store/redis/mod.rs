@@ -38,6 +38,15 @@ pub struct RedisStore {
 }
 
 impl RedisStore {
+    /// Reads a URL, without connecting.
+    pub(super) fn check(
+        scheme: &'static str,
+        rest: &str,
+        runtime: Arc<dyn Runtime>,
+    ) -> Result<(), StoreError> {
+        Redis::new(scheme, rest, runtime).map(|_| ())
+    }
+
     /// Opens what `mint init` made behind `SCHEME:rest`.
     pub(super) async fn open(
         scheme: &'static str,

@@ -335,11 +335,22 @@ impl<D: Dialect> Eyes<D> {
             false => &probe.copy,
         };
         if *copy != meta.copy {
-            let what = match galera::goes_on(&meta.copy, copy) {
-                true => "the members of the Galera cluster have changed",
-                false => "another copy of the data answers",
-            };
-            tracing::warn!(store, was = meta.copy, now = copy, "{what}");
+            match galera::goes_on(&meta.copy, copy) {
+                true => {
+                    tracing::warn!(
+                        store,
+                        was = meta.copy,
+                        now = copy,
+                        "the members of the Galera cluster have changed"
+                    );
+                }
+                false => tracing::warn!(
+                    store,
+                    was = meta.copy,
+                    now = copy,
+                    "another copy of the data answers"
+                ),
+            }
         }
         let args = [
             Arg::Text(copy),

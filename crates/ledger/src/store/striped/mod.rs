@@ -9,7 +9,7 @@
 //!                      that fails, then from the next. A first use is told to all that answer; one that was away
 //!                      learns of a name from whoever takes from it next
 //!   window/POOL/w      in store w mod K
-//!   pool/…             in every store that was alive when it was made
+//!   pool/…             in every store that was alive when it was made; dropped only while all are alive
 //!   instance/…         in the store that was alive when the process started
 //!   cluster/changes    in store 0: definitions change only while all are alive
 //! ```
@@ -143,8 +143,11 @@ impl Store for Striped {
                 };
                 return self.write(key, expected, write).await;
             }
-            if key.as_str().starts_with("pool/") && expected.is_none() {
-                return self.everywhere(key, new, marks).await;
+            if key.as_str().starts_with("pool/") {
+                return match expected {
+                    None => self.everywhere(key, new, marks).await,
+                    Some(version) => self.rewrite_everywhere(key, version, new, marks).await,
+                };
             }
             self.at_home(key, async |guard| {
                 guard.compare_and_set(key, expected, new, marks).await

@@ -218,4 +218,48 @@ impl Striped {
         }
         first
     }
+
+    /// Writes a register anew in every store, all of which must be alive. The first, which readers ask first, is written
+    /// last: what breaks off half-way is asked for again.
+    pub(super) async fn rewrite_everywhere(
+        &self,
+        key: &Key,
+        expected: Version,
+        new: Value,
+        marks: Marks,
+    ) -> Result<Cas, StoreError> {
+        let found = self.anywhere(key).await?;
+        if found.as_ref().is_none_or(|found| found.version != expected) {
+            return Ok(Cas::Lost(found));
+        }
+        let mut alive = self.alive();
+        if alive.len() < usize::from(self.of) {
+            return Err(refused(
+                StoreErrorKind::Unavailable,
+                format!(
+                    "{} of {} stores of the set answer, {key} changes only while all do",
+                    alive.len(),
+                    self.of
+                ),
+            ));
+        }
+        alive.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
+        let mut last = Cas::Lost(found);
+        for (number, guard) in alive {
+            let written = async {
+                let there = guard.get(key).await?;
+                let version = there.map(|there| there.version);
+                guard.compare_and_set(key, version, new.clone(), marks).await
+            };
+            last = match written.await {
+                Ok(Cas::Done(version)) => Cas::Done(version),
+                Ok(lost) => return Ok(lost),
+                Err(error) => {
+                    self.rest(number);
+                    return Err(error);
+                }
+            };
+        }
+        Ok(last)
+    }
 }

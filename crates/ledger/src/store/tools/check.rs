@@ -72,7 +72,7 @@ pub async fn check_store(store: &dyn Store, runtime: &dyn Runtime) -> Result<Sto
 }
 
 fn pool_problem(key: &Key, found: &Versioned) -> Option<String> {
-    let name = Name::new(key.as_str().trim_start_matches("pool/")).map_err(|e| e.to_string());
+    let name = Name::from_key(key.after("pool/")).map_err(|e| e.to_string());
     name.and_then(|name| {
         PoolSpec::read(&name, &found.value.body)
             .map(drop)
@@ -82,7 +82,7 @@ fn pool_problem(key: &Key, found: &Versioned) -> Option<String> {
 }
 
 fn sequence_problem(key: &Key, found: &Versioned) -> Option<String> {
-    let name = Name::new(key.as_str().trim_start_matches("seq/")).map_err(|e| e.to_string());
+    let name = Name::from_key(key.after("seq/")).map_err(|e| e.to_string());
     name.and_then(|name| State::read(&name, found).map(drop).map_err(|e| e.to_string()))
         .err()
 }
@@ -93,7 +93,7 @@ fn window_problem(
     pools: &std::collections::HashMap<String, PoolSpec>,
     now: mintage::Timestamp,
 ) -> Option<String> {
-    let rest = key.as_str().trim_start_matches("window/");
+    let rest = key.after("window/");
     let pool = rest.rsplit_once('/').map(|(pool, _)| pool);
     let Some(spec) = pool.and_then(|pool| pools.get(pool)) else {
         return Some("its pool is not there".to_string());

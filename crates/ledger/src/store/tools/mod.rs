@@ -90,7 +90,7 @@ impl<'a> Pages<'a> {
     }
 }
 
-/// The pools that a store knows; records that make no sense are passed over.
+/// The pools that a store knows, by their names as keys have them; records that make no sense are passed over.
 pub(super) async fn pools(store: &dyn Store) -> Result<HashMap<String, PoolSpec>, StoreError> {
     let mut pools = HashMap::new();
     let mut pages = Pages::of(store, "pool/");
@@ -106,9 +106,11 @@ pub(super) async fn pools(store: &dyn Store) -> Result<HashMap<String, PoolSpec>
     }
 }
 
+/// A pool, by its name as keys have it.
 pub(super) fn pool_of(key: &Key, body: &str) -> Option<(String, PoolSpec)> {
-    let name = Name::new(key.as_str().strip_prefix("pool/")?).ok()?;
-    Some((name.to_string(), PoolSpec::read(&name, body).ok()?))
+    let written = key.as_str().strip_prefix("pool/")?;
+    let name = Name::from_key(written).ok()?;
+    Some((written.to_string(), PoolSpec::read(&name, body).ok()?))
 }
 
 /// The newest clock that a process wrote down: when something was last acknowledged, as far as is known.

@@ -163,7 +163,7 @@ async fn level_sequences(
         .await?;
     }
     for key in names.into_keys() {
-        let name = Name::new(key.as_str().trim_start_matches("seq/"));
+        let name = Name::from_key(key.after("seq/"));
         let name =
             name.map_err(|e| refused(StoreErrorKind::Corrupt, e.to_string(), "repair the record first"))?;
         let mut states = Vec::with_capacity(places.len());

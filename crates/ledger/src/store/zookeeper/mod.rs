@@ -54,6 +54,15 @@ const BATCH: usize = 128;
 const MOVES_MAX: u32 = 8;
 
 impl ZooKeeperStore {
+    /// Reads a URL, without connecting.
+    pub(super) fn check(
+        rest: &str,
+        settings: &StoreSettings,
+        runtime: Arc<dyn Runtime>,
+    ) -> Result<(), StoreError> {
+        ZooKeeper::new(rest, settings.request_timeout, runtime).map(|_| ())
+    }
+
     /// Opens what `mint init` made behind `zookeeper:rest`.
     pub(super) async fn open(
         rest: &str,

@@ -37,8 +37,8 @@ impl Names {
     }
 }
 
-/// A key as one name: `!` for `/`, and `%` for a dot in front, since `.` and `..` are no names. Neither stands in a
-/// key.
+/// A key as one name: `!` for `/`, which stands in no key, and `%` for a dot in front, since `.` and `..` are no names;
+/// no key begins so.
 fn escaped(key: &Key) -> String {
     let name = key.as_str().replace('/', "!");
     match name.strip_prefix('.') {
@@ -70,12 +70,14 @@ mod tests {
             ("./a", "%!a"),
             ("a//b/", "a!!b!"),
             ("A-z_0:9.x", "A-z_0:9.x"),
+            ("seq/Seq%20Invoice", "seq!Seq%20Invoice"),
+            ("seq/.~~{a}~\"\\", "seq!.~~{a}~\"\\"),
         ] {
             let key = Key::new(key).unwrap();
             assert_eq!(escaped(&key), name);
             assert_eq!(key_of(name), Some(key));
         }
-        for name in ["", "a/b", ".a", "a%", "ü", "#2b1e"] {
+        for name in ["", "a/b", ".a", "%a", "ü", "#2b1e"] {
             assert_eq!(key_of(name), None, "{name:?}");
         }
         assert_eq!(

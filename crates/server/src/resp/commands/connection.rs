@@ -41,6 +41,7 @@ pub(super) fn quit(call: &mut Call<'_>) -> Flow {
 /// `RESET`: version 2, no name, not authenticated.
 pub(super) fn reset(call: &mut Call<'_>) -> Flow {
     call.session.name.clear();
+    call.session.queue = None;
     call.session.identity = call.worker.service().tokens().anonymous();
     call.reply.set_resp3(false);
     call.reply.simple("RESET");
@@ -55,17 +56,25 @@ pub(super) fn auth(call: &mut Call<'_>) -> Flow {
         _ => return call.syntax_error(),
     };
     if !call.worker.service().tokens().required() {
-        if call.args.len() == 2 {
-            return call.error(Code::InvalidArgument, NO_PASSWORD_CONFIGURED);
-        }
-        call.reply.simple("OK");
-        return Flow::Done;
+        return match call.args.len() {
+            2 => call.error(Code::InvalidArgument, NO_PASSWORD_CONFIGURED),
+            _ if is_default_user(call.args.at(1)) => {
+                call.reply.simple("OK");
+                Flow::Done
+            }
+            _ => call.error(Code::WrongToken, WRONG_PASS),
+        };
     }
     if !identify(call, token) {
         return refuse_token(call);
     }
     call.reply.simple("OK");
     Flow::Done
+}
+
+/// Whether this is the one user of a Redis without passwords, who may show any.
+fn is_default_user(name: &[u8]) -> bool {
+    name == b"default"
 }
 
 /// Answers a wrong token after a while; the connection stays as it was, until it has shown too many.
@@ -113,7 +122,11 @@ pub(super) fn hello(call: &mut Call<'_>) -> Flow {
         let after = call.args.len() - i - 1;
         if call.is(i, "auth") && after >= 2 {
             let token = call.args.at(i + 2);
-            if call.worker.service().tokens().required() && !identify(call, token) {
+            if !call.worker.service().tokens().required() {
+                if !is_default_user(call.args.at(i + 1)) {
+                    return call.error(Code::WrongToken, WRONG_PASS);
+                }
+            } else if !identify(call, token) {
                 return refuse_token(call);
             }
             i += 3;
@@ -165,7 +178,7 @@ pub(super) fn client(call: &mut Call<'_>) -> Flow {
     run_subcommand(call, "client", CLIENT)
 }
 
-static CLIENT: &[Subcommand] = &[
+pub(super) static CLIENT: &[Subcommand] = &[
     Subcommand {
         name: "id",
         arity: 2,

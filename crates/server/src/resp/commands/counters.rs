@@ -1,7 +1,7 @@
-//! INCR, INCRBY, GET, MGET, SET: a sequence as Redis's clients know a counter.
+//! INCR, GET, SET and their kin: a sequence as Redis's clients know a counter.
 
-use super::{Call, Flow, NOT_AN_INTEGER, refuse_counter};
-use crate::error::Code;
+use super::{Call, Flow, NOT_AN_INTEGER, expiry, refuse_counter};
+use crate::error::{Code, ServiceError};
 use crate::resp::frame::strict_integer;
 use crate::service::Condition;
 
@@ -37,11 +37,15 @@ fn incr_later(call: &mut Call<'_>, left: u64) -> Flow {
     })
 }
 
-/// `INCRBY key n`: one run without a hole; answers its last.
+/// `INCRBY key n`: one run without a hole; answers its last. With 0 it reads.
 pub(super) fn incrby(call: &mut Call<'_>) -> Flow {
     let max = call.worker.config().resp_max_increment;
-    let n = strict_integer(call.args.at(2)).and_then(|n| u64::try_from(n).ok());
-    let Some(n) = n.filter(|n| (1..=max).contains(n)) else {
+    let n = match strict_integer(call.args.at(2)) {
+        Some(0) => return read(call),
+        Some(n) if n < 0 => return refuse_fall(call),
+        n => n.map(i64::cast_unsigned).filter(|n| *n <= max),
+    };
+    let Some(n) = n else {
         return call.error(Code::InvalidArgument, NOT_AN_INTEGER);
     };
     if n == 1 {
@@ -57,6 +61,73 @@ pub(super) fn incrby(call: &mut Call<'_>) -> Flow {
             Ok((run, _)) => reply.integer(run.last()),
             Err(error) => refuse_counter(&mut reply, &error),
         }
+        reply
+    })
+}
+
+/// Where a counter stands, as a number: 0 before its first one, as Redis counts. Makes nothing.
+fn read(call: &mut Call<'_>) -> Flow {
+    if let Some(last) = call.worker.last_issued(call.args.at(1)) {
+        call.reply.integer(last);
+        return Flow::Done;
+    }
+    let name = call.owned(1);
+    call.later(move |worker, mut reply| async move {
+        let last = match worker.service().name(&name) {
+            Ok(_) => worker.last(&name).await,
+            Err(error) => Err(error),
+        };
+        match last {
+            Ok(last) => reply.integer(last.unwrap_or(0)),
+            Err(error) => reply.refuse(&error),
+        }
+        reply
+    })
+}
+
+/// `DECR key`: refused, with what to do instead.
+pub(super) fn decr(call: &mut Call<'_>) -> Flow {
+    refuse_fall(call)
+}
+
+/// `DECRBY key n`: as `DECR`; with 0 it reads.
+pub(super) fn decrby(call: &mut Call<'_>) -> Flow {
+    match call.integer(2) {
+        Some(0) => read(call),
+        Some(_) => refuse_fall(call),
+        None => Flow::Done,
+    }
+}
+
+/// A sequence counts one way, so that no number comes again.
+#[cold]
+fn refuse_fall(call: &mut Call<'_>) -> Flow {
+    const CREATE: &str = "for numbers that fall create a sequence with increment -1 and INCR it: \
+                          mint seq create NAME --increment=-1";
+    let name = call.owned(1);
+    call.later(move |worker, mut reply| async move {
+        let found = match worker.service().name(&name) {
+            Ok(name) => worker.service().find(&name).await.map(|info| (name, info)),
+            Err(error) => Err(error),
+        };
+        let invalid = |message: String| ServiceError::new(Code::InvalidArgument, message);
+        let error = match found {
+            Ok((name, Some(info))) if info.def.increment < 0 => invalid(format!(
+                "{name} is a sequence that counts by {}: INCR takes its next number",
+                info.def.increment
+            )),
+            Ok((name, Some(info))) => invalid(format!(
+                "{name} is a sequence that counts up by {} and never goes back",
+                info.def.increment
+            ))
+            .with_hint(CREATE),
+            Ok((name, None)) => invalid(format!(
+                "{name} does not exist, and what INCR and SET make counts up alone"
+            ))
+            .with_hint(CREATE),
+            Err(error) => error,
+        };
+        reply.refuse(&error);
         reply
     })
 }
@@ -99,26 +170,75 @@ pub(super) fn mget(call: &mut Call<'_>) -> Flow {
     })
 }
 
-/// `SET key n [NX|XX] [GET]`.
+/// `SET key n [NX|XX] [GET]`; an expiry only where it is ignored.
 pub(super) fn set(call: &mut Call<'_>) -> Flow {
-    let (mut condition, mut wants_previous) = (Condition::Always, false);
-    for i in 3..call.args.len() {
+    let (mut condition, mut told, mut expires) = (Condition::Always, Told::Ok, false);
+    let mut i = 3;
+    while i < call.args.len() {
         if call.is(i, "nx") && condition != Condition::IfPresent {
             condition = Condition::IfAbsent;
         } else if call.is(i, "xx") && condition != Condition::IfAbsent {
             condition = Condition::IfPresent;
         } else if call.is(i, "get") {
-            wants_previous = true;
-        } else if EXPIRY.iter().any(|word| call.is(i, word)) {
-            return call.error(
-                Code::InvalidArgument,
-                "ERR mint: SET takes NX, XX and GET; a number never expires",
-            );
+            told = Told::Previous;
+        } else if !expires && EXPIRY.iter().any(|word| call.is(i, word)) && i + 1 < call.args.len() {
+            if !expiry::may_ignore(call, "set", i + 1) {
+                return Flow::Done;
+            }
+            (expires, i) = (true, i + 1);
+        } else if !expires && call.is(i, "keepttl") {
+            if !expiry::may_keep(call) {
+                return Flow::Done;
+            }
+            expires = true;
         } else {
             return call.syntax_error();
         }
+        i += 1;
     }
-    let Some(value) = call.integer(2) else {
+    set_to(call, 2, condition, told)
+}
+
+/// `SETNX key n`.
+pub(super) fn setnx(call: &mut Call<'_>) -> Flow {
+    set_to(call, 2, Condition::IfAbsent, Told::Applied)
+}
+
+/// `GETSET key n`.
+pub(super) fn getset(call: &mut Call<'_>) -> Flow {
+    set_to(call, 2, Condition::Always, Told::Previous)
+}
+
+/// `SETEX key seconds n`.
+pub(super) fn setex(call: &mut Call<'_>) -> Flow {
+    match expiry::may_ignore(call, "setex", 2) {
+        true => set_to(call, 3, Condition::Always, Told::Ok),
+        false => Flow::Done,
+    }
+}
+
+/// `PSETEX key milliseconds n`.
+pub(super) fn psetex(call: &mut Call<'_>) -> Flow {
+    match expiry::may_ignore(call, "psetex", 2) {
+        true => set_to(call, 3, Condition::Always, Told::Ok),
+        false => Flow::Done,
+    }
+}
+
+/// What a command that sets answers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// OK, or nothing where it did not apply.
+    Ok,
+    /// 1 or 0.
+    Applied,
+    /// The number before.
+    Previous,
+}
+
+/// Makes the sequence whose last number is argument `at`, or moves it there.
+fn set_to(call: &mut Call<'_>, at: usize, condition: Condition, told: Told) -> Flow {
+    let Some(value) = call.integer(at) else {
         return Flow::Done;
     };
     let name = call.owned(1);
@@ -127,26 +247,27 @@ pub(super) fn set(call: &mut Call<'_>) -> Flow {
             Ok(name) => worker.service().set(&name, value, condition).await,
             Err(error) => Err(error),
         };
-        match answer {
-            Ok(answer) if wants_previous => match answer.previous {
+        match (answer, told) {
+            (Ok(answer), Told::Previous) => match answer.previous {
                 Some(previous) => reply.bulk_number(previous),
                 None => reply.null(),
             },
+            (Ok(answer), Told::Applied) => reply.integer(i64::from(answer.applied)),
             // Applied here; servers of the cluster that do not follow yet may give out older numbers.
-            Ok(answer) if answer.applied && !answer.pending.is_empty() => {
+            (Ok(answer), Told::Ok) if answer.applied && !answer.pending.is_empty() => {
                 reply.simple(&format!("OK pending on {}", answer.pending.join(",")));
             }
-            Ok(answer) if answer.applied => reply.simple("OK"),
-            Ok(_) => reply.null(),
+            (Ok(answer), Told::Ok) if answer.applied => reply.simple("OK"),
+            (Ok(_), Told::Ok) => reply.null(),
             // Redis's clients expect the bare sentence here.
-            Err(error) if error.code == Code::OnlyForward => {
+            (Err(error), _) if error.code == Code::OnlyForward => {
                 reply.error(error.code, &format!("ERR mint: {}", error.message));
             }
-            Err(error) => reply.refuse(&error),
+            (Err(error), _) => reply.refuse(&error),
         }
         reply
     })
 }
 
-/// Options of Redis's SET that would make a number expire, or keep an expiry that no number has.
-const EXPIRY: [&str; 5] = ["ex", "px", "exat", "pxat", "keepttl"];
+/// Options of Redis's SET that would make a number expire.
+const EXPIRY: [&str; 4] = ["ex", "px", "exat", "pxat"];

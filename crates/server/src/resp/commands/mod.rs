@@ -4,9 +4,11 @@
 
 mod connection;
 mod counters;
+mod expiry;
 mod keys;
 mod mint;
 mod server;
+mod transactions;
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -18,6 +20,7 @@ use crate::auth::{Identity, Right};
 use crate::error::{Code, ServiceError};
 use crate::resp::frame::{Args, strict_integer};
 use crate::resp::reply::Reply;
+use crate::resp::transaction::Queue;
 use crate::service::Worker;
 
 /// One connection's state, as its commands see and change it.
@@ -39,6 +42,8 @@ pub(crate) struct Session {
     pub since_boottime: Duration,
     /// How many wrong tokens it has shown.
     pub wrong_tokens: u64,
+    /// What was said since `MULTI`.
+    pub queue: Option<Queue>,
 }
 
 /// A request on its way to its answer.
@@ -63,6 +68,8 @@ pub(crate) enum Flow {
     Close,
     /// Its answer needs the store.
     Wait(Later),
+    /// Its answer is those of all these requests.
+    Run(Queue),
 }
 
 /// An answer to come.
@@ -167,6 +174,26 @@ commands! {
     "get" 2 ["readonly" "fast"] ONE_KEY, ALLOCATE, false, "string", counters::get, "The last number that was issued";
     "mget" -2 ["readonly" "fast"] (1, -1, 1), ALLOCATE, false, "string", counters::mget, "The last numbers that were issued";
     "set" -3 ["write"] ONE_KEY, ADMIN, false, "string", counters::set, "Creates a sequence or moves it forward";
+    "setnx" 3 ["write" "fast"] ONE_KEY, ADMIN, false, "string", counters::setnx, "Creates a sequence unless there is one";
+    "getset" 3 ["write" "fast"] ONE_KEY, ADMIN, false, "string", counters::getset, "As SET, answers the number before";
+    "setex" 4 ["write"] ONE_KEY, ADMIN, false, "string", counters::setex, "As SET, where expiry is ignored";
+    "psetex" 4 ["write"] ONE_KEY, ADMIN, false, "string", counters::psetex, "As SET, where expiry is ignored";
+    "decr" 2 ["write" "fast"] ONE_KEY, ALLOCATE, false, "string", counters::decr, "Refused: says what to create instead";
+    "decrby" 3 ["write" "fast"] ONE_KEY, ALLOCATE, false, "string", counters::decrby, "Refused: says what to create instead";
+    "multi" 1 ["fast"] NO_KEYS, Access::Known, false, "transactions", transactions::multi, "Queues what follows until EXEC";
+    "exec" 1 [] NO_KEYS, Access::Known, false, "transactions", transactions::exec, "Runs what was queued";
+    "discard" 1 ["fast"] NO_KEYS, Access::Known, false, "transactions", transactions::discard, "Forgets what was queued";
+    "watch" -2 ["fast"] (1, -1, 1), Access::Known, false, "transactions", transactions::watch, "Refused: says what needs none";
+    "unwatch" 1 ["fast"] NO_KEYS, Access::Known, false, "transactions", transactions::unwatch, "Nothing is watched";
+    "expire" -3 ["write" "fast"] ONE_KEY, ALLOCATE, false, "generic", expiry::expire, "Refused or ignored: numbers never expire";
+    "pexpire" -3 ["write" "fast"] ONE_KEY, ALLOCATE, false, "generic", expiry::expire, "Refused or ignored: numbers never expire";
+    "expireat" -3 ["write" "fast"] ONE_KEY, ALLOCATE, false, "generic", expiry::expire, "Refused or ignored: numbers never expire";
+    "pexpireat" -3 ["write" "fast"] ONE_KEY, ALLOCATE, false, "generic", expiry::expire, "Refused or ignored: numbers never expire";
+    "persist" 2 ["write" "fast"] ONE_KEY, ALLOCATE, false, "generic", expiry::persist, "0: numbers never expire";
+    "ttl" 2 ["readonly" "fast"] ONE_KEY, ALLOCATE, false, "generic", expiry::ttl, "-1 for a sequence, -2 for nothing";
+    "pttl" 2 ["readonly" "fast"] ONE_KEY, ALLOCATE, false, "generic", expiry::ttl, "-1 for a sequence, -2 for nothing";
+    "expiretime" 2 ["readonly" "fast"] ONE_KEY, ALLOCATE, false, "generic", expiry::ttl, "-1 for a sequence, -2 for nothing";
+    "pexpiretime" 2 ["readonly" "fast"] ONE_KEY, ALLOCATE, false, "generic", expiry::ttl, "-1 for a sequence, -2 for nothing";
     "exists" -2 ["readonly" "fast"] (1, -1, 1), ALLOCATE, false, "generic", keys::exists, "How many of the names exist";
     "del" -2 ["write"] (1, -1, 1), ADMIN, false, "generic", keys::del, "Drops sequences; tombstones keep their marks";
     "type" 2 ["readonly" "fast"] ONE_KEY, ALLOCATE, false, "generic", keys::type_of, "string for a sequence, none for nothing";
@@ -200,18 +227,52 @@ pub(crate) fn find(name: &[u8]) -> Option<&'static CommandRow> {
         .find(|row| name.eq_ignore_ascii_case(row.name.as_bytes()))
 }
 
-/// Runs one request: existence, arity and rights first, in Redis's order.
+/// Runs one request, or keeps it for `EXEC`: existence, arity and rights first, in Redis's order.
 #[inline]
 pub(crate) fn run(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Flow {
-    let Some(row) = row else {
-        return refuse_unknown(call);
+    let Some(row) = permitted(row, call) else {
+        transactions::refused(row, call);
+        return Flow::Done;
     };
+    match call.session.queue {
+        Some(_) if !transactions::is_at_once(row) => transactions::keep(row, call),
+        _ if matches!(row.access, ADMIN) => told_of(row, call),
+        _ => (row.run)(call),
+    }
+}
+
+/// The command, if it may be run like this; else it is refused already.
+#[inline]
+fn permitted(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Option<&'static CommandRow> {
+    let Some(row) = row else {
+        refuse_unknown(call);
+        return None;
+    };
+    // Not its arguments: AUTH has a secret there.
+    tracing::debug!(peer = %call.session.peer, command = row.name, count = call.run, "request");
     if !fits(row.arity, call.args.len()) {
-        return refuse_arity(call, row.name);
+        match row.name {
+            "exec" => call.reply.error(Code::InvalidArgument, transactions::EXEC_ARITY),
+            name => drop(refuse_arity(call, name)),
+        }
+        return None;
+    }
+    let tokens = call.worker.service().tokens();
+    // Tokens may have changed since it showed one, or needed none.
+    if call
+        .session
+        .identity
+        .as_ref()
+        .is_none_or(|identity| !tokens.holds(identity))
+    {
+        call.session.identity = tokens.anonymous();
     }
     let allowed = match (row.access, &call.session.identity) {
         (Access::Open, _) | (Access::Known, Some(_)) => true,
-        (_, None) => return call.error(Code::Unauthenticated, NO_AUTH),
+        (_, None) => {
+            call.reply.error(Code::Unauthenticated, NO_AUTH);
+            return None;
+        }
         (Access::With(right), Some(identity)) => identity.may(right),
     };
     if !allowed {
@@ -219,10 +280,45 @@ pub(crate) fn run(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Flow
             "NOPERM this user has no permissions to run the '{}' command",
             row.name
         );
-        return call.error(Code::Forbidden, &text);
+        call.reply.error(Code::Forbidden, &text);
+        return None;
     }
-    (row.run)(call)
+    Some(row)
 }
+
+/// Runs a command that changes sequences, and has the log tell who did so.
+#[cold]
+fn told_of(row: &'static CommandRow, call: &mut Call<'_>) -> Flow {
+    let token = call
+        .session
+        .identity
+        .as_ref()
+        .map_or("default", Identity::name)
+        .to_string();
+    let (peer, what) = (call.session.peer, row.name);
+    let names: Vec<String> = (1..call.args.len())
+        .take(if row.keys.1 < 0 { usize::MAX } else { 1 })
+        .map(|at| String::from_utf8_lossy(call.args.at(at)).into_owned())
+        .collect();
+    match (row.run)(call) {
+        Flow::Wait(later) => Flow::Wait(Box::pin(async move {
+            let reply = later.await;
+            // Nothing was changed by what is refused, finds nothing, or does not apply.
+            let answers_old = row.name == "getset";
+            let unchanged =
+                reply.bytes().starts_with(b"-") || !answers_old && UNCHANGED.contains(&reply.bytes());
+            if !unchanged {
+                let name = names.join(" ");
+                tracing::info!(what, name, token, %peer, "changed");
+            }
+            reply
+        })),
+        flow => flow,
+    }
+}
+
+/// The answers of `DEL` and `SET` that did nothing.
+const UNCHANGED: [&[u8]; 3] = [b":0\r\n", b"$-1\r\n", b"_\r\n"];
 
 /// Whether a number of arguments fits an arity.
 fn fits(arity: i32, arguments: usize) -> bool {
@@ -281,6 +377,18 @@ fn run_subcommand(call: &mut Call<'_>, command: &str, table: &'static [Subcomman
         }
         return Flow::Done;
     }
+    match find_subcommand(call, command, table) {
+        Some(row) => (row.run)(call),
+        None => Flow::Done,
+    }
+}
+
+/// Finds a subcommand that takes so many arguments; `None`: refused already.
+fn find_subcommand(
+    call: &mut Call<'_>,
+    command: &str,
+    table: &'static [Subcommand],
+) -> Option<&'static Subcommand> {
     let Some(row) = table.iter().find(|row| call.is(1, row.name)) else {
         let name = call.args.at(1);
         let name = String::from_utf8_lossy(&name[..name.len().min(SHOWN_MAX)]);
@@ -288,12 +396,25 @@ fn run_subcommand(call: &mut Call<'_>, command: &str, table: &'static [Subcomman
             "ERR unknown subcommand '{name}'. Try {} HELP.",
             command.to_uppercase()
         );
-        return call.error(Code::UnknownCommand, &text);
+        call.error(Code::UnknownCommand, &text);
+        return None;
     };
     if !fits(row.arity, call.args.len()) {
-        return refuse_arity(call, &format!("{command}|{}", row.name));
+        refuse_arity(call, &format!("{command}|{}", row.name));
+        return None;
     }
-    (row.run)(call)
+    Some(row)
+}
+
+/// Whether a request names no subcommand, or one that there is; else it is refused already.
+fn is_known_subcommand(row: &CommandRow, call: &mut Call<'_>) -> bool {
+    let table = match row.name {
+        "client" => connection::CLIENT,
+        "command" => server::COMMAND,
+        "config" => server::CONFIG,
+        _ => return true,
+    };
+    call.args.len() == 1 || call.is(1, "help") || find_subcommand(call, row.name, table).is_some()
 }
 
 /// Reads `[COUNT n]` from argument `from` on; `None`: refused already.

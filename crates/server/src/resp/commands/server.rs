@@ -24,7 +24,7 @@ pub(super) fn command(call: &mut Call<'_>) -> Flow {
     Flow::Done
 }
 
-static COMMAND: &[Subcommand] = &[
+pub(super) static COMMAND: &[Subcommand] = &[
     Subcommand {
         name: "count",
         arity: 2,
@@ -120,7 +120,7 @@ pub(super) fn config(call: &mut Call<'_>) -> Flow {
     run_subcommand(call, "config", CONFIG)
 }
 
-static CONFIG: &[Subcommand] = &[Subcommand {
+pub(super) static CONFIG: &[Subcommand] = &[Subcommand {
     name: "get",
     arity: -3,
     summary: "settings that match patterns",

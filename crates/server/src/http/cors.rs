@@ -1,0 +1,124 @@
+//! Browsers: which pages of other sites may ask, and how they are told (the Fetch standard's CORS protocol).
+//!
+//! A page may come from an origin that `server.http.origins` lists; where tokens are configured it needs one like
+//! everybody else. Nothing is ever allowed with cookies: there are none.
+
+use std::borrow::Cow;
+
+use hyper::StatusCode;
+
+use super::answer::Response;
+use super::head::Head;
+use super::route::Route;
+use crate::config::Config;
+use crate::error::{Code, ServiceError};
+use crate::service::Answer;
+
+/// Where a request comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Comes {
+    /// From no page, or from one of this server's own.
+    Here,
+    /// From a page of a listed origin.
+    Listed,
+    /// From another page.
+    Elsewhere,
+}
+
+fn comes(head: &Head<'_>, config: &Config) -> Comes {
+    let Some(origin) = head.origin else {
+        return Comes::Here;
+    };
+    let listed = |listed: &str| listed.eq_ignore_ascii_case(origin);
+    if config
+        .http_origins
+        .iter()
+        .map(|origin| origin.as_str())
+        .any(listed)
+    {
+        return Comes::Listed;
+    }
+    match origin.split_once("://") {
+        Some((_, authority)) if Some(authority) == head.host => Comes::Here,
+        _ => Comes::Elsewhere,
+    }
+}
+
+/// Refuses requests that a page of another site made a browser send: they could burn numbers without seeing an answer.
+pub(super) fn check_origin(head: &Head<'_>, config: &Config) -> Answer<()> {
+    match (comes(head, config), head.origin) {
+        (Comes::Elsewhere, Some(origin)) => {
+            let shown: String = origin.chars().take(80).collect();
+            let message = format!("the request comes from a page of {shown:?}");
+            Err(ServiceError::new(Code::CrossOrigin, message)
+                .with_hint("if pages of it may ask, list it in server.http.origins"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The answer to a browser that asks whether a page may ask (a preflight), which carries no token; `None`: it is none.
+pub(super) fn preflight(head: &Head<'_>, config: &Config) -> Option<Response> {
+    if head.method != "OPTIONS" || !head.asks_whether || comes(head, config) == Comes::Elsewhere {
+        return None;
+    }
+    let methods = Route::allow_header(head.path)?;
+    let mut response = Response::empty(StatusCode::NO_CONTENT);
+    response.add("access-control-allow-methods", methods);
+    response.add(
+        "access-control-allow-headers",
+        "authorization, content-type, accept",
+    );
+    response.add("access-control-max-age", "600");
+    Some(response)
+}
+
+/// Says on an answer which page may read it.
+pub(super) fn mark(head: &Head<'_>, config: &Config, response: &mut Response) {
+    if config.http_origins.is_empty() {
+        return;
+    }
+    response.add("vary", "origin");
+    if let (Comes::Listed, Some(origin)) = (comes(head, config), head.origin) {
+        response.add("access-control-allow-origin", Cow::Owned(origin.to_string()));
+        response.add(
+            "access-control-expose-headers",
+            "allow, location, mint-cycle, retry-after, www-authenticate",
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_of_other_sites_are_refused() {
+        let config = Config {
+            http_origins: vec!["https://app.example".parse().unwrap()],
+            ..Config::default()
+        };
+        for (origin, fine, marked) in [
+            ("http://127.0.0.1:7600", true, false),
+            ("https://app.example", true, true),
+            ("https://APP.example", true, true),
+            ("http://app.example", false, false),
+            ("https://app.example:8443", false, false),
+            ("https://app.example.evil.example", false, false),
+            ("http://evil.example", false, false),
+            ("null", false, false),
+            ("127.0.0.1:7600", false, false),
+        ] {
+            let head = Head {
+                host: Some("127.0.0.1:7600"),
+                origin: Some(origin),
+                ..Head::default()
+            };
+            assert_eq!(check_origin(&head, &config).is_ok(), fine, "{origin}");
+            let mut response = Response::empty(StatusCode::OK);
+            mark(&head, &config, &mut response);
+            let told = response.header("access-control-allow-origin");
+            assert_eq!(told, marked.then_some(origin), "{origin}");
+        }
+    }
+}

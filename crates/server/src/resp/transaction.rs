@@ -1,0 +1,64 @@
+//! What a connection has said since `MULTI`, kept until `EXEC`.
+//!
+//! Source: Redis 7.0 `multi.c` and `server.c` (`processCommand`).
+
+use std::ops::Range;
+
+use super::commands::CommandRow;
+use super::frame::Args;
+
+/// The requests of a transaction, one behind the other in one buffer.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    /// All arguments of all requests.
+    bytes: Vec<u8>,
+    /// Where each argument lies in `bytes`.
+    arguments: Vec<Range<u32>>,
+    /// Each request's command, and which of `arguments` are its own.
+    requests: Vec<(&'static CommandRow, Range<usize>)>,
+    spoiled: bool,
+}
+
+impl Queue {
+    /// How many requests there are.
+    pub(crate) fn len(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// How many bytes their arguments have.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Keeps a request. Who calls this has made sure that all of them have less than 4 GiB.
+    pub(crate) fn keep(&mut self, row: &'static CommandRow, args: Args<'_>) {
+        let first = self.arguments.len();
+        for argument in args.from(0) {
+            let start = self.bytes.len() as u32;
+            self.bytes.extend_from_slice(argument);
+            self.arguments.push(start..self.bytes.len() as u32);
+        }
+        self.requests.push((row, first..self.arguments.len()));
+    }
+
+    /// Notes that a request was refused: nothing of all this will be run.
+    #[cold]
+    pub(crate) fn spoil(&mut self) {
+        *self = Queue {
+            spoiled: true,
+            ..Queue::default()
+        };
+    }
+
+    /// Whether a request was refused.
+    pub(crate) fn is_spoiled(&self) -> bool {
+        self.spoiled
+    }
+
+    /// The requests, in the order in which they came.
+    pub(crate) fn requests(&self) -> impl Iterator<Item = (&'static CommandRow, Args<'_>)> {
+        self.requests
+            .iter()
+            .map(|(row, arguments)| (*row, Args::new(&self.bytes, &self.arguments[arguments.clone()])))
+    }
+}
