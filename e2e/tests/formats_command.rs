@@ -467,9 +467,10 @@ fn a_column_of_a_csv_is_inspected() {
 /// One raw block in a Zstandard frame (RFC 8878 section 3.1.1): one segment, its length in one byte.
 fn zstd_of(content: &[u8]) -> Vec<u8> {
     let length = u8::try_from(content.len()).unwrap();
-    let block = (u32::from(length) << 3 | 1).to_le_bytes();
+    // The format's own order of bytes is the other one.
+    let block = (u32::from(length) << 3 | 1).to_be_bytes();
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x20, length];
-    frame.extend_from_slice(&block[..3]);
+    frame.extend(block[1..].iter().rev());
     frame.extend_from_slice(content);
     frame
 }

@@ -186,7 +186,7 @@ async fn do_what_is_asked(
     head: &Head<'_>,
     body: Option<Incoming>,
 ) -> Result<Response, ServiceError> {
-    head.check_host(&worker.config(), &worker.service().tokens())?;
+    head.check_host(&worker.config(), worker.service().tokens())?;
     cors::check_origin(head, &worker.config())?;
     head.check_size(&worker.config())?;
     if let Some(response) = cors::preflight(head, &worker.config()) {
