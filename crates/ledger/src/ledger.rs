@@ -674,7 +674,13 @@ impl Ledger {
         // Whatever comes of the write: this object has ended, and the next use loads another.
         self.pools.write().expect("no panic while held").remove(name);
         let tombstone = spec.write_tombstone(fresh_token(&*self.context.runtime));
-        match self.write_pool(name, &found, tombstone).await? {
+        let written = self.write_pool(name, &found, tombstone).await;
+        // Somebody may have loaded it meanwhile.
+        let loaded = self.pools.write().expect("no panic while held").remove(name);
+        if let Some(loaded) = loaded {
+            loaded.end_dropped().await;
+        }
+        match written? {
             true => Ok(()),
             false => Err(LedgerError::Unavailable {
                 message: format!("somebody else changed pool {name} at the same moment"),
@@ -701,9 +707,11 @@ impl Ledger {
     pub(crate) async fn count_parked(&self) {
         let mut after = None;
         while let Ok(page) = self.pools(after.as_ref(), SCAN_LIMIT_MAX).await {
-            for pool in page.iter().filter_map(|info| self.pool(info.name.as_str())) {
+            for info in &page {
                 // What cannot be counted now is counted once it is used.
-                let _ = pool.count_held().await;
+                if let Ok(pool) = self.pool_or_default(&info.name).await {
+                    let _ = pool.count_held().await;
+                }
             }
             match page.last() {
                 Some(last) if page.len() == usize::from(SCAN_LIMIT_MAX) => after = Some(last.name.clone()),
@@ -742,7 +750,9 @@ impl Ledger {
         let mut infos = Vec::new();
         let take = |name: Name, found: Versioned| {
             if let (spec, false) = PoolSpec::read_record(&name, &found.value.body)? {
-                infos.push(self.keep_pool(&name, spec).info());
+                let known = self.pool(name.as_str());
+                let shown = || Arc::new(Pool::new(Arc::clone(&self.context), name.clone(), spec));
+                infos.push(known.unwrap_or_else(shown).info());
             }
             Ok(infos.len() < usize::from(limit))
         };

@@ -431,10 +431,8 @@ fn a_dropped_pool_is_gone_and_made_again_it_repeats_nothing() {
             ledger.drop_pool(&name).await,
             Err(LedgerError::NoPool { name: name.clone() })
         );
-        assert!(matches!(
-            ledger.pool_or_default(&name).await,
-            Err(LedgerError::NoPool { .. })
-        ));
+        let found = ledger.pool_or_default(&name).await;
+        assert!(matches!(found, Err(LedgerError::NoPool { .. })), "{found:?}");
         assert_eq!(ledger.pools(None, 10).await.unwrap(), []);
         let error = ledger.create_pool(&name, layout(2)).await.unwrap_err();
         assert!(matches!(error, LedgerError::PoolDropped { .. }), "{error}");

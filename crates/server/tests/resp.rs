@@ -261,7 +261,7 @@ fn requests_that_make_no_sense_are_refused_in_redis_words() {
             ),
             (
                 "MINT.ID uuid9",
-                "-ERR mint: there is no format \"uuid9\" (did you mean uuid? known are uuid, uuid1, uuid2, uuid3, uuid4, uuid5, uuid6, uuid7, uuid8, ulid, ksuid, ksuidms, typeid, xid, objectid, tsid, tid, scru128, pushid, timeflake, flake, nanoid, cuid2, token, sqids, snowflake)\r\n",
+                "-ERR mint: there is no format \"uuid9\" (did you mean uuid? known are uuid, uuid1, uuid2, uuid3, uuid4, uuid5, uuid6, uuid7, uuid8, ulid, ksuid, ksuidms, typeid, xid, objectid, tsid, tid, scru128, pushid, timeflake, flake, nanoid, cuid2, token, sqids, hashids, snowflake)\r\n",
             ),
             ("MINT.SHOW nothing", "-ERR mint: no sequence nothing\r\n"),
             ("MINT.SNOWFLAKE nothing", "-ERR mint: no pool nothing\r\n"),
