@@ -29,12 +29,16 @@ pub(crate) fn server_url(given: Option<&str>) -> String {
         .unwrap_or_else(|| DEFAULT_SERVER.to_string())
 }
 
-/// A name as a part of a path or query: everything but letters, digits and `-_:` is percent-encoded, the dot, too, since
-/// paths of `.` and `..` mean something else on their way.
+/// A name as a part of a path or query.
 pub(crate) fn escaped(name: &Name) -> String {
+    percent_encoded(name.as_str())
+}
+
+/// Text as a part of a path or query: everything but letters, digits and `-_:` is percent-encoded, the dot, too, since
+/// paths of `.` and `..` mean something else on their way.
+pub(crate) fn percent_encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte);
-    let bytes = name.as_str().bytes();
-    bytes
+    text.bytes()
         .map(|byte| match plain(byte) {
             true => char::from(byte).to_string(),
             false => format!("%{byte:02X}"),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::connect::{Client, server_url};
+use crate::connect::{Client, percent_encoded, server_url};
 use crate::errors::Failure;
 use crate::out::Out;
 use crate::tls::TlsFiles;
@@ -69,7 +69,7 @@ const EVERY: Duration = Duration::from_secs(1);
 fn look(client: &Client, url: &str, about: Option<&str>) -> Result<Value, Failure> {
     let path = match about {
         None => "/readyz".to_string(),
-        Some(about) => format!("/readyz?for={}", encoded(about)),
+        Some(about) => format!("/readyz?for={}", percent_encoded(about)),
     };
     let (code, text) = client.look(&path)?;
     let no_server = || {
@@ -89,8 +89,8 @@ fn look(client: &Client, url: &str, about: Option<&str>) -> Result<Value, Failur
         let metrics = Metrics(&text);
         status["version"] = json!(metrics.label("mint_build_info", "version"));
         status["store_class"] = json!(metrics.label_where("mint_store_class", "class", 1.0));
-        for (name, metric) in NUMBERS {
-            status[*name] = json!(metrics.sum(metric));
+        for (name, metric, _) in NUMBERS {
+            status[*name] = json!(metrics.sum(metric) as u64);
         }
     }
     if let (Value::Object(status), Value::Object(ready)) = (&mut status, ready) {
@@ -99,17 +99,17 @@ fn look(client: &Client, url: &str, about: Option<&str>) -> Result<Value, Failur
     Ok(status)
 }
 
-/// Numbers of the document, and the metrics whose samples they are the sum of.
-const NUMBERS: &[(&str, &str)] = &[
-    ("uptime_s", "mint_uptime_seconds"),
-    ("sequences_exist", "mint_sequences"),
-    ("ids", "mint_ids_total"),
-    ("requests", "mint_requests_total"),
-    ("refused", "mint_refused_total"),
-    ("connections", "mint_connections"),
-    ("lost_in_gaps", "mint_gap_ids_total"),
-    ("open_files", "process_open_fds"),
-    ("memory_bytes", "process_resident_memory_bytes"),
+/// Whole numbers of the document, the metrics whose samples they are the sum of, and what people read.
+const NUMBERS: &[(&str, &str, &str)] = &[
+    ("uptime_s", "mint_uptime_seconds", "uptime"),
+    ("sequences_exist", "mint_sequences", "names"),
+    ("ids", "mint_ids_total", "ids"),
+    ("requests", "mint_requests_total", "requests"),
+    ("refused", "mint_refused_total", "refused"),
+    ("connections", "mint_connections", "connections"),
+    ("lost_in_gaps", "mint_gap_ids_total", "lost in gaps"),
+    ("open_files", "process_open_fds", "open files"),
+    ("memory_bytes", "process_resident_memory_bytes", "memory"),
 ];
 
 /// The text that Prometheus reads.
@@ -185,9 +185,9 @@ fn show(status: &Value, out: &mut Out) -> Result<(), Failure> {
         let of = format!("{} {}", text(&first["kind"]), text(&first["name"]));
         out.line(format!("  {:<12}  {left} s without the store ({of})", "budget"))?;
     }
-    for (name, _) in NUMBERS {
-        if let Some(number) = status[*name].as_f64() {
-            out.line(format!("  {:<12}  {}", label_of(name), in_words(name, number)))?;
+    for (name, _, label) in NUMBERS {
+        if let Some(number) = status[*name].as_u64() {
+            out.line(format!("  {label:<12}  {}", in_words(name, number)))?;
         }
     }
     Ok(())
@@ -205,18 +205,7 @@ fn part_in_words(part: &Map<String, Value>) -> String {
     }
 }
 
-fn label_of(name: &str) -> String {
-    match name {
-        "uptime_s" => "up for".into(),
-        "sequences_exist" => "exist".into(),
-        "lost_in_gaps" => "in gaps".into(),
-        "memory_bytes" => "memory".into(),
-        other => other.replace('_', " "),
-    }
-}
-
-fn in_words(name: &str, number: f64) -> String {
-    let whole = number as u64;
+fn in_words(name: &str, whole: u64) -> String {
     match name {
         "uptime_s" => {
             let (days, hours, minutes) = (whole / 86_400, whole / 3600 % 24, whole / 60 % 60);
@@ -226,25 +215,9 @@ fn in_words(name: &str, number: f64) -> String {
                 _ => format!("{days} d {hours} h"),
             }
         }
-        "sequences_exist" => format!("{whole} sequences"),
-        "lost_in_gaps" => format!("{whole} numbers"),
         "memory_bytes" => format!("{} MiB", whole >> 20),
         _ => whole.to_string(),
     }
-}
-
-/// For a query: what is not plainly a letter, a digit or one of few signs is encoded.
-fn encoded(text: &str) -> String {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
-    text.bytes()
-        .map(|b| {
-            if plain(b) {
-                char::from(b).to_string()
-            } else {
-                format!("%{b:02X}")
-            }
-        })
-        .collect()
 }
 
 #[cfg(test)]
@@ -262,10 +235,5 @@ mod tests {
             (metrics.label("a", "x"), metrics.label_where("a", "x", 1.0)),
             (Some("1"), Some("3"))
         );
-    }
-
-    #[test]
-    fn names_are_encoded_for_a_query() {
-        assert_eq!(encoded("a.b:c/é"), "a.b%3Ac%2F%C3%A9");
     }
 }
