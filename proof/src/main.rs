@@ -18,7 +18,7 @@ mintage-proof COMMAND
                    docs/guarantees.md
   sim [--seeds N] [--from N] [--seconds N] [--threads N] [--all] [--with KIND,...]
                    runs the simulator on seeds FROM, FROM+1, ... and prints what happened; stops at the
-                   first failure, unless --all; --with: with these kinds of fault, which are off
+                   first failure, unless --all; --with: every run has these kinds of fault
   replay SEED [--with KIND,...]
                    runs one seed and prints everything that happened in it
   images [--images N] [--seed N]
@@ -189,7 +189,7 @@ fn quiet_panics() {
 
 fn simulate(args: &[String]) -> ExitCode {
     quiet_panics();
-    if !drawn_too(args) {
+    if !focused(args) {
         print!("{HELP}");
         return ExitCode::from(2);
     }
@@ -251,13 +251,13 @@ fn every_failure(first: u64, count: u64) -> ExitCode {
 }
 
 /// Takes `--with KIND,...` in; `false`: there is no such kind.
-fn drawn_too(args: &[String]) -> bool {
+fn focused(args: &[String]) -> bool {
     let at = args.iter().position(|arg| arg == "--with");
-    at.is_none_or(|at| args.get(at + 1).is_some_and(|words| sim::draw_too(words)))
+    at.is_none_or(|at| args.get(at + 1).is_some_and(|words| sim::focus(words)))
 }
 
 fn replay(args: &[String]) -> ExitCode {
-    if !drawn_too(args) {
+    if !focused(args) {
         print!("{HELP}");
         return ExitCode::from(2);
     }

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use mintage::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::error::LedgerError;
@@ -121,6 +122,8 @@ pub(crate) struct Journal {
     /// Something was handed out since it was last counted.
     handed_out: AtomicBool,
     broken: AtomicBool,
+    /// When the shared store was last restored, in milliseconds; 0: never.
+    restored_ms: i64,
 }
 
 /// The register `node` of the journal.
@@ -147,6 +150,9 @@ pub(crate) struct Owned {
     node: String,
     /// The sequence's generation when this was claimed.
     pub generation: u64,
+    /// The shared store's last restore before this was claimed, in milliseconds.
+    #[serde(default)]
+    restored_ms: i64,
     /// Ordinals from, until, that this node owns; ascending.
     pub ranges: Vec<(u64, u64)>,
     /// Claims of which it is not known whether they landed.
@@ -259,7 +265,16 @@ impl Journal {
             version: tokio::sync::Mutex::new(version),
             handed_out: AtomicBool::new(true),
             broken: AtomicBool::new(false),
+            restored_ms: 0,
         })
+    }
+
+    /// The shared store was last restored at this time. What was claimed before is not given out any more: a store that
+    /// is restored may have been set back before, and who claimed then, and had not noticed yet, owns numbers that others
+    /// were given before.
+    pub(crate) fn restored_at(self, restored: Option<Timestamp>) -> Journal {
+        let restored_ms = restored.map_or(0, |at| at.unix_millis());
+        Journal { restored_ms, ..self }
     }
 
     /// The name of this node's instance register.
@@ -341,7 +356,8 @@ impl Journal {
         };
         let owned = serde_json::from_str::<Owned>(&found.value.body).ok();
         let ours = format!("{:032x}", self.node());
-        (entry, owned.filter(|owned| owned.node == ours))
+        let lasts = |owned: &Owned| owned.node == ours && owned.restored_ms == self.restored_ms;
+        (entry, owned.filter(lasts))
     }
 
     /// Up to where this node owned each name when it last wrote, by the keys of the shared store. A store that says
@@ -396,6 +412,7 @@ impl Journal {
         let owned = Owned {
             node: format!("{:032x}", self.node()),
             generation,
+            restored_ms: self.restored_ms,
             ranges,
             pending,
         };

@@ -98,6 +98,7 @@ impl Ledger {
             return Err(LedgerError::Stopped(tools::refusal(&why)));
         }
         let restored = tools::restored(&asked).await.map_err(LedgerError::from_store)?;
+        let journal = journal.map(|journal| journal.restored_at(restored.workers_from));
         let context = Arc::new(Context::new(store, settings, journal, restored, runtime));
         let ledger = Arc::new(Ledger {
             context: Arc::clone(&context),

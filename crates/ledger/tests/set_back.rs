@@ -317,6 +317,43 @@ fn a_journal_that_owns_more_than_was_reserved_is_enough_to_refuse() {
     });
 }
 
+#[test]
+fn what_was_claimed_before_a_restore_is_not_given_out_after_it() {
+    in_paused_time(|| async {
+        let mut world = World::new();
+        let journal: Arc<dyn Store> = MemoryStore::with_cluster_id(9);
+        let start = async |world: &World| {
+            let machine = world.cluster.machine();
+            let node = world.start_with(None, machine, Some(journal.clone())).await;
+            node.unwrap()
+        };
+        let node = start(&world).await;
+        world.take(&node, 1).await.unwrap();
+        node.machine.kill();
+        let old = world.store.dump();
+        let other = world.start(None).await.unwrap();
+        for _ in 0..120 {
+            world.take(&other, 40).await.unwrap();
+            sleep(SECOND / 10).await;
+        }
+        other.machine.kill();
+        // Nobody is left who has met more than this, so that nobody can notice before an operator does.
+        world.store.fall_back_to(old, "same");
+        let node = start(&world).await;
+        let orders = node.ledger.sequence_or_create(&name("orders")).await.unwrap();
+        for _ in 0..120 {
+            orders.take(20).await.unwrap();
+            sleep(SECOND / 10).await;
+        }
+        node.machine.kill();
+        sleep(20 * SECOND).await;
+        let state = folder();
+        world.restore(state.path(), 1_000_000).await;
+        let node = start(&world).await;
+        world.take(&node, 10).await.unwrap();
+    });
+}
+
 /// Lowers a mark as `UPDATE … SET mark = mark - N` does: version, token and body stay.
 fn lower(store: &MemoryStore, key: &str, by: u64) {
     let mut registers = store.dump();

@@ -65,14 +65,12 @@ faults! {
     SlowStore "slow-store" "every answer of a store took most of the deadline, from the first to the last",
 }
 
-/// Kinds that no run draws unless it is told to: what they find is being mended.
-const OFF: &[Fault] = &[];
+/// The kinds that every run of this process has, by `--with`.
+static FOCUS: OnceLock<Vec<Fault>> = OnceLock::new();
 
-/// The kinds of [`OFF`] that runs draw all the same, by `--with`.
-static WITH: OnceLock<Vec<Fault>> = OnceLock::new();
-
-/// Runs of this process draw these kinds of `OFF`, too; `false`: one has no such word, or it was said before.
-pub fn draw_too(words: &str) -> bool {
+/// Every run of this process has these kinds, unless it is a run in which they make no sense, and they come oftener
+/// than others; the rest is drawn as ever. `false`: one has no such word, or it was said before.
+pub fn focus(words: &str) -> bool {
     let of = |word: &str| {
         Fault::ALL
             .iter()
@@ -80,14 +78,12 @@ pub fn draw_too(words: &str) -> bool {
             .map(|(fault, ..)| *fault)
     };
     let wanted: Option<Vec<Fault>> = words.split(',').map(of).collect();
-    wanted.is_some_and(|wanted| WITH.set(wanted).is_ok())
+    wanted.is_some_and(|wanted| FOCUS.set(wanted).is_ok())
 }
 
-impl Fault {
-    /// Whether runs draw it.
-    pub fn is_drawn(self) -> bool {
-        !OFF.contains(&self) || WITH.get().is_some_and(|with| with.contains(&self))
-    }
+/// The kinds that every run has.
+pub(crate) fn focused() -> &'static [Fault] {
+    FOCUS.get().map_or(&[], Vec::as_slice)
 }
 
 /// How often each kind of fault happens in one run.
@@ -111,7 +107,7 @@ impl Plan {
         let density = *dice.pick(&[0, 100, 300, 500, 500, 700, 900]);
         let on = Fault::ALL
             .iter()
-            .map(|(fault, ..)| dice.chance(density) && fault.is_drawn())
+            .map(|(fault, ..)| dice.chance(density) || focused().contains(fault))
             .collect();
         let mut plan = Plan {
             on,

@@ -106,7 +106,7 @@ impl FaultCounts {
     pub fn absent(&self) -> Vec<&'static str> {
         let absent = super::Fault::ALL
             .iter()
-            .filter(|(fault, ..)| fault.is_drawn() && self.of(*fault) == 0);
+            .filter(|(fault, ..)| self.of(*fault) == 0);
         absent.map(|(_, word, _)| *word).collect()
     }
 }

@@ -40,7 +40,7 @@ mod users;
 mod wire;
 mod world;
 
-pub use fault::{Fault, FaultCounts, draw_too};
+pub use fault::{Fault, FaultCounts, focus};
 pub use many::{Failure, Runs, run_many};
 pub use world::Tally;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::fault::Fault;
+use super::fault::{Fault, focused};
 use super::machine::ClockChange;
 use super::op::Op;
 use super::process::{Input, Registers};
@@ -16,7 +16,11 @@ impl World {
         }
         let gap = self.dice.length(Duration::from_millis(20), self.plan.nemesis_gap);
         self.at(gap.as_nanos() as u64, Event::Nemesis);
-        let (fault, _, _) = *self.dice.pick(Fault::ALL);
+        let fault = match focused() {
+            [] => self.dice.pick(Fault::ALL).0,
+            kinds if self.dice.chance(500) => *self.dice.pick(kinds),
+            _ => self.dice.pick(Fault::ALL).0,
+        };
         if !self.plan.has(fault) {
             return Ok(());
         }
