@@ -298,7 +298,9 @@ fn presets_are_a_table_and_json() {
             words.push(if which == "--preset" { name } else { spec });
             run::mint(home.path(), words)
         };
-        if !matches!(name, "sonyflake2") {
+        // One begins later. The other is read, not made: its time since 1970 and 22 bits are more than a generator's
+        // word has room for.
+        if !matches!(name, "sonyflake2" | "linkedin") {
             assert_eq!(line("--preset").ok(), line("--layout").ok(), "{name}");
         }
     }

@@ -26,6 +26,9 @@ use crate::store::{
     Cas, Class, Durability, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Value, Versioned, tools,
 };
 
+/// How many names are loaded at the same time at most.
+const LOADS_AT_ONCE: usize = 256;
+
 /// The pool that a fresh ledger has.
 pub const DEFAULT_POOL: &str = "default";
 /// The pool of UUIDs of version 1 that a fresh ledger has.
@@ -56,6 +59,8 @@ pub struct Ledger {
     pub(crate) sequences: RwLock<HashMap<Name, Arc<Sequence>>>,
     /// Held while names are let go.
     pub(crate) letting_go: tokio::sync::Mutex<()>,
+    /// One is held while a name is loaded: see [`Ledger::load`].
+    loading: [tokio::sync::Mutex<()>; LOADS_AT_ONCE],
     pools: RwLock<HashMap<Name, Arc<Pool>>>,
 }
 
@@ -104,6 +109,7 @@ impl Ledger {
             context: Arc::clone(&context),
             sequences: RwLock::default(),
             letting_go: tokio::sync::Mutex::default(),
+            loading: std::array::from_fn(|_| tokio::sync::Mutex::default()),
             pools: RwLock::default(),
         });
         ledger.count_sequences().await?;
@@ -282,14 +288,24 @@ impl Ledger {
         match self.sequence(name.as_str()) {
             Some(sequence) if sequence.exists() => Ok(sequence),
             // Asking for names that do not exist must not fill the memory.
-            _ => match self.read(name).await? {
-                Some((state, token)) if !state.dropped => Ok(self.keep(name, state, token).await),
-                _ => Err(LedgerError::NotFound { name: name.clone() }),
-            },
+            _ => {
+                let _alone = self.loads(name).lock().await;
+                match self.read(name).await? {
+                    Some((state, token)) if !state.dropped => Ok(self.keep(name, state, token).await),
+                    _ => Err(LedgerError::NotFound { name: name.clone() }),
+                }
+            }
         }
     }
 
+    /// A name's object, made from its record and from what the journal has of it. One at a time does that for a name:
+    /// between the reading of a second and its end the first one's object could be used and let go again, and what was
+    /// read would be handed out twice.
     async fn load(&self, name: &Name) -> Result<Arc<Sequence>, LedgerError> {
+        if let Some(sequence) = self.sequence(name.as_str()) {
+            return Ok(sequence);
+        }
+        let _alone = self.loads(name).lock().await;
         if let Some(sequence) = self.sequence(name.as_str()) {
             return Ok(sequence);
         }
@@ -301,6 +317,15 @@ impl Ledger {
             ),
         };
         Ok(self.keep(name, state, token).await)
+    }
+
+    /// What is held while a name is loaded; some names share one.
+    fn loads(&self, name: &Name) -> &tokio::sync::Mutex<()> {
+        let bytes = name.as_str().bytes();
+        let hash = bytes.fold(0_usize, |hash, byte| {
+            hash.wrapping_mul(31).wrapping_add(usize::from(byte))
+        });
+        &self.loading[hash % LOADS_AT_ONCE]
     }
 
     /// A sequence's record and the token of the attempt that wrote it.

@@ -150,7 +150,7 @@ pub(crate) struct Check {
     /// By sequence: reserved by whom.
     reserved: Vec<Lines<usize>>,
     issued: Vec<Lines<Owner>>,
-    /// Reserved by a process whose name a copy of it bore too.
+    /// Reserved by a process whose name a copy of it bore too, and under way when it was copied.
     under_shared_names: Vec<Lines<()>>,
     max_gap: Vec<u64>,
     places: BTreeMap<(usize, u64), Intervals<Owner>>,
@@ -261,6 +261,12 @@ impl Check {
         self.processes[of].troubled = false;
         let copy = self.processes[of].clone();
         self.processes.push(copy);
+        for sequence in 0..SEQUENCES.len() {
+            let unissued = self.reserved[sequence].without(&self.issued[sequence]);
+            for (run, _) in unissued.into_iter().filter(|(_, author)| *author == of) {
+                self.under_shared_names[sequence].add(run, ());
+            }
+        }
         self.processes.len() - 1
     }
 
@@ -685,7 +691,9 @@ impl Check {
             self.pass_over(process, sequence, run);
         }
         let who = &self.processes[process];
-        if !self.of_set && !who.numbers[sequence].covers(run) {
+        // Before a set-back is noticed, a version tells nothing either.
+        let is_told = owner.unaware || who.numbers[sequence].covers(run);
+        if !self.of_set && !is_told {
             return Err(format!(
                 "{name}: process {process} issued {} numbers from {} on without having been told that they are \
                  reserved by it",

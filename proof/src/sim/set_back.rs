@@ -50,8 +50,8 @@ impl World {
             .any(|row| holds(&since, row.name) && !holds(&old, row.name));
         let knows = |node: &Node| match self.remembers {
             true => node.has_seen_more_than(&old, self.nodes.len()),
-            // Who runs is told; who starts has his journal, if anything.
-            false => live || node.journal_owns_more_than(&old),
+            // Who starts, be it in this moment, has his journal, if anything.
+            false => node.journal_owns_more_than(&old),
         };
         let unseen = !self.nodes.iter().all(knows);
         if given_out == 0 || loses_a_definition || unseen {

@@ -96,6 +96,11 @@ impl Worker<'_> {
                 (None, Some(error)) => Err(error.clone()),
                 (None, None) => self.claim_for(n, contiguous, &takes).await,
             };
+            // It was altered meanwhile: the rest of what was claimed for those behind is theirs, in order.
+            if self.held.state.gap == Gap::None && failed.is_none() && !takes.is_empty() {
+                let _ = answer.send(taken);
+                return self.serve_all(takes).await;
+            }
             // What stands against this one alone does not stand against those behind it.
             failed = failed.or(match &taken {
                 Err(error @ (LedgerError::Unavailable { .. } | LedgerError::Stopped(_))) => {

@@ -614,7 +614,8 @@ impl Store for Guard {
             let before = self.met(&claim.key);
             match self.judged(self.inner.claim(claim).await)? {
                 Cas::Done(version) => {
-                    if let Some(met) = before {
+                    // What is not known to have stood at the version before says nothing about this one.
+                    if let Some(met) = before.filter(|met| met.version == claim.expected) {
                         let mark = met.mark.saturating_add(claim.add);
                         self.memory().moved(&claim.key, version, mark, claim.token);
                     }
