@@ -36,7 +36,7 @@ fn status_is_for_people_for_scripts_and_for_health_checks() {
     for line in [
         "  sequences     ready\n",
         "  store         up, class D\n",
-        "  exist         1 sequences\n",
+        "  names         1\n",
     ] {
         assert!(said.out.contains(line), "{said:?}");
     }

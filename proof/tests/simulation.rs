@@ -80,7 +80,7 @@ fn a_run_repeats_bit_for_bit() {
 
 #[test]
 fn every_kind_of_fault_really_happens() {
-    let runs = sim::run_many(1_000_000, 600, None, 2);
+    let runs = sim::run_many(1_000_000, 2_000, None, 2);
     assert_eq!(runs.failure.map(|f| (f.seed, f.why)), None);
     assert_eq!(runs.sum.faults.absent(), Vec::<&str>::new());
 }
