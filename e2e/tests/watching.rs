@@ -47,7 +47,7 @@ fn status_is_for_people_for_scripts_and_for_health_checks() {
     );
     assert_eq!(
         (&document["ids"], &document["store_class"]),
-        (&1.0.into(), &"D".into())
+        (&1.into(), &"D".into())
     );
     assert_eq!(status(&["--for", "orders"]).code, 0);
     let unknown = status(&["--for", "nobody"]);
