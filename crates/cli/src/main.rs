@@ -20,6 +20,7 @@ mod format_options;
 mod formats;
 mod gen_ids;
 mod help;
+mod hints;
 mod init;
 mod inspect;
 mod lines;
