@@ -2,6 +2,7 @@
 
 mod bench;
 mod check;
+mod circles;
 mod layering;
 mod proof;
 mod provision;

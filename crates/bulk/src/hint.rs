@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::time::UnixUnit;
+use crate::time::unit::UnixUnit;
 
 /// What would help.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -34,4 +34,4 @@ pub use hint::Hint;
 pub use input::{Compression, Meter, Source};
 pub use progress::{Phase, Progress, Watch};
 pub use rows::{Dialect, PATTERNS, RowFormat};
-pub use time::{Fold, TimeFormat, TimeRules, UnixUnit, Zone, ZonesSeen, rfc3339};
+pub use time::{Fold, TimeFormat, TimeRules, UnixUnit, Zone, ZonesSeen};

@@ -12,6 +12,7 @@ use mintage_server::{open_stores, store_settings};
 
 use crate::config::{load, store_given};
 use crate::errors::Failure;
+use crate::runtime::{block_on, runtime};
 
 /// What to do when a sequence does not go back.
 pub(crate) const GOING_BACK: &str =
@@ -100,16 +101,14 @@ pub(crate) fn allowed_file_systems() -> Result<Vec<String>, Failure> {
     Ok(load(None, Vec::new())?.config.allow_file_systems)
 }
 
-/// Runs one piece of work on a runtime of its own.
-pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    runtime()?.block_on(work)
-}
-
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|e| Failure::cannot(format_args!("cannot start the runtime: {e}")))
+/// Runs work of the store's tools.
+pub(crate) fn with_runtime<T>(
+    work: impl AsyncFnOnce(Arc<dyn Runtime>) -> Result<T, StoreError>,
+) -> Result<T, Failure> {
+    block_on(async {
+        let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
+        work(runtime).await.map_err(store_refused)
+    })
 }
 
 /// A ledger's refusal as a failure of the command.

@@ -47,6 +47,7 @@
 extern crate alloc;
 
 mod atomic;
+mod calendar;
 mod clock_policy;
 mod entropy;
 #[cfg(feature = "std")]
@@ -99,6 +100,7 @@ macro_rules! planted {
 pub use planted::is_planted;
 
 pub use ::uuid::Uuid;
+pub use calendar::Date;
 pub use clock_policy::{ClockPolicy, NotAClockPolicy};
 pub use entropy::Entropy;
 #[cfg(feature = "std")]

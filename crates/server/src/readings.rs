@@ -5,8 +5,6 @@
 use mintage::{CONFIDENCE_LEAST, Reading, Refusal};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::render::rfc3339;
-
 /// An input, its readings, and what else was tried.
 ///
 /// ```
@@ -132,7 +130,7 @@ impl Serialize for Shown<'_> {
         map.serialize_entry("confidence", &((reading.confidence * 100.0).round() / 100.0))?;
         map.serialize_entry("why", &reading.why)?;
         if let Some(time) = reading.time {
-            map.serialize_entry("time", &rfc3339(time))?;
+            map.serialize_entry("time", &time.to_string())?;
             map.serialize_entry("unix_ns", &time.at.unix_nanos().to_string())?;
         }
         map.serialize_entry("fields", &Fields(reading))?;

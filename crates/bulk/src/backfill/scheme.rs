@@ -26,10 +26,8 @@ use mintage::{CLOCK_SEQ_MAX, GregorianTicks, Layout, Node, Role, Timestamp, Uuid
 use sha2::{Digest, Sha256};
 use siphasher::sip::SipHasher24;
 
-use super::placer::Exhausted;
 use crate::error::Error;
 use crate::hint::Hint;
-use crate::time::rfc3339;
 
 /// What kind of id rows get.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -123,6 +121,15 @@ pub(crate) struct Member {
     pub(crate) node: u32,
     /// The hash of the key; 0 without one.
     pub(crate) hash: u64,
+}
+
+/// A cell has more rows than ids.
+#[derive(Clone, Debug)]
+pub(crate) struct Exhausted {
+    pub(super) cell: i128,
+    pub(super) rows: u64,
+    pub(super) places: u64,
+    pub(super) node: Option<String>,
 }
 
 impl Scheme {
@@ -229,9 +236,9 @@ impl Scheme {
         };
         format!(
             "{} does not fit {what}, which holds {} to {}",
-            rfc3339(at),
-            rfc3339(Timestamp::from_unix_nanos(self.first)),
-            rfc3339(Timestamp::from_unix_nanos(self.last))
+            at,
+            Timestamp::from_unix_nanos(self.first),
+            Timestamp::from_unix_nanos(self.last)
         )
     }
 
@@ -382,7 +389,7 @@ impl Scheme {
         let message = format!(
             "{} rows{whose} share the time {}, and {} has {} ids for it",
             cell.rows,
-            rfc3339(Timestamp::from_unix_nanos(cell.cell)),
+            Timestamp::from_unix_nanos(cell.cell),
             self.options.format.name(),
             cell.places
         );

@@ -1,6 +1,7 @@
 //! The times in a column: RFC 3339 and its kin, numbers since 1970, and forms of your own; with or without a zone.
 
 mod fast;
+pub(crate) mod unit;
 
 use jiff::civil;
 use jiff::fmt::strtime::BrokenDownTime;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, nearest, shown};
 use crate::hint::Hint;
+pub use unit::UnixUnit;
 
 /// How the times of a column are written.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,30 +26,6 @@ pub enum TimeFormat {
     Rfc2822,
     /// As `strptime` has it: `%d/%b/%Y:%H:%M:%S %z`.
     Strptime(String),
-}
-
-/// What a number counts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum UnixUnit {
-    /// Seconds.
-    Seconds,
-    /// Milliseconds.
-    Millis,
-    /// Microseconds.
-    Micros,
-    /// Nanoseconds.
-    Nanos,
-}
-
-impl UnixUnit {
-    const fn nanos(self) -> i128 {
-        match self {
-            UnixUnit::Seconds => SECOND,
-            UnixUnit::Millis => 1_000_000,
-            UnixUnit::Micros => 1_000,
-            UnixUnit::Nanos => 1,
-        }
-    }
 }
 
 impl TimeFormat {
@@ -454,21 +432,6 @@ fn civil_at(seconds: i64) -> Option<civil::DateTime> {
     Some(Offset::UTC.to_datetime(at))
 }
 
-/// A time as RFC 3339 in UTC, with as many digits after the second as it needs.
-///
-/// ```
-/// use mintage::Timestamp;
-/// let at = Timestamp::from_unix_nanos(1_645_557_742_120_000_000);
-/// assert_eq!(mintage_bulk::rfc3339(at), "2022-02-22T19:22:22.12Z");
-/// ```
-pub fn rfc3339(at: Timestamp) -> String {
-    match jiff::Timestamp::from_nanosecond(at.unix_nanos()) {
-        Ok(at) => at.to_string(),
-        // Years past 9999, which only some formats hold.
-        Err(_) => format!("@{}", at.unix_nanos().div_euclid(SECOND)),
-    }
-}
-
 const SECOND: i128 = 1_000_000_000;
 
 #[cfg(test)]
@@ -486,7 +449,11 @@ mod tests {
     #[track_caller]
     fn check(reader: &mut TimeReader, text: &str, expected: Result<&str, TimeProblem>) {
         let read = reader.read(text.as_bytes(), 7);
-        assert_eq!(read.map(rfc3339), expected.map(str::to_string), "{text}");
+        assert_eq!(
+            read.map(|at| at.to_string()),
+            expected.map(str::to_string),
+            "{text}"
+        );
     }
 
     #[test]

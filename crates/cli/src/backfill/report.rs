@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mintage::Timestamp;
-use mintage_bulk::{BackfillFormat, BackfillOptions, DryRun, Filled, rfc3339};
+use mintage_bulk::{BackfillFormat, BackfillOptions, DryRun, Filled};
 use serde_json::{Value, json};
 
 use crate::errors::Failure;
@@ -198,7 +198,7 @@ fn document(filled: &Filled, options: &BackfillOptions) -> Value {
 }
 
 fn time(nanos: i128) -> String {
-    rfc3339(Timestamp::from_unix_nanos(nanos))
+    Timestamp::from_unix_nanos(nanos).to_string()
 }
 
 fn offset(seconds: i32) -> String {
