@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod layering;
+mod mutants;
 mod proof;
 mod provision;
 mod rules;
