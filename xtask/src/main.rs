@@ -4,6 +4,7 @@ mod bench;
 mod check;
 mod circles;
 mod layering;
+mod mutants;
 mod proof;
 mod provision;
 mod rules;

@@ -74,11 +74,7 @@ pub(crate) async fn open_configured(
     config: &Config,
     runtime: Arc<dyn Runtime>,
 ) -> Result<Arc<dyn Store>, Failure> {
-    let absent = match mintage::planted!("tools-make-stores") {
-        true => Absent::Make,
-        false => Absent::Refuse,
-    };
-    open_or_make(config, absent, runtime).await
+    open_or_make(config, Absent::Refuse, runtime).await
 }
 
 async fn open_or_make(
