@@ -361,7 +361,8 @@ impl Journal {
     }
 
     /// Up to where this node owned each name when it last wrote, by the keys of the shared store. A store that says
-    /// less was reserved was set back: what is owned was acknowledged. Claims of unknown outcome prove nothing.
+    /// less was reserved was set back: what is owned was acknowledged. Claims of unknown outcome prove nothing. Of what
+    /// was claimed before the store's last restore nothing more is given out, so that only what was handed out counts.
     pub(crate) async fn owned_until(&self) -> HashMap<Key, u64> {
         let mut owned_until = HashMap::new();
         let (prefix, ours) = (block_key_of(""), format!("{:032x}", self.node()));
@@ -381,7 +382,11 @@ impl Journal {
                     owned.filter(|owned| owned.node == ours),
                     Key::new(format!("seq/{name}")),
                 ) {
-                    owned_until.insert(key, owned.until());
+                    let until = match owned.restored_ms == self.restored_ms {
+                        true => owned.until(),
+                        false => found.value.mark,
+                    };
+                    owned_until.insert(key, until);
                 }
             }
             match page.last() {

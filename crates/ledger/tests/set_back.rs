@@ -318,6 +318,43 @@ fn a_journal_that_owns_more_than_was_reserved_is_enough_to_refuse() {
 }
 
 #[test]
+fn a_restore_by_the_printed_rule_suffices_whatever_a_journal_owns() {
+    in_paused_time(|| async {
+        let world = World::new();
+        let journal: Arc<dyn Store> = MemoryStore::with_cluster_id(9);
+        let start = async |world: &World| {
+            let machine = world.cluster.machine();
+            world.start_with(None, machine, Some(journal.clone())).await
+        };
+        let node = start(&world).await.unwrap();
+        let orders = node.ledger.sequence_or_create(&name("orders")).await.unwrap();
+        orders.take(1).await.unwrap();
+        let old = world.store.dump();
+        let mut last = 0;
+        // A great demand, so that the journal owns a stock for minutes without the store.
+        for _ in 0..600 {
+            last = orders.take(1000).await.unwrap().last();
+            sleep(SECOND / 10).await;
+        }
+        let reserved = orders.info().ordinal;
+        node.machine.kill();
+        world.store.fall_back_to(old, "same");
+        let state = folder();
+        // More than was given out, and max_gap more.
+        let advance = last as u64 + SequenceSpec::default().max_gap.unwrap_or(100_000);
+        assert!(
+            reserved > advance,
+            "the journal owns {reserved}, no more than the rule skips"
+        );
+        world.restore(state.path(), advance).await;
+        let node = start(&world).await.unwrap();
+        let orders = node.ledger.sequence_or_create(&name("orders")).await.unwrap();
+        let first = orders.take(1).await.unwrap().last();
+        assert!(first > last, "{first} after {last}");
+    });
+}
+
+#[test]
 fn what_was_claimed_before_a_restore_is_not_given_out_after_it() {
     in_paused_time(|| async {
         let mut world = World::new();
