@@ -23,6 +23,11 @@ pub fn nginx() -> bool {
     needed("nginx", starts("nginx", "-v"))
 }
 
+/// Whether Caddy is there.
+pub fn caddy() -> bool {
+    needed("caddy", starts("caddy", "version"))
+}
+
 /// Whether a program is there.
 pub fn program(name: &str) -> bool {
     needed(name, starts(name, "--version"))

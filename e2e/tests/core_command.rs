@@ -313,6 +313,34 @@ fn presets_are_a_table_and_json() {
     mint(home.path(), "presets twiter").fails(2, "twiter", "twitter");
 }
 
+/// It said that one id does not fit, as if too many had been asked for.
+#[test]
+fn a_preset_that_can_only_be_read_says_why_and_what_to_do() {
+    let home = tempfile::tempdir().unwrap();
+    let at = "--at 2024-06-01T00:00:00Z";
+    let refused = mint(home.path(), &format!("snowflake --preset linkedin {at}"));
+    refused.fails(2, "take 63 bits together, a generator counts in 62", "--layout ");
+    assert!(refused.err.contains("ends at 2004-11-03"), "{}", refused.err);
+    // What the hint says makes ids whose time LinkedIn's reader finds.
+    let hinted = refused.err.split("--layout ").nth(1).unwrap();
+    let hinted = hinted.lines().next().unwrap();
+    let made = mint(home.path(), &format!("snowflake {at} --layout {hinted}"));
+    let read = mint(
+        home.path(),
+        &format!("inspect --as snowflake --preset linkedin {}", made.ok().trim()),
+    );
+    let read = read.ok();
+    assert!(read.contains("2024-06-01T00:00:00"), "{read}");
+    // Times that it has room for.
+    mint(
+        home.path(),
+        "snowflake --preset linkedin --at 2001-06-01T00:00:00Z",
+    )
+    .ok();
+    let unguarded = mint(home.path(), "snowflake --preset linkedin --worker 0 --unguarded");
+    unguarded.fails(2, "take 63 bits together", "--layout ");
+}
+
 #[test]
 fn series_are_mariadbs() {
     for (name, numbers) in [

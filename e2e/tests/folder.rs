@@ -365,7 +365,7 @@ fn a_mistyped_folder_is_refused_and_not_made() {
     fs::create_dir(at.join("empty")).unwrap();
     for typo in ["typo", "empty"] {
         let store = format!("file:{typo}");
-        let all: [&[&str]; 13] = [
+        let all: [&[&str]; 14] = [
             &["store", "migrate", "--to", "file:target"],
             &["store", "backup", "backup.jsonl"],
             &["store", "unseal"],
@@ -376,6 +376,7 @@ fn a_mistyped_folder_is_refused_and_not_made() {
             &["seq", "list"],
             &["seq", "show", "orders"],
             &["seq", "drop", "orders"],
+            &["seq", "set", "orders", "5"],
             &["seq", "alter", "orders", "--max-gap", "7"],
             &["pool", "list"],
             &["pool", "show", "default"],

@@ -591,3 +591,62 @@ fn a_store_is_not_moved_to_where_nothing_lasts() {
     let next = run::mint(folder.path(), ["seq", "next", "orders", "--store", "file:ids"]).ok();
     assert_eq!(next.trim(), "2", "it is not sealed");
 }
+
+/// Nobody could find out who had made a name by mistyping another one.
+#[test]
+fn a_sequence_made_by_its_first_use_is_in_the_log_and_many_are_few_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Plain::start(folder.path(), &[]);
+    let started = server.wait_for("started");
+    let mut redis = Resp::connect(started["resp"].as_str().unwrap().parse().unwrap()).unwrap();
+    let made = || -> Vec<Value> {
+        let lines = server.lines().into_iter();
+        lines
+            .filter(|line| line["message"] == "made by its first use")
+            .collect()
+    };
+    assert_eq!(redis.ask(&["INCR", "ordres"]).unwrap().int(), Some(1));
+    let first = server.wait_for("made by its first use");
+    assert_eq!(
+        (&first["name"], &first["token"]),
+        (&"ordres".into(), &"default".into())
+    );
+    assert_eq!(first["count"], 1);
+    assert!(
+        first["peer"].as_str().unwrap().starts_with("127.0.0.1:"),
+        "{first}"
+    );
+    // Used again, and what is made explicitly, is no first use.
+    assert_eq!(redis.ask(&["INCR", "ordres"]).unwrap().int(), Some(2));
+    redis.ask(&["SET", "explicit", "5"]).unwrap();
+    redis.ask(&["INCR", "explicit"]).unwrap();
+    let count = 400;
+    for name in 0..count {
+        let words = match name % 3 {
+            0 => vec!["INCR".to_string(), format!("many-{name}")],
+            1 => vec!["INCRBY".to_string(), format!("many-{name}"), "5".to_string()],
+            _ => ["MINT.NEXT", &format!("many-{name}"), "COUNT", "2"]
+                .map(String::from)
+                .to_vec(),
+        };
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        redis.send(&mintage_e2e::resp::encode(&words)).unwrap();
+    }
+    for _ in 0..count {
+        redis.reply().unwrap();
+    }
+    let counted = || {
+        made()
+            .iter()
+            .map(|line| line["count"].as_u64().unwrap())
+            .sum::<u64>()
+    };
+    eventually("all are counted", || counted() == 1 + count);
+    let lines = made().len();
+    assert!(lines < 100, "{lines} lines for {count} first uses");
+    // A name that was dropped is made again.
+    redis.ask(&["DEL", "ordres"]).unwrap();
+    redis.ask(&["INCR", "ordres"]).unwrap();
+    eventually("made again", || counted() == 2 + count);
+    assert_eq!(made().last().unwrap()["name"], "ordres");
+}

@@ -1,5 +1,5 @@
-//! Behind a proxy that speaks TLS: the recipe of docs/proxies.md with a real nginx, a private authority and clients'
-//! certificates, asked by `mint` itself and by curl.
+//! Behind a proxy that speaks TLS: the recipes of docs/proxies.md with a real nginx and a real Caddy, a private authority
+//! and clients' certificates, asked by `mint` itself and by curl.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -13,12 +13,12 @@ use mintage_e2e::run::{self, Said};
 use mintage_e2e::server::{Server, Start};
 use mintage_e2e::{binary, need};
 
-/// nginx with the recipe, before a server that asks for tokens.
+/// A proxy with its recipe, before a server that asks for tokens.
 struct Proxied {
     folder: tempfile::TempDir,
     /// Behind it.
     _server: Server,
-    nginx: Child,
+    proxy: Child,
     port: u16,
     token: String,
 }
@@ -26,20 +26,29 @@ struct Proxied {
 impl Drop for Proxied {
     fn drop(&mut self) {
         // Asked to stop, its worker stops too.
-        let pid = self.nginx.id().to_string();
+        let pid = self.proxy.id().to_string();
         Command::new("sh")
             .arg("-c")
             .arg(format!("kill -TERM {pid}"))
             .status()
             .ok();
-        self.nginx.wait().ok();
+        self.proxy.wait().ok();
     }
 }
 
 impl Proxied {
     fn start(certificates: &Certificates, ask_for_certificates: bool) -> Proxied {
+        Proxied::behind(&|server, folder, port| {
+            let recipe = recipe(certificates, server, ask_for_certificates);
+            let recipe = recipe.replace("listen 443 ssl;", &format!("listen 127.0.0.1:{port} ssl;"));
+            nginx(folder, &recipe, port)
+        })
+    }
+
+    /// Behind what `run` starts on a port, unless somebody else has that.
+    fn behind(run: &dyn Fn(&Server, &Path, u16) -> Option<Child>) -> Proxied {
         let folder = tempfile::tempdir().unwrap();
-        let said = run::mint(
+        let said = mintage_e2e::run::mint(
             folder.path(),
             ["token", "new", "ops", "--may", "allocate,admin", "--json"],
         )
@@ -51,28 +60,26 @@ impl Proxied {
         );
         fs::write(folder.path().join("mint.toml"), tokens).unwrap();
         let server = Start::in_folder(folder.path()).ready();
-        let recipe = recipe(certificates, &server, ask_for_certificates);
-        // Somebody else may take the port before nginx does.
+        // Somebody else may take the port before the proxy does.
         for _ in 0..20 {
             let port = TcpListener::bind("127.0.0.1:0")
                 .unwrap()
                 .local_addr()
                 .unwrap()
                 .port();
-            let recipe = recipe.replace("listen 443 ssl;", &format!("listen 127.0.0.1:{port} ssl;"));
-            if let Some(nginx) = nginx(folder.path(), &recipe, port) {
+            if let Some(proxy) = run(&server, folder.path(), port) {
                 let token = made["token"].as_str().unwrap().to_string();
                 return Proxied {
                     folder,
                     _server: server,
-                    nginx,
+                    proxy,
                     port,
                     token,
                 };
             }
         }
         panic!(
-            "nginx did not start: {}",
+            "the proxy did not start: {}",
             fs::read_to_string(folder.path().join("error.log")).unwrap()
         );
     }
@@ -142,7 +149,7 @@ fn nginx(folder: &Path, recipe: &str, port: u16) -> Option<Child> {
     );
     let file = folder.join("nginx.conf");
     fs::write(&file, whole).unwrap();
-    let mut child = Command::new("nginx")
+    let child = Command::new("nginx")
         .arg("-c")
         .arg(&file)
         .arg("-e")
@@ -152,6 +159,68 @@ fn nginx(folder: &Path, recipe: &str, port: u16) -> Option<Child> {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
+    listening(child, port)
+}
+
+/// The recipe for Caddy, and for clients' certificates the one beside it; with this machine's paths.
+fn caddy(
+    certificates: &Certificates,
+    server: &Server,
+    ask_for_certificates: bool,
+    folder: &Path,
+    port: u16,
+) -> Option<Child> {
+    let page = fs::read_to_string(binary::root().join("docs/proxies.md")).unwrap();
+    let blocks: Vec<&str> = page
+        .split("## Caddy")
+        .nth(1)
+        .unwrap()
+        .split("```text\n")
+        .skip(1)
+        .take(2)
+        .map(|block| block.split("```").next().unwrap())
+        .collect();
+    let own = format!(
+        "tls {} {}",
+        certificates.server().display(),
+        certificates.key().display()
+    );
+    let tls = match ask_for_certificates {
+        true => blocks[1].replacen("tls", &own, 1).replace(
+            "/etc/caddy/clients.pem",
+            &certificates.authority().display().to_string(),
+        ),
+        false => own,
+    };
+    assert_eq!(blocks[0].matches("ids.example.com {\n").count(), 1);
+    let recipe = blocks[0]
+        .replace(
+            "ids.example.com {\n",
+            &format!("https://127.0.0.1:{port}, https://ids.example.com:{port} {{\nbind 127.0.0.1\n{tls}\n"),
+        )
+        .replace("127.0.0.1:7600", &server.http.to_string());
+    let file = folder.join("Caddyfile");
+    fs::write(
+        &file,
+        format!("{{\nadmin off\nauto_https disable_redirects\n}}\n{recipe}"),
+    )
+    .unwrap();
+    let child = Command::new("caddy")
+        .args(["run", "--adapter", "caddyfile", "--config"])
+        .arg(&file)
+        .env("HOME", folder)
+        .env_remove("XDG_DATA_HOME")
+        .env_remove("XDG_CONFIG_HOME")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(fs::File::create(folder.join("error.log")).unwrap())
+        .spawn()
+        .unwrap();
+    listening(child, port)
+}
+
+/// The proxy once it listens; `None` if it has ended.
+fn listening(mut child: Child, port: u16) -> Option<Child> {
     let began = Instant::now();
     loop {
         if TcpStream::connect(("127.0.0.1", port)).is_ok() {
@@ -162,7 +231,7 @@ fn nginx(folder: &Path, recipe: &str, port: u16) -> Option<Child> {
         }
         assert!(
             began.elapsed() < Duration::from_secs(60),
-            "nginx neither listens nor ends"
+            "the proxy neither listens nor ends"
         );
         std::thread::yield_now();
     }
@@ -179,7 +248,40 @@ fn every_command_that_takes_a_server_speaks_tls_with_a_private_authority() {
     let Some(certificates) = certificates() else {
         return;
     };
-    let proxied = Proxied::start(&certificates, false);
+    every_command_works(&Proxied::start(&certificates, false), &certificates);
+}
+
+/// The recipe had never been run, and its lines about clients' certificates did not parse.
+#[test]
+fn the_recipe_for_caddy_works_too() {
+    let Some(certificates) = Certificates::make().filter(|_| need::caddy() && need::curl()) else {
+        return;
+    };
+    let behind =
+        |ask: bool| Proxied::behind(&|server, folder, port| caddy(&certificates, server, ask, folder, port));
+    every_command_works(&behind(false), &certificates);
+    // Where it asks for certificates it wants to be asked by its name.
+    let proxied = behind(true);
+    let next = |certificate: bool| {
+        let mut curl = Command::new("curl");
+        curl.args(["-q", "-sSk", "--max-time", "30", "-X", "POST", "--resolve"])
+            .arg(format!("ids.example.com:{}:127.0.0.1", proxied.port))
+            .args(["-H", &format!("Authorization: Bearer {}", proxied.token)]);
+        if certificate {
+            curl.arg("--cert").arg(certificates.client());
+            curl.arg("--key").arg(certificates.client_key());
+        }
+        curl.arg(format!(
+            "https://ids.example.com:{}/v1/sequences/orders/next",
+            proxied.port
+        ));
+        Said::from(curl.output().unwrap())
+    };
+    assert_ne!(next(false).code, 0);
+    assert_eq!(next(true).ok(), "{\"ids\":[\"1\"]}\n");
+}
+
+fn every_command_works(proxied: &Proxied, certificates: &Certificates) {
     let (url, ca) = (proxied.url(), certificates.authority());
     let flags: &[(&str, &Path)] = &[("--cacert", &ca)];
     let first = proxied.mint(&format!("seq next orders --server {url}"), &[], flags);

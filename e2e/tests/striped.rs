@@ -7,6 +7,7 @@ use std::path::Path;
 
 use mintage_e2e::cluster::{Cluster, eventually, layout};
 use mintage_e2e::engine::{mariadb::Mariadb, redis::Redis};
+use mintage_e2e::proxy::Proxy;
 use mintage_e2e::resp::Reply;
 use mintage_e2e::run;
 use mintage_e2e::server::Start;
@@ -119,6 +120,71 @@ fn a_name_outlives_the_store_that_its_first_use_was_made_in() {
 }
 
 /// A configuration file for servers on a set of stores.
+/// One of three stores is stopped in its tracks: its connections stay, and nothing answers on them. Once that is known no
+/// request waits for it, and only the task that awaits its return asks it.
+#[test]
+fn requests_do_not_wait_for_a_store_that_hangs() {
+    let stores: Option<Vec<Redis>> = (0..3).map(|_| Redis::run()).collect();
+    let Some(mut stores) = stores else { return };
+    // Each behind a proxy, which counts what is asked.
+    let proxies: Vec<Proxy> = stores.iter().map(|store| Proxy::to(store.address())).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let urls: Vec<String> = (stores.iter().zip(&proxies))
+        .map(|(store, proxy)| store.url(proxy.address()))
+        .collect();
+    for url in &urls {
+        run::mint(folder.path(), ["init", "--store", url]).ok();
+    }
+    let make: Vec<&str> = ["store", "stripes", "make"]
+        .into_iter()
+        .chain(urls.iter().map(String::as_str))
+        .collect();
+    run::mint(folder.path(), make).ok();
+    let server = Start::in_folder(folder.path())
+        .args(["--store", &urls.join(" ")])
+        .ready();
+    let mut redis = server.redis();
+    let mut all = HashSet::new();
+    let mut take = |name: &str| {
+        let Reply::Array(numbers) = redis.ask(&["MINT.NEXT", name, "COUNT", "50"]).unwrap() else {
+            return false;
+        };
+        for number in numbers {
+            let number = number.int().unwrap();
+            assert!(all.insert((name.to_string(), number)), "{name}: {number} twice");
+        }
+        true
+    };
+    for name in 0..20 {
+        assert!(take(&format!("known-{name}")));
+    }
+    for (hung, proxy) in proxies.iter().enumerate() {
+        eventually("all three answer", || {
+            let answer = server.http("PUT", &format!("/v1/sequences/all-there-{hung}"), "{}");
+            matches!(answer.status, 200 | 201 | 409)
+        });
+        stores[hung].freeze();
+        // Some of these meet it first.
+        eventually("it is known that one hangs", || {
+            let met = (0..10).filter(|name| take(&format!("met-{hung}-{name}"))).count();
+            let log = server.log();
+            met == 10 && log.matches("one store of the set does not answer").count() > hung
+        });
+        let asked = proxy.requests();
+        for name in 0..300 {
+            assert!(take(&format!("new-{hung}-{name}")), "a first use");
+            assert!(take(&format!("known-{}", name % 20)), "a name in use");
+        }
+        let asked = proxy.requests() - asked;
+        // A probe and the greeting of a connection, some times.
+        assert!(
+            asked <= 40,
+            "store {hung} hangs and was asked {asked} times for 600 requests"
+        );
+        stores[hung].thaw();
+    }
+}
+
 fn configure(folder: &Path, urls: &[String]) {
     let settings = format!("[store]\nurls = {urls:?}\nstate_folder = \"state\"\n");
     std::fs::write(folder.join("mint.toml"), settings).unwrap();

@@ -20,6 +20,7 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
     ("redis-cli", &["--version"], "redis-tools"),
     ("curl", &["--version"], "curl"),
     ("nginx", &["-v"], "nginx-light"),
+    ("caddy", &["version"], "caddy"),
     ("strace", &["--version"], "strace"),
     ("openssl", &["version"], "openssl"),
     ("node", &["--version"], "nodejs"),

@@ -88,7 +88,10 @@ pub(crate) fn write_backup(
     let failed = |e: std::io::Error| Failure::cannot(format_args!("cannot write {file}: {e}"));
     let path = Path::new(file);
     if path.symlink_metadata().is_ok() {
-        return Err(failed(std::io::ErrorKind::AlreadyExists.into()));
+        return Err(Failure::cannot(format_args!(
+            "{file} is there already, and a backup is never written over a file"
+        ))
+        .with_hint("name another file"));
     }
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(format!(".{}.unfinished", std::process::id()));

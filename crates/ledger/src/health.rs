@@ -308,12 +308,12 @@ impl Watched {
             None => Some(call.await),
             Some(timeout) => within(call, self.health.runtime.sleep(timeout)).await,
         };
-        // One store of a set that is away says nothing of the others.
-        let of_one = |answer: &Result<T, StoreError>| {
-            matches!(answer, Err(error) if error.kind == StoreErrorKind::Unavailable)
-                && self.inner.striped().is_some_and(Striped::any_alive)
+        // One store of a set that is away says nothing of the others, whether it refused or was waited for in vain.
+        let of_one = match &answered {
+            None => true,
+            Some(answer) => matches!(answer, Err(error) if error.kind == StoreErrorKind::Unavailable),
         };
-        let says_nothing = answered.as_ref().is_some_and(of_one);
+        let says_nothing = of_one && self.inner.striped().is_some_and(Striped::any_alive);
         let timeout_ms = self.timeout.unwrap_or_default().as_millis();
         let answer = answered.unwrap_or_else(|| {
             let why = format!("the store did not answer a {what} within {timeout_ms} ms");

@@ -213,6 +213,66 @@ fn a_set_that_was_silent_goes_on_with_whichever_store_answers_again() {
     }
 }
 
+/// A store that was stopped in its tracks answers nothing and refuses nothing: whoever waits for it waits long. Once that
+/// is known nobody does, but for the one task that finds out when it answers again.
+#[test]
+fn nobody_waits_for_a_store_that_hangs() {
+    for hung in 0..3 {
+        in_paused_time(|| async move {
+            let set = Set::of(3).await;
+            let (node, mut seen) = (set.node("a").await, Seen::default());
+            for round in 0..30 {
+                seen.take(&node, &format!("old-{round}"), 10).await;
+            }
+            seen.mint(&node).await;
+            sleep(3 * SECOND).await;
+            let frozen = &set.stores[hung];
+            frozen.freeze(true);
+            // The first that meet it may be refused; some seconds later it is known, whoever asked.
+            for round in 0..10 {
+                let met = name(&format!("met-{round}"));
+                if let Ok(sequence) = node.ledger.sequence_or_create(&met).await {
+                    let _ = sequence.take(1).await;
+                }
+                sleep(SECOND).await;
+            }
+            let (asked, begun) = (frozen.counts().calls, tokio::time::Instant::now());
+            for round in 0..100 {
+                seen.take(&node, &format!("new-{round}"), 1).await;
+                // More than is in stock.
+                seen.take(&node, &format!("old-{}", round % 30), 1000).await;
+                seen.mint(&node).await;
+                let made = node.ledger.pool_or_default(&name(&format!("pool-{round}"))).await;
+                assert!(made.is_err(), "only what is created is a pool");
+                node.ledger.list(None, 1000).await.unwrap();
+                assert!(node.ledger.ready().ready, "{:?}", node.ledger.ready());
+                sleep(SECOND).await;
+            }
+            let asked = frozen.counts().calls - asked;
+            assert!(
+                asked <= 20,
+                "store {hung}, which hangs, was asked {asked} times in 100 s"
+            );
+            assert_eq!(begun.elapsed().as_secs(), 100, "nothing but the pauses took time");
+            frozen.freeze(false);
+            sleep(60 * SECOND).await;
+            // It takes part again, and now alone.
+            for (at, store) in set.stores.iter().enumerate() {
+                store.freeze(at != hung);
+            }
+            for _ in 0..10 {
+                let _ = node.ledger.list(None, 1000).await;
+                let _ = node.ledger.show(&name("old-0")).await;
+                sleep(SECOND).await;
+            }
+            for round in 0..30 {
+                seen.take(&node, &format!("old-{round}"), 5000).await;
+                seen.take(&node, &format!("late-{round}"), 10).await;
+            }
+        });
+    }
+}
+
 /// What the attack did: a name is used first, and the store that it was made in dies.
 #[test]
 fn a_name_made_by_its_first_use_outlives_the_store_it_was_made_in() {

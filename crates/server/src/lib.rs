@@ -16,6 +16,7 @@ mod desk;
 pub mod error;
 mod files;
 pub mod formats;
+mod held;
 pub mod http;
 pub mod listen;
 pub mod metrics;
@@ -30,7 +31,6 @@ pub mod service;
 mod signals;
 mod socket;
 mod turn;
-mod unread;
 pub mod watch;
 
 pub use run::{

@@ -9,6 +9,8 @@ use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use mintage_ledger::Name;
+
 /// What a line is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
@@ -23,23 +25,37 @@ pub enum Noise {
     Unread,
     /// A connection that could not be accepted: most likely no file descriptor is free.
     Accept,
+    /// A sequence that its first use has made.
+    FirstUse,
 }
 
 /// Who or what caused a line.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 enum Cause {
     Peer(SocketAddr),
+    /// Who used which name first.
+    Use(Name, Asker),
     /// The system's refusal, by its number.
     System(Option<i32>),
 }
 
+/// Who asks for something.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Asker {
+    /// The name of the token that was shown, `default` where there are none.
+    pub token: String,
+    /// The client's address.
+    pub peer: SocketAddr,
+}
+
 impl Noise {
-    const ALL: [Noise; 5] = [
+    const ALL: [Noise; 6] = [
         Noise::WrongToken,
         Noise::WebPage,
         Noise::TooManyConnections,
         Noise::Unread,
         Noise::Accept,
+        Noise::FirstUse,
     ];
 
     /// How often a line of this kind is written.
@@ -52,7 +68,7 @@ impl Noise {
 }
 
 /// A line that is due.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 struct Line {
     count: u64,
     /// The last that caused it.
@@ -66,7 +82,7 @@ struct Pending {
     written: Option<Duration>,
 }
 
-/// The lines of all kinds. Holds one count and one address for each.
+/// The lines of all kinds. Holds one count and one cause for each.
 #[derive(Debug, Default)]
 pub struct Log {
     kinds: Mutex<[Pending; Noise::ALL.len()]>,
@@ -76,6 +92,12 @@ impl Log {
     /// Notes that `peer` has caused a line.
     pub fn note(&self, kind: Noise, peer: SocketAddr) {
         self.note_at(kind, Cause::Peer(peer), mintage::boottime());
+    }
+
+    /// Notes that a sequence was made by its first use.
+    pub fn note_first_use(&self, name: &Name, by: Asker) {
+        let cause = Cause::Use(name.clone(), by);
+        self.note_at(Noise::FirstUse, cause, mintage::boottime());
     }
 
     /// Notes that a connection could not be accepted.
@@ -117,7 +139,7 @@ impl Log {
     fn add(&self, kind: Noise, last: Cause, now: Duration) -> Option<Line> {
         {
             let mut kinds = self.kinds.lock().expect("no panic while held");
-            let count = kinds[kind as usize].line.map_or(0, |line| line.count) + 1;
+            let count = kinds[kind as usize].line.as_ref().map_or(0, |line| line.count) + 1;
             kinds[kind as usize].line = Some(Line { count, last });
         }
         self.due(kind, now)
@@ -140,6 +162,9 @@ fn write(kind: Noise, line: Line) {
     let count = line.count;
     let peer = match line.last {
         Cause::Peer(peer) => peer,
+        Cause::Use(name, Asker { token, peer }) => {
+            return tracing::info!(count, %name, token, %peer, "made by its first use");
+        }
         Cause::System(number) => {
             let error = number.map_or_else(|| io::Error::other("unknown"), io::Error::from_raw_os_error);
             return tracing::warn!(count, %error, "connections cannot be accepted");
@@ -158,7 +183,7 @@ fn write(kind: Noise, line: Line) {
             %peer,
             "answers that nobody reads passed server.max_unread: the client that has waited longest is cut off"
         ),
-        Noise::Accept => {}
+        Noise::Accept | Noise::FirstUse => {}
     }
 }
 
@@ -175,7 +200,7 @@ mod tests {
         let log = Log::default();
         let last = Cause::Peer("10.0.0.7:1".parse().unwrap());
         let ms = Duration::from_millis;
-        let add = |kind, now| log.add(kind, last, ms(now)).map(|line| line.count);
+        let add = |kind, now| log.add(kind, last.clone(), ms(now)).map(|line| line.count);
         assert_eq!(add(Noise::WrongToken, 5_000), Some(1));
         for now in 5_000..5_999 {
             assert_eq!(add(Noise::WrongToken, now), None);
@@ -185,7 +210,10 @@ mod tests {
         assert_eq!(log.due(Noise::WrongToken, ms(5_999)), None);
         assert_eq!(
             log.due(Noise::WrongToken, ms(6_000)),
-            Some(Line { count: 999, last })
+            Some(Line {
+                count: 999,
+                last: last.clone()
+            })
         );
         assert_eq!(log.due(Noise::WrongToken, Duration::MAX), None);
         assert_eq!(add(Noise::WrongToken, 7_000), Some(1));

@@ -443,6 +443,48 @@ fn a_transaction_has_limits_and_one_beyond_them_runs_nothing() {
     );
 }
 
+/// Each connection had a limit, and ten thousand of them ten thousand times that.
+#[test]
+fn all_connections_together_queue_no_more_than_is_configured() {
+    let server = Server::with(|config| config.resp_max_queued_of_all = Bytes(64 * 1024));
+    // Sixteen times less than one connection may: 32 of 100 fit.
+    let request = format!("ECHO {}\r\n", "x".repeat(2000));
+    let much = "-TRYAGAIN mint: all connections together queue at most 65536 bytes after MULTI: nothing of this transaction is run (try again when others have sent their EXEC, or raise server.resp.max_queued_of_all)\r\n";
+    let mut connections = Vec::new();
+    for at in 0..100 {
+        let mut one = server.resp();
+        one.send("MULTI\r\n").expect("+OK\r\n");
+        one.send(&request)
+            .expect(if at < 32 { "+QUEUED\r\n" } else { much });
+        connections.push(one);
+    }
+    // Whoever queued before goes on; whoever was refused runs nothing, and holds nothing.
+    for (at, one) in connections.iter_mut().enumerate() {
+        match at {
+            0..31 => one
+                .send("EXEC\r\n")
+                .expect("*1\r\n$2000\r\n")
+                .expect(&format!("{}\r\n", "x".repeat(2000))),
+            31 => continue,
+            _ => one
+                .send("EXEC\r\n")
+                .expect("-EXECABORT Transaction discarded because of previous errors.\r\n"),
+        };
+    }
+    // What is done, discarded or hung up on is given back, so that as many fit again.
+    connections.truncate(1);
+    for _ in 0..31 {
+        let mut one = server.resp();
+        one.send("MULTI\r\n").expect("+OK\r\n");
+        one.send(&request).expect("+QUEUED\r\n");
+        one.send("DISCARD\r\n").expect("+OK\r\n");
+        one.send("MULTI\r\n").expect("+OK\r\n");
+        one.send(&request).expect("+QUEUED\r\n");
+        one.send("RESET\r\n").expect("+RESET\r\n");
+        connections.push(one);
+    }
+}
+
 #[test]
 fn a_transaction_of_much_is_answered_whole_and_others_come_in_between() {
     let server = Server::with(|config| config.resp_max_output = Bytes(4096));

@@ -162,7 +162,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let checked = |name: &str| Name::new(name).map_err(Failure::usage);
     // What only looks, and what changes something that is there, makes no store.
     let absent = match &args.command {
-        SeqCommand::Create { .. } | SeqCommand::Next { .. } | SeqCommand::Set { .. } => Absent::Make,
+        SeqCommand::Create { .. } | SeqCommand::Next { .. } => Absent::Make,
         _ => Absent::Refuse,
     };
     let sequences = Sequences(Backend::open(

@@ -206,6 +206,23 @@ impl Snowflake {
         Self::new(layout, window, ahead.max(2))
     }
 
+    /// The first time that no generator of `layout` mints ids of: the end of its time field, or earlier where time,
+    /// sequence and rollback together take more than the 62 bits that a generator counts in.
+    ///
+    /// ```
+    /// use mintage::{Snowflake, preset};
+    /// let [twitter, linkedin] = ["twitter", "linkedin"].map(|name| preset(name).expect("a preset").layout());
+    /// assert_eq!(Snowflake::end_of(&twitter), twitter.end());
+    /// // 41 bits of time and 22 of sequence: half of that time.
+    /// assert_eq!(Snowflake::end_of(&linkedin), linkedin.time_of(1 << 40));
+    /// ```
+    pub fn end_of(layout: &Layout) -> Timestamp {
+        match end_tick(layout) {
+            end if end > layout.ticks_max() => layout.end(),
+            end => layout.time_of(end),
+        }
+    }
+
     /// Mints one id at the time `now`.
     ///
     /// # Errors

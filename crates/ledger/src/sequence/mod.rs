@@ -66,6 +66,8 @@ pub struct Sequence {
     stock: Stock,
     owned: Owned,
     exists: AtomicBool,
+    /// It was made by a take, which nobody was told of yet.
+    was_made: AtomicBool,
     /// The store has a tombstone of it.
     is_tombstone: AtomicBool,
     /// A refill is queued, or waits for the store to come back.
@@ -164,6 +166,7 @@ impl Sequence {
             context,
             stock: Stock::empty(state.last_before(state.ordinal).filter(|_| exists)),
             exists: AtomicBool::new(exists),
+            was_made: AtomicBool::new(false),
             is_tombstone: AtomicBool::new(is_tombstone),
             refill: AtomicBool::new(false),
             published: ArcSwap::from_pointee(state.clone()),
@@ -321,6 +324,12 @@ impl Sequence {
         }
     }
 
+    /// Whether a take of this process has made the name, for the one who asks first: later answers are `false` until it
+    /// is made anew.
+    pub fn told_as_made(&self) -> bool {
+        self.was_made.load(Ordering::Relaxed) && self.was_made.swap(false, Ordering::AcqRel)
+    }
+
     /// Whether the name exists: it was made, and not dropped since.
     pub fn exists(&self) -> bool {
         self.exists.load(Ordering::Acquire)
@@ -392,6 +401,10 @@ impl Sequence {
     }
 
     // What the worker tells.
+
+    fn note_made(&self) {
+        self.was_made.store(true, Ordering::Release);
+    }
 
     fn refill_begins(&self) {
         self.refill.store(false, Ordering::Release);

@@ -360,7 +360,7 @@ impl Worker<'_> {
                     self.note_furthest(&range);
                     let made = next.version.is_none_or(|before| !before.is_written());
                     next.version = Some(version);
-                    self.stored(next);
+                    self.stored_by_take(next);
                     if made {
                         self.tell_all().await;
                     }
@@ -436,6 +436,15 @@ impl Worker<'_> {
                 "; it is brought to its end once all of them answer: {error}"
             ))
         })
+    }
+
+    /// What a claim of ours has written; a name that was not there is made with that.
+    fn stored_by_take(&mut self, state: State) {
+        let is_new = !self.sequence.exists();
+        self.stored(state);
+        if is_new && self.sequence.exists() {
+            self.sequence.note_made();
+        }
     }
 
     /// Tells the other stores of a set of a name that one of them has met now.
@@ -534,7 +543,7 @@ impl Worker<'_> {
         {
             let landed = self.held.attempts.swap_remove(at);
             self.forget_attempts();
-            self.stored(State {
+            self.stored_by_take(State {
                 version: Some(found.version),
                 ..landed.next
             });

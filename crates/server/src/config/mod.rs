@@ -255,6 +255,8 @@ settings! {
     "server.resp.max_queued" resp_max_queued: u64 = "16384" in 1 ..= 1_048_576;
     /// Their arguments.
     "server.resp.max_queued_bytes" resp_max_queued_bytes: Bytes = "1MiB" in 4096 ..= 1_073_741_824;
+    /// What all connections together may queue after `MULTI`, in memory: arguments, 8 bytes for each of them and 24 for each command.
+    "server.resp.max_queued_of_all" resp_max_queued_of_all: Bytes = "64MiB" in 65_536 ..= 1_099_511_627_776;
     /// Names that `KEYS` may answer; beyond, it is refused and `SCAN` is the way.
     "server.resp.max_keys" resp_max_keys: u64 = "100000" in 1 ..= 10_000_000;
     /// Who may do what: `[{name = "web", sha256 = "…", may = ["allocate", "admin"]}]`; `mint token new NAME` prints one.

@@ -11,8 +11,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 use super::strict::Framing;
+use crate::held::Held;
 use crate::service::Worker;
-use crate::unread::Held;
 use crate::watch::{Waiting, Watch};
 
 /// One request, as hyper is given it.

@@ -43,6 +43,7 @@ use tokio::net::TcpStream;
 use crate::auth::{Identity, Right, delay_of_wrong_token};
 use crate::config::Config;
 use crate::error::{Code, ServiceError};
+use crate::noise::Asker;
 use crate::service::{Answer, Worker};
 use crate::socket::{End, Socket};
 use crate::watch::{Deadlines, Verdict, Watch, Watched};
@@ -222,7 +223,13 @@ async fn do_what_is_asked(
     };
     let query = Query::of(head.query).and(&parameters);
     let answered = match (&route, head.method) {
-        (Route::Next { name }, _) => sequences::next(worker, head, &query, name).await,
+        (Route::Next { name }, _) => {
+            let by = Asker {
+                token: who.name().to_string(),
+                peer: guest.peer,
+            };
+            sequences::next(worker, head, &query, name, &by).await
+        }
         (Route::Ids { format }, _) => ids::of_format(worker, head, &query, format).await,
         (Route::Snowflakes { pool }, _) => ids::of_pool(worker, head, &query, pool).await,
         (Route::Sequences, _) => sequences::list(worker, &query).await,

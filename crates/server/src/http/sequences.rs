@@ -15,6 +15,7 @@ use super::document::{invalid, parse};
 use super::head::{Head, Media};
 use super::request::Query;
 use crate::error::{Code, ServiceError};
+use crate::noise::Asker;
 use crate::render;
 use crate::service::{Answer, Service, Worker, from_ledger};
 use crate::turn::Turn;
@@ -25,13 +26,14 @@ pub(super) async fn next(
     head: &Head<'_>,
     query: &Query<'_>,
     name: &[u8],
+    by: &Asker,
 ) -> Answer<Response> {
     query.only(&["count", "as"])?;
     let media = head.media()?;
     let count = query.count(worker)?;
     match query.get("as")?.as_deref() {
-        None | Some(b"ids") => next_ids(worker, media, count, name).await,
-        Some(b"range") => next_range(worker, media, count, name).await,
+        None | Some(b"ids") => next_ids(worker, media, count, name, by).await,
+        Some(b"range") => next_range(worker, media, count, name, by).await,
         Some(other) => {
             let shown = String::from_utf8_lossy(other);
             Err(ServiceError::new(
@@ -42,7 +44,13 @@ pub(super) async fn next(
     }
 }
 
-async fn next_ids(worker: &Rc<Worker>, media: Media, count: u64, name: &[u8]) -> Answer<Response> {
+async fn next_ids(
+    worker: &Rc<Worker>,
+    media: Media,
+    count: u64,
+    name: &[u8],
+    by: &Asker,
+) -> Answer<Response> {
     let mut list = IdList::new(media, count);
     // From stock without a wait where it lasts; the rest, if any, through the store.
     let mut left = count;
@@ -53,7 +61,7 @@ async fn next_ids(worker: &Rc<Worker>, media: Media, count: u64, name: &[u8]) ->
             left -= run.count;
             list.push_run(run);
         } else {
-            worker.take(name, part, |run| list.push_run(run)).await?;
+            worker.take(name, part, by, |run| list.push_run(run)).await?;
             left -= part;
         }
         if left > 0 {
@@ -65,14 +73,20 @@ async fn next_ids(worker: &Rc<Worker>, media: Media, count: u64, name: &[u8]) ->
     Ok(marked(Response::ids(media, list.finish(cycling)), cycling))
 }
 
-async fn next_range(worker: &Rc<Worker>, media: Media, count: u64, name: &[u8]) -> Answer<Response> {
+async fn next_range(
+    worker: &Rc<Worker>,
+    media: Media,
+    count: u64,
+    name: &[u8],
+    by: &Asker,
+) -> Answer<Response> {
     if media != Media::Json {
         return Err(ServiceError::new(
             Code::NotAcceptable,
             "a range is answered as application/json only",
         ));
     }
-    let (run, sequence) = worker.take_contiguous(name, count).await?;
+    let (run, sequence) = worker.take_contiguous(name, count, by).await?;
     let mut document = json!({
         "first": run.first.to_string(),
         "last": run.last().to_string(),

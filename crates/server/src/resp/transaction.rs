@@ -3,9 +3,11 @@
 //! Source: Redis 7.0 `multi.c` and `server.c` (`processCommand`).
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::commands::CommandRow;
 use super::frame::Args;
+use crate::held::{Held, Total};
 
 /// The requests of a transaction, one behind the other in one buffer.
 #[derive(Debug, Default)]
@@ -17,6 +19,8 @@ pub(crate) struct Queue {
     /// Each request's command, and which of `arguments` are its own.
     requests: Vec<(&'static CommandRow, Range<usize>)>,
     spoiled: bool,
+    /// Counted among what all connections hold.
+    held: Option<Held>,
 }
 
 impl Queue {
@@ -28,6 +32,15 @@ impl Queue {
     /// How many bytes their arguments have.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// Counts the memory that a request takes among that of all connections, which is then so much.
+    pub(crate) fn hold(&mut self, args: Args<'_>, queued: &Arc<Total>) -> u64 {
+        let argument = |argument: &[u8]| argument.len() + size_of::<Range<u32>>();
+        let bytes: usize = args.from(0).map(argument).sum();
+        let held = self.held.get_or_insert_with(|| queued.hold(0));
+        held.add(bytes + size_of::<(&CommandRow, Range<usize>)>());
+        queued.bytes()
     }
 
     /// Keeps a request. Who calls this has made sure that all of them have less than 4 GiB.

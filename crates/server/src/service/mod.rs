@@ -23,10 +23,10 @@ use crate::auth::{Failures, Tokens};
 use crate::config::{Config, Reloaded};
 use crate::desk::{Desk, Found, Lookout};
 use crate::error::{Code, ServiceError};
+use crate::held::Total;
 use crate::metrics::Metrics;
 use crate::noise::Log;
 use crate::places::Places;
-use crate::unread::Unread;
 use cursors::Cursors;
 
 /// What every operation answers.
@@ -44,7 +44,8 @@ pub struct Service {
     log: Log,
     failures: Failures,
     places: Arc<Places>,
-    unread: Arc<Unread>,
+    unread: Arc<Total>,
+    queued: Arc<Total>,
     lists: Desk,
     lookout: Lookout,
     cursors: Mutex<Cursors>,
@@ -97,6 +98,7 @@ impl Service {
             log: Log::default(),
             failures: Failures::default(),
             unread: Arc::default(),
+            queued: Arc::default(),
             lists: Desk::new("lists"),
             lookout: Lookout::new(),
             cursors: Mutex::default(),
@@ -181,8 +183,13 @@ impl Service {
     }
 
     /// Answers that clients have not read yet.
-    pub(crate) fn unread(&self) -> &Arc<Unread> {
+    pub(crate) fn unread(&self) -> &Arc<Total> {
         &self.unread
+    }
+
+    /// What connections have queued since their `MULTI`.
+    pub(crate) fn queued(&self) -> &Arc<Total> {
+        &self.queued
     }
 
     /// How long it has run.

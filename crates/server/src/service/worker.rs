@@ -14,9 +14,10 @@ use super::{Answer, Service, from_ledger};
 use crate::config::Config;
 use crate::error::{Code, ServiceError};
 use crate::formats::{FormatRow, Make};
+use crate::held::Held;
 use crate::metrics::{IdKind, ThreadCounters};
+use crate::noise::Asker;
 use crate::turn::{SLICE, Turn};
-use crate::unread::Held;
 use crate::watch::Watches;
 
 /// What one thread needs to answer requests. Not shared between threads: no lock, no contended line.
@@ -177,15 +178,24 @@ impl Worker {
         Some(run)
     }
 
-    /// Takes exactly `n` numbers, handing them to `each` run by run; makes the sequence if needed.
+    /// Takes exactly `n` numbers, handing them to `each` run by run; makes the sequence if needed, and has the log tell
+    /// by whom.
     ///
     /// # Errors
     /// What stopped it; runs handed out before are used up.
-    pub async fn take(&self, name: &[u8], n: u64, mut each: impl FnMut(Run)) -> Answer<Arc<Sequence>> {
+    pub async fn take(
+        &self,
+        name: &[u8],
+        n: u64,
+        by: &Asker,
+        mut each: impl FnMut(Run),
+    ) -> Answer<Arc<Sequence>> {
         let sequence = self.sequence_or_create(name).await?;
         let mut left = n;
         while left > 0 {
-            let run = sequence.take(left).await.map_err(from_ledger)?;
+            let taken = sequence.take(left).await;
+            self.tell_first_use(&sequence, by);
+            let run = taken.map_err(from_ledger)?;
             self.counters.ids(IdKind::Sequence, run.count);
             left -= run.count;
             each(run);
@@ -193,13 +203,21 @@ impl Worker {
         Ok(sequence)
     }
 
-    /// Takes exactly `n` numbers as one run without a hole.
+    fn tell_first_use(&self, sequence: &Sequence, by: &Asker) {
+        if sequence.told_as_made() {
+            self.service.log().note_first_use(sequence.name(), by.clone());
+        }
+    }
+
+    /// Takes exactly `n` numbers as one run without a hole; makes the sequence as [`Worker::take`] does.
     ///
     /// # Errors
     /// [`Code::Exhausted`] when fewer are left before the bound, and what the store says.
-    pub async fn take_contiguous(&self, name: &[u8], n: u64) -> Answer<(Run, Arc<Sequence>)> {
+    pub async fn take_contiguous(&self, name: &[u8], n: u64, by: &Asker) -> Answer<(Run, Arc<Sequence>)> {
         let sequence = self.sequence_or_create(name).await?;
-        let run = sequence.take_contiguous(n).await.map_err(from_ledger)?;
+        let taken = sequence.take_contiguous(n).await;
+        self.tell_first_use(&sequence, by);
+        let run = taken.map_err(from_ledger)?;
         self.counters.ids(IdKind::Sequence, run.count);
         Ok((run, sequence))
     }

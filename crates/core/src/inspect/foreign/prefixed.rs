@@ -62,6 +62,12 @@ const WITH_CHECKSUM: [(&str, &str); 6] = [
     ("npm", "npm access token"),
 ];
 
+/// What a token with a checksum opens, by its prefix and length.
+fn opened_by(prefix: &str, rest: &str) -> Option<&'static str> {
+    let (_, opens) = WITH_CHECKSUM.iter().find(|(known, _)| *known == prefix)?;
+    (rest.len() == 36).then_some(*opens)
+}
+
 fn github(text: &str, _: Timestamp) -> Option<Found> {
     if let Some(rest) = text.strip_prefix("github_pat_") {
         let (id, secret) = rest.split_once('_')?;
@@ -73,17 +79,14 @@ fn github(text: &str, _: Timestamp) -> Option<Found> {
         return fits.then(|| Found::new(0.95, why, details).note(SECRET));
     }
     let (prefix, rest) = text.split_once('_')?;
-    let (_, opens) = WITH_CHECKSUM.iter().find(|(known, _)| *known == prefix)?;
-    if rest.len() != 36 || !is_base62(rest) {
-        return None;
-    }
+    let opens = opened_by(prefix, rest).filter(|_| is_base62(rest))?;
     let (random, found) = rest.split_at(30);
     let mut expected = Vec::new();
     radix::write_fixed(crc32(random.as_bytes()).into(), radix::BASE62, 6, &mut expected);
     let good = expected == found.as_bytes();
     let details = Details::default()
         .text("prefix", prefix)
-        .text("opens", *opens)
+        .text("opens", opens)
         .text("checksum", if good { "fits" } else { "does not fit" });
     let (confidence, why) = if good {
         (
@@ -300,6 +303,8 @@ fn prefixed(text: &str, _: Timestamp) -> Option<Found> {
     let mix = Mix::of(random);
     // Words joined by an underscore are no id.
     let confidence = match (mix.digit, mix.upper, mix.lower) {
+        // Whose prefix it is says more than that it is one, whether or not the checksum fits.
+        _ if opened_by(prefix, random).is_some() => 0.1,
         (true, true, true) => 0.75,
         (true, _, _) if mix.upper || mix.lower => match random.len() {
             12.. => 0.6,
@@ -338,6 +343,22 @@ mod tests {
             github.is_some_and(|reading| reading.confidence < 0.5),
             "{readings:?}"
         );
+        // Whatever its characters: it is GitHub's first, with the checksum that is wrong.
+        let made_up = [
+            "16C7e42F292c6912E7710c838347Ae178B4a",
+            "abcdefghijklmnopqrstuvwxyz0123456789",
+        ];
+        for (prefix, _) in WITH_CHECKSUM {
+            for rest in made_up {
+                let readings = crate::inspect(&[prefix, "_", rest].concat(), now);
+                assert_eq!(readings[0].format, "github", "{readings:?}");
+                assert!(readings[0].why.contains("checksum does not fit"), "{readings:?}");
+                assert!(
+                    readings[1..].iter().any(|reading| reading.format == "prefixed"),
+                    "{readings:?}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -1,17 +1,14 @@
 //! The stores of a set: which are open, which answer, and which one numbers are taken from.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Poll;
-use std::time::Duration;
 
+use super::away::is_away;
 use super::place::SWITCHES_MAX;
 use super::{Key, StripeNote, Striped, refused, stripe_of};
 use crate::runtime::{BoxFuture, Runtime};
 use crate::store::{Guard, Store, StoreError, StoreErrorKind, tools};
-
-/// How long a store that failed is left alone.
-const REST: Duration = Duration::from_secs(1);
 
 /// Opens one store of a set; called again while it is not open.
 pub type OpenMember = Box<dyn Fn() -> BoxFuture<'static, Result<Arc<dyn Store>, StoreError>> + Send + Sync>;
@@ -22,8 +19,10 @@ pub(super) struct Member {
     pub(super) name: String,
     open: OpenMember,
     opened: Mutex<Option<(StripeNote, Arc<Guard>)>>,
-    /// Left alone until then, in milliseconds of boot time.
-    rests_until_ms: AtomicU64,
+    /// No call asks it: one task does.
+    pub(super) is_away: AtomicBool,
+    /// It is being seen whether it is whole.
+    pub(super) is_beating: AtomicBool,
 }
 
 impl Member {
@@ -35,12 +34,8 @@ impl Member {
 /// A store's number, and what it answers.
 type Asking<'a, T> = BoxFuture<'a, (u8, Result<T, StoreError>)>;
 
-fn is_away<T>(answer: &Result<T, StoreError>) -> bool {
-    matches!(answer, Err(error) if error.kind == StoreErrorKind::Unavailable)
-}
-
 impl Striped {
-    /// Opens a set. One store that answers is enough; the others are tried again once a second.
+    /// Opens a set. One store that answers is enough; the others are tried again in the background.
     ///
     /// # Errors
     /// None answers; one is no member of a set, or of another than the others; or there are more or fewer than the
@@ -53,13 +48,17 @@ impl Striped {
         let mut striped = Striped {
             members: members
                 .into_iter()
-                .map(|(name, open)| Member {
-                    name,
-                    open,
-                    opened: Mutex::default(),
-                    rests_until_ms: AtomicU64::new(0),
+                .map(|(name, open)| {
+                    Arc::new(Member {
+                        name,
+                        open,
+                        opened: Mutex::default(),
+                        is_away: AtomicBool::new(false),
+                        is_beating: AtomicBool::new(false),
+                    })
                 })
                 .collect(),
+            me: Weak::new(),
             set: 0,
             of: 0,
             active: Mutex::default(),
@@ -67,19 +66,18 @@ impl Striped {
             runtime,
         };
         let mut first: Option<StripeNote> = None;
-        let mut failed = None;
+        let mut failed = Vec::new();
         for member in &striped.members {
             match striped.open_member(member, first.as_ref()).await {
                 Ok(note) => first = first.or(Some(note)),
                 Err(error) if error.kind == StoreErrorKind::Unavailable => {
-                    tracing::warn!(store = %member.name, %error, "one store of the set does not answer");
-                    failed = Some(error);
+                    failed.push((Arc::clone(member), error));
                 }
                 Err(error) => return Err(error),
             }
         }
         let Some(note) = first else {
-            return Err(failed.unwrap_or_else(|| {
+            return Err(failed.pop().map(|(_, error)| error).unwrap_or_else(|| {
                 refused(
                     StoreErrorKind::Invalid,
                     "a set of stores has at least one".to_string(),
@@ -104,7 +102,14 @@ impl Striped {
             .copied()
             .unwrap_or(0);
         *striped.lock_active() = (1, begin);
-        Ok(Arc::new(striped))
+        let striped = Arc::new_cyclic(|me| Striped {
+            me: Weak::clone(me),
+            ..striped
+        });
+        for (member, error) in &failed {
+            striped.await_return(member, error);
+        }
+        Ok(striped)
     }
 
     pub(super) async fn open_member(
@@ -123,7 +128,10 @@ impl Striped {
         };
         let same_set = |first: &StripeNote| first.set == note.set && first.of == note.of;
         let twice = |number: u8| {
-            let others = self.members.iter().filter(|other| !std::ptr::eq(*other, member));
+            let others = self
+                .members
+                .iter()
+                .filter(|other| !std::ptr::eq(&***other, member));
             let mut numbers = others.filter_map(|other| other.lock().as_ref().map(|(note, _)| note.number));
             numbers.any(|other| other == number)
         };
@@ -150,17 +158,12 @@ impl Striped {
         self.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn now_ms(&self) -> u64 {
-        u64::try_from(self.runtime.boottime().as_millis()).unwrap_or(u64::MAX)
-    }
-
-    /// The stores that are open and did not fail just now, by number.
+    /// The stores that are open and answer, by number.
     pub(super) fn alive(&self) -> Vec<(u8, Arc<Guard>)> {
-        let now = self.now_ms();
         let mut alive: Vec<_> = self
             .members
             .iter()
-            .filter(|member| member.rests_until_ms.load(Ordering::Acquire) <= now)
+            .filter(|member| !member.is_away.load(Ordering::Acquire))
             .filter_map(|member| {
                 member
                     .lock()
@@ -170,14 +173,6 @@ impl Striped {
             .collect();
         alive.sort_by_key(|(number, _)| *number);
         alive
-    }
-
-    fn member(&self, number: u8) -> Option<(&Member, Arc<Guard>)> {
-        self.members.iter().find_map(|member| {
-            let opened = member.lock();
-            let (note, guard) = opened.as_ref()?;
-            (note.number == number).then(|| (member, Arc::clone(guard)))
-        })
     }
 
     /// Every store of the set, by number.
@@ -282,21 +277,14 @@ impl Striped {
         asked.into_iter().filter_map(|(_, answer)| answer).collect()
     }
 
-    /// One call to every store that is alive, none of them begun. A store that turns out to be away is left alone for
-    /// a while.
+    /// One call to every store that is alive, none of them begun.
     fn ask_alive<'a, T: Send + 'a>(
         &'a self,
         call: impl Fn(u8, Arc<Guard>) -> BoxFuture<'a, Result<T, StoreError>>,
     ) -> Vec<Asking<'a, T>> {
         let ask = |(number, guard)| -> Asking<'a, T> {
             let calling = call(number, guard);
-            Box::pin(async move {
-                let answer = calling.await;
-                if is_away(&answer) {
-                    self.rest(number);
-                }
-                (number, answer)
-            })
+            Box::pin(async move { (number, self.ask(number, calling).await) })
         };
         self.alive().into_iter().map(ask).collect()
     }
@@ -307,15 +295,5 @@ impl Striped {
             StoreErrorKind::Unavailable,
             format!("none of the {} stores answers", self.of),
         )
-    }
-
-    /// Leaves a store alone for a while.
-    pub(super) fn rest(&self, number: u8) {
-        if let Some((member, _)) = self.member(number) {
-            let until = self
-                .now_ms()
-                .saturating_add(u64::try_from(REST.as_millis()).unwrap_or(u64::MAX));
-            member.rests_until_ms.store(until, Ordering::Release);
-        }
     }
 }

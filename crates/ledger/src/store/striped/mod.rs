@@ -17,16 +17,18 @@
 //! | file | what |
 //! | --- | --- |
 //! | `members` | which stores are open, which answer, and which one numbers are taken from |
+//! | `away` | the stores that do not answer, and who asks them meanwhile |
 //! | `place` | which store of a set: its own note, and the versions of its records |
 //! | `routes` | where a register lies |
 
+mod away;
 mod members;
 mod place;
 mod routes;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use mintage::Timestamp;
 
@@ -42,8 +44,9 @@ pub(crate) use place::{placed, stripe_key};
 
 /// Several stores as one. Thread-safe.
 pub struct Striped {
+    me: Weak<Striped>,
     runtime: Arc<dyn Runtime>,
-    members: Vec<Member>,
+    members: Vec<Arc<Member>>,
     set: u128,
     of: u8,
     /// Where sequences are taken from: how often that changed, and the store's number.
@@ -102,10 +105,10 @@ impl Store for Striped {
             alive.sort_by_key(|(number, _)| *number != active);
             let mut failed = self.none_answers();
             for (number, guard) in alive {
-                match guard.wall().await {
+                match self.ask(number, guard.wall()).await {
                     Ok(wall) => return Ok(wall),
                     Err(error) => {
-                        self.rest(number);
+                        self.leave_alone(number, &error);
                         failed = error;
                     }
                 }
@@ -199,11 +202,8 @@ impl Store for Striped {
             if key.as_str().starts_with("instance/") {
                 // Of others it is not known where they are.
                 for (number, guard) in self.alive() {
-                    if guard
-                        .get(key)
-                        .await?
-                        .is_some_and(|found| found.version == expected)
-                    {
+                    let found = self.ask(number, guard.get(key)).await?;
+                    if found.is_some_and(|found| found.version == expected) {
                         let mut homes = self.homes.lock().unwrap_or_else(PoisonError::into_inner);
                         homes.insert(key.clone(), number);
                     }
@@ -238,23 +238,7 @@ impl Store for Striped {
     }
 
     fn tend(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async move {
-            let note = StripeNote {
-                set: format!("{:032x}", self.set),
-                number: 0,
-                of: self.of,
-            };
-            for member in &self.members {
-                let opened = member.lock().as_ref().map(|(_, guard)| Arc::clone(guard));
-                match opened {
-                    Some(guard) => guard.beat().await,
-                    None => match self.open_member(member, Some(&note)).await {
-                        Ok(_) => tracing::info!(store = %member.name, "one more store of the set answers"),
-                        Err(error) => tracing::debug!(store = %member.name, %error, "not open"),
-                    },
-                }
-            }
-        })
+        Box::pin(self.beat())
     }
 
     fn stopped(&self) -> Option<StoreError> {

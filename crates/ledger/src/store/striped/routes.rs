@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
+use super::away::is_away;
 use super::{Striped, refused};
 use crate::runtime::BoxFuture;
 use crate::sequence::Stripe;
@@ -16,7 +17,7 @@ impl Striped {
         store: &dyn Store,
         key: &Key,
     ) -> Result<Versioned, StoreError> {
-        Ok(self.shown(0, number, store.get(key).await?))
+        Ok(self.shown(0, number, self.ask(number, store.get(key)).await?))
     }
 
     /// A record as the ledger sees it. One that is not there is a tombstone that nobody has written: it says which
@@ -42,10 +43,9 @@ impl Striped {
     pub(super) async fn sequence(&self, key: &Key) -> Result<Versioned, StoreError> {
         loop {
             let (switch, number, guard) = self.active()?;
-            match guard.get(key).await {
-                Ok(found) => return Ok(self.shown(switch, number, found)),
-                Err(error) if error.kind == StoreErrorKind::Unavailable => self.rest(number),
-                Err(error) => return Err(error),
+            let answer = self.ask(number, guard.get(key)).await;
+            if !is_away(&answer) {
+                return Ok(self.shown(switch, number, answer?));
             }
         }
     }
@@ -85,7 +85,7 @@ impl Striped {
         for (number, told) in told.await {
             if let Err(error) = told {
                 tracing::debug!(store = number, %key, %error, "could not be told of a name");
-                self.rest(number);
+                self.leave_alone(number, &error);
             }
         }
     }
@@ -105,11 +105,11 @@ impl Striped {
         let Some(expected) = expected.filter(fits) else {
             return Ok(Cas::Lost(Some(self.sequence(key).await?)));
         };
-        match write(guard, expected.is_written().then(|| expected.raw())).await {
+        let written = write(guard, expected.is_written().then(|| expected.raw()));
+        match self.ask(number, written).await {
             Ok(Cas::Done(version)) => Ok(Cas::Done(Version::of_stripe(version, stripe, switch))),
             Ok(Cas::Lost(found)) => Ok(Cas::Lost(Some(self.shown(switch, number, found)))),
             Err(error) if error.kind == StoreErrorKind::Unavailable => {
-                self.rest(number);
                 Ok(Cas::Lost(Some(self.sequence(key).await?)))
             }
             Err(error) => Err(error),
@@ -150,11 +150,7 @@ impl Striped {
         call: impl AsyncFnOnce(Arc<Guard>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let (number, guard) = self.home(key)?;
-        let answer = call(guard).await;
-        if matches!(&answer, Err(error) if error.kind == StoreErrorKind::Unavailable) {
-            self.rest(number);
-        }
-        answer
+        self.ask(number, call(guard)).await
     }
 
     /// The first of the stores that has a register.
@@ -166,7 +162,7 @@ impl Striped {
                 Ok(None) => {}
                 Ok(found) => return Ok(found),
                 Err(error) => {
-                    self.rest(number);
+                    self.leave_alone(number, &error);
                     failed = Some(error);
                 }
             }
@@ -195,7 +191,7 @@ impl Striped {
             Ok(Cas::Done(_)) => {}
             Ok(Cas::Lost(_)) => return first,
             Err(error) => {
-                self.rest(number);
+                self.leave_alone(number, &error);
                 return Err(error);
             }
         }
@@ -209,8 +205,8 @@ impl Striped {
             })
         });
         for (number, made) in made.await {
-            if made.is_err() {
-                self.rest(number);
+            if let Err(error) = made {
+                self.leave_alone(number, &error);
             }
         }
         first
@@ -252,7 +248,7 @@ impl Striped {
                 Ok(Cas::Done(version)) => Cas::Done(version),
                 Ok(lost) => return Ok(lost),
                 Err(error) => {
-                    self.rest(number);
+                    self.leave_alone(number, &error);
                     return Err(error);
                 }
             };

@@ -22,10 +22,10 @@ pub(super) fn incr(call: &mut Call<'_>) -> Flow {
 
 #[cold]
 fn incr_later(call: &mut Call<'_>, left: u64) -> Flow {
-    let name = call.owned(1);
+    let (name, by) = (call.owned(1), call.asker());
     call.later(move |worker, mut reply| async move {
         let mut unanswered = left;
-        let taken = worker.take(&name, left, |run| {
+        let taken = worker.take(&name, left, &by, |run| {
             unanswered -= run.count;
             reply.integers(run);
         });
@@ -55,9 +55,9 @@ pub(super) fn incrby(call: &mut Call<'_>) -> Flow {
         call.reply.integer(run.last());
         return Flow::Done;
     }
-    let name = call.owned(1);
+    let (name, by) = (call.owned(1), call.asker());
     call.later(move |worker, mut reply| async move {
-        match worker.take_contiguous(&name, n).await {
+        match worker.take_contiguous(&name, n, &by).await {
             Ok((run, _)) => reply.integer(run.last()),
             Err(error) => refuse_counter(&mut reply, &error),
         }

@@ -21,14 +21,15 @@ pub(super) fn next(call: &mut Call<'_>) -> Flow {
     let Some(count) = count else {
         return super::counters::incr(call);
     };
-    let name = call.owned(1);
+    let (name, by) = (call.owned(1), call.asker());
     call.later(move |worker, mut reply| async move {
         let mut numbers = reply.detached();
         numbers.array(count as usize);
         let (mut turn, mut left) = (Turn::begin(&worker), count);
         while left > 0 {
             let part = left.min(worker.config().turn_ids);
-            if let Err(error) = worker.take(&name, part, |run| numbers.integers(run)).await {
+            let taken = worker.take(&name, part, &by, |run| numbers.integers(run));
+            if let Err(error) = taken.await {
                 refuse_counter(&mut reply, &error);
                 return reply;
             }

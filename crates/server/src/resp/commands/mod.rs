@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use crate::auth::{Identity, Right};
 use crate::error::{Code, ServiceError};
+use crate::noise::Asker;
 use crate::resp::frame::{Args, strict_integer};
 use crate::resp::reply::Reply;
 use crate::resp::transaction::Queue;
@@ -89,6 +90,15 @@ impl Call<'_> {
         F: Future<Output = Reply> + 'static,
     {
         Flow::Wait(Box::pin(work(self.worker.clone(), self.reply.detached())))
+    }
+
+    /// Who asks this.
+    fn asker(&self) -> Asker {
+        let identity = self.session.identity.as_ref();
+        Asker {
+            token: identity.map_or("default", Identity::name).to_string(),
+            peer: self.session.peer,
+        }
     }
 
     /// Answers with an error in Redis's words.
@@ -289,13 +299,7 @@ fn permitted(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Option<&'
 /// Runs a command that changes sequences, and has the log tell who did so.
 #[cold]
 fn told_of(row: &'static CommandRow, call: &mut Call<'_>) -> Flow {
-    let token = call
-        .session
-        .identity
-        .as_ref()
-        .map_or("default", Identity::name)
-        .to_string();
-    let (peer, what) = (call.session.peer, row.name);
+    let (Asker { token, peer }, what) = (call.asker(), row.name);
     let names: Vec<String> = (1..call.args.len())
         .take(if row.keys.1 < 0 { usize::MAX } else { 1 })
         .map(|at| String::from_utf8_lossy(call.args.at(at)).into_owned())

@@ -103,6 +103,11 @@ pub(super) fn keep(row: &'static CommandRow, call: &mut Call<'_>) -> Flow {
     }
     // After a refusal Redis goes on to say so, and runs nothing.
     if !queue.is_spoiled() {
+        let most_of_all = config.resp_max_queued_of_all.0;
+        if queue.hold(call.args, call.worker.service().queued()) > most_of_all as u64 {
+            queue.spoil();
+            return refuse_room_of_all(call, most_of_all);
+        }
         queue.keep(row, call.args);
     }
     call.reply.simple("QUEUED");
@@ -116,6 +121,17 @@ fn refuse_room(call: &mut Call<'_>, most: &str, setting: &str) -> Flow {
         format!("MULTI queues at most {most}, and nothing of this transaction is run"),
     )
     .with_hint(format!("send fewer at a time, or raise {setting}"));
+    call.reply.refuse(&error);
+    Flow::Done
+}
+
+#[cold]
+fn refuse_room_of_all(call: &mut Call<'_>, most: usize) -> Flow {
+    let error = ServiceError::new(
+        Code::Unavailable,
+        format!("all connections together queue at most {most} bytes after MULTI: nothing of this transaction is run"),
+    )
+    .with_hint("try again when others have sent their EXEC, or raise server.resp.max_queued_of_all");
     call.reply.refuse(&error);
     Flow::Done
 }
