@@ -4,7 +4,7 @@ use std::io::Read;
 use std::time::Duration;
 
 use mintage_ledger::Name;
-use mintage_server::error::CODES;
+use mintage_wire::CODES;
 use serde_json::Value;
 
 use crate::errors::Failure;
