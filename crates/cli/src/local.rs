@@ -13,10 +13,6 @@ use mintage_server::{open_stores, store_settings};
 use crate::config::{load, store_given};
 use crate::errors::Failure;
 
-/// What to do when a sequence does not go back.
-pub(crate) const GOING_BACK: &str =
-    "mint seq restart NAME --with N --allow-repeat goes back; numbers given out before then repeat";
-
 /// How long a command waits for another command to let go of the folder.
 pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(2);
 
@@ -112,15 +108,11 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .map_err(|e| Failure::cannot(format_args!("cannot start the runtime: {e}")))
 }
 
-/// A ledger's refusal as a failure of the command.
+/// A ledger's refusal as a failure of the command; a store that was named wrongly is wrong usage.
 pub(crate) fn refused(error: LedgerError) -> Failure {
     match error {
-        LedgerError::Store(error) | LedgerError::Stopped(error) => store_refused(error),
-        LedgerError::Name(_) | LedgerError::Invalid(_) => Failure::usage(error),
-        LedgerError::OnlyForward { .. } | LedgerError::NeedsAllowRepeat { .. } => {
-            Failure::cannot(error).with_hint(GOING_BACK)
-        }
-        other => Failure::cannot(other),
+        LedgerError::Store(error) => store_refused(error),
+        other => other.into(),
     }
 }
 

@@ -30,6 +30,7 @@ mod out;
 mod pool;
 mod presets;
 mod range;
+mod refusal;
 mod rows;
 mod seq;
 mod series;

@@ -1,5 +1,32 @@
-//! What mint's server and its clients say to each other, once: the error codes with what each face makes of them.
+//! What mint's server and its clients say to each other, once: typed documents of every request and answer, the
+//! error codes with what each face makes of them, and the one table of operations.
+//!
+//! Whole numbers that may pass 2^53 are texts: JavaScript would silently round them.
 
 mod code;
+mod formats;
+mod health;
+mod inspected;
+mod operation;
+mod operations;
+pub mod percent;
+mod pools;
+mod quoted;
+mod sequences;
+mod time;
 
 pub use code::{CODES, Code, CodeRow};
+pub use formats::{Characters, Format, FormatTime, Formats, Preset, PresetField, Presets, UntilRepeat};
+pub use health::{FirstToEnd, Live, NotReady, OneReady, PartReady, Problem, Ready, StoreStatus};
+pub use inspected::{Fields, Inspected, Reading, Tried, known_and_guessed, nearly};
+pub use operation::{Form, Kind, Operation, Parameter, Place, Right, SchemaOf, Takes, find};
+pub use operations::{ANY_REFUSES, COUNT_MAX, LIMIT_MAX, OPERATIONS, Op};
+pub use pools::{
+    Borrower, Held, LentWindow, Parked, Pool, PoolDefinition, PoolPage, PoolWithWindows, Pools, Retired,
+    Window,
+};
+pub use quoted::{Quoted, RestartAt, Whole};
+pub use sequences::{
+    Ending, Forecast, Ids, Pending, Range, Restart, Sequence, SequenceDefinition, Sequences,
+};
+pub use time::{civil, length, rfc3339, shown};

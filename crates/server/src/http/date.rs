@@ -4,8 +4,8 @@ use std::cell::RefCell;
 
 use mintage::Clock;
 
-use crate::render::civil;
 use crate::service::Worker;
+use mintage_wire::civil;
 
 thread_local! {
     static LAST: RefCell<(i128, String)> = const { RefCell::new((i128::MIN, String::new())) };

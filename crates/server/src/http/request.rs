@@ -6,9 +6,9 @@ use std::rc::Rc;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::{Body, Incoming};
 use mintage_ledger::Name;
+use mintage_wire::{LIMIT_MAX, Operation, Takes, percent};
 
 use super::head::{Head, too_large};
-use super::route;
 use crate::error::{Code, ServiceError};
 use crate::service::{Answer, Worker};
 
@@ -27,6 +27,16 @@ impl<'q> Query<'q> {
     /// The same with the parameters of a body.
     pub(super) fn and(self, body: &'q [(String, String)]) -> Self {
         Query { body, ..self }
+    }
+
+    /// Refuses parameters that an operation does not know; a format's own options are looked at later.
+    #[inline]
+    pub(super) fn fit(&self, operation: &Operation) -> Answer<()> {
+        if operation.takes_options || self.text.is_empty() && self.body.is_empty() {
+            return Ok(());
+        }
+        let known: Vec<&str> = operation.parameters.iter().map(|known| known.name).collect();
+        self.only(&known)
     }
 
     /// Refuses parameters that the route does not know: a misspelt one would be obeyed by being ignored.
@@ -71,7 +81,7 @@ impl<'q> Query<'q> {
             (Some((_, value)), None) if found.next().is_none() => value,
             _ => return twice("twice"),
         };
-        route::decode(value).map(Some).ok_or_else(|| {
+        percent::decode(value).map(Some).ok_or_else(|| {
             ServiceError::new(
                 Code::InvalidArgument,
                 format!("the encoding of parameter {wanted} is damaged"),
@@ -106,9 +116,9 @@ impl<'q> Query<'q> {
         };
         limit
             .and_then(|limit| u16::try_from(limit).ok())
-            .filter(|limit| (1..=LIST_MAX).contains(limit))
+            .filter(|limit| (1..=LIMIT_MAX).contains(limit))
             .ok_or_else(|| {
-                let message = format!("limit must be a whole number from 1 to {LIST_MAX}");
+                let message = format!("limit must be a whole number from 1 to {LIMIT_MAX}");
                 ServiceError::new(Code::InvalidCount, message)
             })
     }
@@ -150,17 +160,6 @@ pub(super) async fn read_body(worker: &Rc<Worker>, body: Option<Incoming>) -> An
     }
 }
 
-/// What a route does with a body.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Takes {
-    /// It takes none.
-    Nothing,
-    /// It is parameters, as a query's.
-    Parameters,
-    /// It is a document of the route's own.
-    Document,
-}
-
 /// Refuses a body that would be obeyed by being ignored, or that says it is something else than JSON.
 pub(super) fn check_body(takes: Takes, head: &Head<'_>, body: &[u8]) -> Answer<()> {
     let body = body.trim_ascii();
@@ -168,7 +167,7 @@ pub(super) fn check_body(takes: Takes, head: &Head<'_>, body: &[u8]) -> Answer<(
         return Ok(());
     }
     let refuse = |message: String| Err(ServiceError::new(Code::UnsupportedMediaType, message));
-    if takes == Takes::Nothing {
+    if matches!(takes, Takes::Nothing) {
         return refuse(format!(
             "{} takes no body here, and one of {} bytes came",
             head.method,
@@ -196,8 +195,6 @@ pub(super) fn check_body(takes: Takes, head: &Head<'_>, body: &[u8]) -> Answer<(
 
 /// A page of a list, unless asked otherwise.
 const LIST_DEFAULT: u16 = 100;
-/// The largest page of a list.
-const LIST_MAX: u16 = 1000;
 
 #[cfg(test)]
 mod tests {
