@@ -1,8 +1,11 @@
 //! What the command and a server say to each other, and to everybody else: one set of words for all doors.
 #![allow(clippy::unwrap_used)]
 
+use std::process::Command;
+
 use mintage_e2e::run::{self, Said};
 use mintage_e2e::server::Start;
+use mintage_e2e::{binary, need};
 
 /// What a person sees of a failure: the exit code, the `error:` line and the `hint:` line.
 fn refusal(said: &Said) -> (i32, Vec<&str>) {
@@ -107,4 +110,22 @@ fn an_id_is_one_document_whoever_is_asked() {
             assert_eq!(served, printed, "{id} {options}");
         }
     }
+}
+
+#[test]
+fn a_stock_generator_makes_a_client_that_works() {
+    let Some(python) = need::openapi_generator() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let server = Start::in_folder(folder.path()).ready();
+    let said: Said = Command::new(python)
+        .arg(binary::root().join("e2e/clients/openapi_client.py"))
+        .arg(server.url())
+        .output()
+        .unwrap()
+        .into();
+    let out = said.ok();
+    assert!(out.contains(" ok"), "{out}");
+    need::say(out.trim_end());
 }

@@ -7,8 +7,11 @@ mod code;
 mod formats;
 mod health;
 mod inspected;
+mod openapi;
 mod operation;
 mod operations;
+#[cfg(test)]
+mod pages;
 pub mod percent;
 mod pools;
 mod quoted;
@@ -19,8 +22,9 @@ pub use code::{CODES, Code, CodeRow};
 pub use formats::{Characters, Format, FormatTime, Formats, Preset, PresetField, Presets, UntilRepeat};
 pub use health::{FirstToEnd, Live, NotReady, OneReady, PartReady, Problem, Ready, StoreStatus};
 pub use inspected::{Fields, Inspected, Reading, Tried, known_and_guessed, nearly};
+pub use openapi::openapi;
 pub use operation::{Form, Kind, Operation, Parameter, Place, Right, SchemaOf, Takes, find};
-pub use operations::{ANY_REFUSES, COUNT_MAX, LIMIT_MAX, OPERATIONS, Op};
+pub use operations::{ANY_REFUSES, LIMIT_MAX, OPERATIONS, Op};
 pub use pools::{
     Borrower, Held, LentWindow, Parked, Pool, PoolDefinition, PoolPage, PoolWithWindows, Pools, Retired,
     Window,

@@ -91,8 +91,8 @@ pub struct Parameter {
 pub enum Kind {
     /// Any text that means something.
     Text,
-    /// A whole number within bounds; a server may be configured to a lower one.
-    Whole(u64, u64),
+    /// A whole number from the one to the other; a bound that is configured is not told.
+    Whole(u64, Option<u64>),
     /// One of these.
     OneOf(&'static [&'static str]),
 }
@@ -125,7 +125,7 @@ pub enum Form {
     Json(SchemaOf),
     /// Ids: a document, text with one a line, or bytes, as the client accepts.
     Ids(SchemaOf),
-    /// Something of this media type that is no JSON.
+    /// Something of this media type.
     Other(&'static str),
 }
 
@@ -231,6 +231,36 @@ mod tests {
             let place = find(&row.path_to(&arguments).replace("a/b", "")).map(|place| place.ops);
             assert!(place.is_some_and(|ops| ops.contains(&row.op)), "{}", row.path);
         }
+    }
+
+    #[test]
+    fn the_documented_table_is_this_one() {
+        let row = |row: &Operation| {
+            let names: Vec<&str> = row.parameters.iter().map(|known| known.name).collect();
+            let query = match (names.is_empty(), row.takes_options) {
+                (true, _) => String::new(),
+                (false, false) => format!("?{}", names.join("&")),
+                (false, true) => format!("?{}&…", names.join("&")),
+            };
+            let right = row
+                .right
+                .map_or("nothing".into(), |right| format!("`{}`", right.as_str()));
+            let (method, path, says) = (row.method, row.path, row.says);
+            format!("| `{method} {path}{query}` | {right} | {says} |\n")
+        };
+        let head = "| request | needs | does |\n";
+        crate::pages::check_table("http.md", head, &OPERATIONS.iter().map(row).collect::<String>());
+    }
+
+    #[test]
+    fn the_documented_commands_are_these() {
+        let row = |row: &Operation| Some(format!("| `{}` | {} |\n", row.command?, row.says));
+        let head = "| command | does |\n";
+        crate::pages::check_table(
+            "redis.md",
+            head,
+            &OPERATIONS.iter().filter_map(row).collect::<String>(),
+        );
     }
 
     #[test]

@@ -147,7 +147,7 @@ operations! {
     ["v1", "pools", name] {
         GET ShowPool "shows a pool and its windows" {
             parameters: &[
-                Parameter { name: "from", kind: Whole(0, u64::MAX), says: "the first worker of the page" },
+                Parameter { name: "from", kind: Whole(0, None), says: "the first worker of the page" },
                 LIMIT,
             ],
             answers: &[(200, Json(of::<pools::PoolPage>))],
@@ -240,6 +240,11 @@ operations! {
             refuses: &[InvalidName, NotFound],
         }
     }
+    ["openapi.json"] {
+        GET OpenApi "describes all this, for generators of clients (OpenAPI 3.1)" {
+            answers: &[(200, Other("application/json"))],
+        }
+    }
     ["metrics"] {
         GET Metrics "is for Prometheus" {
             answers: &[(200, Other("text/plain; version=0.0.4; charset=utf-8"))],
@@ -257,19 +262,17 @@ pub const ANY_REFUSES: &[Code] = &[
     Internal,
 ];
 
-/// Ids asked for at once, unless configured otherwise.
-pub const COUNT_MAX: u64 = 10_000;
 /// The largest page of a list.
 pub const LIMIT_MAX: u16 = 1000;
 
 const COUNT: Parameter = Parameter {
     name: "count",
-    kind: Whole(1, COUNT_MAX),
+    kind: Whole(1, None),
     says: "how many; 1 if absent, up to 10,000 unless configured",
 };
 const LIMIT: Parameter = Parameter {
     name: "limit",
-    kind: Whole(1, LIMIT_MAX as u64),
+    kind: Whole(1, Some(LIMIT_MAX as u64)),
     says: "how many a page has; 100 if absent",
 };
 const PREFIX: Parameter = Parameter {

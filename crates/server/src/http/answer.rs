@@ -40,7 +40,7 @@ fn always<'a>() -> impl Iterator<Item = (&'static str, &'a str)> {
 }
 
 /// A document as a line of JSON.
-fn line(document: &impl Serialize) -> Vec<u8> {
+pub(super) fn line(document: &impl Serialize) -> Vec<u8> {
     let mut text = serde_json::to_vec(document).expect("texts and numbers are JSON");
     text.push(b'\n');
     text

@@ -249,6 +249,7 @@ async fn do_what_is_asked(
         Op::Backup => backup::begin(worker),
         Op::Livez => Ok(operations::livez()),
         Op::Readyz => operations::readyz(worker, guest, head, &query).await,
+        Op::OpenApi => Ok(operations::openapi()),
         Op::Metrics => operations::metrics(worker).await,
     };
     if let (Ok(response), Some((what, name))) = (&answered, route.change(head.method)) {

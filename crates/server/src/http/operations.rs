@@ -1,16 +1,16 @@
 //! `/livez`, `/readyz`, `/metrics`: for those who run the server.
 
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, LazyLock};
 
 use hyper::StatusCode;
 use mintage_ledger::{Class, Name, NameReadiness, PartReadiness, RESERVE_BUCKETS_US};
 use mintage_wire::{Live, NotReady, OneReady, PartReady, Ready};
 
 use super::Guest;
-use super::answer::Response;
-use super::head::Head;
+use super::answer::{Response, line};
+use super::head::{Head, Media};
 use super::request::Query;
 use crate::desk::Found;
 use crate::error::{CODES, Code, ServiceError};
@@ -21,6 +21,12 @@ use crate::{process, render};
 /// `GET /livez`: the process answers.
 pub(super) fn livez() -> Response {
     Response::json(StatusCode::OK, &Live { live: true })
+}
+
+/// `GET /openapi.json`: made once, since it never changes.
+pub(super) fn openapi() -> Response {
+    static TEXT: LazyLock<Vec<u8>> = LazyLock::new(|| line(&mintage_wire::openapi()));
+    Response::new(StatusCode::OK, Media::Json.as_str(), TEXT.as_slice())
 }
 
 /// `GET /readyz?for=sequences|pools|NAME`: ids can be given out, or why not; and how long, while the store does not

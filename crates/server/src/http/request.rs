@@ -32,22 +32,20 @@ impl<'q> Query<'q> {
     /// Refuses parameters that an operation does not know; a format's own options are looked at later.
     #[inline]
     pub(super) fn fit(&self, operation: &Operation) -> Answer<()> {
-        if operation.takes_options || self.text.is_empty() && self.body.is_empty() {
+        let parameters = operation.parameters;
+        let knows = |name: &str| parameters.iter().any(|known| known.name == name);
+        let mut given = self.pairs().map(|(name, _)| name).chain(self.of_body());
+        if operation.takes_options || given.all(knows) {
             return Ok(());
         }
-        let known: Vec<&str> = operation.parameters.iter().map(|known| known.name).collect();
+        let known: Vec<&str> = parameters.iter().map(|known| known.name).collect();
         self.only(&known)
     }
 
     /// Refuses parameters that the route does not know: a misspelt one would be obeyed by being ignored.
     pub(super) fn only(&self, known: &[&str]) -> Answer<()> {
-        let of_body = self.body.iter().map(|(name, _)| name.as_str());
-        match self
-            .pairs()
-            .map(|(name, _)| name)
-            .chain(of_body)
-            .find(|name| !known.contains(name))
-        {
+        let mut given = self.pairs().map(|(name, _)| name).chain(self.of_body());
+        match given.find(|name| !known.contains(name)) {
             None => Ok(()),
             Some(name) => {
                 let shown: String = name.chars().take(40).collect();
@@ -132,6 +130,10 @@ impl<'q> Query<'q> {
             None => Ok(1),
             Some(count) => worker.count(count),
         }
+    }
+
+    fn of_body(&self) -> impl Iterator<Item = &'q str> + use<'q> {
+        self.body.iter().map(|(name, _)| name.as_str())
     }
 
     fn pairs(&self) -> impl Iterator<Item = (&'q str, &'q str)> + use<'q> {

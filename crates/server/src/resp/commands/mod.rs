@@ -458,6 +458,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn our_own_commands_are_operations_and_need_the_same_right() {
+        let is_ours = |row: &&CommandRow| row.name.starts_with("mint.");
+        for row in COMMANDS.iter().filter(is_ours) {
+            let operation = mintage_wire::OPERATIONS.iter().find(|operation| {
+                let usage = operation.command.unwrap_or_default();
+                usage
+                    .split(' ')
+                    .next()
+                    .is_some_and(|name| name.eq_ignore_ascii_case(row.name))
+            });
+            let right = operation.expect("it is in the table of operations").right;
+            assert_eq!(right.map(Access::With), Some(row.access), "{}", row.name);
+        }
+    }
+
+    #[test]
     fn names_are_unique_and_in_lower_case() {
         for (i, row) in COMMANDS.iter().enumerate() {
             assert_eq!(row.name, row.name.to_lowercase());
