@@ -27,15 +27,8 @@ pub(super) async fn next(
     let media = head.media()?;
     let count = query.count(worker)?;
     match query.get("as")?.as_deref() {
-        None | Some(b"ids") => next_ids(worker, media, count, name).await,
         Some(b"range") => next_range(worker, media, count, name).await,
-        Some(other) => {
-            let shown = String::from_utf8_lossy(other);
-            Err(ServiceError::new(
-                Code::InvalidArgument,
-                format!("as={shown} is neither ids nor range"),
-            ))
-        }
+        _ => next_ids(worker, media, count, name).await,
     }
 }
 
