@@ -319,7 +319,7 @@ fn explore(args: &[String]) -> ExitCode {
 
 fn plant(args: &[String]) -> ExitCode {
     let Some(program) = std::env::var_os("MINT_PROOF_PLANTED").map(PathBuf::from) else {
-        println!("failed: MINT_PROOF_PLANTED names no build with the feature `planted`");
+        println!("failed: MINT_PROOF_PLANTED names no build of the tree in which the bugs are planted");
         return ExitCode::FAILURE;
     };
     let mint = std::env::var_os("MINT_PROOF_PLANTED_MINT").map(PathBuf::from);

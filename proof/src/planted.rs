@@ -1,6 +1,7 @@
 //! Tests of the tests: bugs that are planted on purpose, one at a time, and the checks that must find them.
 //!
-//! A build with the feature `planted` has them all; `MINT_PLANTED` turns one on. The table below is also the one in
+//! Each is a file in `proof/mutants`; a build of the tree in which they are planted has them all, and `MINT_PLANTED` turns
+//! one on. The table below is also the one in
 //! docs/guarantees.md.
 
 use std::path::Path;
@@ -423,7 +424,7 @@ pub(crate) fn pass_on(stderr: &[u8]) {
     }
 }
 
-/// Plants one bug in `program` (a build with the feature `planted`) and lets its finder look for it.
+/// Plants one bug in `program` (a build of the tree in which all are planted) and lets its finder look for it.
 ///
 /// # Errors
 /// The program cannot be started.

@@ -1,6 +1,6 @@
 //! `cargo xtask check`: everything that can be said about the code without running it.
 
-use crate::{layering, rules, step};
+use crate::{circles, layering, mutants, rules, step};
 
 pub(crate) fn run() -> Result<(), String> {
     step::run(&mut step::cargo("fmt --all --check"))?;
@@ -10,6 +10,10 @@ pub(crate) fn run() -> Result<(), String> {
     layering::unsafe_fences()?;
     eprintln!("+ every rule that the code cites stands in docs/protocol.md");
     rules::check()?;
+    eprintln!("+ no circle of files");
+    circles::check()?;
+    eprintln!("+ every planted bug can be planted");
+    mutants::check()?;
     step::run(&mut step::cargo(
         "clippy --workspace --all-targets -- -D warnings",
     ))?;

@@ -2,7 +2,9 @@
 
 mod bench;
 mod check;
+mod circles;
 mod layering;
+mod mutants;
 mod proof;
 mod provision;
 mod rules;

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use crate::hint::Hint;
+
 /// Who can mend it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
@@ -23,7 +25,7 @@ pub struct Error {
     /// What was asked and what was found; one line.
     pub message: String,
     /// What to do, if that can be said.
-    pub hint: Option<String>,
+    pub hint: Option<Hint>,
 }
 
 impl Error {
@@ -60,8 +62,8 @@ impl Error {
 
     /// The same error with what to do about it.
     #[must_use]
-    pub fn with_hint(mut self, hint: impl fmt::Display) -> Error {
-        self.hint = Some(hint.to_string());
+    pub fn with_hint(mut self, hint: impl Into<Hint>) -> Error {
+        self.hint = Some(hint.into());
         self
     }
 
@@ -118,33 +120,17 @@ const SHOWN_MAX: usize = 60;
 
 /// The nearest of `known` to `wanted`, if it is near enough to be meant: at most a third of its letters differ.
 pub(crate) fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let fold = |text: &str| -> Vec<char> {
-        text.chars()
-            .filter(|c| c.is_alphanumeric())
-            .flat_map(char::to_lowercase)
-            .collect()
+    let fold = |text: &str| -> String {
+        let letters = text.chars().filter(|c| c.is_alphanumeric());
+        letters.flat_map(char::to_lowercase).collect()
     };
     let from = fold(wanted);
+    let length = from.chars().count();
     known
-        .map(|name| (distance(&from, &fold(name)), name))
-        .filter(|(distance, name)| distance * 3 <= from.len().max(name.chars().count()))
-        .min_by_key(|(distance, _)| *distance)
+        .map(|name| (strsim::levenshtein(&from, &fold(name)), name))
+        .filter(|(edits, name)| edits * 3 <= length.max(name.chars().count()))
+        .min_by_key(|(edits, _)| *edits)
         .map(|(_, name)| name)
-}
-
-/// How many letters must be put in, left out or changed.
-fn distance(from: &[char], to: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.iter().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, b) in to.iter().enumerate() {
-            let change = corner + usize::from(a != b);
-            corner = row[j + 1];
-            row[j + 1] = change.min(corner + 1).min(row[j] + 1);
-        }
-    }
-    row[to.len()]
 }
 
 /// The columns there are, and the one that was probably meant.
@@ -198,6 +184,9 @@ mod tests {
         let full = io::Error::from_raw_os_error(28);
         let error = Error::io("cannot write out.csv", &full);
         assert_eq!(error.to_string(), "cannot write out.csv: no space left on device");
-        assert!(error.hint.is_some_and(|hint| hint.contains("same command")));
+        assert_eq!(
+            error.hint,
+            Some("make room, then run the same command again".into())
+        );
     }
 }

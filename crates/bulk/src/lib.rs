@@ -9,6 +9,7 @@ mod audit;
 mod backfill;
 mod cells;
 mod error;
+mod hint;
 #[doc(hidden)]
 pub mod in_memory;
 mod input;
@@ -29,7 +30,8 @@ pub use backfill::{
 };
 pub use cells::{Cell, Cells};
 pub use error::{Error, Kind};
+pub use hint::Hint;
 pub use input::{Compression, Meter, Source};
 pub use progress::{Phase, Progress, Watch};
 pub use rows::{Dialect, PATTERNS, RowFormat};
-pub use time::{Fold, TimeFormat, TimeRules, UnixUnit, Zone, ZonesSeen, rfc3339};
+pub use time::{Fold, TimeFormat, TimeRules, UnixUnit, Zone, ZonesSeen};

@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use crate::error::Error;
+use crate::hint::Hint;
 
 /// A record of a fixed size, smaller ones first.
 pub(crate) trait Record: Ord + Copy + Send + 'static {
@@ -146,9 +147,10 @@ fn write_run<R: Record>(run: &[R], folder: &Path) -> io::Result<File> {
 }
 
 fn cannot(folder: &Path, error: &io::Error) -> Error {
-    let mut failed = Error::file("keep temporary data in", folder, error);
-    failed.hint = Some("--temp names a folder with more room".into());
-    failed
+    Error {
+        hint: Some(Hint::TempFolder),
+        ..Error::file("keep temporary data in", folder, error)
+    }
 }
 
 fn gone() -> Error {
@@ -359,6 +361,6 @@ mod tests {
         let failed = (0..5000u64).find_map(|i| sorter.push(i).err());
         let error = failed.or_else(|| sorter.finish().err()).unwrap();
         assert!(error.message.contains("/nowhere/at/all"), "{error}");
-        assert!(error.hint.unwrap().contains("--temp"));
+        assert_eq!(error.hint, Some(Hint::TempFolder));
     }
 }

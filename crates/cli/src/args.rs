@@ -1,6 +1,8 @@
 //! The command line: global options and the list of subcommands, each in its own file.
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
+
+use crate::color::Color;
 
 /// Ids of every kind, and the server that hands them out.
 #[derive(Parser, Debug)]
@@ -41,27 +43,6 @@ pub(crate) struct Global {
     /// Say more on standard error
     #[arg(short, long, global = true, conflicts_with = "quiet", display_order = 1003)]
     pub(crate) verbose: bool,
-}
-
-/// When to use colour.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Color {
-    // Documented here and not for the parser, whose help would grow to pages.
-    // On a terminal, unless NO_COLOR is set.
-    Auto,
-    Always,
-    Never,
-}
-
-impl Color {
-    /// Whether to colour a stream.
-    pub(crate) fn on(self, is_terminal: bool) -> bool {
-        match self {
-            Color::Auto => is_terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
-            Color::Always => true,
-            Color::Never => false,
-        }
-    }
 }
 
 #[derive(Subcommand, Debug)]

@@ -262,7 +262,7 @@ fn wrong(text: &str) -> Option<String> {
     // `mint seq next|show`: only the first is taken; the rest is for the reader.
     let open = words.last().is_some_and(|word| word == "…");
     words.retain(|word| word != "…");
-    let words = crate::help::rewritten(words.into_iter().map(OsString::from).collect());
+    let words = crate::help::rewritten(words.into_iter().map(OsString::from).collect(), Cli::command);
     let parsed = Cli::command().try_get_matches_from(&words);
     match parsed.map_err(|error| (error.kind(), error)) {
         Ok(_) => None,

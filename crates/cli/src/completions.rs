@@ -1,9 +1,8 @@
 //! `mint completions`: what a shell needs to complete the command line.
 
-use clap::CommandFactory;
+use clap::Command;
 use clap_complete::Shell;
 
-use crate::args::Cli;
 use crate::errors::Failure;
 use crate::out::Out;
 
@@ -18,7 +17,7 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
-    clap_complete::generate(args.shell, &mut Cli::command(), "mint", out.buffer());
+pub(crate) fn run(args: &Args, mut mint: Command, out: &mut Out) -> Result<(), Failure> {
+    clap_complete::generate(args.shell, &mut mint, "mint", out.buffer());
     out.written()
 }

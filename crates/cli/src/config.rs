@@ -9,8 +9,8 @@ use mintage_server::store_settings;
 use serde_json::{Map, json};
 
 use crate::errors::Failure;
-use crate::local::block_on;
 use crate::out::Out;
+use crate::runtime::block_on;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use crate::args::Color;
+use crate::color::Color;
 
 /// Why a command ends without having done what was asked.
 #[derive(Debug)]

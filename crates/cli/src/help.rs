@@ -2,18 +2,19 @@
 
 use std::ffi::OsString;
 
-use clap::{Command, CommandFactory};
-
-use crate::args::Cli;
+use clap::Command;
 
 /// The command line with `help` turned into `--help`, wherever it can mean nothing else: in front of all, alone
 /// behind a command, or where the name of a subcommand is awaited. A sequence may be called `help`.
-pub(crate) fn rewritten(mut args: Vec<OsString>) -> Vec<OsString> {
+pub(crate) fn rewritten(mut args: Vec<OsString>, mint: impl FnOnce() -> Command) -> Vec<OsString> {
     let is_help = |arg: &OsString| arg == "help";
     if args.get(1).is_some_and(is_help) {
         args.remove(1);
         args.push("--help".into());
-    } else if args.len() > 2 && args.last().is_some_and(is_help) && nothing_else(&args[1..args.len() - 1]) {
+    } else if args.len() > 2
+        && args.last().is_some_and(is_help)
+        && nothing_else(&args[1..args.len() - 1], mint())
+    {
         args.pop();
         args.push("--help".into());
     }
@@ -21,8 +22,8 @@ pub(crate) fn rewritten(mut args: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// Whether `help` behind these words cannot be an argument.
-fn nothing_else(words: &[OsString]) -> bool {
-    let mut at = Cli::command();
+fn nothing_else(words: &[OsString], mint: Command) -> bool {
+    let mut at = mint;
     for word in words {
         let below = word.to_str().and_then(|word| at.find_subcommand(word));
         match below.cloned() {
@@ -35,7 +36,10 @@ fn nothing_else(words: &[OsString]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
+    use crate::args::Cli;
 
     #[test]
     fn help_is_help_wherever_it_can_be_nothing_else() {
@@ -51,7 +55,7 @@ mod tests {
             ("mint", "mint"),
         ] {
             let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
-            assert_eq!(rewritten(words(typed)), words(meant), "{typed}");
+            assert_eq!(rewritten(words(typed), Cli::command), words(meant), "{typed}");
         }
     }
 }

@@ -9,8 +9,9 @@ use serde_json::json;
 
 use crate::config::load;
 use crate::errors::Failure;
-use crate::local::{block_on, store_refused};
+use crate::local::store_refused;
 use crate::out::Out;
+use crate::runtime::block_on;
 
 #[derive(clap::Args, Debug)]
 #[command(

@@ -12,6 +12,7 @@ use mintage_server::{open_stores, store_settings};
 
 use crate::config::{load, store_given};
 use crate::errors::Failure;
+use crate::runtime::{block_on, runtime};
 
 /// How long a command waits for another command to let go of the folder.
 pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(2);
@@ -69,11 +70,7 @@ pub(crate) async fn open_configured(
     config: &Config,
     runtime: Arc<dyn Runtime>,
 ) -> Result<Arc<dyn Store>, Failure> {
-    let absent = match mintage::planted!("tools-make-stores") {
-        true => Absent::Make,
-        false => Absent::Refuse,
-    };
-    open_or_make(config, absent, runtime).await
+    open_or_make(config, Absent::Refuse, runtime).await
 }
 
 async fn open_or_make(
@@ -96,16 +93,14 @@ pub(crate) fn allowed_file_systems() -> Result<Vec<String>, Failure> {
     Ok(load(None, Vec::new())?.config.allow_file_systems)
 }
 
-/// Runs one piece of work on a runtime of its own.
-pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    runtime()?.block_on(work)
-}
-
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|e| Failure::cannot(format_args!("cannot start the runtime: {e}")))
+/// Runs work of the store's tools.
+pub(crate) fn with_runtime<T>(
+    work: impl AsyncFnOnce(Arc<dyn Runtime>) -> Result<T, StoreError>,
+) -> Result<T, Failure> {
+    block_on(async {
+        let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
+        work(runtime).await.map_err(store_refused)
+    })
 }
 
 /// A ledger's refusal as a failure of the command; a store that was named wrongly is wrong usage.

@@ -8,7 +8,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Registry, fmt, reload};
 
-use crate::args::Color;
+use crate::color::Color;
 
 /// Which records are written, while they are.
 pub(crate) struct Level(reload::Handle<LevelFilter, Registry>);

@@ -6,6 +6,7 @@ mod audit;
 mod backend;
 mod backfill;
 mod check;
+mod color;
 mod column;
 #[cfg(test)]
 mod commands_named;
@@ -20,6 +21,7 @@ mod format_options;
 mod formats;
 mod gen_ids;
 mod help;
+mod hints;
 mod init;
 mod inspect;
 mod lines;
@@ -32,6 +34,7 @@ mod presets;
 mod range;
 mod refusal;
 mod rows;
+mod runtime;
 mod seq;
 mod series;
 mod serve;
@@ -53,7 +56,8 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
-use args::{Cli, Color, Command};
+use args::{Cli, Command};
+use color::Color;
 use errors::Failure;
 use mintage_ledger::{STORES, holds_password, shown_url};
 use out::Out;
@@ -68,7 +72,7 @@ const EXAMPLES: &str = "  mint uuid                          a UUID, version 7: 
 mint help lists everything, mint help COMMAND says more of one.";
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse_from(help::rewritten(std::env::args_os().collect())) {
+    let cli = match Cli::try_parse_from(help::rewritten(std::env::args_os().collect(), Cli::command)) {
         Ok(cli) => cli,
         Err(error) => return refused(&error),
     };
@@ -112,8 +116,8 @@ fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(),
         Some(Command::Store(args)) => store::run(&args, out),
         Some(Command::Config(args)) => config::run(&args, out),
         Some(Command::Token(args)) => token::run(&args, out),
-        Some(Command::Completions(args)) => completions::run(&args, out),
-        Some(Command::Man(args)) => man::run(&args, out),
+        Some(Command::Completions(args)) => completions::run(&args, Cli::command(), out),
+        Some(Command::Man(args)) => man::run(&args, Cli::command(), out),
     }
 }
 

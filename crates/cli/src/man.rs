@@ -4,10 +4,9 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::Man;
 
-use crate::args::Cli;
 use crate::errors::Failure;
 use crate::out::Out;
 
@@ -22,30 +21,31 @@ pub(crate) struct Args {
     all: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
-    let mut page = Cli::command();
-    page.build();
+/// Prints the page of a command of `mint`, which is the whole command line, or writes all.
+pub(crate) fn run(args: &Args, mut mint: Command, out: &mut Out) -> Result<(), Failure> {
+    mint.build();
     if let Some(folder) = &args.all {
         fs::create_dir_all(folder).map_err(|e| cannot_write(folder, &e))?;
-        return write_all(&page, folder);
+        return write_all(&mint, &mint, folder);
     }
+    let mut page = mint.clone();
     for word in &args.command {
         let below = page.find_subcommand(word).cloned();
         page = below.ok_or_else(|| unknown(&args.command, &page))?;
     }
-    render(&page, out.buffer())?;
+    render(&mint, &page, out.buffer())?;
     out.written()
 }
 
 /// The pages of a command and of all below it, each in a file of its name.
-fn write_all(command: &Command, folder: &Path) -> Result<(), Failure> {
+fn write_all(mint: &Command, command: &Command, folder: &Path) -> Result<(), Failure> {
     let mut page = Vec::new();
-    render(command, &mut page)?;
+    render(mint, command, &mut page)?;
     let path = folder.join(format!("{}.1", page_name(command)));
     fs::write(&path, page).map_err(|e| cannot_write(&path, &e))?;
     command
         .get_subcommands()
-        .try_for_each(|below| write_all(below, folder))
+        .try_for_each(|below| write_all(mint, below, folder))
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
@@ -56,7 +56,7 @@ fn page_name(command: &Command) -> &str {
     command.get_display_name().unwrap_or_else(|| command.get_name())
 }
 
-fn render(command: &Command, out: &mut Vec<u8>) -> Result<(), Failure> {
+fn render(mint: &Command, command: &Command, out: &mut Vec<u8>) -> Result<(), Failure> {
     let man = Man::new(command.clone())
         .title(page_name(command))
         .source(format!("mint {}", env!("CARGO_PKG_VERSION")))
@@ -79,7 +79,6 @@ fn render(command: &Command, out: &mut Vec<u8>) -> Result<(), Failure> {
             writeln!(out, ".TP\n\\fB{}\\fR\n{}", escaped(term), escaped(what))?;
         }
     }
-    let mint = Cli::command();
     let others = mint
         .get_subcommands()
         .map(|below| format!("mint-{}", below.get_name()));
@@ -171,14 +170,17 @@ fn unknown(asked: &[String], at: &Command) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
+    use crate::args::Cli;
 
     #[test]
     fn every_command_has_a_page_that_troff_takes_as_it_is() {
         let folder = tempfile::tempdir().unwrap();
         let mut mint = Cli::command();
         mint.build();
-        write_all(&mint, folder.path()).unwrap();
+        write_all(&mint, &mint, folder.path()).unwrap();
         let page = fs::read_to_string(folder.path().join("mint-seq-create.1")).unwrap();
         for heading in ["EXIT STATUS", "ENVIRONMENT", "FILES", "SEE ALSO"] {
             assert!(

@@ -7,6 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mintage_bulk::{Dialect, Error, Kind, PATTERNS, Phase, Progress, RowFormat, Source};
 
 use crate::errors::Failure;
+use crate::hints;
 use crate::out::Out;
 
 /// How rows are written.
@@ -125,7 +126,7 @@ pub(crate) fn failed(error: Error) -> Failure {
         Kind::Usage => Failure::usage(error.message),
         Kind::Data | Kind::Io => Failure::cannot(error.message),
     };
-    failure.with_hint_if(error.hint)
+    failure.with_hint_if(error.hint.as_ref().map(hints::words))
 }
 
 /// A bar with rate and remaining time, on a terminal; nothing elsewhere.

@@ -8,7 +8,7 @@ use mintage_server::config::{Config, ConfigError, Loaded, LogFormat, LogLevel, O
 use mintage_server::{Host, Serving, serve, stores_shown};
 use serde_json::{Value, json};
 
-use crate::args::Color;
+use crate::color::Color;
 use crate::config::{check_stores, load, read, store_given, validated};
 use crate::errors::Failure;
 use crate::logging;

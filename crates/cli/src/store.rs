@@ -2,19 +2,18 @@
 //! store.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Subcommand;
 use mintage_ledger::embedded::{self, CheckReport, RepairReport, ToolReport};
-use mintage_ledger::{Runtime, StoreError, StoreSettings, SystemRuntime, embedded_folder};
+use mintage_ledger::{StoreSettings, embedded_folder};
 use serde_json::json;
 
 use crate::config::{load, store_given};
 use crate::errors::Failure;
-use crate::local::{LOCK_WAIT, block_on, store_refused};
+use crate::local::{LOCK_WAIT, with_runtime};
 use crate::out::Out;
-use crate::store_tools as tools;
+use crate::store_stripes::StripesCommand;
+use crate::store_tools::{self as tools, RestoreArgs};
 use crate::tls::TlsFiles;
 
 #[derive(clap::Args, Debug)]
@@ -64,57 +63,6 @@ enum StoreCommand {
     /// Make a damaged folder usable again without lowering any mark
     Repair,
 }
-
-#[derive(clap::Args, Debug)]
-#[command(
-    after_help = "A store without schema gets one, and an empty one takes the cluster id of the backup. What is cut \
-                        off leaves a store that refuses to serve: give the same command again."
-)]
-pub(crate) struct RestoreArgs {
-    /// The file of mint store backup
-    pub(crate) file: Option<PathBuf>,
-    /// Numbers to skip in each sequence: more than were given out since the backup was made, and max_gap more for each
-    /// server
-    #[arg(long, value_name = "N", conflicts_with = "max_rate")]
-    pub(crate) advance: Option<u64>,
-    /// Instead: numbers per second that the busiest sequence can have given out since
-    #[arg(long, value_name = "N")]
-    pub(crate) max_rate: Option<u64>,
-    /// The store may be another cluster than the one the backup is of, and stays it
-    #[arg(long, requires = "file")]
-    pub(crate) foreign: bool,
-    /// The store need not be empty; marks are kept where they are higher
-    #[arg(long, requires = "file")]
-    pub(crate) into_used: bool,
-}
-
-#[derive(Subcommand, Debug)]
-pub(crate) enum StripesCommand {
-    /// Make a set of stores that mint init has just made
-    Make {
-        /// The stores
-        #[arg(value_name = "URL", required = true, num_args = 2..)]
-        stores: Vec<String>,
-    },
-    /// Add a store that mint init has just made to a set: its servers stop, and start again with one URL more
-    Add {
-        /// The new store
-        #[arg(value_name = "URL")]
-        new: String,
-        /// Every store of the set
-        #[arg(long, value_name = "URL", required = true, num_args = 1..)]
-        to: Vec<String>,
-    },
-    /// Say which place stores have in a set
-    Show {
-        /// The stores
-        #[arg(value_name = "URL", required = true)]
-        stores: Vec<String>,
-    },
-}
-
-/// How far ahead a window may have been reserved where the configuration does not say.
-pub(crate) const WINDOW_MAX: Duration = Duration::from_secs(600);
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let given = args.store.as_deref().map(store_given).unwrap_or_default();
@@ -167,15 +115,6 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         ))
         .with_hint("name one with --store file:PATH")),
     }
-}
-
-pub(crate) fn with_runtime<T>(
-    work: impl AsyncFnOnce(Arc<dyn Runtime>) -> Result<T, StoreError>,
-) -> Result<T, Failure> {
-    block_on(async {
-        let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
-        work(runtime).await.map_err(store_refused)
-    })
 }
 
 fn adopted(folder: &Path, report: &ToolReport, out: &mut Out) -> Result<(), Failure> {

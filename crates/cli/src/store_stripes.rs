@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use clap::Subcommand;
 use mintage_ledger::tools::{add_to_set, make_set};
 use mintage_ledger::{Store, StoreSettings, StripeNote, SystemRuntime, open_store, stripe_of};
 use mintage_server::config::{Config, StoreUrl};
@@ -9,9 +10,34 @@ use mintage_server::store_settings;
 use serde_json::json;
 
 use crate::errors::Failure;
-use crate::local::{LOCK_WAIT, block_on, store_refused};
+use crate::local::{LOCK_WAIT, store_refused};
 use crate::out::Out;
-use crate::store::StripesCommand;
+use crate::runtime::block_on;
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum StripesCommand {
+    /// Make a set of stores that mint init has just made
+    Make {
+        /// The stores
+        #[arg(value_name = "URL", required = true, num_args = 2..)]
+        stores: Vec<String>,
+    },
+    /// Add a store that mint init has just made to a set: its servers stop, and start again with one URL more
+    Add {
+        /// The new store
+        #[arg(value_name = "URL")]
+        new: String,
+        /// Every store of the set
+        #[arg(long, value_name = "URL", required = true, num_args = 1..)]
+        to: Vec<String>,
+    },
+    /// Say which place stores have in a set
+    Show {
+        /// The stores
+        #[arg(value_name = "URL", required = true)]
+        stores: Vec<String>,
+    },
+}
 
 pub(crate) fn run(config: &Config, command: &StripesCommand, out: &mut Out) -> Result<(), Failure> {
     match command {

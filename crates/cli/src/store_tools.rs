@@ -3,8 +3,9 @@
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use mintage_ledger::tools::{self, Advance, Backup, BackupError, Restore};
 use mintage_ledger::{Runtime, Store, StoreSettings, SystemRuntime, open_store};
@@ -13,9 +14,35 @@ use mintage_server::store_settings;
 use serde_json::json;
 
 use crate::errors::Failure;
-use crate::local::{LOCK_WAIT, block_on, open_configured, store_refused};
+use crate::local::{LOCK_WAIT, open_configured, store_refused, with_runtime};
 use crate::out::Out;
-use crate::store::{RestoreArgs, WINDOW_MAX, with_runtime};
+use crate::runtime::block_on;
+
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "A store without schema gets one, and an empty one takes the cluster id of the backup. What is cut \
+                        off leaves a store that refuses to serve: give the same command again."
+)]
+pub(crate) struct RestoreArgs {
+    /// The file of mint store backup
+    file: Option<PathBuf>,
+    /// Numbers to skip in each sequence: more than were given out since the backup was made, and max_gap more for each
+    /// server
+    #[arg(long, value_name = "N", conflicts_with = "max_rate")]
+    advance: Option<u64>,
+    /// Instead: numbers per second that the busiest sequence can have given out since
+    #[arg(long, value_name = "N")]
+    max_rate: Option<u64>,
+    /// The store may be another cluster than the one the backup is of, and stays it
+    #[arg(long, requires = "file")]
+    foreign: bool,
+    /// The store need not be empty; marks are kept where they are higher
+    #[arg(long, requires = "file")]
+    into_used: bool,
+}
+
+/// How far ahead a window may have been reserved where the configuration does not say.
+const WINDOW_MAX: Duration = Duration::from_secs(600);
 
 /// How much a restore skips, by what was said.
 fn advance(advance: Option<u64>, max_rate: Option<u64>) -> Result<Advance, Failure> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mintage::{Clock, SystemClock, Timestamp};
+use mintage::{Clock, Date, SystemClock, Timestamp};
 
 /// What an option that takes a time says about itself.
 pub(crate) const FORMS: &str = "Times: 2022-02-22T19:22:22.1234567Z or with +01:00, 2022-02-22 (UTC midnight), now, \
@@ -114,8 +114,9 @@ fn date_time(text: &str) -> Result<Timestamp, String> {
     let year = rest.year().ok_or_else(wrong)?;
     let month = rest.after("-").and_then(|()| rest.digits(2)).ok_or_else(wrong)?;
     let day = rest.after("-").and_then(|()| rest.digits(2)).ok_or_else(wrong)?;
-    let days =
-        days_of(year, month, day).ok_or_else(|| format!("{text:?} names a day that does not exist"))?;
+    let days = Date::new(year as i64, month as u8, day as u8)
+        .map(|date| i128::from(date.day_number()))
+        .ok_or_else(|| format!("{text:?} names a day that does not exist"))?;
     if rest.0.is_empty() {
         return Ok(Timestamp::from_unix_nanos(days * DAY));
     }
@@ -206,30 +207,6 @@ fn nanos_of(digits: &str) -> Option<i128> {
         return None;
     }
     format!("{digits:0<9}")[..9].parse().ok()
-}
-
-/// Days from 1970-01-01 in the proleptic Gregorian calendar (Howard Hinnant, `days_from_civil`); `None` for a
-/// day that does not exist.
-fn days_of(year: i128, month: i128, day: i128) -> Option<i128> {
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let length = match month {
-        2 => 28 + i128::from(leap),
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => return None,
-    };
-    if !(1..=length).contains(&day) {
-        return None;
-    }
-    // Years that begin in March put the leap day last.
-    let (year, month) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    };
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let of_year = (153 * month + 2) / 5 + day - 1;
-    Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
 }
 
 const SECOND: i128 = 1_000_000_000;

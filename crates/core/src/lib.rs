@@ -47,6 +47,7 @@
 extern crate alloc;
 
 mod atomic;
+mod calendar;
 mod clock_policy;
 mod entropy;
 #[cfg(feature = "std")]
@@ -58,8 +59,6 @@ mod inspect;
 #[cfg(feature = "std")]
 mod keystream;
 mod layout;
-#[cfg(feature = "planted")]
-mod planted;
 mod presets;
 mod sequence;
 #[cfg(feature = "serde")]
@@ -74,31 +73,8 @@ mod time;
 mod tsc;
 mod uuid;
 
-/// Whether a bug that was planted on purpose is on: `false`, known when compiling, without the feature `planted`.
-#[cfg(not(feature = "planted"))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! planted {
-    ($name:literal) => {
-        false
-    };
-}
-
-/// Whether a bug that was planted on purpose is on.
-#[cfg(feature = "planted")]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! planted {
-    ($name:literal) => {
-        $crate::is_planted($name)
-    };
-}
-
-#[cfg(feature = "planted")]
-#[doc(hidden)]
-pub use planted::is_planted;
-
 pub use ::uuid::Uuid;
+pub use calendar::Date;
 pub use clock_policy::{ClockPolicy, NotAClockPolicy};
 pub use entropy::Entropy;
 #[cfg(feature = "std")]

@@ -4,8 +4,10 @@
 //! 15 (recorded on MariaDB 10.11, engine SEQUENCE). There is no empty series.
 
 use alloc::collections::BTreeSet;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use core::fmt;
+
+use crate::calendar::Date;
 
 /// The numbers from one bound to another by a step.
 ///
@@ -181,21 +183,7 @@ pub fn date_of(day: i64) -> Result<String, SeriesError> {
     if !(DAYS_FROM_YEAR_1..=DAYS_TO_YEAR_9999).contains(&day) {
         return Err(SeriesError::Date);
     }
-    // Days since 0000-03-01: years that begin in March put the leap day last.
-    let day = day + 719_468;
-    let era = day / 146_097;
-    let of_era = day % 146_097;
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day_of_month = of_year - (153 * month + 2) / 5 + 1;
-    let (month, next_year) = if month < 10 {
-        (month + 3, 0)
-    } else {
-        (month - 9, 1)
-    };
-    let year = era * 400 + year_of_era + next_year;
-    Ok(alloc::format!("{year:04}-{month:02}-{day_of_month:02}"))
+    Ok(Date::from_day_number(day).to_string())
 }
 
 /// The day number of a date YYYY-MM-DD: the reverse of [`date_of`].
@@ -203,31 +191,23 @@ pub fn date_of(day: i64) -> Result<String, SeriesError> {
 /// # Errors
 /// Another form, a day that does not exist, or a year outside 1 to 9999.
 pub fn day_of_date(date: &str) -> Result<i64, SeriesError> {
-    let number = |range: core::ops::Range<usize>| {
-        let digits = date
-            .get(range)
-            .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
-        digits
-            .and_then(|text| text.parse::<i64>().ok())
-            .ok_or(SeriesError::Date)
-    };
-    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
-    if year < 1 || !(1..=12).contains(&month) || day < 1 {
-        return Err(SeriesError::Date);
-    }
-    let (shifted_year, shifted_month) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    };
-    let (era, of_era) = (shifted_year / 400, shifted_year % 400);
-    let of_year = (153 * shifted_month + 2) / 5 + day - 1;
-    let number = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
-    // A day that does not exist comes back as another; so does a text of another shape.
-    match date_of(number) {
-        Ok(back) if back == date => Ok(number),
-        _ => Err(SeriesError::Date),
-    }
+    // RFC 3339's full-date, and nothing that only reads like one: "+1" is a number to a parser.
+    let is_shaped = date.bytes().enumerate().all(|(at, byte)| match at {
+        4 | 7 => byte == b'-',
+        _ => byte.is_ascii_digit(),
+    });
+    let day = (is_shaped && date.len() == 10)
+        .then(|| {
+            Date::new(
+                date[..4].parse().ok()?,
+                date[5..7].parse().ok()?,
+                date[8..].parse().ok()?,
+            )
+        })
+        .flatten()
+        .map(Date::day_number);
+    day.filter(|day| (DAYS_FROM_YEAR_1..=DAYS_TO_YEAR_9999).contains(day))
+        .ok_or(SeriesError::Date)
 }
 
 /// 0001-01-01 and 9999-12-31.

@@ -41,9 +41,6 @@ impl Raise {
                 let why = format!("{key}: its pool is not there and its layout is unknown: never used again");
                 return (MOST, Some(why));
             };
-            if mintage::planted!("restored-windows-kept") {
-                return (value.mark, None);
-            }
             let raised = value.mark.max(ticks.after(self.floor)).min(MOST);
             let ended = (raised >= ticks.end).then(|| format!("{key}: the time of its layout has ended"));
             return (raised, ended);

@@ -167,9 +167,6 @@ pub struct AnchoredClock {
 
 impl Clock for AnchoredClock {
     fn now(&self) -> Timestamp {
-        if mintage::planted!("wall-clock-trusted") {
-            return self.runtime.wall();
-        }
         Timestamp::from_unix_nanos(self.line.load().at(self.runtime.boottime()))
     }
 }
@@ -233,9 +230,6 @@ impl AnchoredClock {
             line: &line,
             runtime: &*self.runtime,
         };
-        if mintage::planted!("formats-read-the-wall") {
-            return make(&line.generators, &mintage::FixedClock(self.runtime.wall()));
-        }
         make(&line.generators, &along)
     }
 

@@ -56,12 +56,6 @@ pub trait Runtime: Debug + Send + Sync + 'static {
 pub fn fresh_token(runtime: &dyn Runtime) -> u128 {
     let mut bytes = [0u8; 16];
     runtime.fill_random(&mut bytes);
-    if mintage::planted!("one-token-for-all") {
-        return 0x7eac_0117;
-    }
-    if mintage::planted!("token-without-clock") {
-        return u128::from_be_bytes(bytes).max(1);
-    }
     let clocks = (runtime.wall().unix_nanos() as u128).rotate_left(64) ^ runtime.boottime().as_nanos();
     // Zero means "no token" in stored records.
     (u128::from_be_bytes(bytes) ^ clocks).max(1)

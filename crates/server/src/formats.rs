@@ -3,7 +3,7 @@
 use mintage::{Format, FormatError, GenOption, GenOptions, Id, MintError};
 use mintage_ledger::AnchoredClock;
 
-use crate::config::edit_distance;
+use crate::config::edits;
 use crate::error::{Code, ServiceError};
 use crate::metrics::IdKind;
 
@@ -90,7 +90,7 @@ pub fn format(name: &[u8]) -> Result<FormatRow, ServiceError> {
             .with_hint(format!("made are {}", list()))),
         };
     }
-    let near = known().find(|row| edit_distance(row.name, &shown.to_lowercase(), 1) == Some(1));
+    let near = known().find(|row| edits(row.name, &shown.to_lowercase(), 1) == Some(1));
     let hint = match near {
         Some(near) => format!("did you mean {}? known are {}", near.name, list()),
         None => format!("known are {}", list()),

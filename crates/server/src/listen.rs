@@ -101,9 +101,6 @@ fn bind_face(address: SocketAddr, threads: usize) -> io::Result<Listeners> {
     // Sockets that share a port do so with *any* process of the same user. So the first one takes the port for itself
     // alone, listening included: of several servers that start at once only one gets past this line.
     let first = socket(address)?;
-    if mintage::planted!("shared-before-it-listens") {
-        share(&first)?;
-    }
     first.bind(&address.into())?;
     first.listen(BACKLOG)?;
     let first = TcpListener::from(first);

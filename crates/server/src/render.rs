@@ -7,7 +7,7 @@ use mintage_ledger::{
     BudgetOf, Changed, Gap, LentWindow, PoolInfo, PoolKind, SequenceInfo, StoreStatus, Survey, WindowInfo,
 };
 use mintage_wire::{self as wire, Quoted};
-pub use mintage_wire::{length, rfc3339, shown};
+pub use mintage_wire::{length, shown};
 
 use crate::formats::is_made;
 use crate::metrics::Exposition;

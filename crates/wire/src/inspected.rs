@@ -8,8 +8,6 @@ use mintage::{CONFIDENCE_LEAST, FieldValue, Refusal};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::time::rfc3339;
-
 /// An input, its readings, and what else was tried.
 ///
 /// ```
@@ -181,7 +179,7 @@ impl<'a> From<&'a mintage::Reading> for Reading<'a> {
             variant: reading.variant,
             confidence: (reading.confidence * 100.0).round() / 100.0,
             why: &reading.why,
-            time: reading.time.map(rfc3339),
+            time: reading.time.map(|time| time.to_string()),
             unix_ns: reading.time.map(|time| time.at.unix_nanos().to_string()),
             fields: Fields(&reading.fields),
             notes: &reading.notes,

@@ -33,4 +33,4 @@ pub use quoted::{Quoted, RestartAt, Whole};
 pub use sequences::{
     Ending, Forecast, Ids, Pending, Range, Restart, Sequence, SequenceDefinition, Sequences,
 };
-pub use time::{civil, length, rfc3339, shown};
+pub use time::{length, shown};

@@ -116,7 +116,7 @@ pub fn audit(options: &AuditOptions, watch: Watch<'_>) -> Result<Report, Error> 
         )));
     }
     if options.shards < 2 {
-        return Err(Error::usage("--shards must be 2 or more"));
+        return Err(Error::usage("shards must be 2 or more"));
     }
     let mut audit = Audit::new(options)?;
     let meter = Meter::default();

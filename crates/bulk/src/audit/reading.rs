@@ -8,6 +8,7 @@ use siphasher::sip128::{Hasher128, SipHasher24};
 use uuid::Uuid;
 
 use crate::error::{Error, nearest};
+use crate::hint::Hint;
 
 /// A kind of id, as far as equal values of different kinds are different ids.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -160,7 +161,7 @@ impl Reader {
                         let unknown = Error::usage(format_args!("there is no format {name:?}"));
                         return Err(match near {
                             Some(near) => unknown.with_hint(format_args!("did you mean {near:?}?")),
-                            None => unknown.with_hint("mint formats lists them"),
+                            None => unknown.with_hint(Hint::Formats),
                         });
                     };
                     Some(Only::Row(row))
@@ -511,7 +512,7 @@ mod tests {
             format: Some("ulidd".into()),
             layout: None,
         });
-        assert!(said.unwrap_err().hint.unwrap().contains("\"ulid\""));
+        assert_eq!(said.unwrap_err().hint, Some("did you mean \"ulid\"?".into()));
     }
 
     proptest::proptest! {

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::placer::Placer;
 use super::{Filled, Run};
 use crate::error::Error;
+use crate::hint::Hint;
 use crate::progress::{EVERY_ROWS, Phase, Progress, Watch};
 
 /// A line that a back-fill could not use.
@@ -17,7 +18,7 @@ pub struct Trouble {
 }
 
 /// A kind of fault, and how often it was met.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TroubleKind {
     /// What is wrong, a phrase.
     pub what: &'static str,
@@ -26,11 +27,11 @@ pub struct TroubleKind {
     /// The first of them.
     pub first_line: u64,
     /// What to do about it, where an option helps.
-    pub hint: Option<String>,
+    pub hint: Option<Hint>,
 }
 
 /// What a dry run found.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DryRun {
     /// What a back-fill would report.
     pub filled: Filled,
@@ -43,7 +44,7 @@ pub struct DryRun {
     /// The time that has more rows than ids, if one was met; not looked for behind the first row out of order.
     pub exhausted: Option<Trouble>,
     /// What to do about the kind with the most lines for which an option helps.
-    pub hint: Option<String>,
+    pub hint: Option<Hint>,
 }
 
 impl DryRun {
@@ -52,7 +53,7 @@ impl DryRun {
         self.troubles == 0 && self.exhausted.is_none()
     }
 
-    fn count(&mut self, what: &'static str, line: u64, hint: Option<String>) {
+    fn count(&mut self, what: &'static str, line: u64, hint: Option<Hint>) {
         match self.kinds.iter_mut().find(|kind| kind.what == what) {
             Some(kind) => {
                 kind.lines += 1;
@@ -118,8 +119,8 @@ pub(super) fn run(mut run: Run<'_>, watch: Watch<'_>) -> Result<DryRun, Error> {
                         what: what.to_string(),
                     });
                 }
-                // The hint that names this option is of no use here.
-                let hint = bad.error.hint.filter(|hint| !hint.contains("--dry-run"));
+                // What a dry run would list is listed here.
+                let hint = bad.error.hint.filter(|hint| !hint.asks_for_a_dry_run());
                 found.count(bad.kind, row.line, hint);
                 continue;
             }

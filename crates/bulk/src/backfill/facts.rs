@@ -5,6 +5,7 @@ use mintage::Timestamp;
 use super::nodes::Nodes;
 use super::scheme::{Member, Scheme};
 use crate::error::Error;
+use crate::hint::Hint;
 use crate::rows::{Row, Rows};
 use crate::time::{TimeProblem, TimeReader};
 
@@ -144,8 +145,7 @@ impl Interpreter {
 fn broken(row: &Row<'_>, file: &str) -> Bad {
     let why = row.problem.as_ref().map(ToString::to_string).unwrap_or_default();
     Bad {
-        error: Error::at(file, row.line, why)
-            .with_hint("--unparsable keep lets such lines pass without an id; --dry-run lists them"),
+        error: Error::at(file, row.line, why).with_hint(Hint::LetPass),
         kind: "the row cannot be taken apart",
         passes: true,
     }
@@ -153,6 +153,5 @@ fn broken(row: &Row<'_>, file: &str) -> Bad {
 
 /// The new column would have the name of an old one.
 pub(super) fn taken(file: &str, line: u64, name: &str) -> Error {
-    Error::at(file, line, format_args!("there is a column {name:?} already"))
-        .with_hint("--column-name gives the new one another name")
+    Error::at(file, line, format_args!("there is a column {name:?} already")).with_hint(Hint::ColumnName)
 }

@@ -29,6 +29,7 @@ pub use options::{BackfillOptions, Filled, Target, Unparsable};
 pub use scheme::{BackfillFormat, SchemeOptions};
 
 use crate::error::Error;
+use crate::hint::Hint;
 use crate::input::{Compression, Identity, Meter, Source};
 use crate::progress::Watch;
 use crate::rows::{Position, RowFormat, Rows};
@@ -149,13 +150,12 @@ impl<'a> Run<'a> {
                 Streamed::OutOfOrder { .. } => Err(Error::usage(
                     "the rows are not in order, and standard output cannot be taken back",
                 )
-                .with_hint("-o FILE sorts them first")),
+                .with_hint(Hint::OutputFile)),
             };
         };
         let paths = Paths::of(output);
         if output.exists() && !options.force {
-            return Err(Error::usage(format_args!("{} exists", output.display()))
-                .with_hint("--force replaces it once the new one is complete"));
+            return Err(Error::usage(format_args!("{} exists", output.display())).with_hint(Hint::Replace));
         }
         let part = paths.lock()?;
         let saved: Option<Saved> = if options.restart { None } else { paths.load() };
@@ -174,7 +174,7 @@ impl<'a> Run<'a> {
                     "an earlier run to {} was interrupted, and it had another input or other options",
                     output.display()
                 ))
-                .with_hint("--restart forgets it; the same command as then goes on where it ended"));
+                .with_hint(Hint::Restart));
             }
             None => None,
         };
@@ -361,7 +361,7 @@ impl<'a> Run<'a> {
             Some(line) => Error::at(&name, line, "this row is earlier than the one before it"),
             None => Error::data(format_args!("{name} has too many rows of one time to hold them")),
         }
-        .with_hint("without --sorted the rows are sorted first")
+        .with_hint(Hint::NotSorted)
     }
 
     /// What a checkpoint says besides its place.
@@ -405,11 +405,8 @@ fn wish(options: &BackfillOptions) -> String {
 /// Copies an input that flows by to a file, because it may have to be read twice.
 fn spooled(options: &BackfillOptions) -> Result<tempfile::NamedTempFile, Error> {
     let folder = temp_of(options);
-    let cannot = |e: &std::io::Error| {
-        Error::file("keep the input in", &folder, e).with_hint(
-            "--temp names a folder with more room; --sorted reads it once, if its rows are in order",
-        )
-    };
+    let cannot =
+        |e: &std::io::Error| Error::file("keep the input in", &folder, e).with_hint(Hint::TempFolderOrSorted);
     let mut file = tempfile::NamedTempFile::new_in(&folder).map_err(|e| cannot(&e))?;
     let mut input: Box<dyn std::io::Read> = match &options.input {
         Source::File(path) => Box::new(File::open(path).map_err(|e| Error::file("read", path, &e))?),

@@ -3,16 +3,7 @@
 use std::collections::HashMap;
 
 use super::nodes::Nodes;
-use super::scheme::{Member, NodeId, Scheme};
-
-/// A cell has more rows than ids.
-#[derive(Clone, Debug)]
-pub(crate) struct Exhausted {
-    pub(super) cell: i128,
-    pub(super) rows: u64,
-    pub(super) places: u64,
-    pub(super) node: Option<String>,
-}
+use super::scheme::{Exhausted, Member, NodeId, Scheme};
 
 /// Hands out the ids of a cell, row by row in the cell's order.
 pub(crate) struct Placer<'a> {

@@ -26,9 +26,8 @@ use mintage::{CLOCK_SEQ_MAX, GregorianTicks, Layout, Node, Role, Timestamp, Uuid
 use sha2::{Digest, Sha256};
 use siphasher::sip::SipHasher24;
 
-use super::placer::Exhausted;
 use crate::error::Error;
-use crate::time::rfc3339;
+use crate::hint::Hint;
 
 /// What kind of id rows get.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -124,6 +123,15 @@ pub(crate) struct Member {
     pub(crate) hash: u64,
 }
 
+/// A cell has more rows than ids.
+#[derive(Clone, Debug)]
+pub(crate) struct Exhausted {
+    pub(super) cell: i128,
+    pub(super) rows: u64,
+    pub(super) places: u64,
+    pub(super) node: Option<String>,
+}
+
 impl Scheme {
     /// # Errors
     /// The options do not fit each other.
@@ -139,18 +147,18 @@ impl Scheme {
             && matches!(options.format, BackfillFormat::Uuid7 | BackfillFormat::Ulid)
         {
             return Err(Error::usage(format_args!(
-                "--spread has no meaning for {name}: it has room for every row of one time"
+                "a spread has no meaning for {name}: it has room for every row of one time"
             )));
         }
         if spread < unit || spread % unit != 0 {
             return Err(Error::usage(format_args!(
-                "--spread must be a multiple of {}, the tick of {name}",
+                "the spread must be a multiple of {}, the tick of {name}",
                 span(unit)
             )));
         }
         if options.clock_seq > CLOCK_SEQ_MAX {
             return Err(Error::usage(format_args!(
-                "--clock-seq {} does not fit 14 bits: at most {CLOCK_SEQ_MAX}",
+                "clock sequence {} does not fit 14 bits: at most {CLOCK_SEQ_MAX}",
                 options.clock_seq
             )));
         }
@@ -228,22 +236,18 @@ impl Scheme {
         };
         format!(
             "{} does not fit {what}, which holds {} to {}",
-            rfc3339(at),
-            rfc3339(Timestamp::from_unix_nanos(self.first)),
-            rfc3339(Timestamp::from_unix_nanos(self.last))
+            at,
+            Timestamp::from_unix_nanos(self.first),
+            Timestamp::from_unix_nanos(self.last)
         )
     }
 
     /// What to do with a time that the format does not hold.
-    pub(crate) fn hint_out_of_range(&self) -> &'static str {
+    pub(crate) fn hint_out_of_range(&self) -> Hint {
         match &self.options.format {
-            BackfillFormat::Snowflake { .. } => {
-                "mint presets says what other layouts hold; --unparsable keep lets such lines pass without an id"
-            }
-            BackfillFormat::Uuid1 | BackfillFormat::Uuid6 => {
-                "--unparsable keep lets such lines pass without an id; --dry-run lists them"
-            }
-            _ => "uuid6 holds the years 1582 to 5236; --unparsable keep lets such lines pass without an id",
+            BackfillFormat::Snowflake { .. } => Hint::LayoutOrLetPass,
+            BackfillFormat::Uuid1 | BackfillFormat::Uuid6 => Hint::LetPass,
+            _ => Hint::Uuid6OrLetPass,
         }
     }
 
@@ -376,7 +380,7 @@ impl Scheme {
     }
 
     /// What an exhausted cell says.
-    pub(crate) fn exhausted(&self, cell: &Exhausted) -> (String, String) {
+    pub(crate) fn exhausted(&self, cell: &Exhausted) -> (String, Hint) {
         let whose = cell
             .node
             .as_ref()
@@ -385,17 +389,15 @@ impl Scheme {
         let message = format!(
             "{} rows{whose} share the time {}, and {} has {} ids for it",
             cell.rows,
-            rfc3339(Timestamp::from_unix_nanos(cell.cell)),
+            Timestamp::from_unix_nanos(cell.cell),
             self.options.format.name(),
             cell.places
         );
         let hint = match &self.options.format {
-            BackfillFormat::Snowflake { .. } => {
-                "--spread 1s lets rows of one second use all its ticks, --worker 0-7 more workers"
-            }
-            _ => "--spread 1ms lets rows of one millisecond use all its ticks; uuid7 has room for all",
+            BackfillFormat::Snowflake { .. } => Hint::SpreadSecondOrWorkers,
+            _ => Hint::SpreadMillisecondOrUuid7,
         };
-        (message, hint.into())
+        (message, hint)
     }
 }
 
@@ -659,7 +661,7 @@ mod tests {
             message,
             "163841 rows share the time 2022-02-22T19:22:22.000001Z, and uuid6 has 163840 ids for it"
         );
-        assert!(hint.contains("--spread"));
+        assert_eq!(hint, Hint::SpreadMillisecondOrUuid7);
         // With a time in the next tick, only one tick is left.
         let mut rows = vec![(at, 0); 16_385];
         rows.push((at + 100, 0));

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use super::facts::Facts;
 use super::output::{Output, Paths};
-use super::placer::{Exhausted, Placer};
-use super::scheme::Member;
+use super::placer::Placer;
+use super::scheme::{Exhausted, Member};
 use super::stream::{BLOCK_BYTES, Writing, header, keep, mark};
 use super::{How, Run, Saved, Unparsable};
 use crate::error::Error;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::facts::{Bad, Facts};
 use super::output::Output;
-use super::placer::{Exhausted, Placer};
-use super::scheme::Member;
+use super::placer::Placer;
+use super::scheme::{Exhausted, Member};
 use super::{How, Run, Saved, Unparsable};
 use crate::error::Error;
 use crate::progress::{EVERY_ROWS, Phase, Progress, Watch};

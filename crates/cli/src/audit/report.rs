@@ -1,7 +1,7 @@
 //! An audit as lines of text, and as JSON.
 
 use mintage::Timestamp;
-use mintage_bulk::{FormatSeen, Report, rfc3339, span_words};
+use mintage_bulk::{FormatSeen, Report, span_words};
 use serde_json::{Value, json};
 
 use crate::errors::Failure;
@@ -418,7 +418,7 @@ fn format_document(seen: &FormatSeen) -> Value {
 }
 
 fn time(micros: i64) -> String {
-    rfc3339(Timestamp::from_unix_nanos(i128::from(micros) * 1000))
+    Timestamp::from_unix_nanos(i128::from(micros) * 1000).to_string()
 }
 
 /// A number of things.

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use mintage::Timestamp;
-use mintage_bulk::{BackfillFormat, BackfillOptions, DryRun, Filled, rfc3339};
+use mintage_bulk::{BackfillFormat, BackfillOptions, DryRun, Filled};
 use serde_json::{Value, json};
 
 use crate::errors::Failure;
+use crate::hints;
 use crate::out::Out;
 use crate::rows::thousands;
 
@@ -46,9 +47,20 @@ pub(super) fn dry(found: &DryRun, options: &BackfillOptions, out: &mut Out) -> R
         let mut document = document(&found.filled, options);
         document["troubles"] = found.troubles.into();
         document["listed"] = json!(found.listed);
-        document["kinds"] = json!(found.kinds);
+        document["kinds"] = found
+            .kinds
+            .iter()
+            .map(|kind| {
+                json!({
+                    "what": kind.what,
+                    "lines": kind.lines,
+                    "first_line": kind.first_line,
+                    "hint": kind.hint.as_ref().map(hints::words),
+                })
+            })
+            .collect();
         document["exhausted"] = json!(found.exhausted);
-        document["hint"] = json!(found.hint);
+        document["hint"] = json!(found.hint.as_ref().map(hints::words));
         out.json_line(&document)?;
     } else {
         let name = options.input.name();
@@ -85,7 +97,7 @@ pub(super) fn dry(found: &DryRun, options: &BackfillOptions, out: &mut Out) -> R
             out.line(remark)?;
         }
         if let Some(hint) = &found.hint {
-            out.note(format!("hint: {hint}"));
+            out.note(format!("hint: {}", hints::words(hint)));
         }
     }
     match found.sound() {
@@ -186,7 +198,7 @@ fn document(filled: &Filled, options: &BackfillOptions) -> Value {
 }
 
 fn time(nanos: i128) -> String {
-    rfc3339(Timestamp::from_unix_nanos(nanos))
+    Timestamp::from_unix_nanos(nanos).to_string()
 }
 
 fn offset(seconds: i32) -> String {

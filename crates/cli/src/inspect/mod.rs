@@ -4,10 +4,10 @@ mod paint;
 
 use mintage::{Clock, FieldValue, GenOptions, Reading, Refusal, SystemClock, no_id, refusals};
 use mintage_server::readings::{Found, ReadAs};
-use mintage_wire::{Inspected, known_and_guessed, nearly, rfc3339};
+use mintage_wire::{Inspected, known_and_guessed, nearly};
 use serde_json::json;
 
-use crate::args::Color;
+use crate::color::Color;
 use crate::column::ColumnArgs;
 use crate::errors::Failure;
 use crate::format_options::{FormatOptions, format_named, format_names};
@@ -180,7 +180,7 @@ fn card(reading: &Reading, out: &mut Out) -> Result<(), Failure> {
     let percent = reading.confidence * 100.0;
     out.line(format!("  {}  ({percent:.0} %: {})", title(reading), reading.why))?;
     if let Some(time) = reading.time {
-        out.line(format!("    {:<12} {}", "time", rfc3339(time)))?;
+        out.line(format!("    {:<12} {time}", "time"))?;
     }
     for (name, value) in &reading.fields {
         out.line(format!("    {name:<12} {}", field_text(value)))?;
@@ -193,9 +193,7 @@ fn card(reading: &Reading, out: &mut Out) -> Result<(), Failure> {
 
 /// What a reading is, when, and how sure.
 fn one_line(reading: &Reading) -> String {
-    let time = reading
-        .time
-        .map_or(String::new(), |time| format!(" of {}", rfc3339(time)));
+    let time = reading.time.map_or(String::new(), |time| format!(" of {time}"));
     format!("{}{time}  ({:.0} %)", title(reading), reading.confidence * 100.0)
 }
 
@@ -224,7 +222,7 @@ fn summary(id: &str, found: &Found, out: &mut Out) -> Result<(), Failure> {
     let mut line = format!("{}  {}", shown(id), title(reading));
     if let Some(time) = reading.time {
         line.push_str("  ");
-        line.push_str(&rfc3339(time));
+        line.push_str(&time.to_string());
     }
     for (name, value) in &reading.fields {
         line.push_str("  ");

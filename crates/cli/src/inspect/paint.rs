@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use mintage::Reading;
 
-use crate::args::Color;
+use crate::color::Color;
 use crate::errors::Failure;
 use crate::out::Out;
 

@@ -310,9 +310,6 @@ impl Snowflake {
             return until;
         }
         // Refused takes may have pushed the word past the window; nothing was minted there.
-        if crate::planted!("closed-a-tick-early") {
-            return (word >> self.sequence_bits).min(until);
-        }
         word.div_ceil(1 << self.sequence_bits).min(until)
     }
 
@@ -399,10 +396,6 @@ impl Snowflake {
                 next = next.wrapping_add(step);
             }
             place += now.len() as u64;
-            if crate::planted!("counter-wraps") {
-                // Back to the beginning of the tick instead of on to the next.
-                place -= 1 << self.sequence_bits;
-            }
             out = later;
         }
     }
@@ -423,34 +416,18 @@ impl Snowflake {
         // The first tick that is out of reach, and its place. `until` never exceeds 2^62 >> bits, so this
         // cannot overflow whatever `tick` is.
         let reach = tick.saturating_add(self.max_ahead).saturating_add(1).min(until);
-        let reach = if crate::planted!("ahead-without-bound") {
-            until
-        } else {
-            reach
-        };
-        let reach = reach + u64::from(crate::planted!("window-end-inclusive"));
         let limit = reach << self.sequence_bits;
         let begin = tick.min(until) << self.sequence_bits;
         let seen = self.word.0.load(Ordering::Relaxed);
-        let past_end = if crate::planted!("gt-for-ge") {
-            seen > limit || begin > limit
-        } else {
-            seen >= limit || begin >= limit
-        };
-        if past_end {
+        if seen >= limit || begin >= limit {
             return Err(self.refusal(seen.max(begin), tick, until));
         }
         if seen < begin {
             self.word.0.fetch_max(begin, Ordering::Relaxed);
         }
         // Adding less than `limit` keeps the word far below 2^64 under any number of threads.
-        let want = want
-            .min(limit - seen.max(begin))
-            .max(u64::from(crate::planted!("gt-for-ge")));
+        let want = want.min(limit - seen.max(begin));
         let first = self.word.0.fetch_add(want, Ordering::AcqRel);
-        if crate::planted!("gt-for-ge") && first == limit {
-            return Ok((first, 1));
-        }
         if first >= limit {
             return Err(self.refusal(first, tick, until));
         }

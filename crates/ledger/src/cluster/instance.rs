@@ -97,9 +97,7 @@ impl Ledger {
             {
                 tracing::error!("this process's register was lost: dropping all it holds");
                 let node = context.renew_instance();
-                if !mintage::planted!("lost-register-ignored") {
-                    self.drop_everything();
-                }
+                self.drop_everything();
                 if let Some(journal) = &context.journal {
                     // Whoever has the register has a copy of our journal, and owns what it says.
                     journal.begin_anew(node, context.store.cluster_id()).await;
@@ -303,10 +301,7 @@ async fn enter(context: &Context) -> Result<Option<Entered>, LedgerError> {
     let why = match found {
         None => "its register is not there",
         Some(found) => match serde_json::from_str::<InstanceBody>(&found.value.body) {
-            Ok(body)
-                if body.journal.unwrap_or(0) <= journal.copies()
-                    || mintage::planted!("old-journal-trusted") =>
-            {
+            Ok(body) if body.journal.unwrap_or(0) <= journal.copies() => {
                 let value = Value {
                     mark: 0,
                     token: fresh_token(&*context.runtime),

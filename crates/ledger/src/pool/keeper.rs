@@ -127,11 +127,6 @@ impl Pool {
             self.seat.store(None);
             // Closed by one swap, then the last id is read (protocol W7).
             let unused_from = held.seat.generator.close();
-            let unused_from = if mintage::planted!("gives-back-what-was-minted") {
-                held.lease.from
-            } else {
-                unused_from
-            };
             self.give_back(&self.owner(), held.lease, unused_from).await;
         }
         self.status.lock().expect("no panic while held").ended = true;

@@ -148,7 +148,7 @@ impl Pool {
         self.check_not_dropped().await?;
         let now = self.context.valid_now().await?;
         // Before it becomes a tick: a time that is held at the start may lie past the layout's end.
-        if self.is_doubtful() || mintage::planted!("wrong-clock-parks-all") {
+        if self.is_doubtful() {
             self.check_clock(self.newest_wall().await?)?;
         }
         let now = self.tick_of(now)?;
@@ -163,9 +163,8 @@ impl Pool {
                 // that was asked for by a clock which has gone back since: it would serve nobody before its time.
                 Ok(Some(found))
                     if attempt.from <= now.saturating_add(self.lengths.max_ahead)
-                        && ((found.value.token == attempt.token && owner.id == attempt.owner)
-                            || mintage::planted!("adopts-by-nonce")
-                                && found.value.body.contains(&owner.id)) =>
+                        && found.value.token == attempt.token
+                        && owner.id == attempt.owner =>
                 {
                     return Ok(Lease::new(attempt.worker, attempt.from, &found));
                 }
@@ -448,11 +447,7 @@ impl Pool {
             None => 0,
         };
         // Protocol W2: the successor starts at the stored `until`.
-        let from = if mintage::planted!("successor-at-its-now") {
-            now
-        } else {
-            stored_until.max(now)
-        };
+        let from = stored_until.max(now);
         if from > self.ticks.ticks_max() {
             return Err(LedgerError::TimeFieldFull {
                 name: self.name.clone(),
@@ -615,10 +610,7 @@ impl Pool {
                     }
                     None => {
                         tracing::warn!(pool = %self.name, worker, "window lost to another holder");
-                        match mintage::planted!("lost-window-kept") {
-                            true => Renewal::Extended,
-                            false => Renewal::Lost,
-                        }
+                        Renewal::Lost
                     }
                 }
             }
@@ -627,10 +619,6 @@ impl Pool {
                 Renewal::Lost
             }
             Err(error) => {
-                if error.outcome == Outcome::Unknown && mintage::planted!("unacknowledged-window-used") {
-                    lease.until = until;
-                    return Renewal::Extended;
-                }
                 if error.outcome == Outcome::Unknown {
                     // Used only once it is known to have landed; retried from the same version.
                     lease.attempts.truncate(ATTEMPTS_MAX - 1);
@@ -691,7 +679,7 @@ impl Pool {
     /// window again, whatever comes of it.
     pub(crate) async fn give_back(&self, owner: &Owner, lease: Lease, unused_from: u64) {
         let unused_from = unused_from.max(lease.from);
-        let alone = self.context.store.exclusive() || mintage::planted!("shared-window-given-back");
+        let alone = self.context.store.exclusive();
         if !alone || !lease.attempts.is_empty() || unused_from >= lease.until {
             return;
         }
@@ -714,13 +702,6 @@ impl Pool {
     pub async fn release(&self, worker: u64) -> Result<(), LedgerError> {
         let (found, body) = self.window_record(worker).await?;
         let now = self.now_tick()?;
-        if found.value.mark > now && mintage::planted!("released-by-a-stranger") {
-            let value = body.value(now, fresh_token(&*self.context.runtime));
-            let _ = self
-                .write(worker, Some(found.version), value, Marks::GiveBack)
-                .await;
-            return Ok(());
-        }
         if found.value.mark > now {
             let left = u128::from(found.value.mark - now) * self.ticks.tick().as_nanos() / 1_000_000_000 + 1;
             return Err(LedgerError::Invalid(format!(

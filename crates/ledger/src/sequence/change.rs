@@ -13,7 +13,7 @@ impl Worker<'_> {
     /// nobody else can have it.
     pub(super) fn issued(&self, ranges: &[Range]) -> u64 {
         let mut issued = self.held.state.ordinal;
-        if self.sequence.stays_open() && !mintage::planted!("change-takes-back") {
+        if self.sequence.stays_open() {
             // Shared: a copy of this process may issue them still, so they are spent (protocol S5, as W7).
             return issued;
         }
@@ -98,14 +98,6 @@ impl Worker<'_> {
                 Change::Alter(patch) => state.altered(name, issued, patch)?,
                 Change::Drop => state.tombstone(issued),
             };
-            if matches!(change, Change::Drop) && mintage::planted!("marked-register-removed") {
-                let version = state.version.expect("it is stored");
-                let _ = context.store.remove(&self.sequence.key, version).await;
-                self.held.state.version = None;
-                self.held.state.dropped = true;
-                self.sequence.set_stored(&self.held.state);
-                return Ok(true);
-            }
             let token = fresh_token(&*context.runtime);
             let value = next.write(token);
             match context

@@ -51,9 +51,6 @@ impl Counter {
     pub(super) fn take(&self, n: u64) -> Take {
         let limit = self.limit.load(Ordering::Acquire);
         let before = self.used.load(Ordering::Acquire);
-        #[cfg(not(loom))]
-        let limit =
-            limit + u64::from(mintage::planted!("block-end-plus-one") && limit > 0 && before < CLOSED);
         if before >= CLOSED {
             return Take::Closed;
         }

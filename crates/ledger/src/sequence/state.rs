@@ -308,7 +308,7 @@ impl State {
         let several = self.stripe().of > 1 && self.gap == Gap::Bounded;
         let Some(furthest) = furthest.filter(|furthest| {
             let goes_back = !beyond(&self.def, *furthest, next.run.first);
-            several && goes_back && !mintage::planted!("set-order-ignored")
+            several && goes_back
         }) else {
             return Ok(next);
         };
@@ -522,10 +522,7 @@ impl State {
                 to.value, self.def.min, self.def.max
             )));
         }
-        if let Some(at) = self
-            .mark(issued)
-            .filter(|_| !allow_repeat && !mintage::planted!("set-goes-back"))
-        {
+        if let Some(at) = self.mark(issued).filter(|_| !allow_repeat) {
             // A called value counts as issued already, so it may equal the last one; an uncalled one is
             // still to come and must lie beyond.
             let stays = to.is_called && to.value == at;
@@ -687,10 +684,7 @@ impl State {
             // Under the definition that it is given now it may have issued as many numbers as the mark counts.
             base.value = self.past_spent(name, &fresh, self.ordinal)?;
         }
-        if let Some((low, high)) = self
-            .past_of(&def)
-            .filter(|_| !mintage::planted!("past-forgotten"))
-        {
+        if let Some((low, high)) = self.past_of(&def) {
             let edge = if def.increment > 0 { high } else { low };
             if !beyond(&def, edge, base.value) {
                 // The first number of the new grid beyond the edge.
@@ -718,7 +712,7 @@ impl State {
         }
         // A restore has raised the mark: so many numbers of a life that is lost may have followed.
         let raised = self.ordinal - self.base_ordinal;
-        if raised > 0 && !mintage::planted!("restored-tombstone-forgotten") {
+        if raised > 0 {
             let next = State {
                 base,
                 ..fresh.clone()

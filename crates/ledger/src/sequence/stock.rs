@@ -257,12 +257,7 @@ impl Stock {
         let mut served = Served::default();
         let mut last = block.last_issued();
         if let Some(at) = line.iter().position(fits) {
-            let before = if mintage::planted!("run-keeps-what-lies-before") {
-                0..0
-            } else {
-                0..at
-            };
-            served.passed = line.drain(before).map(|range| range.run.count).sum();
+            served.passed = line.drain(..at).map(|range| range.run.count).sum();
             let at = line.iter().position(fits).expect("it is still there");
             let (head, tail) = line[at].split(n);
             match tail {

@@ -284,7 +284,7 @@ impl Worker<'_> {
                     return Ok(Claimed { range, landed: true });
                 }
             }
-            if self.held.state.frozen && !mintage::planted!("frozen-record-served") {
+            if self.held.state.frozen {
                 let waited = context.runtime.boottime().saturating_sub(begun);
                 self.wait_for_thaw(use_of, waited, &mut thawed).await?;
                 continue;
@@ -301,17 +301,9 @@ impl Worker<'_> {
             }
             // What the record says of the stock may be learned only here: none if the sequence is gap-free.
             let most = match (self.held.state.gap, use_of) {
-                (Gap::None, _) => u64::from(mintage::planted!("gap-free-keeps-stock")) * 3,
-                (Gap::Bounded, _) if mintage::planted!("max-gap-ignored") => u64::MAX,
+                (Gap::None, _) => 0,
                 (Gap::Bounded, Use::Owned) => block,
                 (Gap::Bounded, _) => self.held.state.max_gap.saturating_sub(asked),
-            };
-            let block = match self.held.state.gap {
-                Gap::None if mintage::planted!("gap-free-keeps-stock") => 3,
-                Gap::Bounded if mintage::planted!("max-gap-ignored") => {
-                    self.held.state.max_gap.saturating_mul(3)
-                }
-                _ => block,
             };
             let want = asked.saturating_add(block.min(most));
             if want == 0 {
@@ -347,21 +339,8 @@ impl Worker<'_> {
                 return Err(LedgerError::from_store(error));
             }
             self.held.stale = true;
-            if mintage::planted!("published-before-commit") && use_of != Use::Owned {
-                self.sequence.stock.append(range, 0);
-            }
             let answer = self.write(&next, token, passed + range.run.count).await;
             let answer = answer.map(|cas| cas.of_attempt(token));
-            let answer = match answer {
-                Ok(Cas::Lost(Some(found))) if mintage::planted!("lost-race-ignored") => {
-                    Ok(Cas::Done(found.version))
-                }
-                Err(error) if error.outcome == Outcome::Unknown && mintage::planted!("unknown-used") => {
-                    let known = self.held.state.version.map_or(0, |version| version.0);
-                    Ok(Cas::Done(crate::store::Version(known + 1)))
-                }
-                answer => answer,
-            };
             let unknown = matches!(&answer, Err(error) if error.outcome == Outcome::Unknown);
             if !unknown {
                 self.held.attempts.pop();

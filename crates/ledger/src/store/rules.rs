@@ -71,12 +71,10 @@ pub(crate) fn judge_remove(
     expected: Version,
 ) -> Result<Verdict, StoreError> {
     match current {
-        Some(c) if c.version == expected && c.mark > 0 && !mintage::planted!("marked-register-removed") => {
-            Err(invalid(format!(
-                "{key} carries the mark {}: it is never removed",
-                c.mark
-            )))
-        }
+        Some(c) if c.version == expected && c.mark > 0 => Err(invalid(format!(
+            "{key} carries the mark {}: it is never removed",
+            c.mark
+        ))),
         Some(c) if c.version == expected => Ok(Verdict::Go(expected)),
         _ => Ok(Verdict::Lost),
     }
@@ -98,7 +96,6 @@ pub(crate) fn judge_claim(
         .checked_add(claim.add)
         .filter(|m| *m <= i64::MAX as u64)
     {
-        Some(mark) if mintage::planted!("claim-keeps-version") => Ok(Some((current.version, mark))),
         Some(mark) => Ok(Some((next_version(&claim.key, Some(current.version))?, mark))),
         None => Err(invalid(format!(
             "mark {} of {} plus {} passes 2^63-1",

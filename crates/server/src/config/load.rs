@@ -335,7 +335,7 @@ fn nearest(path: &str) -> Option<&'static str> {
         // The right name in the wrong section is nearer than another name in the right one.
         let edits = match last(key.path) == last(path) {
             true => Some(1),
-            false => edit_distance(key.path, path, most),
+            false => edits(key.path, path, most),
         };
         let found = edits.map(|edits| (edits, key.path));
         best = found.into_iter().chain(best).min();
@@ -343,28 +343,12 @@ fn nearest(path: &str) -> Option<&'static str> {
     best.map(|(_, known)| known)
 }
 
-/// Insertions, removals and replacements of bytes that turn `a` into `b` (Levenshtein), if `most` are enough.
-pub(crate) fn edit_distance(a: &str, b: &str, most: usize) -> Option<usize> {
-    if a.len().abs_diff(b.len()) > most {
-        return None;
-    }
-    let mut row: Vec<usize> = (1..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let (mut diagonal, mut left) = (i, i + 1);
-        let mut fewest = left;
-        for (cell, y) in row.iter_mut().zip(b.bytes()) {
-            left = (diagonal + usize::from(x != y)).min(left + 1).min(*cell + 1);
-            diagonal = *cell;
-            *cell = left;
-            fewest = fewest.min(left);
-        }
-        // What follows adds to one of these.
-        if fewest > most {
-            return None;
-        }
-    }
-    let edits = row.last().copied().unwrap_or(a.len());
-    (edits <= most).then_some(edits)
+/// Insertions, removals and replacements of letters that turn `a` into `b`, if `most` are enough.
+pub(crate) fn edits(a: &str, b: &str, most: usize) -> Option<usize> {
+    // Texts of very different lengths are not worth the comparison.
+    (a.len().abs_diff(b.len()) <= 4 * most)
+        .then(|| strsim::levenshtein(a, b))
+        .filter(|edits| *edits <= most)
 }
 
 #[cfg(test)]
@@ -612,10 +596,10 @@ mod tests {
             ("kitten", "sitting", 3),
             ("listen", "lissten", 1),
         ] {
-            assert_eq!(edit_distance(a, b, 9), Some(distance));
-            assert_eq!(edit_distance(b, a, distance), Some(distance));
+            assert_eq!(edits(a, b, 9), Some(distance));
+            assert_eq!(edits(b, a, distance), Some(distance));
             if let Some(fewer) = distance.checked_sub(1) {
-                assert_eq!(edit_distance(a, b, fewer), None);
+                assert_eq!(edits(a, b, fewer), None);
             }
         }
     }

@@ -10,7 +10,7 @@ mod value;
 
 use std::time::Duration;
 
-pub(crate) use load::edit_distance;
+pub(crate) use load::edits;
 pub use load::{ConfigError, Loaded, Origin, Override, Sources, load};
 pub use reload::Reloaded;
 pub use value::{

@@ -2,10 +2,9 @@
 
 use std::cell::RefCell;
 
-use mintage::Clock;
+use mintage::{Clock, Date};
 
 use crate::service::Worker;
-use mintage_wire::civil;
 
 thread_local! {
     static LAST: RefCell<(i128, String)> = const { RefCell::new((i128::MIN, String::new())) };
@@ -30,10 +29,12 @@ pub(super) fn with_now<R>(worker: &Worker, use_it: impl FnOnce(&str) -> R) -> R 
 }
 
 fn format(second: i128) -> String {
-    let (year, month, day) = civil(second.div_euclid(86_400));
+    let day_number = second.div_euclid(86_400) as i64;
+    let date = Date::from_day_number(day_number);
     // 1970-01-01 was a Thursday.
-    let weekday = WEEKDAYS[(second.div_euclid(86_400) + 4).rem_euclid(7) as usize];
-    let month = MONTHS[(month - 1) as usize];
+    let weekday = WEEKDAYS[(day_number + 4).rem_euclid(7) as usize];
+    let month = MONTHS[usize::from(date.month()) - 1];
+    let (year, day) = (date.year(), date.day());
     let (hour, minute, second) = (
         second.rem_euclid(86_400) / 3600,
         second.rem_euclid(3600) / 60,

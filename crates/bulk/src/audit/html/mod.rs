@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 use mintage::Timestamp;
 
 use super::report::{Fault, Report};
-use crate::time::rfc3339;
 use plot::{bars, bars_across, points};
 
 /// The page.
@@ -572,7 +571,7 @@ pub fn span_words(micros: i64) -> String {
 fn time(micros: i64, digits: u32) -> String {
     let unit = 10i64.pow(6 - digits);
     let cut = micros.div_euclid(unit) * unit;
-    rfc3339(Timestamp::from_unix_nanos(i128::from(cut) * 1000))
+    Timestamp::from_unix_nanos(i128::from(cut) * 1000).to_string()
 }
 
 /// Text that means only itself.

@@ -132,10 +132,7 @@ impl Engine {
         })?;
         self.database.commit().map_err(|e| self.sqlite(e))?;
         fs::rename(&beside, self.folder.file(WITNESS))
-            .and_then(|()| match mintage::planted!("folder-not-synced") {
-                true => Ok(()),
-                false => self.folder.sync(),
-            })
+            .and_then(|()| self.folder.sync())
             .map_err(|e| Failure::Stop(format!("the new witness cannot take its place: {e}")))?;
         self.witness = Witness::resume((self.tuning.wrap)(file), header, records.len() as u64);
         self.shared.stats.compactions.fetch_add(1, Relaxed);
@@ -159,10 +156,6 @@ impl Engine {
                     Failure::Passing(errors::passing(self.folder.path(), damage, &e.error))
                 }
                 _ => Failure::Stop(format!("the witness cannot be written: {}", e.error)),
-            })
-            .or_else(|failure| match mintage::planted!("failed-sync-forgotten") {
-                true => Ok(()),
-                false => Err(failure),
             })?;
         for (hash, touched) in batch.drain() {
             let stamp = touched.stamp.expect("a claim leaves a register");

@@ -294,10 +294,7 @@ impl Database {
             };
             Some((found, row.get(6).ok()?))
         };
-        let matches = |found: &Row, stored: i64| {
-            i64::from(row_checksum(self.cluster, found)) == stored
-                || mintage::planted!("row-checksum-ignored")
-        };
+        let matches = |found: &Row, stored: i64| i64::from(row_checksum(self.cluster, found)) == stored;
         Ok(match whole() {
             Some((found, stored)) if matches(&found, stored) => Read::Whole(found),
             Some(_) => Read::Damaged(key, "its row does not match its checksum".into()),
@@ -346,9 +343,6 @@ fn durable(connection: &Connection) -> Result<(), OpenError> {
     )?;
     connection.execute_batch("PRAGMA cache_size = -1024")?;
     let synchronous: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0))?;
-    if mintage::planted!("database-not-synced") {
-        connection.execute_batch("PRAGMA synchronous = OFF")?;
-    }
     match (journal.as_str(), synchronous) {
         ("wal", 2) => Ok(()),
         _ => Err(OpenError::Damaged(format!(

@@ -163,9 +163,7 @@ fn load(
         false => check_reached(&folder, before.reached.as_ref(), lsn)?,
     };
     let found = compare(&database, &meta, &testimony).map_err(|e| refuse(folder.path(), e.into()))?;
-    if !mintage::planted!("witness-not-compared") {
-        refuse_findings(&folder, &found)?;
-    }
+    refuse_findings(&folder, &found)?;
 
     // An adopted folder is another one than the copy was taken of.
     let id = before.id.clone().filter(|_| !tuning.any_inode);
@@ -297,9 +295,6 @@ pub(super) fn check_inode(folder: &Folder, before: &Identity) -> Result<(), Stor
     let path = folder.file(DATABASE);
     let copied_up = copied_up(&path).map_err(|e| errors::system(folder.path(), "cannot open mint.db", &e))?;
     let differs = before.database.differs(&folder.inode()?);
-    if mintage::planted!("copy-not-noticed") {
-        return Ok(());
-    }
     match differs {
         Some(how) => Err(errors::copied(folder.path(), format!("mint.db {how}"))),
         None if copied_up || folder.was_copied_up() => {
@@ -320,7 +315,6 @@ pub(super) fn check_reached(
     lsn: u64,
 ) -> Result<Option<Reached>, StoreError> {
     match noted {
-        Some(_) if mintage::planted!("set-back-not-noticed") => Ok(None),
         Some(noted) => Reached::find(folder.path(), noted, lsn).map(Some),
         // A folder of an older program, which may have been put back over one of this.
         None => reached::list_of(folder.path(), lsn).map(|_| None),

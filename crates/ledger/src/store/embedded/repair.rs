@@ -174,7 +174,7 @@ fn save_records(folder: &Folder, report: &mut RepairReport) -> Result<SavedRecor
 /// clean stop.
 fn check_whole_without_witness(folder: &Folder, identity: Option<&Identity>) -> Result<(), StoreError> {
     let clean = identity.is_some_and(|identity| identity.clean);
-    if clean || folder.file("mint.db-wal").exists() || mintage::planted!("repair-launders") {
+    if clean || folder.file("mint.db-wal").exists() {
         return Ok(());
     }
     Err(StoreError::new(

@@ -163,11 +163,9 @@ impl Witness {
         let written = self.write_halves(records, &mut buffer);
         self.buffer = buffer;
         written?;
-        if !mintage::planted!("witness-not-synced") {
-            self.file
-                .sync()
-                .map_err(|error| AppendError { clean: false, error })?;
-        }
+        self.file
+            .sync()
+            .map_err(|error| AppendError { clean: false, error })?;
         self.next += records.len() as u64;
         Ok(())
     }
@@ -238,9 +236,7 @@ pub(super) fn create(path: &Path, header: &Header, records: &mut [Record]) -> io
             slot += many;
         }
     }
-    if !mintage::planted!("new-witness-not-synced") {
-        file.sync_all()?;
-    }
+    file.sync_all()?;
     Ok(file)
 }
 

@@ -42,7 +42,7 @@ impl Met {
                 )
             });
         };
-        let fell = found.value.mark < self.mark && !may_fall && !mintage::planted!("fallen-mark-taken");
+        let fell = found.value.mark < self.mark && !may_fall;
         if found.version < self.version || (found.version > self.version && fell) {
             return Some(format!(
                 "is at version {} with mark {}, it was at version {} with mark {}",

@@ -168,12 +168,8 @@ impl Guard {
 
     /// The tombstone that a name begins above which is not there but may have been.
     fn tombstone(&self, key: &Key) -> Option<Value> {
-        let skipped = self.recovery.as_ref().map_or(0, Recovery::skipped).max(
-            match mintage::planted!("restored-names-fresh") {
-                true => 0,
-                false => self.restored.above,
-            },
-        );
+        let recovered = self.recovery.as_ref().map_or(0, Recovery::skipped);
+        let skipped = recovered.max(self.restored.above);
         (skipped > 0 && key.as_str().starts_with("seq/")).then(|| Value {
             mark: skipped.min(i64::MAX as u64),
             token: fresh_token(&*self.runtime),
@@ -472,7 +468,7 @@ fn lowered(key: &Key, value: &Value) -> Option<String> {
     struct Record {
         reserved: Option<u64>,
     }
-    let is_sequence = key.as_str().starts_with("seq/") && !mintage::planted!("lowered-mark-taken");
+    let is_sequence = key.as_str().starts_with("seq/");
     let record: Record = serde_json::from_str(&value.body).ok().filter(|_| is_sequence)?;
     let reserved = record.reserved.filter(|reserved| *reserved > value.mark)?;
     Some(format!(

@@ -293,7 +293,7 @@ impl Watch {
         if let Some((_, why)) = &state.stopped {
             return Some((format!("this machine stopped for good before, since {why}"), true));
         }
-        if now < state.known && !mintage::planted!("set-back-store-taken") {
+        if now < state.known {
             let (is, was) = match now.restores == state.known.restores {
                 true => (now.counter, state.known.counter),
                 false => (now.restores, state.known.restores),
@@ -331,7 +331,7 @@ impl Watch {
         let (first, at) = self.state().first;
         let moved = found.is_some_and(|found| found.progress > first);
         let silent = guard.runtime.boottime().saturating_sub(at) >= OTHERS_WITHIN;
-        if moved || silent || mintage::planted!("newcomer-does-not-wait") {
+        if moved || silent {
             self.trusted.store(true, Ordering::Release);
         }
         self.trusted.load(Ordering::Acquire)

@@ -1,10 +1,10 @@
-//! Bugs that are planted on purpose, to test the tests: compiled in only with the feature `planted`, and then on
-//! only where `MINT_PLANTED` names one. Never ship a build with it.
+//! Which planted bug is on. `cargo xtask proof` puts this file into its copy of the library; the product has none.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the planted bug `name` is on. Says so on standard error the first time it is reached.
+/// Whether the planted bug `name` is the one that `MINT_PLANTED` names. Says so on standard error the first time it is
+/// reached.
 #[must_use]
 pub fn is_planted(name: &str) -> bool {
     static CHOSEN: OnceLock<Option<String>> = OnceLock::new();
@@ -15,4 +15,12 @@ pub fn is_planted(name: &str) -> bool {
         eprintln!("planted bug {name} was reached");
     }
     on
+}
+
+/// Whether a bug that was planted on purpose is on.
+#[macro_export]
+macro_rules! planted {
+    ($name:literal) => {
+        $crate::planted::is_planted($name)
+    };
 }
