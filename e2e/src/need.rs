@@ -103,14 +103,23 @@ pub fn partitions() -> bool {
 
 /// A Python that has redis-py with hiredis; `cargo xtask test` makes one and names it in `MINT_TEST_PYTHON`.
 pub fn redis_py() -> Option<PathBuf> {
+    python("redis-py", "import redis, hiredis")
+}
+
+/// The same Python, where it has a validator of OpenAPI documents and a generator of clients.
+pub fn openapi_generator() -> Option<PathBuf> {
+    python("openapi", "import openapi_spec_validator, openapi_python_client")
+}
+
+fn python(name: &str, imports: &str) -> Option<PathBuf> {
     let named = std::env::var_os("MINT_TEST_PYTHON").map(PathBuf::from);
     let python = named.unwrap_or_else(|| Path::new("python3").to_path_buf());
-    let imports = Command::new(&python)
-        .args(["-c", "import redis, hiredis"])
+    let there = Command::new(&python)
+        .args(["-c", imports])
         .stderr(Stdio::null())
         .status()
         .is_ok_and(|status| status.success());
-    needed("redis-py", imports).then_some(python)
+    needed(name, there).then_some(python)
 }
 
 /// The folder of packages in which Node finds ioredis and node-redis; `cargo xtask test` makes one and names it in

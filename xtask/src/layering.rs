@@ -14,10 +14,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("mintage", &[]),
     ("mintage-bulk", &["mintage"]),
     ("mintage-ledger", &["mintage"]),
-    ("mintage-server", &["mintage", "mintage-ledger"]),
+    ("mintage-wire", &["mintage"]),
+    ("mintage-server", &["mintage", "mintage-ledger", "mintage-wire"]),
     (
         "mintage-cli",
-        &["mintage", "mintage-bulk", "mintage-ledger", "mintage-server"],
+        &[
+            "mintage",
+            "mintage-bulk",
+            "mintage-ledger",
+            "mintage-server",
+            "mintage-wire",
+        ],
     ),
     // Not shipped. The end-to-end tests drive the binary; they see core only to run the README's examples, and the
     // ledger only to run the suite of stores on real servers.

@@ -67,7 +67,12 @@ pub(crate) const BENCH_TOOLS: &[Tool] = &[
 
 const BENCH_PYTHON_PACKAGES: &[&str] = &["duckdb"];
 
-const PYTHON_PACKAGES: &[&str] = &["redis==7.0.1", "hiredis==3.3.0"];
+const PYTHON_PACKAGES: &[&str] = &[
+    "redis==7.0.1",
+    "hiredis==3.3.0",
+    "openapi-spec-validator==0.9.0",
+    "openapi-python-client==0.29.1",
+];
 
 /// Of versions that Debian's Node runs.
 const NODE_PACKAGES: &[&str] = &["ioredis@5.9.2", "redis@5.9.0"];
@@ -128,7 +133,11 @@ pub(crate) fn coverage() -> Option<OsString> {
 
 /// A venv with the Python clients that the tests drive; `None` where it cannot be made.
 pub(crate) fn python() -> Option<PathBuf> {
-    venv("test-venv", "import redis, hiredis", PYTHON_PACKAGES)
+    venv(
+        "test-venv",
+        "import redis, hiredis, openapi_spec_validator, openapi_python_client",
+        PYTHON_PACKAGES,
+    )
 }
 
 /// A venv with the peers that the benchmarks measure; `None` where it cannot be made.

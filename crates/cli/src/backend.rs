@@ -1,9 +1,6 @@
 //! Where sequences and pools are: behind a server, or in a store opened here.
 
-use mintage_ledger::Name;
-use serde_json::Value;
-
-use crate::connect::{Client, escaped, server_url};
+use crate::connect::{Client, server_url};
 use crate::errors::Failure;
 use crate::local::{Absent, Local};
 use crate::tls::TlsFiles;
@@ -37,35 +34,17 @@ impl Backend {
             Backend::Store(local) => local.close(),
         }
     }
-    /// All documents of a kind, page by page: `kind` is the server's path and field, `page` what a store here has behind
-    /// a name.
-    pub(crate) fn list(
-        &self,
-        kind: &str,
-        page: impl Fn(&Local, Option<&Name>) -> Result<Vec<Value>, Failure>,
-    ) -> Result<Vec<Value>, Failure> {
-        let mut all: Vec<Value> = Vec::new();
-        loop {
-            let after = all.last().and_then(|last| last["name"].as_str());
-            let page = match self {
-                Backend::Server(client) => {
-                    let after = after.map(Name::new).transpose().map_err(Failure::cannot)?;
-                    let after = after
-                        .map(|name| format!("&after={}", escaped(&name)))
-                        .unwrap_or_default();
-                    let answer = client.call("GET", &format!("/v1/{kind}?limit={PAGE}{after}"), None)?;
-                    answer[kind].as_array().cloned().unwrap_or_default()
-                }
-                Backend::Store(local) => {
-                    let after = after.map(Name::new).transpose().map_err(Failure::cannot)?;
-                    page(local, after.as_ref())?
-                }
-            };
-            let full = page.len() == usize::from(PAGE);
-            all.extend(page);
-            if !full {
-                return Ok(all);
-            }
-        }
+}
+
+/// Everything that is read page by page: `page` gives what stands behind a name, and the name to go on behind.
+pub(crate) fn all<T>(
+    page: impl Fn(Option<&str>) -> Result<(Vec<T>, Option<String>), Failure>,
+) -> Result<Vec<T>, Failure> {
+    let (mut all, mut next) = page(None)?;
+    while let Some(after) = next {
+        let (more, behind) = page(Some(&after))?;
+        all.extend(more);
+        next = behind;
     }
+    Ok(all)
 }

@@ -3,12 +3,11 @@
 use std::io::Read;
 use std::time::Duration;
 
-use mintage_ledger::Name;
-use mintage_server::error::CODES;
-use serde_json::Value;
+use mintage_wire::{Op, Problem, percent};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::errors::Failure;
-use crate::local::GOING_BACK;
 use crate::tls::TlsFiles;
 
 /// How long an answer may take that is read as it comes.
@@ -29,21 +28,47 @@ pub(crate) fn server_url(given: Option<&str>) -> String {
         .unwrap_or_else(|| DEFAULT_SERVER.to_string())
 }
 
-/// A name as a part of a path or query.
-pub(crate) fn escaped(name: &Name) -> String {
-    percent_encoded(name.as_str())
+/// What to ask a server for.
+pub(crate) struct Ask {
+    method: &'static str,
+    target: String,
+    body: Option<String>,
 }
 
-/// Text as a part of a path or query: everything but letters, digits and `-_:` is percent-encoded, the dot, too, since
-/// paths of `.` and `..` mean something else on their way.
-pub(crate) fn percent_encoded(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte);
-    text.bytes()
-        .map(|byte| match plain(byte) {
-            true => char::from(byte).to_string(),
-            false => format!("%{byte:02X}"),
-        })
-        .collect()
+impl Ask {
+    /// An operation, with the arguments of its path.
+    pub(crate) fn new(op: Op, arguments: &[&str]) -> Self {
+        Ask {
+            method: op.row().method,
+            target: op.row().path_to(arguments),
+            body: None,
+        }
+    }
+
+    /// The same with a parameter.
+    pub(crate) fn with(mut self, name: &str, value: impl ToString) -> Self {
+        let before = if self.target.contains('?') { '&' } else { '?' };
+        let value = percent::encode(&value.to_string());
+        self.target.push_str(&format!("{before}{name}={value}"));
+        self
+    }
+
+    /// The same with a parameter, if there is one.
+    pub(crate) fn with_if(self, name: &str, value: Option<impl ToString>) -> Self {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
+    }
+
+    /// The same with a document.
+    pub(crate) fn saying(self, document: &impl Serialize) -> Self {
+        let body = serde_json::to_string(document).expect("texts and numbers are JSON");
+        Ask {
+            body: Some(body),
+            ..self
+        }
+    }
 }
 
 /// A connection to a server, kept alive over calls.
@@ -84,50 +109,54 @@ impl Client {
         })
     }
 
-    /// Sends one request and gives the JSON that came back; `Null` for an empty answer.
-    pub(crate) fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
-        let mut request = ureq::http::Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.base));
-        if let Some(authorization) = &self.authorization {
-            request = request.header("authorization", authorization);
-        }
-        let answer = match body {
-            Some(body) => request
-                .header("content-type", "application/json")
-                .body(body.to_string())
-                .map_err(|e| self.bad_url(&e))
-                .and_then(|request| self.agent.run(request).map_err(|e| self.unreachable(&e))),
+    /// Asks for an operation and gives the document that came back; an empty answer reads as `null`.
+    pub(crate) fn call<T: DeserializeOwned>(&self, ask: &Ask) -> Result<T, Failure> {
+        let request = self.request(ask);
+        let answer = match &ask.body {
+            Some(body) => self.run(
+                request
+                    .header("content-type", "application/json")
+                    .body(body.as_str()),
+            ),
             // Said in full: a request that leaves its length open is sent as chunks, for which the server ends the
             // connection.
-            None if matches!(method, "POST" | "PUT" | "PATCH") => request
-                .header("content-length", "0")
-                .body("")
-                .map_err(|e| self.bad_url(&e))
-                .and_then(|request| self.agent.run(request).map_err(|e| self.unreachable(&e))),
-            None => request
-                .body(())
-                .map_err(|e| self.bad_url(&e))
-                .and_then(|request| self.agent.run(request).map_err(|e| self.unreachable(&e))),
+            None if matches!(ask.method, "POST" | "PUT" | "PATCH") => {
+                self.run(request.header("content-length", "0").body(""))
+            }
+            None => self.run(request.body(())),
         };
         let (status, text) = self.read(answer?)?;
-        match (status, serde_json::from_str(&text).ok()) {
-            (200..=299, Some(json)) => Ok(json),
-            (200..=299, None) if text.is_empty() => Ok(Value::Null),
-            (_, json) => Err(self.said_no(status, json)),
+        let document = if text.is_empty() { "null" } else { &text };
+        match (status, serde_json::from_str(document)) {
+            (200..=299, Ok(document)) => Ok(document),
+            _ => Err(self.said_no(status, &text)),
         }
     }
 
-    /// Asks for an answer that is read as it comes.
-    pub(crate) fn stream(&self, path: &str) -> Result<impl Read + use<>, Failure> {
-        let mut request = ureq::http::Request::builder().uri(format!("{}{path}", self.base));
-        if let Some(authorization) = &self.authorization {
-            request = request.header("authorization", authorization);
+    fn request(&self, ask: &Ask) -> ureq::http::request::Builder {
+        let request = ureq::http::Request::builder()
+            .method(ask.method)
+            .uri(format!("{}{}", self.base, ask.target));
+        match &self.authorization {
+            Some(authorization) => request.header("authorization", authorization),
+            None => request,
         }
-        let request = request.body(()).map_err(|e| self.bad_url(&e))?;
+    }
+
+    fn run<B: ureq::AsSendBody>(
+        &self,
+        request: Result<ureq::http::Request<B>, ureq::http::Error>,
+    ) -> Result<ureq::http::Response<ureq::Body>, Failure> {
+        let request = request.map_err(|e| self.bad_url(&e))?;
+        self.agent.run(request).map_err(|e| self.unreachable(&e))
+    }
+
+    /// Asks for an answer that is read as it comes.
+    pub(crate) fn stream(&self, ask: &Ask) -> Result<impl Read + use<>, Failure> {
+        let request = self.request(ask).body(());
         let request = self
             .agent
-            .configure_request(request)
+            .configure_request(request.map_err(|e| self.bad_url(&e))?)
             .timeout_global(None)
             .timeout_recv_response(Some(ANSWER_TIMEOUT))
             .timeout_recv_body(Some(STREAM_TIMEOUT))
@@ -135,19 +164,14 @@ impl Client {
         let answer = self.agent.run(request).map_err(|e| self.unreachable(&e))?;
         if !answer.status().is_success() {
             let (status, text) = self.read(answer)?;
-            return Err(self.said_no(status, serde_json::from_str(&text).ok()));
+            return Err(self.said_no(status, &text));
         }
         Ok(answer.into_body().into_reader())
     }
 
-    /// What a path answers, whatever its status: that, and its text.
-    pub(crate) fn look(&self, path: &str) -> Result<(u16, String), Failure> {
-        let mut request = ureq::http::Request::builder().uri(format!("{}{path}", self.base));
-        if let Some(authorization) = &self.authorization {
-            request = request.header("authorization", authorization);
-        }
-        let request = request.body(()).map_err(|e| self.bad_url(&e))?;
-        self.read(self.agent.run(request).map_err(|e| self.unreachable(&e))?)
+    /// What an operation answers, whatever its status: that, and its text.
+    pub(crate) fn look(&self, ask: &Ask) -> Result<(u16, String), Failure> {
+        self.read(self.run(self.request(ask).body(()))?)
     }
 
     fn read(&self, mut answer: ureq::http::Response<ureq::Body>) -> Result<(u16, String), Failure> {
@@ -155,10 +179,10 @@ impl Client {
         Ok((answer.status().as_u16(), text.map_err(|e| self.unreachable(&e))?))
     }
 
-    fn said_no(&self, status: u16, problem: Option<Value>) -> Failure {
-        match problem {
-            Some(problem) if problem["code"].is_string() => refused(&problem),
-            _ => Failure::cannot(format_args!("{} answers {status} and no JSON", self.base)).with_hint(
+    fn said_no(&self, status: u16, text: &str) -> Failure {
+        match serde_json::from_str::<Problem<'_>>(text) {
+            Ok(problem) => problem.into(),
+            Err(_) => Failure::cannot(format_args!("{} answers {status} and no JSON", self.base)).with_hint(
                 match status == 400 && self.base.starts_with("https://") {
                     true => "a proxy may want a certificate: show one with --cert FILE --key FILE",
                     false => "is this a mint server? its HTTP port is 7600 unless configured",
@@ -191,29 +215,4 @@ impl Client {
         };
         Failure::cannot(format_args!("cannot reach the server at {}: {why}", self.base)).with_hint(hint)
     }
-}
-
-/// The server's refusal, in its own words and with the exit code of its error table.
-fn refused(problem: &Value) -> Failure {
-    let code = problem["code"].as_str().unwrap_or_default();
-    let exit = CODES
-        .iter()
-        .find(|row| row.name == code)
-        .map_or(3, |row| row.exit_code);
-    let message = [&problem["detail"], &problem["title"]]
-        .into_iter()
-        .find_map(Value::as_str)
-        .unwrap_or(code);
-    let hint = match code {
-        // The server speaks of its own headers and fields; here they are a variable and an option.
-        "unauthenticated" | "wrong_token" => Some("set MINT_TOKEN to a token of this server"),
-        "only_forward" | "needs_allow_repeat" => Some(GOING_BACK),
-        _ => problem["hint"].as_str(),
-    };
-    Failure::Said {
-        code: exit,
-        message: message.to_string(),
-        hint: None,
-    }
-    .with_hint_if(hint)
 }

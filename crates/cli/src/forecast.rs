@@ -1,24 +1,20 @@
 //! When a sequence or pool ends, in words.
 
-use serde_json::Value;
+use mintage_wire::Forecast;
 
-/// One line for each limit that is ahead or near, from the document that the server shows.
-pub(crate) fn lines(document: &Value) -> Vec<String> {
-    let forecast = &document["forecast"];
-    let rate = forecast["per_second"].as_f64();
-    let endings = forecast["ends"].as_array().into_iter().flatten();
+/// One line for each limit that is ahead or near.
+pub(crate) fn lines(forecast: &Forecast) -> Vec<String> {
     // What is past and meant to be, such as snowflakes beyond 2^53, is no news.
-    let news = endings.filter(|ending| ending["near"] == true || !ending["at"].is_null());
+    let news = forecast
+        .ends
+        .iter()
+        .filter(|ending| ending.near || ending.at.is_some());
     news.map(|ending| {
-        let limit = ending["limit"].as_str().unwrap_or("?");
-        let near = if ending["near"] == true {
-            "  WARNING: near"
-        } else {
-            ""
-        };
-        match ending["at"].as_str() {
+        let (limit, years) = (&ending.limit, ending.years);
+        let near = if ending.near { "  WARNING: near" } else { "" };
+        match &ending.at {
             Some(at) => {
-                let years = ending["years"].as_f64().unwrap_or_default();
+                let rate = forecast.per_second;
                 let pace = rate.map_or(String::new(), |rate| format!(", at {rate} a second"));
                 format!("{limit}: {at}, in {years} years{pace}{near}")
             }
@@ -30,24 +26,23 @@ pub(crate) fn lines(document: &Value) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
-    use super::lines;
+    use super::*;
 
     #[test]
     fn limits_are_told_with_their_dates() {
-        let document = json!({"forecast": {"per_second": 12.5, "ends": [
+        let forecast: Forecast = serde_json::from_value(serde_json::json!({"per_second": 12.5, "ends": [
             {"limit": "2^53", "at": "2030-01-01T00:00:00Z", "years": 3.1, "near": true},
             {"limit": "bound", "at": null, "years": 0.0, "near": true},
             {"limit": "2^63", "at": null, "years": 0.0, "near": false},
-        ]}});
+        ]}))
+        .expect("the document of the wire");
         assert_eq!(
-            lines(&document),
+            lines(&forecast),
             [
                 "2^53: 2030-01-01T00:00:00Z, in 3.1 years, at 12.5 a second  WARNING: near",
                 "bound: passed  WARNING: near",
             ]
         );
-        assert_eq!(lines(&json!({})), Vec::<String>::new());
+        assert_eq!(lines(&Forecast::default()), Vec::<String>::new());
     }
 }

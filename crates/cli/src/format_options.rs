@@ -106,17 +106,7 @@ impl FormatOptions {
 
 /// A layout with another epoch.
 pub(crate) fn with_epoch(layout: &Layout, epoch: Timestamp) -> Result<Layout, Failure> {
-    let settings: Vec<String> = layout
-        .spec()
-        .split(';')
-        .map(|part| match part.strip_prefix("epoch=") {
-            Some(_) => format!("epoch={}", epoch.unix_millis()),
-            None => part.to_string(),
-        })
-        .collect();
-    settings
-        .join(";")
-        .parse()
+    mintage_server::readings::with_epoch(layout, epoch)
         .map_err(|e| Failure::usage(format_args!("epoch {}: {e}", shown(epoch))))
 }
 

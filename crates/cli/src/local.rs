@@ -14,10 +14,6 @@ use crate::config::{load, store_given};
 use crate::errors::Failure;
 use crate::runtime::{block_on, runtime};
 
-/// What to do when a sequence does not go back.
-pub(crate) const GOING_BACK: &str =
-    "mint seq restart NAME --with N --allow-repeat goes back; numbers given out before then repeat";
-
 /// How long a command waits for another command to let go of the folder.
 pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(2);
 
@@ -107,15 +103,11 @@ pub(crate) fn with_runtime<T>(
     })
 }
 
-/// A ledger's refusal as a failure of the command.
+/// A ledger's refusal as a failure of the command; a store that was named wrongly is wrong usage.
 pub(crate) fn refused(error: LedgerError) -> Failure {
     match error {
-        LedgerError::Store(error) | LedgerError::Stopped(error) => store_refused(error),
-        LedgerError::Name(_) | LedgerError::Invalid(_) => Failure::usage(error),
-        LedgerError::OnlyForward { .. } | LedgerError::NeedsAllowRepeat { .. } => {
-            Failure::cannot(error).with_hint(GOING_BACK)
-        }
-        other => Failure::cannot(other),
+        LedgerError::Store(error) => store_refused(error),
+        other => other.into(),
     }
 }
 

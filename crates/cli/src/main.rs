@@ -32,6 +32,7 @@ mod out;
 mod pool;
 mod presets;
 mod range;
+mod refusal;
 mod rows;
 mod runtime;
 mod seq;

@@ -16,13 +16,14 @@ use mintage_ledger::Name;
 use mintage_ledger::local_snowflake::{LocalError, LocalSnowflake, Reservation};
 use mintage_ledger::state_file::{StateFile, user_state_folder};
 
-use crate::connect::{Client, escaped, server_url};
+use crate::connect::{Ask, Client, server_url};
 use crate::errors::Failure;
 use crate::local::{Absent, Local, allowed_file_systems};
 use crate::out::Out;
 use crate::snowflake_layout::{SYNTAX, layout_refused, parse_layout, state_name};
 use crate::tls::TlsFiles;
 use mintage_server::render::shown;
+use mintage_wire::{Ids, Op};
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = after_help())]
@@ -365,17 +366,9 @@ fn unguarded(
 fn from_server(client: &Client, pool: &Name, mut left: u64, sink: &mut Sink<'_>) -> Result<(), Failure> {
     while left > 0 {
         let want = left.min(REQUEST_MAX);
-        let answer = client.call(
-            "POST",
-            &format!("/v1/snowflakes/{}?count={want}", escaped(pool)),
-            None,
-        )?;
-        let ids: Vec<u64> = answer["ids"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|id| id.as_str()?.parse().ok())
-            .collect();
+        let ask = Ask::new(Op::MakeSnowflakes, &[pool.as_str()]).with("count", want);
+        let answer: Ids = client.call(&ask)?;
+        let ids: Vec<u64> = answer.ids.iter().filter_map(|id| id.parse().ok()).collect();
         if ids.is_empty() || ids.len() as u64 > want {
             return Err(Failure::cannot(format_args!(
                 "the server answered {} ids for {want}",

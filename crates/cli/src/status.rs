@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use mintage_wire::{Op, PartReady, Problem, Ready};
+use serde::Serialize;
+use serde_json::json;
 
-use crate::connect::{Client, percent_encoded, server_url};
+use crate::connect::{Ask, Client, server_url};
 use crate::errors::Failure;
 use crate::out::Out;
 use crate::tls::TlsFiles;
@@ -38,7 +40,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
             // A health check knows two answers.
             let status = status.map_err(Failure::negative)?;
             show(&status, out)?;
-            return match status["ready"] == true {
+            return match status.ready.ready {
                 true => Ok(()),
                 false => {
                     out.flush()?;
@@ -65,38 +67,56 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
 /// How often `--watch` asks.
 const EVERY: Duration = Duration::from_secs(1);
 
+/// What a server says of itself.
+#[derive(Serialize)]
+struct Status<'a> {
+    server: &'a str,
+    /// What a token is needed for, or a server out of places does not tell.
+    #[serde(flatten)]
+    more: Option<More>,
+    #[serde(flatten)]
+    ready: Ready,
+}
+
+/// What its metrics say.
+#[derive(Serialize)]
+struct More {
+    version: Option<String>,
+    store_class: Option<String>,
+    #[serde(flatten)]
+    numbers: serde_json::Map<String, serde_json::Value>,
+}
+
 /// What the server says of itself, as one document.
-fn look(client: &Client, url: &str, about: Option<&str>) -> Result<Value, Failure> {
-    let path = match about {
-        None => "/readyz".to_string(),
-        Some(about) => format!("/readyz?for={}", percent_encoded(about)),
-    };
-    let (code, text) = client.look(&path)?;
-    let no_server = || {
-        Failure::cannot(format_args!("{url} answers {code} and no JSON"))
-            .with_hint("is this a mint server? its HTTP port is 7600 unless configured")
-    };
-    let ready: Value = serde_json::from_str(&text).map_err(|_| no_server())?;
-    if !ready["ready"].is_boolean() {
-        return Err(match ready["detail"].as_str() {
-            Some(why) => Failure::cannot(why).with_hint_if(ready["hint"].as_str()),
-            None => no_server(),
-        });
-    }
-    let mut status = json!({ "server": url });
-    // What a token is needed for, or a server out of places does not tell.
-    if let (200, text) = client.look("/metrics")? {
-        let metrics = Metrics(&text);
-        status["version"] = json!(metrics.label("mint_build_info", "version"));
-        status["store_class"] = json!(metrics.label_where("mint_store_class", "class", 1.0));
-        for (name, metric, _) in NUMBERS {
-            status[*name] = json!(metrics.sum(metric) as u64);
+fn look<'a>(client: &Client, url: &'a str, about: Option<&str>) -> Result<Status<'a>, Failure> {
+    let (code, text) = client.look(&Ask::new(Op::Readyz, &[]).with_if("for", about))?;
+    let ready: Ready =
+        serde_json::from_str(&text).map_err(|_| match serde_json::from_str::<Problem<'_>>(&text) {
+            Ok(problem) => Failure::cannot(&problem.detail).with_hint_if(problem.hint.as_deref()),
+            Err(_) => Failure::cannot(format_args!("{url} answers {code} and no JSON"))
+                .with_hint("is this a mint server? its HTTP port is 7600 unless configured"),
+        })?;
+    let more = match client.look(&Ask::new(Op::Metrics, &[]))? {
+        (200, text) => {
+            let metrics = Metrics(&text);
+            let number = |(name, metric, _): &(&str, &str, &str)| {
+                (name.to_string(), (metrics.sum(metric) as u64).into())
+            };
+            Some(More {
+                version: metrics.label("mint_build_info", "version").map(String::from),
+                store_class: metrics
+                    .label_where("mint_store_class", "class", 1.0)
+                    .map(String::from),
+                numbers: NUMBERS.iter().map(number).collect(),
+            })
         }
-    }
-    if let (Value::Object(status), Value::Object(ready)) = (&mut status, ready) {
-        status.extend(ready);
-    }
-    Ok(status)
+        _ => None,
+    };
+    Ok(Status {
+        server: url,
+        more,
+        ready,
+    })
 }
 
 /// Whole numbers of the document, the metrics whose samples they are the sum of, and what people read.
@@ -146,59 +166,47 @@ fn text_of<'a>(labels: &'a str, label: &str) -> Option<&'a str> {
     behind.split_once('"').map(|(text, _)| text)
 }
 
-fn show(status: &Value, out: &mut Out) -> Result<(), Failure> {
+fn show(status: &Status<'_>, out: &mut Out) -> Result<(), Failure> {
     if out.json {
         return out.json_line(status);
     }
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), String::from);
-    let is = if status["ready"] == true {
-        "ready"
-    } else {
-        "not ready"
-    };
-    let version = status["version"]
-        .as_str()
-        .map(|version| format!(", version {version}"));
-    let server = text(&status["server"]);
-    out.line(format!("{server} is {is}{}", version.unwrap_or_default()))?;
-    for (label, key) in [("because", "reasons"), ("note", "notes")] {
-        for line in status[key].as_array().into_iter().flatten() {
-            out.line(format!("  {label:<12}  {}", text(line)))?;
+    let (ready, more) = (&status.ready, status.more.as_ref());
+    let is = if ready.ready { "ready" } else { "not ready" };
+    let version = more.and_then(|more| more.version.as_deref());
+    let version = version.map_or(String::new(), |version| format!(", version {version}"));
+    out.line(format!("{} is {is}{version}", status.server))?;
+    for (label, lines) in [("because", &ready.reasons), ("note", &ready.notes)] {
+        for line in lines {
+            out.line(format!("  {label:<12}  {line}"))?;
         }
     }
-    for kind in ["sequences", "pools"] {
-        if let Some(part) = status[kind].as_object() {
+    for (kind, part) in [("sequences", &ready.sequences), ("pools", &ready.pools)] {
+        if let Some(part) = part {
             out.line(format!("  {kind:<12}  {}", part_in_words(part)))?;
         }
     }
-    let store = &status["store"];
-    let class = status["store_class"]
-        .as_str()
-        .map(|class| format!(", class {class}"));
-    let up = match store["up"] == true {
-        true => "up".to_string(),
-        false => format!("down since {} s", store["down_s"]),
+    let store = &ready.store;
+    let class = more.and_then(|more| more.store_class.as_deref());
+    let class = class.map_or(String::new(), |class| format!(", class {class}"));
+    let up = match store.down_s.filter(|_| !store.up) {
+        None => "up".to_string(),
+        Some(down) => format!("down since {down} s"),
     };
-    out.line(format!("  {:<12}  {up}{}", "store", class.unwrap_or_default()))?;
-    if let Some(left) = store["budget_left_s"].as_u64() {
-        let first = &store["first_to_end"];
-        let of = format!("{} {}", text(&first["kind"]), text(&first["name"]));
+    out.line(format!("  {:<12}  {up}{class}", "store"))?;
+    if let (Some(left), Some(first)) = (store.budget_left_s, &store.first_to_end) {
+        let of = format!("{} {}", first.kind, first.name);
         out.line(format!("  {:<12}  {left} s without the store ({of})", "budget"))?;
     }
     for (name, _, label) in NUMBERS {
-        if let Some(number) = status[*name].as_u64() {
+        if let Some(number) = more.and_then(|more| more.numbers.get(*name)?.as_u64()) {
             out.line(format!("  {label:<12}  {}", in_words(name, number)))?;
         }
     }
     Ok(())
 }
 
-fn part_in_words(part: &Map<String, Value>) -> String {
-    let not_ready = part
-        .get("not_ready")
-        .and_then(Value::as_array)
-        .map_or(0, Vec::len);
-    match (part.get("ready") == Some(&Value::Bool(true)), not_ready) {
+fn part_in_words(part: &PartReady) -> String {
+    match (part.ready, part.not_ready.len()) {
         (true, 0) => "ready".into(),
         (true, some) => format!("ready, but for {some}"),
         (false, _) => "not ready".into(),

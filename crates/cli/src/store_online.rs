@@ -3,8 +3,9 @@
 use std::io::BufReader;
 
 use mintage_ledger::tools::copy_backup;
+use mintage_wire::Op;
 
-use crate::connect::Client;
+use crate::connect::{Ask, Client};
 use crate::errors::Failure;
 use crate::out::Out;
 use crate::store_tools::write_backup;
@@ -13,7 +14,7 @@ use crate::tls::TlsFiles;
 pub(crate) fn backup(server: &str, files: &TlsFiles, file: &str, out: &mut Out) -> Result<(), Failure> {
     let client = Client::new(server, files)?;
     write_backup(server, file, out, |to| {
-        let lines = client.stream("/v1/backup")?;
+        let lines = client.stream(&Ask::new(Op::Backup, &[]))?;
         copy_backup(BufReader::new(lines), to).map_err(|error| {
             Failure::cannot(format_args!(
                 "the backup of the server at {server} is not whole: {error}"

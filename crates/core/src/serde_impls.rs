@@ -3,9 +3,8 @@
 use alloc::string::{String, ToString};
 
 use serde::de::{Deserialize, Deserializer, Error as _};
-use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use crate::inspect::{FieldValue, Reading};
 use crate::layout::Layout;
 use crate::sequence::{Base, Run, SequenceDef, SequenceOptions};
 use crate::time::Timestamp;
@@ -211,43 +210,6 @@ impl<'de> Deserialize<'de> for V1State {
     }
 }
 
-impl Serialize for FieldValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Number(number) => serializer.serialize_u64(*number),
-            Self::Big(number) => serializer.serialize_str(&number.to_string()),
-            Self::Text(text) => serializer.serialize_str(text),
-        }
-    }
-}
-
-impl Serialize for Reading {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        struct Fields<'a>(&'a Reading);
-        impl Serialize for Fields<'_> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let mut map = serializer.serialize_map(Some(self.0.fields.len()))?;
-                for (name, value) in &self.0.fields {
-                    map.serialize_entry(name, value)?;
-                }
-                map.end()
-            }
-        }
-        let mut form = serializer.serialize_struct("Reading", 10)?;
-        form.serialize_field("format", self.format)?;
-        form.serialize_field("form", &self.form)?;
-        form.serialize_field("version", &self.version)?;
-        form.serialize_field("variant", &self.variant)?;
-        form.serialize_field("preset", &self.preset)?;
-        form.serialize_field("confidence", &self.confidence)?;
-        form.serialize_field("why", &self.why)?;
-        form.serialize_field("unix_ns", &self.time.map(|time| time.at))?;
-        form.serialize_field("fields", &Fields(self))?;
-        form.serialize_field("notes", &self.notes)?;
-        form.end()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use core::fmt::Debug;
@@ -317,15 +279,5 @@ mod tests {
             "largest is 16383",
         );
         refused::<Layout>(r#""time=41""#, "no sequence field");
-    }
-
-    #[test]
-    fn a_reading_has_big_numbers_as_strings() {
-        let now = Timestamp::from_unix_millis(1_800_000_000_000);
-        let readings = crate::inspect("017f22e2-79b0-7cc3-98c4-dc0c0c07398f", now);
-        let json = serde_json::to_value(&readings[0]).expect("it serializes");
-        assert_eq!(json["unix_ns"], "1645557742000000000");
-        assert_eq!(json["fields"]["unix_ts_ms"], 1_645_557_742_000u64);
-        assert_eq!(json["fields"]["rand_b"], "1784793296645077391");
     }
 }

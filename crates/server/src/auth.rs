@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -18,25 +17,7 @@ use crate::noise::Noise;
 use crate::places::who;
 use crate::service::Service;
 
-/// What a token may do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Right {
-    /// Take ids and look at everything.
-    Allocate,
-    /// Create, change, move and drop sequences.
-    Admin,
-}
-
-impl Right {
-    /// The right's name in configuration.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Right::Allocate => "allocate",
-            Right::Admin => "admin",
-        }
-    }
-}
+pub use mintage_wire::Right;
 
 /// The SHA-256 digest of a token.
 #[derive(Clone, PartialEq, Eq)]

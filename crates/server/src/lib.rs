@@ -25,6 +25,7 @@ pub mod places;
 mod process;
 pub mod readings;
 pub mod render;
+pub mod requests;
 pub mod resp;
 mod run;
 pub mod service;

@@ -4,6 +4,7 @@
 //! that holds the folder. The first of a kind is written at once, the others a second later with their number. What
 //! only an operator can mend, a minute later.
 
+use std::borrow::Cow;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Mutex;
@@ -34,16 +35,16 @@ pub enum Noise {
 enum Cause {
     Peer(SocketAddr),
     /// Who used which name first.
-    Use(Name, Asker),
+    Use(Name, Asker<'static>),
     /// The system's refusal, by its number.
     System(Option<i32>),
 }
 
 /// Who asks for something.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Asker {
+pub struct Asker<'t> {
     /// The name of the token that was shown, `default` where there are none.
-    pub token: String,
+    pub token: Cow<'t, str>,
     /// The client's address.
     pub peer: SocketAddr,
 }
@@ -95,7 +96,11 @@ impl Log {
     }
 
     /// Notes that a sequence was made by its first use.
-    pub fn note_first_use(&self, name: &Name, by: Asker) {
+    pub fn note_first_use(&self, name: &Name, by: &Asker<'_>) {
+        let by = Asker {
+            token: Cow::Owned(by.token.clone().into_owned()),
+            peer: by.peer,
+        };
         let cause = Cause::Use(name.clone(), by);
         self.note_at(Noise::FirstUse, cause, mintage::boottime());
     }
@@ -163,7 +168,7 @@ fn write(kind: Noise, line: Line) {
     let peer = match line.last {
         Cause::Peer(peer) => peer,
         Cause::Use(name, Asker { token, peer }) => {
-            return tracing::info!(count, %name, token, %peer, "made by its first use");
+            return tracing::info!(count, %name, token = &*token, %peer, "made by its first use");
         }
         Cause::System(number) => {
             let error = number.map_or_else(|| io::Error::other("unknown"), io::Error::from_raw_os_error);

@@ -1,178 +1,121 @@
-//! What an id is, as JSON: the document that `mint inspect`, HTTP and the Redis protocol show alike.
-//!
-//! Written straight to text: the command inspects whole files.
+//! How an id is to be read: of itself, as one format, or as a Snowflake of one layout. The command and HTTP ask alike.
 
-use mintage::{CONFIDENCE_LEAST, Reading, Refusal};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use mintage::{
+    Format, GenOptions, Layout, Reading, SnowflakeText, Timestamp, inspect, inspect_as, inspect_layout,
+};
+use mintage_wire::Inspected;
 
-/// An input, its readings, and what else was tried.
-///
-/// ```
-/// use mintage::{Timestamp, inspect};
-/// use mintage_server::readings::Document;
-/// let id = "017f22e2-79b0-7cc3-98c4-dc0c0c07398f";
-/// let readings = inspect(id, Timestamp::from_unix_millis(1_800_000_000_000));
-/// let shown = serde_json::to_value(Document::new(id, &readings)).expect("it is JSON");
-/// assert_eq!(shown["readings"][0]["time"], "2022-02-22T19:22:22.000Z");
-/// assert_eq!(shown["readings"][0]["unix_ns"], "1645557742000000000");
-/// // Nothing is called unknown without saying what was tried.
-/// let shown = serde_json::to_value(Document::new("no id", &[])).expect("it is JSON");
-/// let tried = shown["tried"].as_array().expect("a list");
-/// let uuid = tried.iter().find(|tried| tried["format"] == "uuid").expect("a format like any other");
-/// assert!(uuid["why"].as_str().is_some_and(|why| why.contains("5 characters")));
-/// // Neither is a guess a reading.
-/// let guesses = inspect("hello", Timestamp::from_unix_millis(1_800_000_000_000));
-/// let shown = serde_json::to_value(Document::new("hello", &guesses)).expect("it is JSON");
-/// assert_eq!(shown["readings"], serde_json::json!([]));
-/// assert_eq!(shown["at_a_stretch"][0]["format"], "flake");
-/// let shown = serde_json::to_value(Document::new("NULL", &[])).expect("it is JSON");
-/// assert_eq!(shown["no_id"], "it means that there is none");
-/// let short = "017f22e2-79b0-7cc3-98c4-dc0c0c07398";
-/// let shown = serde_json::to_value(Document::new(short, &[])).expect("it is JSON");
-/// assert!(shown["nearly"].as_str().is_some_and(|near| near.starts_with("a UUID with 31")));
-/// ```
-pub struct Document<'a> {
-    input: &'a str,
-    known: &'a [Reading],
-    guesses: &'a [Reading],
-    /// Whether the guesses are shown.
-    all: bool,
-    tried: Option<Vec<Refusal>>,
+/// What ids are to be read as.
+#[derive(Clone, Default, Debug)]
+pub struct ReadAs {
+    /// This format and nothing else.
+    pub format: Option<&'static Format>,
+    /// The options that ids of the format were made with.
+    pub options: GenOptions,
+    /// A Snowflake of this layout.
+    pub layout: Option<Layout>,
+    /// With neither: Snowflakes of presets begin here.
+    pub epoch: Option<Timestamp>,
 }
 
-/// The readings that say something, and those that are guesses; the likeliest comes first.
-pub fn known_and_guessed(readings: &[Reading]) -> (&[Reading], &[Reading]) {
-    let known = readings.partition_point(|reading| reading.confidence >= CONFIDENCE_LEAST);
-    readings.split_at(known)
+/// What an id is, or why it is not what it was to be read as.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The ways to read it, the likeliest first.
+    pub readings: Vec<Reading>,
+    /// The refusal of the one format that was asked for.
+    pub refusal: Option<(&'static str, String)>,
 }
 
-/// What `input` very nearly is, where its readings are not sure.
-pub fn nearly(input: &str, readings: &[Reading]) -> Option<String> {
-    let sure = readings.first().is_some_and(|reading| reading.confidence >= 0.5);
-    if sure { None } else { mintage::near_miss(input) }
-}
-
-impl<'a> Document<'a> {
-    /// The document of these readings of `input`, the likeliest first; where none says anything, it has the best
-    /// guess and what else was tried.
-    pub fn new(input: &'a str, readings: &'a [Reading]) -> Self {
-        let (known, guesses) = known_and_guessed(readings);
-        let tried = known.is_empty().then(|| mintage::refusals(input));
-        Document {
-            input,
-            known,
-            guesses,
-            all: known.is_empty(),
-            tried,
-        }
-    }
-
-    /// The same, with the guesses and what else was tried in any case.
-    pub fn with_tried(mut self) -> Self {
-        self.all = true;
-        self.tried = Some(mintage::refusals(self.input));
-        self
-    }
-}
-
-impl Serialize for Document<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("input", self.input)?;
-        if let Some(near) = nearly(self.input, self.known) {
-            map.serialize_entry("nearly", &near)?;
-        }
-        map.serialize_entry("readings", &List(self.known, Shown))?;
-        if self.all && !self.guesses.is_empty() {
-            map.serialize_entry("at_a_stretch", &List(self.guesses, Shown))?;
-        }
-        if self.known.is_empty()
-            && let Some(instead) = mintage::no_id(self.input)
-        {
-            map.serialize_entry("no_id", instead)?;
-        }
-        if let Some(tried) = &self.tried {
-            map.serialize_entry("tried", &List(tried, Tried))?;
-        }
-        map.end()
-    }
-}
-
-/// A list whose elements are shown in one way.
-struct List<'a, T, F>(&'a [T], F);
-
-impl<'a, T, U: Serialize, F: Fn(&'a T) -> U> Serialize for List<'a, T, F> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(&self.1))
-    }
-}
-
-struct Shown<'a>(&'a Reading);
-
-impl Serialize for Shown<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let reading = self.0;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("format", reading.format)?;
-        if let Some(form) = reading.form {
-            map.serialize_entry("form", form)?;
-        }
-        if let Some(preset) = &reading.preset {
-            map.serialize_entry("preset", preset)?;
-        }
-        if let Some(version) = reading.version {
-            map.serialize_entry("version", &version)?;
-        }
-        if let Some(variant) = reading.variant {
-            map.serialize_entry("variant", variant)?;
-        }
-        // Two digits say all that a ranking can claim.
-        map.serialize_entry("confidence", &((reading.confidence * 100.0).round() / 100.0))?;
-        map.serialize_entry("why", &reading.why)?;
-        if let Some(time) = reading.time {
-            map.serialize_entry("time", &time.to_string())?;
-            map.serialize_entry("unix_ns", &time.at.unix_nanos().to_string())?;
-        }
-        map.serialize_entry("fields", &Fields(reading))?;
-        if !reading.notes.is_empty() {
-            map.serialize_entry("notes", &reading.notes)?;
-        }
-        map.end()
-    }
-}
-
-struct Fields<'a>(&'a Reading);
-
-impl Serialize for Fields<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use mintage::FieldValue::{Big, Number, Text};
-        let mut map = serializer.serialize_map(Some(self.0.fields.len()))?;
-        for (name, value) in &self.0.fields {
-            match value {
-                Number(number) => map.serialize_entry(name, number)?,
-                // Past 2^53, where JavaScript would silently round.
-                Big(number) => map.serialize_entry(name, itoa::Buffer::new().format(*number))?,
-                Text(text) => map.serialize_entry(name, text)?,
+impl ReadAs {
+    /// Reads an id.
+    ///
+    /// ```
+    /// use mintage::Timestamp;
+    /// use mintage_server::readings::ReadAs;
+    /// let now = Timestamp::from_unix_millis(1_800_000_000_000);
+    /// let discord = mintage::preset("discord").map(|row| row.layout());
+    /// let read_as = ReadAs { layout: discord, ..ReadAs::default() };
+    /// let found = read_as.inspect("175928847299117063", now);
+    /// assert_eq!(found.document("175928847299117063").readings[0].time.as_deref(), Some("2016-04-30T11:18:25.796Z"));
+    /// assert!(read_as.inspect("hello", now).refusal.is_some());
+    /// ```
+    pub fn inspect(&self, id: &str, now: Timestamp) -> Found {
+        let (name, read) = match (&self.layout, self.format) {
+            (Some(layout), _) => ("snowflake", of_layout(id, layout, now)),
+            (None, Some(format)) => {
+                let read = inspect_as(id, format, &self.options, now);
+                (format.name, read.map_err(|error| error.to_string()))
             }
+            (None, None) => {
+                let mut readings = inspect(id, now);
+                if let Some(epoch) = self.epoch {
+                    move_epoch(&mut readings, epoch, now);
+                }
+                return Found {
+                    readings,
+                    refusal: None,
+                };
+            }
+        };
+        match read {
+            Ok(reading) => Found {
+                readings: vec![reading],
+                refusal: None,
+            },
+            Err(why) => Found {
+                readings: Vec::new(),
+                refusal: Some((name, why)),
+            },
         }
-        map.end()
     }
 }
 
-struct Tried<'a>(&'a Refusal);
-
-impl Serialize for Tried<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let refusal = self.0;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("format", refusal.format)?;
-        if let Some(form) = refusal.form {
-            map.serialize_entry("form", form)?;
+impl Found {
+    /// What was found of `id` as a document.
+    pub fn document<'a>(&'a self, id: &'a str) -> Inspected<'a> {
+        match &self.refusal {
+            Some((format, why)) => Inspected::not_of(id, format, why),
+            None => Inspected::new(id, &self.readings),
         }
-        map.serialize_entry("why", &refusal.why)?;
-        if let Some(position) = refusal.position {
-            map.serialize_entry("position", &position)?;
-        }
-        map.end()
     }
+}
+
+/// A layout with another epoch.
+///
+/// # Errors
+/// Why it cannot begin there.
+pub fn with_epoch(layout: &Layout, epoch: Timestamp) -> Result<Layout, String> {
+    let spec = layout.spec();
+    let parts = spec.split(';').map(|part| match part.strip_prefix("epoch=") {
+        Some(_) => format!("epoch={}", epoch.unix_millis()),
+        None => part.to_string(),
+    });
+    let spec = parts.collect::<Vec<_>>().join(";");
+    spec.parse().map_err(|error| format!("{error}"))
+}
+
+fn of_layout(id: &str, layout: &Layout, now: Timestamp) -> Result<Reading, String> {
+    let number = SnowflakeText::Dec.read(id.trim().as_bytes());
+    let number = number.map_err(|error| error.to_string())?;
+    let reading = inspect_layout(number, layout, now);
+    let mut reading = reading.ok_or_else(|| format!("{number} is no id of layout {}", layout.name()))?;
+    // Somebody said what it is.
+    reading.confidence = reading.confidence.max(0.5);
+    Ok(reading)
+}
+
+/// Reads every Snowflake again with another epoch.
+fn move_epoch(readings: &mut [Reading], epoch: Timestamp, now: Timestamp) {
+    for reading in readings.iter_mut() {
+        let preset = reading.preset.as_deref().and_then(mintage::preset);
+        let moved = preset.and_then(|preset| with_epoch(&preset.layout(), epoch).ok());
+        let number = reading.id.number().and_then(|number| u64::try_from(number).ok());
+        if let (Some(layout), Some(number)) = (moved, number)
+            && let Some(again) = inspect_layout(number, &layout, now)
+        {
+            (reading.time, reading.confidence, reading.why) = (again.time, again.confidence, again.why);
+        }
+    }
+    readings.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
 }

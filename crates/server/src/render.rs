@@ -1,113 +1,124 @@
-//! The JSON documents that every face and the command show alike.
-//!
-//! Integers that may pass 2^53 are strings: JavaScript would silently round them.
+//! The documents of the wire, made from what core and the ledger say.
 
 use std::time::Duration;
 
-use mintage::{Format, GenOptions, IdTime, Preset, Role, SequenceStart, Timestamp};
+use mintage::{GenOptions, Role, Run, SequenceStart, Timestamp};
 use mintage_ledger::{
-    BudgetOf, Changed, Forecast, Gap, LentWindow, PoolInfo, PoolKind, SequenceInfo, StoreStatus, Survey,
-    WindowInfo,
+    BudgetOf, Changed, Gap, LentWindow, PoolInfo, PoolKind, SequenceInfo, StoreStatus, Survey, WindowInfo,
 };
-use serde_json::{Value, json};
+use mintage_wire::{self as wire, Quoted};
+pub use mintage_wire::{length, shown};
 
+use crate::formats::is_made;
 use crate::metrics::Exposition;
 
 /// A sequence's definition and where it stands.
-pub fn sequence(info: &SequenceInfo) -> Value {
-    let mut shown = json!({
-        "name": info.name.as_str(),
-        "start": info.def.start.to_string(),
-        "increment": info.def.increment.to_string(),
-        "min": info.def.min.to_string(),
-        "max": info.def.max.to_string(),
-        "cycle": info.def.cycle,
-        "gap": match info.gap {
-            Gap::Bounded => "bounded",
-            Gap::None => "none",
-        },
-        "max_gap": info.max_gap,
-        "order": "node",
-        "last": info.last.map(|last| last.to_string()),
-    });
+pub fn sequence(info: &SequenceInfo) -> wire::Sequence {
     // Nothing is said of a sequence whose rate nobody has seen.
-    if info.forecast.rate.is_some() || !info.forecast.endings.is_empty() {
-        shown["forecast"] = forecast(&info.forecast);
+    let known = info.forecast.rate.is_some() || !info.forecast.endings.is_empty();
+    wire::Sequence {
+        name: info.name.to_string(),
+        start: Quoted(info.def.start),
+        increment: Quoted(info.def.increment),
+        min: Quoted(info.def.min),
+        max: Quoted(info.def.max),
+        cycle: info.def.cycle,
+        gap: gap(info.gap).into(),
+        max_gap: info.max_gap,
+        order: "node".into(),
+        last: info.last.map(Quoted),
+        forecast: known.then(|| forecast(&info.forecast)),
+        pending: Vec::new(),
     }
-    shown
 }
 
-/// A changed sequence; `pending` names servers of the cluster that do not follow yet, where there are any.
-pub fn changed(changed: &Changed) -> Value {
-    let mut shown = sequence(&changed.info);
-    if !changed.pending.is_empty() {
-        shown["pending"] = json!(changed.pending);
+/// A changed sequence, with the servers of the cluster that do not follow yet.
+pub fn changed(changed: &Changed) -> wire::Sequence {
+    wire::Sequence {
+        pending: changed.pending.clone(),
+        ..sequence(&changed.info)
     }
-    shown
+}
+
+/// Whether numbers may be lost, in a word.
+pub fn gap(gap: Gap) -> &'static str {
+    match gap {
+        Gap::Bounded => "bounded",
+        Gap::None => "none",
+    }
+}
+
+/// A run of numbers, of a sequence that begins again at its end or not.
+pub fn range(run: Run, cycle: bool) -> wire::Range {
+    wire::Range {
+        first: Quoted(run.first),
+        last: Quoted(run.last()),
+        increment: Quoted(run.step),
+        cycle,
+    }
 }
 
 /// When something ends at today's rate.
-pub fn forecast(forecast: &Forecast) -> Value {
-    let endings: Vec<Value> = forecast
-        .endings
-        .iter()
-        .map(|ending| {
-            let ahead = forecast.as_of.filter(|_| !ending.left.is_zero());
-            let second = ahead.map(|now| now.saturating_add(ending.left).unix_millis() / 1000);
-            json!({
-                "limit": ending.limit.as_str(),
-                "at": second.map(|second| shown(Timestamp::from_unix_millis(second * 1000))),
-                "years": (ending.left.as_secs_f64() / YEAR_S * 10.0).round() / 10.0,
-                "near": ending.is_near(),
-            })
-        })
-        .collect();
-    json!({
-        "per_second": forecast.rate.map(|rate| (rate * 1000.0).round() / 1000.0),
-        "ends": endings,
-    })
+fn forecast(forecast: &mintage_ledger::Forecast) -> wire::Forecast {
+    let ending = |ending: &mintage_ledger::Ending| {
+        let ahead = forecast.as_of.filter(|_| !ending.left.is_zero());
+        let second = ahead.map(|now| now.saturating_add(ending.left).unix_millis() / 1000);
+        wire::Ending {
+            limit: ending.limit.as_str().into(),
+            at: second.map(|second| shown(Timestamp::from_unix_millis(second * 1000))),
+            years: (ending.left.as_secs_f64() / YEAR_S * 10.0).round() / 10.0,
+            near: ending.is_near(),
+        }
+    };
+    wire::Forecast {
+        per_second: forecast.rate.map(|rate| (rate * 1000.0).round() / 1000.0),
+        ends: forecast.endings.iter().map(ending).collect(),
+    }
 }
 
 const YEAR_S: f64 = 365.25 * 24.0 * 3600.0;
 
 /// What a pool is and what this process holds of it.
-pub fn pool(info: &PoolInfo) -> Value {
-    json!({
-        "name": info.name.as_str(),
-        "kind": info.kind.as_str(),
-        "layout": layout_of(&info.kind),
-        "workers": info.workers,
-        "window": format!("{:?}", info.window),
-        "window_ms": millis(info.window),
-        "clock_policy": info.clock_policy.to_string(),
-        "ends": shown(info.ends),
-        "worker": info.worker,
-        "until": info.until.map(shown),
-        "workers_held": info.held,
-        "parked": info.parked.map(|parked| json!({
-            "workers": parked.workers,
-            "first_until": shown(parked.first),
-            "last_until": shown(parked.last),
-        })),
-        "forecast": forecast(&info.forecast),
-    })
+pub fn pool(info: &PoolInfo) -> wire::Pool {
+    wire::Pool {
+        name: info.name.to_string(),
+        kind: info.kind.as_str().into(),
+        layout: layout_of(&info.kind),
+        workers: info.workers,
+        window: format!("{:?}", info.window),
+        window_ms: millis(info.window),
+        clock_policy: info.clock_policy.to_string(),
+        ends: shown(info.ends),
+        worker: info.worker,
+        until: info.until.map(shown),
+        workers_held: info.held,
+        parked: info.parked.map(|parked| wire::Parked {
+            workers: parked.workers,
+            first_until: shown(parked.first),
+            last_until: shown(parked.last),
+        }),
+        forecast: forecast(&info.forecast),
+    }
 }
 
 /// Whether the store answers, and what in use ends first without it.
-pub fn store_status(status: &StoreStatus) -> Value {
+pub fn store_status(status: &StoreStatus) -> wire::StoreStatus {
     let first = status.first_to_end.as_ref().map(|first| {
         let (kind, name) = match &first.of {
             BudgetOf::Sequence(name) => ("sequence", name),
             BudgetOf::Pool(name) => ("pool", name),
         };
-        json!({ "kind": kind, "name": name.as_str() })
+        wire::FirstToEnd {
+            kind: kind.into(),
+            name: name.to_string(),
+        }
     });
-    json!({
-        "up": status.down_for.is_none(),
-        "down_s": status.down_for.map(|down| down.as_secs()),
-        "budget_left_s": status.first_to_end.as_ref().map(|first| first.left.as_secs()),
-        "first_to_end": first,
-    })
+    wire::StoreStatus {
+        up: status.down_for.is_none(),
+        down_s: status.down_for.map(|down| down.as_secs()),
+        budget_left_s: status.first_to_end.as_ref().map(|first| first.left.as_secs()),
+        first_to_end: first,
+    }
 }
 
 /// What is in use, one by one, in the text format that Prometheus reads.
@@ -152,39 +163,39 @@ pub(crate) fn names_in_use(survey: &Survey) -> String {
 }
 
 /// Who holds, or held, a worker until when.
-pub fn window(info: &WindowInfo) -> Value {
+pub fn window(info: &WindowInfo) -> wire::Window {
     let ms = |at: Timestamp| shown(Timestamp::from_unix_millis(at.unix_millis()));
-    json!({
-        "worker": info.worker,
-        "owner": info.owner,
-        "name": info.name,
-        "from": ms(info.from),
-        "until": ms(info.until),
-        "written": ms(info.written),
-        "lasts": info.lasts,
-        "ours": info.ours,
-    })
+    wire::Window {
+        worker: info.worker,
+        owner: info.owner.clone(),
+        name: info.name.clone(),
+        from: ms(info.from),
+        until: ms(info.until),
+        written: ms(info.written),
+        lasts: info.lasts,
+        ours: info.ours,
+    }
 }
 
-/// A window for a program that mints by itself: it may use the ticks from `from_tick` to before `until_tick`.
-pub fn lent_window(lent: &LentWindow, kind: &PoolKind) -> Value {
-    json!({
-        "worker": lent.worker,
-        "owner": lent.owner,
-        "version": lent.version.to_string(),
-        "from_tick": lent.from_tick.to_string(),
-        "until_tick": lent.until_tick.to_string(),
-        "from": shown(lent.from),
-        "until": shown(lent.until),
-        "kind": kind.as_str(),
-        "layout": layout_of(kind),
-    })
+/// A window for a program that mints by itself.
+pub fn lent_window(lent: &LentWindow, kind: &PoolKind) -> wire::LentWindow {
+    wire::LentWindow {
+        worker: lent.worker,
+        owner: lent.owner.clone(),
+        version: Quoted(lent.version),
+        from_tick: Quoted(lent.from_tick),
+        until_tick: Quoted(lent.until_tick),
+        from: shown(lent.from),
+        until: shown(lent.until),
+        kind: kind.as_str().into(),
+        layout: layout_of(kind),
+    }
 }
 
-fn layout_of(kind: &PoolKind) -> Value {
+fn layout_of(kind: &PoolKind) -> Option<String> {
     match kind {
-        PoolKind::Snowflake(layout) => Value::String(layout.spec()),
-        PoolKind::Uuid1 { .. } => Value::Null,
+        PoolKind::Snowflake(layout) => Some(layout.spec()),
+        PoolKind::Uuid1 { .. } => None,
     }
 }
 
@@ -193,27 +204,28 @@ fn millis(length: Duration) -> u64 {
 }
 
 /// A known layout.
-pub fn preset(row: &Preset) -> Value {
+pub fn preset(row: &mintage::Preset) -> wire::Preset {
     let layout = row.layout();
-    let fields: Vec<Value> = layout
-        .fields()
-        .iter()
-        .map(|field| json!({"name": field.name, "bits": field.bits, "shift": field.shift, "role": role(field.role)}))
-        .collect();
-    json!({
-        "name": row.name,
-        "note": row.note,
-        "source": row.source,
-        "bits": layout.bits(),
-        "fields": fields,
-        "tick_ns": u64::try_from(layout.tick().as_nanos()).unwrap_or(u64::MAX).to_string(),
-        "epoch": shown(layout.epoch()),
-        "ends": shown(layout.end()),
-        "workers": layout.workers(),
-        "sequence_start": sequence_start(layout.sequence_start()),
-        "original_clock": row.original_clock.to_string(),
-        "spec": layout.spec(),
-    })
+    let field = |field: &mintage::Field| wire::PresetField {
+        name: field.name.to_string(),
+        bits: field.bits,
+        shift: field.shift,
+        role: role(field.role),
+    };
+    wire::Preset {
+        name: row.name,
+        note: row.note,
+        source: row.source,
+        bits: layout.bits(),
+        fields: layout.fields().iter().map(field).collect(),
+        tick_ns: layout.tick().as_nanos().to_string(),
+        epoch: shown(layout.epoch()),
+        ends: shown(layout.end()),
+        workers: layout.workers(),
+        sequence_start: sequence_start(layout.sequence_start()),
+        original_clock: row.original_clock.to_string(),
+        spec: layout.spec(),
+    }
 }
 
 fn role(role: Role) -> &'static str {
@@ -230,41 +242,52 @@ fn role(role: Role) -> &'static str {
 ///
 /// ```
 /// let shown = mintage_server::render::format(mintage::format("uuid4").expect("a format"));
-/// assert_eq!((&shown["bits"], &shown["random_bits"]), (&128.into(), &122.0.into()));
-/// assert_eq!(shown["ids_until_repeat"]["50%"], 2.71e18);
+/// assert_eq!((shown.bits, shown.random_bits), (128, 122.0));
+/// assert_eq!(shown.ids_until_repeat.map(|ids| ids.half), Some(2.71e18));
 /// ```
-pub fn format(row: &Format) -> Value {
+pub fn format(row: &mintage::Format) -> wire::Format {
     let random_bits = row.entropy_bits(&GenOptions::default());
-    let (least, most) = row.text_len;
-    let options: Vec<&str> = row.options.iter().map(|option| option.name()).collect();
-    json!({
-        "name": row.name,
-        "aliases": row.aliases,
-        "title": row.title,
-        "is": row.is,
-        "bits": row.bits,
-        "characters": if least == most { json!(least) } else { json!([least, most]) },
-        "time": row.time.map(|shape| length(shape.tick)),
-        "first": row.time.map(|shape| shown(shape.first)),
-        "last": row.time.map(|shape| shown(shape.last)),
-        "sorts": row.text_sorts,
-        "bytes_sort": row.bytes_sort,
-        "unique": row.unique,
-        "tells": row.tells,
-        "random_bits": (random_bits * 100.0).round() / 100.0,
-        "ids_until_repeat": (random_bits > 0.0).then(|| until_repeat(random_bits)),
-        "options": options,
-        "verbs": verbs(row),
-        "diagram": row.diagram,
-        "source": row.source,
-        "command": row.command,
-    })
-}
-
-/// How many ids it takes for a chance of 10^-9, 1 % and 50 % that two are equal, to three digits.
-fn until_repeat(random_bits: f64) -> Value {
     let ids = |chance| three_digits(mintage::ids_until_repeat(random_bits, chance));
-    json!({"1e-9": ids(1e-9), "1%": ids(0.01), "50%": ids(0.5)})
+    wire::Format {
+        name: row.name,
+        aliases: row.aliases,
+        title: row.title,
+        is: row.is,
+        bits: row.bits,
+        characters: wire::Characters {
+            min: row.text_len.0,
+            max: row.text_len.1,
+        },
+        time: row.time.map(|time| wire::FormatTime {
+            tick: length(time.tick),
+            tick_ns: time.tick.as_nanos().to_string(),
+            first: shown(time.first),
+            first_unix_ns: time.first.unix_nanos().to_string(),
+            last: shown(time.last),
+            last_unix_ns: time.last.unix_nanos().to_string(),
+            digits: time.digits,
+        }),
+        text_sorts: row.text_sorts,
+        bytes_sort: row.bytes_sort,
+        unique: row.unique,
+        tells: row.tells,
+        random_bits: (random_bits * 100.0).round() / 100.0,
+        ids_until_repeat: (random_bits > 0.0).then(|| wire::UntilRepeat {
+            billionth: ids(1e-9),
+            hundredth: ids(0.01),
+            half: ids(0.5),
+        }),
+        options: row
+            .options
+            .iter()
+            .map(|option| option.name().replace('-', "_"))
+            .collect(),
+        made: is_made(row),
+        verbs: verbs(row),
+        diagram: row.diagram,
+        source: row.source,
+        command: row.command,
+    }
 }
 
 /// Rounded down to three decimal digits.
@@ -279,7 +302,7 @@ pub fn three_digits(number: f64) -> f64 {
 }
 
 /// What can be asked of a format.
-pub fn verbs(row: &Format) -> Vec<&'static str> {
+pub fn verbs(row: &mintage::Format) -> Vec<&'static str> {
     let all = [
         ("make", row.can_make()),
         ("make-at", row.can_make_at()),
@@ -294,19 +317,6 @@ pub fn verbs(row: &Format) -> Vec<&'static str> {
         .collect()
 }
 
-/// `1 ms`, `100 ns`, `4 s`: a length of time in its largest whole unit.
-pub fn length(span: Duration) -> String {
-    let nanos = span.as_nanos();
-    let (unit, name) = [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us"), (1, "ns")]
-        .into_iter()
-        .find(|(unit, _)| nanos.is_multiple_of(*unit))
-        .unwrap_or((1, "ns"));
-    match nanos / unit {
-        count if count >= 100_000 => format!("{} s", span.as_secs_f64()),
-        count => format!("{count} {name}"),
-    }
-}
-
 /// Where the sequence of a new tick begins, in words.
 pub fn sequence_start(start: SequenceStart) -> String {
     match start {
@@ -315,14 +325,4 @@ pub fn sequence_start(start: SequenceStart) -> String {
         SequenceStart::Random { below } => format!("random below {below}"),
         SequenceStart::Carry => "carry".into(),
     }
-}
-
-/// A time in UTC with every digit that matters.
-pub fn shown(at: Timestamp) -> String {
-    let nanos = at.unix_nanos().rem_euclid(1_000_000_000);
-    let digits = [(1_000_000_000, 0), (1_000_000, 3), (1000, 6), (100, 7)]
-        .into_iter()
-        .find(|(unit, _)| nanos % unit == 0)
-        .map_or(9, |(_, digits)| digits);
-    IdTime { at, digits }.to_string()
 }

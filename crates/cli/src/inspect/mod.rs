@@ -2,18 +2,15 @@
 
 mod paint;
 
-use mintage::{
-    Clock, FieldValue, Format, GenOptions, Layout, Reading, Refusal, SystemClock, Timestamp, inspect,
-    inspect_as, inspect_layout, no_id, refusals,
-};
-use mintage_server::readings::{Document, known_and_guessed, nearly};
-
+use mintage::{Clock, FieldValue, GenOptions, Reading, Refusal, SystemClock, no_id, refusals};
+use mintage_server::readings::{Found, ReadAs};
+use mintage_wire::{Inspected, known_and_guessed, nearly};
 use serde_json::json;
 
 use crate::color::Color;
 use crate::column::ColumnArgs;
 use crate::errors::Failure;
-use crate::format_options::{FormatOptions, format_named, format_names, with_epoch};
+use crate::format_options::{FormatOptions, format_named, format_names};
 use crate::lines::shown;
 use crate::out::Out;
 use paint::Painter;
@@ -47,7 +44,7 @@ Examples:
   mint inspect --json --column order_id orders.csv.gz";
 
 pub(crate) fn run(args: &Args, color: Color, out: &mut Out) -> Result<(), Failure> {
-    let inspector = Inspector::new(args)?;
+    let read_as = read_as(args)?;
     let painter = Painter::new(color);
     let mut unknown = false;
     let mut first = true;
@@ -62,10 +59,13 @@ pub(crate) fn run(args: &Args, color: Color, out: &mut Out) -> Result<(), Failur
                 };
             }
         };
-        let found = inspector.inspect(id);
-        unknown |= found.known().is_empty();
+        let found = read_as.inspect(id, SystemClock.now());
+        unknown |= known(&found).is_empty();
         if out.json {
-            return found.write(id, out);
+            return match out.verbose && found.refusal.is_none() {
+                true => out.json_line(&Inspected::in_full(id, &found.readings)),
+                false => out.json_line(&found.document(id)),
+            };
         }
         if place.is_line() {
             return summary(id, &found, out);
@@ -83,146 +83,58 @@ pub(crate) fn run(args: &Args, color: Color, out: &mut Out) -> Result<(), Failur
 }
 
 /// How ids are to be read.
-struct Inspector {
-    format: Option<&'static Format>,
-    options: GenOptions,
-    layout: Option<Layout>,
-    /// Presets are to begin here.
-    epoch: Option<Timestamp>,
-}
-
-/// What was found, or why nothing was.
-struct Found {
-    readings: Vec<Reading>,
-    /// The refusal of the one format that was asked for.
-    refusal: Option<(&'static str, String)>,
-}
-
-impl Inspector {
-    fn new(args: &Args) -> Result<Inspector, Failure> {
-        let format = args.as_format.as_deref().map(format_named);
-        let layout = args.options.chosen_layout()?;
-        let epoch = args.options.lone_epoch();
-        let options = match format {
-            Some(format) => args.options.of(format)?,
-            None => args.options.all()?,
-        };
-        if format.is_none() && epoch.is_none() && layout.is_none() && options != GenOptions::default() {
-            return Err(
-                Failure::usage("these options need a format to belong to").with_hint("--as FORMAT names it")
-            );
-        }
+fn read_as(args: &Args) -> Result<ReadAs, Failure> {
+    let format = args.as_format.as_deref().map(format_named);
+    let layout = args.options.chosen_layout()?;
+    let epoch = args.options.lone_epoch();
+    let options = match format {
+        Some(format) => args.options.of(format)?,
+        None => args.options.all()?,
+    };
+    if format.is_none() && epoch.is_none() && layout.is_none() && options != GenOptions::default() {
+        return Err(
+            Failure::usage("these options need a format to belong to").with_hint("--as FORMAT names it")
+        );
+    }
+    Ok(ReadAs {
         // --preset alone means a Snowflake of it.
-        let format = format.filter(|row| !(row.name == "snowflake" && layout.is_some()));
-        Ok(Inspector {
-            format,
-            options,
-            layout,
-            epoch,
-        })
-    }
-
-    fn inspect(&self, id: &str) -> Found {
-        let now = SystemClock.now();
-        let (name, read) = match (&self.layout, self.format) {
-            (Some(layout), _) => ("snowflake", of_layout(id, layout, now)),
-            (None, Some(format)) => {
-                let read = inspect_as(id, format, &self.options, now);
-                (format.name, read.map_err(|error| error.to_string()))
-            }
-            (None, None) => {
-                let mut readings = inspect(id, now);
-                if let Some(epoch) = self.epoch {
-                    move_epoch(&mut readings, epoch, now);
-                }
-                return Found {
-                    readings,
-                    refusal: None,
-                };
-            }
-        };
-        match read {
-            Ok(reading) => Found {
-                readings: vec![reading],
-                refusal: None,
-            },
-            Err(why) => Found {
-                readings: Vec::new(),
-                refusal: Some((name, why)),
-            },
-        }
-    }
-}
-
-fn of_layout(id: &str, layout: &Layout, now: Timestamp) -> Result<Reading, String> {
-    let number = mintage::SnowflakeText::Dec.read(id.trim().as_bytes());
-    let number = number.map_err(|error| error.to_string())?;
-    let mut reading = inspect_layout(number, layout, now)
-        .ok_or_else(|| format!("{number} is no id of layout {}", layout.name()))?;
-    reading.confidence = reading.confidence.max(0.5);
-    Ok(reading)
-}
-
-/// Reads every Snowflake again with another epoch.
-fn move_epoch(readings: &mut [Reading], epoch: Timestamp, now: Timestamp) {
-    for reading in readings.iter_mut() {
-        let preset = reading.preset.as_deref().and_then(mintage::preset);
-        let moved = preset.and_then(|preset| with_epoch(&preset.layout(), epoch).ok());
-        let number = reading.id.number().map(|number| number as u64);
-        if let (Some(layout), Some(number)) = (moved, number)
-            && let Some(again) = inspect_layout(number, &layout, now)
-        {
-            (reading.time, reading.confidence, reading.why) = (again.time, again.confidence, again.why);
-        }
-    }
-    readings.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
+        format: format.filter(|row| !(row.name == "snowflake" && layout.is_some())),
+        options,
+        layout,
+        epoch,
+    })
 }
 
 /// How many readings have a line besides the best.
 const MORE_SHOWN: usize = 2;
 
-impl Found {
-    /// The readings that say something.
-    fn known(&self) -> &[Reading] {
-        known_and_guessed(&self.readings).0
-    }
+/// The readings that say something.
+fn known(found: &Found) -> &[Reading] {
+    known_and_guessed(&found.readings).0
+}
 
-    /// One line of JSON.
-    fn write(&self, id: &str, out: &mut Out) -> Result<(), Failure> {
-        if let Some((format, why)) = &self.refusal {
-            let tried = json!([{"format": format, "why": why}]);
-            return out.json_line(&json!({"input": id, "readings": [], "tried": tried}));
-        }
-        let document = Document::new(id, &self.readings);
-        if out.verbose {
-            return out.json_line(&document.with_tried());
-        }
-        out.json_line(&document)
+/// Why nothing is known of it, in one line.
+fn nothing(found: &Found, id: &str) -> String {
+    if let Some((format, why)) = &found.refusal {
+        return format!("not a {format}: {why}");
     }
-
-    /// Why nothing is known of it, in one line.
-    fn nothing(&self, id: &str) -> String {
-        if let Some((format, why)) = &self.refusal {
-            return format!("not a {format}: {why}");
-        }
-        if let Some(instead) = no_id(id) {
-            return format!("not an id: {instead}");
-        }
-        if let Some(near) = nearly(id, &self.readings) {
-            return format!("not known; nearly {near}");
-        }
-        if let Some(guess) = self.readings.first() {
-            let percent = guess.confidence * 100.0;
-            return format!(
-                "not known; at a stretch {} ({percent:.0} %: {})",
-                title(guess),
-                guess.why
-            );
-        }
-        match refusals(id).first() {
-            Some(nearest) => format!("not known; as {}", tried(nearest)),
-            None => "not known".into(),
-        }
+    if let Some(instead) = no_id(id) {
+        return format!("not an id: {instead}");
+    }
+    if let Some(near) = nearly(id, &found.readings) {
+        return format!("not known; nearly {near}");
+    }
+    if let Some(guess) = found.readings.first() {
+        let percent = guess.confidence * 100.0;
+        return format!(
+            "not known; at a stretch {} ({percent:.0} %: {})",
+            title(guess),
+            guess.why
+        );
+    }
+    match refusals(id).first() {
+        Some(nearest) => format!("not known; as {}", tried(nearest)),
+        None => "not known".into(),
     }
 }
 
@@ -237,7 +149,7 @@ fn paragraph(id: &str, found: &Found, painter: &Painter, out: &mut Out) -> Resul
     out.line(shown(id).as_bytes())?;
     let (known, guesses) = known_and_guessed(&found.readings);
     if known.is_empty() {
-        out.line(format!("  {}", found.nothing(id)))?;
+        out.line(format!("  {}", nothing(found, id)))?;
     } else if let Some(near) = nearly(id, known) {
         out.line(format!("  nearly {near}; else:"))?;
     }
@@ -304,8 +216,8 @@ fn not_because(id: &str, found: &Found, out: &mut Out) -> Result<(), Failure> {
 
 /// One line about an id: the likeliest reading.
 fn summary(id: &str, found: &Found, out: &mut Out) -> Result<(), Failure> {
-    let Some(reading) = found.known().first() else {
-        return out.line(format!("{}  {}", shown(id), found.nothing(id)));
+    let Some(reading) = known(found).first() else {
+        return out.line(format!("{}  {}", shown(id), nothing(found, id)));
     };
     let mut line = format!("{}  {}", shown(id), title(reading));
     if let Some(time) = reading.time {

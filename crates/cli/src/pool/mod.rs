@@ -9,7 +9,8 @@ use std::time::Duration;
 use clap::{Subcommand, ValueEnum};
 use mintage::{ClockPolicy, Layout};
 use mintage_ledger::{Name, PoolKind, PoolSpec};
-use serde_json::{Value, json};
+use mintage_wire::{Pool, PoolWithWindows};
+use serde_json::json;
 
 use crate::backend::Backend;
 use crate::errors::Failure;
@@ -181,89 +182,104 @@ fn pool_kind(kind: Kind, preset: Option<&str>, layout: Option<&Layout>) -> Resul
     }
 }
 
-fn list(pools: &[Value], out: &mut Out) -> Result<(), Failure> {
+fn list(pools: &[Pool], out: &mut Out) -> Result<(), Failure> {
     if out.json {
         return pools.iter().try_for_each(|pool| out.json_line(pool));
     }
-    table(
-        pools,
-        &["name", "kind", "layout", "workers", "window", "ends"],
-        out,
-    )?;
+    let header = ["name", "kind", "layout", "workers", "window", "ends"];
+    let row = |pool: &Pool| {
+        [
+            pool.name.clone(),
+            pool.kind.clone(),
+            layout(pool),
+            pool.workers.to_string(),
+            pool.window.clone(),
+            pool.ends.clone(),
+        ]
+    };
+    table(header, pools.iter().map(row), out)?;
     pools.iter().try_for_each(|pool| match parked(pool) {
-        Some(parked) => out.line(format!("pool {}: {parked}", plain(&pool["name"]))),
+        Some(parked) => out.line(format!("pool {}: {parked}", pool.name)),
         None => Ok(()),
     })
 }
 
 /// What a wrong clock parked of a pool, in words.
-fn parked(pool: &Value) -> Option<String> {
-    let parked = pool["parked"].as_object()?;
+fn parked(pool: &Pool) -> Option<String> {
+    let parked = pool.parked.as_ref()?;
     Some(format!(
         "{} parked by a wrong clock, free again from {} to {}",
-        plain(&parked["workers"]),
-        plain(&parked["first_until"]),
-        plain(&parked["last_until"])
+        parked.workers, parked.first_until, parked.last_until
     ))
 }
 
-fn show(pool: &Value, out: &mut Out) -> Result<(), Failure> {
+/// The layout of a pool, in words.
+fn layout(pool: &Pool) -> String {
+    let Some(text) = &pool.layout else {
+        return "-".into();
+    };
+    text.parse()
+        .map_or_else(|_| text.clone(), |layout| layout_words(&layout))
+}
+
+fn show(shown: &PoolWithWindows, out: &mut Out) -> Result<(), Failure> {
     if out.json {
-        return out.json_line(pool);
+        return out.json_line(shown);
     }
+    let pool = &shown.pool;
     fields(pool, out)?;
-    out.line(format!(
-        "{:<12}  {}",
-        "workers held",
-        plain(&pool["workers_held"])
-    ))?;
+    let held = pool.workers_held.map_or("-".into(), |held| held.to_string());
+    out.line(format!("{:<12}  {held}", "workers held"))?;
     if let Some(parked) = parked(pool) {
         out.line(format!("{:<12}  {parked}", "of these"))?;
     }
-    for line in forecast::lines(pool) {
+    for line in forecast::lines(&pool.forecast) {
         out.line(format!("{:<12}  {line}", "forecast"))?;
     }
-    match pool["windows"].as_array().map(Vec::as_slice) {
-        None | Some([]) => Ok(()),
-        Some(windows) => {
-            out.line("")?;
-            table(
-                windows,
-                &["worker", "name", "from", "until", "lasts", "owner"],
-                out,
-            )
-        }
+    if shown.windows.is_empty() {
+        return Ok(());
     }
+    out.line("")?;
+    let header = ["worker", "name", "from", "until", "lasts", "owner"];
+    let rows = shown.windows.iter().map(|window| {
+        [
+            window.worker.to_string(),
+            // Who lent it called itself so.
+            window.name.chars().filter(|c| !c.is_control()).collect(),
+            window.from.clone(),
+            window.until.clone(),
+            if window.lasts { "yes" } else { "no" }.into(),
+            window.owner.clone(),
+        ]
+    });
+    table(header, rows, out)
 }
 
 /// One pool, a field a line.
-fn fields(pool: &Value, out: &mut Out) -> Result<(), Failure> {
+fn fields(pool: &Pool, out: &mut Out) -> Result<(), Failure> {
     if out.json {
         return out.json_line(pool);
     }
-    for field in [
-        "name",
-        "kind",
-        "layout",
-        "workers",
-        "window",
-        "clock_policy",
-        "ends",
+    for (title, value) in [
+        ("name", pool.name.as_str()),
+        ("kind", &pool.kind),
+        ("layout", &layout(pool)),
+        ("workers", &pool.workers.to_string()),
+        ("window", &pool.window),
+        ("clock policy", &pool.clock_policy),
+        ("ends", &pool.ends),
     ] {
-        let title = field.replace('_', " ");
-        out.line(format!("{title:<12}  {}", plain(&pool[field])))?;
+        out.line(format!("{title:<12}  {value}"))?;
     }
     Ok(())
 }
 
-fn table(rows: &[Value], columns: &[&str], out: &mut Out) -> Result<(), Failure> {
-    let header: Vec<String> = columns.iter().map(|column| column.to_string()).collect();
-    let rows: Vec<Vec<String>> = std::iter::once(header)
-        .chain(
-            rows.iter()
-                .map(|row| columns.iter().map(|column| plain(&row[*column])).collect()),
-        )
-        .collect();
+fn table<const N: usize>(
+    header: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let rows: Vec<[String; N]> = std::iter::once(header.map(String::from)).chain(rows).collect();
     let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
     for row in &rows {
         let line: Vec<String> = row
@@ -274,18 +290,4 @@ fn table(rows: &[Value], columns: &[&str], out: &mut Out) -> Result<(), Failure>
         out.line(line.join("  ").trim_end())?;
     }
     Ok(())
-}
-
-/// A JSON value as a person writes it.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => "-".into(),
-        Value::Bool(true) => "yes".into(),
-        Value::Bool(false) => "no".into(),
-        Value::String(text) if text.contains(";tick=") => text
-            .parse()
-            .map_or_else(|_| text.clone(), |layout| layout_words(&layout)),
-        Value::String(text) => text.chars().filter(|c| !c.is_control()).collect(),
-        other => other.to_string(),
-    }
 }

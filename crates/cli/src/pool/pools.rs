@@ -1,41 +1,52 @@
-//! What can be asked of pools: server and store answer both in the documents of the HTTP interface, so everything
-//! above is written once.
-
-use std::time::Duration;
+//! What can be asked of pools: server and store answer both in the documents of the wire, so everything above is
+//! written once.
 
 use mintage_ledger::{LedgerError, Name, PoolKind, PoolSpec, WindowInfo};
-use serde_json::{Map, Value, json};
+use mintage_server::{render, requests};
+use mintage_wire::{self as wire, Op, Pool, PoolDefinition, PoolPage, PoolWithWindows, Retired};
 
-use crate::backend::{Backend, PAGE};
-use crate::connect::{Client, escaped};
+use crate::backend::{Backend, PAGE, all};
+use crate::connect::{Ask, Client};
 use crate::errors::Failure;
-use crate::local::refused;
-use mintage_server::render;
 
 /// The pools of a server or store.
 pub(super) struct Pools(pub(super) Backend);
 
 impl Pools {
-    pub(super) fn create(&self, name: &Name, spec: &PoolSpec) -> Result<Value, Failure> {
+    pub(super) fn create(&self, name: &Name, spec: &PoolSpec) -> Result<Pool, Failure> {
+        let wanted = definition(spec);
         match &self.0 {
-            Backend::Server(client) => client.call("PUT", &path(name), Some(&definition(spec))),
+            Backend::Server(client) => {
+                client.call(&Ask::new(Op::CreatePool, &[name.as_str()]).saying(&wanted))
+            }
             Backend::Store(local) => {
-                let pool = local.run(async |ledger| ledger.create_pool(name, spec.clone()).await)?;
+                let spec = requests::pool_spec(&wanted)?;
+                let pool = local.run(async |ledger| ledger.create_pool(name, spec).await)?;
                 Ok(render::pool(&pool.info()))
             }
         }
     }
 
     /// All of them.
-    pub(super) fn list(&self) -> Result<Vec<Value>, Failure> {
-        self.0.list("pools", |local, after| {
-            let page = local.run(async |ledger| ledger.pools(after, PAGE).await)?;
-            Ok(page.iter().map(render::pool).collect())
+    pub(super) fn list(&self) -> Result<Vec<Pool>, Failure> {
+        all(|after| match &self.0 {
+            Backend::Server(client) => {
+                let ask = Ask::new(Op::ListPools, &[]).with("limit", PAGE);
+                let page: wire::Pools = client.call(&ask.with_if("after", after))?;
+                Ok((page.pools, page.next))
+            }
+            Backend::Store(local) => {
+                let after = after.map(Name::new).transpose().map_err(Failure::cannot)?;
+                let page = local.run(async |ledger| ledger.pools(after.as_ref(), PAGE).await)?;
+                let full = page.last().filter(|_| page.len() == usize::from(PAGE));
+                let next = full.map(|info| info.name.to_string());
+                Ok((page.iter().map(render::pool).collect(), next))
+            }
         })
     }
 
     /// A pool and all its windows.
-    pub(super) fn show(&self, name: &Name) -> Result<Value, Failure> {
+    pub(super) fn show(&self, name: &Name) -> Result<PoolWithWindows, Failure> {
         match &self.0 {
             Backend::Server(client) => show_all(client, name),
             Backend::Store(local) => {
@@ -51,16 +62,17 @@ impl Pools {
                     }
                 }
                 local.run(async |_| pool.count_held().await)?;
-                let mut shown = render::pool(&pool.info());
-                shown["windows"] = windows.iter().map(render::window).collect();
-                Ok(shown)
+                Ok(PoolWithWindows {
+                    pool: render::pool(&pool.info()),
+                    windows: windows.iter().map(render::window).collect(),
+                })
             }
         }
     }
 
     pub(super) fn drop_pool(&self, name: &Name) -> Result<(), Failure> {
         match &self.0 {
-            Backend::Server(client) => client.call("DELETE", &path(name), None).map(drop),
+            Backend::Server(client) => client.call(&Ask::new(Op::DropPool, &[name.as_str()])),
             Backend::Store(local) => local.run(async |ledger| ledger.drop_pool(name).await),
         }
     }
@@ -68,10 +80,9 @@ impl Pools {
     pub(super) fn retire(&self, name: &Name, worker: u64) -> Result<(), Failure> {
         match &self.0 {
             Backend::Server(client) => {
-                let path = format!("{}/windows/{worker}", path(name));
+                let retired = Retired { retired: true };
                 client
-                    .call("PUT", &path, Some(&json!({"retired": true})))
-                    .map(drop)
+                    .call(&Ask::new(Op::RetireWindow, &[name.as_str(), &worker.to_string()]).saying(&retired))
             }
             Backend::Store(local) => {
                 let pool = local.run(async |ledger| ledger.pool_or_default(name).await)?;
@@ -82,16 +93,16 @@ impl Pools {
 
     pub(super) fn release(&self, name: &Name, worker: u64) -> Result<(), Failure> {
         match &self.0 {
-            Backend::Server(client) => client
-                .call("DELETE", &format!("{}/windows/{worker}", path(name)), None)
-                .map(drop),
+            Backend::Server(client) => {
+                client.call(&Ask::new(Op::EndWindow, &[name.as_str(), &worker.to_string()]))
+            }
             Backend::Store(local) => {
                 let pool = local.run(async |ledger| ledger.pool_or_default(name).await)?;
                 // A window that lasts is no wrong usage.
                 let released = local.run(async |_| Ok(pool.release(worker).await))?;
                 released.map_err(|error| match error {
                     LedgerError::Invalid(why) => Failure::cannot(why),
-                    other => refused(other),
+                    other => other.into(),
                 })
             }
         }
@@ -99,44 +110,35 @@ impl Pools {
 }
 
 /// A pool of a server and all its windows, page by page.
-fn show_all(client: &Client, name: &Name) -> Result<Value, Failure> {
-    let page = |from: &Value| client.call("GET", &format!("{}?limit={PAGE}&from={from}", path(name)), None);
-    let mut shown = page(&Value::from(0))?;
-    let mut next = shown["next_from"].take();
-    while next.is_number() {
-        let mut more = page(&next)?;
-        if let (Some(all), Some(windows)) = (shown["windows"].as_array_mut(), more["windows"].as_array_mut())
-        {
-            all.append(windows);
-        }
-        next = more["next_from"].take();
-    }
-    if let Some(fields) = shown.as_object_mut() {
-        fields.remove("next_from");
+fn show_all(client: &Client, name: &Name) -> Result<PoolWithWindows, Failure> {
+    let page = |from: u64| -> Result<PoolPage, Failure> {
+        let ask = Ask::new(Op::ShowPool, &[name.as_str()]).with("limit", PAGE);
+        client.call(&ask.with("from", from))
+    };
+    let PoolPage {
+        mut shown,
+        mut next_from,
+    } = page(0)?;
+    while let Some(from) = next_from {
+        let more = page(from)?;
+        shown.windows.extend(more.shown.windows);
+        next_from = more.next_from;
     }
     Ok(shown)
 }
 
-fn path(name: &Name) -> String {
-    format!("/v1/pools/{}", escaped(name))
-}
-
-/// A definition as the HTTP interface takes it.
-fn definition(spec: &PoolSpec) -> Value {
-    let mut definition = Map::new();
-    definition.insert("kind".into(), spec.kind.as_str().into());
-    if let PoolKind::Snowflake(layout) = &spec.kind {
-        definition.insert("layout".into(), layout.spec().into());
+/// A definition as a document.
+fn definition(spec: &PoolSpec) -> PoolDefinition {
+    PoolDefinition {
+        kind: Some(spec.kind.as_str().into()),
+        layout: match &spec.kind {
+            PoolKind::Snowflake(layout) => Some(layout.spec()),
+            PoolKind::Uuid1 { .. } => None,
+        },
+        preset: None,
+        window_ms: spec
+            .window
+            .map(|window| u64::try_from(window.as_millis()).unwrap_or(u64::MAX)),
+        clock_policy: spec.clock_policy.map(|policy| policy.to_string()),
     }
-    if let Some(window) = spec.window {
-        definition.insert("window_ms".into(), millis(window).into());
-    }
-    if let Some(policy) = spec.clock_policy {
-        definition.insert("clock_policy".into(), policy.to_string().into());
-    }
-    definition.into()
-}
-
-fn millis(length: Duration) -> u64 {
-    u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
 }

@@ -3,9 +3,9 @@
 mod sequences;
 
 use clap::{Subcommand, ValueEnum};
-use mintage::SequenceOptions;
-use mintage_ledger::{Gap, Name, RestartAt, SequencePatch};
-use serde_json::{Value, json};
+use mintage_ledger::Name;
+use mintage_wire::{Quoted, Range, RestartAt, Sequence, SequenceDefinition};
+use serde_json::json;
 
 use crate::backend::Backend;
 use crate::errors::Failure;
@@ -123,8 +123,8 @@ struct Definition {
     #[arg(long)]
     gap: Option<GapArg>,
     /// Numbers that one crash may lose
-    #[arg(long, value_name = "N", visible_alias = "cache", value_parser = clap::value_parser!(u64).range(1..))]
-    max_gap: Option<u64>,
+    #[arg(long, value_name = "N", visible_alias = "cache", value_parser = clap::value_parser!(i64).range(1..))]
+    max_gap: Option<i64>,
 }
 
 /// Whether numbers may be lost, as people write it.
@@ -135,22 +135,19 @@ enum GapArg {
 }
 
 impl Definition {
-    fn patch(&self, allow_repeat: bool) -> SequencePatch {
-        SequencePatch {
-            options: SequenceOptions {
-                start: self.start,
-                increment: self.increment,
-                min: self.min,
-                max: self.max,
-                cycle: (self.cycle || self.no_cycle).then_some(self.cycle),
-            },
+    fn document(&self) -> SequenceDefinition {
+        SequenceDefinition {
+            start: self.start.map(Quoted),
+            increment: self.increment.map(Quoted),
+            min: self.min.map(Quoted),
+            max: self.max.map(Quoted),
+            cycle: (self.cycle || self.no_cycle).then_some(self.cycle),
             gap: self.gap.map(|gap| match gap {
-                GapArg::Bounded => Gap::Bounded,
-                GapArg::None => Gap::None,
+                GapArg::Bounded => "bounded".into(),
+                GapArg::None => "none".into(),
             }),
-            max_gap: self.max_gap,
-            allow_repeat,
-            restart: None,
+            max_gap: self.max_gap.map(Quoted),
+            ..SequenceDefinition::default()
         }
     }
 }
@@ -173,7 +170,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     )?);
     let done = match &args.command {
         SeqCommand::Create { name, definition } => {
-            show(&sequences.create(&checked(name)?, &definition.patch(false))?, out)
+            show(&sequences.create(&checked(name)?, &definition.document())?, out)
         }
         SeqCommand::Alter {
             name,
@@ -181,9 +178,10 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
             restart,
             allow_repeat,
         } => {
-            let patch = SequencePatch {
-                restart: restart.map(|at| at.map_or(RestartAt::Start, RestartAt::With)),
-                ..definition.patch(*allow_repeat)
+            let patch = SequenceDefinition {
+                restart: restart.map(|at| at.map_or(RestartAt::Start(true), RestartAt::At)),
+                allow_repeat: allow_repeat.then_some(true),
+                ..definition.document()
             };
             show(&sequences.alter(&checked(name)?, &patch)?, out)
         }
@@ -248,26 +246,24 @@ fn next(sequences: &Sequences, name: &Name, count: u64, out: &mut Out) -> Result
     Ok(())
 }
 
-fn range(run: &Value, out: &mut Out) -> Result<(), Failure> {
+fn range(run: &Range, out: &mut Out) -> Result<(), Failure> {
     if out.json {
         return out.json_line(run);
     }
-    let text = |field: &str| run[field].as_str().unwrap_or_default().to_string();
-    out.line(format!(
-        "{} {} {}",
-        text("first"),
-        text("last"),
-        text("increment")
-    ))
+    out.line(format!("{} {} {}", run.first, run.last, run.increment))
 }
 
-fn list(sequences: &[Value], out: &mut Out) -> Result<(), Failure> {
+fn list(sequences: &[Sequence], out: &mut Out) -> Result<(), Failure> {
     if out.json {
         return sequences.iter().try_for_each(|sequence| out.json_line(sequence));
     }
-    const COLUMNS: [&str; 4] = ["name", "last", "increment", "gap"];
-    let rows: Vec<[String; 4]> = std::iter::once(COLUMNS.map(String::from))
-        .chain(sequences.iter().map(|s| COLUMNS.map(|column| plain(&s[column]))))
+    let row = |sequence: &Sequence| {
+        let last = sequence.last.map_or("-".into(), |last| last.to_string());
+        let increment = sequence.increment.to_string();
+        [sequence.name.clone(), last, increment, sequence.gap.clone()]
+    };
+    let rows: Vec<[String; 4]> = std::iter::once(["name", "last", "increment", "gap"].map(String::from))
+        .chain(sequences.iter().map(row))
         .collect();
     let width = |at: usize| rows.iter().map(|row| row[at].len()).max().unwrap_or(0);
     let widths = [width(0), width(1), width(2)];
@@ -278,46 +274,29 @@ fn list(sequences: &[Value], out: &mut Out) -> Result<(), Failure> {
     Ok(())
 }
 
-fn show(sequence: &Value, out: &mut Out) -> Result<(), Failure> {
+fn show(sequence: &Sequence, out: &mut Out) -> Result<(), Failure> {
     if out.json {
         return out.json_line(sequence);
     }
-    let Some(fields) = sequence.as_object() else {
-        return Ok(());
-    };
-    // The definition first, in the order of SQL; then whatever else there is.
-    const FIRST: [&str; 9] = [
-        "name",
-        "start",
-        "increment",
-        "min",
-        "max",
-        "cycle",
-        "gap",
-        "max_gap",
-        "last",
+    // The definition first, in the order of SQL; then where it stands, and whatever else there is.
+    let mut fields = vec![
+        ("name", sequence.name.clone()),
+        ("start", sequence.start.to_string()),
+        ("increment", sequence.increment.to_string()),
+        ("min", sequence.min.to_string()),
+        ("max", sequence.max.to_string()),
+        ("cycle", sequence.cycle.to_string()),
+        ("gap", sequence.gap.clone()),
+        ("max_gap", sequence.max_gap.to_string()),
+        ("last", sequence.last.map_or("-".into(), |last| last.to_string())),
+        ("order", sequence.order.clone()),
     ];
-    let known = FIRST.into_iter().filter(|field| fields.contains_key(*field));
-    let others = fields
-        .keys()
-        .map(String::as_str)
-        .filter(|field| !FIRST.contains(field) && *field != "forecast");
-    let order: Vec<&str> = known.chain(others).collect();
-    let width = order.iter().map(|field| field.len()).max().unwrap_or(0);
-    for field in order {
-        out.line(format!("{field:width$}  {}", plain(&fields[field])))?;
+    if !sequence.pending.is_empty() {
+        fields.push(("pending", sequence.pending.join(", ")));
     }
-    for line in forecast::lines(sequence) {
-        out.line(format!("{:width$}  {line}", "forecast"))?;
-    }
-    Ok(())
-}
-
-/// A JSON value as a person writes it.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => "-".into(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
+    let lines = sequence.forecast.iter().flat_map(forecast::lines);
+    fields.extend(lines.map(|line| ("forecast", line)));
+    fields
+        .iter()
+        .try_for_each(|(field, value)| out.line(format!("{field:9}  {value}")))
 }

@@ -1,64 +1,81 @@
-//! What can be asked of sequences: server and store answer both in the documents of the HTTP interface, so everything
-//! above is written once.
+//! What can be asked of sequences: server and store answer both in the documents of the wire, so everything above is
+//! written once.
 
-use mintage::{Base, Run};
-use mintage_ledger::{Gap, LedgerError, Name, RestartAt, SequenceInfo, SequencePatch, SequenceSpec};
-use mintage_server::render::{changed, sequence};
-use serde_json::{Map, Value, json};
+use mintage::Run;
+use mintage_ledger::{LedgerError, Name};
+use mintage_server::{render, requests};
+use mintage_wire::{self as wire, Op, Pending, Quoted, Restart, Sequence, SequenceDefinition};
 
-use crate::backend::{Backend, PAGE};
-use crate::connect::escaped;
+use crate::backend::{Backend, PAGE, all};
+use crate::connect::Ask;
 use crate::errors::Failure;
 
 /// The sequences of a server or store.
 pub(super) struct Sequences(pub(super) Backend);
 
 impl Sequences {
-    pub(super) fn create(&self, name: &Name, wanted: &SequencePatch) -> Result<Value, Failure> {
+    pub(super) fn create(&self, name: &Name, wanted: &SequenceDefinition) -> Result<Sequence, Failure> {
         match &self.0 {
-            Backend::Server(client) => client.call("PUT", &path(name), Some(&document(wanted))),
+            Backend::Server(client) => {
+                client.call(&Ask::new(Op::CreateSequence, &[name.as_str()]).saying(wanted))
+            }
             Backend::Store(local) => {
-                let spec = SequenceSpec {
-                    options: wanted.options,
-                    gap: wanted.gap.unwrap_or_default(),
-                    max_gap: wanted.max_gap,
-                };
-                info(local.run(async |ledger| ledger.create(name, &spec).await))
+                let spec = requests::sequence_spec(wanted)?;
+                let info = local.run(async |ledger| ledger.create(name, &spec).await)?;
+                Ok(render::sequence(&info))
             }
         }
     }
 
-    pub(super) fn alter(&self, name: &Name, wanted: &SequencePatch) -> Result<Value, Failure> {
+    pub(super) fn alter(&self, name: &Name, wanted: &SequenceDefinition) -> Result<Sequence, Failure> {
         match &self.0 {
-            Backend::Server(client) => client.call("PATCH", &path(name), Some(&document(wanted))),
+            Backend::Server(client) => {
+                client.call(&Ask::new(Op::AlterSequence, &[name.as_str()]).saying(wanted))
+            }
             Backend::Store(local) => {
-                let done = local.run(async |ledger| ledger.alter(name, wanted).await)?;
-                Ok(changed(&done))
+                let patch = requests::sequence_patch(wanted)?;
+                let done = local.run(async |ledger| ledger.alter(name, &patch).await)?;
+                Ok(render::changed(&done))
             }
         }
     }
 
     pub(super) fn drop_sequence(&self, name: &Name) -> Result<(), Failure> {
         match &self.0 {
-            Backend::Server(client) => client.call("DELETE", &path(name), None).map(drop),
+            Backend::Server(client) => client
+                .call::<Option<Pending>>(&Ask::new(Op::DropSequence, &[name.as_str()]))
+                .map(drop),
             Backend::Store(local) => local
                 .run(async |ledger| ledger.drop_sequence(name).await)
                 .map(drop),
         }
     }
 
-    pub(super) fn show(&self, name: &Name) -> Result<Value, Failure> {
+    pub(super) fn show(&self, name: &Name) -> Result<Sequence, Failure> {
         match &self.0 {
-            Backend::Server(client) => client.call("GET", &path(name), None),
-            Backend::Store(local) => info(local.run(async |ledger| ledger.show(name).await)),
+            Backend::Server(client) => client.call(&Ask::new(Op::ShowSequence, &[name.as_str()])),
+            Backend::Store(local) => {
+                let info = local.run(async |ledger| ledger.show(name).await)?;
+                Ok(render::sequence(&info))
+            }
         }
     }
 
     /// All of them.
-    pub(super) fn list(&self) -> Result<Vec<Value>, Failure> {
-        self.0.list("sequences", |local, after| {
-            let page = local.run(async |ledger| ledger.list(after, PAGE).await)?;
-            Ok(page.iter().map(sequence).collect())
+    pub(super) fn list(&self) -> Result<Vec<Sequence>, Failure> {
+        all(|after| match &self.0 {
+            Backend::Server(client) => {
+                let ask = Ask::new(Op::ListSequences, &[]).with("limit", PAGE);
+                let page: wire::Sequences = client.call(&ask.with_if("after", after))?;
+                Ok((page.sequences, page.next))
+            }
+            Backend::Store(local) => {
+                let after = after.map(Name::new).transpose().map_err(Failure::cannot)?;
+                let page = local.run(async |ledger| ledger.list(after.as_ref(), PAGE).await)?;
+                let full = page.last().filter(|_| page.len() == usize::from(PAGE));
+                let next = full.map(|info| info.name.to_string());
+                Ok((page.iter().map(render::sequence).collect(), next))
+            }
         })
     }
 
@@ -66,9 +83,8 @@ impl Sequences {
     pub(super) fn next(&self, name: &Name, count: u64) -> Result<Vec<String>, Failure> {
         match &self.0 {
             Backend::Server(client) => {
-                let answer = client.call("POST", &format!("{}/next?count={count}", path(name)), None)?;
-                let ids = answer["ids"].as_array().into_iter().flatten();
-                Ok(ids.filter_map(|id| id.as_str().map(String::from)).collect())
+                let ask = Ask::new(Op::Next, &[name.as_str()]).with("count", count);
+                Ok(client.call::<wire::Ids>(&ask)?.ids)
             }
             Backend::Store(local) => {
                 let run =
@@ -79,27 +95,20 @@ impl Sequences {
     }
 
     /// `count` numbers as one run.
-    pub(super) fn range(&self, name: &Name, count: u64) -> Result<Value, Failure> {
+    pub(super) fn range(&self, name: &Name, count: u64) -> Result<wire::Range, Failure> {
         match &self.0 {
-            Backend::Server(client) => client.call(
-                "POST",
-                &format!("{}/next?count={count}&as=range", path(name)),
-                None,
-            ),
+            Backend::Server(client) => {
+                let ask = Ask::new(Op::Next, &[name.as_str()]).with("count", count);
+                client.call(&ask.with("as", "range"))
+            }
             Backend::Store(local) => {
-                let take = async |ledger: &mintage_ledger::Ledger| -> Result<Run, LedgerError> {
-                    ledger
-                        .sequence_or_create(name)
-                        .await?
-                        .take_contiguous(count)
-                        .await
+                let take = async |ledger: &mintage_ledger::Ledger| -> Result<(Run, bool), LedgerError> {
+                    let sequence = ledger.sequence_or_create(name).await?;
+                    let run = sequence.take_contiguous(count).await?;
+                    Ok((run, sequence.is_cycling()))
                 };
-                let run = local.run(take)?;
-                Ok(json!({
-                    "first": run.first.to_string(),
-                    "last": run.last().to_string(),
-                    "increment": run.step.to_string(),
-                }))
+                let (run, cycling) = local.run(take)?;
+                Ok(render::range(run, cycling))
             }
         }
     }
@@ -111,76 +120,24 @@ impl Sequences {
         value: Option<i64>,
         is_called: bool,
         allow_repeat: bool,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Sequence, Failure> {
+        let to = Restart {
+            value: match value {
+                Some(value) => Quoted(value),
+                None => self.show(name)?.start,
+            },
+            is_called: Some(is_called),
+            allow_repeat: Some(allow_repeat),
+        };
         match &self.0 {
             Backend::Server(client) => {
-                let value = match value {
-                    Some(value) => value.to_string().into(),
-                    None => self.show(name)?["start"].clone(),
-                };
-                let to = json!({"value": value, "is_called": is_called, "allow_repeat": allow_repeat});
-                client.call("POST", &format!("{}/restart", path(name)), Some(&to))
+                client.call(&Ask::new(Op::RestartSequence, &[name.as_str()]).saying(&to))
             }
             Backend::Store(local) => {
-                let done = local.run(async |ledger| {
-                    let value = match value {
-                        Some(value) => value,
-                        None => ledger.show(name).await?.def.start,
-                    };
-                    ledger
-                        .restart(name, Base { value, is_called }, allow_repeat)
-                        .await
-                })?;
-                Ok(changed(&done))
+                let (base, allow_repeat) = requests::base(&to);
+                let done = local.run(async |ledger| ledger.restart(name, base, allow_repeat).await)?;
+                Ok(render::changed(&done))
             }
         }
-    }
-}
-
-fn path(name: &Name) -> String {
-    format!("/v1/sequences/{}", escaped(name))
-}
-
-/// A definition as the HTTP interface takes it; only what was asked for.
-fn document(wanted: &SequencePatch) -> Value {
-    let options = &wanted.options;
-    let numbers = [
-        ("start", options.start),
-        ("increment", options.increment),
-        ("min", options.min),
-        ("max", options.max),
-    ];
-    let mut document: Map<String, Value> = numbers
-        .into_iter()
-        .filter_map(|(field, value)| Some((field.to_string(), value?.to_string().into())))
-        .collect();
-    if let Some(cycle) = options.cycle {
-        document.insert("cycle".into(), cycle.into());
-    }
-    if let Some(gap) = wanted.gap {
-        document.insert("gap".into(), gap_word(gap).into());
-    }
-    if let Some(max_gap) = wanted.max_gap {
-        document.insert("max_gap".into(), max_gap.to_string().into());
-    }
-    match wanted.restart {
-        None => None,
-        Some(RestartAt::Start) => document.insert("restart".into(), true.into()),
-        Some(RestartAt::With(value)) => document.insert("restart".into(), value.to_string().into()),
-    };
-    if wanted.allow_repeat {
-        document.insert("allow_repeat".into(), true.into());
-    }
-    document.into()
-}
-
-fn info(found: Result<SequenceInfo, Failure>) -> Result<Value, Failure> {
-    found.map(|info| sequence(&info))
-}
-
-fn gap_word(gap: Gap) -> &'static str {
-    match gap {
-        Gap::Bounded => "bounded",
-        Gap::None => "none",
     }
 }

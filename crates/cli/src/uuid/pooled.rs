@@ -1,9 +1,10 @@
 //! Versions 1 and 6 of a pool: its node, and a clock sequence that nobody else holds.
 
 use mintage_ledger::{Name, UUID1_POOL};
+use mintage_wire::{Ids, Op};
 
 use super::{Args, Sink, Version};
-use crate::connect::{Client, escaped, server_url};
+use crate::connect::{Ask, Client, server_url};
 use crate::errors::Failure;
 use crate::local::{Absent, Local};
 
@@ -54,9 +55,8 @@ fn from_server(
 ) -> Result<(), Failure> {
     let format = format!("uuid{}", version.number());
     sink.many_of(REQUEST_MAX, count, |ids| {
-        let path = format!("/v1/ids/{format}?count={}&pool={}", ids.len(), escaped(pool));
-        let answer = client.call("POST", &path, None)?;
-        let given = answer["ids"].as_array().map_or(&[][..], Vec::as_slice);
+        let ask = Ask::new(Op::MakeIds, &[&format]).with("count", ids.len());
+        let given = client.call::<Ids>(&ask.with("pool", pool))?.ids;
         if given.len() != ids.len() {
             return Err(Failure::cannot(format_args!(
                 "the server answered {} ids for {}",
@@ -66,9 +66,8 @@ fn from_server(
         }
         for (id, given) in ids.iter_mut().zip(given) {
             *id = given
-                .as_str()
-                .and_then(|text| text.parse().ok())
-                .ok_or_else(|| Failure::cannot(format_args!("the server answered {given}, no UUID")))?;
+                .parse()
+                .map_err(|_| Failure::cannot(format_args!("the server answered {given:?}, no UUID")))?;
         }
         Ok(())
     })

@@ -6,10 +6,11 @@ use http_body_util::Full;
 use hyper::StatusCode;
 use hyper::body::Bytes;
 use hyper::header::{self, HeaderName, HeaderValue};
-use serde_json::json;
+use mintage_wire::{Problem, percent};
+use serde::Serialize;
 
 use super::head::{Head, Media};
-use super::route::{Route, encode};
+use super::route::Route;
 use crate::error::{Code, ServiceError};
 
 /// An answer, not yet bound to a way of sending it.
@@ -33,6 +34,13 @@ const ALWAYS: [(&str, &str); 2] = [
 
 fn always<'a>() -> impl Iterator<Item = (&'static str, &'a str)> {
     ALWAYS.into_iter()
+}
+
+/// A document as a line of JSON.
+pub(super) fn line(document: &impl Serialize) -> Vec<u8> {
+    let mut text = serde_json::to_vec(document).expect("texts and numbers are JSON");
+    text.push(b'\n');
+    text
 }
 
 /// What a refusal tells of what was asked is cut: whoever sent it knows the rest.
@@ -82,16 +90,14 @@ impl Response {
     }
 
     /// A JSON document.
-    pub(super) fn json(status: StatusCode, value: &serde_json::Value) -> Self {
-        let mut text = value.to_string();
-        text.push('\n');
-        Response::new(status, Media::Json.as_str(), text)
+    pub(super) fn json(status: StatusCode, document: &impl Serialize) -> Self {
+        Response::new(status, Media::Json.as_str(), line(document))
     }
 
     /// Something that was made, and where under `/v1` it is.
-    pub(super) fn created(segments: &[&str], value: &serde_json::Value) -> Self {
-        let mut response = Response::json(StatusCode::CREATED, value);
-        let encoded: Vec<String> = segments.iter().map(|segment| encode(segment)).collect();
+    pub(super) fn created(segments: &[&str], document: &impl Serialize) -> Self {
+        let mut response = Response::json(StatusCode::CREATED, document);
+        let encoded: Vec<String> = segments.iter().map(|segment| percent::encode(segment)).collect();
         response.add("location", format!("/v1/{}", encoded.join("/")));
         response
     }
@@ -99,21 +105,17 @@ impl Response {
     /// A refusal.
     pub(super) fn problem(head: &Head<'_>, error: &ServiceError) -> Self {
         let row = error.code.row();
-        let mut document = json!({
-            "type": format!("urn:mint:error:{}", row.name),
-            "title": row.title,
-            "status": row.http_status,
-            "code": row.name,
-            "detail": cut(&error.message),
-        });
-        if let Some(hint) = &error.hint {
-            document["hint"] = json!(hint);
-        }
-        if let Some(seconds) = error.retry_after_s {
-            document["retry_after"] = json!(seconds);
-        }
+        let document = Problem {
+            kind: format!("urn:mint:error:{}", row.name).into(),
+            title: row.title.into(),
+            status: row.http_status,
+            code: row.name.into(),
+            detail: cut(&error.message),
+            hint: error.hint.as_deref().map(Cow::Borrowed),
+            retry_after: error.retry_after_s,
+        };
         let status = StatusCode::from_u16(row.http_status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = Response::new(status, "application/problem+json", format!("{document}\n"));
+        let mut response = Response::new(status, "application/problem+json", line(&document));
         if let Some(seconds) = error.retry_after_s {
             response.add("retry-after", seconds.to_string());
         }

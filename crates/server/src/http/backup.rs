@@ -22,9 +22,6 @@ use crate::service::{Worker, from_ledger};
 use crate::turn::after_the_others;
 use crate::watch::{Waiting, Watch};
 
-/// The path, which `plain` leaves to hyper: it has answers of unknown length.
-pub(super) const PATH: &str = "/v1/backup";
-
 /// What any answer consists of.
 pub(super) type AnyBody = Either<Pages, Full<Bytes>>;
 

@@ -1,22 +1,16 @@
 //! The JSON documents that bodies are: read strictly, refused in words that name the field and what stands there.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use serde::de::IgnoredAny;
 
-use crate::error::{Code, ServiceError};
+use crate::requests::invalid;
 use crate::service::Answer;
 
 /// The largest whole number that every reader of JSON keeps: 2^53-1 (RFC 8259 section 6).
 const EXACT_MAX: &str = "9007199254740991";
 /// How much of somebody else's text is shown in a refusal.
 const SHOWN_MAX: usize = 40;
-
-/// The refusal of a body's content.
-pub(super) fn invalid(message: impl Into<Cow<'static, str>>) -> ServiceError {
-    ServiceError::new(Code::InvalidBody, message)
-}
 
 /// Reads a body; none at all is an empty document.
 pub(super) fn parse<'b, T: serde::Deserialize<'b>>(body: &'b [u8]) -> Answer<T> {
@@ -239,6 +233,7 @@ fn cut(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Code;
     use proptest::prelude::*;
     use serde::Deserialize;
 

@@ -7,6 +7,7 @@ use mintage_ledger::{DEFAULT_POOL, UUID1_POOL};
 
 use super::answer::Response;
 use super::head::{Head, Media};
+use super::id_list::IdList;
 use super::request::Query;
 use crate::error::{Code, ServiceError};
 use crate::formats::{FormatRow, Make, format};
@@ -97,7 +98,6 @@ pub(super) async fn of_pool(
     query: &Query<'_>,
     pool: &[u8],
 ) -> Answer<Response> {
-    query.only(&["count"])?;
     snowflakes(worker, head, query, pool).await
 }
 
@@ -153,70 +153,45 @@ where
     P: Fn(&mut Vec<u8>, &I),
 {
     let mut turn = Turn::begin(worker);
-    let mut body = Vec::with_capacity(ids.len() * written.width + 16);
-    if media == Media::Json {
-        body.extend_from_slice(b"{\"ids\":[");
-    }
-    for (at, slice) in ids.chunks(SLICE).enumerate() {
-        write_slice(&mut body, media, slice, at == 0, written);
+    let mut list = IdList::new(media, ids.len() * written.width);
+    for slice in ids.chunks(SLICE) {
+        for id in slice {
+            list.push(|body| (written.text)(body, id), |body| (written.packed)(body, id));
+        }
         turn.give_way_if_over().await;
     }
-    if media == Media::Json {
-        body.extend_from_slice(b"]}\n");
-    }
-    body
-}
-
-fn write_slice<I, T, P>(body: &mut Vec<u8>, media: Media, ids: &[I], first: bool, written: &Written<T, P>)
-where
-    T: Fn(&mut Vec<u8>, &I),
-    P: Fn(&mut Vec<u8>, &I),
-{
-    match media {
-        Media::Json => {
-            for (i, id) in ids.iter().enumerate() {
-                body.extend_from_slice(if first && i == 0 { b"\"" } else { b",\"" });
-                (written.text)(body, id);
-                body.push(b'"');
-            }
-        }
-        Media::Text => {
-            for id in ids {
-                (written.text)(body, id);
-                body.push(b'\n');
-            }
-        }
-        Media::Octets => ids.iter().for_each(|id| (written.packed)(body, id)),
-    }
+    list.finish(false)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn slice<I>(media: Media, ids: &[I], written: &Plain<I>) -> Vec<u8> {
-        let mut body = Vec::new();
-        write_slice(&mut body, media, ids, true, written);
-        body
+    fn list<I>(media: Media, ids: &[I], written: &Plain<I>) -> Vec<u8> {
+        let mut list = IdList::new(media, 0);
+        for id in ids {
+            list.push(|body| (written.text)(body, id), |body| (written.packed)(body, id));
+        }
+        list.finish(false)
     }
 
     #[test]
     fn ids_are_written_in_every_form() {
         let ids = [1u64, u64::MAX];
         assert_eq!(
-            slice(Media::Json, &ids, &NUMBERS),
-            b"\"1\",\"18446744073709551615\""
+            list(Media::Json, &ids, &NUMBERS),
+            b"{\"ids\":[\"1\",\"18446744073709551615\"]}\n"
         );
-        assert_eq!(slice(Media::Text, &ids, &NUMBERS), b"1\n18446744073709551615\n");
+        assert_eq!(list(Media::Text, &ids, &NUMBERS), b"1\n18446744073709551615\n");
         assert_eq!(
-            slice(Media::Octets, &ids, &NUMBERS),
+            list(Media::Octets, &ids, &NUMBERS),
             [[0, 0, 0, 0, 0, 0, 0, 1], [255; 8]].concat()
         );
         let id = Uuid::from_u128(0x017f22e2_79b0_7cc3_98c4_dc0c0c07398f);
         assert_eq!(
-            slice(Media::Text, &[id], &UUIDS),
+            list(Media::Text, &[id], &UUIDS),
             b"017f22e2-79b0-7cc3-98c4-dc0c0c07398f\n"
         );
-        assert_eq!(slice(Media::Octets, &[id], &UUIDS), id.as_bytes());
+        assert_eq!(list(Media::Octets, &[id], &UUIDS), id.as_bytes());
     }
 }

@@ -3,21 +3,16 @@
 use std::rc::Rc;
 
 use hyper::StatusCode;
-use mintage::{
-    Clock, Format, GenOption, GenOptions, Layout, Reading, SnowflakeText, Timestamp, inspect_as,
-    inspect_layout,
-};
-use serde_json::json;
+use mintage::{Clock, Format, GenOption, GenOptions, Layout, Timestamp};
 
 use super::answer::Response;
 use super::request::Query;
 use crate::error::{Code, ServiceError};
-use crate::readings::Document;
+use crate::readings::{ReadAs, with_epoch};
 use crate::service::{Answer, Worker};
 
 /// `GET /v1/inspect/{id}?as=FORMAT&preset=NAME&epoch=TIME`, which read as the command's options of these names.
 pub(super) fn inspect(worker: &Rc<Worker>, query: &Query<'_>, id: &[u8]) -> Answer<Response> {
-    query.only(&["as", "preset", "epoch"])?;
     let text = |name: &str| -> Answer<Option<String>> {
         Ok(query
             .get(name)?
@@ -28,22 +23,15 @@ pub(super) fn inspect(worker: &Rc<Worker>, query: &Query<'_>, id: &[u8]) -> Answ
     let format = text("as")?.map(|name| named(&name)).transpose()?;
     let epoch = text("epoch")?.map(|epoch| epoch_of(&epoch)).transpose()?;
     let layout = text("preset")?.map(|name| preset(&name, epoch)).transpose()?;
-    let (name, read) = match (layout, format) {
-        (
-            Some(layout),
-            None
-            | Some(Format {
-                name: "snowflake", ..
-            }),
-        ) => ("snowflake", of_layout(&id, &layout, now)),
-        (Some(_), Some(other)) => {
+    let mut options = GenOptions::default();
+    match (&layout, format) {
+        (Some(_), Some(other)) if other.name != "snowflake" => {
             return Err(wrong(format!(
                 "preset belongs to snowflake, not to {}",
                 other.name
             )));
         }
         (None, Some(format)) => {
-            let mut options = GenOptions::default();
             if let Some(epoch) = epoch {
                 let millis = epoch.unix_millis().to_string();
                 options
@@ -53,31 +41,17 @@ pub(super) fn inspect(worker: &Rc<Worker>, query: &Query<'_>, id: &[u8]) -> Answ
             format
                 .check_options(&options)
                 .map_err(|error| wrong(error.to_string()))?;
-            let read = inspect_as(&id, format, &options, now);
-            (format.name, read.map_err(|error| error.to_string()))
         }
-        (None, None) => {
-            let mut readings = worker.service().inspect(&id);
-            if let Some(epoch) = epoch {
-                move_epoch(&mut readings, epoch, now);
-            }
-            return Ok(shown(&id, &readings));
-        }
+        _ => {}
+    }
+    let read_as = ReadAs {
+        format,
+        options,
+        layout,
+        epoch,
     };
-    Ok(match read {
-        Ok(reading) => shown(&id, &[reading]),
-        Err(why) => {
-            let tried = json!([{"format": name, "why": why}]);
-            Response::json(
-                StatusCode::OK,
-                &json!({"input": id, "readings": [], "tried": tried}),
-            )
-        }
-    })
-}
-
-fn shown(id: &str, readings: &[Reading]) -> Response {
-    Response::json(StatusCode::OK, &json!(Document::new(id, readings)))
+    let found = read_as.inspect(&id, now);
+    Ok(Response::json(StatusCode::OK, &found.document(&id)))
 }
 
 fn wrong(message: String) -> ServiceError {
@@ -123,43 +97,6 @@ fn preset(name: &str, epoch: Option<Timestamp>) -> Answer<Layout> {
     })?;
     match epoch {
         None => Ok(row.layout()),
-        Some(epoch) => with_epoch(&row.layout(), epoch),
+        Some(epoch) => with_epoch(&row.layout(), epoch).map_err(|error| wrong(format!("epoch: {error}"))),
     }
-}
-
-/// A layout with another epoch.
-fn with_epoch(layout: &Layout, epoch: Timestamp) -> Answer<Layout> {
-    let spec = layout.spec();
-    let parts = spec.split(';').map(|part| match part.strip_prefix("epoch=") {
-        Some(_) => format!("epoch={}", epoch.unix_millis()),
-        None => part.to_string(),
-    });
-    let spec = parts.collect::<Vec<_>>().join(";");
-    spec.parse().map_err(|error| wrong(format!("epoch: {error}")))
-}
-
-fn of_layout(id: &str, layout: &Layout, now: Timestamp) -> Result<Reading, String> {
-    let number = SnowflakeText::Dec
-        .read(id.trim().as_bytes())
-        .map_err(|error| error.to_string())?;
-    let reading = inspect_layout(number, layout, now);
-    let mut reading = reading.ok_or_else(|| format!("{number} is no id of layout {}", layout.name()))?;
-    // Somebody said what it is.
-    reading.confidence = reading.confidence.max(0.5);
-    Ok(reading)
-}
-
-/// Reads every Snowflake again with another epoch.
-fn move_epoch(readings: &mut [Reading], epoch: Timestamp, now: Timestamp) {
-    for reading in readings.iter_mut() {
-        let preset = reading.preset.as_deref().and_then(mintage::preset);
-        let moved = preset.and_then(|preset| with_epoch(&preset.layout(), epoch).ok());
-        let number = reading.id.number().and_then(|number| u64::try_from(number).ok());
-        if let (Some(layout), Some(number)) = (moved, number)
-            && let Some(again) = inspect_layout(number, &layout, now)
-        {
-            (reading.time, reading.confidence, reading.why) = (again.time, again.confidence, again.why);
-        }
-    }
-    readings.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
 }

@@ -7,8 +7,8 @@
 //! | `strict` | heads that must not be served |
 //! | `head`, `request`, `document` | who asks for what: head, query, body |
 //! | `cors` | pages of other sites |
-//! | `route` | paths and methods |
-//! | `answer`, `date` | answers and problem documents |
+//! | `route` | paths and methods, from the table of operations |
+//! | `answer`, `id_list`, `date` | answers and problem documents |
 //! | `sequences`, `pools`, `ids`, `inspect`, `operations`, `backup` | what the routes do |
 //! | `testing` | the readers without a connection |
 
@@ -19,6 +19,7 @@ mod cors;
 mod date;
 mod document;
 mod head;
+mod id_list;
 mod ids;
 mod inspect;
 mod io;
@@ -38,6 +39,7 @@ use std::time::Duration;
 
 use hyper::StatusCode;
 use hyper::body::Incoming;
+use mintage_wire::{Op, Takes};
 use tokio::net::TcpStream;
 
 use crate::auth::{Identity, Right, delay_of_wrong_token};
@@ -50,7 +52,7 @@ use crate::watch::{Deadlines, Verdict, Watch, Watched};
 use answer::Response;
 use head::Head;
 use plain::Left;
-use request::{Query, Takes};
+use request::Query;
 use route::Route;
 
 /// How long a connection may wait for what.
@@ -195,106 +197,67 @@ async fn do_what_is_asked(
     }
     let route = Route::of(head.path);
     let mut who = Identity::ANYBODY;
-    if !matches!(route, Some(Route::Livez | Route::Readyz)) {
+    let right = match &route {
+        Some(route) => route.right(head.method),
+        None => Some(Right::Allocate),
+    };
+    if let Some(right) = right {
         if guest.for_health {
             return Err(ServiceError::new(
                 Code::TooManyConnections,
                 "too many connections: only /livez and /readyz are answered",
             ));
         }
-        let right = match route.as_ref().is_some_and(|route| route.needs_admin(head.method)) {
-            true => Right::Admin,
-            false => Right::Allocate,
-        };
         who = guest.authorise(worker, head, right).await?;
     }
     let Some(route) = route else {
         return Err(route::unknown(head.path));
     };
-    if !route.allows(head.method) {
+    let Some(operation) = route.operation(head.method) else {
         return Err(route.refuse_method(head.method));
-    }
+    };
     head.check_idempotency()?;
-    let (takes, body) = (route.takes(head.method), request::read_body(worker, body).await?);
-    request::check_body(takes, head, &body)?;
-    let parameters = match takes {
+    let body = request::read_body(worker, body).await?;
+    request::check_body(operation.takes, head, &body)?;
+    let parameters = match operation.takes {
         Takes::Parameters => document::parameters(&body)?,
-        Takes::Nothing | Takes::Document => Vec::new(),
+        Takes::Nothing | Takes::Document(_) => Vec::new(),
     };
     let query = Query::of(head.query).and(&parameters);
-    let answered = match (&route, head.method) {
-        (Route::Next { name }, _) => {
+    query.fit(operation)?;
+    let [name, id] = &route.arguments;
+    let answered = match operation.op {
+        Op::Next => {
             let by = Asker {
-                token: who.name().to_string(),
+                token: who.name().into(),
                 peer: guest.peer,
             };
             sequences::next(worker, head, &query, name, &by).await
         }
-        (Route::Ids { format }, _) => ids::of_format(worker, head, &query, format).await,
-        (Route::Snowflakes { pool }, _) => ids::of_pool(worker, head, &query, pool).await,
-        (Route::Sequences, _) => sequences::list(worker, &query).await,
-        (Route::Sequence { name }, "PUT") => {
-            query.only(&[])?;
-            sequences::create(worker, name, &body).await
-        }
-        (Route::Sequence { name }, "PATCH") => {
-            query.only(&[])?;
-            sequences::alter(worker, name, &body).await
-        }
-        (Route::Sequence { name }, "DELETE") => {
-            query.only(&[])?;
-            sequences::drop_sequence(worker, name).await
-        }
-        (Route::Sequence { name }, _) => {
-            query.only(&[])?;
-            sequences::show(worker, name).await
-        }
-        (Route::Restart { name }, _) => {
-            query.only(&[])?;
-            sequences::restart(worker, name, &body).await
-        }
-        (Route::Pools, _) => pools::list(worker, &query).await,
-        (Route::Pool { name }, "PUT") => {
-            query.only(&[])?;
-            pools::create(worker, name, &body).await
-        }
-        (Route::Pool { name }, "DELETE") => {
-            query.only(&[])?;
-            pools::drop_pool(worker, name).await
-        }
-        (Route::Pool { name }, _) => pools::show(worker, &query, name).await,
-        (Route::Windows { name }, _) => {
-            query.only(&[])?;
-            pools::lend(worker, name, &body).await
-        }
-        (Route::Window { name, worker: id }, "PATCH") => {
-            query.only(&[])?;
-            pools::renew(worker, name, id, &body).await
-        }
-        (Route::Window { name, worker: id }, "PUT") => {
-            query.only(&[])?;
-            pools::retire(worker, name, id, &body).await
-        }
-        (Route::Window { name, worker: id }, _) => {
-            query.only(&[])?;
-            pools::end(worker, name, id, &body).await
-        }
-        (Route::Presets, _) => {
-            query.only(&[])?;
-            Ok(pools::presets())
-        }
-        (Route::Formats, _) => {
-            query.only(&[])?;
-            Ok(pools::formats())
-        }
-        (Route::Inspect { id }, _) => inspect::inspect(worker, &query, id),
-        (Route::Backup, _) => {
-            query.only(&[])?;
-            backup::begin(worker)
-        }
-        (Route::Livez, _) => Ok(operations::livez()),
-        (Route::Readyz, _) => operations::readyz(worker, guest, head, &query).await,
-        (Route::Metrics, _) => operations::metrics(worker).await,
+        Op::MakeIds => ids::of_format(worker, head, &query, name).await,
+        Op::MakeSnowflakes => ids::of_pool(worker, head, &query, name).await,
+        Op::ListSequences => sequences::list(worker, &query).await,
+        Op::ShowSequence => sequences::show(worker, name).await,
+        Op::CreateSequence => sequences::create(worker, name, &body).await,
+        Op::AlterSequence => sequences::alter(worker, name, &body).await,
+        Op::DropSequence => sequences::drop_sequence(worker, name).await,
+        Op::RestartSequence => sequences::restart(worker, name, &body).await,
+        Op::ListPools => pools::list(worker, &query).await,
+        Op::ShowPool => pools::show(worker, &query, name).await,
+        Op::CreatePool => pools::create(worker, name, &body).await,
+        Op::DropPool => pools::drop_pool(worker, name).await,
+        Op::LendWindow => pools::lend(worker, name, &body).await,
+        Op::RenewWindow => pools::renew(worker, name, id, &body).await,
+        Op::RetireWindow => pools::retire(worker, name, id, &body).await,
+        Op::EndWindow => pools::end(worker, name, id, &body).await,
+        Op::ListPresets => Ok(pools::presets()),
+        Op::ListFormats => Ok(pools::formats()),
+        Op::Inspect => inspect::inspect(worker, &query, name),
+        Op::Backup => backup::begin(worker),
+        Op::Livez => Ok(operations::livez()),
+        Op::Readyz => operations::readyz(worker, guest, head, &query).await,
+        Op::OpenApi => Ok(operations::openapi()),
+        Op::Metrics => operations::metrics(worker).await,
     };
     if let (Ok(response), Some((what, name))) = (&answered, route.change(head.method)) {
         // The same definition again changes nothing.

@@ -1,16 +1,16 @@
 //! `/livez`, `/readyz`, `/metrics`: for those who run the server.
 
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, LazyLock};
 
 use hyper::StatusCode;
 use mintage_ledger::{Class, Name, NameReadiness, PartReadiness, RESERVE_BUCKETS_US};
-use serde_json::{Value, json};
+use mintage_wire::{Live, NotReady, OneReady, PartReady, Ready};
 
 use super::Guest;
-use super::answer::Response;
-use super::head::Head;
+use super::answer::{Response, line};
+use super::head::{Head, Media};
 use super::request::Query;
 use crate::desk::Found;
 use crate::error::{CODES, Code, ServiceError};
@@ -20,7 +20,13 @@ use crate::{process, render};
 
 /// `GET /livez`: the process answers.
 pub(super) fn livez() -> Response {
-    Response::json(StatusCode::OK, &json!({ "live": true }))
+    Response::json(StatusCode::OK, &Live { live: true })
+}
+
+/// `GET /openapi.json`: made once, since it never changes.
+pub(super) fn openapi() -> Response {
+    static TEXT: LazyLock<Vec<u8>> = LazyLock::new(|| line(&mintage_wire::openapi()));
+    Response::new(StatusCode::OK, Media::Json.as_str(), TEXT.as_slice())
 }
 
 /// `GET /readyz?for=sequences|pools|NAME`: ids can be given out, or why not; and how long, while the store does not
@@ -33,7 +39,6 @@ pub(super) async fn readyz(
     head: &Head<'_>,
     query: &Query<'_>,
 ) -> Answer<Response> {
-    query.only(&["for"])?;
     let wanted = query.get("for")?;
     let found = worker.service().found().await?;
     let ledger = worker.service().ledger();
@@ -44,43 +49,53 @@ pub(super) async fn readyz(
     let degraded = store.degraded().filter(|_| ready.ready);
     let limited = store.limited.map(String::from);
     let mut document = match wanted.as_deref() {
-        None => json!({
-            "ready": ready.ready,
-            "reasons": ready.reasons,
-            "sequences": part(&ready.sequences),
-            "pools": part(&ready.pools),
-        }),
-        Some(b"sequences") => part(&ready.sequences),
-        Some(b"pools") => part(&ready.pools),
+        None => Ready {
+            ready: ready.ready,
+            reasons: ready.reasons,
+            sequences: Some(part(&ready.sequences)),
+            pools: Some(part(&ready.pools)),
+            ..Ready::default()
+        },
+        Some(b"sequences") => of_part(&ready.sequences),
+        Some(b"pools") => of_part(&ready.pools),
         Some(name) => {
             guest.may_ask_for_a_name(worker, head).await?;
             named(worker.service(), name).await?
         }
     };
-    let notes: Vec<String> = degraded.into_iter().chain(ready.notes).chain(limited).collect();
-    document["notes"] = json!(notes);
-    document["store"] = render::store_status(&store);
-    let status = match document["ready"] == true {
+    document.notes = degraded.into_iter().chain(ready.notes).chain(limited).collect();
+    document.store = render::store_status(&store);
+    let status = match document.ready {
         true => StatusCode::OK,
         false => StatusCode::SERVICE_UNAVAILABLE,
     };
     Ok(Response::json(status, &document))
 }
 
-fn part(part: &PartReadiness) -> Value {
-    let not_ready = part
-        .not_ready
-        .iter()
-        .map(|(name, reason)| json!({ "name": name.as_str(), "reason": reason }));
-    json!({
-        "ready": part.ready,
-        "reasons": part.reasons,
-        "not_ready": not_ready.collect::<Vec<_>>(),
-    })
+fn part(part: &PartReadiness) -> PartReady {
+    let not_ready = part.not_ready.iter().map(|(name, reason)| NotReady {
+        name: name.to_string(),
+        reason: reason.clone(),
+    });
+    PartReady {
+        ready: part.ready,
+        reasons: part.reasons.clone(),
+        not_ready: not_ready.collect(),
+    }
+}
+
+fn of_part(asked: &PartReadiness) -> Ready {
+    let part = part(asked);
+    Ready {
+        ready: part.ready,
+        reasons: part.reasons,
+        not_ready: Some(part.not_ready),
+        ..Ready::default()
+    }
 }
 
 /// Whether the sequence of a name, or the pool, can give something out; both, if there are both.
-async fn named(service: &Arc<Service>, name: &[u8]) -> Answer<Value> {
+async fn named(service: &Arc<Service>, name: &[u8]) -> Answer<Ready> {
     let name = service.name(name)?;
     let mut known = service.ledger().name_ready(&name);
     if known.sequence.is_none() && known.pool.is_none() {
@@ -93,7 +108,11 @@ async fn named(service: &Arc<Service>, name: &[u8]) -> Answer<Value> {
             }
             // Nobody knows whether it is there, so it gives nothing out.
             Err(error) if error.code == Code::Unavailable => {
-                return Ok(json!({ "name": name.as_str(), "ready": false, "reasons": [error.message] }));
+                return Ok(Ready {
+                    name: Some(name.to_string()),
+                    reasons: vec![error.message.into_owned()],
+                    ..Ready::default()
+                });
             }
             Err(error) => return Err(error),
         }
@@ -103,16 +122,19 @@ async fn named(service: &Arc<Service>, name: &[u8]) -> Answer<Value> {
         let message = format!("there is no sequence and no pool {name}");
         return Err(ServiceError::new(Code::NotFound, message));
     }
-    let kinds = [("sequence", sequence), ("pool", pool)];
-    let reasons: Vec<_> = kinds
-        .iter()
-        .filter_map(|(_, ready)| ready.clone()?.err())
+    let reasons: Vec<String> = [&sequence, &pool]
+        .into_iter()
+        .filter_map(|ready| ready.clone()?.err())
         .collect();
-    let mut document = json!({ "name": name.as_str(), "ready": reasons.is_empty(), "reasons": reasons });
-    for (kind, ready) in kinds.into_iter().filter_map(|(kind, ready)| Some((kind, ready?))) {
-        document[kind] = json!({ "ready": ready.is_ok() });
-    }
-    Ok(document)
+    let one = |of: Result<(), String>| OneReady { ready: of.is_ok() };
+    Ok(Ready {
+        name: Some(name.to_string()),
+        ready: reasons.is_empty(),
+        reasons,
+        sequence: sequence.map(one),
+        pool: pool.map(one),
+        ..Ready::default()
+    })
 }
 
 /// Whether there is a sequence, and whether there is a pool, of a name.

@@ -10,11 +10,12 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 use memchr::memchr;
+use mintage_wire::Op;
 
 use super::answer::Response;
 use super::head::Head;
 use super::strict::{self, Framing, Strict};
-use super::{Guest, answer_to, backup, date};
+use super::{Guest, answer_to, date};
 use crate::error::{Code, ServiceError};
 use crate::metrics::Face;
 use crate::service::Worker;
@@ -230,7 +231,7 @@ fn take_request_line<'b>(line: &'b [u8], head: &mut Head<'b>) -> Option<()> {
     let target = std::str::from_utf8(target).ok()?;
     (head.path, head.query) = target.split_once('?').unwrap_or((target, ""));
     // Answers of unknown length are hyper's.
-    (head.path != backup::PATH).then_some(())
+    (head.path != Op::Backup.row().path).then_some(())
 }
 
 /// `name: value`, with a CR at its end.

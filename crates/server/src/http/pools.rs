@@ -2,25 +2,21 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use hyper::StatusCode;
-use mintage::{ClockPolicy, Layout};
-use mintage_ledger::{Name, Pool, PoolKind, PoolSpec};
-use serde::Deserialize;
-use serde_json::json;
+use mintage_ledger::{Name, Pool};
+use mintage_wire::{Borrower, Formats, Held, PoolPage, PoolWithWindows, Pools, Presets, Retired};
 
 use super::answer::Response;
-use super::document::{invalid, parse};
+use super::document::parse;
 use super::request::Query;
 use crate::error::{Code, ServiceError};
-use crate::formats::document;
 use crate::render;
+use crate::requests::{self, invalid};
 use crate::service::{Answer, Service, Worker, from_ledger};
 
 /// `GET /v1/pools?prefix=BEGINNING&after=NAME&limit=N`
 pub(super) async fn list(worker: &Rc<Worker>, query: &Query<'_>) -> Answer<Response> {
-    query.only(&["prefix", "after", "limit"])?;
     let (prefix, after) = (query.name("prefix", worker)?, query.name("after", worker)?);
     let limit = query.limit()?;
     let list = |service: Arc<Service>| async move {
@@ -34,17 +30,13 @@ pub(super) async fn list(worker: &Rc<Worker>, query: &Query<'_>) -> Answer<Respo
             .filter(|_| found.len() == usize::from(limit))
             .map(|info| info.name.to_string());
         let pools: Vec<_> = found.iter().map(render::pool).collect();
-        Ok(Response::json(
-            StatusCode::OK,
-            &json!({ "pools": pools, "next": next }),
-        ))
+        Ok(Response::json(StatusCode::OK, &Pools { pools, next }))
     };
     worker.service().aside(list).await
 }
 
 /// `GET /v1/pools/{name}?from=WORKER&limit=N`: the pool and its windows.
 pub(super) async fn show(worker: &Rc<Worker>, query: &Query<'_>, name: &[u8]) -> Answer<Response> {
-    query.only(&["from", "limit"])?;
     let from = match query.number("from")? {
         None => 0,
         Some(from) => from.ok_or_else(|| invalid("from must be the number of a worker"))?,
@@ -60,11 +52,15 @@ pub(super) async fn show(worker: &Rc<Worker>, query: &Query<'_>, name: &[u8]) ->
     let list = |_| async move {
         let windows = pool.windows(from, limit).await.map_err(from_ledger)?;
         pool.count_held().await.map_err(from_ledger)?;
-        let mut document = render::pool(&pool.info());
         let full = windows.len() == usize::from(limit);
-        document["next_from"] = json!(windows.last().filter(|_| full).map(|window| window.worker + 1));
-        document["windows"] = windows.iter().map(render::window).collect();
-        Ok(Response::json(StatusCode::OK, &document))
+        let page = PoolPage {
+            next_from: windows.last().filter(|_| full).map(|window| window.worker + 1),
+            shown: PoolWithWindows {
+                pool: render::pool(&pool.info()),
+                windows: windows.iter().map(render::window).collect(),
+            },
+        };
+        Ok(Response::json(StatusCode::OK, &page))
     };
     worker.service().aside(list).await
 }
@@ -72,11 +68,11 @@ pub(super) async fn show(worker: &Rc<Worker>, query: &Query<'_>, name: &[u8]) ->
 /// `PUT /v1/pools/{name}`
 pub(super) async fn create(worker: &Rc<Worker>, name: &[u8], body: &[u8]) -> Answer<Response> {
     let name = worker.service().name(name)?;
-    let definition: Definition = parse(body)?;
+    let spec = requests::pool_spec(&parse(body)?)?;
     let pool = worker
         .service()
         .ledger()
-        .create_pool(&name, definition.spec()?)
+        .create_pool(&name, spec)
         .await
         .map_err(from_ledger)?;
     Ok(Response::created(
@@ -120,7 +116,7 @@ pub(super) async fn lend(worker: &Rc<Worker>, name: &[u8], body: &[u8]) -> Answe
 pub(super) async fn renew(worker: &Rc<Worker>, name: &[u8], id: &[u8], body: &[u8]) -> Answer<Response> {
     let held: Held = parse(body)?;
     let pool = find(worker, name).await?;
-    let (owner, version) = held.both()?;
+    let (owner, version) = requests::held(held)?;
     let lent = pool
         .renew_lent(worker_id(id)?, &owner, version)
         .await
@@ -144,7 +140,7 @@ pub(super) async fn end(worker: &Rc<Worker>, name: &[u8], id: &[u8], body: &[u8]
             other => from_ledger(other),
         })?,
         _ => {
-            let (owner, version) = held.both()?;
+            let (owner, version) = requests::held(held)?;
             pool.end_lent(id, &owner, version).await.map_err(from_ledger)?;
         }
     }
@@ -153,7 +149,7 @@ pub(super) async fn end(worker: &Rc<Worker>, name: &[u8], id: &[u8], body: &[u8]
 
 /// `PUT /v1/pools/{name}/windows/{worker}`: an operator gives a worker up for as long as its window lies ahead.
 pub(super) async fn retire(worker: &Rc<Worker>, name: &[u8], id: &[u8], body: &[u8]) -> Answer<Response> {
-    let asked: Given = parse(body)?;
+    let asked: Retired = parse(body)?;
     if !asked.retired {
         return Err(invalid(
             "a worker can be retired, not taken back: it is free once its window has passed",
@@ -166,14 +162,14 @@ pub(super) async fn retire(worker: &Rc<Worker>, name: &[u8], id: &[u8], body: &[
 
 /// `GET /v1/presets`
 pub(super) fn presets() -> Response {
-    let rows: Vec<_> = mintage::PRESETS.iter().map(render::preset).collect();
-    Response::json(StatusCode::OK, &json!({ "presets": rows }))
+    let presets = mintage::PRESETS.iter().map(render::preset).collect();
+    Response::json(StatusCode::OK, &Presets { presets })
 }
 
 /// `GET /v1/formats`
 pub(super) fn formats() -> Response {
-    let rows: Vec<_> = mintage::FORMATS.iter().map(document).collect();
-    Response::json(StatusCode::OK, &json!({ "formats": rows }))
+    let formats = mintage::FORMATS.iter().map(render::format).collect();
+    Response::json(StatusCode::OK, &Formats { formats })
 }
 
 async fn find(worker: &Rc<Worker>, name: &[u8]) -> Answer<Arc<Pool>> {
@@ -193,104 +189,15 @@ fn worker_id(text: &[u8]) -> Answer<u64> {
         .ok_or_else(|| invalid("a worker is a whole number"))
 }
 
-/// A pool's definition: a layout as `mint presets --json` prints it under `spec`, or a preset's name.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Definition {
-    kind: Option<String>,
-    layout: Option<String>,
-    preset: Option<String>,
-    window_ms: Option<u64>,
-    clock_policy: Option<String>,
-}
-
-impl Definition {
-    fn spec(self) -> Answer<PoolSpec> {
-        let window = self.window_ms.map(Duration::from_millis);
-        if window.is_some_and(|window| !(WINDOW_MIN..=WINDOW_MAX).contains(&window)) {
-            return Err(invalid(format!(
-                "window_ms must be within {WINDOW_MIN:?} and {WINDOW_MAX:?}"
-            )));
-        }
-        let kind = match (
-            self.kind.as_deref().unwrap_or("snowflake"),
-            self.layout,
-            self.preset,
-        ) {
-            ("snowflake", Some(_), Some(_)) => return Err(invalid("layout and preset exclude one another")),
-            ("snowflake", Some(text), None) => {
-                let layout: Layout = text.parse().map_err(|error| invalid(format!("{error}")))?;
-                PoolKind::Snowflake(Arc::new(layout))
-            }
-            ("snowflake", None, preset) => {
-                let name = preset.unwrap_or_else(|| "twitter".into());
-                let row = mintage::preset(&name).ok_or_else(|| invalid(format!("no preset {name:?}")))?;
-                PoolKind::Snowflake(Arc::new(row.layout()))
-            }
-            ("uuid1", None, None) => {
-                let mut random = [0; 8];
-                mintage::fill_random(&mut random);
-                PoolKind::uuid1(random)
-            }
-            ("uuid1", ..) => return Err(invalid("a pool of kind uuid1 takes no layout")),
-            (other, ..) => return Err(invalid(format!("kind {other:?} is neither snowflake nor uuid1"))),
-        };
-        let policy = self.clock_policy.map(|text| text.parse::<ClockPolicy>());
-        Ok(PoolSpec {
-            kind,
-            window,
-            clock_policy: policy
-                .transpose()
-                .map_err(|error| invalid(format!("clock_policy: {error}")))?,
-        })
-    }
-}
-
 /// Whether a body can be read as a definition, a borrower and a held window.
 #[cfg(feature = "testing")]
 pub(super) fn documents(body: &[u8]) -> [bool; 3] {
     [
-        parse::<Definition>(body).is_ok_and(|read| read.spec().is_ok()),
+        parse::<mintage_wire::PoolDefinition>(body).is_ok_and(|read| requests::pool_spec(&read).is_ok()),
         parse::<Borrower>(body).is_ok(),
-        parse::<Held>(body).is_ok_and(|read| read.both().is_ok()),
+        parse::<Held>(body).is_ok_and(|read| requests::held(read).is_ok()),
     ]
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Borrower {
-    name: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Given {
-    retired: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Held {
-    owner: Option<String>,
-    /// As text, as it was given; a number is accepted.
-    version: Option<serde_json::Value>,
-}
-
-impl Held {
-    fn both(self) -> Answer<(String, u64)> {
-        let version = match self.version {
-            Some(serde_json::Value::String(text)) => text.parse().ok(),
-            Some(serde_json::Value::Number(number)) => number.as_u64(),
-            _ => None,
-        };
-        match (self.owner, version) {
-            (Some(owner), Some(version)) => Ok((owner, version)),
-            _ => Err(invalid("owner and version are needed, as the window was given")),
-        }
-    }
 }
 
 /// What a borrower may call itself.
 const BORROWER_MAX_BYTES: usize = 128;
-const WINDOW_MIN: Duration = Duration::from_secs(1);
-const WINDOW_MAX: Duration = Duration::from_secs(24 * 3600);

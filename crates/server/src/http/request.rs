@@ -6,9 +6,9 @@ use std::rc::Rc;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::{Body, Incoming};
 use mintage_ledger::Name;
+use mintage_wire::{Kind, Operation, Parameter, Takes, percent};
 
 use super::head::{Head, too_large};
-use super::route;
 use crate::error::{Code, ServiceError};
 use crate::service::{Answer, Worker};
 
@@ -29,15 +29,58 @@ impl<'q> Query<'q> {
         Query { body, ..self }
     }
 
+    /// Refuses parameters that an operation does not know, and values that are out of its bounds; a format's own options
+    /// are looked at later.
+    #[inline]
+    pub(super) fn fit(&self, operation: &Operation) -> Answer<()> {
+        match self.text.is_empty() && self.body.is_empty() {
+            true => Ok(()),
+            false => self.fit_in_full(operation),
+        }
+    }
+
+    fn fit_in_full(&self, operation: &Operation) -> Answer<()> {
+        let parameters = operation.parameters;
+        let knows = |name: &str| parameters.iter().any(|known| known.name == name);
+        let mut given = self.pairs().map(|(name, _)| name).chain(self.of_body());
+        if !operation.takes_options && !given.all(knows) {
+            let known: Vec<&str> = parameters.iter().map(|known| known.name).collect();
+            self.only(&known)?;
+        }
+        parameters.iter().try_for_each(|known| self.fit_one(known))
+    }
+
+    fn fit_one(&self, known: &Parameter) -> Answer<()> {
+        let name = known.name;
+        match known.kind {
+            Kind::OneOf(words) => {
+                let given = self.get(name)?;
+                let fits = |given: &&Cow<'_, [u8]>| words.iter().any(|word| word.as_bytes() == &***given);
+                match given.as_ref().filter(|given| !fits(given)) {
+                    None => Ok(()),
+                    Some(given) => {
+                        let shown: String = String::from_utf8_lossy(given).chars().take(40).collect();
+                        let message = format!("{name}={shown} is neither {}", words.join(" nor "));
+                        Err(ServiceError::new(Code::InvalidArgument, message))
+                    }
+                }
+            }
+            Kind::Whole(least, Some(most)) => match self.number(name)? {
+                Some(given) if given.is_none_or(|given| !(least..=most).contains(&given)) => {
+                    let message = format!("{name} must be a whole number from {least} to {most}");
+                    Err(ServiceError::new(Code::InvalidCount, message))
+                }
+                _ => Ok(()),
+            },
+            // What has no bound here is judged where it is used.
+            Kind::Text | Kind::Whole(_, None) => Ok(()),
+        }
+    }
+
     /// Refuses parameters that the route does not know: a misspelt one would be obeyed by being ignored.
     pub(super) fn only(&self, known: &[&str]) -> Answer<()> {
-        let of_body = self.body.iter().map(|(name, _)| name.as_str());
-        match self
-            .pairs()
-            .map(|(name, _)| name)
-            .chain(of_body)
-            .find(|name| !known.contains(name))
-        {
+        let mut given = self.pairs().map(|(name, _)| name).chain(self.of_body());
+        match given.find(|name| !known.contains(name)) {
             None => Ok(()),
             Some(name) => {
                 let shown: String = name.chars().take(40).collect();
@@ -71,7 +114,7 @@ impl<'q> Query<'q> {
             (Some((_, value)), None) if found.next().is_none() => value,
             _ => return twice("twice"),
         };
-        route::decode(value).map(Some).ok_or_else(|| {
+        percent::decode(value).map(Some).ok_or_else(|| {
             ServiceError::new(
                 Code::InvalidArgument,
                 format!("the encoding of parameter {wanted} is damaged"),
@@ -99,18 +142,12 @@ impl<'q> Query<'q> {
             .transpose()
     }
 
-    /// How many entries a page of a list has at most.
+    /// How many entries a page of a list has at most; the table has its bounds.
     pub(super) fn limit(&self) -> Answer<u16> {
-        let Some(limit) = self.number("limit")? else {
-            return Ok(LIST_DEFAULT);
-        };
-        limit
+        let given = self.number("limit")?.flatten();
+        Ok(given
             .and_then(|limit| u16::try_from(limit).ok())
-            .filter(|limit| (1..=LIST_MAX).contains(limit))
-            .ok_or_else(|| {
-                let message = format!("limit must be a whole number from 1 to {LIST_MAX}");
-                ServiceError::new(Code::InvalidCount, message)
-            })
+            .unwrap_or(LIST_DEFAULT))
     }
 
     /// `count`, 1 where it is absent.
@@ -122,6 +159,10 @@ impl<'q> Query<'q> {
             None => Ok(1),
             Some(count) => worker.count(count),
         }
+    }
+
+    fn of_body(&self) -> impl Iterator<Item = &'q str> + use<'q> {
+        self.body.iter().map(|(name, _)| name.as_str())
     }
 
     fn pairs(&self) -> impl Iterator<Item = (&'q str, &'q str)> + use<'q> {
@@ -150,17 +191,6 @@ pub(super) async fn read_body(worker: &Rc<Worker>, body: Option<Incoming>) -> An
     }
 }
 
-/// What a route does with a body.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Takes {
-    /// It takes none.
-    Nothing,
-    /// It is parameters, as a query's.
-    Parameters,
-    /// It is a document of the route's own.
-    Document,
-}
-
 /// Refuses a body that would be obeyed by being ignored, or that says it is something else than JSON.
 pub(super) fn check_body(takes: Takes, head: &Head<'_>, body: &[u8]) -> Answer<()> {
     let body = body.trim_ascii();
@@ -168,7 +198,7 @@ pub(super) fn check_body(takes: Takes, head: &Head<'_>, body: &[u8]) -> Answer<(
         return Ok(());
     }
     let refuse = |message: String| Err(ServiceError::new(Code::UnsupportedMediaType, message));
-    if takes == Takes::Nothing {
+    if matches!(takes, Takes::Nothing) {
         return refuse(format!(
             "{} takes no body here, and one of {} bytes came",
             head.method,
@@ -196,11 +226,11 @@ pub(super) fn check_body(takes: Takes, head: &Head<'_>, body: &[u8]) -> Answer<(
 
 /// A page of a list, unless asked otherwise.
 const LIST_DEFAULT: u16 = 100;
-/// The largest page of a list.
-const LIST_MAX: u16 = 1000;
 
 #[cfg(test)]
 mod tests {
+    use mintage_wire::Op;
+
     use super::*;
 
     #[test]
@@ -217,5 +247,42 @@ mod tests {
             "there is no parameter \"as\""
         );
         assert_eq!(Query::of("").only(&[]), Ok(()));
+    }
+
+    #[test]
+    fn values_are_within_the_bounds_of_the_table() {
+        for (op, query, says) in [
+            (Op::Next, "count=5&as=range", None),
+            (Op::Next, "as=ids", None),
+            (Op::Next, "as=rang%65", None),
+            (Op::Next, "as=x", Some("as=x is neither ids nor range")),
+            (
+                Op::Next,
+                "count=5&limit=1",
+                Some("there is no parameter \"limit\""),
+            ),
+            (Op::ListPools, "limit=1000&prefix=a", None),
+            (
+                Op::ListPools,
+                "limit=0",
+                Some("limit must be a whole number from 1 to 1000"),
+            ),
+            (
+                Op::ListPools,
+                "limit=1001",
+                Some("limit must be a whole number from 1 to 1000"),
+            ),
+            (
+                Op::ListPools,
+                "limit=x",
+                Some("limit must be a whole number from 1 to 1000"),
+            ),
+            (Op::MakeIds, "prefix=user", None),
+            (Op::Livez, "", None),
+            (Op::Livez, "a", Some("there is no parameter \"a\"")),
+        ] {
+            let refused = Query::of(query).fit(op.row()).err();
+            assert_eq!(refused.map(|error| error.message).as_deref(), says, "{query}");
+        }
     }
 }

@@ -44,8 +44,12 @@ pub fn start(buffer: &[u8], headers_max: usize) -> Start {
                 query.get("as").is_ok(),
                 query.limit().is_ok(),
             );
-            let route =
-                Route::of(head.path).map(|route| (route.allows(head.method), route.needs_admin(head.method)));
+            let route = Route::of(head.path).map(|route| {
+                (
+                    route.operation(head.method).map(|row| row.op),
+                    route.right(head.method),
+                )
+            });
             let understood = format!("{head:?} {judged:?} {route:?}");
             Start::Request { bytes, understood }
         }

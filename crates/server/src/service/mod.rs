@@ -391,7 +391,7 @@ impl Service {
 const LIST_PAGE: u16 = 1000;
 
 /// What a ledger's refusal is called towards clients, and what they can do.
-pub(crate) fn from_ledger(error: LedgerError) -> ServiceError {
+pub fn from_ledger(error: LedgerError) -> ServiceError {
     let message = error.to_string();
     match error {
         LedgerError::Name(_) => ServiceError::new(Code::InvalidName, message)

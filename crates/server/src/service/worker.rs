@@ -187,7 +187,7 @@ impl Worker {
         &self,
         name: &[u8],
         n: u64,
-        by: &Asker,
+        by: &Asker<'_>,
         mut each: impl FnMut(Run),
     ) -> Answer<Arc<Sequence>> {
         let sequence = self.sequence_or_create(name).await?;
@@ -203,9 +203,9 @@ impl Worker {
         Ok(sequence)
     }
 
-    fn tell_first_use(&self, sequence: &Sequence, by: &Asker) {
+    fn tell_first_use(&self, sequence: &Sequence, by: &Asker<'_>) {
         if sequence.told_as_made() {
-            self.service.log().note_first_use(sequence.name(), by.clone());
+            self.service.log().note_first_use(sequence.name(), by);
         }
     }
 
@@ -213,7 +213,7 @@ impl Worker {
     ///
     /// # Errors
     /// [`Code::Exhausted`] when fewer are left before the bound, and what the store says.
-    pub async fn take_contiguous(&self, name: &[u8], n: u64, by: &Asker) -> Answer<(Run, Arc<Sequence>)> {
+    pub async fn take_contiguous(&self, name: &[u8], n: u64, by: &Asker<'_>) -> Answer<(Run, Arc<Sequence>)> {
         let sequence = self.sequence_or_create(name).await?;
         let taken = sequence.take_contiguous(n).await;
         self.tell_first_use(&sequence, by);

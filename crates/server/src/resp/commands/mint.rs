@@ -6,12 +6,12 @@ use serde_json::json;
 
 use super::{Call, Flow, count_option, refuse_counter};
 use crate::formats::{FormatRow, Make, format};
-use crate::readings::Document;
 use crate::render;
 use crate::resp::frame::strict_integer;
 use crate::resp::reply::Reply;
 use crate::service::Worker;
 use crate::turn::{SLICE, Turn};
+use mintage_wire::Inspected;
 
 /// `MINT.NEXT seq [COUNT n]`: a number, or with COUNT an array of numbers.
 pub(super) fn next(call: &mut Call<'_>) -> Flow {
@@ -49,7 +49,7 @@ pub(super) fn show(call: &mut Call<'_>) -> Flow {
             Err(error) => Err(error),
         };
         match shown {
-            Ok(info) => reply.json(&render::sequence(&info)),
+            Ok(info) => reply.json(&json!(render::sequence(&info))),
             Err(error) => reply.refuse(&error),
         }
         reply
@@ -83,7 +83,7 @@ pub(super) fn snowflake(call: &mut Call<'_>) -> Flow {
 pub(super) fn inspect(call: &mut Call<'_>) -> Flow {
     let text = String::from_utf8_lossy(call.args.at(1)).into_owned();
     let readings = call.worker.service().inspect(&text);
-    call.reply.json(&json!(Document::new(&text, &readings)));
+    call.reply.json(&json!(Inspected::new(&text, &readings)));
     Flow::Done
 }
 

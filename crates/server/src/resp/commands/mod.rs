@@ -93,10 +93,10 @@ impl Call<'_> {
     }
 
     /// Who asks this.
-    fn asker(&self) -> Asker {
+    fn asker(&self) -> Asker<'static> {
         let identity = self.session.identity.as_ref();
         Asker {
-            token: identity.map_or("default", Identity::name).to_string(),
+            token: identity.map_or("default", Identity::name).to_string().into(),
             peer: self.session.peer,
         }
     }
@@ -313,7 +313,7 @@ fn told_of(row: &'static CommandRow, call: &mut Call<'_>) -> Flow {
                 reply.bytes().starts_with(b"-") || !answers_old && UNCHANGED.contains(&reply.bytes());
             if !unchanged {
                 let name = names.join(" ");
-                tracing::info!(what, name, token, %peer, "changed");
+                tracing::info!(what, name, token = &*token, %peer, "changed");
             }
             reply
         })),
@@ -460,6 +460,22 @@ const SHOWN_MAX: usize = 128;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn our_own_commands_are_operations_and_need_the_same_right() {
+        let is_ours = |row: &&CommandRow| row.name.starts_with("mint.");
+        for row in COMMANDS.iter().filter(is_ours) {
+            let operation = mintage_wire::OPERATIONS.iter().find(|operation| {
+                let usage = operation.command.unwrap_or_default();
+                usage
+                    .split(' ')
+                    .next()
+                    .is_some_and(|name| name.eq_ignore_ascii_case(row.name))
+            });
+            let right = operation.expect("it is in the table of operations").right;
+            assert_eq!(right.map(Access::With), Some(row.access), "{}", row.name);
+        }
+    }
 
     #[test]
     fn names_are_unique_and_in_lower_case() {

@@ -1,0 +1,215 @@
+//! What can go wrong, once: one row per error code, from which every face takes its own form.
+
+use std::fmt;
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $variant:ident = $code:literal, $http:literal, $resp:literal, $exit:literal, $title:literal;)*) => {
+        /// The kinds of refusal. Their names ([`Code::as_str`]) are stable: programs may match on them.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[repr(u8)]
+        pub enum Code {
+            $($(#[$doc])* $variant,)*
+        }
+
+        /// Every code, in the order of the enumeration.
+        pub static CODES: &[CodeRow] = &[
+            $(CodeRow {
+                code: Code::$variant, name: $code, http_status: $http, resp_prefix: $resp, exit_code: $exit, title: $title,
+            },)*
+        ];
+    };
+}
+
+/// One error code and what each face makes of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CodeRow {
+    /// The code.
+    pub code: Code,
+    /// Its stable name: `code` in problem documents, the label of `mint_refused_total`.
+    pub name: &'static str,
+    /// The status of an HTTP answer.
+    pub http_status: u16,
+    /// The first word of a Redis error.
+    pub resp_prefix: &'static str,
+    /// The exit code of a command that ends with it.
+    pub exit_code: u8,
+    /// What it means, whatever the details.
+    pub title: &'static str,
+}
+
+codes! {
+    /// A name outside the grammar.
+    InvalidName = "invalid_name", 400, "ERR", 2, "the name is outside the grammar";
+    /// A count that is no number or out of range.
+    InvalidCount = "invalid_count", 400, "ERR", 2, "the count is out of range";
+    /// Another argument that makes no sense.
+    InvalidArgument = "invalid_argument", 400, "ERR", 2, "an argument is invalid";
+    /// A body that is not the JSON document asked for.
+    InvalidBody = "invalid_body", 400, "ERR", 2, "the body is invalid";
+    /// Bytes that are no request.
+    Protocol = "protocol_error", 400, "ERR", 3, "the bytes are no request";
+    /// A command that does not exist.
+    UnknownCommand = "unknown_command", 404, "ERR", 2, "there is no such command";
+    /// A path that leads nowhere.
+    UnknownRoute = "unknown_route", 404, "ERR", 2, "there is no such route";
+    /// A format that does not exist.
+    UnknownFormat = "unknown_format", 404, "ERR", 2, "there is no such format";
+    /// A sequence or pool that does not exist.
+    NotFound = "not_found", 404, "ERR", 3, "it does not exist";
+    /// A route with another method.
+    MethodNotAllowed = "method_not_allowed", 405, "ERR", 2, "the method does not fit the route";
+    /// No media type that the client accepts.
+    NotAcceptable = "not_acceptable", 406, "ERR", 2, "none of the accepted media types is offered";
+    /// A definition that differs from the existing one.
+    Exists = "exists", 409, "ERR", 3, "it exists with another definition";
+    /// A move below the mark.
+    OnlyForward = "only_forward", 409, "ERR", 3, "numbers only move forward";
+    /// A move that may repeat numbers, not allowed explicitly.
+    NeedsAllowRepeat = "needs_allow_repeat", 409, "ERR", 3, "this may repeat numbers";
+    /// A sequence without further numbers.
+    Exhausted = "exhausted", 409, "ERR", 3, "the sequence has no further number";
+    /// A definition changed or went while it was asked for.
+    Conflict = "conflict", 409, "ERR", 3, "it was changed at the same moment";
+    /// As many sequences as configured.
+    TooMany = "too_many", 409, "ERR", 3, "a configured limit is reached";
+    /// A body where none is taken, or one that says it is no JSON.
+    UnsupportedMediaType = "unsupported_media_type", 415, "ERR", 2, "the route does not take such a body";
+    /// A promise that is not kept: see the documentation of retries.
+    IdempotencyKey = "idempotency_key", 400, "ERR", 2, "Idempotency-Key is not honoured";
+    /// A body that is too long.
+    BodyTooLarge = "body_too_large", 413, "ERR", 2, "the body is too large";
+    /// A head that is too long.
+    HeaderTooLarge = "header_too_large", 431, "ERR", 2, "the head of the request is too large";
+    /// No token where one is needed.
+    Unauthenticated = "unauthenticated", 401, "NOAUTH", 3, "authentication is required";
+    /// A token that is not known.
+    WrongToken = "wrong_token", 401, "WRONGPASS", 3, "the token is not known";
+    /// A token that may not do this.
+    Forbidden = "forbidden", 403, "NOPERM", 3, "the token may not do this";
+    /// A request that another web site made a browser send.
+    CrossOrigin = "cross_origin", 403, "ERR", 3, "requests of other web sites are refused";
+    /// A host name that does not belong to this server.
+    WrongHost = "wrong_host", 421, "ERR", 3, "the host name does not belong to this server";
+    /// A request that did not arrive in time.
+    RequestTimeout = "request_timeout", 408, "ERR", 3, "the request did not arrive in time";
+    /// A connection that never asked for anything, or no longer does.
+    IdleTimeout = "idle_timeout", 408, "ERR", 3, "the connection was idle";
+    /// A client that does not read its answers.
+    SlowReader = "slow_reader", 408, "ERR", 3, "the answers were not read";
+    /// As many connections as configured.
+    TooManyConnections = "too_many_connections", 503, "ERR", 3, "too many connections";
+    /// The store does not answer or no id may be minted right now.
+    Unavailable = "unavailable", 503, "TRYAGAIN", 3, "not available right now";
+    /// The clock went back, and the pool's clock policy does not mint then.
+    ClockBack = "clock_back", 503, "TRYAGAIN", 3, "the clock went back";
+    /// The process mints nothing any more.
+    Stopped = "stopped", 503, "MISCONF", 3, "minting has stopped for good";
+    /// A defect of this program.
+    Internal = "internal", 500, "ERR", 3, "this is a defect";
+}
+
+impl Code {
+    /// The code's row of [`CODES`].
+    ///
+    /// ```
+    /// use mintage_wire::Code;
+    /// assert_eq!(Code::OnlyForward.row().http_status, 409);
+    /// assert_eq!(Code::Unavailable.row().resp_prefix, "TRYAGAIN");
+    /// ```
+    pub fn row(self) -> &'static CodeRow {
+        &CODES[self as usize]
+    }
+
+    /// Whether the same request may be well answered later, though nothing but time has passed.
+    ///
+    /// ```
+    /// use mintage_wire::Code;
+    /// assert!(Code::Unavailable.may_be_retried() && !Code::Exhausted.may_be_retried());
+    /// ```
+    pub fn may_be_retried(self) -> bool {
+        matches!(
+            self,
+            Code::RequestTimeout
+                | Code::IdleTimeout
+                | Code::SlowReader
+                | Code::TooManyConnections
+                | Code::Unavailable
+                | Code::ClockBack
+        )
+    }
+
+    /// Whether ids may have been spent by a request that was refused so: reserved and given to nobody, a gap. Never
+    /// given to two.
+    ///
+    /// ```
+    /// use mintage_wire::Code;
+    /// assert!(Code::Unavailable.may_have_spent() && !Code::InvalidCount.may_have_spent());
+    /// ```
+    pub fn may_have_spent(self) -> bool {
+        matches!(
+            self,
+            Code::Exhausted
+                | Code::SlowReader
+                | Code::Unavailable
+                | Code::ClockBack
+                | Code::Stopped
+                | Code::Internal
+        )
+    }
+
+    /// The stable name.
+    pub fn as_str(self) -> &'static str {
+        self.row().name
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_stand_at_the_index_of_their_code_and_names_are_unique() {
+        for (i, row) in CODES.iter().enumerate() {
+            assert_eq!(row.code as usize, i);
+            assert!(
+                CODES.iter().filter(|r| r.name == row.name).count() == 1,
+                "{}",
+                row.name
+            );
+        }
+    }
+
+    #[test]
+    fn the_documented_table_is_this_one() {
+        let or_no = |yes| if yes { "yes" } else { "no" };
+        let row = |row: &CodeRow| {
+            format!(
+                "| `{}` | {} | `{}` | {} | {} | {} |\n",
+                row.name,
+                row.http_status,
+                row.resp_prefix,
+                or_no(row.code.may_be_retried()),
+                or_no(row.code.may_have_spent()),
+                row.title,
+            )
+        };
+        let head = "| `code` | status | Redis | may be asked again | ids may be spent | means |\n";
+        crate::pages::check_table("http.md", head, &CODES.iter().map(row).collect::<String>());
+    }
+
+    /// The table is a contract: clients match on these names and numbers.
+    #[test]
+    fn the_table_is_what_clients_rely_on() {
+        let shown: String = CODES
+            .iter()
+            .map(|r| format!("{} {} {} {}\n", r.name, r.http_status, r.resp_prefix, r.exit_code))
+            .collect();
+        assert_eq!(shown, include_str!("../tests/golden/codes.txt"));
+    }
+}

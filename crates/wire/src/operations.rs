@@ -1,0 +1,292 @@
+//! The one table of operations: routers, checks, clients, the documentation and `/openapi.json` read it.
+
+use crate::code::Code::{self, *};
+use crate::operation::Form::{Empty, Ids, Json, Other};
+use crate::operation::Kind::{OneOf, Text, Whole};
+use crate::operation::Right::Admin;
+use crate::operation::Takes::{Document, Parameters};
+use crate::operation::{Operation, PLAIN, Parameter, of};
+use crate::{formats, health, inspected, pools, sequences};
+
+macro_rules! segment {
+    ($text:literal) => {
+        $text
+    };
+    ($name:ident) => {
+        concat!("{", stringify!($name), "}")
+    };
+}
+
+macro_rules! path {
+    ([$($segment:tt),+]) => {
+        concat!($("/", segment!($segment)),+)
+    };
+}
+
+macro_rules! operations {
+    ($($path:tt { $($method:ident $op:ident $says:literal { $($field:ident: $value:expr,)* })+ })+) => {
+        /// Every operation.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[repr(u8)]
+        pub enum Op {
+            $($(#[doc = $says] $op,)+)+
+        }
+
+        /// Every operation, in the order of the enumeration; those of one path stand together.
+        pub static OPERATIONS: &[Operation] = &[
+            $($(Operation {
+                op: Op::$op,
+                method: stringify!($method),
+                path: path!($path),
+                says: $says,
+                $($field: $value,)*
+                ..PLAIN
+            },)+)+
+        ];
+
+        /// What the segments of a path lead to.
+        #[allow(unused_variables)]
+        #[inline]
+        pub(crate) fn at(segments: &[&str]) -> Option<&'static [Op]> {
+            Some(match segments {
+                $($path => &[$(Op::$op),+],)+
+                _ => return None,
+            })
+        }
+    };
+}
+
+operations! {
+    ["v1", "sequences"] {
+        GET ListSequences "lists sequences, in the order of names" {
+            parameters: &[PREFIX, AFTER, LIMIT],
+            answers: &[(200, Json(of::<sequences::Sequences>))],
+            refuses: &[InvalidCount, InvalidName],
+        }
+    }
+    ["v1", "sequences", name] {
+        GET ShowSequence "shows a sequence" {
+            answers: &[(200, Json(of::<sequences::Sequence>))],
+            refuses: &[InvalidName, NotFound],
+            command: Some("MINT.SHOW seq"),
+        }
+        PUT CreateSequence "creates a sequence; the same definition again changes nothing (200), another one is refused" {
+            right: Some(Admin),
+            takes: Document(of::<sequences::SequenceDefinition>),
+            answers: &[(201, Json(of::<sequences::Sequence>)), (200, Json(of::<sequences::Sequence>))],
+            refuses: &[InvalidName, InvalidBody, InvalidArgument, Exists, TooMany],
+            change: Some("create"),
+        }
+        PATCH AlterSequence "changes what is named; with `restart` it goes on at `start` or there in the same change" {
+            right: Some(Admin),
+            takes: Document(of::<sequences::SequenceDefinition>),
+            answers: &[(200, Json(of::<sequences::Sequence>))],
+            refuses: &[InvalidName, InvalidBody, InvalidArgument, NotFound, NeedsAllowRepeat, Conflict],
+            change: Some("alter"),
+        }
+        DELETE DropSequence "drops a sequence; the name created again continues above its numbers" {
+            right: Some(Admin),
+            answers: &[(204, Empty), (200, Json(of::<sequences::Pending>))],
+            refuses: &[InvalidName, NotFound, TooMany],
+            change: Some("drop"),
+        }
+    }
+    ["v1", "sequences", name, "next"] {
+        POST Next "takes the next numbers of a sequence" {
+            parameters: &[
+                COUNT,
+                Parameter { name: "as", kind: OneOf(&["ids", "range"]), says: "`range`: one contiguous run, as first, last, increment" },
+            ],
+            takes: Parameters,
+            answers: &[(200, Ids(ids_or_range))],
+            refuses: &[InvalidName, InvalidCount, Exhausted, TooMany, NotAcceptable],
+            allocates: true,
+            command: Some("MINT.NEXT seq [COUNT n]"),
+        }
+    }
+    ["v1", "sequences", name, "restart"] {
+        POST RestartSequence "goes on at a number; going back needs `allow_repeat`" {
+            right: Some(Admin),
+            takes: Document(of::<sequences::Restart>),
+            answers: &[(200, Json(of::<sequences::Sequence>))],
+            refuses: &[InvalidName, InvalidBody, InvalidArgument, NotFound, NeedsAllowRepeat, Conflict],
+            change: Some("restart"),
+        }
+    }
+    ["v1", "ids", format] {
+        POST MakeIds "makes ids of a format, with its own options as parameters" {
+            parameters: &[
+                COUNT,
+                Parameter { name: "pool", kind: Text, says: "where they come from, for `uuid1`, `uuid6` and `snowflake`" },
+            ],
+            takes_options: true,
+            takes: Parameters,
+            answers: &[(200, Ids(of::<sequences::Ids>))],
+            refuses: &[UnknownFormat, InvalidCount, NotFound, Exhausted, ClockBack, NotAcceptable],
+            allocates: true,
+            command: Some("MINT.ID format [COUNT n] [option value …]"),
+        }
+    }
+    ["v1", "snowflakes", pool] {
+        POST MakeSnowflakes "makes Snowflakes of a pool" {
+            parameters: &[COUNT],
+            takes: Parameters,
+            answers: &[(200, Ids(of::<sequences::Ids>))],
+            refuses: &[InvalidName, InvalidCount, NotFound, Exhausted, ClockBack, NotAcceptable],
+            allocates: true,
+            command: Some("MINT.SNOWFLAKE pool [COUNT n]"),
+        }
+    }
+    ["v1", "pools"] {
+        GET ListPools "lists pools, in the order of names" {
+            parameters: &[PREFIX, AFTER, LIMIT],
+            answers: &[(200, Json(of::<pools::Pools>))],
+            refuses: &[InvalidCount, InvalidName],
+        }
+    }
+    ["v1", "pools", name] {
+        GET ShowPool "shows a pool and its windows" {
+            parameters: &[
+                Parameter { name: "from", kind: Whole(0, None), says: "the first worker of the page" },
+                LIMIT,
+            ],
+            answers: &[(200, Json(of::<pools::PoolPage>))],
+            refuses: &[InvalidName, InvalidCount, NotFound],
+        }
+        PUT CreatePool "makes a pool, of a preset, a layout or `uuid1`; the same definition again changes nothing" {
+            right: Some(Admin),
+            takes: Document(of::<pools::PoolDefinition>),
+            answers: &[(201, Json(of::<pools::Pool>))],
+            refuses: &[InvalidName, InvalidBody, Exists],
+            change: Some("create pool"),
+        }
+        DELETE DropPool "drops a pool; refused while somebody's window lasts, and for a minute after this server's own last id" {
+            right: Some(Admin),
+            answers: &[(204, Empty)],
+            refuses: &[InvalidName, NotFound, Conflict],
+            change: Some("drop"),
+        }
+    }
+    ["v1", "pools", name, "windows"] {
+        POST LendWindow "lends a window: worker, owner, version, `from_tick`, `until_tick`" {
+            takes: Document(of::<pools::Borrower>),
+            answers: &[(201, Json(of::<pools::LentWindow>))],
+            refuses: &[InvalidName, InvalidBody, NotFound],
+            allocates: true,
+            change: Some("lend"),
+        }
+    }
+    ["v1", "pools", name, "windows", worker] {
+        PUT RetireWindow "gives a worker up that a wrong clock parked" {
+            right: Some(Admin),
+            takes: Document(of::<pools::Retired>),
+            answers: &[(204, Empty)],
+            refuses: &[InvalidName, InvalidBody, NotFound, InvalidArgument],
+            change: Some("retire"),
+        }
+        PATCH RenewWindow "renews a lent window, with owner and version as last answered; 409: it is lost, stop minting" {
+            takes: Document(of::<pools::Held>),
+            answers: &[(200, Json(of::<pools::LentWindow>))],
+            refuses: &[InvalidName, InvalidBody, NotFound, Conflict],
+        }
+        DELETE EndWindow "with owner and version, the borrower is done; without, an operator frees a window that has passed" {
+            right: Some(Admin),
+            takes: Document(of::<pools::Held>),
+            answers: &[(204, Empty)],
+            refuses: &[InvalidName, InvalidBody, NotFound, Conflict],
+            change: Some("release"),
+        }
+    }
+    ["v1", "presets"] {
+        GET ListPresets "lists the known layouts" {
+            answers: &[(200, Json(of::<formats::Presets>))],
+        }
+    }
+    ["v1", "formats"] {
+        GET ListFormats "lists the formats of ids" {
+            answers: &[(200, Json(of::<formats::Formats>))],
+        }
+    }
+    ["v1", "inspect", id] {
+        GET Inspect "says what an id is" {
+            parameters: &[
+                Parameter { name: "as", kind: Text, says: "the format to read it as, and nothing else" },
+                Parameter { name: "preset", kind: Text, says: "the layout of the Snowflake that it is" },
+                Parameter { name: "epoch", kind: Text, says: "when time begins: a date, RFC 3339, or milliseconds since 1970" },
+            ],
+            answers: &[(200, Json(of::<inspected::Inspected<'_>>))],
+            refuses: &[UnknownFormat, InvalidArgument],
+            command: Some("MINT.INSPECT id"),
+        }
+    }
+    ["v1", "backup"] {
+        GET Backup "answers the store as a backup, line by line" {
+            right: Some(Admin),
+            answers: &[(200, Other("application/x-ndjson"))],
+            refuses: &[InvalidArgument],
+        }
+    }
+    ["livez"] {
+        GET Livez "answers while the process lives" {
+            right: None,
+            answers: &[(200, Json(of::<health::Live>))],
+        }
+    }
+    ["readyz"] {
+        GET Readyz "says whether anything can be given out, or one thing, and why not" {
+            right: None,
+            parameters: &[Parameter { name: "for", kind: Text, says: "`sequences`, `pools`, or a name" }],
+            answers: &[(200, Json(of::<health::Ready>)), (503, Json(of::<health::Ready>))],
+            refuses: &[InvalidName, NotFound],
+        }
+    }
+    ["openapi.json"] {
+        GET OpenApi "describes all this, for generators of clients (OpenAPI 3.1)" {
+            answers: &[(200, Other("application/json"))],
+        }
+    }
+    ["metrics"] {
+        GET Metrics "is for Prometheus" {
+            answers: &[(200, Other("text/plain; version=0.0.4; charset=utf-8"))],
+        }
+    }
+}
+
+/// The refusals that any operation may answer with.
+pub const ANY_REFUSES: &[Code] = &[
+    InvalidArgument,
+    RequestTimeout,
+    TooManyConnections,
+    Unavailable,
+    Stopped,
+    Internal,
+];
+
+/// The largest page of a list.
+pub const LIMIT_MAX: u16 = 1000;
+
+const COUNT: Parameter = Parameter {
+    name: "count",
+    kind: Whole(1, None),
+    says: "how many; 1 if absent, up to 10,000 unless configured",
+};
+const LIMIT: Parameter = Parameter {
+    name: "limit",
+    kind: Whole(1, Some(LIMIT_MAX as u64)),
+    says: "how many a page has; 100 if absent",
+};
+const PREFIX: Parameter = Parameter {
+    name: "prefix",
+    kind: Text,
+    says: "names that begin so",
+};
+const AFTER: Parameter = Parameter {
+    name: "after",
+    kind: Text,
+    says: "names behind this one",
+};
+
+fn ids_or_range(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let either = [of::<sequences::Ids>(generator), of::<sequences::Range>(generator)];
+    schemars::json_schema!({ "anyOf": either })
+}

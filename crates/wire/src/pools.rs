@@ -1,0 +1,174 @@
+//! Documents about pools and the windows of their workers.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::quoted::Quoted;
+use crate::sequences::Forecast;
+
+/// What a pool is, and what this server holds of it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Pool {
+    /// Its name.
+    pub name: String,
+    /// `snowflake` or `uuid1`.
+    pub kind: String,
+    /// The layout of its ids; `null` for `uuid1`.
+    pub layout: Option<String>,
+    /// How many workers it has.
+    pub workers: u64,
+    /// How far ahead a holder may mint without asking the store again.
+    pub window: String,
+    /// The same in milliseconds.
+    pub window_ms: u64,
+    /// What it does when the clock goes back.
+    pub clock_policy: String,
+    /// When its time field is full, in RFC 3339.
+    pub ends: String,
+    /// The worker that this server holds.
+    pub worker: Option<u64>,
+    /// Until when, in RFC 3339.
+    pub until: Option<String>,
+    /// How many workers are held by anybody, where that was counted.
+    pub workers_held: Option<u64>,
+    /// Workers that a wrong clock parked.
+    pub parked: Option<Parked>,
+    /// When it ends.
+    pub forecast: Forecast,
+}
+
+/// Workers whose windows lie far ahead.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Parked {
+    /// How many.
+    pub workers: u64,
+    /// When the first of them is free again, in RFC 3339.
+    pub first_until: String,
+    /// When all are.
+    pub last_until: String,
+}
+
+/// A pool, and windows of its workers.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PoolWithWindows {
+    /// The pool.
+    #[serde(flatten)]
+    pub pool: Pool,
+    /// In the order of their workers.
+    pub windows: Vec<Window>,
+}
+
+/// A pool, and a page of the windows of its workers.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PoolPage {
+    /// The pool.
+    #[serde(flatten)]
+    pub shown: PoolWithWindows,
+    /// What `from` takes for the next page; `null` at the end.
+    pub next_from: Option<u64>,
+}
+
+/// A page of pools.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Pools {
+    /// In the order of their names.
+    pub pools: Vec<Pool>,
+    /// What `after` takes for the next page; `null` at the end.
+    pub next: Option<String>,
+}
+
+/// Who holds, or held, a worker until when. Times are RFC 3339.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Window {
+    /// The worker.
+    pub worker: u64,
+    /// The token of who holds it.
+    pub owner: String,
+    /// What the holder calls itself.
+    pub name: String,
+    /// From when.
+    pub from: String,
+    /// Until when.
+    pub until: String,
+    /// When that was written.
+    pub written: String,
+    /// Whether it has not passed.
+    pub lasts: bool,
+    /// Whether this server holds it.
+    pub ours: bool,
+}
+
+/// A window for a program that mints by itself: it may use the ticks from `from_tick` to before `until_tick`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct LentWindow {
+    /// The worker to put into every id.
+    pub worker: u64,
+    /// Whose it is: renewals show it.
+    pub owner: String,
+    /// Changes with every renewal, which shows the last one.
+    pub version: Quoted<u64>,
+    /// The first tick.
+    pub from_tick: Quoted<u64>,
+    /// Behind the last tick.
+    pub until_tick: Quoted<u64>,
+    /// The time of the first tick, in RFC 3339.
+    pub from: String,
+    /// The time behind the last.
+    pub until: String,
+    /// `snowflake` or `uuid1`.
+    pub kind: String,
+    /// The layout of the ids; `null` for `uuid1`.
+    pub layout: Option<String>,
+}
+
+/// A pool's definition: a preset's name, or a layout as presets show it under `spec`.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PoolDefinition {
+    /// `snowflake` if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["snowflake", "uuid1", null]))]
+    pub kind: Option<String>,
+    /// The layout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layout: Option<String>,
+    /// Instead of a layout: a known one. `twitter` if both are absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
+    /// How far ahead a holder may mint without asking the store again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1000, max = 86_400_000))]
+    pub window_ms: Option<u64>,
+    /// What it does when the clock goes back: `hold`, `wait(5ms)`, `error` or `bump`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_policy: Option<String>,
+}
+
+/// Who asks for a window.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Borrower {
+    /// What it calls itself, in at most 128 bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+/// A window as it was lent: what shows that it is the asker's.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Held {
+    /// As it was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// As it was last given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<Quoted<u64>>,
+}
+
+/// A worker that is given up.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Retired {
+    /// `true`.
+    pub retired: bool,
+}
