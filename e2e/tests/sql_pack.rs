@@ -4,7 +4,7 @@ use std::fs;
 
 use mintage_e2e::sql::pack;
 
-/// `MINT_WRITE_SQL=1 cargo test -p mintage-e2e --test sql_pack` writes them anew.
+/// `MINT_WRITE_SQL=1 cargo test -p mintage-e2e sql_pack` writes them anew.
 #[test]
 fn every_shipped_script_is_what_its_parts_make() {
     for file in pack::generated() {
@@ -14,7 +14,7 @@ fn every_shipped_script_is_what_its_parts_make() {
         let found = fs::read_to_string(&file.path).unwrap_or_default();
         assert!(
             found == file.text,
-            "{} is not what sql/*/src and the presets make; MINT_WRITE_SQL=1 cargo test -p mintage-e2e --test sql_pack \
+            "{} is not what sql/*/src and the presets make; MINT_WRITE_SQL=1 cargo test -p mintage-e2e sql_pack \
              writes it",
             file.path.display()
         );
