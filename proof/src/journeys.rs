@@ -28,7 +28,7 @@ pub fn run(mint: &Path, named: &str) -> Result<u64, String> {
             "-p",
             "mintage-e2e",
             "--test",
-            "all",
+            "end_to_end",
             "--",
             "--include-ignored",
         ])

@@ -3,9 +3,12 @@
 mod bench;
 mod check;
 mod layering;
+mod parts;
+mod programs;
 mod proof;
 mod provision;
 mod rules;
+mod sizes;
 mod step;
 mod test;
 
@@ -15,9 +18,12 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   check            formatting, lints, docs, dependency direction, unsafe fences, licences
-  test             installs what the tests need where it can, then runs every test
+  test [--deep]    installs what the tests need where it can, then runs the tests and says which it ran, which it
+                   left and how long each part took; with --deep also what takes minutes (the matrix of stores and
+                   faults, kills, outages, soak), in full size, on the `mint` that users build, and the short proof
   loom [--no-run]  every interleaving of threads on the generators' atomics
-  e2e [FILTER]     only the end-to-end tests (the built binary, stock clients)
+  e2e [FILTER...]  only the end-to-end tests (the built binary, stock clients); with a FILTER (`kill::`,
+                   `journeys_over_redis`) those whose path holds it, also such as --deep alone runs
   e2e --matrix [ROUNDS]
                    every store x fault with three servers, ROUNDS times (default 5): the table of
                    ids checked, repeats and refused requests
@@ -50,7 +56,7 @@ fn main() -> ExitCode {
     let rest = args.get(1..).unwrap_or_default();
     let outcome = match args.first().map(String::as_str) {
         Some("check") => check::run(),
-        Some("test") => test::all(),
+        Some("test") => test::run(rest),
         Some("loom") => test::loom(rest),
         Some("e2e") if rest.first().is_some_and(|arg| arg == "--matrix") => test::matrix(&rest[1..]),
         Some("e2e") => test::e2e(rest),

@@ -432,7 +432,7 @@ fn test(setting: &Setting, name: &str, sizes: &[(&str, u64)]) -> Result<Ran, Out
         "-p",
         "mintage-e2e",
         "--test",
-        "all",
+        "end_to_end",
         "--",
         "--include-ignored",
     ]);
