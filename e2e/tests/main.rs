@@ -37,7 +37,6 @@ mod slow;
 mod soak;
 mod sql_docs;
 mod sql_mariadb;
-mod sql_pack;
 mod sql_postgres;
 mod sql_postgres_life;
 mod sql_vectors;

@@ -32,9 +32,10 @@ cargo xtask COMMAND
   proof [--short|--long] [--save] [--only G1,G5] [--allow-missing G4]
                    evidence that nothing is ever repeated: simulation, crash images, power cuts,
                    planted bugs; 20 minutes once built, or 5, or a night
-  bench [core|command|server|bulk|stores] [--save] [ARGS]
+  sql              writes the SQL packs anew from sql/*/src, docs/sql.md and the library's presets
+  bench [core|command|server|bulk|stores|sql] [--save] [ARGS]
                    side by side with peers, ratios in one run; --save puts the tables
-                   into docs/performance.md and docs/bulk.md
+                   into docs/performance.md and docs/bulk.md (sql: always, into docs/sql.md)
 
 Environment
   MINT_TEST_REQUIRE=redis,redis-py,curl,strace,root,postgres,mariadb,etcd,zookeeper,faketime,netns,nftables
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
         Some("e2e") => test::e2e(rest),
         Some("fuzz") => test::fuzz(rest),
         Some("proof") => proof::run(rest),
+        Some("sql") => step::run(&mut step::cargo("run --quiet -p mintage-sql")),
         Some("bench") => bench::run(rest),
         None | Some("help" | "--help" | "-h") => {
             print!("{HELP}");
