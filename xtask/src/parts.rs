@@ -1,6 +1,6 @@
 //! A test run in parts: what each ran, what it left, how long it took, and all of it in a table at the end.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
@@ -160,9 +160,21 @@ pub(crate) fn table(parts: &[Part], seconds: f64) -> String {
     list("skipped, being absent", &|part| {
         part.skipped.iter().cloned().collect()
     });
-    list("left for --deep", &|part| part.left.clone());
+    list("left for --deep", &|part| by_file(&part.left));
     list("FAILED", &|part| part.failed.clone());
     text
+}
+
+/// How many tests there are of each file: `kill (3)`.
+fn by_file(tests: &[String]) -> Vec<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for test in tests {
+        *counts.entry(test.split("::").next().unwrap_or(test)).or_default() += 1;
+    }
+    counts
+        .into_iter()
+        .map(|(file, count)| format!("{file} ({count})"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -188,7 +200,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("skipped, being absent: redis\nleft for --deep: d\nFAILED: c\n"),
+            text.contains("skipped, being absent: redis\nleft for --deep: d (1)\nFAILED: c\n"),
             "{text}"
         );
     }

@@ -65,6 +65,10 @@ pub(crate) fn build(what: &str) -> Result<Built, String> {
     if !status.success() {
         return Err("the tests do not build".to_string());
     }
+    // Cargo tells of each when it is built.
+    built
+        .programs
+        .sort_by(|one, other| (&one.package, &one.name).cmp(&(&other.package, &other.name)));
     Ok(built)
 }
 
