@@ -23,6 +23,23 @@ pub fn root() -> &'static Path {
         .expect("the package lies in the workspace")
 }
 
+/// Copies a program that will be started.
+///
+/// In a process of its own: were the copy open for writing in this one, a program that another test starts at that
+/// moment would hold it open too, and the copy could not be started ("text file busy").
+///
+/// # Panics
+/// When it cannot be copied.
+#[track_caller]
+pub fn copy(program: &Path, to: &Path) {
+    let copied = Command::new("cp").arg(program).arg(to).status();
+    assert!(
+        copied.is_ok_and(|status| status.success()),
+        "cannot copy {}",
+        program.display()
+    );
+}
+
 fn build() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let out = Command::new(cargo)

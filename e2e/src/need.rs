@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 /// Whether redis-server and redis-cli are there.
 pub fn redis() -> bool {
@@ -83,6 +84,15 @@ pub fn faketime() -> Option<Faketime> {
 
 /// Whether network namespaces can be made, and nftables filters what goes between them.
 pub fn partitions() -> bool {
+    // Once in a program: two tests that asked at a time would make the same one.
+    static POSSIBLE: OnceLock<(bool, bool)> = OnceLock::new();
+    let (made, filters) = *POSSIBLE.get_or_init(partition);
+    let (netns, nftables) = (needed("netns", made), needed("nftables", filters));
+    netns && nftables
+}
+
+/// Makes a network namespace and filters in it: which of both can be done.
+fn partition() -> (bool, bool) {
     let name = format!("mint-probe-{}", std::process::id());
     let ip = |args: &[&str]| {
         Command::new("ip")
@@ -97,8 +107,7 @@ pub fn partitions() -> bool {
     if made {
         ip(&["netns", "del", &name]);
     }
-    let (netns, nftables) = (needed("netns", made), needed("nftables", filters));
-    netns && nftables
+    (made, filters)
 }
 
 /// A Python that has redis-py with hiredis; `cargo xtask test` makes one and names it in `MINT_TEST_PYTHON`.

@@ -17,6 +17,7 @@ macro_rules! on_every_store {
             use super::*;
 
             #[test]
+            #[ignore = "minutes: three servers on every store"]
             fn rolling_kills_repeat_nothing_and_use_workers_again() {
                 if let Some(engine) = $run {
                     super::rolling_kills(engine);
@@ -24,6 +25,7 @@ macro_rules! on_every_store {
             }
 
             #[test]
+            #[ignore = "minutes: three servers on every store"]
             fn a_stopped_holder_is_taken_over_and_wakes_without_a_repeat() {
                 if let Some(engine) = $run {
                     super::stopped_holder(engine);
@@ -31,6 +33,7 @@ macro_rules! on_every_store {
             }
 
             #[test]
+            #[ignore = "minutes: three servers on every store"]
             fn clocks_stepped_by_hours_cost_nothing() {
                 if let (true, Some(engine)) = (need::faketime().is_some(), $run) {
                     super::stepped_clocks(engine);
@@ -38,6 +41,7 @@ macro_rules! on_every_store {
             }
 
             #[test]
+            #[ignore = "minutes: three servers on every store"]
             fn a_clock_a_month_ahead_poisons_nothing() {
                 if let (true, Some(engine)) = (need::faketime().is_some(), $run) {
                     super::clock_far_ahead(engine);
@@ -45,6 +49,7 @@ macro_rules! on_every_store {
             }
 
             #[test]
+            #[ignore = "minutes: three servers on every store"]
             fn an_exhausted_pool_refuses_the_newcomer_and_nobody_else() {
                 if let Some(engine) = $run {
                     super::exhausted_pool(engine);
@@ -52,6 +57,7 @@ macro_rules! on_every_store {
             }
 
             #[test]
+            #[ignore = "minutes: three servers on every store"]
             fn partitions_repeat_nothing_and_heal() {
                 if let Some(engine) = $run {
                     super::partitions(engine);
@@ -59,6 +65,7 @@ macro_rules! on_every_store {
             }
 
             #[test]
+            #[ignore = "minutes: three servers on every store"]
             fn cut_cables_repeat_nothing_and_heal() {
                 if let (true, Some(engine)) = (need::partitions(), $run) {
                     super::cut_cables(engine);
@@ -66,6 +73,7 @@ macro_rules! on_every_store {
             }
 
             #[test]
+            #[ignore = "minutes: three servers on every store"]
             fn set_restart_and_alter_on_one_server_are_followed_by_all() {
                 if let Some(engine) = $run {
                     super::changes_are_followed(engine);

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use mintage_e2e::binary;
 use mintage_e2e::cluster::eventually;
 use mintage_e2e::need;
 use mintage_e2e::resp::Reply;
@@ -198,13 +199,13 @@ fn a_folder_that_may_not_be_written_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     // Another user must be able to start it, wherever the build is.
-    let binary = folder.path().join("mint");
-    fs::copy(mintage_e2e::binary::mint(), &binary).unwrap();
+    let program = folder.path().join("mint");
+    binary::copy(binary::mint(), &program);
     let mut command = Command::new("setpriv");
     run::isolate(&mut command);
     command
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
-        .arg(&binary);
+        .arg(&program);
     command
         .args(["serve", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"])
         .current_dir(folder.path());

@@ -100,6 +100,7 @@ impl Lab {
 
 /// Any node may end and come back while most others stay: the servers go on, on whichever node.
 #[test]
+#[ignore = "minutes: clusters of MariaDB that come and go"]
 fn nodes_that_come_and_go_one_by_one_stop_nobody() {
     let Some(mut lab) = Lab::start() else { return };
     let store = lab.open(&lab.through()).unwrap();
@@ -130,6 +131,7 @@ fn nodes_that_come_and_go_one_by_one_stop_nobody() {
 /// All nodes have ended and the one most behind is bootstrapped: the cluster's UUID is the same, 300 acknowledged
 /// numbers are gone, and nobody gives them out again, also when the others have joined it.
 #[test]
+#[ignore = "minutes: clusters of MariaDB that come and go"]
 fn a_bootstrap_of_the_node_most_behind_repeats_nothing() {
     let Some(mut lab) = Lab::start() else { return };
     let ledger = lab.ledger(&lab.through());
@@ -168,6 +170,7 @@ fn a_bootstrap_of_the_node_most_behind_repeats_nothing() {
 
 /// A node is cut off, and then made a cluster of its own although the others go on: same UUID, same configuration id.
 #[test]
+#[ignore = "minutes: clusters of MariaDB that come and go"]
 fn a_node_cut_off_is_not_believed_even_when_bootstrapped() {
     let Some(mut lab) = Lab::start() else { return };
     let ours = lab.ledger(&lab.on(0));

@@ -764,6 +764,7 @@ fn journeys_over_a_folder() {
 }
 
 #[test]
+#[ignore = "minutes: every journey over this store"]
 fn journeys_over_postgres() {
     let Some(engine) = Postgres::run() else { return };
     let place = |engine: &Postgres, name: &str, at: SocketAddr| {
@@ -774,6 +775,7 @@ fn journeys_over_postgres() {
 }
 
 #[test]
+#[ignore = "minutes: every journey over this store"]
 fn journeys_over_mariadb() {
     let Some(engine) = Mariadb::run() else { return };
     let place = |engine: &Mariadb, name: &str, at: SocketAddr| {
@@ -792,6 +794,7 @@ fn journeys_over_redis() {
 }
 
 #[test]
+#[ignore = "minutes: every journey over this store"]
 fn journeys_over_etcd() {
     let Some(engine) = Etcd::run() else { return };
     let place = |engine: &Etcd, name: &str, at: SocketAddr| format!("{}?prefix=mint_{name}/", engine.url(at));
@@ -800,6 +803,7 @@ fn journeys_over_etcd() {
 }
 
 #[test]
+#[ignore = "minutes: every journey over this store"]
 fn journeys_over_zookeeper() {
     let Some(engine) = ZooKeeper::run() else { return };
     let place = |engine: &ZooKeeper, name: &str, at: SocketAddr| format!("{}/{name}", engine.url(at));
@@ -808,6 +812,7 @@ fn journeys_over_zookeeper() {
 }
 
 #[test]
+#[ignore = "minutes: every journey over this store"]
 fn journeys_over_a_set_of_stores() {
     let (Some(first), Some(second)) = (Redis::run(), Redis::run()) else {
         return;

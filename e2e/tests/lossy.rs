@@ -80,6 +80,7 @@ fn promoted<E: Engine + Mark>(
 }
 
 #[test]
+#[ignore = "minutes: stores that forget"]
 fn a_promoted_redis_replica_with_lost_writes_repeats_nothing() {
     let Some(primary) = Redis::with_settings(&["--appendfsync", "everysec"]) else {
         return;
@@ -102,6 +103,7 @@ fn a_promoted_redis_replica_with_lost_writes_repeats_nothing() {
 }
 
 #[test]
+#[ignore = "minutes: stores that forget"]
 fn a_promoted_postgres_replica_with_lost_writes_repeats_nothing() {
     let Some(primary) = Postgres::with_settings(&["synchronous_commit=off"]) else {
         return;
@@ -116,6 +118,7 @@ fn a_promoted_postgres_replica_with_lost_writes_repeats_nothing() {
 }
 
 #[test]
+#[ignore = "minutes: stores that forget"]
 fn a_redis_without_syncs_that_is_killed_and_loses_its_tail_repeats_nothing() {
     // The file of the last save, as after a power cut: what came later was never synced.
     let Some(primary) = Redis::with_settings(&["--appendonly", "no", "--save", ""]) else {
@@ -150,6 +153,7 @@ fn lost_and_raised(cluster: &mut Cluster<Redis>, acknowledged: u64) {
 }
 
 #[test]
+#[ignore = "minutes: stores that forget"]
 fn a_redis_that_syncs_every_second_and_is_killed_repeats_nothing_that_it_lost() {
     if !need::strace() {
         return;
@@ -187,6 +191,7 @@ const RUN: u64 = 200_000;
 
 /// Its default loses what it acknowledged, here to another client; the servers' own sessions do not use it.
 #[test]
+#[ignore = "minutes: stores that forget"]
 fn a_postgres_that_answers_before_it_syncs_and_is_killed_repeats_nothing() {
     let settings = ["synchronous_commit=off", "wal_writer_delay=10000ms"];
     let Some(primary) = Postgres::with_settings(&settings) else {

@@ -50,21 +50,25 @@ fn gap_free_numbers_are_in_order_across_killed_servers_on_redis() {
 }
 
 #[test]
+#[ignore = "minutes: a failover again and again"]
 fn gap_free_numbers_are_in_order_across_killed_servers_on_postgres() {
     check(Postgres::run());
 }
 
 #[test]
+#[ignore = "minutes: a failover again and again"]
 fn gap_free_numbers_are_in_order_across_killed_servers_on_mariadb() {
     check(Mariadb::run());
 }
 
 #[test]
+#[ignore = "minutes: a failover again and again"]
 fn gap_free_numbers_are_in_order_across_killed_servers_on_etcd() {
     check(Etcd::run());
 }
 
 #[test]
+#[ignore = "minutes: a failover again and again"]
 fn gap_free_numbers_are_in_order_across_killed_servers_on_zookeeper() {
     check(ZooKeeper::run());
 }

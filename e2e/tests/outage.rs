@@ -55,6 +55,7 @@ fn check(report: &Report) {
 }
 
 #[test]
+#[ignore = "minutes: a minute without any store"]
 fn nobody_notices_a_minute_without_the_store() {
     let plan = Plan {
         length: length(),

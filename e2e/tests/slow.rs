@@ -101,6 +101,7 @@ fn stays_useful_over_a_slow_path(engine: &mut dyn Engine) {
 }
 
 #[test]
+#[ignore = "minutes: every store, slowly"]
 fn a_store_that_is_only_slow_does_no_harm() {
     let wanted = std::env::var("MINT_TEST_SLOW_ON").ok();
     let runs: Vec<_> = engine::ALL

@@ -104,7 +104,16 @@ fn mint_prints_the_packs_for_any_schema() {
     let shipped =
         |name: &str| std::fs::read_to_string(binary::root().join("sql").join(name)).expect("is in the tree");
     let print = |args: &[&str]| run::mint(folder.path(), args);
-    assert_eq!(print(&["sql", "postgres"]).ok(), shipped("postgres/mintage.sql"));
+    // The extension's functions, all of them and nothing else, in the one transaction.
+    let extension = shipped("postgres/mintage--1.1.sql");
+    let (_, functions) = extension.split_once("\\quit\n\n").expect("its head");
+    let functions = functions.replace("@extschema@", "mintage");
+    let printed = print(&["sql", "postgres"]).ok();
+    let (head, rest) = printed
+        .split_once("CREATE SCHEMA IF NOT EXISTS mintage;\n\n")
+        .expect("its head");
+    assert!(head.contains("\nBEGIN;\n"), "{head}");
+    assert_eq!(rest, format!("{functions}\nCOMMIT;\n"));
     assert_eq!(print(&["sql", "mariadb"]).ok(), shipped("mariadb/mintage.sql"));
     print(&["sql", "postgres", "--schema", "a-b"]).fails(
         2,

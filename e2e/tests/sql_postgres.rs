@@ -220,9 +220,9 @@ fn names_hash_as_in_the_library() {
         assert_eq!(server.lines(&format!("SELECT ns_{space}();")), [known]);
     }
     // With pgcrypto, and after it has gone again.
-    let pack = mintage_e2e::sql::pack::folder("postgres").join("mintage.sql");
+    let pack = mintage_e2e::sql::pack::Script::of("postgres");
     server.lines("CREATE EXTENSION pgcrypto SCHEMA public;");
-    server.file("postgres", &pack).ok();
+    server.file("postgres", &pack.path()).ok();
     assert_eq!(
         server.lines("SELECT prosrc LIKE '%public.digest%' FROM pg_proc WHERE proname = '_sha1';"),
         ["t"]

@@ -7,9 +7,9 @@ use crate::planted;
 
 /// The stores whose servers start at once.
 const OVER: [&str; 3] = [
-    "journeys_over_a_folder",
-    "journeys_over_redis",
-    "journeys_over_a_set",
+    "journeys::journeys_over_a_folder",
+    "journeys::journeys_over_redis",
+    "journeys::journeys_over_a_set",
 ];
 
 /// Stores whose journeys are walked side by side: they wait most of their time, for windows to pass and engines to start.
@@ -22,7 +22,16 @@ pub(crate) const AT_ONCE: u64 = 7;
 /// What the first that ended badly came to; or none was walked.
 pub fn run(mint: &Path, named: &str) -> Result<u64, String> {
     let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["test", "--quiet", "-p", "mintage-e2e", "--test", "journeys", "--"])
+        .args([
+            "test",
+            "--quiet",
+            "-p",
+            "mintage-e2e",
+            "--test",
+            "end_to_end",
+            "--",
+            "--include-ignored",
+        ])
         .args(OVER)
         .env("MINT_BIN", mint)
         .env("MINT_TEST_JOURNEYS", named)

@@ -16,6 +16,9 @@ fn page_of(name: &str) -> &'static str {
 }
 
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
+    if args.first().is_some_and(|name| name == "sql") {
+        return sql(&args[1..]);
+    }
     let save = args.iter().any(|a| a == "--save");
     let args: Vec<&str> = args
         .iter()
@@ -30,7 +33,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         [] => (&["core", "command", "server", "bulk", "stores"], &[]),
         [other, ..] => {
             return Err(format!(
-                "no benchmark named {other:?}: core, command, server, bulk or stores"
+                "no benchmark named {other:?}: core, command, server, bulk, stores or sql"
             ));
         }
     };
@@ -51,8 +54,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 fn bench(name: &str, rest: &[&str]) -> Result<String, String> {
     let mut command = match name {
         // The servers that it starts are those of the end-to-end tests.
-        "stores" => step::cargo("run --release --quiet -p mintage-e2e --example store_speed --"),
-        _ => step::cargo("run --release --quiet --manifest-path bench/Cargo.toml --"),
+        "stores" => step::cargo("bench --quiet -p mintage-e2e --bench shared_stores --"),
+        _ => step::cargo("run --release --quiet --manifest-path bench/Cargo.toml -p mintage-bench --"),
     };
     if name != "stores" {
         command.arg(name);
@@ -77,10 +80,17 @@ fn bench(name: &str, rest: &[&str]) -> Result<String, String> {
     if name == "stores" {
         text.push('\n');
         text += &shown(&mut step::cargo(
-            "run --release --quiet -p mintage-ledger --example many_sequences",
+            "bench --quiet -p mintage-ledger --bench many_sequences",
         ))?;
     }
     Ok(text)
+}
+
+/// Bulk inserts into private databases; writes its table and picture itself.
+fn sql(rows: &[String]) -> Result<(), String> {
+    provision::debian(provision::TEST_TOOLS);
+    let mut command = step::cargo("run --quiet --manifest-path bench/Cargo.toml -p mintage-bench-sql --");
+    step::run(command.args(rows))
 }
 
 /// Runs a benchmark, and shows what it prints.

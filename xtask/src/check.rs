@@ -1,5 +1,8 @@
 //! `cargo xtask check`: everything that can be said about the code without running it.
 
+use std::path::Path;
+use std::process::Command;
+
 use crate::{circles, layering, mutants, rules, step};
 
 pub(crate) fn run() -> Result<(), String> {
@@ -20,8 +23,10 @@ pub(crate) fn run() -> Result<(), String> {
     step::run(&mut step::cargo(
         "clippy --manifest-path bench/Cargo.toml -- -D warnings",
     ))?;
+    library_in_every_form()?;
+    // The command without any shared store; it is another build of what they share.
     step::run(&mut step::cargo(
-        "clippy --quiet -p mintage --no-default-features -- -D warnings",
+        "clippy --quiet -p mintage-cli --no-default-features -- -D warnings",
     ))?;
     step::run(step::cargo("doc --workspace --no-deps --quiet").env("RUSTDOCFLAGS", "-D warnings"))?;
     if step::answers("cargo-deny", &["--version"]) {
@@ -31,4 +36,43 @@ pub(crate) fn run() -> Result<(), String> {
     }
     eprintln!("check: passed");
     Ok(())
+}
+
+/// The library's features, each of which must do alone.
+const FEATURES: [&str; 5] = ["", "std", "names", "cuid2", "serde"];
+
+/// Where the library is built besides: 32 bits, other systems, and none at all. It needs atomics of 64 bits.
+const TARGETS: [(&str, &str); 5] = [
+    ("x86_64-unknown-none", "names,cuid2,serde"),
+    ("i686-unknown-linux-gnu", "std,names,cuid2,serde"),
+    ("aarch64-unknown-linux-gnu", "std,names,cuid2,serde"),
+    ("aarch64-apple-darwin", "std,names,cuid2,serde"),
+    ("x86_64-pc-windows-msvc", "std,names,cuid2,serde"),
+];
+
+fn library_in_every_form() -> Result<(), String> {
+    let library = |features: &str| {
+        let mut command = step::cargo("clippy --quiet -p mintage --no-default-features");
+        command.args(["--features", features]);
+        command
+    };
+    for features in FEATURES {
+        step::run(library(features).args(["--", "-D", "warnings"]))?;
+    }
+    for (target, features) in TARGETS {
+        if is_installed(target) {
+            step::run(library(features).args(["--target", target, "--", "-D", "warnings"]))?;
+        } else {
+            eprintln!("skipped: {target} (rustup target add {target})");
+        }
+    }
+    Ok(())
+}
+
+/// Whether the toolchain has the standard library, or what there is of it, for this target.
+fn is_installed(target: &str) -> bool {
+    let mut folder = Command::new("rustc");
+    folder.args(["--print", "target-libdir", "--target", target]);
+    let output = folder.current_dir(step::root()).output();
+    output.is_ok_and(|output| Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir())
 }

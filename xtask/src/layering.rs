@@ -34,6 +34,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "mintage-fuzz",
         &["mintage", "mintage-bulk", "mintage-ledger", "mintage-server"],
     ),
+    ("mintage-sql", &["mintage"]),
     ("xtask", &[]),
 ];
 

@@ -5,9 +5,12 @@ mod check;
 mod circles;
 mod layering;
 mod mutants;
+mod parts;
+mod programs;
 mod proof;
 mod provision;
 mod rules;
+mod sizes;
 mod step;
 mod test;
 
@@ -17,9 +20,12 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   check            formatting, lints, docs, dependency direction, unsafe fences, licences
-  test             installs what the tests need where it can, then runs every test
+  test [--deep]    installs what the tests need where it can, then runs the tests and says which it ran, which it
+                   left and how long each part took; with --deep also what takes minutes (the matrix of stores and
+                   faults, kills, outages, soak), in full size, on the `mint` that users build, and the short proof
   loom [--no-run]  every interleaving of threads on the generators' atomics
-  e2e [FILTER]     only the end-to-end tests (the built binary, stock clients)
+  e2e [FILTER...]  only the end-to-end tests (the built binary, stock clients); with a FILTER (`kill::`,
+                   `journeys_over_redis`) those whose path holds it, also such as --deep alone runs
   e2e --matrix [ROUNDS]
                    every store x fault with three servers, ROUNDS times (default 5): the table of
                    ids checked, repeats and refused requests
@@ -28,9 +34,10 @@ cargo xtask COMMAND
   proof [--short|--long] [--save] [--only G1,G5] [--allow-missing G4]
                    evidence that nothing is ever repeated: simulation, crash images, power cuts,
                    planted bugs; 20 minutes once built, or 5, or a night
-  bench [core|command|server|bulk|stores] [--save] [ARGS]
+  sql              writes the SQL packs anew from sql/*/src, docs/sql.md and the library's presets
+  bench [core|command|server|bulk|stores|sql] [--save] [ARGS]
                    side by side with peers, ratios in one run; --save puts the tables
-                   into docs/performance.md and docs/bulk.md
+                   into docs/performance.md and docs/bulk.md (sql: always, into docs/sql.md)
 
 Environment
   MINT_TEST_REQUIRE=redis,redis-py,curl,strace,root,postgres,mariadb,etcd,zookeeper,faketime,netns,nftables
@@ -52,12 +59,13 @@ fn main() -> ExitCode {
     let rest = args.get(1..).unwrap_or_default();
     let outcome = match args.first().map(String::as_str) {
         Some("check") => check::run(),
-        Some("test") => test::all(),
+        Some("test") => test::run(rest),
         Some("loom") => test::loom(rest),
         Some("e2e") if rest.first().is_some_and(|arg| arg == "--matrix") => test::matrix(&rest[1..]),
         Some("e2e") => test::e2e(rest),
         Some("fuzz") => test::fuzz(rest),
         Some("proof") => proof::run(rest),
+        Some("sql") => step::run(&mut step::cargo("run --quiet -p mintage-sql")),
         Some("bench") => bench::run(rest),
         None | Some("help" | "--help" | "-h") => {
             print!("{HELP}");

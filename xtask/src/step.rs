@@ -89,7 +89,7 @@ pub(crate) fn answers(program: impl AsRef<OsStr>, probe: &[&str]) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-fn shown(command: &Command) -> String {
+pub(crate) fn shown(command: &Command) -> String {
     let mut text = PathBuf::from(command.get_program())
         .file_name()
         .map(|name| name.to_string_lossy().into_owned())

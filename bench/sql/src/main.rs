@@ -1,6 +1,6 @@
 //! Bulk inserts with each kind of id as primary key, in private servers, beside the database's own functions.
 //!
-//! `cargo run --manifest-path bench/sql/Cargo.toml [ROWS]` measures, and writes the table into docs/sql.md and the
+//! `cargo xtask bench sql [ROWS]` measures, and writes the table into docs/sql.md and the
 //! picture docs/sql-bench.svg. Needs PostgreSQL and MariaDB; the figures are of the machine they name.
 
 use std::fmt::Write as _;

@@ -33,8 +33,8 @@ enum Engine {
 
 /// The extension's script, which leaves the schema open.
 const POSTGRES: &str = include_str!("../../../sql/postgres/mintage--1.1.sql");
-/// The same functions in a script that one `psql -f` installs in schema `mintage`.
-const POSTGRES_PLAIN: &str = include_str!("../../../sql/postgres/mintage.sql");
+/// The version that it makes.
+const VERSION: &str = "1.1";
 const MARIADB: &str = include_str!("../../../sql/mariadb/mintage.sql");
 const MARIADB_UNINSTALL: &str = include_str!("../../../sql/mariadb/uninstall.sql");
 /// In front of the same script for MySQL.
@@ -60,26 +60,25 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     out.line(script.trim_end())
 }
 
+/// A script that one `psql -f` installs: all or nothing, and again to upgrade.
 fn postgres(schema: &str) -> Result<String, Failure> {
     check(schema, 63)?;
-    if schema == SCHEMA {
-        return Ok(POSTGRES_PLAIN.into());
-    }
-    let quoted = format!("\"{schema}\"");
-    let body = POSTGRES
-        .split_once("\\quit\n")
-        .expect("an extension's script begins so")
-        .1;
-    let head = POSTGRES_PLAIN
-        .split_once("\n\n")
-        .expect("the plain script has a head")
-        .0
-        .replace("in schema mintage", &format!("in schema {schema}"))
-        .replace("SCHEMA mintage", &format!("SCHEMA {quoted}"))
-        .replace("IF NOT EXISTS mintage", &format!("IF NOT EXISTS {quoted}"));
+    let name = match schema {
+        SCHEMA => SCHEMA.to_string(),
+        other => format!("\"{other}\""),
+    };
+    let (_, functions) = POSTGRES
+        .split_once("\\quit\n\n")
+        .expect("an extension's script begins so");
+    let functions = functions.replace("@extschema@", &name);
     Ok(format!(
-        "{head}\n{}\nCOMMIT;\n",
-        body.replace("@extschema@", &quoted)
+        "-- Mintage's functions for PostgreSQL 13 and later, version {VERSION}, in schema {schema}.\n\
+         -- Install or upgrade: psql -f mintage.sql. Remove: DROP SCHEMA {name} CASCADE. Manual: docs/sql.md.\n\
+         BEGIN;\n\
+         SET LOCAL client_min_messages = warning;\n\
+         SET LOCAL search_path = pg_catalog;\n\
+         CREATE SCHEMA IF NOT EXISTS {name};\n\n\
+         {functions}\nCOMMIT;\n"
     ))
 }
 
@@ -126,6 +125,7 @@ mod tests {
             plain
         );
         assert!(!other.contains("@extschema@") && !other.contains("mintage._"));
+        assert!(POSTGRES.contains(&format!("CREATE EXTENSION mintage VERSION '{VERSION}'")));
         assert!(mariadb(Some("ids"), false).unwrap().ends_with(MARIADB));
     }
 

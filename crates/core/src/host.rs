@@ -4,6 +4,7 @@
 //! at once; there is no safe twin.
 #![allow(unsafe_code)]
 
+#[cfg(unix)]
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::Ipv4Addr;

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use super::pack;
 use super::template::{copy, template};
+use crate::binary;
 use crate::engine::port;
 use crate::need;
 use crate::run::{self, Said};
@@ -73,7 +74,7 @@ impl Postgres {
             }
         }
         let program = place(&bin).join("postgres");
-        fs::copy(bin.join("postgres"), &program).expect("the folder is ours");
+        binary::copy(&bin.join("postgres"), &program);
         // Folders made above may be closed to the account that runs the server.
         let opened = Command::new("chmod")
             .args(["-R", "a+rX"])
@@ -241,11 +242,11 @@ impl Drop for Postgres {
 
 /// A data folder with the pack in database `postgres`.
 fn with_pack(bin: &Path) -> PathBuf {
-    let script = pack::folder("postgres").join("mintage.sql");
-    let pack = fs::read_to_string(&script).expect("the script is in the tree");
+    let script = pack::Script::of("postgres");
+    let pack = fs::read_to_string(script.path()).expect("the script is ours");
     template("postgres", &format!("{}\n{pack}", bin.display()), |data| {
         let server = Postgres::launch(bin.into(), bin.join("postgres"), None);
-        server.file("postgres", &script).ok();
+        server.file("postgres", &script.path()).ok();
         copy(&server.stop().path().join("data"), data);
     })
 }

@@ -420,14 +420,24 @@ impl Ran {
     }
 }
 
-/// Runs one of the end-to-end tests on the `mint` that was built, with these sizes. What it could not run for want of
+/// Runs one file of the end-to-end tests on the `mint` that was built, with these sizes. What it could not run for want of
 /// a program is no measurement.
 fn test(setting: &Setting, name: &str, sizes: &[(&str, u64)]) -> Result<Ran, Outcome> {
     let Some(mint) = &setting.mint else {
         return Err(Outcome::NotRun("no mint to run".into()));
     };
-    let mut command = cargo(&["test", "--quiet", "-p", "mintage-e2e", "--test", name]);
+    let mut command = cargo(&[
+        "test",
+        "--quiet",
+        "-p",
+        "mintage-e2e",
+        "--test",
+        "end_to_end",
+        "--",
+        "--include-ignored",
+    ]);
     command
+        .arg(format!("{name}::"))
         .env("MINT_BIN", mint)
         .envs(sizes.iter().map(|(name, size)| (name, size.to_string())));
     let ran = Ran::of(&mut command)?;

@@ -22,7 +22,8 @@ fn main() {
 
 /// Every store that is wanted and whose server is here; each server ends before the next one starts.
 fn for_each(measure: impl Fn(&dyn Engine)) {
-    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    // Cargo adds `--bench`.
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
     for (name, start) in engine::ALL {
         if wanted.is_empty() || wanted.iter().any(|one| one == name) {
             start().iter().for_each(|engine| measure(&**engine));

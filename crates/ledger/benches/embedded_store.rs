@@ -1,4 +1,4 @@
-//! What the embedded store costs here: `cargo run --release -p mintage-ledger --example store_speed [FOLDER]`.
+//! What the embedded store costs here: `cargo bench -p mintage-ledger --bench embedded_store [-- FOLDER]`.
 //!
 //! Writes and claims per second with 1 and 50 callers, and how long an opening takes. Every answer is durable.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
@@ -104,9 +104,10 @@ fn ms(span: Duration) -> f64 {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let folder = std::env::args()
-        .nth(1)
-        .map_or_else(|| PathBuf::from("target/store-speed"), PathBuf::from);
+    // Cargo adds `--bench`.
+    let given = std::env::args().skip(1).find(|arg| arg != "--bench");
+    let usual = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/store-speed");
+    let folder = PathBuf::from(given.unwrap_or_else(|| usual.to_string()));
     let _ = std::fs::remove_dir_all(&folder);
     opening("first start", &folder).await;
     opening("clean start", &folder).await;

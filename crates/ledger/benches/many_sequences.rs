@@ -1,4 +1,4 @@
-//! What many sequences cost one process: `cargo run --release -p mintage-ledger --example many_sequences`.
+//! What many sequences cost one process: `cargo bench -p mintage-ledger --bench many_sequences`.
 //!
 //! The same 100,000 numbers a second are taken from 10, 1,000 and 100,000 sequences over a shared store (in memory, so
 //! that the store itself costs little): memory per sequence, processor time per second, store calls per number.

@@ -1,0 +1,70 @@
+//! Every end-to-end test, as one program: one link, and tests of all files side by side.
+//!
+//! `cargo xtask e2e FILTER` runs those whose path holds the filter: `e2e kill::`, `e2e journeys`. A test that takes
+//! minutes is `#[ignore]`d, and `cargo xtask test --deep` runs it.
+#![allow(clippy::unwrap_used)]
+
+mod audit;
+mod backfill;
+mod choose;
+mod clocks;
+mod cluster;
+mod command;
+mod core_command;
+mod docs;
+mod faults;
+mod folder;
+mod formats_command;
+mod galera;
+mod greedy;
+mod hostile;
+mod http;
+mod ids;
+mod journeys;
+mod kill;
+mod lossy;
+mod operating;
+mod order;
+mod outage;
+mod passwords;
+mod proxy;
+mod redis_node;
+mod redis_parity;
+mod redis_py;
+mod restore;
+mod set_back;
+mod slow;
+mod soak;
+mod sql_docs;
+mod sql_mariadb;
+mod sql_postgres;
+mod sql_postgres_life;
+mod sql_vectors;
+mod store_etcd;
+mod store_mysql;
+mod store_postgres;
+mod store_redis;
+mod store_tools;
+mod store_zookeeper;
+mod striped;
+mod traps;
+mod watching;
+mod wire;
+
+/// A file that no `mod` names would not be compiled, and nobody would miss it.
+#[test]
+fn every_file_of_this_folder_is_a_module() {
+    let here = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
+    let own = include_str!("main.rs");
+    for entry in std::fs::read_dir(here).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let Some(module) = name.strip_suffix(".rs") else {
+            continue;
+        };
+        let is_named = own.lines().any(|line| line == format!("mod {module};"));
+        assert!(
+            is_named || module == "main",
+            "e2e/tests/main.rs has no `mod {module};`"
+        );
+    }
+}

@@ -1,0 +1,215 @@
+//! A test run in parts: what each ran, what it left, how long it took, and all of it in a table at the end.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use crate::step;
+
+/// What a part came to.
+#[derive(Debug, Default)]
+pub(crate) struct Part {
+    name: String,
+    passed: usize,
+    /// Tests that failed, by name; or the command that did where no test is named.
+    failed: Vec<String>,
+    /// Tests that are for the deep run.
+    left: Vec<String>,
+    /// What was absent.
+    skipped: BTreeSet<String>,
+    seconds: f64,
+}
+
+impl Part {
+    /// A part that is no run of tests.
+    pub(crate) fn of(name: &str, run: impl FnOnce() -> Result<(), String>) -> Part {
+        let begun = Instant::now();
+        let failed = run().err().into_iter().collect();
+        Part {
+            name: name.to_string(),
+            failed,
+            seconds: begun.elapsed().as_secs_f64(),
+            ..Part::default()
+        }
+    }
+
+    /// Runs these commands, one after the other, and reads what they print as tests do. One that fails stops none.
+    pub(crate) fn tests(name: &str, commands: Vec<Command>) -> Part {
+        let begun = Instant::now();
+        let part = Arc::new(Mutex::new(Part {
+            name: name.to_string(),
+            ..Part::default()
+        }));
+        for command in commands {
+            run(command, &part);
+        }
+        let mut part = std::mem::take(&mut *part.lock().unwrap_or_else(PoisonError::into_inner));
+        part.seconds = begun.elapsed().as_secs_f64();
+        part
+    }
+
+    /// Whether nothing failed.
+    pub(crate) fn is_good(&self) -> bool {
+        self.failed.is_empty()
+    }
+
+    /// Takes up what a line of a test program says.
+    fn read(&mut self, line: &str) {
+        if let Some(absent) = line.strip_prefix("skipped: ") {
+            self.skipped.insert(absent.to_string());
+        }
+        let Some((name, outcome)) = line
+            .strip_prefix("test ")
+            .and_then(|line| line.rsplit_once(" ... "))
+        else {
+            return;
+        };
+        match outcome {
+            "ok" => self.passed += 1,
+            "FAILED" => self.failed.push(name.to_string()),
+            // An example that is not to be run was compiled, which is all there is to it.
+            "ignored" => {}
+            ignored if ignored.starts_with("ignored, ") => self.left.push(name.to_string()),
+            _ => {}
+        }
+    }
+}
+
+/// Runs one command; what it prints is passed on.
+fn run(mut command: Command, part: &Arc<Mutex<Part>>) {
+    let shown = step::shown(&command);
+    eprintln!("+ {shown}");
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let failed_before = lock(part).failed.len();
+    let status = command.spawn().and_then(|mut child| {
+        let out = child
+            .stdout
+            .take()
+            .map(|out| reader(out, part, |line| println!("{line}")));
+        let err = child
+            .stderr
+            .take()
+            .map(|err| reader(err, part, |line| eprintln!("{line}")));
+        let status = child.wait();
+        for thread in [out, err].into_iter().flatten() {
+            thread.join().expect("no panic");
+        }
+        status
+    });
+    let mut part = lock(part);
+    match status {
+        Ok(status) if status.success() => {}
+        // Its tests are named.
+        Ok(_) if part.failed.len() > failed_before => {}
+        Ok(status) => part.failed.push(format!("`{shown}`: {status}")),
+        Err(error) => part.failed.push(format!("`{shown}` cannot be started: {error}")),
+    }
+}
+
+fn reader(
+    from: impl Read + Send + 'static,
+    part: &Arc<Mutex<Part>>,
+    pass_on: fn(&str),
+) -> thread::JoinHandle<()> {
+    let part = Arc::clone(part);
+    thread::spawn(move || {
+        for line in BufReader::new(from).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line);
+            lock(&part).read(&line);
+            pass_on(&line);
+        }
+    })
+}
+
+fn lock(part: &Mutex<Part>) -> std::sync::MutexGuard<'_, Part> {
+    part.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What all parts came to, for the end of the run; `seconds` is how long it took, less than the sum where parts ran
+/// side by side.
+pub(crate) fn table(parts: &[Part], seconds: f64) -> String {
+    let mut text =
+        String::from("| part | passed | failed | left | seconds |\n| --- | --: | --: | --: | --: |\n");
+    let mut row = |name: &str, counts: [usize; 3], seconds: f64| {
+        let [passed, failed, left] = counts;
+        let _ = writeln!(text, "| {name} | {passed} | {failed} | {left} | {seconds:.0} |");
+    };
+    let mut sums = [0; 3];
+    for part in parts {
+        let counts = [part.passed, part.failed.len(), part.left.len()];
+        for (sum, count) in sums.iter_mut().zip(counts) {
+            *sum += count;
+        }
+        row(&part.name, counts, part.seconds);
+    }
+    row("all", sums, seconds);
+    let mut list = |title: &str, of: &dyn Fn(&Part) -> Vec<String>| {
+        let names: BTreeSet<String> = parts.iter().flat_map(of).collect();
+        if !names.is_empty() {
+            let names: Vec<String> = names.into_iter().collect();
+            let _ = writeln!(text, "{title}: {}", names.join(", "));
+        }
+    };
+    list("skipped, being absent", &|part| {
+        part.skipped.iter().cloned().collect()
+    });
+    list("left for --deep", &|part| by_file(&part.left));
+    list("FAILED", &|part| part.failed.clone());
+    text
+}
+
+/// How many tests there are of each file: `kill (3)`.
+fn by_file(tests: &[String]) -> Vec<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for test in tests {
+        *counts.entry(test.split("::").next().unwrap_or(test)).or_default() += 1;
+    }
+    counts
+        .into_iter()
+        .map(|(file, count)| format!("{file} ({count})"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Part, table};
+    use std::process::Command;
+
+    fn echo(text: &str, code: u8) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("printf '%s' '{text}'; exit {code}")]);
+        command
+    }
+
+    #[test]
+    fn the_table_counts_what_ran_and_names_what_failed_and_what_was_left() {
+        let first = "test a::b ... ok\ntest c ... FAILED\ntest d ... ignored, minutes\n\
+                     test x.rs - y (line 3) ... ignored\nskipped: redis\ntest result: FAILED. 1 passed";
+        let part = Part::tests("one", vec![echo(first, 101), echo("test e ... ok\n", 0)]);
+        assert!(!part.is_good());
+        let text = table(&[part], 3.4);
+        assert!(
+            text.contains("| one | 2 | 1 | 1 | 0 |\n| all | 2 | 1 | 1 | 3 |\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("skipped, being absent: redis\nleft for --deep: d (1)\nFAILED: c\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_program_that_fails_without_naming_a_test_is_named_itself() {
+        let part = Part::tests("one", vec![echo("test a ... ok", 7)]);
+        assert!(!part.is_good());
+        assert!(table(&[part], 0.0).contains("FAILED: `sh -c"));
+        assert!(Part::tests("two", vec![echo("test a ... ok", 0)]).is_good());
+    }
+}
