@@ -39,6 +39,7 @@ const UNSAFE_FILES: &[&str] = &[
     "crates/core/src/host.rs",
     "crates/core/src/keystream.rs",
     "crates/core/src/system.rs",
+    "crates/core/src/whole.rs",
     "crates/core/src/format/base32_x86.rs",
     "crates/core/src/text/hex_x86.rs",
     "crates/core/src/tsc.rs",

@@ -73,6 +73,8 @@ mod time;
 #[cfg(feature = "std")]
 mod tsc;
 mod uuid;
+#[cfg(feature = "names")]
+mod whole;
 
 /// Whether a bug that was planted on purpose is on: `false`, known when compiling, without the feature `planted`.
 #[cfg(not(feature = "planted"))]
