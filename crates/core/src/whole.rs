@@ -7,7 +7,7 @@
 //! `unsafe` here: an instruction of the processor, and the 16 bytes of a register are taken as an array of 16 bytes.
 #![allow(unsafe_code)]
 
-/// The bytes of `number`, lowest first, to be read again at once.
+/// The bytes of `number`, highest first, to be read again at once.
 #[inline]
 pub(crate) fn quarter(number: u128) -> [u8; 16] {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -17,14 +17,15 @@ pub(crate) fn quarter(number: u128) -> [u8; 16] {
         // SAFETY: every x86-64 processor has SSE2, and the second line holds no instruction; both types are 16 bytes, of which every
         // value is valid.
         unsafe {
-            let mut register = _mm_set_epi64x((number >> 64) as i64, number as i64);
+            let [high, low] = [number >> 64, number].map(|half| (half as u64).swap_bytes() as i64);
+            let mut register = _mm_set_epi64x(low, high);
             // No instruction: the compiler no longer sees where the value came from, and does not store the halves.
             asm!("/* {0} */", inout(xmm_reg) register, options(pure, nomem, nostack, preserves_flags));
             core::mem::transmute::<__m128i, [u8; 16]>(register)
         }
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    number.to_le_bytes()
+    number.to_be_bytes()
 }
 
 #[cfg(test)]
@@ -32,6 +33,6 @@ mod tests {
     #[test]
     fn a_quarter_has_the_bytes_of_its_number_lowest_first() {
         let number = 0x0123_4567_89ab_cdef_fedc_ba98_7654_3210u128;
-        assert_eq!(super::quarter(number), number.to_le_bytes());
+        assert_eq!(super::quarter(number), number.to_be_bytes());
     }
 }

@@ -41,7 +41,7 @@ pub fn namespace(name: &str) -> Option<Uuid> {
 /// ```
 #[cfg(feature = "names")]
 pub fn uuid3(namespace: &Uuid, name: &[u8]) -> Uuid {
-    let Some(block) = one_block(namespace, name, |bits| bits) else {
+    let Some(block) = one_block(namespace, name, u64::swap_bytes) else {
         return stamp(u128::from_be_bytes(long_md5(namespace, name)), 3);
     };
     let mut state = MD5_START;
@@ -61,7 +61,7 @@ pub fn uuid3(namespace: &Uuid, name: &[u8]) -> Uuid {
 /// ```
 #[cfg(feature = "names")]
 pub fn uuid5(namespace: &Uuid, name: &[u8]) -> Uuid {
-    let words = match one_block(namespace, name, u64::swap_bytes) {
+    let words = match one_block(namespace, name, |bits| bits) {
         Some(block) => {
             let mut state = SHA1_START;
             sha1::block_api::compress(&mut state, &[block]);
@@ -98,8 +98,7 @@ pub fn uuid8_sha256(namespace: &Uuid, name: &[u8]) -> Uuid {
 
 /// Namespace, name and the hash's padding in one block, if the name is short enough (39 octets).
 ///
-/// `order` puts the length in bits into the hash's byte order, here seen from the little end. Most names are short
-/// enough; the general hasher's buffering costs as much as the hash itself. The block is stored in quarters, as
+/// `order` puts the length in bits into the hash's byte order. Most names are short enough; the general hasher's buffering costs as much as the hash itself. The block is stored in quarters, as
 /// SHA-1 reads it ([`whole::quarter`]).
 #[cfg(feature = "names")]
 fn one_block(namespace: &Uuid, name: &[u8], order: fn(u64) -> u64) -> Option<[u8; 64]> {
@@ -108,8 +107,8 @@ fn one_block(namespace: &Uuid, name: &[u8], order: fn(u64) -> u64) -> Option<[u8
         return None;
     }
     let (quarters, rest) = name.as_chunks();
-    let end = number_of(rest) | 0x80 << (8 * rest.len());
-    let length = u128::from(order(octets as u64 * 8)) << 64;
+    let end = number_of(rest) | 0x80 << (120 - 8 * rest.len());
+    let length = u128::from(order(octets as u64 * 8));
     let mut block = [[0; 16]; 4];
     block[0] = *namespace.as_bytes();
     for (place, quarter) in block[1..].iter_mut().zip(quarters) {
@@ -124,20 +123,18 @@ fn one_block(namespace: &Uuid, name: &[u8], order: fn(u64) -> u64) -> Option<[u8
     block.as_flattened().first_chunk().copied()
 }
 
-/// Up to 15 octets as a number, the first one lowest: from two pieces that overlap, which is the same as from one.
+/// Up to 15 octets as a number, the first one highest: from two pieces that overlap, which is the same as from one.
 #[cfg(feature = "names")]
 fn number_of(octets: &[u8]) -> u128 {
-    let shift = |piece: usize| 8 * (octets.len() - piece);
+    let end = 128 - 8 * octets.len() as u32;
     if let (Some(first), Some(last)) = (octets.first_chunk(), octets.last_chunk()) {
-        return u128::from(u64::from_le_bytes(*first)) | u128::from(u64::from_le_bytes(*last)) << shift(8);
+        return u128::from(u64::from_be_bytes(*first)) << 64 | u128::from(u64::from_be_bytes(*last)) << end;
     }
     if let (Some(first), Some(last)) = (octets.first_chunk(), octets.last_chunk()) {
-        return u128::from(u32::from_le_bytes(*first)) | u128::from(u32::from_le_bytes(*last)) << shift(4);
+        return u128::from(u32::from_be_bytes(*first)) << 96 | u128::from(u32::from_be_bytes(*last)) << end;
     }
-    octets
-        .iter()
-        .rev()
-        .fold(0, |number, octet| number << 8 | u128::from(*octet))
+    let above = |number: u128, octet: &u8| number >> 8 | u128::from(*octet) << 120;
+    octets.iter().rev().fold(0, above)
 }
 
 #[cfg(feature = "names")]
