@@ -41,6 +41,7 @@ const UNSAFE_FILES: &[&str] = &[
     "crates/core/src/system.rs",
     "crates/core/src/whole.rs",
     "crates/core/src/format/base32_x86.rs",
+    "crates/core/src/text/ascii.rs",
     "crates/core/src/text/hex_x86.rs",
     "crates/core/src/tsc.rs",
     "crates/core/tests/fork.rs",
