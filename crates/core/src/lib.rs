@@ -72,6 +72,8 @@ mod time;
 #[cfg(feature = "std")]
 mod tsc;
 mod uuid;
+#[cfg(feature = "names")]
+mod whole;
 
 pub use ::uuid::Uuid;
 pub use calendar::Date;

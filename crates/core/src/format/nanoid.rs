@@ -307,6 +307,11 @@ fn lines(count: usize, out: &mut Vec<u8>) {
     }
 }
 
+/// How many random bytes [`Alphabet::draw`] takes at a time: few, because what is left over is lost.
+const PIECE: usize = 16;
+/// About how many characters it writes at a time.
+const AT_ONCE: usize = 64;
+
 impl Alphabet {
     /// Appends `count` characters drawn at random, every one of the alphabet equally likely.
     ///
@@ -321,26 +326,27 @@ impl Alphabet {
     /// ```
     pub fn draw(&self, count: usize, entropy: &mut (impl Entropy + ?Sized), out: &mut Vec<u8>) {
         let mask = (self.len().next_power_of_two() - 1) as u8;
-        let mut random = [0; 64];
         let mut left = count;
         while left > 0 {
-            // As many as are needed if none is drawn again, and on the average a few more.
-            let want = (left * (usize::from(mask) + 1)).div_ceil(self.len());
-            let random = &mut random[..want.min(64)];
-            entropy.fill(random);
-            for byte in random {
-                let Some(symbol) = self.symbols().get(usize::from(*byte & mask)) else {
-                    continue;
-                };
-                match self.ascii() {
-                    Some(_) => out.push(*symbol as u8),
-                    None => out.extend_from_slice(symbol.encode_utf8(&mut [0; 4]).as_bytes()),
-                }
-                left -= 1;
-                if left == 0 {
-                    break;
+            let (mut numbers, mut kept) = ([0; AT_ONCE + PIECE], 0);
+            while kept < left.min(AT_ONCE) {
+                let mut random = [0; PIECE];
+                entropy.fill(&mut random);
+                // Kept or not, a number is written, and no branch asks: which are kept, no processor can guess.
+                for number in random.map(|byte| byte & mask) {
+                    numbers[kept] = number;
+                    kept += usize::from(usize::from(number) < self.len());
                 }
             }
+            let numbers = &numbers[..kept.min(left)];
+            match self.ascii() {
+                Some(symbols) => out.extend(numbers.iter().map(|number| symbols[usize::from(*number)])),
+                None => numbers.iter().for_each(|number| {
+                    let symbol = self.symbols()[usize::from(*number)];
+                    out.extend_from_slice(symbol.encode_utf8(&mut [0; 4]).as_bytes());
+                }),
+            }
+            left -= numbers.len();
         }
     }
 }

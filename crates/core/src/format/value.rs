@@ -30,7 +30,7 @@ macro_rules! id_type {
                 decode(text).map($name)
             }
 
-            /// Its text, as bytes of ASCII; the fastest way to it.
+            /// Its text, as bytes of ASCII.
             #[inline]
             pub fn text(self) -> [u8; $chars] {
                 let mut text = [0; $chars];
@@ -38,11 +38,11 @@ macro_rules! id_type {
                 text
             }
 
-            /// Writes its text into `out` and returns it.
+            /// Writes its text into `out` and returns it: the fastest way to it.
             #[inline]
             pub fn encode(self, out: &mut [u8; $chars]) -> &str {
                 encode(&self.0, out);
-                core::str::from_utf8(out).expect("every alphabet is ASCII")
+                $crate::text::ascii::str_of(out)
             }
 
             /// The id in an [`Id`](crate::Id) that a [`Format`](crate::Format) made or checked.

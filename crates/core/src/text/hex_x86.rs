@@ -1,9 +1,9 @@
 //! Hyphenated text with byte shuffles (AVX2): what takes the safe code of [`super::hex`] 6 to 10 ns takes 2 to 3.
 //!
-//! Which way is taken is decided at the first call and kept in a function pointer: asking the processor's
-//! features each time would cost half as much as the work.
+//! Which way writing takes is decided at the first call and kept in a function pointer; reading asks the processor's
+//! features each time, which costs no more there.
 //!
-//! `unsafe` here: calling through those pointers functions compiled for AVX2 after having asked for it; arrays
+//! `unsafe` here: calling functions compiled for AVX2 after having asked for it, also through that pointer; arrays
 //! that are not written before they are filled; loads and stores of 16 bytes inside arrays whose lengths the
 //! types state. The safe twin is `super::hex::portable`; tests there check that both agree, on every byte at
 //! every place.
@@ -19,11 +19,7 @@ use super::hex::{HYPHENATED, portable};
 
 /// Fills all of the text.
 type Write = unsafe fn(&[u8; 16], &mut MaybeUninit<[u8; HYPHENATED]>);
-/// Fills all of the bytes, whatever the text, and tells whether it is one.
-type Read = unsafe fn(&[u8; HYPHENATED], &mut MaybeUninit<[u8; 16]>) -> bool;
-
 static WRITE: AtomicPtr<()> = AtomicPtr::new(first_write as *mut ());
-static READ: AtomicPtr<()> = AtomicPtr::new(first_read as *mut ());
 
 /// The text of `bytes`.
 #[inline]
@@ -40,11 +36,14 @@ pub(super) fn write_hyphenated(bytes: &[u8; 16]) -> [u8; HYPHENATED] {
 /// The bytes of `text`, if it is one.
 #[inline]
 pub(super) fn read_hyphenated(text: &[u8; HYPHENATED]) -> Option<[u8; 16]> {
+    if !std::arch::is_x86_feature_detected!("avx2") {
+        let mut out = [0; 16];
+        return portable::read_hyphenated(text, &mut out).then_some(out);
+    }
     let mut out = MaybeUninit::uninit();
-    // SAFETY: `READ` only ever holds a function of type `Read` that this processor can run, and that fills
-    // `out`.
+    // SAFETY: the feature that the function needs was just detected; it fills `out`.
     unsafe {
-        let is = transmute::<*mut (), Read>(READ.load(Relaxed))(text, &mut out);
+        let is = read(text, &mut out);
         is.then_some(out.assume_init())
     }
 }
@@ -70,23 +69,8 @@ fn first_write(bytes: &[u8; 16], out: &mut MaybeUninit<[u8; HYPHENATED]>) {
     unsafe { write(bytes, out) };
 }
 
-#[cold]
-fn first_read(text: &[u8; HYPHENATED], out: &mut MaybeUninit<[u8; 16]>) -> bool {
-    let read: Read = match std::arch::is_x86_feature_detected!("avx2") {
-        true => read,
-        false => read_plain,
-    };
-    READ.store(read as *mut (), Relaxed);
-    // SAFETY: the feature that the function may need was just detected.
-    unsafe { read(text, out) }
-}
-
 fn write_plain(bytes: &[u8; 16], out: &mut MaybeUninit<[u8; HYPHENATED]>) {
     portable::write_hyphenated(bytes, out.write([0; HYPHENATED]));
-}
-
-fn read_plain(text: &[u8; HYPHENATED], out: &mut MaybeUninit<[u8; 16]>) -> bool {
-    portable::read_hyphenated(text, out.write([0; 16]))
 }
 
 #[target_feature(enable = "avx2")]
@@ -153,7 +137,6 @@ fn read(text: &[u8; HYPHENATED], out: &mut MaybeUninit<[u8; 16]>) -> bool {
             at.add(32).cast::<i32>().read_unaligned(),
         )
     };
-    let hyphens = _mm256_movemask_epi8(_mm256_cmpeq_epi8(body, _mm256_set1_epi8(b'-' as i8))) as u32;
     let digits = _mm256_shuffle_epi8(
         body,
         halves(
@@ -164,7 +147,7 @@ fn read(text: &[u8; HYPHENATED], out: &mut MaybeUninit<[u8; 16]>) -> bool {
     // Digits 14 and 15 stand in the text's upper half; the next blend covers what this one does there.
     let digits = _mm256_blend_epi16::<0x80>(digits, _mm256_set1_epi16(crossing));
     let digits = _mm256_blend_epi32::<0x80>(digits, _mm256_set1_epi32(tail));
-    let (values, wrong) = values(digits);
+    let values = values(digits);
     // Pairs of nibbles: the first counts sixteen.
     let pairs = _mm256_maddubs_epi16(values, _mm256_set1_epi16(0x0110));
     let bytes = _mm_packus_epi16(
@@ -173,19 +156,27 @@ fn read(text: &[u8; HYPHENATED], out: &mut MaybeUninit<[u8; 16]>) -> bool {
     );
     // SAFETY: `out` is exactly 16 bytes; the store needs no alignment.
     unsafe { _mm_storeu_si128(out.as_mut_ptr().cast(), bytes) };
-    hyphens & HYPHENS == HYPHENS && wrong == 0
+    let hyphens = _mm256_cmpeq_epi8(body, _mm256_set1_epi8(b'-' as i8));
+    let missing = _mm256_andnot_si256(
+        hyphens,
+        halves(
+            [0, 0, 0, 0, 0, 0, 0, 0, WRONG, 0, 0, 0, 0, WRONG, 0, 0],
+            [0, 0, WRONG, 0, 0, 0, 0, WRONG, 0, 0, 0, 0, 0, 0, 0, 0],
+        ),
+    );
+    _mm256_testz_si256(_mm256_or_si256(values, missing), _mm256_set1_epi8(WRONG as i8)) == 1
 }
 
-/// The places of the hyphens in a text, as bits.
-const HYPHENS: u32 = 1 << 8 | 1 << 13 | 1 << 18 | 1 << 23;
+/// The bits that the value of a digit does not have.
+const WRONG: u8 = 0xf0;
 
-/// The values of 32 digits, and a bit for each that is none.
+/// The values of 32 digits; of what is none, a value with one of the bits of [`WRONG`].
 ///
 /// With saturating sums, after Geoff Langdale and Wojciech Muła: digits end up at 0 to 9, letters at 10 to 15,
 /// all else above.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn values(text: __m256i) -> (__m256i, i32) {
+fn values(text: __m256i) -> __m256i {
     let byte = |value: u8| _mm256_set1_epi8(value as i8);
     // '0' to '9' become 0xf6 to 0xff, then 0xf0 to 0xf9, then 0 to 9.
     let number = _mm256_add_epi8(text, byte(0xff - b'9'));
@@ -193,11 +184,7 @@ fn values(text: __m256i) -> (__m256i, i32) {
     // 'A' to 'F' of either case become 0 to 5, then 10 to 15; all else saturates above.
     let letter = _mm256_sub_epi8(_mm256_and_si256(text, byte(0xdf)), byte(b'A'));
     let letter = _mm256_adds_epu8(letter, byte(10));
-    let value = _mm256_min_epu8(number, letter);
-    (
-        value,
-        _mm256_movemask_epi8(_mm256_adds_epu8(value, byte(127 - 15))),
-    )
+    _mm256_min_epu8(number, letter)
 }
 
 /// Takes no byte in a shuffle: the place becomes 0.

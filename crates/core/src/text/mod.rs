@@ -1,5 +1,6 @@
 //! Text forms of ids.
 
+pub(crate) mod ascii;
 mod bits;
 mod decimal;
 pub(crate) mod hex;
