@@ -364,7 +364,11 @@ pub const BUGS: &[Bug] = &[
         Finder::Folders,
         "a second process may open the folder (E2)",
     ),
-    bug("copy-not-noticed", Finder::Folders, "a copied folder is opened"),
+    bug(
+        "copy-not-noticed",
+        Finder::Folders,
+        "a copied folder is taken for one that was put back",
+    ),
     bug(
         "reached-not-noted",
         Finder::Folders,

@@ -34,6 +34,10 @@ struct Process {
     passed: Vec<Lines<()>>,
     started_ns: u64,
     instance: Option<Key>,
+    /// The name that it last asked to be registered by.
+    asked_name: Option<Key>,
+    /// When it took another name, since its register was lost: by then it had dropped all it shared with a copy of it.
+    renamed_ns: Option<u64>,
     /// Times it may have lost its stock: its register was lost, or a task of it was cut.
     losses: u64,
     /// It was killed, closed or cut: numbers under way may be lost.
@@ -55,6 +59,8 @@ struct Process {
 struct Owner {
     process: usize,
     exposed: bool,
+    /// It still went by the name that a copy of it may bear.
+    shares: bool,
     /// The store was set back so lately that no renewal can have told.
     unaware: bool,
 }
@@ -259,6 +265,8 @@ impl Check {
     pub(crate) fn copy(&mut self, of: usize, now_ns: u64) -> usize {
         self.processes[of].cloned_at_ns = Some(now_ns);
         self.processes[of].troubled = false;
+        // What it lost before is not what it shares now.
+        self.processes[of].renamed_ns = None;
         let copy = self.processes[of].clone();
         self.processes.push(copy);
         for sequence in 0..SEQUENCES.len() {
@@ -286,6 +294,18 @@ impl Check {
         process.losses += 1;
         for (excused, asked) in process.excused.iter_mut().zip(asked) {
             *excused += asked;
+        }
+    }
+
+    /// A process asks something of the store.
+    pub(crate) fn asks(&mut self, process: usize, ask: &Ask, now_ns: u64) {
+        let Ask::Set { key, .. } = ask else { return };
+        let process = &mut self.processes[process];
+        if !key.as_str().starts_with("instance/") || process.asked_name.as_ref() == Some(key) {
+            return;
+        }
+        if process.asked_name.replace(key.clone()).is_some() {
+            process.renamed_ns = Some(now_ns);
         }
     }
 
@@ -615,10 +635,12 @@ impl Check {
         let Process {
             cloned_at_ns,
             troubled,
+            renamed_ns,
             ..
         } = &self.processes[process];
         let exposed = cloned_at_ns
             .is_some_and(|at| *troubled || began_ns <= at.saturating_add(self.exposure.as_nanos() as u64));
+        let shares = renamed_ns.is_none_or(|renamed| began_ns <= renamed);
         let exposure_ns = self.exposure.as_nanos() as u64;
         let unaware = self
             .set_back_at_ns
@@ -626,18 +648,20 @@ impl Check {
         Owner {
             process,
             exposed,
+            shares,
             unaware,
         }
     }
 
-    /// Whether two owners of one number could not know of each other: copies of one process, or the store has just
-    /// been set back under them.
+    /// Whether two owners of one number could not know of each other: copies of one process, neither of which has lost
+    /// its name to the other, or the store has just been set back under them.
     fn excused(&self, a: Owner, b: Owner) -> bool {
         if a.unaware || b.unaware || self.unwarned(a) || self.unwarned(b) {
             return true;
         }
         let lineage = |owner: Owner| self.processes[owner.process].lineage;
-        a.process != b.process && lineage(a) == lineage(b) && (a.exposed || b.exposed)
+        let shared = a.shares && b.shares && (a.exposed || b.exposed);
+        a.process != b.process && lineage(a) == lineage(b) && shared
     }
 
     /// Whether a process came to a store that had been set back, on a machine that remembers nothing, while nobody lived

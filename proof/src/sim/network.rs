@@ -35,6 +35,7 @@ impl World {
 
     pub(super) fn send(&mut self, from: Sender, id: u64, ask: Ask) {
         let name = ask.name();
+        self.check.asks(from.process, &ask, self.now_ns);
         self.note(4, &[from.process as u64, id, name.len() as u64], || {
             format!("process {} asks {id}: {}", from.process, show(&ask))
         });

@@ -165,7 +165,7 @@ impl Pool {
                     if attempt.from <= now.saturating_add(self.lengths.max_ahead)
                         && ((found.value.token == attempt.token && owner.id == attempt.owner)
                             || mintage::planted!("adopts-by-nonce")
-                                && found.value.body.contains(&owner.id)) =>
+                                && found.value.body.contains(&attempt.owner)) =>
                 {
                     return Ok(Lease::new(attempt.worker, attempt.from, &found));
                 }
