@@ -156,8 +156,11 @@ pub(crate) struct Check {
     /// By sequence: reserved by whom.
     reserved: Vec<Lines<usize>>,
     issued: Vec<Lines<Owner>>,
-    /// Reserved by a process whose name a copy of it bore too, and under way when it was copied.
-    under_shared_names: Vec<Lines<()>>,
+    /// Gap-free, by sequence and the name that a record notes its last claim under: whose claim it is.
+    noted: HashMap<(usize, String), (usize, Run)>,
+    /// By sequence: reserved by a process that had not been told of it when a copy of it, by the same name, had its own
+    /// claim noted in that place.
+    overwritten: Vec<Lines<()>>,
     max_gap: Vec<u64>,
     places: BTreeMap<(usize, u64), Intervals<Owner>>,
     /// By store, key and version.
@@ -203,7 +206,8 @@ impl Check {
             processes: Vec::new(),
             reserved: vec![Lines::default(); SEQUENCES.len()],
             issued: vec![Lines::default(); SEQUENCES.len()],
-            under_shared_names: vec![Lines::default(); SEQUENCES.len()],
+            noted: HashMap::new(),
+            overwritten: vec![Lines::default(); SEQUENCES.len()],
             max_gap: vec![0; SEQUENCES.len()],
             places: BTreeMap::new(),
             writes: HashMap::new(),
@@ -269,12 +273,6 @@ impl Check {
         self.processes[of].renamed_ns = None;
         let copy = self.processes[of].clone();
         self.processes.push(copy);
-        for sequence in 0..SEQUENCES.len() {
-            let unissued = self.reserved[sequence].without(&self.issued[sequence]);
-            for (run, _) in unissued.into_iter().filter(|(_, author)| *author == of) {
-                self.under_shared_names[sequence].add(run, ());
-            }
-        }
         self.processes.len() - 1
     }
 
@@ -545,19 +543,21 @@ impl Check {
             return Err(format!("{name}: {number} was reserved twice"));
         }
         self.reserved[sequence].add(run, author);
-        if self.shares_its_name(author) {
-            self.under_shared_names[sequence].add(run, ());
+        if let Some(name) = body["landed"][0][0].as_str() {
+            self.note_claim(author, sequence, name, run);
         }
         Ok(Effect::Numbers { sequence, run })
     }
 
-    /// Whether a copy of the process goes on under the same name: neither has noticed yet.
-    fn shares_its_name(&self, process: usize) -> bool {
-        let this = &self.processes[process];
-        let others = self.processes.iter().enumerate().filter(|(at, _)| *at != process);
-        others
-            .filter(|(_, other)| other.lineage == this.lineage && !other.ended)
-            .any(|(_, other)| other.instance == this.instance)
+    /// The record of a gap-free sequence tells each name of its last claim only: of two that copies made under one
+    /// name, the first stays unknown to who has not been told of it by then.
+    fn note_claim(&mut self, author: usize, sequence: usize, name: &str, run: Run) {
+        let before = self.noted.insert((sequence, name.to_string()), (author, run));
+        if let Some((other, run)) = before.filter(|(other, _)| *other != author)
+            && !self.processes[other].numbers[sequence].covers(run)
+        {
+            self.overwritten[sequence].add(run, ());
+        }
     }
 
     /// A new base begins behind what was issued: what its author had reserved and not issued is nobody's.
@@ -992,9 +992,8 @@ impl Check {
         {
             for (hole, author) in self.reserved[sequence].without(&self.issued[sequence]) {
                 let process = &self.processes[author];
-                // The record tells of one claim a name: of two that copies made at that time, one may stay unknown.
-                let shared = self.under_shared_names[sequence].covers(hole);
-                if !process.broken && !shared && !process.passed[sequence].covers(hole) {
+                let overwritten = self.overwritten[sequence].covers(hole);
+                if !process.broken && !overwritten && !process.passed[sequence].covers(hole) {
                     return Err(format!(
                         "{}: {} numbers from {} on were reserved by process {author}, which lives, and never issued",
                         row.name, hole.count, hole.first
