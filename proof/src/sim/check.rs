@@ -18,11 +18,23 @@ use super::wire::{Ask, Told};
 struct Process {
     /// The process it is a copy of, at the root.
     lineage: usize,
+    /// Of those, processes that find each other's claims: another one since it took another name.
+    branch: usize,
     cloned_at_ns: Option<u64>,
     /// Its requests did not all get through since it was copied.
     troubled: bool,
+    /// When they did not the last time, or took long.
+    last_trouble_ns: Option<u64>,
+    /// It waits for how far the store has come, and how often it was told so without a failure since it was set back.
+    looks: (bool, u32),
+    /// When it must have noticed that the store was set back under it.
+    noticed_ns: Option<u64>,
+    /// Sequences of which it said that minting has ended for good, and when.
+    stopped_ns: BTreeMap<usize, u64>,
     /// Numbers whose reservation by this process it has been told of.
     numbers: Vec<Lines<()>>,
+    /// Of those, what the answer to the claim itself has told it of.
+    answered: Vec<Lines<()>>,
     /// Ticks likewise, by pool and worker.
     windows: BTreeMap<(usize, u64), Intervals<()>>,
     issued: Vec<u64>,
@@ -61,7 +73,7 @@ struct Owner {
     exposed: bool,
     /// It still went by the name that a copy of it may bear.
     shares: bool,
-    /// The store was set back so lately that no renewal can have told.
+    /// The store was set back under it so lately that no look at it can have told.
     unaware: bool,
 }
 
@@ -89,6 +101,9 @@ impl Process {
                 if late && !self.numbers[sequence].covers(run) {
                     self.excused[sequence] += run.count;
                 }
+                if !late {
+                    self.answered[sequence].add(run, ());
+                }
                 self.numbers[sequence].add(run, ());
             }
             Effect::Window {
@@ -106,7 +121,7 @@ impl Process {
 
 #[derive(Clone, Debug)]
 struct Write {
-    author: usize,
+    branch: usize,
     effect: Effect,
 }
 
@@ -158,11 +173,15 @@ pub(crate) struct Check {
     issued: Vec<Lines<Owner>>,
     /// Gap-free, by sequence and the name that a record notes its last claim under: whose claim it is.
     noted: HashMap<(usize, String), (usize, Run)>,
-    /// By sequence: reserved by a process that had not been told of it when a copy of it, by the same name, had its own
+    /// By sequence: reserved by a process whose claim was not answered when a copy of it, by the same name, had its own
     /// claim noted in that place.
     overwritten: Vec<Lines<()>>,
     max_gap: Vec<u64>,
     places: BTreeMap<(usize, u64), Intervals<Owner>>,
+    branches: usize,
+    /// By token: the branch of whoever asked for a write, at that time.
+    asked_by: HashMap<u128, usize>,
+    pub now_ns: u64,
     /// By store, key and version.
     /// More than one where the store was set back in between.
     writes: HashMap<(usize, Key, u64), Vec<Write>>,
@@ -193,6 +212,11 @@ pub(crate) struct Check {
     pub longest_exposure_ns: u64,
 }
 
+/// Where a store says how far it has come.
+const PROGRESS: &str = "cluster/progress";
+/// After so many looks at it a process has noticed that it was set back.
+const LOOKS_TO_NOTICE: u32 = 6;
+
 type Verdict = Result<(), String>;
 
 impl Check {
@@ -210,6 +234,9 @@ impl Check {
             overwritten: vec![Lines::default(); SEQUENCES.len()],
             max_gap: vec![0; SEQUENCES.len()],
             places: BTreeMap::new(),
+            branches: 0,
+            asked_by: HashMap::new(),
+            now_ns: 0,
             writes: HashMap::new(),
             sightings: vec![Vec::new(); layouts.len()],
             layouts,
@@ -244,6 +271,10 @@ impl Check {
                 windows: BTreeMap::new(),
                 clock: None,
                 instance: None,
+                last_trouble_ns: None,
+                looks: (false, 0),
+                noticed_ns: None,
+                stopped_ns: BTreeMap::new(),
                 last_place: BTreeMap::new(),
                 furthest: vec![Default::default(); SEQUENCES.len()],
                 ..self.processes[before].clone()
@@ -251,9 +282,12 @@ impl Check {
             self.processes.push(heir);
             return number;
         }
+        self.branches += 1;
         self.processes.push(Process {
             lineage: number,
+            branch: self.branches,
             numbers: vec![Lines::default(); SEQUENCES.len()],
+            answered: vec![Lines::default(); SEQUENCES.len()],
             issued: vec![0; SEQUENCES.len()],
             longest_run: vec![0; SEQUENCES.len()],
             excused: vec![0; SEQUENCES.len()],
@@ -296,19 +330,51 @@ impl Check {
     }
 
     /// A process asks something of the store.
-    pub(crate) fn asks(&mut self, process: usize, ask: &Ask, now_ns: u64) {
-        let Ask::Set { key, .. } = ask else { return };
+    pub(crate) fn asks(&mut self, process: usize, ask: &Ask) {
+        let now_ns = self.now_ns;
         let process = &mut self.processes[process];
+        let key = match ask {
+            Ask::Set { key, value, .. } => {
+                self.asked_by.insert(value.token, process.branch);
+                key
+            }
+            Ask::Claim(claim) => {
+                self.asked_by.insert(claim.token, process.branch);
+                return;
+            }
+            Ask::Get(key) if key.as_str() == PROGRESS => {
+                if std::mem::replace(&mut process.looks.0, true) {
+                    // The one before failed.
+                    process.looks.1 = 0;
+                }
+                return;
+            }
+            _ => return,
+        };
         if !key.as_str().starts_with("instance/") || process.asked_name.as_ref() == Some(key) {
             return;
         }
         if process.asked_name.replace(key.clone()).is_some() {
             process.renamed_ns = Some(now_ns);
+            self.branches += 1;
+            process.branch = self.branches;
         }
     }
 
     pub(crate) fn trouble(&mut self, process: usize) {
         self.processes[process].troubled = true;
+        self.delayed(process);
+    }
+
+    /// A request of the process, or its answer, takes long.
+    pub(crate) fn delayed(&mut self, process: usize) {
+        self.processes[process].last_trouble_ns = Some(self.now_ns);
+    }
+
+    /// The process said that this sequence has ended for good.
+    pub(crate) fn stopped(&mut self, process: usize, sequence: usize) {
+        let stopped = &mut self.processes[process].stopped_ns;
+        stopped.entry(sequence).or_insert(self.now_ns);
     }
 
     /// A process ends; `asked` numbers per sequence were being waited for. No more than `max_gap` are lost
@@ -359,6 +425,10 @@ impl Check {
     pub(crate) fn set_back(&mut self, live_at_ns: Option<u64>) {
         self.is_set_back = true;
         self.set_back_at_ns = live_at_ns;
+        for process in &mut self.processes {
+            process.looks.1 = 0;
+            process.noticed_ns = None;
+        }
     }
 
     /// A register changed.
@@ -407,7 +477,9 @@ impl Check {
         }
         let effect = self.effect(author, key, before, after)?;
         let writes = self.writes.entry((member, key.clone(), after.version.0));
-        writes.or_default().push(Write { author, effect });
+        let branch = self.asked_by.get(&after.value.token).copied();
+        let branch = branch.unwrap_or(self.processes[author].branch);
+        writes.or_default().push(Write { branch, effect });
         if key.as_str().starts_with("instance/") {
             // Of copies one takes another name, and drops what was under way: also before it registered the first.
             let lineage = self.processes[author].lineage;
@@ -452,7 +524,7 @@ impl Check {
         let same_holder = old["owner"] == body["owner"] && old["from"] == body["from"];
         // A record that was set back under those who run may be at a version that somebody has met as his own: then it
         // is what becomes visible that counts.
-        if !same_holder && from < stored_until && self.set_back_at_ns.is_none() {
+        if !same_holder && from < stored_until && !self.may_not_know(author, self.now_ns) {
             return Err(format!(
                 "{key}: a successor starts at {from}, before the stored end {stored_until}: rule W2"
             ));
@@ -550,11 +622,11 @@ impl Check {
     }
 
     /// The record of a gap-free sequence tells each name of its last claim only: of two that copies made under one
-    /// name, the first stays unknown to who has not been told of it by then.
+    /// name, the first stays unknown to whom its own answer has not told of it.
     fn note_claim(&mut self, author: usize, sequence: usize, name: &str, run: Run) {
         let before = self.noted.insert((sequence, name.to_string()), (author, run));
         if let Some((other, run)) = before.filter(|(other, _)| *other != author)
-            && !self.processes[other].numbers[sequence].covers(run)
+            && !self.processes[other].answered[sequence].covers(run)
         {
             self.overwritten[sequence].add(run, ());
         }
@@ -600,6 +672,7 @@ impl Check {
             (Ask::Claim(claim), Told::Wrote(Cas::Lost(Some(found)))) => {
                 self.learned(process, &claim.key, ours(found), true);
             }
+            (Ask::Get(key), Told::Read(_)) if key.as_str() == PROGRESS => self.looked(process.0),
             (Ask::Get(key), Told::Read(Some(found))) => self.learned(process, key, ours(found), true),
             // Nobody looks for tokens in pages.
             _ => {}
@@ -620,10 +693,10 @@ impl Check {
         let Some(writes) = self.writes.get(&(member, key.clone(), version)) else {
             return;
         };
-        let lineage = |process: usize| self.processes[process].lineage;
+        let branch = self.processes[process].branch;
         let ours: Vec<Effect> = writes
             .iter()
-            .filter(|write| lineage(write.author) == lineage(process))
+            .filter(|write| write.branch == branch)
             .map(|write| write.effect.clone())
             .collect();
         for effect in ours {
@@ -641,16 +714,36 @@ impl Check {
         let exposed = cloned_at_ns
             .is_some_and(|at| *troubled || began_ns <= at.saturating_add(self.exposure.as_nanos() as u64));
         let shares = renamed_ns.is_none_or(|renamed| began_ns <= renamed);
-        let exposure_ns = self.exposure.as_nanos() as u64;
-        let unaware = self
-            .set_back_at_ns
-            .is_some_and(|at| *troubled && began_ns >= at || began_ns <= at.saturating_add(exposure_ns));
+        let unaware = self.may_not_know(process, began_ns);
         Owner {
             process,
             exposed,
             shares,
             unaware,
         }
+    }
+
+    /// The process was told how far the store has come. One that was set back says less than before; asked again a few
+    /// times, in case that an answer was overtaken on its way, and the first may be older than the set-back.
+    fn looked(&mut self, process: usize) {
+        let process = &mut self.processes[process];
+        process.looks = (false, process.looks.1 + 1);
+        if process.looks.1 == LOOKS_TO_NOTICE {
+            process.noticed_ns = Some(self.now_ns);
+        }
+    }
+
+    /// Whether the store was set back under this process, and it need not have noticed when something began: too
+    /// little time had passed, or its requests did not all get through since, and none has shown it.
+    fn may_not_know(&self, process: usize, began_ns: u64) -> bool {
+        let process = &self.processes[process];
+        let Some(at_ns) = self.set_back_at_ns.filter(|at_ns| process.started_ns < *at_ns) else {
+            return false;
+        };
+        let soon = began_ns <= at_ns.saturating_add(self.exposure.as_nanos() as u64);
+        let troubled = process.last_trouble_ns.is_some_and(|last| last >= at_ns);
+        let noticed = process.noticed_ns.is_some_and(|noticed| began_ns > noticed);
+        (soon || troubled) && !noticed
     }
 
     /// Whether two owners of one number could not know of each other: copies of one process, neither of which has lost
@@ -670,7 +763,8 @@ impl Check {
         let Some(at_ns) = self.set_back_at_ns.filter(|_| !self.remembers) else {
             return false;
         };
-        let warns = |other: &Process| other.started_ns < at_ns && !other.ended && !other.troubled;
+        let troubled = |other: &Process| other.last_trouble_ns.is_some_and(|last| last >= at_ns);
+        let warns = |other: &Process| other.started_ns < at_ns && !other.ended && !troubled(other);
         self.processes[owner.process].started_ns >= at_ns && !self.processes.iter().any(warns)
     }
 
@@ -686,6 +780,13 @@ impl Check {
             contiguous,
         } = seen;
         let name = SEQUENCES[sequence].name;
+        if let Some(stopped) = self.processes[process].stopped_ns.get(&sequence)
+            && began_ns > *stopped
+        {
+            return Err(format!(
+                "{name}: process {process} goes on after it has stopped for good: rule E3"
+            ));
+        }
         self.ids += run.count;
         if run.count == 0 || run.count > asked || contiguous && run.count != asked {
             return Err(format!("{name}: {} numbers answer {asked} asked for", run.count));
@@ -735,7 +836,6 @@ impl Check {
             return;
         }
         let far = |number: i64| i128::from(number) * i128::from(run.step.signum());
-        let lineage = self.processes[process].lineage;
         let held = self.processes[process].numbers[sequence].without(&self.issued[sequence]);
         for (hole, ()) in held {
             let (low, high) = (i128::from(hole.first), i128::from(hole.last()));
@@ -748,9 +848,10 @@ impl Check {
             if !before || who.passed[sequence].covers(hole) {
                 continue;
             }
-            // Of a gap-free sequence only what others' numbers part from the run.
+            // Of a gap-free sequence only what others' numbers part from the run; a copy is another one, too.
             let parted = self.reserved[sequence].iter().into_iter().any(|(others, owner)| {
-                self.processes[owner].lineage != lineage
+                owner != process
+                    && !who.numbers[sequence].covers(others)
                     && far(others.first) > far(hole.first)
                     && far(others.first) < far(run.first)
             });
