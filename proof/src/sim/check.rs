@@ -18,8 +18,6 @@ use super::wire::{Ask, Told};
 struct Process {
     /// The process it is a copy of, at the root.
     lineage: usize,
-    /// Of those, processes that find each other's claims: another one since it took another name.
-    branch: usize,
     cloned_at_ns: Option<u64>,
     /// Its requests did not all get through since it was copied.
     troubled: bool,
@@ -121,7 +119,7 @@ impl Process {
 
 #[derive(Clone, Debug)]
 struct Write {
-    branch: usize,
+    author: usize,
     effect: Effect,
 }
 
@@ -178,9 +176,6 @@ pub(crate) struct Check {
     overwritten: Vec<Lines<()>>,
     max_gap: Vec<u64>,
     places: BTreeMap<(usize, u64), Intervals<Owner>>,
-    branches: usize,
-    /// By token: the branch of whoever asked for a write, at that time.
-    asked_by: HashMap<u128, usize>,
     pub now_ns: u64,
     /// By store, key and version.
     /// More than one where the store was set back in between.
@@ -234,8 +229,6 @@ impl Check {
             overwritten: vec![Lines::default(); SEQUENCES.len()],
             max_gap: vec![0; SEQUENCES.len()],
             places: BTreeMap::new(),
-            branches: 0,
-            asked_by: HashMap::new(),
             now_ns: 0,
             writes: HashMap::new(),
             sightings: vec![Vec::new(); layouts.len()],
@@ -282,10 +275,8 @@ impl Check {
             self.processes.push(heir);
             return number;
         }
-        self.branches += 1;
         self.processes.push(Process {
             lineage: number,
-            branch: self.branches,
             numbers: vec![Lines::default(); SEQUENCES.len()],
             answered: vec![Lines::default(); SEQUENCES.len()],
             issued: vec![0; SEQUENCES.len()],
@@ -334,14 +325,7 @@ impl Check {
         let now_ns = self.now_ns;
         let process = &mut self.processes[process];
         let key = match ask {
-            Ask::Set { key, value, .. } => {
-                self.asked_by.insert(value.token, process.branch);
-                key
-            }
-            Ask::Claim(claim) => {
-                self.asked_by.insert(claim.token, process.branch);
-                return;
-            }
+            Ask::Set { key, .. } => key,
             Ask::Get(key) if key.as_str() == PROGRESS => {
                 if std::mem::replace(&mut process.looks.0, true) {
                     // The one before failed.
@@ -356,8 +340,6 @@ impl Check {
         }
         if process.asked_name.replace(key.clone()).is_some() {
             process.renamed_ns = Some(now_ns);
-            self.branches += 1;
-            process.branch = self.branches;
         }
     }
 
@@ -477,9 +459,7 @@ impl Check {
         }
         let effect = self.effect(author, key, before, after)?;
         let writes = self.writes.entry((member, key.clone(), after.version.0));
-        let branch = self.asked_by.get(&after.value.token).copied();
-        let branch = branch.unwrap_or(self.processes[author].branch);
-        writes.or_default().push(Write { branch, effect });
+        writes.or_default().push(Write { author, effect });
         if key.as_str().starts_with("instance/") {
             // Of copies one takes another name, and drops what was under way: also before it registered the first.
             let lineage = self.processes[author].lineage;
@@ -693,10 +673,10 @@ impl Check {
         let Some(writes) = self.writes.get(&(member, key.clone(), version)) else {
             return;
         };
-        let branch = self.processes[process].branch;
+        let lineage = |process: usize| self.processes[process].lineage;
         let ours: Vec<Effect> = writes
             .iter()
-            .filter(|write| write.branch == branch)
+            .filter(|write| lineage(write.author) == lineage(process))
             .map(|write| write.effect.clone())
             .collect();
         for effect in ours {
@@ -851,7 +831,7 @@ impl Check {
             // Of a gap-free sequence only what others' numbers part from the run; a copy is another one, too.
             let parted = self.reserved[sequence].iter().into_iter().any(|(others, owner)| {
                 owner != process
-                    && !who.numbers[sequence].covers(others)
+                    && !who.answered[sequence].covers(others)
                     && far(others.first) > far(hole.first)
                     && far(others.first) < far(run.first)
             });

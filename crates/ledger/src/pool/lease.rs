@@ -163,7 +163,9 @@ impl Pool {
                 // that was asked for by a clock which has gone back since: it would serve nobody before its time.
                 Ok(Some(found))
                     if attempt.from <= now.saturating_add(self.lengths.max_ahead)
-                        && ((found.value.token == attempt.token && owner.id == attempt.owner)
+                        && ((found.value.token == attempt.token
+                            && (owner.id == attempt.owner
+                                || mintage::planted!("attempt-outlives-its-name")))
                             || mintage::planted!("adopts-by-nonce")
                                 && found.value.body.contains(&attempt.owner)) =>
                 {
