@@ -141,6 +141,11 @@ pub const BUGS: &[Bug] = &[
         "a record with one's own name is adopted (R1)",
     ),
     bug(
+        "attempt-outlives-its-name",
+        Finder::Focused("cloned,unknown-done"),
+        "a process that lost its register adopts what its copy may have asked for, too (R1, R4)",
+    ),
+    bug(
         "marked-register-removed",
         Finder::Simulator,
         "dropping removes the register with its mark (R2)",
@@ -365,7 +370,11 @@ pub const BUGS: &[Bug] = &[
         Finder::Folders,
         "a second process may open the folder (E2)",
     ),
-    bug("copy-not-noticed", Finder::Folders, "a copied folder is opened"),
+    bug(
+        "copy-not-noticed",
+        Finder::Folders,
+        "a copied folder is taken for one that was put back",
+    ),
     bug(
         "reached-not-noted",
         Finder::Folders,

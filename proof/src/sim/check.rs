@@ -21,8 +21,18 @@ struct Process {
     cloned_at_ns: Option<u64>,
     /// Its requests did not all get through since it was copied.
     troubled: bool,
+    /// When they did not the last time, or took long.
+    last_trouble_ns: Option<u64>,
+    /// It waits for how far the store has come, and how often it was told so without a failure since it was set back.
+    looks: (bool, u32),
+    /// When it must have noticed that the store was set back under it.
+    noticed_ns: Option<u64>,
+    /// Sequences of which it said that minting has ended for good, and when.
+    stopped_ns: BTreeMap<usize, u64>,
     /// Numbers whose reservation by this process it has been told of.
     numbers: Vec<Lines<()>>,
+    /// Of those, what the answer to the claim itself has told it of.
+    answered: Vec<Lines<()>>,
     /// Ticks likewise, by pool and worker.
     windows: BTreeMap<(usize, u64), Intervals<()>>,
     issued: Vec<u64>,
@@ -34,6 +44,10 @@ struct Process {
     passed: Vec<Lines<()>>,
     started_ns: u64,
     instance: Option<Key>,
+    /// The name that it last asked to be registered by.
+    asked_name: Option<Key>,
+    /// When it took another name, since its register was lost: by then it had dropped all it shared with a copy of it.
+    renamed_ns: Option<u64>,
     /// Times it may have lost its stock: its register was lost, or a task of it was cut.
     losses: u64,
     /// It was killed, closed or cut: numbers under way may be lost.
@@ -55,7 +69,9 @@ struct Process {
 struct Owner {
     process: usize,
     exposed: bool,
-    /// The store was set back so lately that no renewal can have told.
+    /// It still went by the name that a copy of it may bear.
+    shares: bool,
+    /// The store was set back under it so lately that no look at it can have told.
     unaware: bool,
 }
 
@@ -82,6 +98,9 @@ impl Process {
             Effect::Numbers { sequence, run } => {
                 if late && !self.numbers[sequence].covers(run) {
                     self.excused[sequence] += run.count;
+                }
+                if !late {
+                    self.answered[sequence].add(run, ());
                 }
                 self.numbers[sequence].add(run, ());
             }
@@ -150,10 +169,14 @@ pub(crate) struct Check {
     /// By sequence: reserved by whom.
     reserved: Vec<Lines<usize>>,
     issued: Vec<Lines<Owner>>,
-    /// Reserved by a process whose name a copy of it bore too, and under way when it was copied.
-    under_shared_names: Vec<Lines<()>>,
+    /// Gap-free, by sequence and the name that a record notes its last claim under: whose claim it is.
+    noted: HashMap<(usize, String), (usize, Run)>,
+    /// By sequence: reserved by a process whose claim was not answered when a copy of it, by the same name, had its own
+    /// claim noted in that place.
+    overwritten: Vec<Lines<()>>,
     max_gap: Vec<u64>,
     places: BTreeMap<(usize, u64), Intervals<Owner>>,
+    pub now_ns: u64,
     /// By store, key and version.
     /// More than one where the store was set back in between.
     writes: HashMap<(usize, Key, u64), Vec<Write>>,
@@ -184,6 +207,11 @@ pub(crate) struct Check {
     pub longest_exposure_ns: u64,
 }
 
+/// Where a store says how far it has come.
+const PROGRESS: &str = "cluster/progress";
+/// After so many looks at it a process has noticed that it was set back.
+const LOOKS_TO_NOTICE: u32 = 6;
+
 type Verdict = Result<(), String>;
 
 impl Check {
@@ -197,9 +225,11 @@ impl Check {
             processes: Vec::new(),
             reserved: vec![Lines::default(); SEQUENCES.len()],
             issued: vec![Lines::default(); SEQUENCES.len()],
-            under_shared_names: vec![Lines::default(); SEQUENCES.len()],
+            noted: HashMap::new(),
+            overwritten: vec![Lines::default(); SEQUENCES.len()],
             max_gap: vec![0; SEQUENCES.len()],
             places: BTreeMap::new(),
+            now_ns: 0,
             writes: HashMap::new(),
             sightings: vec![Vec::new(); layouts.len()],
             layouts,
@@ -234,6 +264,10 @@ impl Check {
                 windows: BTreeMap::new(),
                 clock: None,
                 instance: None,
+                last_trouble_ns: None,
+                looks: (false, 0),
+                noticed_ns: None,
+                stopped_ns: BTreeMap::new(),
                 last_place: BTreeMap::new(),
                 furthest: vec![Default::default(); SEQUENCES.len()],
                 ..self.processes[before].clone()
@@ -244,6 +278,7 @@ impl Check {
         self.processes.push(Process {
             lineage: number,
             numbers: vec![Lines::default(); SEQUENCES.len()],
+            answered: vec![Lines::default(); SEQUENCES.len()],
             issued: vec![0; SEQUENCES.len()],
             longest_run: vec![0; SEQUENCES.len()],
             excused: vec![0; SEQUENCES.len()],
@@ -259,14 +294,10 @@ impl Check {
     pub(crate) fn copy(&mut self, of: usize, now_ns: u64) -> usize {
         self.processes[of].cloned_at_ns = Some(now_ns);
         self.processes[of].troubled = false;
+        // What it lost before is not what it shares now.
+        self.processes[of].renamed_ns = None;
         let copy = self.processes[of].clone();
         self.processes.push(copy);
-        for sequence in 0..SEQUENCES.len() {
-            let unissued = self.reserved[sequence].without(&self.issued[sequence]);
-            for (run, _) in unissued.into_iter().filter(|(_, author)| *author == of) {
-                self.under_shared_names[sequence].add(run, ());
-            }
-        }
         self.processes.len() - 1
     }
 
@@ -289,8 +320,43 @@ impl Check {
         }
     }
 
+    /// A process asks something of the store.
+    pub(crate) fn asks(&mut self, process: usize, ask: &Ask) {
+        let now_ns = self.now_ns;
+        let process = &mut self.processes[process];
+        let key = match ask {
+            Ask::Set { key, .. } => key,
+            Ask::Get(key) if key.as_str() == PROGRESS => {
+                if std::mem::replace(&mut process.looks.0, true) {
+                    // The one before failed.
+                    process.looks.1 = 0;
+                }
+                return;
+            }
+            _ => return,
+        };
+        if !key.as_str().starts_with("instance/") || process.asked_name.as_ref() == Some(key) {
+            return;
+        }
+        if process.asked_name.replace(key.clone()).is_some() {
+            process.renamed_ns = Some(now_ns);
+        }
+    }
+
     pub(crate) fn trouble(&mut self, process: usize) {
         self.processes[process].troubled = true;
+        self.delayed(process);
+    }
+
+    /// A request of the process, or its answer, takes long.
+    pub(crate) fn delayed(&mut self, process: usize) {
+        self.processes[process].last_trouble_ns = Some(self.now_ns);
+    }
+
+    /// The process said that this sequence has ended for good.
+    pub(crate) fn stopped(&mut self, process: usize, sequence: usize) {
+        let stopped = &mut self.processes[process].stopped_ns;
+        stopped.entry(sequence).or_insert(self.now_ns);
     }
 
     /// A process ends; `asked` numbers per sequence were being waited for. No more than `max_gap` are lost
@@ -341,6 +407,10 @@ impl Check {
     pub(crate) fn set_back(&mut self, live_at_ns: Option<u64>) {
         self.is_set_back = true;
         self.set_back_at_ns = live_at_ns;
+        for process in &mut self.processes {
+            process.looks.1 = 0;
+            process.noticed_ns = None;
+        }
     }
 
     /// A register changed.
@@ -434,7 +504,7 @@ impl Check {
         let same_holder = old["owner"] == body["owner"] && old["from"] == body["from"];
         // A record that was set back under those who run may be at a version that somebody has met as his own: then it
         // is what becomes visible that counts.
-        if !same_holder && from < stored_until && self.set_back_at_ns.is_none() {
+        if !same_holder && from < stored_until && !self.may_not_know(author, self.now_ns) {
             return Err(format!(
                 "{key}: a successor starts at {from}, before the stored end {stored_until}: rule W2"
             ));
@@ -525,19 +595,21 @@ impl Check {
             return Err(format!("{name}: {number} was reserved twice"));
         }
         self.reserved[sequence].add(run, author);
-        if self.shares_its_name(author) {
-            self.under_shared_names[sequence].add(run, ());
+        if let Some(name) = body["landed"][0][0].as_str() {
+            self.note_claim(author, sequence, name, run);
         }
         Ok(Effect::Numbers { sequence, run })
     }
 
-    /// Whether a copy of the process goes on under the same name: neither has noticed yet.
-    fn shares_its_name(&self, process: usize) -> bool {
-        let this = &self.processes[process];
-        let others = self.processes.iter().enumerate().filter(|(at, _)| *at != process);
-        others
-            .filter(|(_, other)| other.lineage == this.lineage && !other.ended)
-            .any(|(_, other)| other.instance == this.instance)
+    /// The record of a gap-free sequence tells each name of its last claim only: of two that copies made under one
+    /// name, the first stays unknown to whom its own answer has not told of it.
+    fn note_claim(&mut self, author: usize, sequence: usize, name: &str, run: Run) {
+        let before = self.noted.insert((sequence, name.to_string()), (author, run));
+        if let Some((other, run)) = before.filter(|(other, _)| *other != author)
+            && !self.processes[other].answered[sequence].covers(run)
+        {
+            self.overwritten[sequence].add(run, ());
+        }
     }
 
     /// A new base begins behind what was issued: what its author had reserved and not issued is nobody's.
@@ -580,6 +652,7 @@ impl Check {
             (Ask::Claim(claim), Told::Wrote(Cas::Lost(Some(found)))) => {
                 self.learned(process, &claim.key, ours(found), true);
             }
+            (Ask::Get(key), Told::Read(_)) if key.as_str() == PROGRESS => self.looked(process.0),
             (Ask::Get(key), Told::Read(Some(found))) => self.learned(process, key, ours(found), true),
             // Nobody looks for tokens in pages.
             _ => {}
@@ -615,29 +688,53 @@ impl Check {
         let Process {
             cloned_at_ns,
             troubled,
+            renamed_ns,
             ..
         } = &self.processes[process];
         let exposed = cloned_at_ns
             .is_some_and(|at| *troubled || began_ns <= at.saturating_add(self.exposure.as_nanos() as u64));
-        let exposure_ns = self.exposure.as_nanos() as u64;
-        let unaware = self
-            .set_back_at_ns
-            .is_some_and(|at| *troubled && began_ns >= at || began_ns <= at.saturating_add(exposure_ns));
+        let shares = renamed_ns.is_none_or(|renamed| began_ns <= renamed);
+        let unaware = self.may_not_know(process, began_ns);
         Owner {
             process,
             exposed,
+            shares,
             unaware,
         }
     }
 
-    /// Whether two owners of one number could not know of each other: copies of one process, or the store has just
-    /// been set back under them.
+    /// The process was told how far the store has come. One that was set back says less than before; asked again a few
+    /// times, in case that an answer was overtaken on its way, and the first may be older than the set-back.
+    fn looked(&mut self, process: usize) {
+        let process = &mut self.processes[process];
+        process.looks = (false, process.looks.1 + 1);
+        if process.looks.1 == LOOKS_TO_NOTICE {
+            process.noticed_ns = Some(self.now_ns);
+        }
+    }
+
+    /// Whether the store was set back under this process, and it need not have noticed when something began: too
+    /// little time had passed, or its requests did not all get through since, and none has shown it.
+    fn may_not_know(&self, process: usize, began_ns: u64) -> bool {
+        let process = &self.processes[process];
+        let Some(at_ns) = self.set_back_at_ns.filter(|at_ns| process.started_ns < *at_ns) else {
+            return false;
+        };
+        let soon = began_ns <= at_ns.saturating_add(self.exposure.as_nanos() as u64);
+        let troubled = process.last_trouble_ns.is_some_and(|last| last >= at_ns);
+        let noticed = process.noticed_ns.is_some_and(|noticed| began_ns > noticed);
+        (soon || troubled) && !noticed
+    }
+
+    /// Whether two owners of one number could not know of each other: copies of one process, neither of which has lost
+    /// its name to the other, or the store has just been set back under them.
     fn excused(&self, a: Owner, b: Owner) -> bool {
         if a.unaware || b.unaware || self.unwarned(a) || self.unwarned(b) {
             return true;
         }
         let lineage = |owner: Owner| self.processes[owner.process].lineage;
-        a.process != b.process && lineage(a) == lineage(b) && (a.exposed || b.exposed)
+        let shared = a.shares && b.shares && (a.exposed || b.exposed);
+        a.process != b.process && lineage(a) == lineage(b) && shared
     }
 
     /// Whether a process came to a store that had been set back, on a machine that remembers nothing, while nobody lived
@@ -646,7 +743,8 @@ impl Check {
         let Some(at_ns) = self.set_back_at_ns.filter(|_| !self.remembers) else {
             return false;
         };
-        let warns = |other: &Process| other.started_ns < at_ns && !other.ended && !other.troubled;
+        let troubled = |other: &Process| other.last_trouble_ns.is_some_and(|last| last >= at_ns);
+        let warns = |other: &Process| other.started_ns < at_ns && !other.ended && !troubled(other);
         self.processes[owner.process].started_ns >= at_ns && !self.processes.iter().any(warns)
     }
 
@@ -662,6 +760,13 @@ impl Check {
             contiguous,
         } = seen;
         let name = SEQUENCES[sequence].name;
+        if let Some(stopped) = self.processes[process].stopped_ns.get(&sequence)
+            && began_ns > *stopped
+        {
+            return Err(format!(
+                "{name}: process {process} goes on after it has stopped for good: rule E3"
+            ));
+        }
         self.ids += run.count;
         if run.count == 0 || run.count > asked || contiguous && run.count != asked {
             return Err(format!("{name}: {} numbers answer {asked} asked for", run.count));
@@ -711,7 +816,6 @@ impl Check {
             return;
         }
         let far = |number: i64| i128::from(number) * i128::from(run.step.signum());
-        let lineage = self.processes[process].lineage;
         let held = self.processes[process].numbers[sequence].without(&self.issued[sequence]);
         for (hole, ()) in held {
             let (low, high) = (i128::from(hole.first), i128::from(hole.last()));
@@ -724,9 +828,10 @@ impl Check {
             if !before || who.passed[sequence].covers(hole) {
                 continue;
             }
-            // Of a gap-free sequence only what others' numbers part from the run.
+            // Of a gap-free sequence only what others' numbers part from the run; a copy is another one, too.
             let parted = self.reserved[sequence].iter().into_iter().any(|(others, owner)| {
-                self.processes[owner].lineage != lineage
+                owner != process
+                    && !who.answered[sequence].covers(others)
                     && far(others.first) > far(hole.first)
                     && far(others.first) < far(run.first)
             });
@@ -968,9 +1073,8 @@ impl Check {
         {
             for (hole, author) in self.reserved[sequence].without(&self.issued[sequence]) {
                 let process = &self.processes[author];
-                // The record tells of one claim a name: of two that copies made at that time, one may stay unknown.
-                let shared = self.under_shared_names[sequence].covers(hole);
-                if !process.broken && !shared && !process.passed[sequence].covers(hole) {
+                let overwritten = self.overwritten[sequence].covers(hole);
+                if !process.broken && !overwritten && !process.passed[sequence].covers(hole) {
                     return Err(format!(
                         "{}: {} numbers from {} on were reserved by process {author}, which lives, and never issued",
                         row.name, hole.count, hole.first

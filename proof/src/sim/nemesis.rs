@@ -21,6 +21,11 @@ impl World {
             kinds if self.dice.chance(500) => *self.dice.pick(kinds),
             _ => self.dice.pick(Fault::ALL).0,
         };
+        // It takes two of them, and circumstances in which somebody can notice.
+        let fault = match self.plan.has(Fault::SetBackLive) && self.dice.chance(60) {
+            true => Fault::SetBackLive,
+            false => fault,
+        };
         if !self.plan.has(fault) {
             return Ok(());
         }
@@ -210,6 +215,7 @@ impl World {
         let Some(process) = &self.nodes[node].process else {
             return;
         };
+        self.check.trouble(process.number);
         let to = Sender {
             node,
             process: process.number,

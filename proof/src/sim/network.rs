@@ -35,11 +35,15 @@ impl World {
 
     pub(super) fn send(&mut self, from: Sender, id: u64, ask: Ask) {
         let name = ask.name();
+        self.check.asks(from.process, &ask);
         self.note(4, &[from.process as u64, id, name.len() as u64], || {
             format!("process {} asks {id}: {}", from.process, show(&ask))
         });
         let there = self.delay();
         let back = self.delay();
+        if there + back > self.plan.timeout.as_nanos() as u64 / 2 {
+            self.check.delayed(from.process);
+        }
         let write = ask.is_write();
         let fail = |outcome_unknown: bool, why: &str| Told::Failed(failed(name, outcome_unknown, why));
         let member = member_of(id);

@@ -338,6 +338,9 @@ impl World {
                 matches!(op, Op::RenewLent { .. } | Op::EndLent { .. } | Op::Release { .. })
             }
             E::Stopped(_) if self.owed.is_some() => {
+                if let Op::Take { sequence, .. } | Op::TryTake { sequence, .. } = op {
+                    self.check.stopped(sender.process, sequence);
+                }
                 self.call_operator();
                 true
             }

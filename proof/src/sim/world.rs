@@ -258,7 +258,9 @@ impl World {
         let remembers = !exclusive
             && !plan.has(Fault::Cloned)
             && !by_journal
-            && (plan.has(Fault::SetBack) || dice.chance(400));
+            && (plan.has(Fault::SetBack)
+                // Else nobody may know, and the store is left as it is.
+                || dice.chance(if plan.has(Fault::SetBackLive) { 900 } else { 400 }));
         let settings = subject::settings(&mut dice);
         let mut check = Check::new(subject::layouts(), settings.max_ahead, exclusive, exposure);
         check.of_set = stores > 1;
@@ -455,11 +457,13 @@ impl World {
         match (event, first) {
             (Some(key), timer) if timer.is_none_or(|(at_ns, _)| key.0 <= at_ns) => {
                 self.now_ns = self.now_ns.max(key.0);
+                self.check.now_ns = self.now_ns;
                 let event = self.events.remove(&key).expect("just seen");
                 self.happen(event)
             }
             (_, Some((at_ns, node))) => {
                 self.now_ns = self.now_ns.max(at_ns);
+                self.check.now_ns = self.now_ns;
                 self.feed(node, Input::Fire);
                 Ok(())
             }
