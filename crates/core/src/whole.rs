@@ -10,12 +10,12 @@
 /// The bytes of `number`, highest first, to be read again at once.
 #[inline]
 pub(crate) fn quarter(number: u128) -> [u8; 16] {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2", not(miri)))]
     {
         use core::arch::asm;
         use core::arch::x86_64::{__m128i, _mm_set_epi64x};
-        // SAFETY: every x86-64 processor has SSE2, and the second line holds no instruction; both types are 16 bytes, of which every
-        // value is valid.
+        // SAFETY: SSE2 is there, by the condition above; the assembly holds no instruction; both types are 16 bytes,
+        // of which every value is valid.
         unsafe {
             let [high, low] = [number >> 64, number].map(|half| (half as u64).swap_bytes() as i64);
             let mut register = _mm_set_epi64x(low, high);
@@ -24,7 +24,7 @@ pub(crate) fn quarter(number: u128) -> [u8; 16] {
             core::mem::transmute::<__m128i, [u8; 16]>(register)
         }
     }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2", not(miri))))]
     number.to_be_bytes()
 }
 
