@@ -613,6 +613,16 @@ impl Ledger {
                 .check_policy(policy)
                 .map_err(|error| LedgerError::Invalid(error.to_string()))?;
         }
+        if let PoolKind::Snowflake(layout) = &spec.kind {
+            let end = mintage::Snowflake::end_of(layout);
+            if end < layout.end() && end <= mintage::Clock::now(&self.context.clock) {
+                return Err(LedgerError::Invalid(format!(
+                    "layout {} can be read only: its time and sequence take more than 62 bits, so that ids of it ended at {end:.0}; \
+                     give a layout of your own fewer bits of sequence",
+                    layout.name()
+                )));
+            }
+        }
         let made = self.make_pool(name, spec.clone()).await?;
         // Every pool of UUIDs draws its own node.
         let same = match (&spec.kind, made.kind()) {

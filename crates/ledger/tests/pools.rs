@@ -170,6 +170,27 @@ fn a_pools_definition_is_kept() {
 }
 
 #[test]
+fn a_layout_that_can_only_be_read_makes_no_pool() {
+    run(|runtime| async move {
+        let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
+            .await
+            .unwrap();
+        let ledger = Ledger::open(store, LedgerSettings::default(), runtime)
+            .await
+            .unwrap();
+        let layout = mintage::preset("linkedin").unwrap().layout();
+        let kind = PoolKind::Snowflake(Arc::new(layout));
+        let name = Name::new("li").unwrap();
+        let error = ledger.create_pool(&name, kind.into()).await.unwrap_err();
+        assert!(
+            matches!(&error, LedgerError::Invalid(why) if why.contains("can be read only") && why.contains("62 bits")),
+            "{error}"
+        );
+        assert!(ledger.pools(None, 10).await.unwrap().is_empty());
+    });
+}
+
+#[test]
 fn workers_run_out_in_words_and_never_at_the_incumbents_cost() {
     run(|runtime| async move {
         let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
