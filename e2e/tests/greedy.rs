@@ -62,7 +62,7 @@ fn check_others_come_first(server: &Server, to: SocketAddr, burst: &[u8], end: &
 }
 
 /// How the answer to a path that leads nowhere ends.
-const LAST_OF_HTTP: &[u8] = b"/livez, /readyz, /metrics\"}\n";
+const LAST_OF_HTTP: &[u8] = b"/metrics\"}\n";
 
 fn repeated(request: &str, times: usize, end: &str) -> Vec<u8> {
     format!("{}{end}", request.repeat(times)).into_bytes()

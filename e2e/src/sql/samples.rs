@@ -65,7 +65,9 @@ pub fn instant(micros: i64) -> Timestamp {
 /// `2022-02-22 19:22:22.000000`, in UTC, as both databases read it.
 pub fn datetime(micros: i64) -> String {
     let text = format!("{:.6}", instant(micros));
-    text.trim_end_matches('Z').replace('T', " ")
+    text.trim_start_matches('+')
+        .trim_end_matches('Z')
+        .replace('T', " ")
 }
 
 /// Any 128 bits.
@@ -81,5 +83,6 @@ mod tests {
     fn instants_are_written_as_databases_read_them() {
         assert_eq!(datetime(-1), "1969-12-31 23:59:59.999999");
         assert_eq!(datetime(1_645_557_742_000_000), "2022-02-22 19:22:22.000000");
+        assert_eq!(datetime(281_474_976_710_655_000), "10889-08-02 05:31:50.655000");
     }
 }
