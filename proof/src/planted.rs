@@ -295,7 +295,7 @@ pub const BUGS: &[Bug] = &[
     ),
     bug(
         "journal-not-compared",
-        Finder::Simulator,
+        Finder::Focused("set-back"),
         "a start does not compare the store with what its journal owns (E3, S7)",
     ),
     bug(
