@@ -1,7 +1,7 @@
 //! `cargo xtask proof`: builds what the proof needs and measures every goal.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::{mutants, provision, step};
@@ -15,22 +15,21 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let mut report = report(args);
     if is_asked("G15") {
         let tree = mutants::plant()?;
-        // With the bugs planted first, and out of the way: the two builds share all else.
-        step::run(
-            step::cargo(BUILD)
-                .current_dir(&tree)
-                .env("CARGO_TARGET_DIR", step::target_dir()),
-        )?;
-        report.env("MINT_PROOF_PLANTED", keep(&sim(), "mintage-proof")?);
+        // In a folder of its own: cargo tells packages apart by their place in the workspace, and would take what was
+        // built of this tree for the other's.
+        let folder = step::target_dir().join("planted");
+        let in_tree = |line: &str| {
+            let mut command = step::cargo(line);
+            command.current_dir(&tree).env("CARGO_TARGET_DIR", &folder);
+            command
+        };
+        step::run(&mut in_tree(BUILD))?;
+        report.env("MINT_PROOF_PLANTED", folder.join("sim/mintage-proof"));
         if !is_short {
             // The server's own bugs need a server, over a folder and over Redis; its build is not worth five minutes.
-            let folder = step::target_dir().join("planted");
-            let server = "build -p mintage-cli --no-default-features --features redis";
-            step::run(
-                step::cargo(server)
-                    .current_dir(&tree)
-                    .env("CARGO_TARGET_DIR", &folder),
-            )?;
+            step::run(&mut in_tree(
+                "build -p mintage-cli --no-default-features --features redis",
+            ))?;
             report.env("MINT_PROOF_PLANTED_MINT", folder.join("debug/mint"));
         }
     }
@@ -80,11 +79,4 @@ fn report(args: &[impl AsRef<OsStr>]) -> Command {
     let mut report = Command::new(sim().join("mintage-proof"));
     report.arg("report").args(args);
     report
-}
-
-/// Copies a program that was built, so that the next build does not replace it.
-fn keep(folder: &Path, name: &str) -> Result<PathBuf, String> {
-    let (built, kept) = (folder.join(name), folder.join(format!("{name}-planted")));
-    std::fs::copy(&built, &kept).map_err(|e| format!("cannot copy {}: {e}", built.display()))?;
-    Ok(kept)
 }
