@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use mintage::{
-    Clock, ClockPolicy, HostError, Layout, MintError, PRESETS, Role, Snowflake, SnowflakeText, SystemClock,
+    Clock, ClockPolicy, HostError, Layout, MintError, PRESETS, Snowflake, SnowflakeText, SystemClock,
     Timestamp, WorkerSource,
 };
 use mintage_ledger::Name;
@@ -193,7 +193,7 @@ fn at_time(
     sink: &mut Sink<'_>,
 ) -> Result<(), Failure> {
     layout.tick_at(at).map_err(|e| layout_refused(&e))?;
-    check_mintable(&layout, at)?;
+    Snowflake::check_layout(&layout, at).map_err(|e| layout_refused(&e))?;
     let worker = match worker {
         Some(worker) => worker,
         None if layout.workers() == 1 => 0,
@@ -217,31 +217,6 @@ fn at_time(
         left -= got as u64;
     }
     Ok(())
-}
-
-/// A layout whose time and sequence leave no room in the word that generators count in: made to read ids with.
-fn check_mintable(layout: &Layout, at: Timestamp) -> Result<(), Failure> {
-    let end = Snowflake::end_of(layout);
-    if at < end || end == layout.end() {
-        return Ok(());
-    }
-    let bits = |role: Role| {
-        let fields = layout.fields().iter().filter(|field| field.role == role);
-        fields.map(|field| field.bits).sum::<u32>()
-    };
-    let (time, sequence, rollback) = (bits(Role::Time), bits(Role::Sequence), bits(Role::Rollback));
-    Err(Failure::usage(format_args!(
-        "no id of {} can be made with this layout: time and sequence take {} bits together, a generator counts in 62, \
-         so that what it makes ends at {}",
-        shown(at),
-        time + sequence + rollback,
-        shown(end),
-    ))
-    .with_hint(format_args!(
-        "mint inspect reads ids of it; to make some with the time in the same place, give bits of the sequence to a \
-         worker, as in --layout time={time},worker=1,sequence={} --worker 0",
-        sequence.saturating_sub(1)
-    )))
 }
 
 /// Reserved in a state file.
@@ -340,7 +315,7 @@ fn unguarded(
     mut left: u64,
     sink: &mut Sink<'_>,
 ) -> Result<(), Failure> {
-    check_mintable(&layout, SystemClock.now())?;
+    Snowflake::check_layout(&layout, SystemClock.now()).map_err(|e| layout_refused(&e))?;
     let tick = layout.tick();
     let generator = Snowflake::unguarded(Arc::new(layout), worker)
         .and_then(|generator| generator.clock_policy(policy))

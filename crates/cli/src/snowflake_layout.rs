@@ -74,6 +74,15 @@ pub(crate) fn layout_refused(error: &LayoutError) -> Failure {
             shown(*end)
         ))
         .with_hint("mint presets shows until when the others last"),
+        LayoutError::ReadOnly {
+            time_bits,
+            sequence_bits,
+            ..
+        } => Failure::usage(error).with_hint(format_args!(
+            "mint inspect reads ids of it; to make some with the time in the same place, give bits of the sequence to a \
+             worker, as in --layout time={time_bits},worker=1,sequence={} --worker 0",
+            sequence_bits.saturating_sub(1)
+        )),
         other => Failure::usage(other),
     }
 }
