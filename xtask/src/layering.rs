@@ -13,15 +13,20 @@ use crate::step;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("mintage", &[]),
     ("mintage-bulk", &["mintage"]),
-    ("mintage-ledger", &["mintage"]),
+    ("mintage-local", &["mintage"]),
+    ("mintage-ledger", &["mintage", "mintage-local"]),
     ("mintage-wire", &["mintage"]),
-    ("mintage-server", &["mintage", "mintage-ledger", "mintage-wire"]),
+    (
+        "mintage-server",
+        &["mintage", "mintage-ledger", "mintage-local", "mintage-wire"],
+    ),
     (
         "mintage-cli",
         &[
             "mintage",
             "mintage-bulk",
             "mintage-ledger",
+            "mintage-local",
             "mintage-server",
             "mintage-wire",
         ],
@@ -32,7 +37,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("mintage-proof", &["mintage", "mintage-ledger"]),
     (
         "mintage-fuzz",
-        &["mintage", "mintage-bulk", "mintage-ledger", "mintage-server"],
+        &[
+            "mintage",
+            "mintage-bulk",
+            "mintage-ledger",
+            "mintage-local",
+            "mintage-server",
+        ],
     ),
     ("mintage-sql", &["mintage"]),
     ("xtask", &[]),
@@ -53,7 +64,7 @@ const UNSAFE_FILES: &[&str] = &[
     "crates/core/src/text/hex_x86.rs",
     "crates/core/src/tsc.rs",
     "crates/core/tests/fork.rs",
-    "crates/ledger/src/local_uuid/word.rs",
+    "crates/local/src/uuid/word.rs",
     "crates/ledger/src/store/embedded/handle.rs",
     "proof/src/disk/power.rs",
     "proof/src/forks.rs",

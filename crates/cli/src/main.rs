@@ -41,6 +41,7 @@ mod serve;
 mod snowflake;
 mod snowflake_layout;
 mod sql;
+mod state_hints;
 mod status;
 mod store;
 mod store_online;

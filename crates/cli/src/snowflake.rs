@@ -13,14 +13,15 @@ use mintage::{
     Timestamp, WorkerSource,
 };
 use mintage_ledger::Name;
-use mintage_ledger::local_snowflake::{LocalError, LocalSnowflake, Reservation};
-use mintage_ledger::state_file::{StateFile, user_state_folder};
+use mintage_local::snowflake::{LocalError, LocalSnowflake, Reservation};
+use mintage_local::state_file::{StateFile, user_state_folder};
 
 use crate::connect::{Ask, Client, server_url};
 use crate::errors::Failure;
 use crate::local::{Absent, Local, allowed_file_systems};
 use crate::out::Out;
 use crate::snowflake_layout::{SYNTAX, layout_refused, parse_layout, state_name};
+use crate::state_hints;
 use crate::tls::TlsFiles;
 use mintage_server::render::shown;
 use mintage_wire::{Ids, Op};
@@ -395,7 +396,7 @@ fn refused(error: LocalError) -> Failure {
         LocalError::Other { .. } => Failure::usage(&error),
         LocalError::File(_) | LocalError::ClockBack { .. } => Failure::cannot(&error),
     };
-    failure.with_hint_if(error.hint())
+    failure.with_hint_if(state_hints::of_snowflakes(&error))
 }
 
 /// Where ids go, one a line.
