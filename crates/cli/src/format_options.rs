@@ -8,7 +8,7 @@ use mintage::{Alphabet, FORMATS, Format, FormatError, GenOptions, Layout, Timest
 use crate::errors::Failure;
 use crate::snowflake::preset_layout;
 use crate::snowflake_layout::parse_layout;
-use mintage_server::render::shown;
+use mintage_wire::shown;
 
 /// Options of formats; each format takes some and refuses the others by name.
 #[derive(clap::Args, Debug, Default)]
@@ -106,7 +106,7 @@ impl FormatOptions {
 
 /// A layout with another epoch.
 pub(crate) fn with_epoch(layout: &Layout, epoch: Timestamp) -> Result<Layout, Failure> {
-    mintage_server::readings::with_epoch(layout, epoch)
+    mintage_wire::readings::with_epoch(layout, epoch)
         .map_err(|e| Failure::usage(format_args!("epoch {}: {e}", shown(epoch))))
 }
 

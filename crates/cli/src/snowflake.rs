@@ -23,8 +23,7 @@ use crate::out::Out;
 use crate::snowflake_layout::{SYNTAX, layout_refused, parse_layout, state_name};
 use crate::state_hints;
 use crate::tls::TlsFiles;
-use mintage_server::render::shown;
-use mintage_wire::{Ids, Op};
+use mintage_wire::{Ids, Op, shown};
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = after_help())]

@@ -4,7 +4,7 @@ use mintage::{Layout, LayoutError};
 
 use crate::errors::Failure;
 use crate::time::parse;
-use mintage_server::render::shown;
+use mintage_wire::shown;
 
 /// The syntax, for `--help`.
 pub(crate) const SYNTAX: &str = "\

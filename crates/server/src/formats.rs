@@ -2,6 +2,7 @@
 
 use mintage::{Format, FormatError, GenOption, GenOptions, Id, MintError};
 use mintage_ledger::AnchoredClock;
+use mintage_wire::is_made;
 
 use crate::config::edits;
 use crate::error::{Code, ServiceError};
@@ -58,11 +59,6 @@ fn make_of(format: &Format) -> Option<Make> {
         _ if format.can_make() => Make::Core,
         _ => return None,
     })
-}
-
-/// Whether a server makes the ids of `format`.
-pub fn is_made(format: &Format) -> bool {
-    make_of(format).is_some()
 }
 
 /// The format called `name`, by its name or an alias.
@@ -191,6 +187,7 @@ mod tests {
     fn every_format_is_made_or_refused_with_the_reason() {
         let clock = clock();
         for row in mintage::FORMATS {
+            assert_eq!(make_of(row).is_some(), is_made(row), "{}", row.name);
             match format(row.name.as_bytes()) {
                 Ok(found) => {
                     assert_eq!(found.format.name, row.name);

@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use hyper::StatusCode;
 use mintage::{Clock, Format, GenOption, GenOptions, Layout, Timestamp};
+use mintage_wire::readings::{ReadAs, with_epoch};
 
 use super::answer::Response;
 use super::request::Query;
 use crate::error::{Code, ServiceError};
-use crate::readings::{ReadAs, with_epoch};
 use crate::service::{Answer, Worker};
 
 /// `GET /v1/inspect/{id}?as=FORMAT&preset=NAME&epoch=TIME`, which read as the command's options of these names.

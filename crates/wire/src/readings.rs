@@ -3,7 +3,8 @@
 use mintage::{
     Format, GenOptions, Layout, Reading, SnowflakeText, Timestamp, inspect, inspect_as, inspect_layout,
 };
-use mintage_wire::Inspected;
+
+use crate::Inspected;
 
 /// What ids are to be read as.
 #[derive(Clone, Default, Debug)]
@@ -32,7 +33,7 @@ impl ReadAs {
     ///
     /// ```
     /// use mintage::Timestamp;
-    /// use mintage_server::readings::ReadAs;
+    /// use mintage_wire::readings::ReadAs;
     /// let now = Timestamp::from_unix_millis(1_800_000_000_000);
     /// let discord = mintage::preset("discord").map(|row| row.layout());
     /// let read_as = ReadAs { layout: discord, ..ReadAs::default() };
