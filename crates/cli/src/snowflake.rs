@@ -12,18 +12,18 @@ use mintage::{
     Clock, ClockPolicy, HostError, Layout, MintError, PRESETS, Snowflake, SnowflakeText, SystemClock,
     Timestamp, WorkerSource,
 };
-use mintage_ledger::Name;
+use mintage_local::name::Name;
 use mintage_local::snowflake::{LocalError, LocalSnowflake, Reservation};
 use mintage_local::state_file::{StateFile, user_state_folder};
 
-use crate::connect::{Ask, Client, server_url};
+use crate::backend::Backend;
 use crate::errors::Failure;
-use crate::local::{Absent, Local, allowed_file_systems};
+use crate::local::{Absent, allowed_file_systems};
 use crate::out::Out;
 use crate::snowflake_layout::{SYNTAX, layout_refused, parse_layout, state_name};
 use crate::state_hints;
 use crate::tls::TlsFiles;
-use mintage_wire::{Ids, Op, shown};
+use mintage_wire::shown;
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = after_help())]
@@ -105,19 +105,16 @@ const WORKERS_LEFT: u32 = 16;
 const WAIT_MAX: Duration = Duration::from_secs(10);
 /// Ids reserved at once: a quarter of a second of the densest layout.
 const RESERVE_MAX: u64 = 1 << 20;
-/// Ids asked of a server at once: what it allows unless configured otherwise.
-const REQUEST_MAX: u64 = 10_000;
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let form = SnowflakeText::from_name(&args.format).expect("the parser admits only known names");
     let mut sink = Sink { form, out };
     let pool = Name::new(args.pool.as_deref().unwrap_or("default")).map_err(Failure::usage)?;
-    if let Some(url) = &args.store {
-        return from_store(url, &pool, args.count, &mut sink);
-    }
-    if args.server.is_some() || args.pool.is_some() {
-        let client = Client::new(&server_url(args.server.as_deref()), &args.tls)?;
-        return from_server(&client, &pool, args.count, &mut sink);
+    if args.server.is_some() || args.store.is_some() || args.pool.is_some() {
+        let (server, store) = (args.server.as_deref(), args.store.as_deref());
+        let backend = Backend::open(server, &args.tls, store, Absent::Make)?;
+        let done = backend.snowflakes(&pool, args.count, |ids| sink.put_all(ids));
+        return backend.close_after(done);
     }
     let layout = match &args.layout {
         Some(layout) => layout.clone(),
@@ -336,37 +333,6 @@ fn unguarded(
         }
     }
     Ok(())
-}
-
-fn from_server(client: &Client, pool: &Name, mut left: u64, sink: &mut Sink<'_>) -> Result<(), Failure> {
-    while left > 0 {
-        let want = left.min(REQUEST_MAX);
-        let ask = Ask::new(Op::MakeSnowflakes, &[pool.as_str()]).with("count", want);
-        let answer: Ids = client.call(&ask)?;
-        let ids: Vec<u64> = answer.ids.iter().filter_map(|id| id.parse().ok()).collect();
-        if ids.is_empty() || ids.len() as u64 > want {
-            return Err(Failure::cannot(format_args!(
-                "the server answered {} ids for {want}",
-                ids.len()
-            )));
-        }
-        left -= ids.len() as u64;
-        sink.put_all(&ids)?;
-    }
-    Ok(())
-}
-
-fn from_store(url: &str, pool: &Name, mut left: u64, sink: &mut Sink<'_>) -> Result<(), Failure> {
-    let local = Local::open(url, Absent::Make)?;
-    let pool = local.run(async |ledger| ledger.pool_or_default(pool).await)?;
-    let mut batch = [0; 1024];
-    while left > 0 {
-        let ids = &mut batch[..usize::try_from(left.min(1024)).expect("at most 1024")];
-        local.run(async |_| pool.mint(ids).await)?;
-        sink.put_all(ids)?;
-        left -= ids.len() as u64;
-    }
-    local.close()
 }
 
 /// Waits for the clock, unless that would take longer than anybody waits.

@@ -240,22 +240,12 @@ impl Sink<'_> {
     fn many(
         &mut self,
         count: u64,
-        fill: impl FnMut(&mut [Uuid]) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        self.many_of(BATCH, count, fill)
-    }
-
-    /// The same in batches of at most `size`.
-    fn many_of(
-        &mut self,
-        size: usize,
-        count: u64,
         mut fill: impl FnMut(&mut [Uuid]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut batch = vec![Uuid::nil(); size.min(usize::try_from(count).unwrap_or(size))];
+        let mut batch = [Uuid::nil(); BATCH];
         let mut left = count;
         while left > 0 {
-            let n = usize::try_from(left).unwrap_or(size).min(size);
+            let n = usize::try_from(left).unwrap_or(BATCH).min(BATCH);
             fill(&mut batch[..n])?;
             self.put(&batch[..n])?;
             left -= n as u64;
