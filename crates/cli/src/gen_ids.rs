@@ -118,7 +118,6 @@ fn made_at(
 }
 
 fn put(format: &Format, ids: &[Id], out: &mut Out) -> Result<(), Failure> {
-    let (before, after) = out.id_frame();
     let json = out.json;
     let buffer = out.buffer();
     for id in ids {
@@ -130,9 +129,8 @@ fn put(format: &Format, ids: &[Id], out: &mut Out) -> Result<(), Failure> {
             buffer.extend_from_slice(b"}\n");
             continue;
         }
-        buffer.extend_from_slice(before);
         format.write(id, buffer).map_err(|e| refused(format, &e))?;
-        buffer.extend_from_slice(after);
+        buffer.push(b'\n');
     }
     out.written()
 }

@@ -49,6 +49,7 @@ mod seq;
 mod series;
 #[cfg(feature = "server")]
 mod serve;
+mod sink;
 mod snowflake;
 mod snowflake_layout;
 mod sql;

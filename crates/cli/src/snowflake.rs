@@ -113,7 +113,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     if args.server.is_some() || args.store.is_some() || args.pool.is_some() {
         let (server, store) = (args.server.as_deref(), args.store.as_deref());
         let backend = Backend::open(server, &args.tls, store, Absent::Make)?;
-        let done = backend.snowflakes(&pool, args.count, |ids| sink.put_all(ids));
+        let done = backend.snowflakes(&pool, args.count, |ids| sink.put(ids));
         return backend.close_after(done);
     }
     let layout = match &args.layout {
@@ -210,7 +210,7 @@ fn at_time(
                 shown(at)
             ))
         })?;
-        sink.put_all(&batch[..got])?;
+        sink.put(&batch[..got])?;
         left -= got as u64;
     }
     Ok(())
@@ -246,7 +246,7 @@ fn from_state(args: &Args, layout: Layout, worker: Option<u64>, sink: &mut Sink<
                 while ids.peek().is_some() {
                     batch.clear();
                     batch.extend(ids.by_ref().take(BATCH));
-                    sink.put_all(&batch)?;
+                    sink.put(&batch)?;
                     left -= batch.len() as u64;
                 }
             }
@@ -322,7 +322,7 @@ fn unguarded(
         let want = usize::try_from(left).unwrap_or(batch.len()).min(batch.len());
         match generator.mint_many(SystemClock.now(), &mut batch[..want]) {
             Ok(got) => {
-                sink.put_all(&batch[..got])?;
+                sink.put(&batch[..got])?;
                 left -= got as u64;
             }
             Err(MintError::TooFarAhead { ticks } | MintError::ClockBack { ticks, wait: true }) => {
@@ -365,24 +365,4 @@ fn refused(error: LocalError) -> Failure {
 }
 
 /// Where ids go, one a line.
-struct Sink<'a> {
-    form: SnowflakeText,
-    out: &'a mut Out,
-}
-
-impl Sink<'_> {
-    fn put_all(&mut self, ids: &[u64]) -> Result<(), Failure> {
-        if !self.out.json {
-            self.form.write_lines(ids, self.out.buffer());
-            return self.out.written();
-        }
-        let (before, after) = self.out.id_frame();
-        let buffer = self.out.buffer();
-        for id in ids {
-            buffer.extend_from_slice(before);
-            self.form.write(*id, buffer);
-            buffer.extend_from_slice(after);
-        }
-        self.out.written()
-    }
-}
+type Sink<'a> = crate::sink::Sink<'a, SnowflakeText>;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 
 use super::{Mode, Outcome, Setting, outcome};
+use crate::journeys::end_to_end;
 use crate::{answers, folders};
 
 pub(super) fn kill_count(mode: Mode) -> u64 {
@@ -426,19 +427,9 @@ fn test(setting: &Setting, name: &str, sizes: &[(&str, u64)]) -> Result<Ran, Out
     let Some(mint) = &setting.mint else {
         return Err(Outcome::NotRun("no mint to run".into()));
     };
-    let mut command = cargo(&[
-        "test",
-        "--quiet",
-        "-p",
-        "mintage-e2e",
-        "--test",
-        "end_to_end",
-        "--",
-        "--include-ignored",
-    ]);
+    let mut command = end_to_end(mint);
     command
         .arg(format!("{name}::"))
-        .env("MINT_BIN", mint)
         .envs(sizes.iter().map(|(name, size)| (name, size.to_string())));
     let ran = Ran::of(&mut command)?;
     let mut absent = ran.after("skipped: ");

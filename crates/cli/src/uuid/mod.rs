@@ -214,28 +214,9 @@ impl Args {
 }
 
 /// Where ids go.
-struct Sink<'a> {
-    form: UuidText,
-    out: &'a mut Out,
-}
+type Sink<'a> = crate::sink::Sink<'a, UuidText>;
 
 impl Sink<'_> {
-    /// Writes ids.
-    fn put(&mut self, ids: &[Uuid]) -> Result<(), Failure> {
-        if !self.out.json {
-            self.form.write_lines(ids, self.out.buffer());
-            return self.out.written();
-        }
-        let (before, after) = self.out.id_frame();
-        let buffer = self.out.buffer();
-        for id in ids {
-            buffer.extend_from_slice(before);
-            self.form.write(id, buffer);
-            buffer.extend_from_slice(after);
-        }
-        self.out.written()
-    }
-
     /// Writes `count` ids, made in batches by `fill`.
     fn many(
         &mut self,
