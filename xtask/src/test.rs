@@ -122,7 +122,7 @@ fn examples() -> Part {
 /// What the command says where it has neither server nor store; another build of it.
 fn bare_command() -> Command {
     step::gently(&step::cargo(
-        "test -p mintage-cli --no-default-features without_server",
+        "test -p mintage-cli --no-default-features --bin mint without_server",
     ))
 }
 
