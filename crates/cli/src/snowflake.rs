@@ -13,6 +13,7 @@ use mintage::{
     Timestamp, WorkerSource,
 };
 use mintage_local::name::Name;
+use mintage_local::own_files::OwnFiles;
 use mintage_local::snowflake::{LocalError, LocalSnowflake, Reservation};
 use mintage_local::state_file::{StateFile, user_state_folder};
 
@@ -20,7 +21,7 @@ use crate::backend::Backend;
 use crate::errors::Failure;
 use crate::local::{Absent, allowed_file_systems};
 use crate::out::Out;
-use crate::snowflake_layout::{SYNTAX, layout_refused, parse_layout, state_name};
+use crate::snowflake_layout::{SYNTAX, layout_refused, parse_layout};
 use crate::state_hints;
 use crate::tls::TlsFiles;
 use mintage_wire::shown;
@@ -270,8 +271,8 @@ fn from_state(args: &Args, layout: Layout, worker: Option<u64>, sink: &mut Sink<
     Ok(())
 }
 
-/// The state file of a worker in the user's folder. Which worker is this user's own stands in a file beside
-/// them, so that naming it gives the same file as leaving it out; it becomes another one than `not`.
+/// The state file of a worker in the user's folder: of this one, or of the user's own, which becomes another one than
+/// `not`.
 fn user_file(
     layout: &Layout,
     worker: Option<u64>,
@@ -283,25 +284,13 @@ fn user_file(
         Failure::cannot("there is no state folder: neither XDG_STATE_HOME nor HOME names an absolute path")
             .with_hint("name a file with --state FILE")
     })?;
-    let name = format!("snowflake-{}", state_name(layout));
-    let allowed = allowed_file_systems()?;
-    let file = |what: &str| {
-        let file = StateFile::of_this_machine(&folder, &format!("{name}-{what}"), allowed.clone());
-        file.map_err(|error| refused(error.into()))
-    };
-    let worker = match worker {
-        Some(worker) => worker,
-        None => file("worker")?
-            .update(|found| {
-                let kept = found
-                    .and_then(|f| f.payload.parse::<u64>().ok())
-                    .filter(|w| *w < layout.workers() && Some(*w) != not);
-                let worker = kept.unwrap_or_else(|| random_below(layout.workers()));
-                Ok::<_, LocalError>((kept.is_none().then(|| worker.to_string()), worker))
-            })
-            .map_err(refused)?,
-    };
-    Ok((file(&worker.to_string())?, Some(worker)))
+    let files = OwnFiles::new(&folder, layout, allowed_file_systems()?);
+    let own = || files.own_worker(not, || random_below(layout.workers()));
+    let worker = worker
+        .map_or_else(own, Ok)
+        .map_err(|error| refused(error.into()))?;
+    let file = files.of(worker).map_err(|error| refused(error.into()))?;
+    Ok((file, Some(worker)))
 }
 
 /// Nothing is reserved: see the option's help.

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`state_file`] | a register of two records in one file, under a lock |
 //! | [`snowflake`] | snowflakes reserved in such a file |
+//! | [`own_files`] | the files of a user, and which worker is the user's own |
 //! | [`uuid`] | UUIDs of versions 1, 6 and 7, in one order for all processes that share one |
 //! | [`file_system`], [`private`] | what locks reach on which file system; files that are nobody else's |
 //! | [`name`] | the one grammar of names, of which no program without a store has a use but to check them |
@@ -14,6 +15,7 @@
 pub mod file_system;
 pub mod name;
 mod name_key;
+pub mod own_files;
 pub mod private;
 pub mod snowflake;
 pub mod state_file;
