@@ -86,10 +86,10 @@ pub use fork::fork_generation;
 #[cfg(all(feature = "std", feature = "cuid2"))]
 pub use format::cuid2;
 pub use format::{
-    Alphabet, Details, FORMATS, Format, FormatError, GenOption, GenOptions, Generate, Id, Ksuid,
-    KsuidGenerator, NanoId, ObjectId, ObjectIdGenerator, PushId, PushIdGenerator, Scru128, Scru128Generator,
-    Sqids, Tid, TidGenerator, TimeShape, Timeflake, Tsid, TsidGenerator, TypeId, TypePrefix, Ulid,
-    UlidGenerator, UlidStep, Xid, XidGenerator, format,
+    Alphabet, Details, FORMATS, FieldValue, Format, FormatError, GenOption, GenOptions, Generate, Id, IdTime,
+    Ksuid, KsuidGenerator, NanoId, ObjectId, ObjectIdGenerator, PushId, PushIdGenerator, Scru128,
+    Scru128Generator, Sqids, Tid, TidGenerator, TimeShape, Timeflake, Tsid, TsidGenerator, TypeId,
+    TypePrefix, Ulid, UlidGenerator, UlidStep, Xid, XidGenerator, format,
 };
 #[cfg(feature = "std")]
 pub use format::{
@@ -100,8 +100,8 @@ pub use format::{
 #[cfg(feature = "std")]
 pub use host::{HostError, Interface, WorkerSource, host_name, interfaces};
 pub use inspect::{
-    BitField, CONFIDENCE_LEAST, FOREIGN, FieldValue, Foreign, IdTime, Reading, Refusal, inspect, inspect_as,
-    inspect_layout, means_none, near_miss, no_id, refusals,
+    BitField, CONFIDENCE_LEAST, FOREIGN, Foreign, Reading, Refusal, inspect, inspect_as, inspect_layout,
+    means_none, near_miss, no_id, refusals,
 };
 pub use layout::{Field, Layout, LayoutBuilder, LayoutError, Parts, Role, SequenceStart};
 pub use presets::{PRESETS, Preset, preset};

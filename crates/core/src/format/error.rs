@@ -78,13 +78,9 @@ impl fmt::Display for FormatError {
                 takes,
             } => write!(f, "format {format} takes no {option}; it takes {takes}"),
             Self::Option { option, reason } => write!(f, "{option}: {reason}"),
-            Self::Time { time, first, last } => write!(
-                f,
-                "time {} ns since 1970 does not fit this format: it holds {} to {}",
-                time.unix_nanos(),
-                first.unix_nanos(),
-                last.unix_nanos()
-            ),
+            Self::Time { time, first, last } => {
+                write!(f, "{time} does not fit this format: it holds {first} to {last}")
+            }
             Self::Size {
                 format,
                 found,

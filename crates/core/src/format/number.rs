@@ -7,7 +7,6 @@ use core::time::Duration;
 
 use super::{BLANK, Details, Format, FormatError, GenOption, GenOptions, Id, TimeShape};
 use crate::Entropy;
-use crate::inspect::inspect_layout;
 use crate::layout::{Layout, LayoutError, ones};
 use crate::presets::preset;
 use crate::text::{SnowflakeText, TextError};
@@ -47,13 +46,7 @@ pub(super) const SNOWFLAKE: Format = Format {
     read: |id, options| {
         let layout = layout_of(options);
         let id = u64::from_be_bytes(id.array().expect("Format::read checked the size"));
-        let Some(reading) = inspect_layout(id, &layout, Timestamp::UNIX_EPOCH) else {
-            return Details::default();
-        };
-        Details {
-            time: reading.time,
-            fields: reading.fields,
-        }
+        Details::of_layout(id, &layout).unwrap_or_default()
     },
     make_at: Some(|time, options, entropy: &mut dyn Entropy| {
         let layout = layout_of(options);

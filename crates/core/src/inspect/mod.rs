@@ -21,7 +21,7 @@ pub use near::{means_none, near_miss, no_id};
 pub use number::inspect_layout;
 pub use refuse::{Refusal, refusals};
 
-use crate::format::{Details, FORMATS, Format, GenOptions, Id};
+use crate::format::{Details, FORMATS, FieldValue, Format, GenOptions, Id, IdTime};
 use crate::text::TextError;
 use crate::time::Timestamp;
 
@@ -51,26 +51,6 @@ pub struct Reading {
     pub notes: Vec<String>,
     /// The id itself: its bytes, or its text where it has none.
     pub id: Id,
-}
-
-/// A time in an id, and how much of it is real.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct IdTime {
-    /// The time.
-    pub at: Timestamp,
-    /// How many digits after the second the id really has: 7 for UUID versions 1 and 6, 3 for milliseconds.
-    pub digits: u8,
-}
-
-/// The value of a field.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum FieldValue {
-    /// A number below 2^53, which every JSON reader takes.
-    Number(u64),
-    /// A number of a field that may reach 2^53: a string in JSON.
-    Big(u64),
-    /// Text.
-    Text(String),
 }
 
 impl Reading {
