@@ -140,7 +140,7 @@ fn what_a_format_cannot_do_is_refused_with_what_it_can() {
     );
     check(
         row("ulid").make(&node).unwrap_err(),
-        "format ulid takes no node; it takes nothing",
+        "format ulid takes no node; it takes no options",
     );
     check(
         row("typeid").make(&node).unwrap_err(),

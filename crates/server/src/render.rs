@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use mintage::{GenOptions, Role, Run, SequenceStart, Timestamp};
+use mintage::{Family, GenOption, GenOptions, OptionForm, Role, Run, SequenceStart, Timestamp};
 use mintage_ledger::{
     BudgetOf, Changed, Gap, LentWindow, PoolInfo, PoolKind, SequenceInfo, StoreStatus, Survey, WindowInfo,
 };
 use mintage_wire::{self as wire, Quoted};
 pub use mintage_wire::{length, shown};
 
-use crate::formats::is_made;
+use crate::formats::{is_made, parameter};
 use crate::metrics::Exposition;
 
 /// A sequence's definition and where it stands.
@@ -252,7 +252,7 @@ pub fn format(row: &mintage::Format) -> wire::Format {
         name: row.name,
         aliases: row.aliases,
         title: row.title,
-        is: row.is,
+        summary: row.summary,
         bits: row.bits,
         characters: wire::Characters {
             min: row.text_len.0,
@@ -277,17 +277,52 @@ pub fn format(row: &mintage::Format) -> wire::Format {
             hundredth: ids(0.01),
             half: ids(0.5),
         }),
-        options: row
-            .options
-            .iter()
-            .map(|option| option.name().replace('-', "_"))
-            .collect(),
+        options: row.options.iter().map(|option| parameter(*option)).collect(),
         made: is_made(row),
         verbs: verbs(row),
         diagram: row.diagram,
         source: row.source,
-        command: row.command,
+        command: command_of(row),
     }
+}
+
+/// The command that makes an id of a format, with the options of its example; or that shows what one says.
+///
+/// ```
+/// use mintage_server::render::command_of;
+/// let of = |name| command_of(mintage::format(name).expect("a format"));
+/// assert_eq!((of("ulid"), of("uuid7")), ("mint gen ulid".into(), "mint uuid".into()));
+/// assert_eq!(of("uuid5"), "mint uuid v5 --namespace dns www.example.com");
+/// ```
+pub fn command_of(row: &mintage::Format) -> String {
+    let with_example = |command: String| {
+        row.example
+            .iter()
+            .fold(command, |line, (option, text)| match option.form() {
+                OptionForm::Flag => format!("{line} --{}", option.name()),
+                _ if *option == GenOption::Name => format!("{line} {text}"),
+                _ => format!("{line} --{} {text}", option.name()),
+            })
+    };
+    let name = row.name;
+    let command = match row.family {
+        Family::Uuid(None | Some(7)) => "uuid".into(),
+        Family::Uuid(Some(8)) => with_example("uuid v8 --sha256".into()),
+        Family::Uuid(Some(version)) => with_example(format!("uuid v{version}")),
+        Family::Snowflake => "snowflake".into(),
+        Family::Sequence => "seq next NAME".into(),
+        _ if row.can_make() => with_example(format!("gen {name}")),
+        _ if mintage::preset(name).is_some() => [
+            "snowflake --preset",
+            name,
+            "| mint convert --from dec --to",
+            name,
+            "-",
+        ]
+        .join(" "),
+        _ => format!("inspect --as {name} ID"),
+    };
+    ["mint", &command].join(" ")
 }
 
 /// Rounded down to three decimal digits.

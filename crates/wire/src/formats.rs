@@ -20,7 +20,8 @@ pub struct Format {
     /// Its name in full.
     pub title: &'static str,
     /// What it is, a phrase.
-    pub is: &'static str,
+    #[serde(rename = "is")]
+    pub summary: &'static str,
     /// How long it is as bytes; 0: it is text alone.
     pub bits: u32,
     /// How long it is as text.
@@ -49,8 +50,8 @@ pub struct Format {
     pub diagram: &'static str,
     /// Where it is specified.
     pub source: &'static str,
-    /// The command that makes one.
-    pub command: &'static str,
+    /// The command that makes one, or shows what one says.
+    pub command: String,
 }
 
 /// How many characters a text has.

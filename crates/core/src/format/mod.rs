@@ -41,8 +41,8 @@ use alloc::vec::Vec;
 pub use self::alphabet::Alphabet;
 pub(crate) use self::alphabet::log2;
 #[cfg(all(feature = "std", feature = "cuid2"))]
-pub use self::cuid2::cuid2;
-pub use self::details::{Details, FieldValue, IdTime, TimeShape};
+pub use self::cuid2::*;
+pub use self::details::*;
 pub use self::error::FormatError;
 #[cfg(feature = "std")]
 pub use self::generators::Generators;
@@ -50,42 +50,22 @@ pub use self::generators::Generators;
 pub(crate) use self::generators::PROCESS;
 pub(crate) use self::generators::Source;
 pub use self::id::Id;
-pub use self::ksuid::{Ksuid, KsuidGenerator};
-#[cfg(feature = "std")]
-pub use self::ksuid::{ksuid, ksuid_many};
-pub use self::nanoid::NanoId;
-#[cfg(feature = "std")]
-pub use self::nanoid::{nanoid, nanoid_many};
-pub use self::objectid::{ObjectId, ObjectIdGenerator};
-#[cfg(feature = "std")]
-pub use self::objectid::{objectid, objectid_many};
-pub use self::options::{GenOption, GenOptions};
-pub use self::pushid::{PushId, PushIdGenerator};
-#[cfg(feature = "std")]
-pub use self::pushid::{pushid, pushid_many};
+pub use self::ksuid::*;
+pub use self::nanoid::*;
+pub use self::objectid::*;
+pub use self::options::{GenOption, GenOptions, OptionForm, OptionValue};
+pub use self::pushid::*;
 #[cfg(feature = "std")]
 pub use self::repeats::ids_until_repeat;
-pub use self::scru128::{Scru128, Scru128Generator};
-#[cfg(feature = "std")]
-pub use self::scru128::{scru128, scru128_many};
-pub use self::sqids::Sqids;
-pub use self::tid::{Tid, TidGenerator};
-#[cfg(feature = "std")]
-pub use self::tid::{tid, tid_many};
-pub use self::timeflake::Timeflake;
-#[cfg(feature = "std")]
-pub use self::timeflake::{timeflake, timeflake_many};
+pub use self::scru128::*;
+pub use self::sqids::*;
+pub use self::tid::*;
+pub use self::timeflake::*;
 pub(crate) use self::token::crc32;
-#[cfg(feature = "std")]
-pub use self::tsid::tsid;
-pub use self::tsid::{Tsid, TsidGenerator};
-pub use self::typeid::{TypeId, TypePrefix};
-pub use self::ulid::{Ulid, UlidGenerator, UlidStep};
-#[cfg(feature = "std")]
-pub use self::ulid::{ulid, ulid_many};
-pub use self::xid::{Xid, XidGenerator};
-#[cfg(feature = "std")]
-pub use self::xid::{xid, xid_many};
+pub use self::tsid::*;
+pub use self::typeid::*;
+pub use self::ulid::*;
+pub use self::xid::*;
 
 use crate::Entropy;
 use crate::text::TextError;
@@ -158,13 +138,13 @@ pub struct Format {
     /// Its name in prose.
     pub title: &'static str,
     /// What it is, a phrase.
-    pub is: &'static str,
+    pub summary: &'static str,
+    /// Which ids are of its kind, where they are read and made otherwise than by the row alone.
+    pub family: Family,
     /// What keeps two of them apart.
     pub unique: &'static str,
     /// What it tells whoever sees it.
     pub tells: &'static str,
-    /// The command that makes one.
-    pub command: &'static str,
     /// The specification: project, document and version.
     pub source: &'static str,
     /// The fields from the highest bit (or first character) to the lowest, as lines of text.
@@ -181,11 +161,17 @@ pub struct Format {
     pub text_sorts: bool,
     /// The options that it takes.
     pub options: &'static [GenOption],
+    /// Options of an example, as text: among them all that one cannot be made without.
+    pub example: &'static [(GenOption, &'static str)],
+    /// The verbs that it has not, on purpose: all others are there, but those about a time where there is none.
+    pub lacks: &'static [Verb],
     entropy: fn(&GenOptions) -> f64,
+    likely: LikelyFn,
     parse: ParseFn,
     parse_lenient: Option<ParseFn>,
     write: fn(&Id, &mut Vec<u8>),
     read: ReadFn,
+    time_of: Option<fn(&Id) -> IdTime>,
     make_many: Option<ManyFn>,
     write_lines: Option<LinesFn>,
     make_at: Option<MakeAtFn>,
@@ -195,6 +181,7 @@ pub struct Format {
 }
 
 type ParseFn = fn(&[u8], &GenOptions) -> Result<Id, TextError>;
+type LikelyFn = fn(&Id, &Details, &GenOptions) -> f64;
 type ReadFn = fn(&Id, &GenOptions) -> Details;
 type ManyFn = fn(Source<'_>, &GenOptions, &mut [Id]) -> Result<(), FormatError>;
 type LinesFn = fn(&GenOptions, usize, &mut Vec<u8>) -> Result<(), FormatError>;
@@ -202,6 +189,34 @@ type MakeAtFn = fn(Timestamp, &GenOptions, &mut dyn Entropy) -> Result<Id, Forma
 type BoundFn = fn(Timestamp, &GenOptions) -> Result<Id, FormatError>;
 type GeneratorFn =
     fn(&GenOptions, Box<dyn Clock>, Box<dyn Entropy>) -> Result<Box<dyn Generate>, FormatError>;
+
+/// Which ids are of a kind with those of a format.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Family {
+    /// UUIDs: of one version, or of any. They have text forms of their own, and are one kind of id.
+    Uuid(Option<u8>),
+    /// Snowflakes: numbers of some layout, which a reservation keeps unique.
+    Snowflake,
+    /// Numbers of a sequence, which a store gives.
+    Sequence,
+    /// None but its own.
+    Own,
+}
+
+/// What a format may be able to do.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Verb {
+    /// [`Format::make`] and its like.
+    Make,
+    /// [`Format::make_at`].
+    MakeAt,
+    /// [`Format::min_at`] and [`Format::max_at`].
+    Bound,
+    /// [`Format::generator`].
+    Generator,
+}
 
 /// Makes ids of one format, one after the other, from a clock and an entropy source of the caller's.
 ///
@@ -226,10 +241,10 @@ const BLANK: Format = Format {
     name: "",
     aliases: &[],
     title: "",
-    is: "",
+    summary: "",
+    family: Family::Own,
     unique: "",
     tells: "",
-    command: "",
     source: "",
     diagram: "",
     bits: 0,
@@ -238,11 +253,15 @@ const BLANK: Format = Format {
     bytes_sort: false,
     text_sorts: false,
     options: &[],
+    example: &[],
+    lacks: &[],
     entropy: |_| 0.0,
+    likely: |_, details, _| if details.time.is_some() { 0.6 } else { 0.3 },
     parse: |_, _| Err(TextError::Empty),
     parse_lenient: None,
     write: |id, out| out.extend_from_slice(id.text().unwrap_or("").as_bytes()),
     read: |_, _| Details::default(),
+    time_of: None,
     make_many: None,
     write_lines: None,
     make_at: None,
@@ -268,10 +287,9 @@ mod tests {
             }
             for text in [
                 row.title,
-                row.is,
+                row.summary,
                 row.unique,
                 row.tells,
-                row.command,
                 row.source,
                 row.diagram,
             ] {
@@ -279,6 +297,40 @@ mod tests {
             }
             assert!(row.text_len.0 <= row.text_len.1);
             assert!(row.bits as usize <= Id::MAX_BYTES * 8);
+        }
+    }
+
+    #[test]
+    #[cfg(all(feature = "std", feature = "names", feature = "cuid2"))]
+    fn a_row_has_every_verb_but_those_that_it_says_it_lacks() {
+        for row in FORMATS {
+            for (verb, can, timed) in [
+                (Verb::Make, row.can_make(), false),
+                (Verb::MakeAt, row.can_make_at(), true),
+                (Verb::Bound, row.can_bound(), true),
+                (Verb::Generator, row.has_generator(), false),
+            ] {
+                let lacks = row.lacks.contains(&verb) || timed && row.time.is_none();
+                assert_eq!(
+                    can, !lacks,
+                    "{}: {verb:?} is there, or stands in `lacks`",
+                    row.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn an_example_takes_options_of_the_format() {
+        for row in FORMATS {
+            assert_eq!(row.check_options(&row.example_options()), Ok(()), "{}", row.name);
+            #[cfg(all(feature = "std", feature = "names", feature = "cuid2"))]
+            assert_eq!(
+                row.make(&row.example_options()).is_ok(),
+                row.can_make(),
+                "{}",
+                row.name
+            );
         }
     }
 }

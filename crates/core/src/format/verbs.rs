@@ -6,7 +6,9 @@ use alloc::vec::Vec;
 
 #[cfg(feature = "std")]
 use super::Generators;
-use super::{Details, Format, FormatError, GenOption, GenOptions, Generate, Id, LINES_AT_ONCE, Source};
+use super::{
+    Details, Format, FormatError, GenOption, GenOptions, Generate, Id, IdTime, LINES_AT_ONCE, Source,
+};
 use crate::Entropy;
 use crate::text::TextError;
 use crate::time::{Clock, Timestamp};
@@ -23,6 +25,25 @@ impl Format {
     /// ```
     pub fn entropy_bits(&self, options: &GenOptions) -> f64 {
         (self.entropy)(options)
+    }
+
+    /// How likely `id`, which reads as one of this format, is one: 0 to 1, with a time that can be or without any.
+    pub(crate) fn likely(&self, id: &Id, details: &Details, options: &GenOptions) -> f64 {
+        (self.likely)(id, details, options)
+    }
+
+    /// The options of the row's example.
+    ///
+    /// ```
+    /// let typeid = mintage::format("typeid").expect("a format");
+    /// assert_eq!(typeid.example_options().prefix.as_deref(), Some("user"));
+    /// ```
+    pub fn example_options(&self) -> GenOptions {
+        let mut options = GenOptions::default();
+        for (option, text) in self.example {
+            options.choose(option.read(text).expect("a test reads the examples of all rows"));
+        }
+        options
     }
 
     /// Whether [`Self::make`] makes ids.
@@ -55,22 +76,15 @@ impl Format {
     /// # Errors
     /// Names the first such option and those that it takes.
     pub fn check_options(&self, options: &GenOptions) -> Result<(), FormatError> {
-        let foreign = GenOption::ALL
-            .iter()
-            .find(|option| option.is_in(options) && !self.options.contains(option));
-        let Some(foreign) = foreign else {
-            return Ok(());
-        };
-        let takes: Vec<&str> = self.options.iter().map(|option| option.name()).collect();
-        Err(FormatError::NoOption {
-            format: self.name,
-            option: foreign.name(),
-            takes: if takes.is_empty() {
-                "nothing".into()
-            } else {
-                takes.join(", ")
-            },
-        })
+        let foreign = |option: &&GenOption| option.is_in(options) && !self.options.contains(option);
+        match GenOption::ALL.iter().find(foreign) {
+            None => Ok(()),
+            Some(foreign) => Err(FormatError::NoOption {
+                format: self.name,
+                option: *foreign,
+                takes: self.options,
+            }),
+        }
     }
 
     /// Reads exactly the text that the format's specification allows. Options say what the text alone does not
@@ -127,11 +141,31 @@ impl Format {
         Ok((self.read)(id, options))
     }
 
+    /// When `id` says it was made, if it does: what [`Self::read`] tells, with less work.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    ///
+    /// ```
+    /// use mintage::{GenOptions, format};
+    /// let (ulid, nothing) = (format("ulid").expect("a format"), GenOptions::default());
+    /// let id = ulid.parse(b"01ARZ3NDEKTSV4RRFFQ69G5FAV", &nothing)?;
+    /// assert_eq!(ulid.time_of(&id, &nothing).expect("it has bits enough"), ulid.read(&id, &nothing).unwrap().time);
+    /// # Ok::<(), mintage::TextError>(())
+    /// ```
+    pub fn time_of(&self, id: &Id, options: &GenOptions) -> Result<Option<IdTime>, FormatError> {
+        self.check_size(id)?;
+        Ok(match self.time_of {
+            Some(time_of) => Some(time_of(id)),
+            None => (self.read)(id, options).time,
+        })
+    }
+
     /// Makes an id now, by the process's clock and random source. Thread-safe and fork-safe; strictly increasing
     /// over all threads of the process where the format sorts.
     ///
     /// # Errors
-    /// The format makes none, takes not these options, or its clock does not allow it.
+    /// The format makes none, does not take these options, or its clock does not allow it.
     pub fn make(&self, options: &GenOptions) -> Result<Id, FormatError> {
         let mut id = [Id::default()];
         self.make_many(options, &mut id)?;
@@ -214,7 +248,7 @@ impl Format {
     /// one tick are unique by their random bits and in no order among themselves.
     ///
     /// # Errors
-    /// The format holds no time, not this time, or takes not these options.
+    /// The format holds no time, not this time, or does not take these options.
     ///
     /// ```
     /// use mintage::{GenOptions, SystemEntropy, Timestamp, format};
@@ -264,7 +298,7 @@ impl Format {
     /// A generator of its own on `clock` and `entropy`: for tests, for other clocks, and without `std`.
     ///
     /// # Errors
-    /// The format has none, or takes not these options.
+    /// The format has none, or does not take these options.
     ///
     /// ```
     /// use mintage::{FixedClock, GenOptions, SystemEntropy, Timestamp, format};

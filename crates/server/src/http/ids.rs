@@ -10,7 +10,7 @@ use super::head::{Head, Media};
 use super::id_list::IdList;
 use super::request::Query;
 use crate::error::{Code, ServiceError};
-use crate::formats::{FormatRow, Make, format};
+use crate::formats::{FormatRow, Make, format, parameter};
 use crate::service::{Answer, Worker};
 use crate::turn::{SLICE, Turn};
 
@@ -53,7 +53,7 @@ async fn of_core(
         .format
         .options
         .iter()
-        .map(|option| option.name().replace('-', "_"))
+        .map(|option| parameter(*option))
         .collect();
     let mut known = vec!["count"];
     known.extend(names.iter().map(String::as_str));
