@@ -1,7 +1,7 @@
 //! `mint check`: whether ids are valid, and why and where not.
 
 use mintage::{
-    CONFIDENCE_LEAST, Clock, Format, GenOptions, Reading, SystemClock, TextError, UuidText, inspect,
+    CONFIDENCE_LEAST, Clock, Family, Format, GenOptions, Reading, SystemClock, TextError, UuidText, inspect,
     near_miss, no_id, refusals,
 };
 use serde::Serialize;
@@ -129,7 +129,7 @@ fn as_format<'a>(id: &'a str, format: &'static Format, options: &GenOptions, mod
         format.parse(id.as_bytes(), options)
     };
     let error = match read {
-        Ok(read) if mode == Mode::Strict && format.name == "uuid" => {
+        Ok(read) if mode == Mode::Strict && format.family == Family::Uuid(None) => {
             read.uuid().and_then(|uuid| unassigned(&uuid))
         }
         Ok(_) => None,

@@ -296,6 +296,14 @@ fn every_command_that_we_name_parses() {
 }
 
 #[test]
+fn the_command_of_every_format_parses() {
+    for row in mintage::FORMATS {
+        let command = mintage_wire::command_of(row);
+        assert_eq!(wrong(&command), None, "{command}");
+    }
+}
+
+#[test]
 fn what_does_not_parse_is_found() {
     for (text, parses) in [
         ("mint store adopt --store file:PATH", true),

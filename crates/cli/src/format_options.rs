@@ -1,58 +1,88 @@
 //! What a caller chooses about the ids of a format: the same options for every command that reads or makes them.
 
+use std::iter::once;
 use std::sync::Arc;
 
 use clap::builder::PossibleValuesParser;
-use mintage::{Alphabet, FORMATS, Format, FormatError, GenOptions, Layout, Timestamp};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use mintage::{FORMATS, Family, Format, FormatError, GenOption, GenOptions, OptionForm, OptionValue};
 
 use crate::errors::Failure;
 use crate::snowflake::preset_layout;
-use crate::snowflake_layout::parse_layout;
-use mintage_wire::shown;
+use mintage_wire::{command_of, shown};
 
-/// Options of formats; each format takes some and refuses the others by name.
-#[derive(clap::Args, Debug, Default)]
-#[command(next_help_heading = "Options of formats (mint formats NAME lists those of one)")]
+/// Options of formats, a flag for each row of core's table; each format takes some and refuses the others by name.
+#[derive(Debug, Default)]
 pub(crate) struct FormatOptions {
-    /// typeid, token: what stands in front
-    #[arg(long, value_name = "TEXT")]
-    prefix: Option<String>,
-    /// nanoid, token, sqids, hashids: the characters, in their order
-    #[arg(long, value_name = "CHARACTERS", value_parser = alphabet)]
-    alphabet: Option<Alphabet>,
-    /// nanoid, cuid2, token: how many characters; sqids, hashids: the fewest
-    #[arg(long, value_name = "N")]
-    length: Option<usize>,
-    /// token: ends in a checksum
-    #[arg(long)]
-    checksum: bool,
-    /// tsid, tid, flake, uuid1, uuid6: who makes them, a number, 0x… or six octets as 9f:6b:de:ce:d8:46
-    #[arg(long, value_name = "NODE", value_parser = node)]
-    node: Option<u64>,
-    /// uuid1, uuid6: 0 to 16383
-    #[arg(long, value_name = "N")]
-    clock_seq: Option<u16>,
-    /// tsid: how wide the node is
-    #[arg(long, value_name = "N")]
-    node_bits: Option<u32>,
-    /// tsid, snowflake: where time begins
-    #[arg(long, value_name = "TIME", value_parser = crate::time::parse)]
-    epoch: Option<Timestamp>,
-    /// snowflake: a known layout, see mint presets
-    #[arg(long, value_name = "NAME", conflicts_with = "layout")]
+    options: GenOptions,
+    /// Another way to name a layout.
     preset: Option<String>,
-    /// snowflake: a layout of your own, see mint snowflake --help
-    #[arg(long, value_name = "LAYOUT", value_parser = parse_layout)]
-    layout: Option<Layout>,
-    /// snowflake: the worker
-    #[arg(long, value_name = "N")]
-    worker: Option<u64>,
-    /// sqids, hashids: what it stands for
-    #[arg(long, value_name = "N,N,…", value_delimiter = ',')]
-    numbers: Vec<u64>,
-    /// hashids: what it is turned round by
-    #[arg(long, value_name = "TEXT")]
-    salt: Option<String>,
+}
+
+const HEADING: &str = "Options of formats (mint formats NAME lists those of one)";
+
+impl clap::Args for FormatOptions {
+    fn augment_args(command: Command) -> Command {
+        let preset = Arg::new("preset")
+            .long("preset")
+            .value_name("NAME")
+            .conflicts_with(GenOption::Layout.name())
+            .help("snowflake: a known layout, see mint presets");
+        let flags = GenOption::ALL.iter().map(|option| flag(*option));
+        command.args(flags.chain(once(preset)).map(|flag| flag.help_heading(HEADING)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        FormatOptions::augment_args(command)
+    }
+}
+
+impl clap::FromArgMatches for FormatOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut given = FormatOptions::default();
+        given.update_from_arg_matches(matches)?;
+        Ok(given)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        let values = |option: &GenOption| matches.get_many::<OptionValue>(option.name());
+        for value in GenOption::ALL.iter().filter_map(values).flatten() {
+            match value {
+                // Given again, a list goes on.
+                OptionValue::Numbers(more) => self.options.numbers.extend(more),
+                value => self.options.choose(value.clone()),
+            }
+        }
+        self.preset = matches.get_one("preset").cloned();
+        Ok(())
+    }
+}
+
+/// The flag of an option.
+fn flag(option: GenOption) -> Arg {
+    let takers = FORMATS.iter().filter(|row| row.options.contains(&option));
+    let takers: Vec<&str> = takers.map(|row| row.name).collect();
+    let read = move |text: &str| {
+        option.read(text).map_err(|error| match error {
+            FormatError::Option { reason, .. } => reason,
+            other => other.to_string(),
+        })
+    };
+    let flag = Arg::new(option.name())
+        .long(option.name())
+        .help(format!("{}: {}", takers.join(", "), option.says()))
+        .value_parser(read);
+    match option.form() {
+        OptionForm::Flag => flag
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true")
+            .value_name("true|false"),
+        OptionForm::Numbers => flag.action(ArgAction::Append).value_name("N,N,…"),
+        OptionForm::OneOf(_) => flag.value_name("WORD"),
+        OptionForm::Text(word) => flag.value_name(word),
+        _ => flag.value_name("N"),
+    }
 }
 
 impl FormatOptions {
@@ -63,51 +93,14 @@ impl FormatOptions {
         Ok(options)
     }
 
-    /// Whatever was given.
+    /// Whatever was given; a layout has its epoch within.
     pub(crate) fn all(&self) -> Result<GenOptions, Failure> {
-        let layout = self.chosen_layout()?;
-        Ok(GenOptions {
-            prefix: self.prefix.clone(),
-            alphabet: self.alphabet.clone(),
-            length: self.length,
-            checksum: self.checksum,
-            node: self.node,
-            node_bits: self.node_bits,
-            clock_seq: self.clock_seq,
-            // A layout has its epoch within.
-            epoch: self.epoch.filter(|_| layout.is_none()),
-            layout: layout.map(Arc::new),
-            worker: self.worker,
-            numbers: self.numbers.clone(),
-            salt: self.salt.clone(),
-            ..GenOptions::default()
-        })
-    }
-
-    /// The layout that was named, with the epoch that was.
-    pub(crate) fn chosen_layout(&self) -> Result<Option<Layout>, Failure> {
-        let layout = match (&self.preset, &self.layout) {
-            (Some(name), _) => preset_layout(name)?,
-            (None, Some(layout)) => layout.clone(),
-            (None, None) => return Ok(None),
-        };
-        match self.epoch {
-            Some(epoch) => with_epoch(&layout, epoch).map(Some),
-            None => Ok(Some(layout)),
+        let mut options = self.options.clone();
+        if let Some(name) = &self.preset {
+            options.layout = Some(Arc::new(preset_layout(name)?));
         }
+        Ok(options.with_epoch_in_layout())
     }
-
-    /// The epoch, if one was given and no layout to put it in.
-    pub(crate) fn lone_epoch(&self) -> Option<Timestamp> {
-        self.epoch
-            .filter(|_| self.preset.is_none() && self.layout.is_none())
-    }
-}
-
-/// A layout with another epoch.
-pub(crate) fn with_epoch(layout: &Layout, epoch: Timestamp) -> Result<Layout, Failure> {
-    mintage_wire::readings::with_epoch(layout, epoch)
-        .map_err(|e| Failure::usage(format_args!("epoch {}: {e}", shown(epoch))))
 }
 
 /// The format of a name, in any case, that [`format_names`] let pass.
@@ -123,8 +116,9 @@ pub(crate) fn format_names() -> PossibleValuesParser {
     PossibleValuesParser::new(names)
 }
 
-/// A format's refusal in words, with times as people write them.
+/// A format's refusal in words.
 pub(crate) fn refused(format: &Format, error: &FormatError) -> Failure {
+    let made = || format!("{} makes them", command_of(format));
     match error {
         FormatError::Time { time, first, last } => Failure::usage(format_args!(
             "{} does not fit format {}, which holds {} to {}",
@@ -134,71 +128,23 @@ pub(crate) fn refused(format: &Format, error: &FormatError) -> Failure {
             shown(*last)
         )),
         FormatError::NoOption { option, takes, .. } => {
-            let takes: Vec<String> = match takes.as_str() {
-                "nothing" => Vec::new(),
-                list => list.split(", ").map(|name| format!("--{name}")).collect(),
-            };
-            Failure::usage(format_args!(
-                "--{option} means nothing for format {}",
-                format.name
-            ))
-            .with_hint(if takes.is_empty() {
-                "it takes none of these options".to_string()
-            } else {
-                format!("it takes {}", takes.join(", "))
+            let takes: Vec<String> = takes.iter().map(|takes| format!("--{}", takes.name())).collect();
+            let (option, name) = (option.name(), format.name);
+            Failure::usage(format_args!("--{option} means nothing for format {name}")).with_hint(match takes
+                .is_empty()
+            {
+                true => "it takes none of these options".to_string(),
+                false => format!("it takes {}", takes.join(", ")),
             })
         }
-        FormatError::Option { option, .. }
-            if matches!(*option, "namespace" | "name" | "domain" | "local-id" | "custom") =>
-        {
-            Failure::usage(format_args!("format {} needs a {option}", format.name))
-                .with_hint(format_args!("{} makes them", format.command))
+        FormatError::Option { option, reason } => {
+            let refused = Failure::usage(format_args!("--{option}: {reason}"));
+            match format.family {
+                Family::Uuid(_) => refused.with_hint(made()),
+                _ => refused,
+            }
         }
-        FormatError::Option { option, reason } => Failure::usage(format_args!("--{option}: {reason}")),
-        FormatError::Verb { .. } => {
-            Failure::usage(error).with_hint(format_args!("{} makes them", format.command))
-        }
+        FormatError::Verb { .. } => Failure::usage(error).with_hint(made()),
         other => Failure::cannot(other),
-    }
-}
-
-fn alphabet(text: &str) -> Result<Alphabet, String> {
-    Alphabet::new(text).map_err(|e| e.to_string())
-}
-
-/// A number, or the octets of an address.
-fn node(text: &str) -> Result<u64, String> {
-    let wrong = || format!("{text:?} is neither a number nor six octets as 9f:6b:de:ce:d8:46");
-    if text.contains([':', '-']) {
-        let node: mintage::Node = text.parse().map_err(|_| wrong())?;
-        return Ok(node
-            .octets()
-            .iter()
-            .fold(0, |bits, octet| bits << 8 | u64::from(*octet)));
-    }
-    match text.strip_prefix("0x") {
-        Some(hex) => u64::from_str_radix(hex, 16).map_err(|_| wrong()),
-        None => text.parse().map_err(|_| wrong()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_layout_takes_another_epoch() {
-        let twitter = preset_layout("twitter").unwrap();
-        let moved = with_epoch(&twitter, Timestamp::from_unix_millis(1_700_000_000_000)).unwrap();
-        assert_eq!(moved.epoch().unix_millis(), 1_700_000_000_000);
-        assert_eq!(moved.fields(), twitter.fields());
-    }
-
-    #[test]
-    fn nodes_are_numbers_or_addresses() {
-        assert_eq!(node("7"), Ok(7));
-        assert_eq!(node("0xff"), Ok(255));
-        assert_eq!(node("9f:6b:de:ce:d8:46"), Ok(0x9f6b_dece_d846));
-        assert!(node("9f:6b").is_err() && node("x").is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! `mint range`: the ids of a span of time, for queries.
 
-use mintage::{Format, GenOptions, Id, Timestamp};
+use mintage::{Family, Format, GenOptions, Id, Timestamp};
 use serde_json::json;
 
 use crate::errors::Failure;
@@ -68,8 +68,8 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         out.note(format!(
             "note: {} ids do not sort by time, so other times lie between these two; {}",
             format.name,
-            match format.name {
-                "uuid1" => "version 6 of the same ids does: mint convert --to uuid6",
+            match format.family {
+                Family::Uuid(Some(1)) => "version 6 of the same ids does: mint convert --to uuid6",
                 _ => "compare what mint inspect reads from them",
             }
         ));

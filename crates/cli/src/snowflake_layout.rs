@@ -3,7 +3,6 @@
 use mintage::{Layout, LayoutError};
 
 use crate::errors::Failure;
-use crate::time::parse;
 use mintage_wire::shown;
 
 /// The syntax, for `--help`.
@@ -17,29 +16,12 @@ Roles: time and sequence (one each), worker (any number), rollback, constant:NAM
 Settings: tick=1ms, epoch=TIME or Unix milliseconds (1970-01-01), start=zero|carry|N|random(BELOW), where a tick's \
 sequence begins, name=NAME.";
 
-/// Reads a layout in the one-line form of the library, in which a comma may stand for the semicolon that shells
-/// take for the end of the command, and an epoch may be any time.
+/// Reads a layout in the one-line form of the library.
 pub(crate) fn parse_layout(text: &str) -> Result<Layout, String> {
-    let (mut fields, mut settings) = (Vec::new(), String::new());
-    for part in text.split([',', ';']).map(str::trim) {
-        match part.split_once('=') {
-            Some(("epoch", time)) if !time.bytes().all(|byte| byte.is_ascii_digit()) => {
-                let epoch = parse(time)?;
-                if epoch.unix_nanos() % 1_000_000 != 0 {
-                    return Err(format!("epoch {time} is no whole number of milliseconds"));
-                }
-                settings.push_str(&format!(";epoch={}", epoch.unix_millis()));
-            }
-            Some(("tick" | "epoch" | "start" | "name", _)) => settings.push_str(&format!(";{part}")),
-            _ => fields.push(part),
-        }
-    }
-    format!("{}{settings}", fields.join(","))
-        .parse()
-        .map_err(|error| match error {
-            LayoutError::Invalid { reason, .. } => reason,
-            other => other.to_string(),
-        })
+    text.parse().map_err(|error| match error {
+        LayoutError::Invalid { reason, .. } => reason,
+        other => other.to_string(),
+    })
 }
 
 /// A layout as a person reads it: its preset, or its fields from the highest bit down.

@@ -185,14 +185,13 @@ fn every_format_of_the_table_is_made_with_its_own_options() {
             (shown["name"].as_str(), shown["bits"].as_u64()),
             (Some(row.name), Some(row.bits.into()))
         );
-        let options = match row.name {
-            "uuid2" => "&domain=org&local_id=7",
-            "uuid3" | "uuid5" | "uuid8" => "&namespace=dns&name=www.example.com",
-            "sqids" | "hashids" => "&numbers=1,2,3",
-            "typeid" => "&prefix=user",
-            "nanoid" => "&length=10&alphabet=0123456789%22%C3%A9",
-            _ => "",
-        };
+        let example = row.example.iter();
+        let mut options: String = example
+            .map(|(option, text)| format!("&{}={text}", option.name().replace('-', "_")))
+            .collect();
+        if row.options.contains(&mintage::GenOption::Alphabet) && row.example.is_empty() {
+            options = "&length=10&alphabet=0123456789%22%C3%A9".into();
+        }
         let target = format!("/v1/ids/{}?count=50{options}", row.name);
         let answer = client.ask("POST", &target);
         if shown["made"] == false {

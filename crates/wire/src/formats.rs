@@ -1,6 +1,6 @@
 //! Documents about formats of ids and layouts of Snowflakes.
 
-use mintage::{GenOptions, Role, SequenceStart};
+use mintage::{Family, GenOption, GenOptions, OptionForm, Role, SequenceStart};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -23,7 +23,8 @@ pub struct Format {
     /// Its name in full.
     pub title: &'static str,
     /// What it is, a phrase.
-    pub is: &'static str,
+    #[serde(rename = "is")]
+    pub summary: &'static str,
     /// How long it is as bytes; 0: it is text alone.
     pub bits: u32,
     /// How long it is as text.
@@ -52,8 +53,8 @@ pub struct Format {
     pub diagram: &'static str,
     /// Where it is specified.
     pub source: &'static str,
-    /// The command that makes one.
-    pub command: &'static str,
+    /// The command that makes one, or shows what one says.
+    pub command: String,
 }
 
 /// How many characters a text has.
@@ -162,7 +163,7 @@ impl From<&mintage::Format> for Format {
             name: row.name,
             aliases: row.aliases,
             title: row.title,
-            is: row.is,
+            summary: row.summary,
             bits: row.bits,
             characters: Characters {
                 min: row.text_len.0,
@@ -187,16 +188,12 @@ impl From<&mintage::Format> for Format {
                 hundredth: ids(0.01),
                 half: ids(0.5),
             }),
-            options: row
-                .options
-                .iter()
-                .map(|option| option.name().replace('-', "_"))
-                .collect(),
+            options: row.options.iter().map(|option| parameter(*option)).collect(),
             made: is_made(row),
             verbs: verbs(row),
             diagram: row.diagram,
             source: row.source,
-            command: row.command,
+            command: command_of(row),
         }
     }
 }
@@ -229,11 +226,54 @@ impl From<&mintage::Preset> for Preset {
 
 /// Whether a server makes the ids of a format.
 pub fn is_made(row: &mintage::Format) -> bool {
-    row.can_make() || LEASED.contains(&row.name)
+    // What is made of leased windows, by a server and not by core alone.
+    let is_leased = matches!(row.family, Family::Snowflake | Family::Uuid(None | Some(1 | 6)));
+    row.can_make() || is_leased
 }
 
-/// What is made of leased windows, by a server and not by core alone.
-const LEASED: [&str; 4] = ["snowflake", "uuid", "uuid1", "uuid6"];
+/// The parameter of requests that chooses an option.
+pub fn parameter(option: GenOption) -> String {
+    option.name().replace('-', "_")
+}
+
+/// The command that makes an id of a format, with the options of its example; or that shows what one says.
+///
+/// ```
+/// use mintage_wire::command_of;
+/// let of = |name| command_of(mintage::format(name).expect("a format"));
+/// assert_eq!((of("ulid"), of("uuid7")), ("mint gen ulid".into(), "mint uuid".into()));
+/// assert_eq!(of("uuid5"), "mint uuid v5 --namespace dns www.example.com");
+/// ```
+pub fn command_of(row: &mintage::Format) -> String {
+    let with_example = |command: String| {
+        row.example
+            .iter()
+            .fold(command, |line, (option, text)| match option.form() {
+                OptionForm::Flag => format!("{line} --{}", option.name()),
+                _ if *option == GenOption::Name => format!("{line} {text}"),
+                _ => format!("{line} --{} {text}", option.name()),
+            })
+    };
+    let name = row.name;
+    let command = match row.family {
+        Family::Uuid(None | Some(7)) => "uuid".into(),
+        Family::Uuid(Some(8)) => with_example("uuid v8 --sha256".into()),
+        Family::Uuid(Some(version)) => with_example(format!("uuid v{version}")),
+        Family::Snowflake => "snowflake".into(),
+        Family::Sequence => "seq next NAME".into(),
+        _ if row.can_make() => with_example(format!("gen {name}")),
+        _ if mintage::preset(name).is_some() => [
+            "snowflake --preset",
+            name,
+            "| mint convert --from dec --to",
+            name,
+            "-",
+        ]
+        .join(" "),
+        _ => format!("inspect --as {name} ID"),
+    };
+    ["mint", &command].join(" ")
+}
 
 /// Rounded down to three decimal digits.
 pub fn three_digits(number: f64) -> f64 {

@@ -21,8 +21,8 @@ mod time;
 
 pub use code::{CODES, Code, CodeRow};
 pub use formats::{
-    Characters, Format, FormatTime, Formats, Preset, PresetField, Presets, UntilRepeat, is_made,
-    sequence_start, three_digits, verbs,
+    Characters, Format, FormatTime, Formats, Preset, PresetField, Presets, UntilRepeat, command_of, is_made,
+    parameter, sequence_start, three_digits, verbs,
 };
 pub use health::{FirstToEnd, Live, NotReady, OneReady, PartReady, Problem, Ready, StoreStatus};
 pub use inspected::{Fields, Inspected, Reading, Tried, known_and_guessed, nearly};

@@ -212,8 +212,8 @@ operations! {
             parameters: &[
                 Parameter { name: "as", kind: Text, says: "the format to read it as, and nothing else" },
                 Parameter { name: "preset", kind: Text, says: "the layout of the Snowflake that it is" },
-                Parameter { name: "epoch", kind: Text, says: "when time begins: a date, RFC 3339, or milliseconds since 1970" },
             ],
+            takes_options: true,
             answers: &[(200, Json(of::<inspected::Inspected<'_>>))],
             refuses: &[UnknownFormat, InvalidArgument],
             command: Some("MINT.INSPECT id"),

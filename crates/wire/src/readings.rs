@@ -1,7 +1,8 @@
 //! How an id is to be read: of itself, as one format, or as a Snowflake of one layout. The command and HTTP ask alike.
 
 use mintage::{
-    Format, GenOptions, Layout, Reading, SnowflakeText, Timestamp, inspect, inspect_as, inspect_layout,
+    Family, Format, FormatError, GenOptions, Layout, Reading, SnowflakeText, Timestamp, inspect, inspect_as,
+    inspect_layout,
 };
 
 use crate::Inspected;
@@ -10,13 +11,19 @@ use crate::Inspected;
 #[derive(Clone, Default, Debug)]
 pub struct ReadAs {
     /// This format and nothing else.
-    pub format: Option<&'static Format>,
-    /// The options that ids of the format were made with.
-    pub options: GenOptions,
-    /// A Snowflake of this layout.
-    pub layout: Option<Layout>,
-    /// With neither: Snowflakes of presets begin here.
-    pub epoch: Option<Timestamp>,
+    format: Option<&'static Format>,
+    /// The options that ids of the format were made with. Without a format: a layout means a Snowflake of it, and an
+    /// epoch is where Snowflakes of presets begin.
+    options: GenOptions,
+}
+
+/// Why nothing can be read so.
+#[derive(Clone, Debug)]
+pub enum NotReadAs {
+    /// The format refuses an option.
+    Refused(&'static Format, FormatError),
+    /// These options belong to a format, and none is named.
+    NoFormat,
 }
 
 /// What an id is, or why it is not what it was to be read as.
@@ -29,28 +36,57 @@ pub struct Found {
 }
 
 impl ReadAs {
+    /// Reads as one format, with its own options; or with a layout or an epoch alone.
+    ///
+    /// # Errors
+    /// The options are not the format's, or there is none that they could belong to.
+    pub fn new(format: Option<&'static Format>, options: GenOptions) -> Result<ReadAs, NotReadAs> {
+        let options = options.with_epoch_in_layout();
+        let snowflake = mintage::format("snowflake").expect("a row of the table");
+        let owner = match format {
+            None if options.layout.is_some() => snowflake,
+            None => {
+                let others = GenOptions {
+                    epoch: None,
+                    ..options.clone()
+                };
+                return match others == GenOptions::default() {
+                    true => Ok(ReadAs { format, options }),
+                    false => Err(NotReadAs::NoFormat),
+                };
+            }
+            Some(format) => format,
+        };
+        match owner.check_options(&options) {
+            Ok(()) => Ok(ReadAs { format, options }),
+            Err(error) => Err(NotReadAs::Refused(owner, error)),
+        }
+    }
+
     /// Reads an id.
     ///
     /// ```
-    /// use mintage::Timestamp;
+    /// use mintage::{GenOption, GenOptions, Timestamp};
     /// use mintage_wire::readings::ReadAs;
     /// let now = Timestamp::from_unix_millis(1_800_000_000_000);
-    /// let discord = mintage::preset("discord").map(|row| row.layout());
-    /// let read_as = ReadAs { layout: discord, ..ReadAs::default() };
+    /// let mut discord = GenOptions::default();
+    /// discord.set(GenOption::Layout, "discord").expect("a preset");
+    /// let read_as = ReadAs::new(None, discord).expect("a layout needs no format");
     /// let found = read_as.inspect("175928847299117063", now);
     /// assert_eq!(found.document("175928847299117063").readings[0].time.as_deref(), Some("2016-04-30T11:18:25.796Z"));
     /// assert!(read_as.inspect("hello", now).refusal.is_some());
     /// ```
     pub fn inspect(&self, id: &str, now: Timestamp) -> Found {
-        let (name, read) = match (&self.layout, self.format) {
-            (Some(layout), _) => ("snowflake", of_layout(id, layout, now)),
-            (None, Some(format)) => {
+        let is_of_layout = self.format.is_none_or(|row| row.family == Family::Snowflake);
+        let (name, read) = match (&self.options.layout, self.format) {
+            (Some(layout), _) if is_of_layout => ("snowflake", of_layout(id, layout, now)),
+            (_, Some(format)) => {
                 let read = inspect_as(id, format, &self.options, now);
                 (format.name, read.map_err(|error| error.to_string()))
             }
-            (None, None) => {
+            (_, None) => {
                 let mut readings = inspect(id, now);
-                if let Some(epoch) = self.epoch {
+                if let Some(epoch) = self.options.epoch {
                     move_epoch(&mut readings, epoch, now);
                 }
                 return Found {
@@ -82,20 +118,6 @@ impl Found {
     }
 }
 
-/// A layout with another epoch.
-///
-/// # Errors
-/// Why it cannot begin there.
-pub fn with_epoch(layout: &Layout, epoch: Timestamp) -> Result<Layout, String> {
-    let spec = layout.spec();
-    let parts = spec.split(';').map(|part| match part.strip_prefix("epoch=") {
-        Some(_) => format!("epoch={}", epoch.unix_millis()),
-        None => part.to_string(),
-    });
-    let spec = parts.collect::<Vec<_>>().join(";");
-    spec.parse().map_err(|error| format!("{error}"))
-}
-
 fn of_layout(id: &str, layout: &Layout, now: Timestamp) -> Result<Reading, String> {
     let number = SnowflakeText::Dec.read(id.trim().as_bytes());
     let number = number.map_err(|error| error.to_string())?;
@@ -110,7 +132,7 @@ fn of_layout(id: &str, layout: &Layout, now: Timestamp) -> Result<Reading, Strin
 fn move_epoch(readings: &mut [Reading], epoch: Timestamp, now: Timestamp) {
     for reading in readings.iter_mut() {
         let preset = reading.preset.as_deref().and_then(mintage::preset);
-        let moved = preset.and_then(|preset| with_epoch(&preset.layout(), epoch).ok());
+        let moved = preset.map(|preset| preset.layout().with_epoch(epoch));
         let number = reading.id.number().and_then(|number| u64::try_from(number).ok());
         if let (Some(layout), Some(number)) = (moved, number)
             && let Some(again) = inspect_layout(number, &layout, now)

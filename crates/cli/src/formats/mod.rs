@@ -53,7 +53,7 @@ fn all(out: &mut Out) -> Result<(), Failure> {
             row.time
                 .map_or("-".to_string(), |shape| short(&length(shape.tick))),
             yes(row.bytes_sort || row.text_sorts),
-            row.is
+            row.summary
         ))?;
     }
     Ok(())
@@ -86,7 +86,7 @@ fn one(row: &'static Format, out: &mut Out) -> Result<(), Failure> {
     if !row.aliases.is_empty() {
         say("also", &row.aliases.join(", "))?;
     }
-    say("is", &format!("{}: {}", row.title, row.is))?;
+    say("is", &format!("{}: {}", row.title, row.summary))?;
     for (i, line) in row.diagram.lines().enumerate() {
         say(if i == 0 { "layout" } else { "" }, line)?;
     }
@@ -130,7 +130,7 @@ fn one(row: &'static Format, out: &mut Out) -> Result<(), Failure> {
     }
     say("does", &verbs(row).join(", "))?;
     say("source", row.source)?;
-    say("command", row.command)
+    say("command", &mintage_wire::command_of(row))
 }
 
 /// What the random bits of a format are worth.

@@ -26,10 +26,10 @@ use crate::{Entropy, MintError};
 pub(super) const KSUID: Format = Format {
     name: "ksuid",
     title: "KSUID",
-    is: "seconds, then 128 random bits, in 27 characters",
+    summary: "seconds, then 128 random bits, in 27 characters",
     unique: "time and 128 bits, counted and random",
     tells: "when, to the second",
-    command: "mint gen ksuid",
+    likely: |_, _, _| 0.9,
     source: "segmentio/ksuid, README and ksuid.go of 1.0.4",
     diagram: "| timestamp_s 32 | payload 128 |",
     bits: 160,
@@ -68,10 +68,11 @@ pub(super) const KSUID: Format = Format {
 pub(super) const KSUID_MS: Format = Format {
     name: "ksuidms",
     title: "KSUID of 4 ms",
-    is: "ksuid with steps of 4 ms in the first byte of its payload",
+    summary: "ksuid with steps of 4 ms in the first byte of its payload",
     unique: "time and 120 bits, counted and random",
     tells: "when, to 4 ms",
-    command: "mint gen ksuidms",
+    // Eight bits of a KSUID read as time: all of those are such, too.
+    likely: |_, _, _| 0.2,
     source: "svix/rust-ksuid, KsuidMs of 0.8",
     diagram: "| timestamp_s 32 | steps of 4 ms 8 | payload 120 |",
     time: Some(STEPS),

@@ -30,10 +30,10 @@ use crate::{Entropy, MintError};
 pub(super) const PUSHID: Format = Format {
     name: "pushid",
     title: "Firebase push id",
-    is: "Firebase's: time, then random, in 20 characters",
+    summary: "Firebase's: time, then random, in 20 characters",
     unique: "time and 72 bits, counted and random",
     tells: "when",
-    command: "mint gen pushid",
+    likely: |_, _, _| 0.75,
     source: "Firebase, The 2^120 Ways to Ensure Unique Identifiers, 2015, and its generatePushID",
     diagram: "| unix_ts_ms 48 | randomness 72 |",
     bits: 120,

@@ -28,10 +28,10 @@ use crate::{Entropy, MintError};
 pub(super) const SCRU128: Format = Format {
     name: "scru128",
     title: "SCRU128",
-    is: "time, two counters, random, in 25 characters",
+    summary: "time, two counters, random, in 25 characters",
     unique: "time and 80 bits, counted and random",
     tells: "when",
-    command: "mint gen scru128",
+    likely: |_, _, _| 0.85,
     source: "scru128/spec 2.0.1, scru128/rust 3",
     diagram: "| timestamp 48 | counter_hi 24 | counter_lo 24 | entropy 32 |",
     bits: 128,

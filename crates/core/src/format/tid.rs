@@ -26,10 +26,10 @@ use crate::{Entropy, MintError};
 pub(super) const TID: Format = Format {
     name: "tid",
     title: "AT Protocol TID",
-    is: "the AT Protocol's: microseconds and a clock id, in 13 characters",
+    summary: "the AT Protocol's: microseconds and a clock id, in 13 characters",
     unique: "a microsecond of its own in the process, and one of 1024 clock ids",
     tells: "when, to the microsecond, and by which clock",
-    command: "mint gen tid",
+    likely: |_, _, _| 0.75,
     source: "atproto.com/specs/tid",
     diagram: "| 0 1 | unix_us 53 | clock_id 10 |",
     bits: 64,

@@ -28,10 +28,10 @@ use crate::{Entropy, MintError};
 pub(super) const TSID: Format = Format {
     name: "tsid",
     title: "TSID",
-    is: "64 bits by time, with a node, in 13 characters",
+    summary: "64 bits by time, with a node, in 13 characters",
     unique: "the node, if nobody else has it, and a counter",
     tells: "when, by which node, and how many in that millisecond",
-    command: "mint gen tsid --node 7",
+    example: &[(GenOption::Node, "7")],
     source: "f4b6a3/tsid-creator, README and Tsid.java of 5.2",
     diagram: "| time_ms 42 | node 10 | counter 12 |",
     bits: 64,

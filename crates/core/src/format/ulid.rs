@@ -36,10 +36,10 @@ use crate::{Entropy, MintError};
 pub(super) const ULID: Format = Format {
     name: "ulid",
     title: "ULID",
-    is: "time, then random, in 26 characters without look-alikes",
+    summary: "time, then random, in 26 characters without look-alikes",
     unique: "time and 80 bits, random or counted",
     tells: "when",
-    command: "mint gen ulid",
+    likely: |_, _, _| 0.95,
     source: "ulid/spec, README of 2019-05-23",
     diagram: "| unix_ts_ms 48 | randomness 80 |",
     bits: 128,
@@ -57,6 +57,7 @@ pub(super) const ULID: Format = Format {
             .number("unix_ts_ms", id.unix_millis(), 48)
             .hex("randomness", &id.0[6..])
     },
+    time_of: Some(|id| MILLIS.time_of(Ulid::of(id).unix_millis())),
     #[cfg(feature = "std")]
     make_many: Some(|from, _, out| through(out, |ids| filled(from, ids))),
     #[cfg(feature = "std")]

@@ -94,17 +94,12 @@ impl fmt::Display for LayoutError {
                     "{what} {value} does not fit layout {layout:?}: {bits} bits, largest is {max}"
                 )
             }
-            Self::BeforeEpoch { layout, time, epoch } => write!(
-                f,
-                "time {} ns lies before the epoch of layout {layout:?}, {} ns",
-                time.unix_nanos(),
-                epoch.unix_nanos()
-            ),
+            Self::BeforeEpoch { layout, time, epoch } => {
+                write!(f, "{time} lies before the epoch of layout {layout:?}, {epoch}")
+            }
             Self::PastEnd { layout, time, end } => write!(
                 f,
-                "time {} ns does not fit layout {layout:?}, whose time field ends at {} ns",
-                time.unix_nanos(),
-                end.unix_nanos()
+                "{time} does not fit layout {layout:?}, whose time field ends at {end}"
             ),
             Self::ReadOnly {
                 layout,

@@ -9,7 +9,6 @@ use core::time::Duration;
 
 pub use error::MintError;
 use rules::Rules;
-pub(crate) use rules::{place_from, places_in_a_row};
 
 use crate::atomic::{AtomicU64, Ordering};
 use crate::clock_policy::ClockPolicy;

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use mintage::{GenOptions, Id, Uuid};
 use mintage_ledger::{DEFAULT_POOL, UUID1_POOL};
+use mintage_wire::parameter;
 
 use super::answer::Response;
 use super::head::{Head, Media};
@@ -53,7 +54,7 @@ async fn of_core(
         .format
         .options
         .iter()
-        .map(|option| option.name().replace('-', "_"))
+        .map(|option| parameter(*option))
         .collect();
     let mut known = vec!["count"];
     known.extend(names.iter().map(String::as_str));

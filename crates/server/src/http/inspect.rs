@@ -1,18 +1,24 @@
 //! `/v1/inspect/{id}`: what an id is.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use hyper::StatusCode;
-use mintage::{Clock, Format, GenOption, GenOptions, Layout, Timestamp};
-use mintage_wire::readings::{ReadAs, with_epoch};
+use mintage::{Clock, Format, FormatError, GenOption, GenOptions, Layout};
+use mintage_wire::parameter;
+use mintage_wire::readings::{NotReadAs, ReadAs};
 
 use super::answer::Response;
 use super::request::Query;
 use crate::error::{Code, ServiceError};
 use crate::service::{Answer, Worker};
 
-/// `GET /v1/inspect/{id}?as=FORMAT&preset=NAME&epoch=TIME`, which read as the command's options of these names.
+/// `GET /v1/inspect/{id}?as=FORMAT&preset=NAME`, and the options of formats, which read as the command's of these names.
 pub(super) fn inspect(worker: &Rc<Worker>, query: &Query<'_>, id: &[u8]) -> Answer<Response> {
+    let names: Vec<String> = GenOption::ALL.iter().map(|option| parameter(*option)).collect();
+    let mut known = vec!["as", "preset"];
+    known.extend(names.iter().map(String::as_str));
+    query.only(&known)?;
     let text = |name: &str| -> Answer<Option<String>> {
         Ok(query
             .get(name)?
@@ -21,35 +27,22 @@ pub(super) fn inspect(worker: &Rc<Worker>, query: &Query<'_>, id: &[u8]) -> Answ
     let id = String::from_utf8_lossy(id);
     let now = worker.service().ledger().clock().now();
     let format = text("as")?.map(|name| named(&name)).transpose()?;
-    let epoch = text("epoch")?.map(|epoch| epoch_of(&epoch)).transpose()?;
-    let layout = text("preset")?.map(|name| preset(&name, epoch)).transpose()?;
     let mut options = GenOptions::default();
-    match (&layout, format) {
-        (Some(_), Some(other)) if other.name != "snowflake" => {
-            return Err(wrong(format!(
-                "preset belongs to snowflake, not to {}",
-                other.name
-            )));
+    for (option, name) in GenOption::ALL.iter().zip(&names) {
+        if let Some(value) = text(name)? {
+            let refused = |error: FormatError| wrong(error.to_string());
+            options.set(*option, &value).map_err(refused)?;
         }
-        (None, Some(format)) => {
-            if let Some(epoch) = epoch {
-                let millis = epoch.unix_millis().to_string();
-                options
-                    .set(GenOption::Epoch, &millis)
-                    .map_err(|error| wrong(error.to_string()))?;
-            }
-            format
-                .check_options(&options)
-                .map_err(|error| wrong(error.to_string()))?;
-        }
-        _ => {}
     }
-    let read_as = ReadAs {
-        format,
-        options,
-        layout,
-        epoch,
-    };
+    if let Some(name) = text("preset")? {
+        options.layout = Some(Arc::new(preset(&name)?));
+    }
+    let read_as = ReadAs::new(format, options).map_err(|error| match error {
+        NotReadAs::Refused(_, error) => wrong(error.to_string()),
+        NotReadAs::NoFormat => {
+            wrong("these options need a format to belong to".into()).with_hint("as=FORMAT names it")
+        }
+    })?;
     let found = read_as.inspect(&id, now);
     Ok(Response::json(StatusCode::OK, &found.document(&id)))
 }
@@ -76,27 +69,10 @@ fn named(name: &str) -> Answer<&'static Format> {
     })
 }
 
-/// A time as layouts have it: a date, a time of RFC 3339, or milliseconds since 1970.
-fn epoch_of(text: &str) -> Answer<Timestamp> {
-    let fits = !text.contains(';');
-    let layout = format!("time=41,worker=10,sequence=12;tick=1ms;epoch={text}").parse::<Layout>();
-    layout
-        .ok()
-        .filter(|_| fits)
-        .map(|layout| layout.epoch())
-        .ok_or_else(|| {
-            wrong(format!("epoch {:?} is no time", cut(text)))
-                .with_hint("a date such as 2015-01-01, a time in RFC 3339, or milliseconds since 1970")
-        })
-}
-
-fn preset(name: &str, epoch: Option<Timestamp>) -> Answer<Layout> {
+fn preset(name: &str) -> Answer<Layout> {
     let row = mintage::preset(&name.to_ascii_lowercase()).ok_or_else(|| {
         let names: Vec<&str> = mintage::PRESETS.iter().map(|row| row.name).collect();
         wrong(format!("no preset {:?}", cut(name))).with_hint(format!("there are {}", names.join(", ")))
     })?;
-    match epoch {
-        None => Ok(row.layout()),
-        Some(epoch) => with_epoch(&row.layout(), epoch).map_err(|error| wrong(format!("epoch: {error}"))),
-    }
+    Ok(row.layout())
 }

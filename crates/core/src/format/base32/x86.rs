@@ -1,14 +1,14 @@
-//! 128 bits in 26 letters with byte shuffles (AVX2): what takes the safe code of [`super::base32`] 10 to 25 ns
+//! 128 bits in 26 letters with byte shuffles (AVX2): what takes the safe code of [`super`] 10 to 25 ns
 //! takes 2 to 3.
 //!
 //! `unsafe` here: calling functions compiled for AVX2 after having asked for it; loads and stores of 16 bytes
-//! inside arrays whose lengths the types state. The safe twin is `super::base32::portable`; tests there check
+//! inside arrays whose lengths the types state. The safe twin is `super::portable`; tests there check
 //! that both agree, on every letter at every place.
 #![allow(unsafe_code)]
 
 use core::arch::x86_64::*;
 
-use super::base32::{Letters, portable};
+use super::{Letters, portable};
 
 /// Writes the 26 letters of `value`.
 #[inline]

@@ -1,11 +1,11 @@
-//! Hyphenated text with byte shuffles (AVX2): what takes the safe code of [`super::hex`] 6 to 10 ns takes 2 to 3.
+//! Hyphenated text with byte shuffles (AVX2): what takes the safe code of [`super`] 6 to 10 ns takes 2 to 3.
 //!
 //! Which way writing takes is decided at the first call and kept in a function pointer; reading asks the processor's
 //! features each time, which costs no more there.
 //!
 //! `unsafe` here: calling functions compiled for AVX2 after having asked for it, also through that pointer; arrays
 //! that are not written before they are filled; loads and stores of 16 bytes inside arrays whose lengths the
-//! types state. The safe twin is `super::hex::portable`; tests there check that both agree, on every byte at
+//! types state. The safe twin is `super::portable`; tests there check that both agree, on every byte at
 //! every place.
 #![allow(unsafe_code)]
 
@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use ::uuid::Uuid;
 
-use super::hex::{HYPHENATED, portable};
+use super::{HYPHENATED, portable};
 
 /// Fills all of the text.
 type Write = unsafe fn(&[u8; 16], &mut MaybeUninit<[u8; HYPHENATED]>);
