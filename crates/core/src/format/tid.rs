@@ -146,7 +146,7 @@ fn pack(micros: u64, clock_id: u64) -> Tid {
 
 /// Makes TIDs from a clock and an entropy source of your choice; no state outside itself.
 ///
-/// Strictly increasing, a microsecond each, at most 10 s ahead of the clock; a clock that goes back is held. The
+/// Strictly increasing, a microsecond each, at most `max_ahead` (10 s) ahead of the clock; a clock that goes back is held. The
 /// clock id is drawn once: after `fork` a child makes its own generator.
 ///
 /// ```
@@ -174,10 +174,17 @@ impl<C: Clock, E: Entropy> TidGenerator<C, E> {
         }
     }
 
+    /// Sets how far ids may run ahead of the clock; whole microseconds, at least 2.
+    #[must_use]
+    pub fn max_ahead(mut self, max_ahead: Duration) -> Self {
+        self.places.set_max_ahead(max_ahead);
+        self
+    }
+
     /// The next TID.
     ///
     /// # Errors
-    /// The clock stands before 1970 or past 2255, or the id would lie more than 10 s ahead of it.
+    /// The clock stands before 1970 or past 2255, or the id would lie more than `max_ahead` ahead of it.
     pub fn next_id(&mut self) -> Result<Tid, MintError> {
         let (micros, _) = self.places.take()?;
         Ok(pack(micros, self.clock_id))

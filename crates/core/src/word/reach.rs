@@ -1,7 +1,9 @@
 //! How far from its clock a generator may stand.
 
+use core::ops::Range;
 use core::time::Duration;
 
+use super::seeded::Number;
 use crate::MintError;
 
 /// The ticks that ids may be made in at one reading of the clock: from `now` to `max_ahead` later, and not past `last`.
@@ -23,6 +25,13 @@ impl Reach {
     #[inline]
     pub(crate) fn last_tick(self) -> u64 {
         self.now.saturating_add(self.max_ahead).min(self.last)
+    }
+
+    /// The places of these ticks, from the first of the clock's tick up to, not including, the end.
+    #[inline]
+    pub(crate) fn places<N: Number>(self, counter_bits: u32) -> Range<N> {
+        let end = N::from(self.last_tick()) + N::from(1);
+        N::from(self.now) << counter_bits..end << counter_bits
     }
 
     /// Refuses a tick out of reach.
