@@ -52,8 +52,26 @@ impl<C: Clock, E: Entropy> Places<C, E> {
         Ok(self.split(place))
     }
 
+    /// Fills the front of `out` with what `make` makes of tick, counter and entropy, with one clock reading, and returns
+    /// how many it holds: fewer than all where `max_ahead` or time ends.
+    pub(crate) fn fill<T>(
+        &mut self,
+        out: &mut [T],
+        make: impl Fn(u64, u64, &mut E) -> T,
+    ) -> Result<usize, MintError> {
+        if out.is_empty() {
+            return Ok(0);
+        }
+        let (first, made) = self.take_many(out.len())?;
+        for (place, id) in (first..).zip(&mut out[..made]) {
+            let (tick, counter) = self.split(place);
+            *id = make(tick, counter, &mut self.entropy);
+        }
+        Ok(made)
+    }
+
     /// Takes up to `want` places and returns the first and how many: fewer where `max_ahead` or time ends.
-    pub(crate) fn take_many(&mut self, want: usize) -> Result<(u128, usize), MintError> {
+    fn take_many(&mut self, want: usize) -> Result<(u128, usize), MintError> {
         let reach = Reach {
             now: self.ticks.now(&self.clock)?,
             max_ahead: self.max_ahead,
@@ -73,7 +91,7 @@ impl<C: Clock, E: Entropy> Places<C, E> {
     }
 
     /// Tick and counter of a place.
-    pub(crate) fn split(&self, place: u128) -> (u64, u64) {
+    fn split(&self, place: u128) -> (u64, u64) {
         let counter = place as u64 & ones(self.counter_bits);
         ((place >> self.counter_bits) as u64, counter)
     }

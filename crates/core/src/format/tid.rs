@@ -196,15 +196,8 @@ impl<C: Clock, E: Entropy> TidGenerator<C, E> {
     /// # Errors
     /// As [`Self::next_id`], if not even one id can be made.
     pub fn fill(&mut self, out: &mut [Tid]) -> Result<usize, MintError> {
-        if out.is_empty() {
-            return Ok(0);
-        }
-        let (first, made) = self.places.take_many(out.len())?;
-        for (place, id) in (first..).zip(&mut out[..made]) {
-            let (micros, _) = self.places.split(place);
-            *id = pack(micros, self.clock_id);
-        }
-        Ok(made)
+        let clock_id = self.clock_id;
+        self.places.fill(out, |micros, _, _| pack(micros, clock_id))
     }
 }
 

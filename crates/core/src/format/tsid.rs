@@ -268,15 +268,9 @@ impl<C: Clock, E: Entropy> TsidGenerator<C, E> {
     /// # Errors
     /// As [`Self::next_id`], if not even one id can be made.
     pub fn fill(&mut self, out: &mut [Tsid]) -> Result<usize, MintError> {
-        if out.is_empty() {
-            return Ok(0);
-        }
-        let (first, made) = self.places.take_many(out.len())?;
-        for (place, id) in (first..).zip(&mut out[..made]) {
-            let (tick, counter) = self.places.split(place);
-            *id = self.settings.pack(tick, self.node, counter);
-        }
-        Ok(made)
+        let (settings, node) = (self.settings, self.node);
+        self.places
+            .fill(out, |tick, counter, _| settings.pack(tick, node, counter))
     }
 }
 

@@ -21,15 +21,6 @@ pub(super) struct Rules {
     pub(super) highest: AtomicU64,
 }
 
-/// Places that a generator with rules may take.
-struct Found {
-    /// The rollback value and the first place, as they lie in the word.
-    first: u64,
-    count: u64,
-    /// The clock was followed back.
-    followed: bool,
-}
-
 impl Snowflake {
     /// The same for generators with rules.
     pub(super) fn reserve_by(&self, rules: &Rules, tick: u64, want: u64) -> Result<(u64, u64), MintError> {
@@ -43,26 +34,27 @@ impl Snowflake {
                 wait: back <= rules.wait_ticks,
             });
         }
-        let found = self.word.0.change(|seen| {
+        let (first, count, followed) = self.word.0.change(|seen| {
             let found = self.find(rules, seen, (tick, back), want)?;
-            Ok((found.first + found.count, found))
+            Ok((found.0 + found.1, found))
         })?;
-        if found.followed {
+        if followed {
             rules.highest.store(tick, Ordering::Relaxed);
         } else {
             rules.highest.fetch_max(tick, Ordering::Relaxed);
         }
-        Ok((found.first, found.count))
+        Ok((first, count))
     }
 
-    /// What may be taken where the word is `seen` at `tick`, to which the clock went `back`.
+    /// What may be taken where the word is `seen` at `tick`, to which the clock went `back`: the first place with its
+    /// rollback value, how many, and whether that follows the clock back.
     fn find(
         &self,
         rules: &Rules,
         seen: u64,
         (tick, back): (u64, u64),
         want: u64,
-    ) -> Result<Found, MintError> {
+    ) -> Result<(u64, u64, bool), MintError> {
         let (bits, bump_shift) = (self.sequence_bits, rules.bump_shift());
         let until = self.until.load(Ordering::Relaxed);
         let reach = tick.saturating_add(self.max_ahead).saturating_add(1).min(until);
@@ -85,11 +77,7 @@ impl Snowflake {
         let count = want
             .min(limit - first)
             .min(places_in_a_row(rules.start, first, bits));
-        Ok(Found {
-            first: bump << bump_shift | first,
-            count,
-            followed,
-        })
+        Ok((bump << bump_shift | first, count, followed))
     }
 }
 

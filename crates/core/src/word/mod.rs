@@ -2,9 +2,9 @@
 //!
 //! Two kernels move such a word, and every generator that counts so uses one of them. [`windowed`] adds, between the
 //! place of the clock and an end. [`seeded`] swaps in what it made of the word that it saw, so that a counter may
-//! begin anywhere in a new tick. Each is written once for a word that threads share (`&AtomicU64`) and for one that
-//! a generator owns (`&mut`), and `tests/loom.rs` walks through each. They know places alone; [`Reach`] says which
-//! are within reach of the clock, and the generator what a refusal means.
+//! begin anywhere in a new tick; it is written once for a word that threads share (`&AtomicU64`) and for one that a
+//! generator owns (`&mut`). `tests/loom_word.rs` walks through both. They know places alone; [`Reach`] says which are
+//! within reach of the clock, and the generator what a refusal means.
 
 mod reach;
 pub(crate) mod seeded;

@@ -1,4 +1,6 @@
 //! The kernel that swaps: a counter that begins at a seed in every new tick, and carries into the next when it is full.
+// Some of this is for the generators of the process alone, and for loom.
+#![cfg_attr(not(feature = "std"), allow(dead_code))]
 
 use core::ops::{Add, BitAnd, BitOr, Range, Shl, Shr, Sub};
 
@@ -100,7 +102,6 @@ pub(crate) fn take_all<W: Word>(
 /// Takes up to `want` places of one tick, as [`take_up_to`] does, for a caller that counts in the low `width` bits of
 /// the `counter_bits` that the word has: where those are full, and where another caller's are wider, the next tick
 /// begins at zero.
-#[cfg(any(feature = "std", loom))]
 #[inline]
 pub(crate) fn take_in_tick<W: Word>(
     word: W,
@@ -127,7 +128,6 @@ pub(crate) fn take_in_tick<W: Word>(
 
 /// Takes `count` places with no end to them and returns the first: an add, which no other thread can make repeat,
 /// but at the beginning of a tick.
-#[cfg(any(feature = "std", loom))]
 #[inline]
 pub(crate) fn add(word: &AtomicU64, begin: u64, count: u64, seed: impl FnOnce() -> u64) -> u64 {
     // Relaxed suffices: everybody changes this one word by read-modify-write, which has one order that agrees
@@ -138,7 +138,6 @@ pub(crate) fn add(word: &AtomicU64, begin: u64, count: u64, seed: impl FnOnce() 
     word.fetch_add(count, Ordering::Relaxed)
 }
 
-#[cfg(any(feature = "std", loom))]
 #[cold]
 #[inline(never)]
 fn add_in_new_tick(word: &AtomicU64, begin: u64, count: u64, seed: impl FnOnce() -> u64) -> u64 {

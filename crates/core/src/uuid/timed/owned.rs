@@ -8,7 +8,7 @@ use ::uuid::Uuid;
 use super::{TICK, random_clock_seq};
 use crate::time::Clock;
 use crate::uuid::{CLOCK_SEQ_MAX, GregorianTicks, Node, UuidError, v1, v6};
-use crate::word::{Reach, ticks_in, windowed};
+use crate::word::{Reach, seeded, ticks_in};
 use crate::{Entropy, MintError};
 
 /// What stable storage keeps of a version 1 generator (RFC 9562 section 6.3).
@@ -144,8 +144,9 @@ impl<C: Clock> V1Generator<C> {
             max_ahead: self.max_ahead,
             last: GregorianTicks::MAX.get(),
         };
-        let tick = match windowed::take_all(&mut self.next, reach.places(0), 1) {
-            Ok(tick) => tick,
+        // A tick has one place: there is nothing to seed.
+        let tick = match seeded::take_up_to(&mut self.next, reach.places(0), 1, || 0) {
+            Ok((tick, _)) => tick,
             Err(tick) => {
                 // Only a clock that went back lets another clock sequence help: running ahead by making ids is
                 // the caller's own speed.
