@@ -61,6 +61,8 @@ pub use self::objectid::{ObjectId, ObjectIdGenerator};
 #[cfg(feature = "std")]
 pub use self::objectid::{objectid, objectid_many};
 pub use self::options::{GenOption, GenOptions};
+#[cfg(feature = "std")]
+pub(crate) use self::places::Own;
 pub use self::pushid::{PushId, PushIdGenerator};
 #[cfg(feature = "std")]
 pub use self::pushid::{pushid, pushid_many};

@@ -382,6 +382,20 @@ mod process {
         }
 
         #[test]
+        fn a_tick_that_the_word_has_no_room_for_is_the_end_of_time() {
+            let line = Line::new(&TimeShape::new(Duration::from_millis(1), 0, 1 << 50, 3), 31, 30);
+            let last = (1 << 33) - 2;
+            let at = |tick| crate::FixedClock(crate::Timestamp::from_unix_millis(tick));
+            let place = line.claim(&at(last), 1).expect("the last tick");
+            assert_eq!(place >> 31, last as u64);
+            assert_eq!(line.claim(&at(last + 1), 1), Err(MintError::TimeFieldFull));
+            assert!(matches!(
+                line.claim(&at(last), 1 << 31),
+                Err(MintError::TooFarAhead { .. })
+            ));
+        }
+
+        #[test]
         fn a_process_keeps_its_own_number() {
             let owns: Vec<Own> = (0..8).map(|_| Own::new()).collect();
             let values: HashSet<u64> = owns.iter().map(Own::get).collect();

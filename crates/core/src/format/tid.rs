@@ -175,6 +175,15 @@ impl<C: Clock, E: Entropy> TidGenerator<C, E> {
     }
 
     /// Sets how far ids may run ahead of the clock; whole microseconds, at least 2.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use mintage::{FixedClock, SystemEntropy, TidGenerator, Timestamp};
+    /// let clock = FixedClock(Timestamp::from_unix_millis(1_688_137_381_887));
+    /// let mut generator = TidGenerator::new(clock, SystemEntropy).max_ahead(Duration::from_micros(5));
+    /// let made = std::iter::repeat_with(|| generator.next_id()).take_while(Result::is_ok).count();
+    /// assert_eq!(made, 6);
+    /// ```
     #[must_use]
     pub fn max_ahead(mut self, max_ahead: Duration) -> Self {
         self.places.set_max_ahead(max_ahead);

@@ -247,6 +247,18 @@ impl<C: Clock, E: Entropy> TsidGenerator<C, E> {
     }
 
     /// Sets how far ids may run ahead of the clock; whole milliseconds, at least 2.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use mintage::{FixedClock, GenOptions, MintError, SystemEntropy, Timestamp, TsidGenerator};
+    /// let clock = FixedClock(Timestamp::from_unix_millis(1_700_000_000_000));
+    /// let options = GenOptions { node: Some(7), node_bits: Some(20), ..GenOptions::default() };
+    /// let generator = TsidGenerator::new(&options, clock, SystemEntropy)?;
+    /// let mut generator = generator.max_ahead(Duration::from_millis(5));
+    /// let last = std::iter::repeat_with(|| generator.next_id()).find_map(Result::err);
+    /// assert_eq!(last, Some(MintError::TooFarAhead { ticks: 1 })); // four ids a millisecond, for six of them
+    /// # Ok::<(), mintage::FormatError>(())
+    /// ```
     #[must_use]
     pub fn max_ahead(mut self, max_ahead: Duration) -> Self {
         self.places.set_max_ahead(max_ahead);

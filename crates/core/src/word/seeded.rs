@@ -1,6 +1,4 @@
 //! The kernel that swaps: a counter that begins at a seed in every new tick, and carries into the next when it is full.
-// Some of this is for the generators of the process alone, and for loom.
-#![cfg_attr(not(feature = "std"), allow(dead_code))]
 
 use core::ops::{Add, BitAnd, BitOr, Range, Shl, Shr, Sub};
 
@@ -181,4 +179,47 @@ fn take<W: Word>(
         let count = count_of(first, (end - first).clamped()).ok_or(first)?;
         Ok((first + W::Number::from(count), (first, count)))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn an_owned_word_and_a_shared_one_go_the_same_way(
+            takes in prop::collection::vec((0u64..40, 1u64..9, 0u64..4, 0u32..3), 1..40),
+        ) {
+            let (shared, mut owned) = (AtomicU64::new(0), 0u128);
+            let mut places = Vec::new();
+            for (now, want, ahead, kind) in takes {
+                let reach = now << 2..(now + ahead + 1) << 2;
+                let wide = u128::from(reach.start)..u128::from(reach.end);
+                let seed = || 1;
+                let (one, two) = match kind {
+                    0 => (take_up_to(&shared, reach, want, seed), take_up_to(&mut owned, wide, want, seed)),
+                    1 => (
+                        take_all(&shared, reach, want, seed).map(|first| (first, want)),
+                        take_all(&mut owned, wide, want, seed).map(|first| (first, want)),
+                    ),
+                    _ => (
+                        take_in_tick(&shared, reach, (2, 1), want, seed),
+                        take_in_tick(&mut owned, wide, (2, 1), want, seed),
+                    ),
+                };
+                let two = two.map(|(first, count)| (first as u64, count)).map_err(|place| place as u64);
+                prop_assert_eq!(one, two);
+                if let Ok((first, count)) = one {
+                    prop_assert!(first >= now << 2 && first + count <= (now + ahead + 1) << 2);
+                    prop_assert!(kind != 2 || (first & 3) + count <= 2, "two places of a tick's four");
+                    places.extend(first..first + count);
+                }
+            }
+            prop_assert!(places.is_sorted_by(|a, b| a < b));
+        }
+    }
 }

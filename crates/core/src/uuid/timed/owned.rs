@@ -1,11 +1,12 @@
-//! Versions 1 and 6 from a clock of the caller's, with what storage keeps of them.
+//! Versions 1 and 6 from a clock of the caller's, and their state (RFC 9562 section 6.3): the last tick, the clock
+//! sequence, the node.
 
 use core::fmt;
 use core::time::Duration;
 
 use ::uuid::Uuid;
 
-use super::{TICK, random_clock_seq};
+use super::TICK;
 use crate::time::Clock;
 use crate::uuid::{CLOCK_SEQ_MAX, GregorianTicks, Node, UuidError, v1, v6};
 use crate::word::{Reach, seeded, ticks_in};
@@ -171,6 +172,12 @@ impl<C> fmt::Debug for V1Generator<C> {
             .field("node", &self.node)
             .finish_non_exhaustive()
     }
+}
+
+fn random_clock_seq(entropy: &mut (impl Entropy + ?Sized)) -> u16 {
+    let mut octets = [0; 2];
+    entropy.fill(&mut octets);
+    u16::from_be_bytes(octets) & CLOCK_SEQ_MAX
 }
 
 #[cfg(test)]

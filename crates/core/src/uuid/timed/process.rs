@@ -1,16 +1,13 @@
 //! Versions 1 and 6 of the process: ticks that count on in one word.
 
-use core::sync::atomic::{AtomicU64, Ordering};
-use std::sync::Mutex;
-
 use ::uuid::Uuid;
 
-use super::{TICK, random_clock_seq};
-use crate::format::Source;
+use super::TICK;
+use crate::MintError;
+use crate::format::{Own, Source};
 use crate::uuid::gregorian::UNIX_OFFSET;
-use crate::uuid::{CLOCK_SEQ_MAX, GregorianTicks, Node, v1, v6};
+use crate::uuid::{CLOCK_SEQ_MAX, GregorianTicks, v1, v6};
 use crate::word::{Reach, ticks_in, windowed};
-use crate::{MintError, SystemEntropy};
 
 /// A new UUID of version 1: a tick of its own, and a random node and clock sequence that the process keeps.
 ///
@@ -87,9 +84,7 @@ pub fn uuid6() -> Result<Uuid, MintError> {
 #[inline]
 pub(crate) fn v6_by(from: Source<'_>) -> Result<Uuid, MintError> {
     let first = claim(from, 1)?;
-    let random = u64::from_be_bytes(crate::entropy::random_array());
-    // Variant, and the multicast bit that keeps the node from being taken for hardware.
-    let low_half = random & (u64::MAX >> 2) | 0b10 << 62 | 1 << 40;
+    let low_half = random_half(u64::from_be_bytes(crate::entropy::random_array()));
     Ok(v6::pack(GregorianTicks::from_bits(first), low_half))
 }
 
@@ -110,34 +105,18 @@ pub(crate) fn claim(from: Source<'_>, count: u64) -> Result<u64, MintError> {
     })
 }
 
-/// Variant, clock sequence and node of this process.
+/// Variant, clock sequence and node of this process; another in a forked child.
 #[inline]
 fn identity() -> u64 {
-    if GENERATION.load(Ordering::Acquire) == crate::fork::fork_generation() {
-        return IDENTITY.load(Ordering::Relaxed);
-    }
-    new_identity()
+    static IDENTITY: Own = Own::new();
+    random_half(IDENTITY.get())
 }
 
-static IDENTITY: AtomicU64 = AtomicU64::new(0);
-/// The fork generation that the identity belongs to.
-static GENERATION: AtomicU64 = AtomicU64::new(0);
-
-#[cold]
-fn new_identity() -> u64 {
-    static LOCK: Mutex<()> = Mutex::new(());
-    // A child whose parent forked while a thread held the lock would wait for ever: it goes without, and
-    // two of its threads may at worst use two identities, both random.
-    let _guard = LOCK.try_lock();
-    let generation = crate::fork::fork_generation();
-    if GENERATION.load(Ordering::Acquire) == generation {
-        return IDENTITY.load(Ordering::Relaxed);
-    }
-    let node = Node::random(&mut SystemEntropy);
-    let identity = v1::low_half(random_clock_seq(&mut SystemEntropy), node);
-    IDENTITY.store(identity, Ordering::Relaxed);
-    GENERATION.store(generation, Ordering::Release);
-    identity
+/// The lower half of an id whose clock sequence and node are these random bits.
+#[inline]
+fn random_half(random: u64) -> u64 {
+    // Variant, and the multicast bit that keeps the node from being taken for hardware.
+    random & (u64::MAX >> 2) | 0b10 << 62 | 1 << 40
 }
 
 #[cfg(test)]
