@@ -181,6 +181,7 @@ fn take<W: Word>(
     })
 }
 
+#[cfg(not(loom))]
 #[cfg(test)]
 mod tests {
     use std::vec::Vec;
