@@ -1,17 +1,15 @@
-//! Generator state of versions 1 and 6 (RFC 9562 section 6.3): the last tick, the clock sequence, the node.
-
-#[cfg(feature = "std")]
-pub(crate) use process::{claim as claim_ticks, fill_v1, v6_by};
-#[cfg(feature = "std")]
-pub use process::{uuid1, uuid1_many, uuid6};
+//! Versions 1 and 6 from a clock of the caller's, and their state (RFC 9562 section 6.3): the last tick, the clock
+//! sequence, the node.
 
 use core::fmt;
 use core::time::Duration;
 
 use ::uuid::Uuid;
 
-use super::{CLOCK_SEQ_MAX, GregorianTicks, Node, UuidError, v1, v6};
+use super::TICK;
 use crate::time::Clock;
+use crate::uuid::{CLOCK_SEQ_MAX, GregorianTicks, Node, UuidError, v1, v6};
+use crate::word::{Reach, seeded, ticks_in};
 use crate::{Entropy, MintError};
 
 /// What stable storage keeps of a version 1 generator (RFC 9562 section 6.3).
@@ -62,7 +60,7 @@ impl<C: Clock> V1Generator<C> {
         if clock_seq > CLOCK_SEQ_MAX {
             return Err(v1::clock_seq_too_large(clock_seq.into(), CLOCK_SEQ_MAX.into()));
         }
-        let max_ahead = ticks(Duration::from_secs(10));
+        let max_ahead = ticks_in(Reach::MAX_AHEAD, TICK, 0);
         Ok(V1Generator {
             clock,
             next: 0,
@@ -103,7 +101,7 @@ impl<C: Clock> V1Generator<C> {
     /// Sets how far ids may run ahead of the clock.
     #[must_use]
     pub fn max_ahead(mut self, max_ahead: Duration) -> Self {
-        self.max_ahead = ticks(max_ahead);
+        self.max_ahead = ticks_in(max_ahead, TICK, 0).min(u64::MAX >> 1);
         self
     }
 
@@ -142,23 +140,28 @@ impl<C: Clock> V1Generator<C> {
             Err(UuidError::Time { time, first, .. }) if time < first => return Err(MintError::BeforeEpoch),
             Err(_) => return Err(MintError::TimeFieldFull),
         };
-        let mut tick = self.next.max(now);
-        if tick - now > self.max_ahead {
-            // Only a clock that went back lets another clock sequence help: running ahead by making ids is
-            // the caller's own speed.
-            let clock_went_back = tick - now > self.max_ahead + 1;
-            if !clock_went_back || self.changes_left == 0 {
-                return Err(MintError::TooFarAhead {
-                    ticks: tick - now - self.max_ahead,
-                });
+        let reach = Reach {
+            now,
+            max_ahead: self.max_ahead,
+            last: GregorianTicks::MAX.get(),
+        };
+        // A tick has one place: there is nothing to seed.
+        let tick = match seeded::take_up_to(&mut self.next, reach.places(0), 1, || 0) {
+            Ok((tick, _)) => tick,
+            Err(tick) => {
+                // Only a clock that went back lets another clock sequence help: running ahead by making ids is
+                // the caller's own speed.
+                let clock_went_back = tick > now.saturating_add(self.max_ahead) + 1;
+                if !clock_went_back || self.changes_left == 0 {
+                    return Err(reach.refusal(tick));
+                }
+                self.changes_left -= 1;
+                self.clock_seq = (self.clock_seq + 1) & CLOCK_SEQ_MAX;
+                self.next = now + 1;
+                now
             }
-            self.changes_left -= 1;
-            self.clock_seq = (self.clock_seq + 1) & CLOCK_SEQ_MAX;
-            tick = now;
-        }
-        let taken = GregorianTicks::new(tick).map_err(|_| MintError::TimeFieldFull)?;
-        self.next = tick + 1;
-        Ok(taken)
+        };
+        Ok(GregorianTicks::from_bits(tick))
     }
 }
 
@@ -171,163 +174,10 @@ impl<C> fmt::Debug for V1Generator<C> {
     }
 }
 
-/// Whole ticks of 100 ns in `span`, saturating.
-fn ticks(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos() / 100)
-        .unwrap_or(u64::MAX >> 1)
-        .min(u64::MAX >> 1)
-}
-
 fn random_clock_seq(entropy: &mut (impl Entropy + ?Sized)) -> u16 {
     let mut octets = [0; 2];
     entropy.fill(&mut octets);
     u16::from_be_bytes(octets) & CLOCK_SEQ_MAX
-}
-
-#[cfg(feature = "std")]
-mod process {
-    use core::sync::atomic::{AtomicU64, Ordering};
-    use std::sync::Mutex;
-
-    use ::uuid::Uuid;
-
-    use crate::format::Source;
-    use crate::uuid::gregorian::UNIX_OFFSET;
-    use crate::uuid::{CLOCK_SEQ_MAX, GregorianTicks, Node, v1, v6};
-    use crate::{MintError, SystemEntropy};
-
-    /// A new UUID of version 1: a tick of its own, and a random node and clock sequence that the process keeps.
-    ///
-    /// Thread-safe; ticks strictly increase over all threads, [`uuid6`] included. A forked child takes another
-    /// node. Nothing is kept across restarts: the next process has another node.
-    ///
-    /// # Errors
-    /// [`MintError::TooFarAhead`] when more than 10 million ids a second, which is all that 100 ns ticks allow,
-    /// have run 10 s ahead of the clock, or the clock went back by more than that.
-    ///
-    /// # Panics
-    /// As [`fill_random`](crate::fill_random).
-    ///
-    /// ```
-    /// let (a, b) = (mintage::uuid1()?, mintage::uuid1()?);
-    /// assert_ne!(a, b);
-    /// assert_eq!(a.get_node_id(), b.get_node_id());
-    /// # Ok::<(), mintage::MintError>(())
-    /// ```
-    #[inline]
-    pub fn uuid1() -> Result<Uuid, MintError> {
-        let first = claim(Source::PROCESS, 1)?;
-        Ok(v1::pack(GregorianTicks::from_bits(first), identity()))
-    }
-
-    /// Fills `out` with UUIDs of version 1, with one clock reading.
-    ///
-    /// # Errors
-    /// As [`uuid1`]; nothing was written.
-    ///
-    /// ```
-    /// let mut ids = [mintage::Uuid::nil(); 100];
-    /// mintage::uuid1_many(&mut ids)?;
-    /// assert!(ids.iter().all(|id| id.get_version_num() == 1));
-    /// # Ok::<(), mintage::MintError>(())
-    /// ```
-    pub fn uuid1_many(out: &mut [Uuid]) -> Result<(), MintError> {
-        fill_v1(Source::PROCESS, out)
-    }
-
-    /// Fills `out` by another clock.
-    pub(crate) fn fill_v1(from: Source<'_>, out: &mut [Uuid]) -> Result<(), MintError> {
-        if out.is_empty() {
-            return Ok(());
-        }
-        let first = claim(from, out.len() as u64)?;
-        // Another clock sequence in every turn.
-        let identity = identity();
-        let clock_seq = (identity >> 48).wrapping_add(from.generators.turn()) & u64::from(CLOCK_SEQ_MAX);
-        let low_half = 0b10 << 62 | clock_seq << 48 | identity & (u64::MAX >> 16);
-        for (tick, id) in (first..).zip(out) {
-            *id = v1::pack(GregorianTicks::from_bits(tick), low_half);
-        }
-        Ok(())
-    }
-
-    /// A new UUID of version 6: a tick of its own, and a clock sequence and node fresh at random in every id,
-    /// as RFC 9562 section 5.6 recommends. Strictly increasing over all threads of the process.
-    ///
-    /// # Errors
-    /// As [`uuid1`].
-    ///
-    /// ```
-    /// let (a, b) = (mintage::uuid6()?, mintage::uuid6()?);
-    /// assert!(a < b);
-    /// # Ok::<(), mintage::MintError>(())
-    /// ```
-    #[inline]
-    pub fn uuid6() -> Result<Uuid, MintError> {
-        v6_by(Source::PROCESS)
-    }
-
-    /// One by another clock.
-    #[inline]
-    pub(crate) fn v6_by(from: Source<'_>) -> Result<Uuid, MintError> {
-        let first = claim(from, 1)?;
-        let random = u64::from_be_bytes(crate::entropy::random_array());
-        // Variant, and the multicast bit that keeps the node from being taken for hardware.
-        let low_half = random & (u64::MAX >> 2) | 0b10 << 62 | 1 << 40;
-        Ok(v6::pack(GregorianTicks::from_bits(first), low_half))
-    }
-
-    const MAX_AHEAD: u64 = 10 * 10_000_000;
-
-    /// Takes `count` ticks that nobody else of this source takes and returns the first.
-    #[inline]
-    pub(crate) fn claim(from: Source<'_>, count: u64) -> Result<u64, MintError> {
-        let next = &from.generators.gregorian.0;
-        let now = from.clock.unix_ticks().saturating_add(UNIX_OFFSET as i64);
-        let now = u64::try_from(now).map_err(|_| MintError::BeforeEpoch)?;
-        if now > GregorianTicks::MAX.get() - MAX_AHEAD {
-            return Err(MintError::TimeFieldFull);
-        }
-        let seen = next.load(Ordering::Relaxed);
-        if seen < now {
-            next.fetch_max(now, Ordering::Relaxed);
-        } else if seen + count > now + MAX_AHEAD {
-            return Err(MintError::TooFarAhead {
-                ticks: seen + count - now - MAX_AHEAD,
-            });
-        }
-        Ok(next.fetch_add(count, Ordering::Relaxed))
-    }
-
-    /// Variant, clock sequence and node of this process.
-    #[inline]
-    fn identity() -> u64 {
-        if GENERATION.load(Ordering::Acquire) == crate::fork::fork_generation() {
-            return IDENTITY.load(Ordering::Relaxed);
-        }
-        new_identity()
-    }
-
-    static IDENTITY: AtomicU64 = AtomicU64::new(0);
-    /// The fork generation that the identity belongs to.
-    static GENERATION: AtomicU64 = AtomicU64::new(0);
-
-    #[cold]
-    fn new_identity() -> u64 {
-        static LOCK: Mutex<()> = Mutex::new(());
-        // A child whose parent forked while a thread held the lock would wait for ever: it goes without, and
-        // two of its threads may at worst use two identities, both random.
-        let _guard = LOCK.try_lock();
-        let generation = crate::fork::fork_generation();
-        if GENERATION.load(Ordering::Acquire) == generation {
-            return IDENTITY.load(Ordering::Relaxed);
-        }
-        let node = Node::random(&mut SystemEntropy);
-        let identity = v1::low_half(super::random_clock_seq(&mut SystemEntropy), node);
-        IDENTITY.store(identity, Ordering::Relaxed);
-        GENERATION.store(generation, Ordering::Release);
-        identity
-    }
 }
 
 #[cfg(test)]
@@ -479,39 +329,5 @@ mod tests {
             GregorianTicks::MAX
         );
         assert_eq!(generator.next_v1(), Err(MintError::TimeFieldFull));
-    }
-
-    #[test]
-    fn the_process_makes_no_tick_twice() {
-        let ids: std::vec::Vec<Uuid> = std::thread::scope(|scope| {
-            let threads: std::vec::Vec<_> = (0..8)
-                .map(|i| {
-                    scope.spawn(move || {
-                        let mut mine = std::vec::Vec::new();
-                        let mut batch = [Uuid::nil(); 10];
-                        for _ in 0..500 {
-                            mine.push(uuid1().expect("an id"));
-                            mine.push(uuid6().expect("an id"));
-                            uuid1_many(&mut batch[..i]).expect("ids");
-                            mine.extend_from_slice(&batch[..i]);
-                        }
-                        mine
-                    })
-                })
-                .collect();
-            threads
-                .into_iter()
-                .flat_map(|t| t.join().expect("no panic"))
-                .collect()
-        });
-        let ticks = |id: &Uuid| {
-            if id.get_version_num() == 1 {
-                v1::ticks_of(id)
-            } else {
-                v6::ticks_of(id)
-            }
-        };
-        let distinct: HashSet<_> = ids.iter().map(ticks).collect();
-        assert_eq!(distinct.len(), ids.len());
     }
 }
