@@ -20,7 +20,6 @@ mod forecast;
 mod health;
 mod journal;
 mod ledger;
-mod loaded;
 pub mod local_snowflake;
 #[cfg(target_os = "linux")]
 pub mod local_uuid;

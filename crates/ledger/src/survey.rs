@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::forecast::Forecast;
 use crate::ledger::Ledger;
 use crate::name::Name;
-use crate::outage::{Budget, BudgetOf};
+use crate::outage::{Budget, BudgetOf, StoreStatus};
 use crate::pool::PoolStock;
 use crate::sequence::SequenceStock;
 
@@ -58,6 +58,43 @@ pub struct Survey {
 }
 
 impl Ledger {
+    /// Whether the store answers, and how long this process goes on without it. No I/O.
+    pub fn store_status(&self) -> StoreStatus {
+        self.status_with(self.first_to_end())
+    }
+
+    /// The same, with what was left as it was found by a survey; at a cost that does not grow with what is in use.
+    pub fn status_as_of(&self, survey: &Survey) -> StoreStatus {
+        self.status_with(survey.first_to_end.clone())
+    }
+
+    fn status_with(&self, first_to_end: Option<Budget>) -> StoreStatus {
+        let shared = !self.context.store.exclusive();
+        let limited = match &self.context.journal {
+            _ if !shared => None,
+            None => Some("no state folder: the outage budget of a sequence is limited by its max_gap"),
+            Some(journal) if !journal.works() => Some(
+                "the journal cannot be written: the outage budget of a sequence is limited by its max_gap",
+            ),
+            Some(_) => None,
+        };
+        let down_for = self.context.health.down_for();
+        StoreStatus {
+            // A store that is ours alone goes down with us, or its disk is full.
+            first_to_end: first_to_end.filter(|_| shared || down_for.is_some()),
+            down_for,
+            limited,
+        }
+    }
+
+    /// How long the pools that were asked for ids mint without the store. No I/O.
+    pub fn windows_left(&self) -> Vec<PoolStock> {
+        self.loaded_pools()
+            .iter()
+            .filter_map(|pool| pool.left_in_window())
+            .collect()
+    }
+
     /// Looks at everything in use, and names the `names` busiest sequences and as many pools. No I/O; the time it takes
     /// grows with what is in use.
     pub fn survey(&self, names: usize) -> Survey {
