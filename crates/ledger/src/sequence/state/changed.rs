@@ -15,10 +15,7 @@ impl State {
             def,
             gap: spec.gap,
             max_gap: checked_max_gap(spec.max_gap.unwrap_or(default_max_gap))?,
-            base: Base {
-                value: def.start,
-                is_called: false,
-            },
+            base: not_called(def.start),
             base_ordinal: 0,
             ordinal: 0,
             generation: 1,
@@ -49,12 +46,7 @@ impl State {
         to: Base,
         allow_repeat: bool,
     ) -> Result<State, LedgerError> {
-        if to.value < self.def.min || to.value > self.def.max {
-            return Err(LedgerError::Invalid(format!(
-                "value {} is out of bounds for sequence {name} ({}..{})",
-                to.value, self.def.min, self.def.max
-            )));
-        }
+        check_bounds(name, &self.def, to.value)?;
         if let Some(at) = self.mark(issued).filter(|_| !allow_repeat) {
             // A called value counts as issued already, so it may equal the last one; an uncalled one is
             // still to come and must lie beyond.
@@ -93,7 +85,6 @@ impl State {
         patch: &SequencePatch,
     ) -> Result<State, LedgerError> {
         let o = &patch.options;
-        let last = self.last_before(issued);
         let options = mintage::SequenceOptions {
             start: Some(o.start.unwrap_or(self.def.start)),
             increment: Some(o.increment.unwrap_or(self.def.increment)),
@@ -105,66 +96,59 @@ impl State {
         let mut next = self.clone();
         next.gap = patch.gap.unwrap_or(self.gap);
         next.max_gap = checked_max_gap(patch.max_gap.unwrap_or(self.max_gap))?;
-        if let Some(restart) = patch.restart {
-            let to = match restart {
-                RestartAt::Start => def.start,
-                RestartAt::With(value) => value,
-            };
-            self.check_restart(name, issued, &def, to, patch.allow_repeat)?;
-            next.rebase(
-                issued,
-                Base {
-                    value: to,
-                    is_called: false,
-                },
-            );
-            next.def = def;
-            next.forget_past_if(patch.allow_repeat);
-            return Ok(next);
-        }
-        let base = match last {
-            Some(at) => Base {
-                value: at,
-                is_called: true,
-            },
-            None => Base {
-                value: o.start.unwrap_or(self.base.value),
-                is_called: false,
-            },
+        let base = match patch.restart {
+            None => self.base_within(name, issued, &def, patch)?,
+            Some(restart) => {
+                let value = match restart {
+                    RestartAt::Start => def.start,
+                    RestartAt::With(value) => value,
+                };
+                self.check_restart(name, issued, &def, value, patch.allow_repeat)?;
+                not_called(value)
+            }
         };
-        let inside = |v: i64| def.min <= v && v <= def.max;
-        if !inside(base.value) {
-            if !patch.allow_repeat {
-                let why = format!(
-                    "it is at {}, outside the new bounds {}..{}",
-                    base.value, def.min, def.max
-                );
-                return Err(LedgerError::NeedsAllowRepeat {
-                    name: name.clone(),
-                    why,
-                });
-            }
-            next.rebase(
-                issued,
-                Base {
-                    value: def.start,
-                    is_called: false,
-                },
-            );
-        } else {
-            let turns = (def.increment > 0) != (self.def.increment > 0);
-            if turns && last.is_some() && !patch.allow_repeat {
-                let why = format!("increment {} turns its direction", def.increment);
-                return Err(LedgerError::NeedsAllowRepeat {
-                    name: name.clone(),
-                    why,
-                });
-            }
-            next.rebase(issued, base);
-        }
+        next.rebase(issued, base);
         next.def = def;
         next.forget_past_if(patch.allow_repeat);
         Ok(next)
+    }
+
+    /// Where it goes on under a new definition: where it is, or at the start where that lies outside the new bounds.
+    fn base_within(
+        &self,
+        name: &Name,
+        issued: u64,
+        def: &SequenceDef,
+        patch: &SequencePatch,
+    ) -> Result<Base, LedgerError> {
+        let last = self.last_before(issued);
+        let base = match last {
+            Some(value) => Base {
+                value,
+                is_called: true,
+            },
+            None => not_called(patch.options.start.unwrap_or(self.base.value)),
+        };
+        let is_outside = base.value < def.min || base.value > def.max;
+        let turns = last.is_some() && self.turns(def);
+        if !patch.allow_repeat && (is_outside || turns) {
+            let why = match is_outside {
+                true => format!(
+                    "it is at {}, outside the new bounds {}..{}",
+                    base.value, def.min, def.max
+                ),
+                false => format!("increment {} turns its direction", def.increment),
+            };
+            return Err(LedgerError::NeedsAllowRepeat {
+                name: name.clone(),
+                why,
+            });
+        }
+        Ok(if is_outside { not_called(def.start) } else { base })
+    }
+
+    fn turns(&self, def: &SequenceDef) -> bool {
+        (def.increment > 0) != (self.def.increment > 0)
     }
 
     /// Refuses a restart within a new definition that lies outside its bounds, or may repeat without leave.
@@ -176,17 +160,11 @@ impl State {
         to: i64,
         allow_repeat: bool,
     ) -> Result<(), LedgerError> {
-        if to < def.min || to > def.max {
-            return Err(LedgerError::Invalid(format!(
-                "value {to} is out of bounds for sequence {name} ({}..{})",
-                def.min, def.max
-            )));
-        }
+        check_bounds(name, def, to)?;
         let Some(at) = self.mark(issued).filter(|_| !allow_repeat) else {
             return Ok(());
         };
-        let turns = (def.increment > 0) != (self.def.increment > 0);
-        if turns || !beyond(def, at, to) {
+        if self.turns(def) || !beyond(def, at, to) {
             return Err(LedgerError::NeedsAllowRepeat {
                 name: name.clone(),
                 why: format!("it is at {at}, {to} does not lie beyond"),
@@ -223,24 +201,16 @@ impl State {
                 // The first number of the new grid beyond the edge.
                 let steps = (i128::from(edge) - i128::from(base.value)) / i128::from(def.increment) + 1;
                 let value = i128::from(base.value) + steps * i128::from(def.increment);
-                match i64::try_from(value)
+                let value = i64::try_from(value)
                     .ok()
-                    .filter(|v| def.min <= *v && *v <= def.max)
-                {
-                    Some(value) => {
-                        base = Base {
-                            value,
-                            is_called: false,
-                        }
-                    }
-                    None => {
-                        return Err(LedgerError::Invalid(format!(
-                            "sequence {name} was dropped after issuing {low}..{high}, and the new bounds {}..{} \
-                             leave nothing beyond",
-                            def.min, def.max
-                        )));
-                    }
-                }
+                    .filter(|v| def.min <= *v && *v <= def.max);
+                base.value = value.ok_or_else(|| {
+                    LedgerError::Invalid(format!(
+                        "sequence {name} was dropped after issuing {low}..{high}, and the new bounds {}..{} leave \
+                         nothing beyond",
+                        def.min, def.max
+                    ))
+                })?;
             }
         }
         // A restore has raised the mark: so many numbers of a life that is lost may have followed.
@@ -300,6 +270,23 @@ impl State {
             asked.to_lowercase()
         ))
     }
+}
+
+fn not_called(value: i64) -> Base {
+    Base {
+        value,
+        is_called: false,
+    }
+}
+
+fn check_bounds(name: &Name, def: &SequenceDef, value: i64) -> Result<(), LedgerError> {
+    if value < def.min || value > def.max {
+        return Err(LedgerError::Invalid(format!(
+            "value {value} is out of bounds for sequence {name} ({}..{})",
+            def.min, def.max
+        )));
+    }
+    Ok(())
 }
 
 fn invalid(error: SequenceError) -> LedgerError {
