@@ -95,5 +95,15 @@ pub struct SetOutcome {
     pub created: bool,
 }
 
+/// A change of the definition or position.
+#[derive(Debug)]
+pub(crate) enum Change {
+    Create(SequenceSpec),
+    Alter(SequencePatch),
+    Restart { to: Base, allow_repeat: bool },
+    Set(Base),
+    Drop,
+}
+
 /// The largest `max_gap`.
 pub const MAX_GAP_LIMIT: u64 = 1 << 40;

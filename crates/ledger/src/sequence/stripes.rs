@@ -11,9 +11,8 @@ use std::time::Duration;
 
 use mintage::Base;
 
-use super::spec::SequenceSpec;
+use super::spec::{Change, SequenceSpec};
 use super::state::State;
-use super::worker::Change;
 use crate::error::LedgerError;
 use crate::name::Name;
 use crate::runtime::{Runtime, fresh_token};

@@ -80,7 +80,7 @@ impl Sequence {
             self.active.store(false, Ordering::Release);
             return false;
         }
-        if self.stays_open() && self.exists() && !self.refill.load(Ordering::Relaxed) {
+        if self.is_shared() && self.exists() && !self.refill.load(Ordering::Relaxed) {
             let state = self.published.load();
             if state.gap == Gap::Bounded && self.plan(state.left(), state.max_gap).want > 0 {
                 self.ask_for_refill();

@@ -1,0 +1,155 @@
+//! Takes that are served while the stock is closed, so that numbers come in one order and changes are exact.
+
+use std::sync::atomic::Ordering;
+
+use mintage::Run;
+use tokio::sync::oneshot;
+
+use super::claim::Use;
+use super::spec::Gap;
+use super::state::Range;
+use super::task::{Ask, SequenceTask, Take, Takes, refuse};
+use crate::error::LedgerError;
+
+/// What is unused while the stock is closed, and who gets what of it.
+pub(super) struct Closed {
+    /// Unused; ascending.
+    pub(super) ranges: Vec<Range>,
+    /// Told only once the stock is open again.
+    answers: Vec<(Run, oneshot::Sender<Result<Run, LedgerError>>)>,
+    /// When the open stock asks for more.
+    pub(super) low_water: u64,
+}
+
+impl Closed {
+    /// These are unused, and nobody gets any of them.
+    pub(super) fn of(ranges: Vec<Range>, low_water: u64) -> Closed {
+        Closed {
+            ranges,
+            answers: Vec::new(),
+            low_water,
+        }
+    }
+
+    /// How many numbers are unused.
+    pub(super) fn count(&self) -> u64 {
+        self.ranges.iter().map(|range| range.run.count).sum()
+    }
+
+    fn push(&mut self, range: Range) {
+        match self.ranges.last_mut() {
+            Some(last) if last.touches(&range) => last.run.count += range.run.count,
+            _ => self.ranges.push(range),
+        }
+    }
+}
+
+impl SequenceTask<'_> {
+    /// Closes the stock and takes everything unused out of it.
+    pub(super) fn close(&mut self) -> Closed {
+        let mut closed = Closed::of(Vec::new(), 0);
+        let adopted = self.known.adopted.drain(..);
+        for range in adopted.chain(self.sequence.stock.close()) {
+            closed.push(range);
+        }
+        closed
+    }
+
+    /// Opens the stock again, and answers. Gap-free sequences keep nothing where takers could find it (protocol S6).
+    pub(super) fn open(&mut self, closed: Closed) {
+        let last = closed.answers.last().map(|(run, _)| run.last());
+        let stock = &self.sequence.stock;
+        if self.known.state.gap == Gap::None {
+            self.known.adopted = closed.ranges;
+            stock.install(Vec::new(), last, 0);
+        } else {
+            stock.install(closed.ranges, last, closed.low_water);
+        }
+        // Visible before the answers are: a GET after an answer sees it.
+        self.sequence.publish(&self.known.state);
+        for (run, answer) in closed.answers {
+            let _ = answer.send(Ok(run));
+        }
+    }
+
+    /// Serves a take from what is unused, in order: nothing that lies below what is answered is given out later
+    /// (protocol S2). Otherwise it comes back.
+    pub(super) fn serve_closed(&self, take: Take, closed: &mut Closed) -> Option<Take> {
+        let Some(at) = closed.ranges.iter().position(|range| take.ask.fits(range)) else {
+            return Some(take);
+        };
+        self.pass_over(closed.ranges.drain(..at).collect());
+        let (head, tail) = closed.ranges[0].split(take.ask.n);
+        match tail {
+            Some(tail) => closed.ranges[0] = tail,
+            None => drop(closed.ranges.remove(0)),
+        }
+        self.sequence.direct.fetch_add(head.run.count, Ordering::Relaxed);
+        closed.answers.push((head.run, take.answer));
+        None
+    }
+
+    /// Claims `want` numbers and a block on top for a take, which then is the next again; where that cannot be, it and
+    /// those behind it are refused.
+    pub(super) async fn claim_closed(
+        &mut self,
+        take: Take,
+        takes: &mut Takes,
+        closed: &mut Closed,
+        (want, block): (u64, u64),
+    ) {
+        takes.push_front(take);
+        let generation = self.known.state.generation;
+        match self.claim(want, block, Use::Taker).await {
+            Ok(claimed) => {
+                if self.known.state.generation != generation {
+                    // Another definition now: what is left of the old one is lost.
+                    self.lose(std::mem::take(&mut closed.ranges));
+                }
+                closed.push(claimed.range);
+            }
+            Err(error) => refuse(std::mem::take(takes), &error),
+        }
+    }
+
+    /// What must be claimed so that a take and those behind it can be served.
+    pub(super) fn want(&self, ask: Ask, behind: u64, ranges: &[Range]) -> Result<u64, LedgerError> {
+        let Ask { n, contiguous } = ask;
+        if !contiguous {
+            return Ok(n.saturating_add(behind));
+        }
+        let next = self.known.state.peek(n).map_err(|e| self.sequence_error(e))?;
+        let touching = ranges
+            .last()
+            .filter(|range| range.touches(&next))
+            .map_or(0, |range| range.run.count);
+        self.check_run(n, touching, &next)?;
+        Ok((n - touching).saturating_add(behind))
+    }
+
+    /// Whether a run of `n` can be had from `held` numbers that the next ones continue.
+    pub(super) fn check_run(&self, n: u64, held: u64, next: &Range) -> Result<(), LedgerError> {
+        let left = held.saturating_add(next.run.count);
+        if left < n {
+            return Err(LedgerError::RunTooLong {
+                name: self.sequence.name.clone(),
+                asked: n,
+                left,
+            });
+        }
+        Ok(())
+    }
+
+    /// Gives up what lies before a run that did not fit into it.
+    fn pass_over(&self, ranges: Vec<Range>) {
+        if self.known.state.gap == Gap::None && !ranges.is_empty() {
+            // Of a request that never heard of them: another server took numbers since, so that no run joins them.
+            let (first, count) = (
+                ranges[0].run.first,
+                ranges.iter().map(|range| range.run.count).sum::<u64>(),
+            );
+            tracing::warn!(sequence = %self.sequence.name, first, count, "a run leaves out numbers that nobody was given");
+        }
+        self.lose(ranges);
+    }
+}

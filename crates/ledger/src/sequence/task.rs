@@ -1,0 +1,256 @@
+//! The one task of a sequence that talks to the store: refill, claims, and changes of the definition, one after
+//! the other (protocol S5).
+//!
+//! Requests queue up while the store is busy; the next round serves all of them with one claim, which is the
+//! group commit of gap-free sequences.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mintage::Run;
+use tokio::sync::oneshot;
+
+use super::Sequence;
+use super::claim::{Attempt, BACKOFF_MIN};
+use super::spec::{Change, Gap, SequenceSpec, SetOutcome};
+use super::state::{Range, State};
+use crate::error::LedgerError;
+
+/// What is asked of the task.
+#[derive(Debug)]
+pub(crate) enum Job {
+    Take(Take),
+    Refill,
+    Change {
+        change: Change,
+        answer: oneshot::Sender<Result<SetOutcome, LedgerError>>,
+    },
+    GiveBack {
+        answer: oneshot::Sender<()>,
+    },
+    Look {
+        answer: oneshot::Sender<bool>,
+    },
+}
+
+/// How many numbers are asked for, and whether as one run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ask {
+    pub(crate) n: u64,
+    pub(crate) contiguous: bool,
+}
+
+impl Ask {
+    /// Whether these can answer it, in part at least where that is allowed.
+    pub(super) fn fits(self, range: &Range) -> bool {
+        !self.contiguous || range.run.count >= self.n
+    }
+}
+
+/// Somebody who waits for numbers.
+#[derive(Debug)]
+pub(crate) struct Take {
+    pub(crate) ask: Ask,
+    pub(crate) answer: oneshot::Sender<Result<Run, LedgerError>>,
+}
+
+pub(super) type Takes = VecDeque<Take>;
+
+/// How a sequence is served: by whose store it is, and by whether numbers may be lost. Each has a file of its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Serving {
+    /// The store is ours alone: the stock is closed while it is asked.
+    Alone,
+    /// The store is shared: takers go on from stock meanwhile.
+    Shared,
+    /// On any store: there is no stock.
+    GapFree,
+}
+
+/// What the task knows; it alone touches this.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) state: State,
+    /// Claims whose outcome is not known (protocol R1, S6).
+    pub(super) attempts: Vec<Attempt>,
+    /// The record must be read before the next write.
+    pub(super) stale: bool,
+    /// No claim before this boot time, after outcomes stayed unknown; unless the store has come back since.
+    pub(super) not_before: Duration,
+    pub(super) backoff: Duration,
+    pub(super) recoveries: u64,
+    /// The state was made here and its body is not stored yet.
+    pub(super) unsaved: bool,
+    /// Gap-free: claimed numbers (of an attempt that turned out to have landed) that go out before any other.
+    pub(super) adopted: Vec<Range>,
+    /// What was in stock and under way in an older epoch is dropped.
+    pub(super) epoch: u64,
+    /// The furthest number that this process has reserved of this definition.
+    pub(super) furthest: Option<i64>,
+}
+
+impl Known {
+    pub(crate) fn new(state: State) -> Known {
+        let state_is_new = state.version.is_none();
+        Known {
+            state,
+            attempts: Vec::new(),
+            stale: false,
+            not_before: Duration::ZERO,
+            backoff: BACKOFF_MIN,
+            recoveries: 0,
+            unsaved: state_is_new,
+            adopted: Vec::new(),
+            epoch: 0,
+            furthest: None,
+        }
+    }
+
+    /// Whether it knows nothing that the store does not.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.attempts.is_empty() && self.adopted.is_empty()
+    }
+
+    /// The task was dropped half-way: what the store holds must be read before the next write, and what was
+    /// out of the stock is lost.
+    pub(crate) fn interrupted(&mut self) {
+        self.stale = true;
+    }
+}
+
+/// One round of work on one sequence.
+pub(crate) struct SequenceTask<'a> {
+    pub(crate) sequence: &'a Arc<Sequence>,
+    pub(crate) known: &'a mut Known,
+}
+
+impl SequenceTask<'_> {
+    /// Serves everything that was queued, in order; neighbouring takes together.
+    pub(crate) async fn serve(&mut self, jobs: VecDeque<Job>) {
+        let mut takes = Takes::new();
+        if jobs.iter().any(|job| !matches!(job, Job::GiveBack { .. })) {
+            self.sequence.keep_active();
+        }
+        for job in jobs {
+            self.forget_if_dropped();
+            if !matches!(job, Job::Take(_) | Job::Refill) {
+                self.serve_takes(std::mem::take(&mut takes)).await;
+            }
+            match job {
+                Job::Take(take) => takes.push_back(take),
+                Job::Refill => self.refill().await,
+                Job::Change { change, answer } => {
+                    // A caller that went away does not undo the change.
+                    let _ = answer.send(self.change(change).await);
+                }
+                Job::Look { answer } => {
+                    let _ = answer.send(self.look().await);
+                }
+                Job::GiveBack { answer } => {
+                    match self.sequence.is_shared() {
+                        true => self.sequence.put_away().await,
+                        false => self.give_back().await,
+                    }
+                    self.sequence.restock(self.sequence.stock.last_issued());
+                    let _ = answer.send(());
+                }
+            }
+        }
+        self.serve_takes(takes).await;
+        if self.known.attempts.is_empty() {
+            // Room for a few takes half of what a name needs in memory.
+            self.known.attempts = Vec::new();
+        }
+    }
+
+    fn serving(&self) -> Serving {
+        match self.known.state.gap {
+            Gap::None => Serving::GapFree,
+            Gap::Bounded if self.sequence.is_shared() => Serving::Shared,
+            Gap::Bounded => Serving::Alone,
+        }
+    }
+
+    async fn serve_takes(&mut self, takes: Takes) {
+        if takes.is_empty() {
+            return;
+        }
+        if let Err(error) = self.ensure_exists() {
+            return refuse(takes, &error);
+        }
+        match self.serving() {
+            Serving::Alone => self.serve_alone(takes).await,
+            Serving::Shared => self.serve_shared(takes).await,
+            Serving::GapFree => self.serve_gap_free(takes).await,
+        }
+    }
+
+    async fn refill(&mut self) {
+        match self.serving() {
+            Serving::Alone => self.refill_alone().await,
+            Serving::Shared => self.refill_shared().await,
+            Serving::GapFree => self.sequence.refill_begins(),
+        }
+    }
+
+    /// What this process held when everything was dropped is not ours any more, nor is what is under way: a copy of
+    /// this process would find its own tokens too (protocol R1, R4).
+    pub(super) fn forget_if_dropped(&mut self) {
+        let epoch = self.sequence.owned.lock().epoch;
+        if epoch != self.known.epoch {
+            self.known.epoch = epoch;
+            self.forget_attempts();
+            let adopted = std::mem::take(&mut self.known.adopted);
+            self.lose(adopted);
+            self.known.stale = true;
+        }
+    }
+
+    /// Whether the store has the sequence, as far as is known.
+    pub(super) fn is_stored(&self) -> bool {
+        self.known.state.version.is_some() && !self.known.state.dropped && !self.known.unsaved
+    }
+
+    /// A name's first use makes it; over a tombstone it continues above (protocol R2). Written by the claim
+    /// that follows.
+    pub(super) fn ensure_exists(&mut self) -> Result<(), LedgerError> {
+        if self.is_stored() || self.known.state.frozen {
+            return Ok(());
+        }
+        let settings = &self.sequence.context.settings;
+        let name = &self.sequence.name;
+        if !settings.auto_create {
+            return Err(LedgerError::NoAutoCreate { name: name.clone() });
+        }
+        self.sequence.check_room()?;
+        if self.known.state.dropped {
+            self.known.state = self.made(&SequenceSpec::default())?;
+        }
+        self.known.unsaved = true;
+        Ok(())
+    }
+
+    /// The state of a name that is made now, over nothing or over its tombstone.
+    pub(super) fn made(&self, spec: &SequenceSpec) -> Result<State, LedgerError> {
+        let max_gap = self.sequence.context.settings.max_gap;
+        match self.known.state.version {
+            Some(_) => self.known.state.recreated(&self.sequence.name, spec, max_gap),
+            None => State::fresh(spec, max_gap),
+        }
+    }
+
+    /// Counts what nobody will see.
+    pub(super) fn lose(&self, ranges: Vec<Range>) {
+        self.sequence
+            .context
+            .counters
+            .lost(ranges.iter().map(|range| range.run.count).sum());
+    }
+}
+
+pub(super) fn refuse(takes: Takes, error: &LedgerError) {
+    for take in takes {
+        let _ = take.answer.send(Err(error.clone()));
+    }
+}
