@@ -102,14 +102,8 @@ impl SequenceTask<'_> {
         let next =
             match change {
                 Change::Create(spec) if exists => {
-                    let asked = State::fresh(spec, self.sequence.context.settings.max_gap)?;
-                    return match state.difference(&asked) {
-                        None => Ok(None),
-                        Some(difference) => Err(LedgerError::Exists {
-                            name: name.clone(),
-                            difference,
-                        }),
-                    };
+                    state.check_same(name, spec, self.sequence.context.settings.max_gap)?;
+                    return Ok(None);
                 }
                 Change::Create(spec) => {
                     self.sequence.check_room()?;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use mintage::SequenceError;
 
+use super::known::{ATTEMPTS_MAX, Attempt, BACKOFF_MAX, BACKOFF_MIN};
 use super::spec::Gap;
 use super::state::{Range, State, beyond};
 use super::stripes::{ChangeOfAll, FROZEN_FOR, FROZEN_LOOK_EVERY};
@@ -12,14 +13,6 @@ use crate::error::LedgerError;
 use crate::journal::Pending;
 use crate::runtime::fresh_token;
 use crate::store::{Cas, Claim, Marks, Outcome, StoreError, Versioned};
-
-/// A claim whose outcome is not known.
-#[derive(Debug)]
-pub(crate) struct Attempt {
-    pub(super) token: u128,
-    pub(super) next: State,
-    pub(super) range: Range,
-}
 
 /// What a claim came to.
 #[derive(Clone, Copy, Debug)]
@@ -43,10 +36,6 @@ pub(super) enum Use {
 
 /// How often one round tries again after losing a race for the record.
 pub(super) const CLAIM_TRIES: usize = 64;
-/// Claims of unknown outcome that are remembered; one that is forgotten is a gap, nothing more.
-const ATTEMPTS_MAX: usize = 64;
-pub(super) const BACKOFF_MIN: Duration = Duration::from_millis(100);
-const BACKOFF_MAX: Duration = Duration::from_secs(60);
 
 impl SequenceTask<'_> {
     /// Reserves a linear run of at most `asked` numbers and a block on top, durably.

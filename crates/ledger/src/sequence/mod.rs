@@ -12,6 +12,7 @@
 //! | `gap_free` | where no number may be lost: there is no stock |
 //! | `closed` | what the first and the last have in common |
 //! | `claim` | one claim, from the first try to its outcome |
+//! | `known` | what the task knows from one round to the next |
 //! | `found` | what the store holds, taken over |
 //! | `plan` | how much is kept for an outage |
 //! | `change` | changes of the definition |
@@ -28,6 +29,7 @@ mod counter;
 mod demand;
 mod found;
 mod gap_free;
+mod known;
 
 mod owned;
 mod plan;
@@ -60,10 +62,11 @@ use crate::error::LedgerError;
 use crate::journal::Entry;
 use crate::name::Name;
 use crate::store::Key;
+use known::Known;
 use owned::Owned;
 use state::Range;
 use stock::{Stock, Taken};
-use task::{Ask, Job, Known, SequenceTask, Take};
+use task::{Ask, Job, SequenceTask, Take};
 
 /// One sequence, shared by all who take from it.
 ///

@@ -9,8 +9,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mintage::Base;
-
 use super::spec::{Change, SequenceSpec};
 use super::state::State;
 use crate::error::LedgerError;
@@ -37,7 +35,7 @@ pub(crate) struct ChangeOfAll<'a> {
 }
 
 /// A record that this change holds fast.
-struct Held {
+struct Frozen {
     store: Arc<Guard>,
     state: State,
     /// What another change had frozen is not thawed alone: that one may be known to others.
@@ -123,7 +121,7 @@ impl ChangeOfAll<'_> {
         }
     }
 
-    async fn freeze(&self, number: u8, store: Arc<Guard>) -> Result<Held, LedgerError> {
+    async fn freeze(&self, number: u8, store: Arc<Guard>) -> Result<Frozen, LedgerError> {
         let begun = self.runtime.boottime();
         let mut tries = 0;
         while tries < TRIES {
@@ -136,7 +134,7 @@ impl ChangeOfAll<'_> {
             let put = self.put(&store, &state, &frozen).await;
             if let Some(version) = put.map_err(LedgerError::from_store)? {
                 let version = Version::of_stripe(version, state.stripe(), 0);
-                return Ok(Held {
+                return Ok(Frozen {
                     store,
                     state: State {
                         version: Some(version),
@@ -152,7 +150,7 @@ impl ChangeOfAll<'_> {
     }
 
     /// Thaws what was frozen for nothing, as far as it can be reached.
-    async fn give_up(&self, held: Vec<Held>) {
+    async fn give_up(&self, held: Vec<Frozen>) {
         for one in held.iter().filter(|one| !one.was_frozen) {
             let thawed = State {
                 frozen: false,
@@ -166,7 +164,7 @@ impl ChangeOfAll<'_> {
 
     /// Ends the change in every store that can be reached: those that cannot stay frozen. The first store decides:
     /// everybody freezes it first, so that no other change has begun where its record is still ours.
-    async fn write_all(&self, held: Vec<Held>, nexts: Vec<Option<State>>) -> Result<(), LedgerError> {
+    async fn write_all(&self, held: Vec<Frozen>, nexts: Vec<Option<State>>) -> Result<(), LedgerError> {
         let mut failed = None;
         for (at, (one, next)) in held.iter().zip(nexts).enumerate() {
             let next = State {
@@ -207,9 +205,10 @@ fn next(
     past: Option<(i64, i64)>,
 ) -> Result<Option<State>, LedgerError> {
     let behind = state.is_behind(known);
-    let state = match behind {
-        true => known.taught(state),
-        false => state.clone(),
+    let state = if behind {
+        known.taught(state)
+    } else {
+        state.clone()
     };
     let there = Some(&state).filter(|state| !state.dropped);
     let made = |spec: &SequenceSpec| {
@@ -227,22 +226,15 @@ fn next(
     };
     let mut next = match (change, there) {
         (Change::Create(spec), Some(state)) => {
-            let asked = State::fresh(spec, max_gap)?;
-            return match state.difference(&asked) {
-                None => Ok(behind.then(|| state.clone())),
-                Some(difference) => Err(LedgerError::Exists {
-                    name: name.clone(),
-                    difference,
-                }),
-            };
+            state.check_same(name, spec, max_gap)?;
+            return Ok(behind.then(|| state.clone()));
         }
         (Change::Create(spec), None) => made(spec)?,
         (Change::Set(to), None) => {
             let made = made(&SequenceSpec::of_first_set(*to))?;
-            let issued = made.ordinal;
-            made.moved(name, issued, *to, false)?
+            made.moved(name, made.ordinal, *to, false)?
         }
-        (Change::Set(to), Some(state)) => forward(state, name, *to)?,
+        (Change::Set(to), Some(state)) => state.moved(name, state.ordinal, *to, false)?,
         (Change::Drop, None) => return Ok(behind.then(|| state.clone())),
         (_, None) => return Err(LedgerError::NotFound { name: name.clone() }),
         (Change::Restart { to, allow_repeat }, Some(state)) => {
@@ -264,9 +256,4 @@ fn next(
     };
     next.generation = known.generation + 1;
     Ok(Some(next))
-}
-
-/// A move of one store's share: one that stands beyond already stays where it is.
-fn forward(state: &State, name: &Name, to: Base) -> Result<State, LedgerError> {
-    state.moved(name, state.ordinal, to, false)
 }

@@ -6,13 +6,12 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 use mintage::Run;
 use tokio::sync::oneshot;
 
 use super::Sequence;
-use super::claim::{Attempt, BACKOFF_MIN};
+use super::known::Known;
 use super::spec::{Change, Gap, SequenceSpec, SetOutcome};
 use super::state::{Range, State};
 use crate::error::LedgerError;
@@ -66,57 +65,6 @@ enum Serving {
     Shared,
     /// On any store: there is no stock.
     GapFree,
-}
-
-/// What the task knows; it alone touches this.
-#[derive(Debug)]
-pub(crate) struct Known {
-    pub(crate) state: State,
-    /// Claims whose outcome is not known (protocol R1, S6).
-    pub(super) attempts: Vec<Attempt>,
-    /// The record must be read before the next write.
-    pub(super) stale: bool,
-    /// No claim before this boot time, after outcomes stayed unknown; unless the store has come back since.
-    pub(super) not_before: Duration,
-    pub(super) backoff: Duration,
-    pub(super) recoveries: u64,
-    /// The state was made here and its body is not stored yet.
-    pub(super) unsaved: bool,
-    /// Gap-free: claimed numbers (of an attempt that turned out to have landed) that go out before any other.
-    pub(super) adopted: Vec<Range>,
-    /// What was in stock and under way in an older epoch is dropped.
-    pub(super) epoch: u64,
-    /// The furthest number that this process has reserved of this definition.
-    pub(super) furthest: Option<i64>,
-}
-
-impl Known {
-    pub(crate) fn new(state: State) -> Known {
-        let state_is_new = state.version.is_none();
-        Known {
-            state,
-            attempts: Vec::new(),
-            stale: false,
-            not_before: Duration::ZERO,
-            backoff: BACKOFF_MIN,
-            recoveries: 0,
-            unsaved: state_is_new,
-            adopted: Vec::new(),
-            epoch: 0,
-            furthest: None,
-        }
-    }
-
-    /// Whether it knows nothing that the store does not.
-    pub(super) fn is_at_rest(&self) -> bool {
-        self.attempts.is_empty() && self.adopted.is_empty()
-    }
-
-    /// The task was dropped half-way: what the store holds must be read before the next write, and what was
-    /// out of the stock is lost.
-    pub(crate) fn interrupted(&mut self) {
-        self.stale = true;
-    }
 }
 
 /// One round of work on one sequence.

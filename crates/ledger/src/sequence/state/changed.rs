@@ -251,8 +251,24 @@ impl State {
         Ok(run.first)
     }
 
+    /// Refuses a definition that is not this one.
+    pub(crate) fn check_same(
+        &self,
+        name: &Name,
+        spec: &SequenceSpec,
+        default_max_gap: u64,
+    ) -> Result<(), LedgerError> {
+        match self.difference(&State::fresh(spec, default_max_gap)?) {
+            None => Ok(()),
+            Some(difference) => Err(LedgerError::Exists {
+                name: name.clone(),
+                difference,
+            }),
+        }
+    }
+
     /// The first field in which another definition differs, with both values.
-    pub(crate) fn difference(&self, other: &State) -> Option<String> {
+    fn difference(&self, other: &State) -> Option<String> {
         let (a, b) = (&self.def, &other.def);
         let fields = [
             ("start", a.start.to_string(), b.start.to_string()),
