@@ -10,7 +10,8 @@ use std::time::Duration;
 use mintage::Clock;
 
 use super::peers::InstanceBody;
-use super::{Context, changes};
+use super::{changes, instance_key};
+use crate::context::Context;
 use crate::error::LedgerError;
 use crate::ledger::Ledger;
 use crate::runtime::fresh_token;
@@ -39,6 +40,13 @@ struct Register {
     renewed: Option<Duration>,
     /// The newest change it shows.
     shows: Option<u64>,
+}
+
+impl Context {
+    /// This process's own register.
+    pub(crate) fn instance_key(&self) -> Key {
+        instance_key(self.instance())
+    }
 }
 
 impl Ledger {
