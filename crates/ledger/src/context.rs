@@ -14,7 +14,6 @@ use crate::health::{Health, Watched};
 use crate::journal::Journal;
 use crate::name::Name;
 use crate::runtime::{Runtime, fresh_token};
-use crate::sequence::Sequence;
 use crate::settings::LedgerSettings;
 use crate::store::tools::Restored;
 use crate::store::{Guard, Store};
@@ -48,10 +47,6 @@ pub(crate) struct Context {
     pub cluster: Cluster,
     /// No new work is begun.
     pub closing: AtomicBool,
-    /// Sequences that were used lately: the budget is kept for these.
-    pub active: Mutex<Vec<Arc<Sequence>>>,
-    /// Sequences that have no further number: they are told of although nobody uses them any more.
-    pub ended: Mutex<BTreeSet<Name>>,
     /// How often somebody asked and got nothing.
     pub refusals: AtomicU64,
     /// How many background reservations may ask the store at a time, so that one that comes back is not stormed.
@@ -99,8 +94,6 @@ impl Context {
             dropped: AtomicU64::new(0),
             cluster: Cluster::default(),
             closing: AtomicBool::new(false),
-            active: Mutex::default(),
-            ended: Mutex::default(),
             refusals: AtomicU64::new(0),
             refills: Semaphore::new(REFILLS_AT_ONCE),
             store,

@@ -157,11 +157,11 @@ impl Ledger {
         } = &mut seen;
         // From the end, since those that go out of use move the ones behind them to the front: one may be seen
         // twice, none is missed. Whoever comes into use waits for one slice at most.
-        let mut end = self.context.active.lock().expect("no panic while held").len();
+        let mut end = self.in_use.active.lock().expect("no panic while held").len();
         while end > 0 {
             let start = end.saturating_sub(SLICE);
             let slice = {
-                let active = self.context.active.lock().expect("no panic while held");
+                let active = self.in_use.active.lock().expect("no panic while held");
                 active[start.min(active.len())..end.min(active.len())].to_vec()
             };
             for stock in slice.iter().map(|sequence| sequence.left_in_stock()) {
@@ -185,7 +185,7 @@ impl Ledger {
 
     /// The sequences that have no further number, as far as this process has seen, in order of their names.
     fn ended_sequences(&self) -> Vec<Name> {
-        let mut ended = self.context.ended.lock().expect("no panic while held");
+        let mut ended = self.in_use.ended.lock().expect("no panic while held");
         let has_ended = |name: &Name| {
             self.sequence(name.as_str())
                 .is_some_and(|known| known.has_ended())

@@ -59,7 +59,7 @@ impl Ledger {
             sequences.values().cloned().collect()
         };
         let now = self.context.runtime.boottime();
-        let ended = self.context.ended.lock().expect("no panic while held").clone();
+        let ended = self.in_use.ended.lock().expect("no panic while held").clone();
         while !loaded.is_empty() {
             let few = loaded.split_off(loaded.len().saturating_sub(AT_ONCE));
             for sequence in few {
@@ -86,7 +86,7 @@ impl Ledger {
             }
             // Those that did it let go of them, too.
             tokio::task::yield_now().await;
-            let mut active = self.context.active.lock().expect("no panic while held");
+            let mut active = self.in_use.active.lock().expect("no panic while held");
             let mut loaded = self.sequences.write().expect("no panic while held");
             for sequence in few {
                 // Somebody may have come for it meanwhile: then it stays, with nothing in stock.

@@ -30,7 +30,7 @@ use crate::journal::Journal;
 use crate::name::Name;
 use crate::pool::Pool;
 use crate::runtime::Runtime;
-use crate::sequence::Sequence;
+use crate::sequence::{InUse, Sequence};
 use crate::settings::LedgerSettings;
 use crate::store::{Class, Durability, Key, SCAN_LIMIT_MAX, Store, StoreError, Versioned, tools};
 
@@ -54,6 +54,7 @@ use crate::store::{Class, Durability, Key, SCAN_LIMIT_MAX, Store, StoreError, Ve
 #[derive(Debug)]
 pub struct Ledger {
     pub(crate) context: Arc<Context>,
+    pub(crate) in_use: Arc<InUse>,
     sequences: RwLock<HashMap<Name, Arc<Sequence>>>,
     /// Held while names are let go.
     letting_go: tokio::sync::Mutex<()>,
@@ -91,6 +92,7 @@ impl Ledger {
         let context = Arc::new(Context::new(store, settings, journal, restored, runtime));
         let ledger = Arc::new(Ledger {
             context: Arc::clone(&context),
+            in_use: Arc::default(),
             sequences: RwLock::default(),
             letting_go: tokio::sync::Mutex::default(),
             loading: std::array::from_fn(|_| tokio::sync::Mutex::default()),

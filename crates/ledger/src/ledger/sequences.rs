@@ -180,8 +180,16 @@ impl Ledger {
         let sequence = {
             let mut sequences = self.sequences.write().expect("no panic while held");
             let made = || {
-                let context = Arc::clone(&self.context);
-                Sequence::new(context, name.clone(), sequence_key(name), state, entry, owned)
+                let (context, in_use) = (Arc::clone(&self.context), Arc::clone(&self.in_use));
+                Sequence::new(
+                    context,
+                    in_use,
+                    name.clone(),
+                    sequence_key(name),
+                    state,
+                    entry,
+                    owned,
+                )
             };
             Arc::clone(sequences.entry(name.clone()).or_insert_with(made))
         };

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::{Ledger, loaded};
 use crate::clock::LOOK_EVERY as LOOK_AT_CLOCK_EVERY;
 use crate::context::Context;
+use crate::sequence::InUse;
 
 /// How often names in use are looked after.
 const TEND_EVERY: Duration = Duration::from_secs(1);
@@ -23,7 +24,7 @@ pub(super) fn start(ledger: &Arc<Ledger>) {
     let shared = || Arc::clone(context);
     let runtime = &context.runtime;
     runtime.spawn(Box::pin(follow_clock(shared(), weak.clone())));
-    runtime.spawn(Box::pin(tend(shared())));
+    runtime.spawn(Box::pin(tend(shared(), Arc::clone(&ledger.in_use))));
     runtime.spawn(Box::pin(probe(shared())));
     runtime.spawn(Box::pin(look_ahead(weak.clone())));
     runtime.spawn(Box::pin(loaded::let_idle_go(weak)));
@@ -41,10 +42,10 @@ async fn follow_clock(context: Arc<Context>, ledger: Weak<Ledger>) {
 }
 
 /// Looks after every sequence in use, once a second.
-async fn tend(context: Arc<Context>) {
+async fn tend(context: Arc<Context>, in_use: Arc<InUse>) {
     while !context.closing.load(Ordering::Acquire) {
         context.runtime.sleep(TEND_EVERY).await;
-        let sequences = context.active.lock().expect("no panic while held").clone();
+        let sequences = in_use.active.lock().expect("no panic while held").clone();
         let mut idle = false;
         for few in sequences.chunks(AT_ONCE) {
             for sequence in few {
@@ -53,7 +54,7 @@ async fn tend(context: Arc<Context>) {
             tokio::task::yield_now().await;
         }
         if idle {
-            let mut active = context.active.lock().expect("no panic while held");
+            let mut active = in_use.active.lock().expect("no panic while held");
             active.retain(|sequence| sequence.is_active());
         }
     }

@@ -55,6 +55,7 @@ pub use spec::{Gap, MAX_GAP_LIMIT, RestartAt, SequenceInfo, SequencePatch, Seque
 pub(crate) use state::State;
 pub(crate) use stripe::{STRIPES_MAX, Stripe};
 pub(crate) use stripes::ChangeOfAll;
+pub(crate) use usage::InUse;
 pub use usage::SequenceStock;
 
 use crate::context::Context;
@@ -77,6 +78,7 @@ pub struct Sequence {
     name: Name,
     key: Key,
     context: Arc<Context>,
+    in_use: Arc<InUse>,
     stock: Stock,
     owned: Owned,
     exists: AtomicBool,
@@ -160,6 +162,7 @@ impl Sequence {
     /// `owned` are the numbers of large blocks that the journal's `entry` says are ours.
     pub(crate) fn new(
         context: Arc<Context>,
+        in_use: Arc<InUse>,
         name: Name,
         key: Key,
         state: State,
@@ -178,6 +181,7 @@ impl Sequence {
             name,
             key,
             context,
+            in_use,
             stock: Stock::empty(state.last_before(state.ordinal).filter(|_| exists)),
             exists: AtomicBool::new(exists),
             was_made: AtomicBool::new(false),
