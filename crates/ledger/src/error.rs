@@ -108,7 +108,7 @@ pub enum LedgerError {
         why: String,
     },
     /// No further sequences may be made.
-    #[error("cannot make sequence {name}: there are {max} already (max_sequences)")]
+    #[error("cannot make sequence {name}: there are {max} already")]
     TooMany {
         /// The name asked for.
         name: Name,
@@ -117,8 +117,7 @@ pub enum LedgerError {
     },
     /// No further sequences may be dropped.
     #[error(
-        "cannot drop sequence {name}: {max} dropped names are remembered already, so that their numbers never come again \
-         (max_dropped)"
+        "cannot drop sequence {name}: {max} dropped names are remembered already, so that their numbers never come again"
     )]
     TooManyDropped {
         /// The name asked for.
@@ -127,7 +126,7 @@ pub enum LedgerError {
         max: u64,
     },
     /// Unknown names are not made by use.
-    #[error("no sequence {name}, and auto_create is off")]
+    #[error("no sequence {name}, and a first use makes none")]
     NoAutoCreate {
         /// The name asked for.
         name: Name,

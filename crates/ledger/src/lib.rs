@@ -46,7 +46,7 @@ pub use forecast::{Ending, Forecast, Limit};
 pub use journal::open_journal;
 pub use ledger::{Changed, DEFAULT_POOL, Ledger, UUID1_POOL};
 pub use name::{NAME_MAX_BYTES, Name, NameError};
-pub use outage::{Budget, BudgetOf, StoreStatus};
+pub use outage::{Budget, BudgetOf, Limited, StoreStatus};
 pub use pool::{LentWindow, Parked, Pool, PoolInfo, PoolKind, PoolSpec, PoolStock, WindowInfo};
 pub use readiness::{NameReadiness, PartReadiness, Readiness};
 pub use runtime::{BoxFuture, Runtime, SystemRuntime, fresh_token};

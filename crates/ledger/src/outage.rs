@@ -11,8 +11,17 @@ pub struct StoreStatus {
     pub down_for: Option<Duration>,
     /// What is in use and ends first; `None` while nothing is in use, or a store that is ours alone answers.
     pub first_to_end: Option<Budget>,
-    /// Why the outage budget of a sequence may be shorter than it was configured.
-    pub limited: Option<&'static str>,
+    /// Why the outage budget of a sequence is limited by its `max_gap`.
+    pub limited: Option<Limited>,
+}
+
+/// Why a process owns no large blocks in a shared store (protocol S7).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Limited {
+    /// It has no journal.
+    NoJournal,
+    /// Its journal cannot be written.
+    JournalFails,
 }
 
 /// How long something in use lasts without the store.

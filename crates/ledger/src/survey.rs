@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::forecast::Forecast;
 use crate::ledger::Ledger;
 use crate::name::Name;
-use crate::outage::{Budget, BudgetOf, StoreStatus};
+use crate::outage::{Budget, BudgetOf, Limited, StoreStatus};
 use crate::pool::PoolStock;
 use crate::sequence::SequenceStock;
 
@@ -72,10 +72,8 @@ impl Ledger {
         let shared = !self.context.store.exclusive();
         let limited = match &self.context.journal {
             _ if !shared => None,
-            None => Some("no state folder: the outage budget of a sequence is limited by its max_gap"),
-            Some(journal) if !journal.works() => Some(
-                "the journal cannot be written: the outage budget of a sequence is limited by its max_gap",
-            ),
+            None => Some(Limited::NoJournal),
+            Some(journal) if !journal.works() => Some(Limited::JournalFails),
             Some(_) => None,
         };
         let down_for = self.context.health.down_for();
