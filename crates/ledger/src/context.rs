@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use crate::clock::AnchoredClock;
 use crate::cluster::{Cluster, instance_key};
 use crate::counters::Counters;
-use crate::health::{Health, Watched};
+use crate::health::{Health, WatchedStore};
 use crate::journal::Journal;
 use crate::name::Name;
 use crate::runtime::{Runtime, fresh_token};
@@ -30,7 +30,7 @@ pub(crate) struct Context {
     /// Whether the store answers.
     pub health: Arc<Health>,
     /// The store, for asking it whether it answers.
-    pub watched: Arc<Watched>,
+    pub watched: Arc<WatchedStore>,
     /// This node's own record of what it owns in a shared store (protocol S7).
     pub journal: Option<Journal>,
     /// This process (protocol R4): random, new at every start without a journal and whenever its register was lost.
@@ -65,7 +65,11 @@ impl Context {
         runtime: Arc<dyn Runtime>,
     ) -> Context {
         let health = Health::new(Arc::clone(&runtime));
-        let watched = Arc::new(Watched::new(store, Arc::clone(&health), settings.request_timeout));
+        let watched = Arc::new(WatchedStore::new(
+            store,
+            Arc::clone(&health),
+            settings.request_timeout,
+        ));
         let store: Arc<dyn Store> = Arc::clone(&watched) as Arc<dyn Store>;
         let node = journal.as_ref().map(Journal::node);
         let clock = AnchoredClock::new(Arc::clone(&runtime), store.newest_wall(), settings.clock_confirm);

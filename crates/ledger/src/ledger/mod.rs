@@ -25,7 +25,7 @@ use crate::clock::AnchoredClock;
 use crate::context::Context;
 use crate::counters::Counters;
 use crate::error::LedgerError;
-use crate::health::{Health, Watched};
+use crate::health::{Health, WatchedStore};
 use crate::journal::Journal;
 use crate::name::Name;
 use crate::pool::Pool;
@@ -83,7 +83,7 @@ impl Ledger {
         };
         // A store that does not answer must not hold the start up for ever.
         let health = Health::new(Arc::clone(&runtime));
-        let asked = Watched::new(Arc::clone(&store), health, settings.request_timeout);
+        let asked = WatchedStore::new(Arc::clone(&store), health, settings.request_timeout);
         if let Some(why) = tools::sealed(&asked).await.map_err(LedgerError::from_store)? {
             return Err(LedgerError::Stopped(tools::refusal(&why)));
         }

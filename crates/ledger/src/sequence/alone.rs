@@ -2,15 +2,15 @@
 //! come in one order and changes are exact.
 
 use super::claim::{Claimed, Use};
-use super::closed::Closed;
+use super::closed::ClosedStock;
 use super::state::Range;
-use super::task::{SequenceTask, Takes};
+use super::task::{SequenceTask, Takers};
 use crate::runtime::fresh_token;
 use crate::store::{Cas, Marks};
 
 impl SequenceTask<'_> {
     /// Serves all takes with as few claims as can be, each with a block on top that goes into stock.
-    pub(super) async fn serve_alone(&mut self, mut takes: Takes) {
+    pub(super) async fn serve_alone(&mut self, mut takes: Takers) {
         let mut closed = self.close();
         while let Some(take) = takes.pop_front() {
             let Some(take) = self.serve_closed(take, &mut closed) else {
@@ -53,7 +53,7 @@ impl SequenceTask<'_> {
                 // Another definition now: what is left of the old one is lost.
                 let old = self.close();
                 self.lose(old.ranges);
-                self.open(Closed::of(vec![range], block / 2));
+                self.open(ClosedStock::of(vec![range], block / 2));
             }
             // Those who find the stock empty learn why; a bound that was reached is theirs to hear too.
             Err(error) => tracing::debug!(sequence = %self.sequence.name, %error, "refill failed"),
@@ -64,7 +64,7 @@ impl SequenceTask<'_> {
     /// The definition was changed, or not, while the stock was closed.
     pub(super) fn end_change_alone(&mut self, ranges: Vec<Range>, is_changed: bool) {
         if !is_changed {
-            return self.open(Closed::of(ranges, 0));
+            return self.open(ClosedStock::of(ranges, 0));
         }
         // Numbers of the old definition that were not issued are spent.
         self.lose(ranges);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mintage::SequenceError;
 
-use super::known::{ATTEMPTS_MAX, Attempt, BACKOFF_MAX, BACKOFF_MIN};
+use super::memory::{ATTEMPTS_MAX, Attempt, BACKOFF_MAX, BACKOFF_MIN};
 use super::spec::Gap;
 use super::state::{Range, State, beyond};
 use super::stripes::{ChangeOfAll, FROZEN_FOR, FROZEN_LOOK_EVERY};

@@ -1,4 +1,4 @@
-//! Takes that are served while the stock is closed, so that numbers come in one order and changes are exact.
+//! Takers that are served while the stock is closed, so that numbers come in one order and changes are exact.
 
 use std::sync::atomic::Ordering;
 
@@ -8,11 +8,11 @@ use tokio::sync::oneshot;
 use super::claim::Use;
 use super::spec::Gap;
 use super::state::Range;
-use super::task::{Ask, SequenceTask, Take, Takes, refuse};
+use super::task::{Ask, SequenceTask, Taker, Takers, refuse};
 use crate::error::LedgerError;
 
 /// What is unused while the stock is closed, and who gets what of it.
-pub(super) struct Closed {
+pub(super) struct ClosedStock {
     /// Unused; ascending.
     pub(super) ranges: Vec<Range>,
     /// Told only once the stock is open again.
@@ -21,10 +21,10 @@ pub(super) struct Closed {
     pub(super) low_water: u64,
 }
 
-impl Closed {
+impl ClosedStock {
     /// These are unused, and nobody gets any of them.
-    pub(super) fn of(ranges: Vec<Range>, low_water: u64) -> Closed {
-        Closed {
+    pub(super) fn of(ranges: Vec<Range>, low_water: u64) -> ClosedStock {
+        ClosedStock {
             ranges,
             answers: Vec::new(),
             low_water,
@@ -46,8 +46,8 @@ impl Closed {
 
 impl SequenceTask<'_> {
     /// Closes the stock and takes everything unused out of it.
-    pub(super) fn close(&mut self) -> Closed {
-        let mut closed = Closed::of(Vec::new(), 0);
+    pub(super) fn close(&mut self) -> ClosedStock {
+        let mut closed = ClosedStock::of(Vec::new(), 0);
         let adopted = self.known.adopted.drain(..);
         for range in adopted.chain(self.sequence.stock.close()) {
             closed.push(range);
@@ -56,7 +56,7 @@ impl SequenceTask<'_> {
     }
 
     /// Opens the stock again, and answers. Gap-free sequences keep nothing where takers could find it (protocol S6).
-    pub(super) fn open(&mut self, closed: Closed) {
+    pub(super) fn open(&mut self, closed: ClosedStock) {
         let last = closed.answers.last().map(|(run, _)| run.last());
         let stock = &self.sequence.stock;
         if self.known.state.gap == Gap::None {
@@ -74,7 +74,7 @@ impl SequenceTask<'_> {
 
     /// Serves a take from what is unused, in order: nothing that lies below what is answered is given out later
     /// (protocol S2). Otherwise it comes back.
-    pub(super) fn serve_closed(&self, take: Take, closed: &mut Closed) -> Option<Take> {
+    pub(super) fn serve_closed(&self, take: Taker, closed: &mut ClosedStock) -> Option<Taker> {
         let Some(at) = closed.ranges.iter().position(|range| take.ask.fits(range)) else {
             return Some(take);
         };
@@ -93,9 +93,9 @@ impl SequenceTask<'_> {
     /// those behind it are refused.
     pub(super) async fn claim_closed(
         &mut self,
-        take: Take,
-        takes: &mut Takes,
-        closed: &mut Closed,
+        take: Taker,
+        takes: &mut Takers,
+        closed: &mut ClosedStock,
         (want, block): (u64, u64),
     ) {
         takes.push_front(take);

@@ -1,12 +1,12 @@
 //! The work of a gap-free sequence, on any store: nothing is in stock, and what is claimed is exactly what is answered
 //! (protocol S6).
 
-use super::closed::Closed;
-use super::task::{SequenceTask, Take, Takes};
+use super::closed::ClosedStock;
+use super::task::{SequenceTask, Taker, Takers};
 
 impl SequenceTask<'_> {
     /// Serves all takes with as few claims as can be.
-    pub(super) async fn serve_gap_free(&mut self, mut takes: Takes) {
+    pub(super) async fn serve_gap_free(&mut self, mut takes: Takers) {
         let mut closed = self.close();
         while let Some(take) = takes.pop_front() {
             let take = first_that_fits(take, &mut takes, &closed);
@@ -26,7 +26,7 @@ impl SequenceTask<'_> {
 }
 
 /// What a run would leave out goes to those who wait beside it: none of them was answered yet.
-fn first_that_fits(take: Take, takes: &mut Takes, closed: &Closed) -> Take {
+fn first_that_fits(take: Taker, takes: &mut Takers, closed: &ClosedStock) -> Taker {
     let Some(first) = closed.ranges.first() else {
         return take;
     };

@@ -12,7 +12,7 @@
 //! | `gap_free` | where no number may be lost: there is no stock |
 //! | `closed` | what the first and the last have in common |
 //! | `claim` | one claim, from the first try to its outcome |
-//! | `known` | what the task knows from one round to the next |
+//! | `memory` | what the task knows from one round to the next |
 //! | `found` | what the store holds, taken over |
 //! | `plan` | how much is kept for an outage |
 //! | `change` | changes of the definition |
@@ -29,8 +29,7 @@ mod counter;
 mod demand;
 mod found;
 mod gap_free;
-mod known;
-
+mod memory;
 mod owned;
 mod plan;
 mod shared;
@@ -63,11 +62,11 @@ use crate::error::LedgerError;
 use crate::journal::Entry;
 use crate::name::Name;
 use crate::store::Key;
-use known::Known;
+use memory::TaskMemory;
 use owned::Owned;
 use state::Range;
 use stock::{Stock, Taken};
-use task::{Ask, Job, SequenceTask, Take};
+use task::{Ask, Job, SequenceTask, Taker};
 
 /// One sequence, shared by all who take from it.
 ///
@@ -106,7 +105,7 @@ pub struct Sequence {
 struct Queue {
     jobs: VecDeque<Job>,
     /// The task's own state; `None` while it works.
-    idle: Option<Known>,
+    idle: Option<TaskMemory>,
 }
 
 /// Ends a feeding, however it ends.
@@ -121,7 +120,7 @@ impl Drop for Fed<'_> {
 /// The task while it works. Dropped half-way, it leaves the sequence to the next one.
 struct Work {
     sequence: Arc<Sequence>,
-    known: Option<Known>,
+    known: Option<TaskMemory>,
 }
 
 impl Work {
@@ -190,7 +189,7 @@ impl Sequence {
             published: ArcSwap::from_pointee(state.clone()),
             queue: Mutex::new(Queue {
                 jobs: VecDeque::new(),
-                idle: Some(Known::new(state)),
+                idle: Some(TaskMemory::new(state)),
             }),
         })
     }
@@ -276,7 +275,7 @@ impl Sequence {
             return Ok(run);
         }
         let (answer, answered) = oneshot::channel();
-        self.enqueue(Job::Take(Take { ask, answer }))?;
+        self.enqueue(Job::Take(Taker { ask, answer }))?;
         let taken = answered.await.map_err(|_| LedgerError::Closing)?;
         if matches!(taken, Err(LedgerError::Unavailable { .. })) {
             self.was_refused();
@@ -304,7 +303,7 @@ impl Sequence {
             return false;
         }
         let queue = self.queue.lock().expect("no panic while held");
-        queue.jobs.is_empty() && queue.idle.as_ref().is_some_and(Known::is_at_rest)
+        queue.jobs.is_empty() && queue.idle.as_ref().is_some_and(TaskMemory::is_at_rest)
     }
 
     /// Loses all stock, at once: this process's register was lost (protocol R4).

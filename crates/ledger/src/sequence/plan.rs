@@ -8,7 +8,7 @@ use super::Sequence;
 
 /// What is worth reserving ahead now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Plan {
+pub(super) struct RefillPlan {
     /// How much is to be owned for the outage budget; 0 while no rate is steady.
     pub(super) target: u64,
     /// How much more to reserve; 0: nothing.
@@ -33,13 +33,13 @@ pub(super) struct Holdings {
     pub(super) second_level: bool,
 }
 
-impl Plan {
+impl RefillPlan {
     /// A top-up begins when an eighth more than the target is left and reaches half as much again, so that one
     /// reservation lasts for a third of the budget.
-    pub(super) fn of(h: Holdings) -> Plan {
+    pub(super) fn of(h: Holdings) -> RefillPlan {
         let low = h.target.saturating_add(h.target / 8);
         let high = h.target.saturating_add(h.target / 2);
-        let nothing = Plan {
+        let nothing = RefillPlan {
             target: h.target,
             want: 0,
             second_level: false,
@@ -47,7 +47,7 @@ impl Plan {
         if h.second_level && h.target > 0 {
             let held = h.stock.saturating_add(h.owned);
             return match held < low {
-                true => Plan {
+                true => RefillPlan {
                     want: high.saturating_sub(held),
                     second_level: true,
                     ..nothing
@@ -65,7 +65,7 @@ impl Plan {
         } else {
             0
         };
-        Plan {
+        RefillPlan {
             want: budget.max(next).min(h.max_gap.saturating_sub(h.stock)),
             ..nothing
         }
@@ -74,7 +74,7 @@ impl Plan {
 
 impl Sequence {
     /// What is worth reserving ahead, given how many numbers are left before the bound.
-    pub(super) fn plan(&self, left: u64, max_gap: u64) -> Plan {
+    pub(super) fn plan(&self, left: u64, max_gap: u64) -> RefillPlan {
         let stock = self.stock.unused();
         let block = self.block(0, stock, max_gap);
         let holdings = Holdings {
@@ -85,7 +85,7 @@ impl Sequence {
             max_gap,
             second_level: self.has_second_level(),
         };
-        Plan::of(holdings)
+        RefillPlan::of(holdings)
     }
 
     /// rate x outage budget once the rate was steady; else 0. Near a bound it is a small part of what is left, since
@@ -119,7 +119,7 @@ mod tests {
 
     #[track_caller]
     fn check(holdings: Holdings, want: u64, second_level: bool) {
-        let plan = Plan::of(holdings);
+        let plan = RefillPlan::of(holdings);
         assert_eq!(
             (plan.want, plan.second_level),
             (want, second_level),

@@ -10,13 +10,13 @@ use super::Sequence;
 use super::claim::{CLAIM_TRIES, Claimed, Use};
 use super::spec::Gap;
 use super::state::Range;
-use super::task::{Ask, Job, SequenceTask, Takes};
+use super::task::{Ask, Job, SequenceTask, Takers};
 use crate::error::LedgerError;
 use crate::health::Waiting;
 
 impl SequenceTask<'_> {
     /// Serves takes that found nothing in stock when they looked.
-    pub(super) async fn serve_shared(&mut self, mut takes: Takes) {
+    pub(super) async fn serve_shared(&mut self, mut takes: Takers) {
         let mut failed: Option<LedgerError> = None;
         while let Some(take) = takes.pop_front() {
             if take.answer.is_closed() {
@@ -45,7 +45,7 @@ impl SequenceTask<'_> {
     }
 
     /// Claims what one take and those behind it want, and a block on top.
-    async fn claim_for(&mut self, ask: Ask, behind: &Takes) -> Result<Run, LedgerError> {
+    async fn claim_for(&mut self, ask: Ask, behind: &Takers) -> Result<Run, LedgerError> {
         for tries in 0..CLAIM_TRIES {
             let touching = match ask.contiguous {
                 true => self.touching(ask.n, tries == 0)?,

@@ -11,7 +11,7 @@ use mintage::Run;
 use tokio::sync::oneshot;
 
 use super::Sequence;
-use super::known::Known;
+use super::memory::TaskMemory;
 use super::spec::{Change, Gap, SequenceSpec, SetOutcome};
 use super::state::{Range, State};
 use crate::error::LedgerError;
@@ -19,7 +19,7 @@ use crate::error::LedgerError;
 /// What is asked of the task.
 #[derive(Debug)]
 pub(crate) enum Job {
-    Take(Take),
+    Take(Taker),
     Refill,
     Change {
         change: Change,
@@ -49,16 +49,16 @@ impl Ask {
 
 /// Somebody who waits for numbers.
 #[derive(Debug)]
-pub(crate) struct Take {
+pub(crate) struct Taker {
     pub(crate) ask: Ask,
     pub(crate) answer: oneshot::Sender<Result<Run, LedgerError>>,
 }
 
-pub(super) type Takes = VecDeque<Take>;
+pub(super) type Takers = VecDeque<Taker>;
 
 /// How a sequence is served: by whose store it is, and by whether numbers may be lost. Each has a file of its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Serving {
+enum ServedAs {
     /// The store is ours alone: the stock is closed while it is asked.
     Alone,
     /// The store is shared: takers go on from stock meanwhile.
@@ -70,13 +70,13 @@ enum Serving {
 /// One round of work on one sequence.
 pub(crate) struct SequenceTask<'a> {
     pub(crate) sequence: &'a Arc<Sequence>,
-    pub(crate) known: &'a mut Known,
+    pub(crate) known: &'a mut TaskMemory,
 }
 
 impl SequenceTask<'_> {
     /// Serves everything that was queued, in order; neighbouring takes together.
     pub(crate) async fn serve(&mut self, jobs: VecDeque<Job>) {
-        let mut takes = Takes::new();
+        let mut takes = Takers::new();
         if jobs.iter().any(|job| !matches!(job, Job::GiveBack { .. })) {
             self.sequence.keep_active();
         }
@@ -112,33 +112,33 @@ impl SequenceTask<'_> {
         }
     }
 
-    fn serving(&self) -> Serving {
+    fn served_as(&self) -> ServedAs {
         match self.known.state.gap {
-            Gap::None => Serving::GapFree,
-            Gap::Bounded if self.sequence.is_shared() => Serving::Shared,
-            Gap::Bounded => Serving::Alone,
+            Gap::None => ServedAs::GapFree,
+            Gap::Bounded if self.sequence.is_shared() => ServedAs::Shared,
+            Gap::Bounded => ServedAs::Alone,
         }
     }
 
-    async fn serve_takes(&mut self, takes: Takes) {
+    async fn serve_takes(&mut self, takes: Takers) {
         if takes.is_empty() {
             return;
         }
         if let Err(error) = self.ensure_exists() {
             return refuse(takes, &error);
         }
-        match self.serving() {
-            Serving::Alone => self.serve_alone(takes).await,
-            Serving::Shared => self.serve_shared(takes).await,
-            Serving::GapFree => self.serve_gap_free(takes).await,
+        match self.served_as() {
+            ServedAs::Alone => self.serve_alone(takes).await,
+            ServedAs::Shared => self.serve_shared(takes).await,
+            ServedAs::GapFree => self.serve_gap_free(takes).await,
         }
     }
 
     async fn refill(&mut self) {
-        match self.serving() {
-            Serving::Alone => self.refill_alone().await,
-            Serving::Shared => self.refill_shared().await,
-            Serving::GapFree => self.sequence.refill_begins(),
+        match self.served_as() {
+            ServedAs::Alone => self.refill_alone().await,
+            ServedAs::Shared => self.refill_shared().await,
+            ServedAs::GapFree => self.sequence.refill_begins(),
         }
     }
 
@@ -197,7 +197,7 @@ impl SequenceTask<'_> {
     }
 }
 
-pub(super) fn refuse(takes: Takes, error: &LedgerError) {
+pub(super) fn refuse(takes: Takers, error: &LedgerError) {
     for take in takes {
         let _ = take.answer.send(Err(error.clone()));
     }

@@ -6,7 +6,7 @@ use super::state::{Range, State};
 
 /// What the task knows; it alone touches this.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct TaskMemory {
     pub(crate) state: State,
     /// Claims whose outcome is not known (protocol R1, S6).
     pub(super) attempts: Vec<Attempt>,
@@ -26,10 +26,10 @@ pub(crate) struct Known {
     pub(super) furthest: Option<i64>,
 }
 
-impl Known {
-    pub(crate) fn new(state: State) -> Known {
+impl TaskMemory {
+    pub(crate) fn new(state: State) -> TaskMemory {
         let state_is_new = state.version.is_none();
-        Known {
+        TaskMemory {
             state,
             attempts: Vec::new(),
             stale: false,
