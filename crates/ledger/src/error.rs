@@ -167,13 +167,24 @@ pub enum LedgerError {
 }
 
 impl LedgerError {
+    /// For the moment: worth asking again after a second.
+    pub(crate) fn unavailable(message: impl Into<String>) -> Self {
+        LedgerError::Unavailable {
+            message: message.into(),
+            retry_after_s: RETRY_AFTER_S,
+        }
+    }
+
     /// What a store error means for the caller of a ledger operation.
     pub(crate) fn from_store(error: StoreError) -> Self {
+        error.into()
+    }
+}
+
+impl From<StoreError> for LedgerError {
+    fn from(error: StoreError) -> Self {
         match error.kind {
-            StoreErrorKind::Unavailable => LedgerError::Unavailable {
-                message: error.message,
-                retry_after_s: RETRY_AFTER_S,
-            },
+            StoreErrorKind::Unavailable => LedgerError::unavailable(error.message),
             StoreErrorKind::Stopped | StoreErrorKind::Corrupt | StoreErrorKind::Foreign => {
                 LedgerError::Stopped(error)
             }

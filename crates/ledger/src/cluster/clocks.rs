@@ -104,7 +104,7 @@ impl Context {
         if self.store.exclusive() {
             return Ok(self.clock.now());
         }
-        self.ready_to_judge().await.map_err(LedgerError::from_store)?;
+        self.ready_to_judge().await?;
         let refused = |message| LedgerError::Unavailable {
             message,
             retry_after_s: DISPUTE_RETRY_S,

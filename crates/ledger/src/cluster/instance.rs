@@ -61,7 +61,7 @@ impl Ledger {
             Ok(found) => found,
             // One store of a set: nothing is changed while it is away, and all is looked at when it is back.
             Err(_) if !context.store.reachable(&changes::key()) => None,
-            Err(error) => return Err(LedgerError::from_store(error)),
+            Err(error) => return Err(error.into()),
         };
         let (last, _) = changes::since(found.as_ref(), 0);
         context.cluster.seen.store(last, Ordering::Release);
@@ -305,7 +305,7 @@ async fn enter(context: &Context) -> Result<Option<Entered>, LedgerError> {
         return Ok(None);
     };
     let key = context.instance_key();
-    let found = context.store.get(&key).await.map_err(LedgerError::from_store)?;
+    let found = context.store.get(&key).await?;
     let why = match found {
         None => "its register is not there",
         Some(found) => match serde_json::from_str::<InstanceBody>(&found.value.body) {
@@ -323,7 +323,7 @@ async fn enter(context: &Context) -> Result<Option<Entered>, LedgerError> {
                     Ok(Cas::Done(version)) => return Ok(Some((key, version))),
                     Ok(Cas::Lost(_)) => "another process has its register",
                     // It may have landed: the next process with this journal finds out, or it is a gap.
-                    Err(error) => return Err(LedgerError::from_store(error)),
+                    Err(error) => return Err(error.into()),
                 }
             }
             Ok(_) => "the journal is an old copy",

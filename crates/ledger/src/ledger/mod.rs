@@ -84,10 +84,10 @@ impl Ledger {
         // A store that does not answer must not hold the start up for ever.
         let health = Health::new(Arc::clone(&runtime));
         let asked = WatchedStore::new(Arc::clone(&store), health, settings.request_timeout);
-        if let Some(why) = tools::sealed(&asked).await.map_err(LedgerError::from_store)? {
+        if let Some(why) = tools::sealed(&asked).await? {
             return Err(LedgerError::Stopped(tools::refusal(&why)));
         }
-        let restored = tools::restored(&asked).await.map_err(LedgerError::from_store)?;
+        let restored = tools::restored(&asked).await?;
         let journal = journal.map(|journal| journal.restored_at(restored.workers_from));
         let context = Arc::new(Context::new(store, settings, journal, restored, runtime));
         let ledger = Arc::new(Ledger {
@@ -121,12 +121,8 @@ impl Ledger {
         after: Option<&Key>,
         limit: u16,
     ) -> Result<Vec<(Key, Versioned)>, LedgerError> {
-        let prefix = Key::new(prefix).map_err(LedgerError::from_store)?;
-        self.context
-            .store
-            .scan(&prefix, after, limit)
-            .await
-            .map_err(LedgerError::from_store)
+        let prefix = Key::new(prefix)?;
+        Ok(self.context.store.scan(&prefix, after, limit).await?)
     }
 
     pub(crate) fn drop_everything(&self) {
@@ -234,6 +230,6 @@ impl Ledger {
         if let Some(journal) = &self.context.journal {
             journal.close().await;
         }
-        self.context.store.close().await.map_err(LedgerError::from_store)
+        Ok(self.context.store.close().await?)
     }
 }

@@ -35,7 +35,7 @@ impl Ledger {
     /// A pool's record: what it is, or was before it was dropped.
     async fn pool_record(&self, name: &Name) -> Result<Option<(Versioned, PoolSpec, bool)>, LedgerError> {
         let found = self.context.store.get(&PoolSpec::key(name)).await;
-        let Some(found) = found.map_err(LedgerError::from_store)? else {
+        let Some(found) = found? else {
             return Ok(None);
         };
         let (spec, dropped) = PoolSpec::read_record(name, &found.value.body)?;
@@ -135,7 +135,7 @@ impl Ledger {
                 (was, true) => self.make_pool_again(name, &found, was, spec).await,
             },
             Ok(_) => Ok(self.keep_pool(name, spec)),
-            Err(error) => Err(LedgerError::from_store(error)),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -166,10 +166,9 @@ impl Ledger {
         let written = self.write_pool(name, found, value).await?;
         match written {
             true => Ok(self.keep_pool(name, spec)),
-            false => Err(LedgerError::Unavailable {
-                message: format!("somebody else changed pool {name} at the same moment"),
-                retry_after_s: 1,
-            }),
+            false => Err(LedgerError::unavailable(format!(
+                "somebody else changed pool {name} at the same moment"
+            ))),
         }
     }
 
@@ -195,10 +194,9 @@ impl Ledger {
         }
         match written? {
             true => Ok(()),
-            false => Err(LedgerError::Unavailable {
-                message: format!("somebody else changed pool {name} at the same moment"),
-                retry_after_s: 1,
-            }),
+            false => Err(LedgerError::unavailable(format!(
+                "somebody else changed pool {name} at the same moment"
+            ))),
         }
     }
 
@@ -212,7 +210,7 @@ impl Ledger {
         match answer.map(|cas| cas.of_attempt(token)) {
             Ok(Cas::Done(_)) => Ok(true),
             Ok(Cas::Lost(_)) => Ok(false),
-            Err(error) => Err(LedgerError::from_store(error)),
+            Err(error) => Err(error.into()),
         }
     }
 

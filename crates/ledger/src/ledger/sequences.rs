@@ -134,12 +134,7 @@ impl Ledger {
         if let Some(error) = self.stopped() {
             return Err(LedgerError::Stopped(error));
         }
-        let found = self
-            .context
-            .store
-            .get(&sequence_key(name))
-            .await
-            .map_err(LedgerError::from_store)?;
+        let found = self.context.store.get(&sequence_key(name)).await?;
         let Some(found) = found else { return Ok(None) };
         let mut state = State::read(name, &found)?;
         if let Some(striped) = self.context.store.striped() {
@@ -153,7 +148,7 @@ impl Ledger {
                 () = self.context.runtime.sleep(self.context.settings.request_timeout) => Ok(Vec::new()),
             };
             let mut known = Vec::new();
-            for found in records.map_err(LedgerError::from_store)? {
+            for found in records? {
                 known.push(State::read(name, &found)?);
             }
             match State::newest(&known).filter(|known| state.is_behind(known) && !state.frozen) {

@@ -3,7 +3,7 @@
 
 use super::claim::{Claimed, Use};
 use super::closed::ClosedStock;
-use super::state::Range;
+use super::range::{Range, total};
 use super::task::{SequenceTask, Takers};
 use crate::runtime::fresh_token;
 use crate::store::{Cas, Marks};
@@ -19,7 +19,7 @@ impl SequenceTask<'_> {
             let behind = takes.iter().map(|take| take.ask.n).fold(0, u64::saturating_add);
             match self.want(take.ask, behind, &closed.ranges) {
                 Ok(want) => {
-                    let held = closed.count();
+                    let held = total(&closed.ranges);
                     let (asked, unused) = (want.saturating_sub(held), held.saturating_add(want));
                     let block = self.sequence.block(asked, unused, self.known.state.max_gap);
                     closed.low_water = block / 2;
@@ -52,8 +52,8 @@ impl SequenceTask<'_> {
             Ok(Claimed { range, .. }) => {
                 // Another definition now: what is left of the old one is lost.
                 let old = self.close();
-                self.lose(old.ranges);
-                self.open(ClosedStock::of(vec![range], block / 2));
+                self.lose(old.ranges.into());
+                self.open(ClosedStock::of([range].into(), block / 2));
             }
             // Those who find the stock empty learn why; a bound that was reached is theirs to hear too.
             Err(error) => tracing::debug!(sequence = %self.sequence.name, %error, "refill failed"),
@@ -64,7 +64,7 @@ impl SequenceTask<'_> {
     /// The definition was changed, or not, while the stock was closed.
     pub(super) fn end_change_alone(&mut self, ranges: Vec<Range>, is_changed: bool) {
         if !is_changed {
-            return self.open(ClosedStock::of(ranges, 0));
+            return self.open(ClosedStock::of(ranges.into(), 0));
         }
         // Numbers of the old definition that were not issued are spent.
         self.lose(ranges);
@@ -75,7 +75,7 @@ impl SequenceTask<'_> {
 
     /// Gives the unused topmost numbers back, guarded by the version of our last claim (protocol S4).
     pub(super) async fn give_back(&mut self) {
-        let mut ranges = self.close().ranges;
+        let mut ranges = Vec::from(self.close().ranges);
         // A task was dropped half-way; what it claimed is unused too, if it landed.
         match self.refresh().await {
             Ok(landed) => ranges.extend(landed),

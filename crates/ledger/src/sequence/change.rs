@@ -1,8 +1,9 @@
 //! Changes of a sequence's definition or position: one conditional write each (protocol S5).
 
 use super::claim::CLAIM_TRIES;
+use super::range::Range;
 use super::spec::{Change, SequenceSpec, SetOutcome};
-use super::state::{Range, State};
+use super::state::State;
 use super::task::SequenceTask;
 use crate::error::LedgerError;
 use crate::runtime::fresh_token;
@@ -18,7 +19,7 @@ impl SequenceTask<'_> {
             return issued;
         }
         for range in ranges.iter().rev() {
-            if range.ordinal + range.run.count != issued {
+            if range.end() != issued {
                 break;
             }
             issued = range.ordinal;
@@ -35,7 +36,7 @@ impl SequenceTask<'_> {
         let is_shared = self.sequence.is_shared();
         let mut ranges = match is_shared {
             true => std::mem::take(&mut self.known.adopted),
-            false => self.close().ranges,
+            false => self.close().ranges.into(),
         };
         let changed = self.apply(&change, &mut ranges).await;
         let is_changed = matches!(changed, Ok(true));
@@ -88,7 +89,7 @@ impl SequenceTask<'_> {
                         self.known.stale = true;
                         self.lose(std::mem::take(ranges));
                     }
-                    return Err(LedgerError::from_store(error));
+                    return Err(error.into());
                 }
             }
         }

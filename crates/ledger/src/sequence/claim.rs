@@ -5,8 +5,9 @@ use std::time::Duration;
 use mintage::SequenceError;
 
 use super::memory::{ATTEMPTS_MAX, Attempt, BACKOFF_MAX, BACKOFF_MIN};
+use super::range::Range;
 use super::spec::Gap;
-use super::state::{Range, State, beyond};
+use super::state::{State, beyond};
 use super::stripes::{ChangeOfAll, FROZEN_FOR, FROZEN_LOOK_EVERY};
 use super::task::SequenceTask;
 use crate::error::LedgerError;
@@ -115,10 +116,10 @@ impl SequenceTask<'_> {
         };
         let want = asked.saturating_add(block.min(most));
         if want == 0 {
-            return Err(LedgerError::Unavailable {
-                message: format!("sequence {} keeps no stock", self.sequence.name),
-                retry_after_s: 1,
-            });
+            return Err(LedgerError::unavailable(format!(
+                "sequence {} keeps no stock",
+                self.sequence.name
+            )));
         }
         Ok(want)
     }
@@ -144,7 +145,7 @@ impl SequenceTask<'_> {
             && let Err(error) = self.note_pending().await
         {
             self.known.attempts.pop();
-            return Err(LedgerError::from_store(error));
+            return Err(error.into());
         }
         self.known.stale = true;
         let answer = self.write(&next, token, passed + range.run.count).await;
@@ -179,7 +180,7 @@ impl SequenceTask<'_> {
                     // Spent unless its token is found later (protocol R1, S3).
                     self.back_off();
                 }
-                Err(LedgerError::from_store(error))
+                Err(error.into())
             }
         }
     }
@@ -238,12 +239,11 @@ impl SequenceTask<'_> {
     ) -> Result<(), LedgerError> {
         let context = &self.sequence.context;
         self.known.stale = true;
-        let refused = |why: &str| LedgerError::Unavailable {
-            message: format!(
+        let refused = |why: &str| {
+            LedgerError::unavailable(format!(
                 "a change of sequence {} was not made in all stores of the set{why}",
                 self.sequence.name
-            ),
-            retry_after_s: 1,
+            ))
         };
         if use_of != Use::Taker || *thawed {
             return Err(refused(""));
@@ -342,9 +342,6 @@ impl SequenceTask<'_> {
     }
 
     pub(super) fn too_many_writers(&self) -> LedgerError {
-        LedgerError::Unavailable {
-            message: format!("too many writers on sequence {}", self.sequence.name),
-            retry_after_s: 1,
-        }
+        LedgerError::unavailable(format!("too many writers on sequence {}", self.sequence.name))
     }
 }

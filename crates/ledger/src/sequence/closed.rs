@@ -1,20 +1,21 @@
 //! Takers that are served while the stock is closed, so that numbers come in one order and changes are exact.
 
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
 use mintage::Run;
 use tokio::sync::oneshot;
 
 use super::claim::Use;
+use super::range::{Ask, Range, lined_up, push, take_from, total};
 use super::spec::Gap;
-use super::state::Range;
-use super::task::{Ask, SequenceTask, Taker, Takers, refuse};
+use super::task::{SequenceTask, Taker, Takers, refuse};
 use crate::error::LedgerError;
 
 /// What is unused while the stock is closed, and who gets what of it.
 pub(super) struct ClosedStock {
     /// Unused; ascending.
-    pub(super) ranges: Vec<Range>,
+    pub(super) ranges: VecDeque<Range>,
     /// Told only once the stock is open again.
     answers: Vec<(Run, oneshot::Sender<Result<Run, LedgerError>>)>,
     /// When the open stock asks for more.
@@ -23,23 +24,11 @@ pub(super) struct ClosedStock {
 
 impl ClosedStock {
     /// These are unused, and nobody gets any of them.
-    pub(super) fn of(ranges: Vec<Range>, low_water: u64) -> ClosedStock {
+    pub(super) fn of(ranges: VecDeque<Range>, low_water: u64) -> ClosedStock {
         ClosedStock {
             ranges,
             answers: Vec::new(),
             low_water,
-        }
-    }
-
-    /// How many numbers are unused.
-    pub(super) fn count(&self) -> u64 {
-        self.ranges.iter().map(|range| range.run.count).sum()
-    }
-
-    fn push(&mut self, range: Range) {
-        match self.ranges.last_mut() {
-            Some(last) if last.touches(&range) => last.run.count += range.run.count,
-            _ => self.ranges.push(range),
         }
     }
 }
@@ -47,12 +36,8 @@ impl ClosedStock {
 impl SequenceTask<'_> {
     /// Closes the stock and takes everything unused out of it.
     pub(super) fn close(&mut self) -> ClosedStock {
-        let mut closed = ClosedStock::of(Vec::new(), 0);
         let adopted = self.known.adopted.drain(..);
-        for range in adopted.chain(self.sequence.stock.close()) {
-            closed.push(range);
-        }
-        closed
+        ClosedStock::of(lined_up(adopted.chain(self.sequence.stock.close())), 0)
     }
 
     /// Opens the stock again, and answers. Gap-free sequences keep nothing where takers could find it (protocol S6).
@@ -60,8 +45,8 @@ impl SequenceTask<'_> {
         let last = closed.answers.last().map(|(run, _)| run.last());
         let stock = &self.sequence.stock;
         if self.known.state.gap == Gap::None {
-            self.known.adopted = closed.ranges;
-            stock.install(Vec::new(), last, 0);
+            self.known.adopted = closed.ranges.into();
+            stock.install(VecDeque::new(), last, 0);
         } else {
             stock.install(closed.ranges, last, closed.low_water);
         }
@@ -75,17 +60,12 @@ impl SequenceTask<'_> {
     /// Serves a take from what is unused, in order: nothing that lies below what is answered is given out later
     /// (protocol S2). Otherwise it comes back.
     pub(super) fn serve_closed(&self, take: Taker, closed: &mut ClosedStock) -> Option<Taker> {
-        let Some(at) = closed.ranges.iter().position(|range| take.ask.fits(range)) else {
+        let Some((passed, run)) = take_from(&mut closed.ranges, take.ask) else {
             return Some(take);
         };
-        self.pass_over(closed.ranges.drain(..at).collect());
-        let (head, tail) = closed.ranges[0].split(take.ask.n);
-        match tail {
-            Some(tail) => closed.ranges[0] = tail,
-            None => drop(closed.ranges.remove(0)),
-        }
-        self.sequence.direct.fetch_add(head.run.count, Ordering::Relaxed);
-        closed.answers.push((head.run, take.answer));
+        self.pass_over(passed);
+        self.sequence.direct.fetch_add(run.count, Ordering::Relaxed);
+        closed.answers.push((run, take.answer));
         None
     }
 
@@ -104,23 +84,23 @@ impl SequenceTask<'_> {
             Ok(claimed) => {
                 if self.known.state.generation != generation {
                     // Another definition now: what is left of the old one is lost.
-                    self.lose(std::mem::take(&mut closed.ranges));
+                    self.lose(std::mem::take(&mut closed.ranges).into());
                 }
-                closed.push(claimed.range);
+                push(&mut closed.ranges, claimed.range);
             }
             Err(error) => refuse(std::mem::take(takes), &error),
         }
     }
 
     /// What must be claimed so that a take and those behind it can be served.
-    pub(super) fn want(&self, ask: Ask, behind: u64, ranges: &[Range]) -> Result<u64, LedgerError> {
+    pub(super) fn want(&self, ask: Ask, behind: u64, ranges: &VecDeque<Range>) -> Result<u64, LedgerError> {
         let Ask { n, contiguous } = ask;
         if !contiguous {
             return Ok(n.saturating_add(behind));
         }
         let next = self.known.state.peek(n).map_err(|e| self.sequence_error(e))?;
         let touching = ranges
-            .last()
+            .back()
             .filter(|range| range.touches(&next))
             .map_or(0, |range| range.run.count);
         self.check_run(n, touching, &next)?;
@@ -144,10 +124,7 @@ impl SequenceTask<'_> {
     fn pass_over(&self, ranges: Vec<Range>) {
         if self.known.state.gap == Gap::None && !ranges.is_empty() {
             // Of a request that never heard of them: another server took numbers since, so that no run joins them.
-            let (first, count) = (
-                ranges[0].run.first,
-                ranges.iter().map(|range| range.run.count).sum::<u64>(),
-            );
+            let (first, count) = (ranges[0].run.first, total(&ranges));
             tracing::warn!(sequence = %self.sequence.name, first, count, "a run leaves out numbers that nobody was given");
         }
         self.lose(ranges);

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::claim::Claimed;
-use super::state::{Range, State};
+use super::range::Range;
+use super::state::State;
 use super::task::SequenceTask;
 use crate::error::LedgerError;
 use crate::store::{Outcome, StoreError, StoreErrorKind, Versioned};
@@ -16,7 +17,7 @@ impl SequenceTask<'_> {
             return Ok(None);
         }
         let found = self.sequence.context.store.get(&self.sequence.key).await;
-        self.reconcile(found.map_err(LedgerError::from_store)?)
+        self.reconcile(found?)
     }
 
     /// Takes over what the store really holds. A range whose attempt turns out to have landed is ours: answered
@@ -31,21 +32,11 @@ impl SequenceTask<'_> {
                 Some(_) => Err(self.went_back("it vanished from the store".into())),
             };
         };
-        if known.is_some_and(|known| found.version < known) {
-            let why = format!(
-                "it is at version {}, was at {}",
-                found.version.0,
-                known.map_or(0, |v| v.0)
-            );
-            return Err(self.went_back(why));
+        if let Some(known) = known.filter(|known| found.version < *known) {
+            let (found, known) = (found.version.0, known.0);
+            return Err(self.went_back(format!("it is at version {found}, was at {known}")));
         }
-        if let Some(at) = self
-            .known
-            .attempts
-            .iter()
-            .position(|a| a.token == found.value.token)
-        {
-            let landed = self.known.attempts.swap_remove(at);
+        if let Some(landed) = self.known.take_attempt(|token| token == found.value.token) {
             self.forget_attempts();
             self.stored_by_take(State {
                 version: Some(found.version),
@@ -58,9 +49,9 @@ impl SequenceTask<'_> {
         let mut landed = None;
         if known != Some(found.version) && !self.known.attempts.is_empty() {
             // Somebody wrote since: none of our attempts can land any more, but one may have (protocol S6).
-            let ours = self.known.attempts.iter().position(|a| state.has_landed(a.token));
-            let ours = ours.filter(|_| state.generation == self.known.state.generation);
-            landed = ours.map(|at| self.known.attempts.swap_remove(at).range);
+            let same = state.generation == self.known.state.generation;
+            let ours = self.known.take_attempt(|token| same && state.has_landed(token));
+            landed = ours.map(|attempt| attempt.range);
             self.forget_attempts();
         }
         if known == Some(found.version) && state.ordinal < self.known.state.ordinal {

@@ -27,7 +27,7 @@ impl SequenceTask<'_> {
 
 /// What a run would leave out goes to those who wait beside it: none of them was answered yet.
 fn first_that_fits(take: Taker, takes: &mut Takers, closed: &ClosedStock) -> Taker {
-    let Some(first) = closed.ranges.first() else {
+    let Some(first) = closed.ranges.front() else {
         return take;
     };
     if take.ask.fits(first) {

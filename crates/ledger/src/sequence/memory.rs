@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::state::{Range, State};
+use super::range::Range;
+use super::state::State;
 
 /// What the task knows; it alone touches this.
 #[derive(Debug)]
@@ -41,6 +42,12 @@ impl TaskMemory {
             epoch: 0,
             furthest: None,
         }
+    }
+
+    /// Takes out the attempt whose token is the one looked for.
+    pub(super) fn take_attempt(&mut self, is_it: impl Fn(u128) -> bool) -> Option<Attempt> {
+        let at = self.attempts.iter().position(|attempt| is_it(attempt.token))?;
+        Some(self.attempts.swap_remove(at))
     }
 
     /// Whether it knows nothing that the store does not.

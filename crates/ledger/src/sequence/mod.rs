@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `spec` | what people say and are told |
 //! | `state` | the rules, as arithmetic on the stored record |
+//! | `range` | runs of numbers and their ordinals |
 //! | `stock`, `counter` | numbers in memory: the hot path |
 //! | `demand` | how large a block should be |
 //! | `task` | the one task that talks to the store, and how it serves: as one of the next three |
@@ -32,6 +33,7 @@ mod gap_free;
 mod memory;
 mod owned;
 mod plan;
+mod range;
 mod shared;
 mod spec;
 mod state;
@@ -64,9 +66,9 @@ use crate::name::Name;
 use crate::store::Key;
 use memory::TaskMemory;
 use owned::Owned;
-use state::Range;
+use range::{Ask, Range};
 use stock::{Stock, Taken};
-use task::{Ask, Job, SequenceTask, Taker};
+use task::{Job, SequenceTask, Taker};
 
 /// One sequence, shared by all who take from it.
 ///

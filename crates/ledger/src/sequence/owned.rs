@@ -15,9 +15,8 @@ use mintage::Run;
 
 use super::Sequence;
 use super::demand::Demand;
+use super::range::{Ask, Range, push, total};
 use super::spec::Gap;
-use super::state::Range;
-use super::task::Ask;
 use crate::forecast::Pace;
 use crate::journal::Entry;
 
@@ -61,15 +60,12 @@ impl Owned {
 impl Inner {
     /// How many numbers are owned beyond the stock.
     pub(super) fn count(&self) -> u64 {
-        self.ranges.iter().map(|range| range.run.count).sum()
+        total(&self.ranges)
     }
 
     /// Adds a block behind the others.
     pub(super) fn push(&mut self, range: Range) {
-        match self.ranges.back_mut().filter(|last| last.touches(&range)) {
-            Some(last) => last.run.count += range.run.count,
-            None => self.ranges.push_back(range),
-        }
+        push(&mut self.ranges, range);
     }
 
     /// The ordinals owned, for the journal.
@@ -230,12 +226,7 @@ impl Sequence {
         let mut lost = inner.count();
         inner.ranges.clear();
         let last = last.or(self.stock.last_issued());
-        lost += self
-            .stock
-            .close()
-            .iter()
-            .map(|range| range.run.count)
-            .sum::<u64>();
+        lost += total(&self.stock.close());
         self.stock.restart(last);
         self.context.counters.lost(lost);
         inner.epoch
@@ -253,7 +244,7 @@ impl Sequence {
         };
         // Only what lies on top of what was handed out can be taken back.
         rest.sort_unstable_by_key(|range| range.ordinal);
-        let mut lost: u64 = rest.iter().map(|range| range.run.count).sum();
+        let mut lost = total(&rest);
         if let Some(journal) = &self.context.journal {
             let mut from = entry.mark();
             for range in rest.iter().rev() {

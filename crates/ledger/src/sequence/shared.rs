@@ -8,9 +8,9 @@ use mintage::Run;
 
 use super::Sequence;
 use super::claim::{CLAIM_TRIES, Claimed, Use};
+use super::range::{Ask, Range};
 use super::spec::Gap;
-use super::state::Range;
-use super::task::{Ask, Job, SequenceTask, Takers};
+use super::task::{Job, SequenceTask, Takers};
 use crate::error::LedgerError;
 use crate::health::Waiting;
 
@@ -60,7 +60,8 @@ impl SequenceTask<'_> {
             let want = (ask.n - touching).saturating_add(behind);
             let block = self.sequence.block(want, unused, self.known.state.max_gap);
             let claimed = self.claim(want, block, Use::Taker).await?;
-            // Those behind take theirs from stock at once. Nothing: another node was quicker, and what was claimed is not one run with what is in stock.
+            // Those behind take theirs from stock at once. Nothing: another node was quicker, and what was claimed is not
+            // one run with what is in stock.
             if let Some(run) = self.keep(claimed, Some(ask), behind, block / 2).await {
                 return Ok(run);
             }

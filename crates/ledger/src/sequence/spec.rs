@@ -1,12 +1,14 @@
 //! What people say about a sequence, and what they are told.
 
 use mintage::{Base, SequenceDef, SequenceOptions};
+use serde::{Deserialize, Serialize};
 
 use crate::forecast::Forecast;
 use crate::name::Name;
 
 /// Whether numbers may be lost.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Gap {
     /// A crash may lose at most `max_gap` numbers; numbers are served from memory.
     #[default]

@@ -17,8 +17,7 @@ use arc_swap::ArcSwap;
 use mintage::Run;
 
 use super::counter::{Counter, Take};
-use super::state::Range;
-use super::task::Ask;
+use super::range::{Ask, Range, lined_up, push, take_from, total};
 
 /// A reserved run of numbers that threads take from.
 #[derive(Debug)]
@@ -206,11 +205,10 @@ impl Stock {
     }
 
     /// Opens the stock again with these ranges; `last` is the last number issued meanwhile, if any. The task only.
-    pub(crate) fn install(&self, ranges: Vec<Range>, last: Option<i64>, low_water: u64) {
+    pub(crate) fn install(&self, mut ranges: VecDeque<Range>, last: Option<i64>, low_water: u64) {
         let mut spare = self.spare.lock().expect("no panic while held");
         debug_assert!(self.current.load().counter.is_closed() || spare.is_empty());
         let before = last.or(self.current.load().last_issued());
-        let mut ranges = VecDeque::from(ranges);
         let block = Block::new(ranges.pop_front(), before, low_water);
         *spare = ranges;
         self.current.store(Arc::new(block));
@@ -251,20 +249,13 @@ impl Stock {
         let mut line = lined_up(rest.into_iter().chain(spare.drain(..)).chain(more));
         let mut served = Served::default();
         let mut last = block.last_issued();
-        if let Some(at) = line.iter().position(fits) {
-            served.passed = line.drain(..at).map(|range| range.run.count).sum();
-            let at = line.iter().position(fits).expect("it is still there");
-            let (head, tail) = line[at].split(ask.n);
-            match tail {
-                Some(tail) => line[at] = tail,
-                None => drop(line.remove(at)),
-            }
-            self.taken_before.fetch_add(head.run.count, Ordering::Relaxed);
-            last = Some(head.run.last());
-            served.run = Some(head.run);
+        if let Some((passed, run)) = take_from(&mut line, ask) {
+            self.taken_before.fetch_add(run.count, Ordering::Relaxed);
+            last = Some(run.last());
+            (served.passed, served.run) = (total(&passed), Some(run));
         }
         let low_water = low_water.unwrap_or(block.counter.low_water());
-        served.low = line.iter().map(|range| range.run.count).sum::<u64>() <= low_water;
+        served.low = total(&line) <= low_water;
         let next = Block::new(line.pop_front(), last, low_water);
         *spare = line;
         self.current.store(Arc::new(next));
@@ -298,10 +289,8 @@ impl Stock {
         let continues = spare.is_empty() && limit > 0 && held.touches(&range);
         if continues && block.counter.extend(range.run.count) {
             // In place: a single server never jumps.
-        } else if let Some(last) = spare.back_mut().filter(|last| last.touches(&range)) {
-            last.run.count += range.run.count;
         } else {
-            spare.push_back(range);
+            push(&mut spare, range);
         }
     }
 
@@ -309,7 +298,7 @@ impl Stock {
     pub(crate) fn unused(&self) -> u64 {
         let spare = self.spare.lock().expect("no panic while held");
         let block = self.current.load();
-        block.counter.left() + spare.iter().map(|range| range.run.count).sum::<u64>()
+        block.counter.left() + total(&*spare)
     }
 
     /// How many numbers were ever taken from this stock.
@@ -326,18 +315,6 @@ impl Stock {
     pub(crate) fn last_issued(&self) -> Option<i64> {
         self.current.load().last_issued()
     }
-}
-
-/// Ranges in their order, those that touch joined.
-fn lined_up(ranges: impl Iterator<Item = Range>) -> VecDeque<Range> {
-    let mut line: VecDeque<Range> = VecDeque::new();
-    for range in ranges {
-        match line.back_mut().filter(|last| last.touches(&range)) {
-            Some(last) => last.run.count += range.run.count,
-            None => line.push_back(range),
-        }
-    }
-    line
 }
 
 #[cfg(test)]
@@ -556,10 +533,10 @@ mod tests {
                 0 => {
                     let mut rest = stock.close();
                     rest.push(range(reserved, count));
-                    stock.install(rest, None, 5);
+                    stock.install(rest.into(), None, 5);
                 }
                 1 => given_back += stock.close().iter().map(|range| range.run.count).sum::<u64>(),
-                2 => stock.install(vec![range(reserved, count)], None, 5),
+                2 => stock.install([range(reserved, count)].into(), None, 5),
                 _ => stock.append(range(reserved, count), 5),
             }
             if round % 10 != 1 {

@@ -48,7 +48,7 @@ impl ChangeOfAll<'_> {
     /// that this did not reach to the end serves the name no more until the same change, or any other, or whoever
     /// asks it for a number, has brought it to the end with all stores there.
     pub(crate) async fn make(&self) -> Result<(), LedgerError> {
-        let members = self.striped.members_all().map_err(LedgerError::from_store)?;
+        let members = self.striped.members_all()?;
         // First every store is asked whether it could.
         let mut states = Vec::with_capacity(members.len());
         for (number, store) in &members {
@@ -85,7 +85,7 @@ impl ChangeOfAll<'_> {
 
     async fn read(&self, number: u8, store: &dyn Store) -> Result<State, LedgerError> {
         let found = self.striped.read_of(number, store, self.key).await;
-        State::read(self.name, &found.map_err(LedgerError::from_store)?)
+        State::read(self.name, &found?)
     }
 
     /// What each record becomes; `None`: it is so already.
@@ -132,7 +132,7 @@ impl ChangeOfAll<'_> {
             }
             let frozen = state.frozen();
             let put = self.put(&store, &state, &frozen).await;
-            if let Some(version) = put.map_err(LedgerError::from_store)? {
+            if let Some(version) = put? {
                 let version = Version::of_stripe(version, state.stripe(), 0);
                 return Ok(Frozen {
                     store,
@@ -178,19 +178,19 @@ impl ChangeOfAll<'_> {
                     if error.outcome == Outcome::NotDone {
                         self.give_up(held).await;
                     }
-                    return Err(LedgerError::from_store(error));
+                    return Err(error.into());
                 }
-                Err(error) => failed = failed.or(Some(LedgerError::from_store(error))),
+                Err(error) => failed = failed.or(Some(error.into())),
             }
         }
         failed.map_or(Ok(()), Err)
     }
 
     fn lost(&self) -> LedgerError {
-        LedgerError::Unavailable {
-            message: format!("too many writers on sequence {}; change it again", self.name),
-            retry_after_s: 1,
-        }
+        LedgerError::unavailable(format!(
+            "too many writers on sequence {}; change it again",
+            self.name
+        ))
     }
 }
 

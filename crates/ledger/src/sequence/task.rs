@@ -12,8 +12,9 @@ use tokio::sync::oneshot;
 
 use super::Sequence;
 use super::memory::TaskMemory;
+use super::range::{Ask, Range, total};
 use super::spec::{Change, Gap, SequenceSpec, SetOutcome};
-use super::state::{Range, State};
+use super::state::State;
 use crate::error::LedgerError;
 
 /// What is asked of the task.
@@ -31,20 +32,6 @@ pub(crate) enum Job {
     Look {
         answer: oneshot::Sender<bool>,
     },
-}
-
-/// How many numbers are asked for, and whether as one run.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ask {
-    pub(crate) n: u64,
-    pub(crate) contiguous: bool,
-}
-
-impl Ask {
-    /// Whether these can answer it, in part at least where that is allowed.
-    pub(super) fn fits(self, range: &Range) -> bool {
-        !self.contiguous || range.run.count >= self.n
-    }
 }
 
 /// Somebody who waits for numbers.
@@ -190,10 +177,7 @@ impl SequenceTask<'_> {
 
     /// Counts what nobody will see.
     pub(super) fn lose(&self, ranges: Vec<Range>) {
-        self.sequence
-            .context
-            .counters
-            .lost(ranges.iter().map(|range| range.run.count).sum());
+        self.sequence.context.counters.lost(total(&ranges));
     }
 }
 

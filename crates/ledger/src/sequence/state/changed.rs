@@ -2,7 +2,7 @@
 
 use mintage::{Base, SequenceDef, SequenceError};
 
-use super::{State, beyond, union};
+use super::{State, beyond, called, not_called, union};
 use crate::error::LedgerError;
 use crate::name::Name;
 use crate::sequence::spec::{MAX_GAP_LIMIT, RestartAt, SequencePatch, SequenceSpec};
@@ -123,10 +123,7 @@ impl State {
     ) -> Result<Base, LedgerError> {
         let last = self.last_before(issued);
         let base = match last {
-            Some(value) => Base {
-                value,
-                is_called: true,
-            },
+            Some(value) => called(value),
             None => not_called(patch.options.start.unwrap_or(self.base.value)),
         };
         let is_outside = base.value < def.min || base.value > def.max;
@@ -285,13 +282,6 @@ impl State {
             is.to_lowercase(),
             asked.to_lowercase()
         ))
-    }
-}
-
-fn not_called(value: i64) -> Base {
-    Base {
-        value,
-        is_called: false,
     }
 }
 

@@ -16,6 +16,7 @@ mod record;
 
 use mintage::{Base, Run, SequenceDef, SequenceError, Timestamp};
 
+use super::range::Range;
 use super::spec::{Gap, SequenceInfo};
 use super::stripe::Stripe;
 use crate::forecast::{self, Forecast, Limit};
@@ -47,37 +48,6 @@ pub(crate) struct State {
     pub landed: Vec<(u128, u128)>,
     /// `None`: not stored yet, the first claim makes the record.
     pub version: Option<Version>,
-}
-
-/// Numbers with consecutive ordinals on one linear run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Range {
-    pub ordinal: u64,
-    pub run: Run,
-}
-
-impl Range {
-    /// The ordinal after the last.
-    pub(crate) fn end(&self) -> u64 {
-        self.ordinal + self.run.count
-    }
-
-    /// Splits off the first `n` (at most all).
-    pub(crate) fn split(self, n: u64) -> (Range, Option<Range>) {
-        let (head, tail) = self.run.split(n);
-        let rest = Range {
-            ordinal: self.ordinal + head.count,
-            run: tail,
-        };
-        (Range { run: head, ..self }, (tail.count > 0).then_some(rest))
-    }
-
-    /// Whether `next` goes on where this one ends, in ordinals and in values.
-    pub(crate) fn touches(&self, next: &Range) -> bool {
-        self.ordinal + self.run.count == next.ordinal
-            && self.run.step == next.run.step
-            && self.run.last().checked_add(self.run.step) == Some(next.run.first)
-    }
 }
 
 impl State {
@@ -211,5 +181,19 @@ fn union(a: Option<(i64, i64)>, b: Option<(i64, i64)>) -> Option<(i64, i64)> {
     match (a, b) {
         (Some((al, ah)), Some((bl, bh))) => Some((al.min(bl), ah.max(bh))),
         (one, other) => one.or(other),
+    }
+}
+
+fn called(value: i64) -> Base {
+    Base {
+        value,
+        is_called: true,
+    }
+}
+
+fn not_called(value: i64) -> Base {
+    Base {
+        value,
+        is_called: false,
     }
 }

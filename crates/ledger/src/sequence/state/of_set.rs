@@ -1,8 +1,6 @@
 //! The records of one name in the stores of a set (protocol S9): who follows whom.
 
-use mintage::Base;
-
-use super::{State, beyond, union};
+use super::{State, beyond, called, union};
 use crate::store::Version;
 
 impl State {
@@ -14,38 +12,35 @@ impl State {
         let past = states
             .iter()
             .fold(None, |past, state| union(past, state.all_past()));
+        let is_further = |so_far: &State, state: &State| match (so_far.dropped, state.dropped) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => match (
+                so_far.last_before(so_far.ordinal),
+                state.last_before(state.ordinal),
+            ) {
+                (_, None) => false,
+                (None, Some(_)) => true,
+                (Some(a), Some(b)) => state.def.is_forward(a, b),
+            },
+        };
         // The furthest that exists, else any tombstone.
-        let mut furthest: Option<&State> = None;
-        for state in &states {
-            let further = furthest.is_none_or(|so_far| match (so_far.dropped, state.dropped) {
-                (true, false) => true,
-                (false, true) => false,
-                _ => match (
-                    so_far.last_before(so_far.ordinal),
-                    state.last_before(state.ordinal),
-                ) {
-                    (_, None) => false,
-                    (None, Some(_)) => true,
-                    (Some(a), Some(b)) => state.def.is_forward(a, b),
-                },
-            });
-            if further {
-                furthest = Some(state);
-            }
-        }
-        let furthest = furthest?;
-        let mut level = furthest.clone();
-        if let Some(value) = furthest.last_before(furthest.ordinal) {
-            level.base = Base {
-                value,
-                is_called: true,
-            };
-        }
-        level.generation = generation;
-        level.past = past;
-        level.frozen = false;
-        level.version = None;
-        Some(level)
+        let furthest = states
+            .into_iter()
+            .reduce(|so_far, state| match is_further(so_far, state) {
+                true => state,
+                false => so_far,
+            })?;
+        Some(State {
+            base: furthest
+                .last_before(furthest.ordinal)
+                .map_or(furthest.base, called),
+            generation,
+            past,
+            frozen: false,
+            version: None,
+            ..furthest.clone()
+        })
     }
 
     /// What the record of another store of a set becomes that has not met the name, or has not followed its last change:
@@ -55,10 +50,7 @@ impl State {
         if let Some((low, high)) = behind.all_past() {
             let edge = if self.def.increment > 0 { high } else { low };
             if !beyond(&self.def, edge, base.value) {
-                base = Base {
-                    value: edge,
-                    is_called: true,
-                };
+                base = called(edge);
             }
         }
         State {

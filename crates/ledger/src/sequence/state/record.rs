@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::State;
 use crate::error::LedgerError;
 use crate::name::Name;
-use crate::sequence::spec::Gap;
+use crate::sequence::spec::{Gap, SequenceSpec};
 use crate::store::embedded::TOMBSTONE_BODY;
 use crate::store::{Outcome, StoreError, StoreErrorKind, Value, Version, Versioned};
 
@@ -19,7 +19,7 @@ struct Body {
     min: i64,
     max: i64,
     cycle: bool,
-    gap: GapWord,
+    gap: Gap,
     max_gap: u64,
     base: BaseBody,
     generation: u64,
@@ -46,13 +46,6 @@ struct BaseBody {
     value: i64,
     is_called: bool,
     ordinal: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum GapWord {
-    Bounded,
-    None,
 }
 
 impl State {
@@ -88,10 +81,7 @@ impl State {
         }
         Ok(State {
             def,
-            gap: match body.gap {
-                GapWord::Bounded => Gap::Bounded,
-                GapWord::None => Gap::None,
-            },
+            gap: body.gap,
             max_gap: body.max_gap,
             base: Base {
                 value: body.base.value,
@@ -123,12 +113,9 @@ impl State {
     /// A record of which a repair saved the mark alone: a tombstone. With the definition gone, the numbers are
     /// taken to be those of the default one, `1..=mark`.
     fn of_unknown_definition(found: &Versioned) -> State {
-        let def = SequenceDef::new(mintage::SequenceOptions::default()).expect("the defaults are valid");
+        let fresh = State::fresh(&SequenceSpec::default(), 0).expect("the defaults are valid");
         let mark = i64::try_from(found.value.mark).unwrap_or(i64::MAX);
         State {
-            def,
-            gap: Gap::Bounded,
-            max_gap: 0,
             // With a mark of 0 none was issued, not even 0.
             base: Base {
                 value: mark.max(1),
@@ -136,14 +123,11 @@ impl State {
             },
             base_ordinal: found.value.mark,
             ordinal: found.value.mark,
-            generation: 1,
-            incarnation: 1,
             dropped: true,
             unknown: true,
-            frozen: false,
             past: (mark > 0).then_some((1, mark)),
-            landed: Vec::new(),
             version: Some(found.version),
+            ..fresh
         }
     }
 
@@ -155,10 +139,7 @@ impl State {
             min: self.def.min,
             max: self.def.max,
             cycle: self.def.cycle,
-            gap: match self.gap {
-                Gap::Bounded => GapWord::Bounded,
-                Gap::None => GapWord::None,
-            },
+            gap: self.gap,
             max_gap: self.max_gap,
             base: BaseBody {
                 value: self.base.value,
