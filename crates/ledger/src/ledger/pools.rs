@@ -103,12 +103,7 @@ impl Ledger {
             }
         }
         let made = self.make_pool(name, spec.clone()).await?;
-        // Every pool of UUIDs draws its own node.
-        let same = match (&spec.kind, made.kind()) {
-            (PoolKind::Uuid1 { .. }, PoolKind::Uuid1 { .. }) => true,
-            (asked, is) => asked.fingerprint() == is.fingerprint(),
-        };
-        if !same
+        if !are_alike(&spec.kind, made.kind())
             || spec
                 .window
                 .is_some_and(|window| Some(window) != made.asked_window())
@@ -124,18 +119,16 @@ impl Ledger {
     async fn make_pool(&self, name: &Name, spec: PoolSpec) -> Result<Arc<Pool>, LedgerError> {
         let value = spec.write(fresh_token(&*self.context.runtime));
         let key = PoolSpec::key(name);
-        match self
-            .context
-            .store
+        let store = &self.context.store;
+        match store
             .compare_and_set(&key, None, value, Marks::NeverLower)
-            .await
+            .await?
         {
-            Ok(Cas::Lost(Some(found))) => match PoolSpec::read_record(name, &found.value.body)? {
+            Cas::Lost(Some(found)) => match PoolSpec::read_record(name, &found.value.body)? {
                 (there, false) => Ok(self.keep_pool(name, there)),
                 (was, true) => self.make_pool_again(name, &found, was, spec).await,
             },
-            Ok(_) => Ok(self.keep_pool(name, spec)),
-            Err(error) => Err(error.into()),
+            _ => Ok(self.keep_pool(name, spec)),
         }
     }
 
@@ -147,11 +140,7 @@ impl Ledger {
         was: PoolSpec,
         asked: PoolSpec,
     ) -> Result<Arc<Pool>, LedgerError> {
-        let same = match (&was.kind, &asked.kind) {
-            (PoolKind::Uuid1 { .. }, PoolKind::Uuid1 { .. }) => true,
-            (was, asked) => was.fingerprint() == asked.fingerprint(),
-        };
-        if !same {
+        if !are_alike(&was.kind, &asked.kind) {
             return Err(LedgerError::PoolDropped {
                 name: name.clone(),
                 layout: was.kind.layout_words(),
@@ -163,13 +152,8 @@ impl Ledger {
         };
         let spec = PoolSpec { kind, ..asked };
         let value = spec.write(fresh_token(&*self.context.runtime));
-        let written = self.write_pool(name, found, value).await?;
-        match written {
-            true => Ok(self.keep_pool(name, spec)),
-            false => Err(LedgerError::unavailable(format!(
-                "somebody else changed pool {name} at the same moment"
-            ))),
-        }
+        self.write_pool(name, found, value).await?;
+        Ok(self.keep_pool(name, spec))
     }
 
     /// Drops a pool: nobody takes a window of it any more, and the same name made again goes on where it was.
@@ -192,25 +176,21 @@ impl Ledger {
         if let Some(loaded) = loaded {
             loaded.end_dropped().await;
         }
-        match written? {
-            true => Ok(()),
-            false => Err(LedgerError::unavailable(format!(
-                "somebody else changed pool {name} at the same moment"
-            ))),
-        }
+        written
     }
 
-    /// Writes a pool's record anew; `false`: somebody else was quicker.
-    async fn write_pool(&self, name: &Name, found: &Versioned, value: Value) -> Result<bool, LedgerError> {
+    /// Writes a pool's record anew, unless somebody else was quicker.
+    async fn write_pool(&self, name: &Name, found: &Versioned, value: Value) -> Result<(), LedgerError> {
         let (key, token) = (PoolSpec::key(name), value.token);
         let store = &self.context.store;
         let answer = store
             .compare_and_set(&key, Some(found.version), value, Marks::NeverLower)
             .await;
-        match answer.map(|cas| cas.of_attempt(token)) {
-            Ok(Cas::Done(_)) => Ok(true),
-            Ok(Cas::Lost(_)) => Ok(false),
-            Err(error) => Err(error.into()),
+        match answer?.of_attempt(token) {
+            Cas::Done(_) => Ok(()),
+            Cas::Lost(_) => Err(LedgerError::unavailable(format!(
+                "somebody else changed pool {name} at the same moment"
+            ))),
         }
     }
 
@@ -275,5 +255,13 @@ impl Ledger {
     /// What this process holds of the pools it uses; no I/O.
     pub fn pools_held(&self) -> Vec<PoolInfo> {
         self.loaded_pools().iter().map(|pool| pool.info()).collect()
+    }
+}
+
+/// Whether pools make the same ids. Every pool of UUIDs draws its own node.
+fn are_alike(one: &PoolKind, other: &PoolKind) -> bool {
+    match (one, other) {
+        (PoolKind::Uuid1 { .. }, PoolKind::Uuid1 { .. }) => true,
+        _ => one.fingerprint() == other.fingerprint(),
     }
 }

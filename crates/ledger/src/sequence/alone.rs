@@ -23,7 +23,7 @@ impl SequenceTask<'_> {
                     let (asked, unused) = (want.saturating_sub(held), held.saturating_add(want));
                     let block = self.sequence.block(asked, unused, self.known.state.max_gap);
                     closed.low_water = block / 2;
-                    self.claim_closed(take, &mut takes, &mut closed, (want, block))
+                    self.claim_closed(take, &mut takes, &mut closed, want, block)
                         .await;
                 }
                 Err(error) => drop(take.answer.send(Err(error))),

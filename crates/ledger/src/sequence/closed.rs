@@ -76,7 +76,8 @@ impl SequenceTask<'_> {
         take: Taker,
         takes: &mut Takers,
         closed: &mut ClosedStock,
-        (want, block): (u64, u64),
+        want: u64,
+        block: u64,
     ) {
         takes.push_front(take);
         let generation = self.known.state.generation;

@@ -17,7 +17,7 @@ impl SequenceTask<'_> {
             let behind = takes.iter().take_while(|take| !take.ask.contiguous);
             let behind = behind.map(|take| take.ask.n).fold(0, u64::saturating_add);
             match self.want(take.ask, behind, &closed.ranges) {
-                Ok(want) => self.claim_closed(take, &mut takes, &mut closed, (want, 0)).await,
+                Ok(want) => self.claim_closed(take, &mut takes, &mut closed, want, 0).await,
                 Err(error) => drop(take.answer.send(Err(error))),
             }
         }
