@@ -80,3 +80,53 @@ pub(super) fn take_from(line: &mut VecDeque<Range>, ask: Ask) -> Option<(Vec<Ran
     }
     Some((passed, head.run))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(ordinal: u64, count: u64) -> Range {
+        let run = Run {
+            first: ordinal as i64 + 1,
+            step: 1,
+            count,
+        };
+        Range { ordinal, run }
+    }
+
+    #[test]
+    fn ranges_that_touch_are_one() {
+        let line = lined_up([range(0, 2), range(2, 3), range(6, 1)].into_iter());
+        assert_eq!(line, [range(0, 5), range(6, 1)]);
+        assert_eq!(total(&line), 6);
+        // In ordinals they do, in values not: another base lies between.
+        let mut moved = range(7, 1);
+        moved.run.first = 100;
+        assert!(!range(6, 1).touches(&moved));
+    }
+
+    #[test]
+    fn what_is_asked_for_comes_from_the_first_place_that_has_it() {
+        let line = || VecDeque::from([range(0, 2), range(10, 4), range(20, 9)]);
+        // How many, as one run; what is passed over, the first number and how many, what is left.
+        for (n, contiguous, passed, first, count, left) in [
+            (5, false, 0, 1, 2, 13),
+            (1, false, 0, 1, 1, 14),
+            (2, true, 0, 1, 2, 13),
+            (3, true, 2, 11, 3, 10),
+            (9, true, 6, 21, 9, 0),
+        ] {
+            let mut line = line();
+            let (before, run) = take_from(&mut line, Ask { n, contiguous }).unwrap();
+            let taken = (total(&before), run.first, run.count, total(&line));
+            assert_eq!(taken, (passed, first, count, left), "{n} {contiguous}");
+        }
+        let mut all = line();
+        let run = Ask {
+            n: 10,
+            contiguous: true,
+        };
+        assert_eq!(take_from(&mut all, run), None);
+        assert_eq!(all, line());
+    }
+}

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::spec::{Change, SequenceSpec};
+use super::spec::{Change, SequencePatch, SequenceSpec};
 use super::state::State;
 use crate::error::LedgerError;
 use crate::name::Name;
@@ -240,20 +240,22 @@ fn next(
         (Change::Restart { to, allow_repeat }, Some(state)) => {
             state.moved(name, state.ordinal, *to, *allow_repeat)?
         }
-        (Change::Alter(patch), Some(state)) => {
-            let altered = state.altered(name, state.ordinal, patch)?;
-            if (altered.def.start, altered.def.increment, altered.def.cycle)
-                != (state.def.start, state.def.increment, state.def.cycle)
-            {
-                return Err(LedgerError::Invalid(format!(
-                    "sequence {name} lies in several stores, whose shares follow from start and increment: drop it and \
-                     make another"
-                )));
-            }
-            altered
-        }
+        (Change::Alter(patch), Some(state)) => altered(state, name, patch)?,
         (Change::Drop, Some(state)) => state.tombstone(state.ordinal),
     };
     next.generation = known.generation + 1;
     Ok(Some(next))
+}
+
+/// Shares follow from start and increment, which therefore stay.
+fn altered(state: &State, name: &Name, patch: &SequencePatch) -> Result<State, LedgerError> {
+    let altered = state.altered(name, state.ordinal, patch)?;
+    let share = |state: &State| (state.def.start, state.def.increment, state.def.cycle);
+    if share(&altered) != share(state) {
+        return Err(LedgerError::Invalid(format!(
+            "sequence {name} lies in several stores, whose shares follow from start and increment: drop it and make \
+             another"
+        )));
+    }
+    Ok(altered)
 }
