@@ -9,6 +9,7 @@
 //! clock step can cost a gap, never a repeat. Time, sleep, threads and randomness come in through [`Runtime`].
 
 mod advance;
+mod advice;
 mod clock;
 mod cluster;
 mod context;
@@ -18,7 +19,6 @@ mod forecast;
 mod health;
 mod journal;
 mod ledger;
-mod loaded;
 mod online_backup;
 mod outage;
 mod pool;
@@ -32,6 +32,7 @@ mod survey;
 
 use mintage_local::{file_system, name};
 
+pub use advice::Advice;
 pub use clock::{AnchoredClock, ClockReport};
 pub use counters::{Counters, RESERVE_BUCKETS_US};
 pub use error::LedgerError;
@@ -40,7 +41,7 @@ pub use journal::open_journal;
 pub use ledger::{Changed, DEFAULT_POOL, Ledger, UUID1_POOL};
 pub use mintage_local::file_system::shared_file_systems;
 pub use mintage_local::name::{NAME_MAX_BYTES, Name, NameError};
-pub use outage::{Budget, BudgetOf, StoreStatus};
+pub use outage::{Budget, BudgetOf, Limited, StoreStatus};
 pub use pool::{LentWindow, Parked, Pool, PoolInfo, PoolKind, PoolSpec, PoolStock, WindowInfo};
 pub use readiness::{NameReadiness, PartReadiness, Readiness};
 pub use runtime::{BoxFuture, Runtime, SystemRuntime, fresh_token};

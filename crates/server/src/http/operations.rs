@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock};
 
 use hyper::StatusCode;
-use mintage_ledger::{Class, Name, NameReadiness, PartReadiness, RESERVE_BUCKETS_US};
+use mintage_ledger::{Class, Limited, Name, NameReadiness, PartReadiness, RESERVE_BUCKETS_US};
 use mintage_wire::{Live, NotReady, OneReady, PartReady, Ready};
 
 use super::Guest;
@@ -47,7 +47,13 @@ pub(super) async fn readyz(
         ledger.status_as_of(&found.survey),
     );
     let degraded = store.degraded().filter(|_| ready.ready);
-    let limited = store.limited.map(String::from);
+    let limited = store.limited.map(|why| {
+        let why = match why {
+            Limited::NoJournal => "no state folder",
+            Limited::JournalFails => "the journal cannot be written",
+        };
+        format!("{why}: the outage budget of a sequence is limited by its max_gap")
+    });
     let mut document = match wanted.as_deref() {
         None => Ready {
             ready: ready.ready,

@@ -402,7 +402,7 @@ pub fn from_ledger(error: LedgerError) -> ServiceError {
         LedgerError::WindowLost { .. } => ServiceError::new(Code::Conflict, message)
             .with_hint("stop minting with it and take another window"),
         LedgerError::NoAutoCreate { .. } => {
-            ServiceError::new(Code::NotFound, message).with_hint("create the sequence first")
+            ServiceError::new(Code::NotFound, message).with_hint("create the sequence first, or set sequences.auto_create")
         }
         LedgerError::PoolInUse { .. } => ServiceError::new(Code::Conflict, message).with_hint(
             "a window ends by itself some time after its holder stops; this server lets go a minute after its last id",

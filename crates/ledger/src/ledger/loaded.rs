@@ -6,7 +6,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use crate::ledger::Ledger;
+use super::Ledger;
 use crate::sequence::Sequence;
 
 /// How many names are looked at, or asked for what they have in stock, in one go; others come in between.
@@ -27,7 +27,7 @@ impl Ledger {
 
     /// Lets names go while more are held than may be, those first that were not used for the longest; an eighth more
     /// than must be, so that not every next name has to look for another. Who loads names waits for it.
-    pub(crate) async fn make_room(&self) {
+    pub(super) async fn make_room(&self) {
         if self.surplus() == 0 {
             return;
         }
@@ -59,7 +59,7 @@ impl Ledger {
             sequences.values().cloned().collect()
         };
         let now = self.context.runtime.boottime();
-        let ended = self.context.ended.lock().expect("no panic while held").clone();
+        let ended = self.in_use.ended.lock().expect("no panic while held").clone();
         while !loaded.is_empty() {
             let few = loaded.split_off(loaded.len().saturating_sub(AT_ONCE));
             for sequence in few {
@@ -86,7 +86,7 @@ impl Ledger {
             }
             // Those that did it let go of them, too.
             tokio::task::yield_now().await;
-            let mut active = self.context.active.lock().expect("no panic while held");
+            let mut active = self.in_use.active.lock().expect("no panic while held");
             let mut loaded = self.sequences.write().expect("no panic while held");
             for sequence in few {
                 // Somebody may have come for it meanwhile: then it stays, with nothing in stock.
@@ -106,7 +106,7 @@ fn is_unheld(sequence: &Arc<Sequence>) -> bool {
 }
 
 /// Lets idle names go until the ledger closes.
-pub(crate) async fn let_idle_go(ledger: Weak<Ledger>) {
+pub(super) async fn let_idle_go(ledger: Weak<Ledger>) {
     loop {
         let Some(now) = ledger.upgrade() else { return };
         let every = now.context.settings.idle_after / 4;
