@@ -200,7 +200,7 @@ fn bind_unix(path: &Path, threads: usize) -> io::Result<Had> {
     alone.lock()?;
     if let Ok(found) = fs::symlink_metadata(path) {
         if !found.file_type().is_socket() {
-            let why = "there is a file that is no socket: nothing is replaced";
+            let why = "a file that is not a socket is there: nothing is replaced";
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
         }
         match UnixStream::connect(path) {
@@ -316,7 +316,7 @@ mod tests {
         assert!(!path.exists(), "who stops takes its socket away");
         fs::write(&path, "precious").unwrap();
         let error = bind(&config, 2).unwrap_err();
-        assert!(error.to_string().contains("no socket"), "{error}");
+        assert!(error.to_string().contains("not a socket"), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
     }
 

@@ -38,7 +38,7 @@ impl std::str::FromStr for WebOrigin {
         match authority.filter(|rest| !rest.is_empty() && rest.bytes().all(fits)) {
             Some(_) => Ok(WebOrigin(text.to_ascii_lowercase())),
             None => Err(format!(
-                "{text:?} is no origin: http:// or https://, a host, and a port if it is not the usual one, without a \
+                "{text:?} is not an origin: http:// or https://, a host, and a port if it is not the usual one, without a \
                  path, as in https://app.example.com"
             )),
         }

@@ -86,7 +86,7 @@ fn epoch_of(text: &str) -> Answer<Timestamp> {
         .filter(|_| fits)
         .map(|layout| layout.epoch())
         .ok_or_else(|| {
-            wrong(format!("epoch {:?} is no time", cut(text)))
+            wrong(format!("epoch {:?} is not a time", cut(text)))
                 .with_hint("a date such as 2015-01-01, a time in RFC 3339, or milliseconds since 1970")
         })
 }

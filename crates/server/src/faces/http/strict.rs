@@ -60,19 +60,10 @@ pub(super) fn look(buffer: &[u8], headers_max: usize) -> Strict {
         if headers > headers_max {
             return Strict::TooManyHeaders;
         }
-        if line[0] == b' ' || line[0] == b'\t' {
-            return Strict::Refused("a header is folded over two lines");
-        }
-        let Some(colon) = memchr(b':', line) else {
-            return Strict::Refused("a header has no colon");
+        let (name, value) = match split_header(line) {
+            Ok(header) => header,
+            Err(why) => return Strict::Refused(why),
         };
-        let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
-        if name.is_empty() || name.trim_ascii().len() < name.len() {
-            return Strict::Refused("there is a space before a header's colon");
-        }
-        if !name.iter().all(is_token) {
-            return Strict::Refused("a header's name holds a byte that no name has");
-        }
         if name.eq_ignore_ascii_case(b"content-length") {
             let number = std::str::from_utf8(value)
                 .ok()
@@ -102,20 +93,38 @@ pub(super) fn look(buffer: &[u8], headers_max: usize) -> Strict {
     })
 }
 
+/// Name and value of a header line that is not empty (RFC 9112 section 5).
+fn split_header(line: &[u8]) -> Result<(&[u8], &[u8]), &'static str> {
+    if line[0] == b' ' || line[0] == b'\t' {
+        return Err("a header is folded over two lines");
+    }
+    let Some(colon) = memchr(b':', line) else {
+        return Err("a header has no colon");
+    };
+    let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
+    if name.is_empty() || name.trim_ascii().len() < name.len() {
+        return Err("there is a space before a header's colon");
+    }
+    if !name.iter().all(is_token) {
+        return Err("a header's name holds a byte that no name has");
+    }
+    Ok((name, value))
+}
+
 /// `METHOD target HTTP/1.x` (RFC 9112 section 3).
 fn check_request_line(line: &[u8]) -> Result<(), &'static str> {
     let Some(line) = line
         .strip_suffix(b" HTTP/1.1")
         .or(line.strip_suffix(b" HTTP/1.0"))
     else {
-        return Err("the first line is no request of HTTP/1.1: it ends in a version of HTTP");
+        return Err("the first line is not a request of HTTP/1.1: it ends in a version of HTTP");
     };
     let (method, target) = match memchr(b' ', line) {
         Some(space) => (&line[..space], &line[space + 1..]),
-        None => return Err("the first line is no request of HTTP/1.1: METHOD, target, version"),
+        None => return Err("the first line is not a request of HTTP/1.1: METHOD, target, version"),
     };
     if method.is_empty() || !method.iter().all(is_token) {
-        return Err("the method of the request is no word");
+        return Err("the method of the request is not a word");
     }
     // Two readers may cut a target with a space in two ways.
     match !target.contains(&b' ') && Uri::try_from(target).is_ok() {
@@ -209,13 +218,13 @@ mod tests {
             ("GET / HTTP/1.1\r\nhost : a\r\n\r\n", "before a header's colon"),
             ("GET / HTTP/1.1\r\nhost\r\n\r\n", "no colon"),
             ("GET / HTTP/1.1\r\nhost: a\rb\r\n\r\n", "control byte"),
-            ("nonsense\r\n\r\n", "no request of HTTP/1.1"),
+            ("nonsense\r\n\r\n", "not a request of HTTP/1.1"),
             ("GET /livez HTTP/9.9\r\n\r\n", "version of HTTP"),
             ("PRI * HTTP/2.0\r\n\r\n", "version of HTTP"),
             ("/livez HTTP/1.1\r\n\r\n", "METHOD, target, version"),
             ("GET /a b HTTP/1.1\r\n\r\n", "neither a path"),
             ("GET /\u{e9}<> HTTP/1.1\r\n\r\n", "neither a path"),
-            ("G@T / HTTP/1.1\r\n\r\n", "no word"),
+            ("G@T / HTTP/1.1\r\n\r\n", "not a word"),
             ("GET / HTTP/1.1\r\nho st: a\r\n\r\n", "no name has"),
             // What is wrong is wrong before the rest has arrived.
             ("\x16\x03\x01", "control byte"),
