@@ -14,6 +14,7 @@ const CRATES: &[&str] = &[
     "crates/bulk",
     "crates/cli",
     "crates/local",
+    "crates/server",
     "e2e",
     "fuzz",
     "proof",

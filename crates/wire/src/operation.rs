@@ -11,7 +11,9 @@ use crate::percent;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Right {
-    /// Take ids and look at everything.
+    /// Look at everything.
+    Read,
+    /// Take ids, and look at everything.
     Allocate,
     /// Create, change, move and drop sequences.
     Admin,
@@ -21,9 +23,22 @@ impl Right {
     /// The right's name in configuration.
     pub fn as_str(self) -> &'static str {
         match self {
+            Right::Read => "read",
             Right::Allocate => "allocate",
             Right::Admin => "admin",
         }
+    }
+
+    /// Whether who has this right may do what needs another one: who takes ids may look, too.
+    ///
+    /// ```
+    /// use mintage_wire::Right::{Admin, Allocate, Read};
+    /// assert!(Allocate.grants(Allocate) && Allocate.grants(Read));
+    /// assert!(!Read.grants(Allocate) && !Allocate.grants(Admin) && !Admin.grants(Read));
+    /// ```
+    #[inline]
+    pub fn grants(self, needed: Right) -> bool {
+        self == needed || (self == Right::Allocate && needed == Right::Read)
     }
 }
 
@@ -63,7 +78,7 @@ pub(crate) const PLAIN: Operation = Operation {
     op: Op::Livez,
     method: "",
     path: "",
-    right: Some(Right::Allocate),
+    right: Some(Right::Read),
     parameters: &[],
     takes_options: false,
     takes: Takes::Nothing,
