@@ -13,6 +13,8 @@ mod rules;
 mod sizes;
 mod step;
 mod test;
+mod toys;
+mod tree;
 
 use std::process::ExitCode;
 
@@ -34,6 +36,7 @@ cargo xtask COMMAND
   proof [--short|--long] [--save] [--only G1,G5] [--allow-missing G4]
                    evidence that nothing is ever repeated: simulation, crash images, power cuts,
                    planted bugs; 20 minutes once built, or 5, or a night
+  toys [NAME...]   one more of everything that is to be one file and a few rows (xtask/toys), each in a copy of the tree
   sql              writes the SQL packs anew from sql/*/src, docs/sql.md and the library's presets
   bench [core|command|server|bulk|stores|sql] [--save] [ARGS]
                    side by side with peers, ratios in one run; --save puts the tables
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Some("e2e") => test::e2e(rest),
         Some("fuzz") => test::fuzz(rest),
         Some("proof") => proof::run(rest),
+        Some("toys") => toys::run(rest),
         Some("sql") => step::run(&mut step::cargo("run --quiet -p mintage-sql")),
         Some("bench") => bench::run(rest),
         None | Some("help" | "--help" | "-h") => {

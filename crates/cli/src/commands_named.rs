@@ -298,7 +298,7 @@ fn every_command_that_we_name_parses() {
 #[test]
 fn the_command_of_every_format_parses() {
     for row in mintage::FORMATS {
-        let command = mintage_server::render::command_of(row);
+        let command = mintage_wire::command_of(row);
         assert_eq!(wrong(&command), None, "{command}");
     }
 }

@@ -9,7 +9,8 @@ use mintage::{FORMATS, Family, Format, FormatError, GenOption, GenOptions, Optio
 
 use crate::errors::Failure;
 use crate::snowflake::preset_layout;
-use mintage_server::render::{command_of, shown};
+use mintage_wire::command_of;
+use mintage_wire::shown;
 
 /// Options of formats, a flag for each row of core's table; each format takes some and refuses the others by name.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use mintage::{Format, FormatError, GenOptions, Id, MintError, SystemEntropy, Tim
 use crate::errors::Failure;
 use crate::format_options::{FormatOptions, format_named, format_names, refused};
 use crate::out::Out;
-use mintage_server::render::command_of;
+use mintage_wire::command_of;
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = after_help())]
@@ -119,7 +119,6 @@ fn made_at(
 }
 
 fn put(format: &Format, ids: &[Id], out: &mut Out) -> Result<(), Failure> {
-    let (before, after) = out.id_frame();
     let json = out.json;
     let buffer = out.buffer();
     for id in ids {
@@ -131,9 +130,8 @@ fn put(format: &Format, ids: &[Id], out: &mut Out) -> Result<(), Failure> {
             buffer.extend_from_slice(b"}\n");
             continue;
         }
-        buffer.extend_from_slice(before);
         format.write(id, buffer).map_err(|e| refused(format, &e))?;
-        buffer.extend_from_slice(after);
+        buffer.push(b'\n');
     }
     out.written()
 }

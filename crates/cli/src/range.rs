@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::errors::Failure;
 use crate::format_options::{FormatOptions, format_named, format_names, refused};
 use crate::out::Out;
-use mintage_server::render::shown;
+use mintage_wire::shown;
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = after_help())]

@@ -13,7 +13,7 @@ use crate::config::{check_stores, load, read, store_given, validated};
 use crate::errors::Failure;
 use crate::logging;
 use crate::out::Out;
-use crate::warn_of_passwords;
+use crate::passwords::warn_of_passwords;
 
 #[derive(clap::Args, Debug)]
 #[command(

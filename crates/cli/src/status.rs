@@ -6,7 +6,8 @@ use mintage_wire::{Op, PartReady, Problem, Ready};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::connect::{Ask, Client, server_url};
+use crate::ask::Ask;
+use crate::connect::{Client, server_url};
 use crate::errors::Failure;
 use crate::out::Out;
 use crate::tls::TlsFiles;

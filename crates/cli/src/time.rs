@@ -73,7 +73,7 @@ const DAY: i128 = 86_400 * SECOND;
 
 #[cfg(test)]
 mod tests {
-    use mintage_server::render::shown;
+    use mintage_wire::shown;
 
     use super::*;
 

@@ -27,7 +27,7 @@ enum TokenCommand {
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let TokenCommand::New { name, may } = &args.command;
-    let name = mintage_ledger::Name::new(name).map_err(Failure::usage)?;
+    let name = mintage_local::name::Name::new(name).map_err(Failure::usage)?;
     let mut secret = [0; 32];
     mintage::fill_random(&mut secret);
     let token = format!("mint_{}", hex(&secret));

@@ -608,20 +608,15 @@ impl Ledger {
     /// The name exists with another definition or had another layout, its layout cannot follow its clock policy, or the
     /// store refuses.
     pub async fn create_pool(&self, name: &Name, spec: PoolSpec) -> Result<Arc<Pool>, LedgerError> {
-        if let (Some(policy), PoolKind::Snowflake(layout)) = (spec.clock_policy, &spec.kind) {
-            layout
-                .check_policy(policy)
-                .map_err(|error| LedgerError::Invalid(error.to_string()))?;
-        }
         if let PoolKind::Snowflake(layout) = &spec.kind {
-            let end = mintage::Snowflake::end_of(layout);
-            if end < layout.end() && end <= mintage::Clock::now(&self.context.clock) {
-                return Err(LedgerError::Invalid(format!(
-                    "layout {} can be read only: its time and sequence take more than 62 bits, so that ids of it ended at {end:.0}; \
-                     give a layout of your own fewer bits of sequence",
-                    layout.name()
-                )));
-            }
+            let policy = spec
+                .clock_policy
+                .map_or(Ok(()), |policy| layout.check_policy(policy));
+            policy
+                .and_then(|()| {
+                    mintage::Snowflake::check_layout(layout, mintage::Clock::now(&self.context.clock))
+                })
+                .map_err(|error| LedgerError::Invalid(error.to_string()))?;
         }
         let made = self.make_pool(name, spec.clone()).await?;
         // Every pool of UUIDs draws its own node.

@@ -2,6 +2,7 @@
 
 use mintage::{Family, Format, FormatError, GenOption, GenOptions, Id, MintError};
 use mintage_ledger::AnchoredClock;
+use mintage_wire::is_made;
 
 use crate::config::edits;
 use crate::error::{Code, ServiceError};
@@ -60,11 +61,6 @@ fn make_of(format: &Format) -> Option<Make> {
     })
 }
 
-/// Whether a server makes the ids of `format`.
-pub fn is_made(format: &Format) -> bool {
-    make_of(format).is_some()
-}
-
 /// The format called `name`, by its name or an alias.
 ///
 /// # Errors
@@ -96,11 +92,6 @@ pub fn format(name: &[u8]) -> Result<FormatRow, ServiceError> {
         None => format!("known are {}", list()),
     };
     Err(ServiceError::new(Code::UnknownFormat, format!("there is no format {shown:?}")).with_hint(hint))
-}
-
-/// The parameter of requests that chooses an option.
-pub fn parameter(option: GenOption) -> String {
-    option.name().replace('-', "_")
 }
 
 impl FormatRow {
@@ -196,6 +187,7 @@ mod tests {
     fn every_format_is_made_or_refused_with_the_reason() {
         let clock = clock();
         for row in mintage::FORMATS {
+            assert_eq!(make_of(row).is_some(), is_made(row), "{}", row.name);
             match format(row.name.as_bytes()) {
                 Ok(found) => {
                     assert_eq!(found.format.name, row.name);

@@ -23,7 +23,6 @@ pub mod metrics;
 pub mod noise;
 pub mod places;
 mod process;
-pub mod readings;
 pub mod render;
 pub mod requests;
 pub mod resp;

@@ -11,11 +11,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mintage_ledger::state_file::user_state_folder;
 use mintage_ledger::{
     Durability, Ledger, LedgerSettings, LossyRules, OpenMember, Outcome, Runtime, Store, StoreError,
     StoreErrorKind, StoreSettings, Striped, SystemRuntime, open_journal, open_pinned,
 };
+use mintage_local::state_file::user_state_folder;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{oneshot, watch};
 

@@ -1,5 +1,6 @@
 //! The table of operations as an OpenAPI document, for generators of clients.
 
+use crate::formats::parameter;
 use mintage::{FORMATS, GenOption, OptionForm};
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
@@ -169,7 +170,7 @@ fn parameters(row: &Operation) -> Vec<Value> {
         let takers = FORMATS.iter().filter(|row| row.options.contains(option));
         let takers: Vec<&str> = takers.map(|row| row.name).collect();
         let says = format!("{}: {}", takers.join(", "), option.says());
-        let name = option.name().replace('-', "_");
+        let name = parameter(*option);
         json!({"name": name, "in": "query", "description": says, "schema": schema_of_option(*option)})
     };
     let options = GenOption::ALL.iter().filter(|_| row.takes_options).map(option);

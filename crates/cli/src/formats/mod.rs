@@ -3,7 +3,7 @@
 mod choices;
 
 use mintage::{FORMATS, Format, GenOptions, ids_until_repeat};
-use mintage_server::render::{self, length, shown, three_digits};
+use mintage_wire::{self as wire, command_of, length, shown, three_digits, verbs};
 use serde_json::json;
 
 use crate::errors::Failure;
@@ -34,7 +34,7 @@ fn all(out: &mut Out) -> Result<(), Failure> {
     if out.json {
         return FORMATS
             .iter()
-            .try_for_each(|row| out.json_line(&render::format(row)));
+            .try_for_each(|row| out.json_line(&wire::Format::from(row)));
     }
     out.line(format!(
         "{:<10} {:>5} {:>7}  {:<7} {:<6} is",
@@ -79,7 +79,7 @@ fn characters(row: &Format) -> String {
 
 fn one(row: &'static Format, out: &mut Out) -> Result<(), Failure> {
     if out.json {
-        return out.json_line(&render::format(row));
+        return out.json_line(&wire::Format::from(row));
     }
     let mut say = |name: &str, value: &str| out.line(format!("{name:<10}  {value}"));
     say("format", row.name)?;
@@ -128,9 +128,9 @@ fn one(row: &'static Format, out: &mut Out) -> Result<(), Failure> {
             .collect();
         say("options", &options.join(" "))?;
     }
-    say("does", &render::verbs(row).join(", "))?;
+    say("does", &verbs(row).join(", "))?;
     say("source", row.source)?;
-    say("command", &render::command_of(row))
+    say("command", &command_of(row))
 }
 
 /// What the random bits of a format are worth.

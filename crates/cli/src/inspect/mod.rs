@@ -3,7 +3,7 @@
 mod paint;
 
 use mintage::{Clock, FieldValue, Reading, Refusal, SystemClock, no_id, refusals};
-use mintage_server::readings::{Found, NotReadAs, ReadAs};
+use mintage_wire::readings::{Found, NotReadAs, ReadAs};
 use mintage_wire::{Inspected, known_and_guessed, nearly};
 use serde_json::json;
 

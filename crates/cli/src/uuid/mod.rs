@@ -214,48 +214,19 @@ impl Args {
 }
 
 /// Where ids go.
-struct Sink<'a> {
-    form: UuidText,
-    out: &'a mut Out,
-}
+type Sink<'a> = crate::sink::Sink<'a, UuidText>;
 
 impl Sink<'_> {
-    /// Writes ids.
-    fn put(&mut self, ids: &[Uuid]) -> Result<(), Failure> {
-        if !self.out.json {
-            self.form.write_lines(ids, self.out.buffer());
-            return self.out.written();
-        }
-        let (before, after) = self.out.id_frame();
-        let buffer = self.out.buffer();
-        for id in ids {
-            buffer.extend_from_slice(before);
-            self.form.write(id, buffer);
-            buffer.extend_from_slice(after);
-        }
-        self.out.written()
-    }
-
     /// Writes `count` ids, made in batches by `fill`.
     fn many(
         &mut self,
         count: u64,
-        fill: impl FnMut(&mut [Uuid]) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        self.many_of(BATCH, count, fill)
-    }
-
-    /// The same in batches of at most `size`.
-    fn many_of(
-        &mut self,
-        size: usize,
-        count: u64,
         mut fill: impl FnMut(&mut [Uuid]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut batch = vec![Uuid::nil(); size.min(usize::try_from(count).unwrap_or(size))];
+        let mut batch = [Uuid::nil(); BATCH];
         let mut left = count;
         while left > 0 {
-            let n = usize::try_from(left).unwrap_or(size).min(size);
+            let n = usize::try_from(left).unwrap_or(BATCH).min(BATCH);
             fill(&mut batch[..n])?;
             self.put(&batch[..n])?;
             left -= n as u64;

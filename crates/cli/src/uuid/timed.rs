@@ -12,7 +12,7 @@ use mintage::{
 
 use super::{Args, DomainArg, PrecisionArg, Sink, Version};
 use crate::errors::Failure;
-use mintage_server::render::shown;
+use mintage_wire::shown;
 
 pub(super) fn run(args: &Args, sink: &mut Sink<'_>) -> Result<(), Failure> {
     match (args.version, args.at) {

@@ -222,6 +222,33 @@ impl Snowflake {
         }
     }
 
+    /// Whether a generator of `layout` mints ids of the time `at`, as far as its word has room: see [`Self::end_of`].
+    ///
+    /// # Errors
+    /// [`LayoutError::ReadOnly`]: the layout is for reading ids.
+    ///
+    /// ```
+    /// use mintage::{LayoutError, Snowflake, Timestamp, preset};
+    /// let at = Timestamp::from_unix_millis(1_700_000_000_000);
+    /// let [twitter, linkedin] = ["twitter", "linkedin"].map(|name| preset(name).expect("a preset").layout());
+    /// assert_eq!(Snowflake::check_layout(&twitter, at), Ok(()));
+    /// assert!(matches!(Snowflake::check_layout(&linkedin, at), Err(LayoutError::ReadOnly { .. })));
+    /// ```
+    pub fn check_layout(layout: &Layout, at: Timestamp) -> Result<(), LayoutError> {
+        let end = Self::end_of(layout);
+        if at < end || end == layout.end() {
+            return Ok(());
+        }
+        Err(LayoutError::ReadOnly {
+            layout: layout.name().into(),
+            time: at,
+            end,
+            time_bits: layout.time_bits(),
+            sequence_bits: layout.sequence_bits() + layout.rollback_bits(),
+            room_bits: WORD_BITS,
+        })
+    }
+
     /// Mints one id at the time `now`.
     ///
     /// # Errors

@@ -4,13 +4,14 @@ use std::rc::Rc;
 
 use mintage::{GenOptions, Id, Uuid};
 use mintage_ledger::{DEFAULT_POOL, UUID1_POOL};
+use mintage_wire::parameter;
 
 use super::answer::Response;
 use super::head::{Head, Media};
 use super::id_list::IdList;
 use super::request::Query;
 use crate::error::{Code, ServiceError};
-use crate::formats::{FormatRow, Make, format, parameter};
+use crate::formats::{FormatRow, Make, format};
 use crate::service::{Answer, Worker};
 use crate::turn::{SLICE, Turn};
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 use mintage::{Clock, Format, FormatError, GenOption, GenOptions, Layout};
+use mintage_wire::parameter;
+use mintage_wire::readings::{NotReadAs, ReadAs};
 
 use super::answer::Response;
 use super::request::Query;
 use crate::error::{Code, ServiceError};
-use crate::formats::parameter;
-use crate::readings::{NotReadAs, ReadAs};
 use crate::service::{Answer, Worker};
 
 /// `GET /v1/inspect/{id}?as=FORMAT&preset=NAME`, and the options of formats, which read as the command's of these names.

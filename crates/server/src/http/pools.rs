@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 use mintage_ledger::{Name, Pool};
-use mintage_wire::{Borrower, Formats, Held, PoolPage, PoolWithWindows, Pools, Presets, Retired};
+use mintage_wire::{
+    Borrower, Format, Formats, Held, PoolPage, PoolWithWindows, Pools, Preset, Presets, Retired,
+};
 
 use super::answer::Response;
 use super::document::parse;
@@ -162,13 +164,13 @@ pub(super) async fn retire(worker: &Rc<Worker>, name: &[u8], id: &[u8], body: &[
 
 /// `GET /v1/presets`
 pub(super) fn presets() -> Response {
-    let presets = mintage::PRESETS.iter().map(render::preset).collect();
+    let presets = mintage::PRESETS.iter().map(Preset::from).collect();
     Response::json(StatusCode::OK, &Presets { presets })
 }
 
 /// `GET /v1/formats`
 pub(super) fn formats() -> Response {
-    let formats = mintage::FORMATS.iter().map(render::format).collect();
+    let formats = mintage::FORMATS.iter().map(Format::from).collect();
     Response::json(StatusCode::OK, &Formats { formats })
 }
 

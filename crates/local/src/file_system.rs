@@ -14,9 +14,9 @@ use sha2::{Digest, Sha256};
 /// The names that a setting may allow.
 ///
 /// ```
-/// assert!(mintage_ledger::shared_file_systems().any(|name| name == "fuse"));
-/// assert!(mintage_ledger::shared_file_systems().any(|name| name == "nfs"));
-/// assert!(!mintage_ledger::shared_file_systems().any(|name| name == "ext4"));
+/// assert!(mintage_local::file_system::shared_file_systems().any(|name| name == "fuse"));
+/// assert!(mintage_local::file_system::shared_file_systems().any(|name| name == "nfs"));
+/// assert!(!mintage_local::file_system::shared_file_systems().any(|name| name == "ext4"));
 /// ```
 pub fn shared_file_systems() -> impl Iterator<Item = &'static str> {
     let first = |at: usize| at == 0 || SHARED[at - 1].1 != SHARED[at].1;
@@ -26,7 +26,10 @@ pub fn shared_file_systems() -> impl Iterator<Item = &'static str> {
 }
 
 /// The name of the file system that a path lies on, if it is one of those.
-pub(crate) fn shared(path: &Path) -> io::Result<Option<&'static str>> {
+///
+/// # Errors
+/// The system's.
+pub fn shared(path: &Path) -> io::Result<Option<&'static str>> {
     Ok(name(&statfs(path)?))
 }
 
@@ -48,14 +51,9 @@ pub(crate) fn machine() -> String {
     digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What to do about one that is refused.
-pub(crate) fn hint(name: &str) -> String {
-    format!(
-        "two machines, or two mounts of one machine, could use it at once and give out the same ids: use a local disk, \
-         or a shared store; if nothing else ever reaches it, set store.allow_file_systems = [\"{name}\"] (in the \
-         environment MINT_STORE__ALLOW_FILE_SYSTEMS={name})"
-    )
-}
+/// Why one is refused, and what does without it.
+pub const WHY_REFUSED: &str = "two machines, or two mounts of one machine, could use it at once and give out the same \
+                               ids: use a local disk, or a shared store";
 
 fn name(found: &StatFs) -> Option<&'static str> {
     // Magic numbers are 32 bits; some platforms sign-extend them.

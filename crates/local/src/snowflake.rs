@@ -72,20 +72,6 @@ pub enum LocalError {
     },
 }
 
-impl LocalError {
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            LocalError::File(file) => file.hint(),
-            LocalError::Layout(_) => None,
-            LocalError::Other { .. } => Some("name another file, or leave out what differs".into()),
-            LocalError::ClockBack { .. } => {
-                Some("set the clock right, or take the policy hold, which goes on above the ids made".into())
-            }
-        }
-    }
-}
-
 /// The payload, readable by a person.
 #[derive(Serialize, Deserialize)]
 struct Record {
@@ -136,8 +122,8 @@ impl LocalSnowflake {
     /// ```
     /// use std::time::Duration;
     /// use mintage::ClockPolicy;
-    /// use mintage_ledger::local_snowflake::LocalSnowflake;
-    /// use mintage_ledger::state_file::StateFile;
+    /// use mintage_local::snowflake::LocalSnowflake;
+    /// use mintage_local::state_file::StateFile;
     /// let layout = mintage::preset("twitter").expect("a preset").layout();
     /// let local = LocalSnowflake::new(StateFile::new("state"), layout, Duration::from_secs(5));
     /// assert!(local.clone().clock_policy(ClockPolicy::Error).is_ok());

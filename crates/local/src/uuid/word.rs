@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-use crate::store::embedded::private;
+use crate::private;
 
 const MAGIC: &[u8; 8] = b"MINTWRD1";
 const WORD_AT: usize = 16;

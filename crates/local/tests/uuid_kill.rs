@@ -8,8 +8,8 @@ use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 
 use mintage::{Clock, SystemClock, Uuid};
-use mintage_ledger::local_uuid::LocalUuid;
-use mintage_ledger::state_file::StateFile;
+use mintage_local::state_file::StateFile;
+use mintage_local::uuid::LocalUuid;
 
 const CHILD: &str = "MINT_TEST_LOCAL_UUID_CHILD";
 const PROCESSES: usize = 8;

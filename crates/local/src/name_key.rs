@@ -19,7 +19,7 @@
 use std::borrow::Cow;
 
 /// The longest key of a name: three escapes in front of 252 packed bytes.
-pub(crate) const NAME_KEY_MAX_BYTES: usize = 281;
+pub const NAME_KEY_MAX_BYTES: usize = 281;
 
 /// How many characters are written as escapes; what follows the last of them is packed, or keys would grow to three
 /// times their names.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::name_key;
+pub use crate::name_key::NAME_KEY_MAX_BYTES;
 
 /// The name of a sequence or pool: any UTF-8 text of 1 to 255 bytes without control characters.
 ///
@@ -11,7 +12,7 @@ use crate::name_key;
 /// [`Name::to_key`].
 ///
 /// ```
-/// use mintage_ledger::Name;
+/// use mintage_local::name::Name;
 /// assert!(Name::new("orders").is_ok());
 /// assert!(Name::new("{acct}:seq").is_ok() && Name::new("inc:заказ").is_ok());
 /// assert_eq!(Name::new("a\tb").unwrap_err().to_string(), r#"name "a\tb": byte 1 is a control character (U+0009)"#);
@@ -88,11 +89,11 @@ impl Name {
     /// else encoded in printable ASCII without `/`. Keys sort as their names do.
     ///
     /// ```
-    /// use mintage_ledger::Name;
+    /// use mintage_local::name::Name;
     /// assert_eq!(Name::new("svc@prod:id")?.to_key(), "svc@prod:id");
     /// assert_eq!(Name::new("Seq Invoice")?.to_key(), "Seq%20Invoice");
     /// assert_eq!(Name::from_key("Seq%20Invoice")?.as_str(), "Seq Invoice");
-    /// # Ok::<(), mintage_ledger::NameError>(())
+    /// # Ok::<(), mintage_local::name::NameError>(())
     /// ```
     pub fn to_key(&self) -> Cow<'_, str> {
         name_key::encode(&self.0)

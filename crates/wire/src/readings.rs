@@ -4,7 +4,8 @@ use mintage::{
     Family, Format, FormatError, GenOptions, Layout, Reading, SnowflakeText, Timestamp, inspect, inspect_as,
     inspect_layout,
 };
-use mintage_wire::Inspected;
+
+use crate::Inspected;
 
 /// What ids are to be read as.
 #[derive(Clone, Default, Debug)]
@@ -66,7 +67,7 @@ impl ReadAs {
     ///
     /// ```
     /// use mintage::{GenOption, GenOptions, Timestamp};
-    /// use mintage_server::readings::ReadAs;
+    /// use mintage_wire::readings::ReadAs;
     /// let now = Timestamp::from_unix_millis(1_800_000_000_000);
     /// let mut discord = GenOptions::default();
     /// discord.set(GenOption::Layout, "discord").expect("a preset");

@@ -32,7 +32,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use crate::file_system;
-use crate::store::embedded::private;
+use crate::private;
 
 /// The longest payload.
 pub const PAYLOAD_MAX_BYTES: usize = SLOT_BYTES - HEADER_BYTES;
@@ -84,7 +84,7 @@ pub enum StateFileError {
     Shared {
         /// The file.
         path: PathBuf,
-        /// What it lies on: one of [`shared_file_systems`](crate::shared_file_systems).
+        /// What it lies on: one of [`shared_file_systems`](crate::file_system::shared_file_systems).
         kind: &'static str,
     },
     /// The payload does not fit.
@@ -96,20 +96,9 @@ pub enum StateFileError {
 }
 
 impl StateFileError {
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            StateFileError::Damaged { path } | StateFileError::Foreign { path } => Some(format!(
-                "use another file; remove {} only when no id of the last seconds can have come from it",
-                path.display()
-            )),
-            StateFileError::Shared { kind, .. } => Some(file_system::hint(kind)),
-            StateFileError::Io { source, .. } if source.raw_os_error() == Some(libc::ELOOP) => {
-                Some("it is a link: name the file that it leads to".into())
-            }
-            StateFileError::Io { .. } => Some("name a file in a writable folder".into()),
-            StateFileError::TooLong { .. } => None,
-        }
+    /// Whether the file is a link, which is not followed.
+    pub fn is_link(&self) -> bool {
+        matches!(self, StateFileError::Io { source, .. } if source.raw_os_error() == Some(Errno::LOOP.raw_os_error()))
     }
 }
 
@@ -122,7 +111,7 @@ impl StateFile {
         }
     }
 
-    /// Takes the file on these file systems too (some of [`shared_file_systems`](crate::shared_file_systems)): nothing
+    /// Takes the file on these file systems too (some of [`shared_file_systems`](crate::file_system::shared_file_systems)): nothing
     /// else may reach it there.
     #[must_use]
     pub fn allow_file_systems(mut self, names: Vec<String>) -> StateFile {
@@ -138,11 +127,11 @@ impl StateFile {
     /// The file system is not allowed, or the older file cannot be renamed.
     ///
     /// ```
-    /// use mintage_ledger::state_file::StateFile;
+    /// use mintage_local::state_file::StateFile;
     /// let folder = tempfile::tempdir().unwrap();
     /// let file = StateFile::of_this_machine(folder.path(), "ids", Vec::new())?;
     /// assert_eq!(file.path(), folder.path().join("ids"));
-    /// # Ok::<(), mintage_ledger::state_file::StateFileError>(())
+    /// # Ok::<(), mintage_local::state_file::StateFileError>(())
     /// ```
     pub fn of_this_machine(
         folder: &Path,
@@ -196,7 +185,7 @@ impl StateFile {
     /// spent.
     ///
     /// ```
-    /// use mintage_ledger::state_file::{StateFile, StateFileError};
+    /// use mintage_local::state_file::{StateFile, StateFileError};
     /// # let folder = tempfile::tempdir().unwrap();
     /// let file = StateFile::new(folder.path().join("counter"));
     /// let next = || file.update::<_, StateFileError>(|found| {
