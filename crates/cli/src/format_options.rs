@@ -9,8 +9,7 @@ use mintage::{FORMATS, Family, Format, FormatError, GenOption, GenOptions, Optio
 
 use crate::errors::Failure;
 use crate::snowflake::preset_layout;
-use mintage_wire::command_of;
-use mintage_wire::shown;
+use mintage_wire::{command_of, shown};
 
 /// Options of formats, a flag for each row of core's table; each format takes some and refuses the others by name.
 #[derive(Debug, Default)]

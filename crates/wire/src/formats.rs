@@ -224,15 +224,16 @@ impl From<&mintage::Preset> for Preset {
     }
 }
 
+/// Whether a server makes the ids of a format.
+pub fn is_made(row: &mintage::Format) -> bool {
+    // What is made of leased windows, by a server and not by core alone.
+    let is_leased = matches!(row.family, Family::Snowflake | Family::Uuid(None | Some(1 | 6)));
+    row.can_make() || is_leased
+}
+
 /// The parameter of requests that chooses an option.
 pub fn parameter(option: GenOption) -> String {
     option.name().replace('-', "_")
-}
-
-/// Whether a server makes the ids of a format: by core alone, or of leased windows.
-pub fn is_made(row: &mintage::Format) -> bool {
-    let is_leased = matches!(row.family, Family::Snowflake | Family::Uuid(None | Some(1 | 6)));
-    row.can_make() || is_leased
 }
 
 /// The command that makes an id of a format, with the options of its example; or that shows what one says.

@@ -7,6 +7,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::code::Code;
+use crate::formats::parameter;
 use crate::health::Problem;
 use crate::operation::{Form, Kind, Operation, Parameter, Takes};
 use crate::operations::{ANY_REFUSES, OPERATIONS};

@@ -3,7 +3,7 @@
 mod choices;
 
 use mintage::{FORMATS, Format, GenOptions, ids_until_repeat};
-use mintage_wire::{self as wire, command_of, length, shown, three_digits, verbs};
+use mintage_wire::{self as wire, length, shown, three_digits, verbs};
 use serde_json::json;
 
 use crate::errors::Failure;
@@ -130,7 +130,7 @@ fn one(row: &'static Format, out: &mut Out) -> Result<(), Failure> {
     }
     say("does", &verbs(row).join(", "))?;
     say("source", row.source)?;
-    say("command", &command_of(row))
+    say("command", &mintage_wire::command_of(row))
 }
 
 /// What the random bits of a format are worth.
