@@ -1,6 +1,5 @@
 //! The table of operations as an OpenAPI document, for generators of clients.
 
-use crate::formats::parameter;
 use mintage::{FORMATS, GenOption, OptionForm};
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
