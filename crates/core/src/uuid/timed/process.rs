@@ -100,7 +100,7 @@ pub(crate) fn claim(from: Source<'_>, count: u64) -> Result<u64, MintError> {
         return Err(MintError::TimeFieldFull);
     }
     let end = now + MAX_AHEAD;
-    windowed::take_all(&from.generators.gregorian.0, now..end, count).map_err(|tick| MintError::TooFarAhead {
+    windowed::take_all(&from.generators.gregorian.0, now, end, count).map_err(|tick| MintError::TooFarAhead {
         ticks: tick + count - end,
     })
 }
