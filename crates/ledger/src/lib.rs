@@ -9,6 +9,7 @@
 //! clock step can cost a gap, never a repeat. Time, sleep, threads and randomness come in through [`Runtime`].
 
 mod advance;
+mod advice;
 mod clock;
 mod cluster;
 mod context;
@@ -37,6 +38,7 @@ pub mod state_file;
 mod store;
 mod survey;
 
+pub use advice::Advice;
 pub use clock::{AnchoredClock, ClockReport};
 pub use counters::{Counters, RESERVE_BUCKETS_US};
 pub use error::LedgerError;
