@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
-use super::super::guard::set_back;
-use super::super::{Key, Store, StoreError, Versioned};
-use super::{PREFIXES, Pages, pools, sealed};
+use super::PREFIXES;
+use crate::advance::pools;
+use crate::guard::set_back;
 use crate::name::Name;
-use crate::pool::{PoolSpec, WindowBody};
+use crate::notes::sealed;
+use crate::pool::kind::PoolSpec;
+use crate::pool::window::WindowBody;
 use crate::runtime::Runtime;
 use crate::sequence::State;
-use crate::store::embedded::TOMBSTONE_BODY;
+use crate::store::{Key, Pages, Store, StoreError, Versioned};
 
 /// What a check found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -98,7 +100,7 @@ fn window_problem(
     let Some(spec) = pool.and_then(|pool| pools.get(pool)) else {
         return Some("its pool is not there".to_string());
     };
-    if found.value.body == TOMBSTONE_BODY {
+    if found.value.is_tombstone() {
         return None;
     }
     let body = match WindowBody::read(found) {

@@ -5,12 +5,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::registry::{StoreKind, StoreSettings, embedded_folder, init_store, open_store};
-use super::super::{EmbeddedStore, Outcome, Pins, Store, StoreError, StoreErrorKind, embedded, open_pinned};
 use super::restore::{Plan, first_register, raise_in_place, write_backup};
-use super::seal::{check_unused, restoring, seal_for_restore};
+use super::seal::{check_unused, seal_for_restore};
 use super::{Advance, Backup, RestoreReport};
+use crate::init::init_store;
+use crate::notes::restoring;
 use crate::runtime::Runtime;
+use crate::store::{
+    EmbeddedStore, Outcome, Pins, Store, StoreError, StoreErrorKind, StoreKind, StoreSettings, embedded,
+    embedded_folder, open_pinned, open_store,
+};
 
 /// What is to be restored, and where.
 #[derive(Clone, Copy, Debug)]
