@@ -70,7 +70,7 @@ pub use pinned::open_pinned;
 #[cfg(any(test, feature = "testing"))]
 pub use pinned::remembering;
 pub(crate) use registry::make_schema;
-pub use registry::{STORES, StoreKind, check_store_url, embedded_folder, open_store};
+pub use registry::{STORES, StoreKind, check_store_url, embedded_folder, open_store, store_folder};
 pub(crate) use rules::check_limit;
 pub(crate) use seen::{Known, Reserved};
 pub use seen::{Progress, Seen};

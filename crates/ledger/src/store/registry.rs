@@ -329,6 +329,18 @@ pub fn embedded_folder(path: &str) -> &Path {
     })
 }
 
+/// The folder that a store's URL names, where it is one on this machine.
+///
+/// ```
+/// use std::path::Path;
+/// use mintage_ledger::store_folder;
+/// assert_eq!(store_folder("file:./ids"), Some(Path::new("./ids")));
+/// assert_eq!(store_folder("memory:"), None);
+/// ```
+pub fn store_folder(url: &str) -> Option<&Path> {
+    url.strip_prefix("file:").map(embedded_folder)
+}
+
 fn invalid(message: String) -> StoreError {
     StoreError::new(StoreErrorKind::Invalid, Outcome::NotDone, message)
 }

@@ -53,6 +53,15 @@ impl Advance {
     }
 }
 
+/// Which stores a backup may be written into, besides an empty one of its own cluster.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Accept {
+    /// The store may be another cluster than the one the backup is of, and stays it.
+    pub foreign: bool,
+    /// The store may hold registers already, whose marks are kept where they are higher.
+    pub used: bool,
+}
+
 /// What a restore did.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RestoreReport {
@@ -150,8 +159,7 @@ impl Plan {
 
 /// Writes a backup into an empty store of the same cluster, every mark raised.
 ///
-/// `window` is the longest window of pools that do not say. `foreign`: the store may be another cluster;
-/// `used`: it may hold registers already, whose marks are kept where they are higher.
+/// `window` is the longest window of pools that do not say.
 ///
 /// Cut off at any point it leaves a store that is as it was, or one that refuses to serve until the same is asked
 /// again.
@@ -164,23 +172,23 @@ pub async fn restore_into(
     backup: &Backup,
     advance: Advance,
     window: Duration,
-    flags: (bool, bool),
+    accept: Accept,
     runtime: &dyn Runtime,
 ) -> Result<RestoreReport, StoreError> {
     let plan = Plan::of(backup, advance, window, runtime);
-    write_backup(store, backup, plan, flags, runtime).await
+    write_backup(store, backup, plan, accept, runtime).await
 }
 
 pub(super) async fn write_backup(
     store: &dyn Store,
     backup: &Backup,
     mut plan: Plan,
-    (foreign, used): (bool, bool),
+    accept: Accept,
     runtime: &dyn Runtime,
 ) -> Result<RestoreReport, StoreError> {
     let refuse =
         |kind, why: String, hint: &str| Err(StoreError::new(kind, Outcome::NotDone, why).with_hint(hint));
-    if store.cluster_id() != backup.cluster_id && !foreign {
+    if store.cluster_id() != backup.cluster_id && !accept.foreign {
         return refuse(
             StoreErrorKind::Foreign,
             format!(
@@ -192,7 +200,7 @@ pub(super) async fn write_backup(
         );
     }
     let resumed = plan.join(store).await?;
-    if !used
+    if !accept.used
         && !resumed
         && let Some(key) = first_register(store).await?
     {
