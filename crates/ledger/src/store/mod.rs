@@ -14,6 +14,8 @@
 
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 mod address;
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+mod cas_store;
 #[cfg(any(test, feature = "testing"))]
 pub mod conformance;
 pub mod embedded;
@@ -21,8 +23,6 @@ pub mod embedded;
 mod etcd;
 #[cfg(any(test, feature = "testing"))]
 mod faulty;
-#[cfg(any(feature = "etcd", feature = "zookeeper"))]
-mod guarded;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 mod link;
 mod memory;

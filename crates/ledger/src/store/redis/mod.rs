@@ -22,7 +22,7 @@ use mintage::Timestamp;
 
 use self::connect::Redis;
 use self::script::{Answer, CLAIM, GET, INIT, REMOVE, RENAME, SCAN, SET, Script};
-use super::link::{Connected, Failure, Link, Meta, SCHEMA, What};
+use super::link::{Connected, Failure, InitRecord, Link, SCHEMA, What};
 use super::rules::{Current, Verdict, check_limit, check_value, judge_claim, judge_remove, judge_set};
 use super::settings::{Initialised, StoreSettings};
 use super::{
@@ -104,7 +104,7 @@ impl RedisStore {
         args: Vec<Vec<u8>>,
     ) -> Result<Answer, Failure> {
         let names = &self.link.driver.names;
-        let Meta { schema, cluster_id } = connected.guard;
+        let InitRecord { schema, cluster_id } = connected.met;
         let mut all = vec![
             schema.to_string().into_bytes(),
             format!("{cluster_id:032x}").into_bytes(),
