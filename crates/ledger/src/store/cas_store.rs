@@ -162,20 +162,22 @@ async fn compare_and_set<S: CasStore>(
 ) -> Result<Cas, StoreError> {
     check_value(key, &new)?;
     change(store, "write of", key, expected, |found| {
-        Ok(match judge_set(key, found.map(current), expected, &new, marks)? {
-            Verdict::Lost => Step::Lost,
-            Verdict::Go(version) => Step::Write(Versioned {
-                value: new.clone(),
-                version,
-            }),
-        })
+        Ok(
+            match judge_set(key, found.map(Current::of), expected, &new, marks)? {
+                Verdict::Lost => Step::Lost,
+                Verdict::Go(version) => Step::Write(Versioned {
+                    value: new.clone(),
+                    version,
+                }),
+            },
+        )
     })
     .await
 }
 
 async fn claim<S: CasStore>(store: &S, claim: &Claim) -> Result<Cas, StoreError> {
     change(store, "claim on", &claim.key, Some(claim.expected), |found| {
-        Ok(match (judge_claim(claim, found.map(current))?, found) {
+        Ok(match (judge_claim(claim, found.map(Current::of))?, found) {
             (Some((version, mark)), Some(found)) => Step::Write(Versioned {
                 value: Value {
                     mark,
@@ -192,7 +194,7 @@ async fn claim<S: CasStore>(store: &S, claim: &Claim) -> Result<Cas, StoreError>
 
 async fn remove<S: CasStore>(store: &S, key: &Key, expected: Version) -> Result<Cas, StoreError> {
     change(store, "removal of", key, Some(expected), |found| {
-        Ok(match judge_remove(key, found.map(current), expected)? {
+        Ok(match judge_remove(key, found.map(Current::of), expected)? {
             Verdict::Lost => Step::Lost,
             Verdict::Go(_) => Step::Remove,
         })
@@ -276,13 +278,6 @@ async fn change<S: CasStore>(
         Outcome::NotDone,
         format!("{verb} {key}: others write it so often that {ATTEMPTS} attempts were in vain"),
     ))
-}
-
-fn current(found: &Versioned) -> Current {
-    Current {
-        mark: found.value.mark,
-        version: found.version,
-    }
 }
 
 /// Copies of registers as they were last seen; what does not fit is read again when it is needed.

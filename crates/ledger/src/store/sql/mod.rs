@@ -45,6 +45,7 @@ use identity::{damaged, hex, read_hex};
 use row::{Arg, Column, Field, Row};
 use session::{Dialect, Fault, Probe, Session, Sort};
 
+#[cfg(feature = "postgres")]
 pub(super) use identity::UNKNOWN_SYSTEM;
 pub(super) use init::init;
 
