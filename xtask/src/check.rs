@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::{circles, layering, mutants, rules, step};
+use crate::{circles, layering, mutants, pages, rules, step};
 
 pub(crate) fn run() -> Result<(), String> {
     step::run(&mut step::cargo("fmt --all --check"))?;
@@ -13,6 +13,8 @@ pub(crate) fn run() -> Result<(), String> {
     layering::unsafe_fences()?;
     eprintln!("+ every rule that the code cites stands in docs/protocol.md");
     rules::check()?;
+    eprintln!("+ no page of docs/ is too long, and every link leads somewhere");
+    pages::check()?;
     eprintln!("+ no circle of files");
     circles::check()?;
     eprintln!("+ every planted bug can be planted");

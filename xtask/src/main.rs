@@ -5,6 +5,7 @@ mod check;
 mod circles;
 mod layering;
 mod mutants;
+mod pages;
 mod parts;
 mod programs;
 mod proof;
@@ -34,7 +35,7 @@ cargo xtask COMMAND
   proof [--short|--long] [--save] [--only G1,G5] [--allow-missing G4]
                    evidence that nothing is ever repeated: simulation, crash images, power cuts,
                    planted bugs; 20 minutes once built, or 5, or a night
-  sql              writes the SQL packs anew from sql/*/src, docs/sql.md and the library's presets
+  sql              writes the SQL packs anew from sql/*/src, docs/sql-functions.md and the library's presets
   bench [core|command|server|bulk|stores|sql] [--save] [ARGS]
                    side by side with peers, ratios in one run; --save puts the tables
                    into docs/performance.md and docs/bulk.md (sql: always, into docs/sql.md)

@@ -200,7 +200,11 @@ mod tests {
             )
         };
         let head = "| `code` | status | Redis | may be asked again | ids may be spent | means |\n";
-        crate::pages::check_table("http.md", head, &CODES.iter().map(row).collect::<String>());
+        crate::pages::check_table(
+            "http-reference.md",
+            head,
+            &CODES.iter().map(row).collect::<String>(),
+        );
     }
 
     /// The table is a contract: clients match on these names and numbers.

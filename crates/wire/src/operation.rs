@@ -249,7 +249,11 @@ mod tests {
             format!("| `{method} {path}{query}` | {right} | {says} |\n")
         };
         let head = "| request | needs | does |\n";
-        crate::pages::check_table("http.md", head, &OPERATIONS.iter().map(row).collect::<String>());
+        crate::pages::check_table(
+            "http-reference.md",
+            head,
+            &OPERATIONS.iter().map(row).collect::<String>(),
+        );
     }
 
     #[test]
