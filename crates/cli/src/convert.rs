@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::column::ColumnArgs;
 use crate::errors::Failure;
 use crate::format_options::FormatOptions;
-use crate::lines::{Place, shown};
+use crate::lines::{Origin, shown};
 use crate::out::Out;
 
 #[derive(clap::Args, Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// What they are; without it, what mint inspect finds, if that is beyond doubt
     #[arg(long, value_name = "FORM", value_parser = target)]
     from: Option<Target>,
-    /// Ids; -, or none where something is piped in, reads them from standard input, one a line, and answers each
+    /// Ids; -, or none where something is piped in, reads them from standard input, one per line, and answers each
     /// with one line. With --column: files
     #[arg(value_name = "ID|-", allow_negative_numbers = true)]
     ids: Vec<String>,
@@ -123,7 +123,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
                 Err(failure.with_hint_if(why.hint))
             }
             Err(why) => {
-                let Place::Line(line) = place else {
+                let Origin::Line(line) = place else {
                     unreachable!("arguments were handled")
                 };
                 out.note(format!("line {line}: {}: {}", shown(id), why.text));
@@ -212,7 +212,7 @@ fn read_as(text: &str, from: Target, options: &GenOptions) -> Result<Source, Why
             id: id.into(),
         }),
         (Some(Err(error)), _) | (None, Some(Err(error))) => Err(told(error)),
-        (None, None) => Err(Why::new(format!("{} is written only", from.name))),
+        (None, None) => Err(Why::new(format!("{} can only be written", from.name))),
     }
 }
 
@@ -244,8 +244,10 @@ fn guess(text: &str) -> Result<Source, Why> {
         );
     }
     if first.confidence < 0.4 && !number(first) {
-        return Err(Why::new(format!("may be {}, but that is not sure", name(first)))
-            .hint("--from FORM says what it is"));
+        return Err(
+            Why::new(format!("may be {}, but that is not certain", name(first)))
+                .hint("--from FORM says what it is"),
+        );
     }
     // A sequence's number as 64 bits; negative ones have no other form.
     let id = match (first.format, first.id.number()) {
@@ -308,7 +310,7 @@ fn write_format(source: &Source, format: &'static Format, options: &GenOptions) 
         (Some(id), "uuid7") if source.format != "uuid" || version(&id) == 7 => uuid7_of_ulid(&id).into(),
         (Some(_), name) if name.strip_prefix("uuid").is_some_and(|digit| !digit.is_empty()) => {
             return Err(Why::new(format!(
-                "a {} has no {name}: it is made otherwise",
+                "a {} has no {name}: it is made in another way",
                 source.format
             )));
         }

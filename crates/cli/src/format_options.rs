@@ -14,7 +14,7 @@ use mintage_server::render::shown;
 #[derive(clap::Args, Debug, Default)]
 #[command(next_help_heading = "Options of formats (mint formats NAME lists those of one)")]
 pub(crate) struct FormatOptions {
-    /// typeid, token: what stands in front
+    /// typeid, token: the prefix
     #[arg(long, value_name = "TEXT")]
     prefix: Option<String>,
     /// nanoid, token, sqids, hashids: the characters, in their order
@@ -32,7 +32,7 @@ pub(crate) struct FormatOptions {
     /// uuid1, uuid6: 0 to 16383
     #[arg(long, value_name = "N")]
     clock_seq: Option<u16>,
-    /// tsid: how wide the node is
+    /// tsid: how many bits the node has
     #[arg(long, value_name = "N")]
     node_bits: Option<u32>,
     /// tsid, snowflake: where time begins
@@ -47,10 +47,10 @@ pub(crate) struct FormatOptions {
     /// snowflake: the worker
     #[arg(long, value_name = "N")]
     worker: Option<u64>,
-    /// sqids, hashids: what it stands for
+    /// sqids, hashids: the numbers to encode
     #[arg(long, value_name = "N,N,…", value_delimiter = ',')]
     numbers: Vec<u64>,
-    /// hashids: what it is turned round by
+    /// hashids: the salt
     #[arg(long, value_name = "TEXT")]
     salt: Option<String>,
 }
@@ -139,7 +139,7 @@ pub(crate) fn refused(format: &Format, error: &FormatError) -> Failure {
                 list => list.split(", ").map(|name| format!("--{name}")).collect(),
             };
             Failure::usage(format_args!(
-                "--{option} means nothing for format {}",
+                "--{option} does not apply to format {}",
                 format.name
             ))
             .with_hint(if takes.is_empty() {

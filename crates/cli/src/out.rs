@@ -7,6 +7,14 @@ use serde::Serialize;
 
 use crate::errors::Failure;
 
+/// How many registers of a store, in words.
+pub(crate) fn registers(number: u64) -> String {
+    match number {
+        1 => "1 register".into(),
+        number => format!("{number} registers"),
+    }
+}
+
 /// Standard output, and how to fill it.
 pub(crate) struct Out {
     /// One JSON value per result instead of text.
@@ -50,7 +58,7 @@ impl Out {
         self.written()
     }
 
-    /// What stands before and after each id, as text or as JSON.
+    /// What comes before and after each id, as text or as JSON.
     pub(crate) fn id_frame(&self) -> (&'static [u8], &'static [u8]) {
         if self.json {
             (b"{\"id\":\"", b"\"}\n")

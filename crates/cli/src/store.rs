@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::config::{load, store_given};
 use crate::errors::Failure;
 use crate::local::{LOCK_WAIT, with_runtime};
-use crate::out::Out;
+use crate::out::{Out, registers};
 use crate::store_stripes::StripesCommand;
 use crate::store_tools::{self as tools, RestoreArgs};
 use crate::tls::TlsFiles;
@@ -130,9 +130,9 @@ fn adopted(folder: &Path, report: &ToolReport, out: &mut Out) -> Result<(), Fail
         out.note(format!("warning: {warning}"));
     }
     out.line(format!(
-        "adopted {}: {} registers",
+        "adopted {}: {}",
         folder.display(),
-        report.registers
+        registers(report.registers as u64)
     ))
 }
 
@@ -159,9 +159,9 @@ fn checked(folder: &Path, report: &CheckReport, out: &mut Out) -> Result<(), Fai
             "a start would be refused"
         };
         out.line(format!(
-            "{}: {} registers, {verdict}",
+            "{}: {}, {verdict}",
             folder.display(),
-            report.registers
+            registers(report.registers as u64)
         ))?;
     }
     if sound {
@@ -188,9 +188,9 @@ fn repaired(folder: &Path, report: &RepairReport, out: &mut Out) -> Result<(), F
         out.line(format!("warning: {warning}"))?;
     }
     out.line(format!(
-        "{}: {} registers were sound, {} repaired{}",
+        "{}: {} sound, {} repaired{}",
         folder.display(),
-        report.sound,
+        registers(report.sound as u64),
         report.repaired.len(),
         if report.rebuilt {
             ", mint.db made again"

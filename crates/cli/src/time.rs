@@ -33,7 +33,7 @@ fn parse_at(text: &str, now: impl FnOnce() -> Timestamp) -> Result<Timestamp, St
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let nanos = span(text).and_then(|nanos| u64::try_from(nanos).ok());
     nanos.map(Duration::from_nanos).ok_or_else(|| {
-        format!("{text:?} is no length of time: write 10ms, 1s, 1h30m; units are w, d, h, m, s, ms, us, ns")
+        format!("{text:?} is not a duration: write 10ms, 1s, 1h30m; units are w, d, h, m, s, ms, us, ns")
     })
 }
 
@@ -138,7 +138,7 @@ fn date_time(text: &str) -> Result<Timestamp, String> {
     };
     if rest.0.is_empty() {
         return Err(format!(
-            "{text:?} does not say in which zone: add Z for UTC, or an offset such as +01:00"
+            "{text:?} does not name its time zone: add Z for UTC, or an offset such as +01:00"
         ));
     }
     let east = rest.zone().filter(|_| rest.0.is_empty()).ok_or_else(wrong)?;
@@ -258,7 +258,7 @@ mod tests {
         for (text, says) in [
             ("", "is not a time"),
             ("yesterday", "is not a time"),
-            ("2022-02-22T19:22:22", "in which zone"),
+            ("2022-02-22T19:22:22", "time zone"),
             ("2022-02-29", "does not exist"),
             ("1900-02-29", "does not exist"),
             ("2022-13-01", "does not exist"),

@@ -66,14 +66,14 @@ pub struct Made {
 pub struct Without {
     /// How many.
     pub lines: u64,
-    /// What stands there instead and how often, most first; at most 20 spellings.
+    /// What is there instead and how often, most first; at most 20 spellings.
     pub spellings: Vec<(String, u64)>,
     /// The first 20.
     pub listed: Vec<(String, String)>,
 }
 
 impl Without {
-    /// What stands there, in words: `40 empty, 3 NULL`.
+    /// What is there, in words: `40 empty, 3 NULL`.
     pub fn words(&self) -> String {
         let words: Vec<String> = self
             .spellings
@@ -317,8 +317,8 @@ fn findings(report: &Report) -> Vec<(Fault, String)> {
 
 fn stand(ids: u64) -> String {
     match ids {
-        1 => "1 id stands".into(),
-        ids => format!("{ids} ids stand"),
+        1 => "1 id occurs".into(),
+        ids => format!("{ids} ids occur"),
     }
 }
 

@@ -147,7 +147,7 @@ impl Scheme {
             && matches!(options.format, BackfillFormat::Uuid7 | BackfillFormat::Ulid)
         {
             return Err(Error::usage(format_args!(
-                "a spread has no meaning for {name}: it has room for every row of one time"
+                "a spread does not apply to {name}: it has room for every row of one time"
             )));
         }
         if spread < unit || spread % unit != 0 {

@@ -298,7 +298,7 @@ fn workers(report: &Report, out: &mut Out) -> Result<(), Failure> {
         return row(
             out,
             "clocks",
-            "cannot be told: the files are not in the order of making",
+            "unknown: the ids are not in the order in which they were made",
         );
     }
     let changes: u64 = workers

@@ -18,7 +18,7 @@ use paint::Painter;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Ids; -, or none where something is piped in, reads them from standard input, one a line, and answers each
+    /// Ids; -, or none where something is piped in, reads them from standard input, one per line, and answers each
     /// with one line. With --column: files
     #[arg(value_name = "ID|-", allow_negative_numbers = true)]
     ids: Vec<String>,
