@@ -395,7 +395,7 @@ fn bad_input_is_refused_with_its_line_and_leaves_nothing() {
             "n.csv",
             SMALL,
             "--time when --id snowflake --node host",
-            "n.csv:2: node \"web-1\" is no worker",
+            "n.csv:2: node \"web-1\" is not a worker",
             "",
         ),
         (

@@ -370,7 +370,7 @@ fn series_are_mariadbs() {
         ("1 5 --step 0", "step of at least 1"),
         ("seq_1", "seq_FROM_to_TO"),
         ("seq_-1_to_5", "seq_FROM_to_TO"),
-        ("1 18446744073709551616", "a number of 64 bits"),
+        ("1 18446744073709551616", "a 64-bit number"),
         ("A 5", "not bounds of one such series"),
         ("2024-02-30 2024-03-01", "the day must exist"),
         ("0 3 --as letter", "1 is A"),

@@ -672,7 +672,7 @@ fn gen_makes_every_format_that_says_so_and_refuses_the_rest_with_the_way() {
             assert_eq!(json_lines(&three).len(), 3);
         }
     }
-    mint("gen snowflake").fails(2, "makes no", "mint snowflake");
+    mint("gen snowflake").fails(2, "does not make", "mint snowflake");
     mint("gen uuid5").fails(2, "needs a namespace", "mint uuid v5");
     mint("gen ulid --length 3").fails(2, "--length does not apply", "");
     mint("gen ulid --at 1960-01-01").fails(2, "does not fit format ulid", "");

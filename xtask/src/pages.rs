@@ -109,6 +109,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_page_is_too_long_and_no_link_is_dead() {
+        assert_eq!(check(), Ok(()));
+    }
+
+    #[test]
     fn a_link_to_a_heading_that_is_not_there_is_dead() {
         let page = "# Top\n\n## What `mint` says: all\n\n```sh\n# no heading\n```\n[a](b.md#top), [c](#d)\n";
         assert_eq!(links(page), ["b.md#top", "#d"]);
