@@ -132,7 +132,7 @@ impl Identity {
     }
 }
 
-/// How far reading has come, in bytes of the file as it lies on the disk, and what they hash to if somebody asked.
+/// How far reading has come, in bytes of the file on disk, and what they hash to if that was asked for.
 /// Shared with the reading thread.
 #[derive(Clone, Debug, Default)]
 pub struct Meter {

@@ -246,7 +246,7 @@ impl<R: Record> Sorted<R> {
         Ok(Some(record))
     }
 
-    /// Lets a run play its way up; the first time round, empty places take whoever comes first.
+    /// Lets a run play its way up; in the first round, empty places take the first comer.
     #[inline]
     fn play(&mut self, run: usize) {
         let places = self.tree.len();

@@ -42,7 +42,7 @@ const PLACEHOLDERS: &[(&str, &str)] = &[
     ("X", "x"),
 ];
 
-/// A command that somebody may type, and where it was found.
+/// A command that a user may type, and where it was found.
 struct Named {
     place: String,
     text: String,

@@ -73,7 +73,7 @@ fn of_input(
             return Ok(number);
         }
         number += 1;
-        // The common case takes a line where it lies; one that crosses the buffer's end is put together.
+        // The common case takes a line in place; one that crosses the buffer's end is put together.
         if let Some(end) = memchr(b'\n', buffer) {
             each(&text(&buffer[..end.min(LINE_MAX)]), Origin::Line(number), out)?;
             input.consume(end + 1);

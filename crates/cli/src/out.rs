@@ -113,7 +113,7 @@ fn widen_pipe(stdout: &File) {
 #[cfg(not(target_os = "linux"))]
 fn widen_pipe(_: &File) {}
 
-/// The most that Linux allows everybody.
+/// The most that Linux allows every user.
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1024 * 1024;
 

@@ -394,7 +394,7 @@ fn from_store(url: &str, pool: &Name, mut left: u64, sink: &mut Sink<'_>) -> Res
     local.close()
 }
 
-/// Waits for the clock, unless that would take longer than anybody waits.
+/// Waits for the clock, unless that would take longer than anyone waits.
 fn wait(how_long: Duration) -> Result<(), Failure> {
     if how_long > WAIT_MAX {
         return Err(Failure::cannot(format_args!(

@@ -26,7 +26,7 @@ pub(crate) fn parse_layout(text: &str) -> Result<Layout, String> {
             Some(("epoch", time)) if !time.bytes().all(|byte| byte.is_ascii_digit()) => {
                 let epoch = parse(time)?;
                 if epoch.unix_nanos() % 1_000_000 != 0 {
-                    return Err(format!("epoch {time} is not a whole number of milliseconds"));
+                    return Err(format!("epoch {time} is no whole number of milliseconds"));
                 }
                 settings.push_str(&format!(";epoch={}", epoch.unix_millis()));
             }
@@ -73,7 +73,7 @@ pub(crate) fn layout_refused(error: &LayoutError) -> Failure {
             shown(*time),
             shown(*end)
         ))
-        .with_hint("mint presets shows how long the others last"),
+        .with_hint("mint presets shows until when the others last"),
         other => Failure::usage(other),
     }
 }
@@ -142,7 +142,7 @@ mod tests {
             ("clock=41", "is not ROLE"),
             ("time=41,sequence=12,tick=fast", "tick \"fast\""),
             ("time=41,sequence=12,epoch=once", "is not a time"),
-            ("time=41,sequence=12,epoch=@1us", "not a whole number"),
+            ("time=41,sequence=12,epoch=@1us", "no whole number"),
             ("time=41,sequence=12,start=late", "start \"late\""),
             ("time=41", "no sequence field"),
             ("time=60,sequence=12", "72 bits"),

@@ -40,7 +40,7 @@ pub struct Operation {
     pub right: Option<Right>,
     /// The parameters of the query.
     pub parameters: &'static [Parameter],
-    /// Whether a format's own options are parameters besides.
+    /// Whether a format's own options are parameters too.
     pub takes_options: bool,
     /// What becomes of a body.
     pub takes: Takes,

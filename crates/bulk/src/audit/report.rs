@@ -53,7 +53,7 @@ pub struct Report {
 /// Who made a report of what, and when.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Debug)]
 pub struct Made {
-    /// When, in microseconds since 1970; unlike the report's `now_us` never what somebody took for the present.
+    /// When, in microseconds since 1970; unlike the report's `now_us` never what was given as the present.
     pub at_us: i64,
     /// The version of the program.
     pub version: String,
@@ -91,7 +91,7 @@ pub struct FileSeen {
     pub name: String,
     /// How many ids it has.
     pub ids: u64,
-    /// The SHA-256 of it as it lies there, as `sha256sum` prints it.
+    /// The SHA-256 of it as it is on disk, as `sha256sum` prints it.
     pub sha256: Option<String>,
 }
 

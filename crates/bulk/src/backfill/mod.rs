@@ -364,7 +364,7 @@ impl<'a> BackfillRun<'a> {
         .with_hint(Hint::NotSorted)
     }
 
-    /// What a checkpoint says besides its place.
+    /// What a checkpoint says in addition to its place.
     fn saved(&self, position: Position, members: u64, how: How) -> Option<Saved> {
         let mut filled = self.filled.clone();
         if let How::Streaming { .. } = how {

@@ -75,7 +75,7 @@ impl BackfillFormat {
     }
 }
 
-/// What ids are made of besides the time.
+/// What ids are made of in addition to the time.
 #[derive(Clone, Debug)]
 pub struct SchemeOptions {
     /// What kind of id.

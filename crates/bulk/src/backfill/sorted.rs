@@ -1,7 +1,7 @@
 //! Rows in any order: their times are sorted outside memory, ids are given in that order and put into files by the
 //! row's place in the input, and a second reading writes the rows.
 //!
-//! The files of the work folder hold the ids of so many rows each, as `offset, id` in the order in which they were
+//! The files of the work folder hold the ids of a fixed number of rows each, as `offset, id` in the order in which they were
 //! given; one of them at a time is read into an array.
 
 use std::collections::HashMap;

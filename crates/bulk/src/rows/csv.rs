@@ -183,7 +183,7 @@ fn name(field: &[u8]) -> String {
     String::from_utf8_lossy(field).trim().to_string()
 }
 
-/// Whether a row of so many lines, which the end of the file ends, is in a quoted field there. A newline that ended
+/// Whether a row of this many lines, ended by the end of the file, is in a quoted field there. A newline that ended
 /// no row was in one; behind the last newline, quotes are counted.
 fn in_quotes(row: &[u8], lines: u64) -> bool {
     row.ends_with(b"\n") || lines > 1 && memchr::memchr_iter(b'"', row).count() % 2 == 1

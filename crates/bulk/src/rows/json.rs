@@ -27,7 +27,7 @@ impl Picker {
     }
 }
 
-/// Picks from an object that lies somewhere in `line`.
+/// Picks from an object somewhere in `line`.
 fn pick(
     line: &[u8],
     object: &[u8],
@@ -110,7 +110,7 @@ impl<'de> Visitor<'de> for Name {
     }
 }
 
-/// Where the text of a value lies: in the line, unless escapes had to be resolved.
+/// Where the text of a value is: in the line, unless escapes had to be resolved.
 fn place_of(line: &[u8], raw: &str, scratch: &mut Vec<u8>) -> Result<FieldPlace, serde_json::Error> {
     // Both are slices of the same line.
     let at = raw.as_ptr() as usize - line.as_ptr() as usize;

@@ -106,7 +106,7 @@ impl std::fmt::Display for Problem {
     }
 }
 
-/// Where the text of a field lies.
+/// Where the text of a field is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum FieldPlace {
     /// The row has no such field, or it is null.

@@ -63,7 +63,7 @@ pub(super) fn text(report: &Report, out: &mut Out) -> Result<(), Failure> {
     verdict(report, out)
 }
 
-/// Who made this of what, and when: for whoever reads it later.
+/// Who made this from what, and when: for later readers.
 fn made(report: &Report, out: &mut Out) -> Result<(), Failure> {
     if !out.verbose {
         return Ok(());

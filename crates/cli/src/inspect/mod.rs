@@ -105,7 +105,7 @@ fn read_as(args: &Args) -> Result<ReadAs, Failure> {
     })
 }
 
-/// How many readings have a line besides the best.
+/// How many readings have a line in addition to the best.
 const MORE_SHOWN: usize = 2;
 
 /// The readings that say something.

@@ -260,7 +260,7 @@ impl Ceiling {
     }
 }
 
-/// Less is made up for before anybody looks.
+/// Less is made up for before anyone looks.
 const WORTH_TELLING: Duration = Duration::from_millis(100);
 
 /// Makes ids, waiting for the clock where they run too far ahead of it: 10 million a second is all that ticks

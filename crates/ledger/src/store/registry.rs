@@ -365,7 +365,7 @@ pub(super) fn lossy(scheme: &str, found: &super::Durability) -> StoreError {
         format!("the {scheme} store may lose what it has acknowledged, class L{why}"),
     )
     .with_hint(format!(
-        "{fix}; or set store.allow_lossy = true and read in docs/cluster.md what that costs"
+        "{fix}; or set store.allow_lossy = true and read in docs/operate.md what that costs"
     ))
 }
 

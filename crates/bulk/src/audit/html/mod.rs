@@ -569,7 +569,7 @@ pub fn span_words(micros: i64) -> String {
     }
 }
 
-/// A time in UTC with so many digits after the second.
+/// A time in UTC with this many digits after the second.
 fn time(micros: i64, digits: u32) -> String {
     let unit = 10i64.pow(6 - digits);
     let cut = micros.div_euclid(unit) * unit;
