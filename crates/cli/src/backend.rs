@@ -36,7 +36,7 @@ impl Backend {
     }
 }
 
-/// Everything that is read page by page: `page` gives what follows a name, and the name after which to go on.
+/// Everything that is read page by page: `page` gives what stands behind a name, and the name to go on behind.
 pub(crate) fn all<T>(
     page: impl Fn(Option<&str>) -> Result<(Vec<T>, Option<String>), Failure>,
 ) -> Result<Vec<T>, Failure> {

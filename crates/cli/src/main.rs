@@ -121,7 +121,7 @@ fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(),
     }
 }
 
-/// What is on the command line is in the list of processes, which every user of the machine can read.
+/// What stands on the command line is in the list of processes, which every user of the machine can read.
 fn warn_of_passwords(say: impl FnOnce(&str)) {
     if urls_given().any(|url| holds_password(&url)) {
         say(

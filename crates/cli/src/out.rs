@@ -7,14 +7,6 @@ use serde::Serialize;
 
 use crate::errors::Failure;
 
-/// How many registers of a store, in words.
-pub(crate) fn registers(number: u64) -> String {
-    match number {
-        1 => "1 register".into(),
-        number => format!("{number} registers"),
-    }
-}
-
 /// Standard output, and how to fill it.
 pub(crate) struct Out {
     /// One JSON value per result instead of text.

@@ -78,7 +78,7 @@ pub(crate) struct Args {
 fn after_help() -> String {
     format!(
         "Without --store, --server or --pool, ids are reserved in a file of the user's state folder: \
-         unique across all commands of this user on this machine. Other machines are kept apart only by the \
+         unique over all commands of this user on this machine. Other machines are kept apart only by the \
          worker id.\n\n{SYNTAX}\n\n{}",
         crate::time::FORMS
     )
@@ -170,7 +170,7 @@ fn resolve(source: WorkerSource, layout: &Layout, out: &Out) -> Result<u64, Fail
     let (from, shared_with) = match source {
         WorkerSource::Ip16 => (
             "the private IPv4 address",
-            "other networks, and the next holder of the address, have it too",
+            "other networks, and who gets the address next, have it too",
         ),
         WorkerSource::Ordinal => (
             "the host name",
@@ -199,7 +199,7 @@ fn at_time(
         None if layout.workers() == 1 => 0,
         None => {
             return Err(Failure::usage("an id of a given time needs a --worker")
-                .with_hint("one that mints nothing else, so that no id is repeated"));
+                .with_hint("one that mints nothing else, so that its ids repeat no other"));
         }
     };
     let generator = Snowflake::unguarded(Arc::new(layout), worker).map_err(|e| layout_refused(&e))?;
@@ -298,7 +298,7 @@ fn from_state(args: &Args, layout: Layout, worker: Option<u64>, sink: &mut Sink<
     Ok(())
 }
 
-/// The state file of a worker in the user's folder. Which worker is this user's own is in a file beside
+/// The state file of a worker in the user's folder. Which worker is this user's own stands in a file beside
 /// them, so that naming it gives the same file as leaving it out; it becomes another one than `not`.
 fn user_file(
     layout: &Layout,
@@ -371,7 +371,7 @@ fn from_server(client: &Client, pool: &Name, mut left: u64, sink: &mut Sink<'_>)
         let ids: Vec<u64> = answer.ids.iter().filter_map(|id| id.parse().ok()).collect();
         if ids.is_empty() || ids.len() as u64 > want {
             return Err(Failure::cannot(format_args!(
-                "the server sent {} ids instead of {want}",
+                "the server answered {} ids for {want}",
                 ids.len()
             )));
         }
@@ -394,7 +394,7 @@ fn from_store(url: &str, pool: &Name, mut left: u64, sink: &mut Sink<'_>) -> Res
     local.close()
 }
 
-/// Waits for the clock, unless that would take longer than anyone waits.
+/// Waits for the clock, unless that would take longer than anybody waits.
 fn wait(how_long: Duration) -> Result<(), Failure> {
     if how_long > WAIT_MAX {
         return Err(Failure::cannot(format_args!(
@@ -423,7 +423,7 @@ fn refused(error: LocalError) -> Failure {
     failure.with_hint_if(error.hint())
 }
 
-/// Where ids go, one per line.
+/// Where ids go, one a line.
 struct Sink<'a> {
     form: SnowflakeText,
     out: &'a mut Out,

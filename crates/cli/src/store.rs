@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::config::{load, store_given};
 use crate::errors::Failure;
 use crate::local::{LOCK_WAIT, with_runtime};
-use crate::out::{Out, registers};
+use crate::out::Out;
 use crate::store_stripes::StripesCommand;
 use crate::store_tools::{self as tools, RestoreArgs};
 use crate::tls::TlsFiles;
@@ -130,9 +130,9 @@ fn adopted(folder: &Path, report: &ToolReport, out: &mut Out) -> Result<(), Fail
         out.note(format!("warning: {warning}"));
     }
     out.line(format!(
-        "adopted {}: {}",
+        "adopted {}: {} registers",
         folder.display(),
-        registers(report.registers as u64)
+        report.registers
     ))
 }
 
@@ -159,9 +159,9 @@ fn checked(folder: &Path, report: &CheckReport, out: &mut Out) -> Result<(), Fai
             "a start would be refused"
         };
         out.line(format!(
-            "{}: {}, {verdict}",
+            "{}: {} registers, {verdict}",
             folder.display(),
-            registers(report.registers as u64)
+            report.registers
         ))?;
     }
     if sound {
@@ -188,9 +188,9 @@ fn repaired(folder: &Path, report: &RepairReport, out: &mut Out) -> Result<(), F
         out.line(format!("warning: {warning}"))?;
     }
     out.line(format!(
-        "{}: {} sound, {} repaired{}",
+        "{}: {} registers were sound, {} repaired{}",
         folder.display(),
-        registers(report.sound as u64),
+        report.sound,
         report.repaired.len(),
         if report.rebuilt {
             ", mint.db made again"

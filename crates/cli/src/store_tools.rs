@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::errors::Failure;
 use crate::local::{LOCK_WAIT, open_configured, store_refused, with_runtime};
-use crate::out::{Out, registers};
+use crate::out::Out;
 use crate::runtime::block_on;
 
 #[derive(clap::Args, Debug)]
@@ -33,7 +33,7 @@ pub(crate) struct RestoreArgs {
     /// Instead: numbers per second that the busiest sequence can have given out since
     #[arg(long, value_name = "N")]
     max_rate: Option<u64>,
-    /// The store may belong to another cluster than the backup, and keeps its own cluster id
+    /// The store may be another cluster than the one the backup is of, and stays it
     #[arg(long, requires = "file")]
     foreign: bool,
     /// The store need not be empty; marks are kept where they are higher
@@ -50,10 +50,10 @@ fn advance(advance: Option<u64>, max_rate: Option<u64>) -> Result<Advance, Failu
         (Some(numbers), _) => Ok(Advance::By(numbers)),
         (None, Some(rate)) => Ok(Advance::AtRate(rate)),
         (None, None) => Err(Failure::usage(
-            "how many numbers were given out since the backup was made is not known",
+            "it is not known how many numbers were given out since the backup was made",
         )
         .with_hint(
-            "give --advance N, more than that; or --max-rate N, more than one sequence gives out per second",
+            "say --advance N, more than that; or --max-rate N, more than one sequence gives out per second",
         )),
     }
 }
@@ -89,7 +89,7 @@ pub(crate) fn write_backup(
     let path = Path::new(file);
     if path.symlink_metadata().is_ok() {
         return Err(Failure::cannot(format_args!(
-            "{file} exists already, and a backup is never written over a file"
+            "{file} is there already, and a backup is never written over a file"
         ))
         .with_hint("name another file"));
     }
@@ -120,7 +120,7 @@ pub(crate) fn write_backup(
     if out.json {
         return out.json_line(&json!({ "store": from, "file": file, "registers": many }));
     }
-    out.line(format!("backed up {from} to {file}: {}", registers(many)))
+    out.line(format!("backed up {from} to {file}: {many} registers"))
 }
 
 pub(crate) fn restore(config: &Config, args: &RestoreArgs, out: &mut Out) -> Result<(), Failure> {
@@ -161,8 +161,8 @@ pub(crate) fn restore(config: &Config, args: &RestoreArgs, out: &mut Out) -> Res
         false => "restored",
     };
     out.line(format!(
-        "{what} {store}: {}, every sequence skips {} numbers (the backup is {} s old)",
-        registers(report.registers),
+        "{what} {store}: {} registers, every sequence skips {} numbers (the backup is {} s old)",
+        report.registers,
         report.skipped,
         report.age.as_secs()
     ))
@@ -172,10 +172,9 @@ fn read_backup(file: &Path) -> Result<Backup, Failure> {
     let opened =
         File::open(file).map_err(|e| Failure::cannot(format_args!("cannot read {}: {e}", file.display())))?;
     Backup::read(BufReader::new(opened)).map_err(|error| match error {
-        BackupError::Damaged { .. } => Failure::cannot(format_args!(
-            "{} is not a complete backup: {error}",
-            file.display()
-        )),
+        BackupError::Damaged { .. } => {
+            Failure::cannot(format_args!("{} is no whole backup: {error}", file.display()))
+        }
         other => file_refused(other),
     })
 }
@@ -210,7 +209,7 @@ pub(crate) fn check(config: &Config, out: &mut Out) -> Result<(), Failure> {
         } else {
             "a server would refuse this"
         };
-        out.line(format!("{store}: {}, {verdict}", registers(report.registers)))?;
+        out.line(format!("{store}: {} registers, {verdict}", report.registers))?;
     }
     if sound {
         return Ok(());
@@ -244,8 +243,8 @@ pub(crate) fn migrate_to(config: &Config, to: &str, out: &mut Out) -> Result<(),
         return out.json_line(&json!({ "from": from, "to": to, "registers": report.registers }));
     }
     out.line(format!(
-        "moved {from} to {to}: {}; start the servers with --store {to}",
-        registers(report.registers)
+        "moved {from} to {to}: {} registers; start the servers with --store {to}",
+        report.registers
     ))
 }
 

@@ -59,15 +59,15 @@ fn from_server(
         let given = client.call::<Ids>(&ask.with("pool", pool))?.ids;
         if given.len() != ids.len() {
             return Err(Failure::cannot(format_args!(
-                "the server sent {} ids instead of {}",
+                "the server answered {} ids for {}",
                 given.len(),
                 ids.len()
             )));
         }
         for (id, given) in ids.iter_mut().zip(given) {
-            *id = given.parse().map_err(|_| {
-                Failure::cannot(format_args!("the server answered {given:?}, which is not a UUID"))
-            })?;
+            *id = given
+                .parse()
+                .map_err(|_| Failure::cannot(format_args!("the server answered {given:?}, no UUID")))?;
         }
         Ok(())
     })
