@@ -149,7 +149,7 @@ settings! {
     "store.url_file" url_file: Off<LocalPath> = "off";
     /// The cluster id that a shared store must have, as `mint init` prints it; `auto` is the one met there first, remembered in `store.state_folder`.
     "store.cluster_id" cluster_id: Auto<ClusterId> = "auto";
-    /// Whether a shared store may be used that can lose what it has acknowledged (class L). Windows are then short, and a failover skips numbers: see docs/operate.md.
+    /// Whether a shared store may be used that can lose what it has acknowledged (class L). Windows are then short, and a failover skips numbers: see docs/cluster.md.
     "store.allow_lossy" allow_lossy: bool = "false";
     /// With `store.allow_lossy`: numbers of one name that one server reserves per second at most. A failover skips what a hundred servers could have reserved since the store was last known to be whole.
     "store.max_rate" max_rate: u64 = "1000000" in 1000 ..= 1_000_000_000;

@@ -145,7 +145,9 @@ impl<'r> Head<'r> {
                 Code::IdempotencyKey,
                 "Idempotency-Key is not honoured: this request sent again would do its work again",
             )
-            .with_hint("leave the header out; docs/http.md says which refusals may have spent ids")),
+            .with_hint(
+                "leave the header out; docs/http-reference.md says which refusals may have spent ids",
+            )),
             _ => Ok(()),
         }
     }
