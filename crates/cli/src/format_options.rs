@@ -148,3 +148,93 @@ pub(crate) fn refused(format: &Format, error: &FormatError) -> Failure {
         other => Failure::cannot(other),
     }
 }
+
+#[cfg(all(test, feature = "server"))]
+mod tests {
+    use clap::{Args as _, FromArgMatches as _};
+    use mintage_server::formats::{FormatRow, Make};
+    use mintage_wire::parameter;
+
+    use super::*;
+
+    /// What the flags of a command line choose.
+    fn by_flag(option: GenOption, text: &str) -> Result<GenOptions, String> {
+        let command = FormatOptions::augment_args(Command::new("mint"));
+        let word = format!("--{}={text}", option.name());
+        let matches = command
+            .try_get_matches_from(["mint", &word])
+            .map_err(|e| e.to_string())?;
+        let options = FormatOptions::from_arg_matches(&matches).map_err(|e| e.to_string())?;
+        Ok(options.options)
+    }
+
+    /// What the parameters of a request choose.
+    fn by_parameter(option: GenOption, text: &str) -> Result<GenOptions, String> {
+        let format = FORMATS.iter().find(|row| row.options.contains(&option)).unwrap();
+        let (row, mut options) = (
+            FormatRow {
+                format,
+                make: Make::Core,
+            },
+            GenOptions::default(),
+        );
+        let set = row.set(&mut options, parameter(option).as_bytes(), text.as_bytes());
+        set.map(|()| options).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn every_option_reads_alike_as_a_flag_and_as_a_parameter() {
+        use GenOption as O;
+        let samples: &[(O, &[&str], &[&str])] = &[
+            (O::Prefix, &["user"], &[]),
+            (O::Alphabet, &["0123456789abcdef"], &["aa"]),
+            (O::Length, &["21"], &["-1", "many"]),
+            (O::Checksum, &["true"], &["yes"]),
+            (
+                O::Node,
+                &["255", "0xff", "9f:6b:de:ce:d8:46"],
+                &["x", "0xg", "9f:6b"],
+            ),
+            (O::ClockSeq, &["7"], &["65536"]),
+            (O::NodeBits, &["10"], &["4294967296"]),
+            (
+                O::Epoch,
+                &["2021-01-01", "1609459200000", "2021-01-01T00:00:00Z"],
+                &["once", "2021-02-30"],
+            ),
+            (
+                O::Layout,
+                &["twitter", "time=41,worker=10,sequence=12,epoch=2021-01-01"],
+                &["tweeter", "time=41"],
+            ),
+            (O::Worker, &["7"], &["seven"]),
+            (O::Numbers, &["1,2,3"], &["1,,2"]),
+            (O::Salt, &["pepper"], &[]),
+            (
+                O::Namespace,
+                &["dns", "6ba7b810-9dad-11d1-80b4-00c04fd430c8"],
+                &["ftp"],
+            ),
+            (O::Name, &["www.example.com"], &[]),
+            (O::Domain, &["org"], &["people"]),
+            (O::LocalId, &["1000"], &["4294967296"]),
+            (O::Custom, &["00112233445566778899aabbccddeeff"], &["0011"]),
+        ];
+        let named: Vec<O> = samples.iter().map(|(option, ..)| *option).collect();
+        assert!(O::ALL.iter().all(|option| named.contains(option)));
+        for (option, good, bad) in samples {
+            for text in *good {
+                let chosen = by_flag(*option, text).unwrap();
+                assert!(option.is_in(&chosen), "{text}");
+                assert_eq!(by_parameter(*option, text), Ok(chosen), "{text}");
+            }
+            for text in *bad {
+                let refused = option.read(text).unwrap_err().to_string();
+                assert_eq!(by_parameter(*option, text), Err(refused.clone()));
+                let reason = refused.split_once(": ").unwrap().1;
+                let said = by_flag(*option, text).unwrap_err();
+                assert!(said.contains(reason), "{said}");
+            }
+        }
+    }
+}

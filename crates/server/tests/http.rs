@@ -221,6 +221,14 @@ fn every_format_of_the_table_is_made_with_its_own_options() {
             bits => assert_eq!(packed.body.len(), 50 * bits.div_ceil(8) as usize, "{target}"),
         }
     }
+    let asked = client
+        .ask("POST", "/v1/ids/tsid?node=0xff&epoch=2021-01-01")
+        .json();
+    let tsid = asked["ids"][0].as_str().unwrap();
+    let read = client
+        .ask("GET", &format!("/v1/inspect/{tsid}?as=tsid&epoch=2021-01-01"))
+        .json();
+    assert_eq!(read["readings"][0]["fields"]["node"], 255, "{read}");
     let five = client
         .ask("POST", "/v1/ids/uuid5?namespace=dns&name=www.example.com")
         .json();
