@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mintage_local::state_file::user_state_folder;
 use mintage_ledger::{
     Ledger, LedgerSettings, LossyRules, OpenMember, Outcome, Runtime, Store, StoreError, StoreErrorKind,
     StoreSettings, Striped, SystemRuntime, open_journal, open_pinned,
 };
+use mintage_local::state_file::user_state_folder;
 
 use crate::config::{Config, StoreUrl};
 use crate::host::RunError;
