@@ -13,6 +13,7 @@ use crate::step;
 const CRATES: &[&str] = &[
     "crates/bulk",
     "crates/cli",
+    "crates/ledger",
     "crates/local",
     "crates/server",
     "e2e",

@@ -16,9 +16,12 @@ mod context;
 mod counters;
 mod error;
 mod forecast;
+mod guard;
 mod health;
+mod init;
 mod journal;
 mod ledger;
+mod notes;
 mod online_backup;
 mod outage;
 mod pool;
@@ -28,7 +31,9 @@ mod runtime;
 mod sequence;
 mod settings;
 mod store;
+mod striped;
 mod survey;
+pub mod tools;
 
 use mintage_local::{file_system, name};
 
@@ -37,6 +42,8 @@ pub use clock::{AnchoredClock, ClockReport};
 pub use counters::{Counters, RESERVE_BUCKETS_US};
 pub use error::LedgerError;
 pub use forecast::{Ending, Forecast, Limit};
+pub use guard::LossyRules;
+pub use init::init_store;
 pub use journal::open_journal;
 pub use ledger::{Changed, DEFAULT_POOL, Ledger, UUID1_POOL};
 pub use mintage_local::file_system::shared_file_systems;
@@ -51,4 +58,5 @@ pub use sequence::{
 };
 pub use settings::LedgerSettings;
 pub use store::*;
+pub use striped::{OpenMember, StripeNote, Striped, stripe_of};
 pub use survey::Survey;

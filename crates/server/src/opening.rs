@@ -10,6 +10,7 @@ use mintage_ledger::{
 };
 use mintage_local::state_file::user_state_folder;
 
+use crate::advice;
 use crate::config::{Config, StoreUrl};
 use crate::host::RunError;
 use crate::service::from_ledger;
@@ -26,7 +27,7 @@ pub async fn open_ledger(config: &Config) -> Result<Arc<Ledger>, RunError> {
         .map_err(|e| {
             RunError::new(
                 format!("cannot open store {}: {}", stores_shown(config), e.message),
-                e.hint,
+                e.hint.map(|hint| advice::words(hint).into_owned()),
             )
         })?;
     let mut settings = ledger_settings(config);

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-pub(crate) use changes::{Missed, key as changes_key};
+pub(crate) use changes::Missed;
 use peers::Peers;
 
 use crate::store::Key;

@@ -26,13 +26,14 @@ use crate::context::Context;
 use crate::counters::Counters;
 use crate::error::LedgerError;
 use crate::health::{Health, WatchedStore};
+use crate::notes;
 use crate::journal::Journal;
 use crate::name::Name;
 use crate::pool::Pool;
 use crate::runtime::Runtime;
 use crate::sequence::{InUse, Sequence};
 use crate::settings::LedgerSettings;
-use crate::store::{Class, Durability, Key, SCAN_LIMIT_MAX, Store, StoreError, Versioned, tools};
+use crate::store::{Class, Durability, Key, SCAN_LIMIT_MAX, Store, StoreError, Versioned};
 
 /// Everything that one process reserves from one store: sequences and pools.
 ///
@@ -84,10 +85,10 @@ impl Ledger {
         // A store that does not answer must not hold the start up for ever.
         let health = Health::new(Arc::clone(&runtime));
         let asked = WatchedStore::new(Arc::clone(&store), health, settings.request_timeout);
-        if let Some(why) = tools::sealed(&asked).await? {
-            return Err(LedgerError::Stopped(tools::refusal(&why)));
+        if let Some(why) = notes::sealed(&asked).await? {
+            return Err(LedgerError::Stopped(notes::refusal(&why)));
         }
-        let restored = tools::restored(&asked).await?;
+        let restored = notes::restored(&asked).await?;
         let journal = journal.map(|journal| journal.restored_at(restored.workers_from));
         let context = Arc::new(Context::new(store, settings, journal, restored, runtime));
         let ledger = Arc::new(Ledger {

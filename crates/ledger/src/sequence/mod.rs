@@ -18,7 +18,6 @@
 //! | `plan` | how much is kept for an outage |
 //! | `change` | changes of the definition |
 //! | `owned` | large blocks, of which pieces go to the stock |
-//! | `stripe` | the numbers of one store out of several |
 //! | `stripes` | changes of the definition in all of them |
 //! | `usage` | how fast a name is used, and what it has left |
 
@@ -38,7 +37,6 @@ mod shared;
 mod spec;
 mod state;
 mod stock;
-mod stripe;
 mod stripes;
 mod task;
 mod usage;
@@ -54,7 +52,6 @@ use tokio::sync::oneshot;
 pub(crate) use spec::Change;
 pub use spec::{Gap, MAX_GAP_LIMIT, RestartAt, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome};
 pub(crate) use state::State;
-pub(crate) use stripe::{STRIPES_MAX, Stripe};
 pub(crate) use stripes::ChangeOfAll;
 pub(crate) use usage::InUse;
 pub use usage::SequenceStock;

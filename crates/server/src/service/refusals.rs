@@ -2,6 +2,7 @@
 
 use mintage_ledger::{LedgerError, StoreError};
 
+use crate::advice;
 use crate::error::{Code, ServiceError};
 
 /// What a ledger's refusal is called towards clients, and what they can do.
@@ -58,7 +59,7 @@ pub fn from_ledger(error: LedgerError) -> ServiceError {
 
 fn with_hint_of(error: ServiceError, store: StoreError) -> ServiceError {
     match store.hint {
-        Some(hint) => error.with_hint(hint),
+        Some(hint) => error.with_hint(advice::words(hint)),
         None => error,
     }
 }

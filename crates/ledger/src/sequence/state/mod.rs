@@ -18,7 +18,7 @@ use mintage::{Base, Run, SequenceDef, SequenceError, Timestamp};
 
 use super::range::Range;
 use super::spec::{Gap, SequenceInfo};
-use super::stripe::Stripe;
+use crate::striped::Stripe;
 use crate::forecast::{self, Forecast, Limit};
 use crate::name::Name;
 use crate::store::Version;

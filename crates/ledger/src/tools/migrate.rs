@@ -4,9 +4,11 @@
 //! that start refuse; and every register is written once more, with its mark as it is, so that whoever was cut off
 //! and knows nothing of the seal finds that his version is not the last.
 
-use super::super::{Cas, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, Value};
-use super::{PREFIXES, Pages, restored_key, seal};
+use super::{PREFIXES, seal};
+use crate::advice::Advice;
+use crate::notes::restored_key;
 use crate::runtime::{Runtime, fresh_token};
+use crate::store::{Cas, Key, Marks, Outcome, Pages, Store, StoreError, StoreErrorKind, Value};
 
 /// How often a register is tried again after somebody else wrote it.
 const TRIES: usize = 64;
@@ -75,7 +77,7 @@ async fn begin(to: &dyn Store, origin: &str, runtime: &dyn Runtime) -> Result<()
             Outcome::NotDone,
             format!("the target is not empty: {what}"),
         )
-        .with_hint("move into a store that mint init has just made"))
+        .with_hint(Advice::MoveIntoFresh))
     };
     let body = serde_json::json!({ "origin": origin }).to_string();
     match to.get(&key).await? {

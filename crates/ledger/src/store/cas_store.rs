@@ -1,5 +1,5 @@
 //! The contract of [`Store`](super::Store) over stores that can only say "write this if that is unchanged": etcd
-//! and ZooKeeper. The rules are judged here, on a copy of the register whose guard the store then compares, so
+//! and ZooKeeper. The rules are judged here, on a copy of the register whose revision the store then compares, so
 //! that a copy that is out of date costs a round trip and nothing else.
 
 use std::collections::HashMap;
@@ -16,52 +16,52 @@ use crate::runtime::BoxFuture;
 
 /// A register as it was seen, and what the store compares to tell whether it is still so.
 #[derive(Clone, Debug)]
-pub(super) struct Held<G> {
+pub(super) struct Cached<R> {
     pub(super) found: Versioned,
-    pub(super) guard: G,
+    pub(super) revision: R,
 }
 
 /// What a conditional write came to.
 #[derive(Debug)]
-pub(super) enum Put<G> {
+pub(super) enum Put<R> {
     /// Written, and durable.
-    Done(G),
+    Done(R),
     /// Not written: this is what is there.
-    Changed(Option<Held<G>>),
+    Changed(Option<Cached<R>>),
 }
 
 /// What a store of this kind brings; it is a [`Store`] by that.
-pub(super) trait Guarded: fmt::Debug + Send + Sync + 'static {
+pub(super) trait CasStore: fmt::Debug + Send + Sync + 'static {
     /// Who speaks its protocol.
     type Driver: Driver;
 
-    /// Equal guards mean: nobody wrote in between, removals and re-creations included.
-    type Guard: Clone + Send + Sync;
+    /// Equal revisions mean: nobody wrote in between, removals and re-creations included.
+    type Revision: Clone + Send + Sync;
 
     /// Its connection.
     fn link(&self) -> &Link<Self::Driver>;
 
     /// Copies of registers as they were last seen.
-    fn copies(&self) -> &Copies<Self::Guard>;
+    fn copies(&self) -> &Copies<Self::Revision>;
 
     /// Reads a register.
-    fn read<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Held<Self::Guard>>, StoreError>>;
+    fn read<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Cached<Self::Revision>>, StoreError>>;
 
     /// Writes `new` over `old`, or where nothing is.
     fn put<'a>(
         &'a self,
         verb: &'static str,
         key: &'a Key,
-        old: Option<&'a Held<Self::Guard>>,
+        old: Option<&'a Cached<Self::Revision>>,
         new: &'a Versioned,
-    ) -> BoxFuture<'a, Result<Put<Self::Guard>, StoreError>>;
+    ) -> BoxFuture<'a, Result<Put<Self::Revision>, StoreError>>;
 
     /// Removes `old`.
     fn delete<'a>(
         &'a self,
         key: &'a Key,
-        old: &'a Held<Self::Guard>,
-    ) -> BoxFuture<'a, Result<Put<Self::Guard>, StoreError>>;
+        old: &'a Cached<Self::Revision>,
+    ) -> BoxFuture<'a, Result<Put<Self::Revision>, StoreError>>;
 
     /// See [`Store::take_cluster_id`].
     fn rename(&self, id: u128) -> StoreResult<'_, ()>;
@@ -75,7 +75,7 @@ pub(super) trait Guarded: fmt::Debug + Send + Sync + 'static {
     ) -> StoreResult<'a, Vec<(Key, Versioned)>>;
 }
 
-impl<S: Guarded> Store for S {
+impl<S: CasStore> Store for S {
     fn scheme(&self) -> &'static str {
         self.link().driver.scheme()
     }
@@ -147,13 +147,13 @@ impl<S: Guarded> Store for S {
 /// How often a write is tried again after it certainly did nothing, because the copy was out of date.
 const ATTEMPTS: u32 = 4;
 
-async fn get<S: Guarded>(store: &S, key: &Key) -> Result<Option<Versioned>, StoreError> {
+async fn get<S: CasStore>(store: &S, key: &Key) -> Result<Option<Versioned>, StoreError> {
     let held = store.read(key).await?;
     store.copies().note(key, held.as_ref());
     Ok(held.map(|held| held.found))
 }
 
-async fn compare_and_set<S: Guarded>(
+async fn compare_and_set<S: CasStore>(
     store: &S,
     key: &Key,
     expected: Option<Version>,
@@ -162,20 +162,22 @@ async fn compare_and_set<S: Guarded>(
 ) -> Result<Cas, StoreError> {
     check_value(key, &new)?;
     change(store, "write of", key, expected, |found| {
-        Ok(match judge_set(key, found.map(current), expected, &new, marks)? {
-            Verdict::Lost => Step::Lost,
-            Verdict::Go(version) => Step::Write(Versioned {
-                value: new.clone(),
-                version,
-            }),
-        })
+        Ok(
+            match judge_set(key, found.map(Current::of), expected, &new, marks)? {
+                Verdict::Lost => Step::Lost,
+                Verdict::Go(version) => Step::Write(Versioned {
+                    value: new.clone(),
+                    version,
+                }),
+            },
+        )
     })
     .await
 }
 
-async fn claim<S: Guarded>(store: &S, claim: &Claim) -> Result<Cas, StoreError> {
+async fn claim<S: CasStore>(store: &S, claim: &Claim) -> Result<Cas, StoreError> {
     change(store, "claim on", &claim.key, Some(claim.expected), |found| {
-        Ok(match (judge_claim(claim, found.map(current))?, found) {
+        Ok(match (judge_claim(claim, found.map(Current::of))?, found) {
             (Some((version, mark)), Some(found)) => Step::Write(Versioned {
                 value: Value {
                     mark,
@@ -190,9 +192,9 @@ async fn claim<S: Guarded>(store: &S, claim: &Claim) -> Result<Cas, StoreError> 
     .await
 }
 
-async fn remove<S: Guarded>(store: &S, key: &Key, expected: Version) -> Result<Cas, StoreError> {
+async fn remove<S: CasStore>(store: &S, key: &Key, expected: Version) -> Result<Cas, StoreError> {
     change(store, "removal of", key, Some(expected), |found| {
-        Ok(match judge_remove(key, found.map(current), expected)? {
+        Ok(match judge_remove(key, found.map(Current::of), expected)? {
             Verdict::Lost => Step::Lost,
             Verdict::Go(_) => Step::Remove,
         })
@@ -207,7 +209,7 @@ enum Step {
     Remove,
 }
 
-async fn change<S: Guarded>(
+async fn change<S: CasStore>(
     store: &S,
     verb: &'static str,
     key: &Key,
@@ -238,9 +240,9 @@ async fn change<S: Guarded>(
             Step::Lost => return Ok(Cas::Lost(seen.map(|held| held.found))),
             Step::Write(new) => {
                 let put = store.put(verb, key, seen.as_ref(), &new).await;
-                if let Ok(Put::Done(guard)) = put {
+                if let Ok(Put::Done(revision)) = put {
                     let version = new.version;
-                    copies.note(key, Some(&Held { found: new, guard }));
+                    copies.note(key, Some(&Cached { found: new, revision }));
                     return Ok(Cas::Done(version));
                 }
                 put
@@ -278,35 +280,28 @@ async fn change<S: Guarded>(
     ))
 }
 
-fn current(found: &Versioned) -> Current {
-    Current {
-        mark: found.value.mark,
-        version: found.version,
-    }
-}
-
 /// Copies of registers as they were last seen; what does not fit is read again when it is needed.
 #[derive(Debug)]
-pub(super) struct Copies<G> {
-    held: Mutex<HashMap<Key, Held<G>>>,
+pub(super) struct Copies<R> {
+    held: Mutex<HashMap<Key, Cached<R>>>,
 }
 
 /// With bodies of at most [`COPY_BODY_MAX`] bytes: 20 MB at the very most, a fifth of it as registers are.
 const COPIES_MAX: usize = 16 * 1024;
 const COPY_BODY_MAX: usize = 1024;
 
-impl<G: Clone> Copies<G> {
-    pub(super) fn new() -> Copies<G> {
+impl<R: Clone> Copies<R> {
+    pub(super) fn new() -> Copies<R> {
         Copies {
             held: Mutex::default(),
         }
     }
 
-    fn of(&self, key: &Key) -> Option<Held<G>> {
+    fn of(&self, key: &Key) -> Option<Cached<R>> {
         self.held().get(key).cloned()
     }
 
-    fn note(&self, key: &Key, seen: Option<&Held<G>>) {
+    fn note(&self, key: &Key, seen: Option<&Cached<R>>) {
         let mut held = self.held();
         match seen.filter(|seen| seen.found.value.body.len() <= COPY_BODY_MAX) {
             None => drop(held.remove(key)),
@@ -319,7 +314,7 @@ impl<G: Clone> Copies<G> {
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, HashMap<Key, Held<G>>> {
+    fn held(&self) -> MutexGuard<'_, HashMap<Key, Cached<R>>> {
         // No code between lock and unlock panics half-way through a change.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::super::StoreError;
-use super::identity::Meta;
+use super::identity::MetaRow;
 use super::session::Probe;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
@@ -28,10 +28,10 @@ pub(super) struct Kept<S> {
     /// What must still be so for the last look to count, where it can change under a session.
     pub(super) view: Option<u64>,
     /// What was found as it was made, until somebody has taken note of it.
-    pub(super) news: Option<Box<(Meta, Probe)>>,
+    pub(super) news: Option<Box<(MetaRow, Probe)>>,
 }
 
-pub(super) struct Pool<S> {
+pub(super) struct Connections<S> {
     /// The one that answered last is last, and taken first.
     idle: Mutex<Vec<Kept<S>>>,
     permits: Semaphore,
@@ -41,9 +41,9 @@ pub(super) struct Pool<S> {
     late_error: Mutex<Option<StoreError>>,
 }
 
-impl<S> Pool<S> {
+impl<S> Connections<S> {
     pub(super) fn new() -> Self {
-        Pool {
+        Connections {
             idle: Mutex::default(),
             permits: Semaphore::new(CONNECTIONS_MAX),
             attempts: std::sync::Arc::new(Semaphore::new(ATTEMPTS_MAX)),
