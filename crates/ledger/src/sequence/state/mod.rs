@@ -18,10 +18,10 @@ use mintage::{Base, Run, SequenceDef, SequenceError, Timestamp};
 
 use super::range::Range;
 use super::spec::{Gap, SequenceInfo};
-use crate::striped::Stripe;
 use crate::forecast::{self, Forecast, Limit};
 use crate::name::Name;
 use crate::store::Version;
+use crate::striped::Stripe;
 
 /// A sequence's record, as last read or written.
 #[derive(Clone, PartialEq, Debug)]
