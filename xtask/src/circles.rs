@@ -16,6 +16,7 @@ const CRATES: &[&str] = &[
     "crates/ledger",
     "crates/local",
     "crates/server",
+    "crates/wire",
     "e2e",
     "fuzz",
     "proof",

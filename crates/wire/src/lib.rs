@@ -8,7 +8,6 @@ mod formats;
 mod health;
 mod inspected;
 mod openapi;
-mod operation;
 mod operations;
 #[cfg(test)]
 mod pages;
@@ -27,7 +26,7 @@ pub use formats::{
 pub use health::{FirstToEnd, Live, NotReady, OneReady, PartReady, Problem, Ready, StoreStatus};
 pub use inspected::{Fields, Inspected, Reading, Tried, known_and_guessed, nearly};
 pub use openapi::openapi;
-pub use operation::{Form, Kind, Operation, Parameter, Place, Right, SchemaOf, Takes, find};
+pub use operations::operation::{Form, Kind, Operation, Parameter, Place, Right, SchemaOf, Takes, find};
 pub use operations::{ANY_REFUSES, LIMIT_MAX, OPERATIONS, Op};
 pub use pools::{
     Borrower, Held, LentWindow, Parked, Pool, PoolDefinition, PoolPage, PoolWithWindows, Pools, Retired,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::code::Code;
 use crate::formats::parameter;
 use crate::health::Problem;
-use crate::operation::{Form, Kind, Operation, Parameter, Takes};
+use crate::operations::operation::{Form, Kind, Operation, Parameter, Takes};
 use crate::operations::{ANY_REFUSES, OPERATIONS};
 
 /// The OpenAPI 3.1 document of everything that HTTP offers.

@@ -1,11 +1,13 @@
 //! The one table of operations: routers, checks, clients, the documentation and `/openapi.json` read it.
 
+pub(crate) mod operation;
+
+use self::operation::Form::{Empty, Ids, Json, Other};
+use self::operation::Kind::{OneOf, Text, Whole};
+use self::operation::Right::{Admin, Allocate};
+use self::operation::Takes::{Document, Parameters};
+use self::operation::{Operation, PLAIN, Parameter, of};
 use crate::code::Code::{self, *};
-use crate::operation::Form::{Empty, Ids, Json, Other};
-use crate::operation::Kind::{OneOf, Text, Whole};
-use crate::operation::Right::{Admin, Allocate};
-use crate::operation::Takes::{Document, Parameters};
-use crate::operation::{Operation, PLAIN, Parameter, of};
 use crate::{formats, health, inspected, pools, sequences};
 
 macro_rules! segment {
