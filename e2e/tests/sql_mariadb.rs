@@ -10,6 +10,7 @@ use mintage_e2e::random::Random;
 use mintage_e2e::run;
 use mintage_e2e::sql::decoded::{comparable, inspected, random_ids};
 use mintage_e2e::sql::mariadb::Mariadb;
+use mintage_e2e::sql::pack::{Script, VERSION};
 use mintage_e2e::sql::samples::{any_uuid, anywhere, datetime, instant, turning_points};
 use serde_json::Value;
 
@@ -700,11 +701,11 @@ fn the_pack_installs_again_over_itself_and_a_dump_restores() {
     let Some(server) = Mariadb::with_pack() else {
         return;
     };
-    let pack = mintage_e2e::sql::pack::folder("mariadb").join("mintage.sql");
+    let pack = Script::of("mariadb");
     let routines = "SELECT routine_name, routine_definition, is_deterministic, sql_data_access FROM information_schema.routines WHERE routine_schema = DATABASE() ORDER BY 1;";
     let first = server.lines(routines);
     let before = server.lines("SELECT mintage_snowflake('twitter', 3);");
-    let said = server.file("ids", &pack);
+    let said = server.file("ids", &pack.path());
     assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (0, "", ""));
     assert_eq!(server.lines(routines), first);
     assert!(server.lines("SELECT mintage_snowflake('twitter', 3);") > before);
@@ -715,7 +716,7 @@ fn the_pack_installs_again_over_itself_and_a_dump_restores() {
     server.sql("", "CREATE DATABASE copy").ok();
     server.sql("copy", &dump).ok();
     let checks = "SELECT COUNT(*), SUM(made = mintage_uuid_timestamp(id)), mintage_pack_version() FROM t;";
-    assert_eq!(server.sql("copy", checks).ok(), "100\t100\t1.1\n");
+    assert_eq!(server.sql("copy", checks).ok(), format!("100\t100\t{VERSION}\n"));
     assert_eq!(server.sql("copy", routines).ok().lines().count(), first.len());
 }
 

@@ -34,7 +34,7 @@ cargo xtask COMMAND
   proof [--short|--long] [--save] [--only G1,G5] [--allow-missing G4]
                    evidence that nothing is ever repeated: simulation, crash images, power cuts,
                    planted bugs; 20 minutes once built, or 5, or a night
-  sql              writes the SQL packs anew from sql/*/src, docs/sql.md and the library's presets
+  sql              writes the extension's script from sql/postgres/src and docs/sql.md, and the presets into sql/*/src
   bench [core|command|server|bulk|stores|sql] [--save] [ARGS]
                    side by side with peers, ratios in one run; --save puts the tables
                    into docs/performance.md and docs/bulk.md (sql: always, into docs/sql.md)
