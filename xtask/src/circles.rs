@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::step;
 
 /// The crates that are looked at.
-const CRATES: &[&str] = &["bulk", "cli"];
+const CRATES: &[&str] = &["bulk", "cli", "ledger"];
 
 /// A module's path inside its crate, without `crate`.
 type Module = Vec<String>;

@@ -10,14 +10,15 @@ use tokio::sync::Semaphore;
 use crate::clock::AnchoredClock;
 use crate::cluster::{Cluster, instance_key};
 use crate::counters::Counters;
+use crate::guard::Guard;
 use crate::health::{Health, Watched};
 use crate::journal::Journal;
 use crate::name::Name;
+use crate::notes::Restored;
 use crate::runtime::{Runtime, fresh_token};
 use crate::sequence::Sequence;
 use crate::settings::LedgerSettings;
-use crate::store::tools::Restored;
-use crate::store::{Guard, Store};
+use crate::store::Store;
 
 #[derive(Debug)]
 pub(crate) struct Context {

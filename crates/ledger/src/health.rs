@@ -5,6 +5,7 @@
 //! waits for a store that is known to be down. Reservations that failed in the background are waiting meanwhile, and
 //! all of them are woken by the first answer.
 
+use std::any::Any;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,8 +18,9 @@ use mintage::Timestamp;
 use crate::runtime::{BoxFuture, Runtime, fresh_token};
 use crate::store::{
     Cas, Claim, Class, Durability, Key, Marks, Outcome, Seen, Store, StoreError, StoreErrorKind, StoreResult,
-    Striped, Value, Version, Versioned,
+    Value, Version, Versioned,
 };
+use crate::striped::Striped;
 
 /// How long a store must have been silent before calls are refused without asking it.
 const OPEN_AFTER: Duration = Duration::from_secs(1);
@@ -395,8 +397,8 @@ impl Store for Watched {
         Box::pin(self.write(self.call("claim", Outcome::Unknown, self.inner.claim(claim))))
     }
 
-    fn striped(&self) -> Option<&Striped> {
-        self.inner.striped()
+    fn as_set(&self) -> Option<&(dyn Any + Send + Sync)> {
+        self.inner.as_set()
     }
 
     fn seen(&self) -> Option<Arc<Seen>> {

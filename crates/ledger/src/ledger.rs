@@ -15,6 +15,7 @@ use crate::health::{Health, Watched};
 use crate::journal::Journal;
 use crate::loaded;
 use crate::name::Name;
+use crate::notes;
 use crate::outage;
 use crate::pool::{Pool, PoolInfo, PoolKind, PoolSpec};
 use crate::runtime::{Runtime, fresh_token};
@@ -22,9 +23,7 @@ use crate::sequence::{
     Change, ChangeOfAll, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome, State,
 };
 use crate::settings::LedgerSettings;
-use crate::store::{
-    Cas, Class, Durability, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Value, Versioned, tools,
-};
+use crate::store::{Cas, Class, Durability, Key, Marks, SCAN_LIMIT_MAX, Store, StoreError, Value, Versioned};
 
 /// How many names are loaded at the same time at most.
 const LOADS_AT_ONCE: usize = 256;
@@ -99,10 +98,10 @@ impl Ledger {
         // A store that does not answer must not hold the start up for ever.
         let health = Health::new(Arc::clone(&runtime));
         let asked = Watched::new(Arc::clone(&store), health, settings.request_timeout);
-        if let Some(why) = tools::sealed(&asked).await.map_err(LedgerError::from_store)? {
-            return Err(LedgerError::Stopped(tools::refusal(&why)));
+        if let Some(why) = notes::sealed(&asked).await.map_err(LedgerError::from_store)? {
+            return Err(LedgerError::Stopped(notes::refusal(&why)));
         }
-        let restored = tools::restored(&asked).await.map_err(LedgerError::from_store)?;
+        let restored = notes::restored(&asked).await.map_err(LedgerError::from_store)?;
         let journal = journal.map(|journal| journal.restored_at(restored.workers_from));
         let context = Arc::new(Context::new(store, settings, journal, restored, runtime));
         let ledger = Arc::new(Ledger {

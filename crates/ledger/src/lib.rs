@@ -9,6 +9,7 @@
 //! clock step can cost a gap, never a repeat. Time, sleep, threads and randomness come in through [`Runtime`].
 
 mod advance;
+mod advice;
 mod clock;
 mod cluster;
 mod context;
@@ -16,7 +17,9 @@ mod counters;
 mod error;
 mod file_system;
 mod forecast;
+mod guard;
 mod health;
+mod init;
 mod journal;
 mod ledger;
 mod loaded;
@@ -25,6 +28,7 @@ pub mod local_snowflake;
 pub mod local_uuid;
 mod name;
 mod name_key;
+mod notes;
 mod online_backup;
 mod outage;
 mod pool;
@@ -35,13 +39,18 @@ mod sequence;
 mod settings;
 pub mod state_file;
 mod store;
+mod striped;
 mod survey;
+pub mod tools;
 
+pub use advice::Advice;
 pub use clock::{AnchoredClock, ClockReport};
 pub use counters::{Counters, RESERVE_BUCKETS_US};
 pub use error::LedgerError;
 pub use file_system::shared_file_systems;
 pub use forecast::{Ending, Forecast, Limit};
+pub use guard::LossyRules;
+pub use init::init_store;
 pub use journal::open_journal;
 pub use ledger::{Changed, DEFAULT_POOL, Ledger, UUID1_POOL};
 pub use name::{NAME_MAX_BYTES, Name, NameError};
@@ -55,4 +64,5 @@ pub use sequence::{
 };
 pub use settings::LedgerSettings;
 pub use store::*;
+pub use striped::{OpenMember, StripeNote, Striped, stripe_of};
 pub use survey::Survey;

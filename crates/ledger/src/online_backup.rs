@@ -2,8 +2,8 @@
 
 use crate::error::LedgerError;
 use crate::ledger::Ledger;
-use crate::store::tools::BackupLines;
 use crate::store::{Outcome, StoreError, StoreErrorKind};
+use crate::tools::BackupLines;
 
 impl Ledger {
     /// A backup that begins now; [`Ledger::backup_lines`] gives it. It is as good as one of a store that nobody uses:

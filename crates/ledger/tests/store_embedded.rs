@@ -197,8 +197,7 @@ async fn restore_in_place(folder: &Path, numbers: u64) -> Result<tools::RestoreR
         backup: None,
         advance: tools::Advance::By(numbers),
         window: Duration::from_secs(600),
-        foreign: false,
-        into_used: false,
+        accept: tools::Accept::default(),
     };
     tools::restore(&ask, runtime()).await
 }

@@ -10,6 +10,7 @@
 //! its own single-threaded runtime with its own listeners; threads share the sequences' atomics and nothing
 //! else on the way of a request.
 
+pub mod advice;
 pub mod auth;
 pub mod config;
 mod desk;

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use crate::context::Context;
 use crate::name::Name;
 use crate::runtime::fresh_token;
-use crate::store::{BODY_MAX_BYTES, Cas, Key, Marks, Outcome, StoreError, StoreErrorKind, Value, Versioned};
+use crate::store::{
+    BODY_MAX_BYTES, CHANGES_KEY, Cas, Key, Marks, Outcome, StoreError, StoreErrorKind, Value, Versioned,
+};
 
 /// How many changes are named; who has missed more looks at everything it has.
 const NAMED_MAX: usize = 32;
@@ -50,7 +52,7 @@ pub(crate) enum Missed {
 
 /// Where changes are counted.
 pub(crate) fn key() -> Key {
-    Key::new("cluster/changes").expect("a constant within the key grammar")
+    Key::new(CHANGES_KEY).expect("a constant within the key grammar")
 }
 
 /// The number of the last change, and what was missed by who has seen up to `seen`.

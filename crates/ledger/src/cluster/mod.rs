@@ -26,7 +26,7 @@ use crate::context::Context;
 use crate::error::LedgerError;
 use crate::name::Name;
 use crate::store::{Key, SCAN_LIMIT_MAX, StoreError};
-pub(crate) use changes::{Missed, key as changes_key};
+pub(crate) use changes::Missed;
 use peers::{LIVE_FOR, Peers};
 use time::{Sources, Verdict};
 

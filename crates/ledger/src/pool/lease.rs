@@ -9,7 +9,6 @@ use super::Pool;
 use super::window::{self, Survey, WindowBody};
 use crate::error::LedgerError;
 use crate::runtime::fresh_token;
-use crate::store::embedded::TOMBSTONE_BODY;
 use crate::store::{Cas, Marks, Outcome, SCAN_LIMIT_MAX, StoreError, StoreErrorKind, Version, Versioned};
 
 /// Random workers that are tried when a page shows no free one.
@@ -558,7 +557,7 @@ impl Pool {
                 message,
             ))
         };
-        if found.value.body == TOMBSTONE_BODY {
+        if found.value.is_tombstone() {
             // A repair saved the mark alone, which is what a successor needs.
             return Ok(());
         }

@@ -11,10 +11,10 @@
 
 mod drop;
 mod keeper;
-mod kind;
+pub(crate) mod kind;
 mod lease;
 mod lend;
-mod window;
+pub(crate) mod window;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -11,7 +11,6 @@
 //! | `open` | its work on shared stores, and what is kept for an outage |
 //! | `change` | changes of the definition |
 //! | `owned` | large blocks, of which pieces go to the stock |
-//! | `stripe` | the numbers of one store out of several |
 //! | `stripes` | changes of the definition in all of them |
 //! | `usage` | how fast a name is used, and what it has left |
 
@@ -24,7 +23,6 @@ mod owned;
 mod spec;
 mod state;
 mod stock;
-mod stripe;
 mod stripes;
 mod usage;
 mod worker;
@@ -39,7 +37,6 @@ use tokio::sync::oneshot;
 
 pub use spec::{Gap, MAX_GAP_LIMIT, RestartAt, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome};
 pub(crate) use state::State;
-pub(crate) use stripe::{STRIPES_MAX, Stripe};
 pub(crate) use stripes::ChangeOfAll;
 pub use usage::SequenceStock;
 pub(crate) use worker::Change;

@@ -8,12 +8,11 @@ use mintage::{Base, Run, SequenceDef, SequenceError, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::spec::{Gap, MAX_GAP_LIMIT, RestartAt, SequenceInfo, SequencePatch, SequenceSpec};
-use super::stripe::Stripe;
 use crate::error::LedgerError;
 use crate::forecast::{self, Forecast, Limit};
 use crate::name::Name;
-use crate::store::embedded::TOMBSTONE_BODY;
 use crate::store::{Outcome, StoreError, StoreErrorKind, Value, Version, Versioned};
+use crate::striped::Stripe;
 
 /// A sequence's record, as last read or written.
 #[derive(Clone, PartialEq, Debug)]
@@ -155,7 +154,7 @@ impl State {
                 .with_hint("was it edited by hand, or written by a newer version?"),
             )
         };
-        if found.value.body == TOMBSTONE_BODY {
+        if found.value.is_tombstone() {
             return Ok(State::of_unknown_definition(found));
         }
         let body: Body = serde_json::from_str(&found.value.body).map_err(|e| damaged(e.to_string()))?;
@@ -199,7 +198,13 @@ impl State {
 
     /// Whether a stored record is a tombstone; for counting, without reading it whole.
     pub(crate) fn is_tombstone(found: &Versioned) -> bool {
-        found.value.body == TOMBSTONE_BODY || found.value.body.contains("\"dropped\":true")
+        #[derive(Deserialize)]
+        struct Dropped {
+            #[serde(default)]
+            dropped: bool,
+        }
+        let is_dropped = || serde_json::from_str::<Dropped>(&found.value.body).is_ok_and(|body| body.dropped);
+        found.value.is_tombstone() || is_dropped()
     }
 
     /// Whether the store has a tombstone of it.

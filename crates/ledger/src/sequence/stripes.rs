@@ -15,9 +15,11 @@ use super::spec::SequenceSpec;
 use super::state::State;
 use super::worker::Change;
 use crate::error::LedgerError;
+use crate::guard::Guard;
 use crate::name::Name;
 use crate::runtime::{Runtime, fresh_token};
-use crate::store::{Cas, Guard, Key, Marks, Outcome, Store, StoreError, Striped, Version};
+use crate::store::{Cas, Key, Marks, Outcome, Store, StoreError, Version};
+use crate::striped::Striped;
 
 /// How often one store is tried again after losing a race for the record.
 const TRIES: usize = 64;

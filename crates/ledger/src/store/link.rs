@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::registry::{StoreSettings, lossy};
+use super::settings::{StoreSettings, lossy};
 use super::{Class, Durability, Outcome, PROGRESS_KEY, StoreError, StoreErrorKind};
 use crate::runtime::{BoxFuture, Runtime};
 

@@ -21,7 +21,6 @@ pub mod embedded;
 mod etcd;
 #[cfg(any(test, feature = "testing"))]
 mod faulty;
-mod guard;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod guarded;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
@@ -30,6 +29,7 @@ mod memory;
 #[cfg(feature = "mysql")]
 mod mysql;
 mod pin;
+mod pinned;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
@@ -44,10 +44,11 @@ mod sql;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
 
+mod pages;
+mod settings;
 mod shown;
-mod striped;
-pub mod tools;
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -62,18 +63,20 @@ pub use embedded::EmbeddedStore;
 pub use etcd::EtcdStore;
 #[cfg(any(test, feature = "testing"))]
 pub use faulty::{FaultCounts, FaultPlan, FaultyStore};
-pub(crate) use guard::Guard;
-pub use guard::LossyRules;
 pub use memory::MemoryStore;
+pub(crate) use pages::Pages;
+pub use pin::Pins;
+pub use pinned::open_pinned;
 #[cfg(any(test, feature = "testing"))]
-pub use pin::remembering;
-pub use pin::{Pins, open_pinned};
-pub use registry::{
-    Initialised, STORES, StoreKind, StoreSettings, check_store_url, embedded_folder, init_store, open_store,
-};
+pub use pinned::remembering;
+pub(crate) use registry::make_schema;
+pub use registry::{STORES, StoreKind, check_store_url, embedded_folder, open_store, store_folder};
+pub(crate) use rules::check_limit;
+pub(crate) use seen::{Known, Reserved};
 pub use seen::{Progress, Seen};
+pub(crate) use settings::lossy;
+pub use settings::{Initialised, StoreSettings};
 pub use shown::{holds_password, shown_url};
-pub use striped::{OpenMember, StripeNote, Striped, stripe_of};
 
 #[cfg(feature = "zookeeper")]
 pub use zookeeper::ZooKeeperStore;
@@ -85,7 +88,13 @@ pub const BODY_MAX_BYTES: usize = 16 * 1024;
 pub(crate) const KEY_MAX_BYTES: usize = 300;
 
 /// The register that says how far the store has come (`guard/progress`): who has stopped for good says so there.
-const PROGRESS_KEY: &str = "cluster/progress";
+pub(crate) const PROGRESS_KEY: &str = "cluster/progress";
+
+/// The register that counts changes of definitions (protocol S5): of a set of stores one alone has it.
+pub(crate) const CHANGES_KEY: &str = "cluster/changes";
+
+/// The body of a register of which only the mark is known: a mark is never removed (protocol R2).
+pub const TOMBSTONE_BODY: &str = r#"{"tombstone":true}"#;
 
 /// The largest page [`Store::scan`] answers.
 pub const SCAN_LIMIT_MAX: u16 = 1000;
@@ -155,6 +164,19 @@ pub struct Value {
     pub token: u128,
     /// A JSON document, thus without NUL characters.
     pub body: String,
+}
+
+impl Value {
+    /// Whether nothing but the mark is known ([`TOMBSTONE_BODY`]).
+    ///
+    /// ```
+    /// use mintage_ledger::{TOMBSTONE_BODY, Value};
+    /// let value = Value { mark: 7, token: 1, body: TOMBSTONE_BODY.to_string() };
+    /// assert!(value.is_tombstone());
+    /// ```
+    pub fn is_tombstone(&self) -> bool {
+        self.body == TOMBSTONE_BODY
+    }
 }
 
 /// A value and its version.
@@ -420,8 +442,8 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         false
     }
 
-    /// The set of stores that this is, if it is one (protocol S9).
-    fn striped(&self) -> Option<&Striped> {
+    /// Several stores as one are more than the seam knows of (protocol S9): what they are to those who ask for them.
+    fn as_set(&self) -> Option<&(dyn Any + Send + Sync)> {
         None
     }
 

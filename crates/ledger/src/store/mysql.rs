@@ -13,9 +13,10 @@ use sqlx::ConnectOptions;
 use sqlx::error::DatabaseError;
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection, MySqlDatabaseError};
 
-use super::registry::Initialised;
+use super::settings::Initialised;
 use super::sql::galera::View;
-use super::sql::session::{Arg, Column, Dialect, Field, Probe, Row, Session, Sort, session};
+use super::sql::row::{Arg, Column, Field, Row};
+use super::sql::session::{Dialect, Probe, Session, Sort, session};
 use super::sql::statements::Texts;
 use super::sql::{self, url};
 use super::{Class, Durability, Store, StoreError, StoreSettings};

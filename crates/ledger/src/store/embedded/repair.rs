@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::super::{Key, Outcome, StoreError, StoreErrorKind, StoreSettings};
+use super::super::{Key, Outcome, StoreError, StoreErrorKind, StoreSettings, TOMBSTONE_BODY};
 use super::database::{Database, Meta, OpenError, Read, Row, Stamp, lost_hash, lost_name, refuse};
 use super::engine::row_record;
 use super::folder::{DATABASE, Folder, Identity, WITNESS};
@@ -14,9 +14,6 @@ use super::recover::Known;
 use super::witness::{self, Header, Kind, Record};
 use super::{Tuning, errors, key_hash, lock, open, private, reached};
 use crate::runtime::{Runtime, fresh_token};
-
-/// The body of a register whose own body was lost: its mark still stands, whatever it was.
-pub const TOMBSTONE_BODY: &str = r#"{"tombstone":true}"#;
 
 /// What [`repair`] did.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -21,7 +21,7 @@ use self::connect::Etcd;
 use self::proto::{Compare, KeyValue, RequestOp, TxnRequest, TxnResponse};
 use super::guarded::{Copies, Guarded, Held, Put};
 use super::link::{Connected, Failure, Link, What};
-use super::registry::{Initialised, StoreSettings};
+use super::settings::{Initialised, StoreSettings};
 use super::{Key, Outcome, StoreError, StoreErrorKind, StoreResult, Versioned, record};
 use crate::runtime::{BoxFuture, Runtime, fresh_token};
 

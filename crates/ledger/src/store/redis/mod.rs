@@ -23,8 +23,8 @@ use mintage::Timestamp;
 use self::connect::Redis;
 use self::script::{Answer, CLAIM, GET, INIT, REMOVE, RENAME, SCAN, SET, Script};
 use super::link::{Connected, Failure, Link, Meta, SCHEMA, What};
-use super::registry::{Initialised, StoreSettings};
 use super::rules::{Current, Verdict, check_limit, check_value, judge_claim, judge_remove, judge_set};
+use super::settings::{Initialised, StoreSettings};
 use super::{
     Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
     Value, Version, Versioned,

@@ -2,7 +2,8 @@
 
 use super::super::{Class, Outcome, StoreError, StoreErrorKind};
 use super::galera;
-use super::session::{Field, Probe};
+use super::row::Field;
+use super::session::Probe;
 use super::statements::SCHEMA_VERSION;
 
 /// What the first columns of every read say.

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::registry::Initialised;
+use super::super::settings::Initialised;
 use super::super::{Outcome, StoreError, StoreSettings};
 use super::identity::{Meta, check_head, damaged, hex, letter, other_schema};
 use super::pool::{Kept, Pool};
-use super::session::{Arg, Column, Dialect, Fault, Session, Sort};
+use super::row::{Arg, Column};
+use super::session::{Dialect, Fault, Session, Sort};
 use super::statements::{SCHEMA_VERSION, Statements};
 use super::{ATTEMPT_MAX, Eyes, SqlStore, attempt, read_meta, within};
 use crate::runtime::{Runtime, fresh_token};

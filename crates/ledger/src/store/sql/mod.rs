@@ -17,6 +17,7 @@ pub(super) mod galera;
 mod identity;
 mod init;
 mod pool;
+pub(super) mod row;
 pub(super) mod session;
 #[cfg(feature = "postgres")]
 pub(super) mod standbys;
@@ -41,7 +42,8 @@ use identity::{
     taken_over,
 };
 use pool::{CONNECTIONS_MAX, Kept, Pool};
-use session::{Arg, Column, Dialect, Fault, Field, Probe, Row, Session, Sort};
+use row::{Arg, Column, Field, Row};
+use session::{Dialect, Fault, Probe, Session, Sort};
 use statements::{META, REGISTER, Statements};
 
 pub(super) use identity::UNKNOWN_SYSTEM;

@@ -26,7 +26,7 @@ use self::connect::{Ask, Connection, Found, ZooKeeper, failure, read_all};
 use self::names::key_of;
 use super::guarded::{Copies, Guarded, Held, Put};
 use super::link::{Connected, Failure, Link, What};
-use super::registry::{Initialised, StoreSettings};
+use super::settings::{Initialised, StoreSettings};
 use super::{Key, Outcome, StoreError, StoreErrorKind, StoreResult, Versioned, record};
 use crate::runtime::{BoxFuture, Runtime, fresh_token};
 

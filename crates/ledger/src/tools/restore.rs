@@ -8,16 +8,14 @@
 use std::time::Duration;
 
 use mintage::Timestamp;
-use serde::{Deserialize, Serialize};
 
-use super::super::{Cas, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, Value, Versioned};
-use super::seal::{Restoring, check_unused, restoring, seal_for_restore, unseal_restored};
-use super::{
-    Backup, PREFIXES, Pages, newest_wall, note_progress_restored, pool_of, pools, restored_key,
-    too_many_writers,
-};
-use crate::advance::Raise;
+use super::seal::{check_unused, seal_for_restore, unseal_restored};
+use super::{Backup, PREFIXES};
+use crate::advance::{Raise, newest_wall, pool_of, pools};
+use crate::guard::note_progress_restored;
+use crate::notes::{RestoredBody, Restoring, restored_key, restoring, too_many_writers};
 use crate::runtime::{Runtime, fresh_token};
+use crate::store::{Cas, Key, Marks, Outcome, Pages, Store, StoreError, StoreErrorKind, Value, Versioned};
 
 /// How far ahead a window may have been reserved besides its length: what validated clocks allow (protocol W6).
 const AHEAD_MAX: Duration = Duration::from_secs(60);
@@ -55,6 +53,15 @@ impl Advance {
     }
 }
 
+/// Which stores a backup may be written into, besides an empty one of its own cluster.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Accept {
+    /// The store may be another cluster than the one the backup is of, and stays it.
+    pub foreign: bool,
+    /// The store may hold registers already, whose marks are kept where they are higher.
+    pub used: bool,
+}
+
 /// What a restore did.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RestoreReport {
@@ -80,7 +87,7 @@ pub(super) struct Plan {
 impl Plan {
     fn new(
         what: String,
-        pools: std::collections::HashMap<String, crate::pool::PoolSpec>,
+        pools: std::collections::HashMap<String, crate::pool::kind::PoolSpec>,
         (numbers, age): (u64, Duration),
         window: Duration,
         runtime: &dyn Runtime,
@@ -152,8 +159,7 @@ impl Plan {
 
 /// Writes a backup into an empty store of the same cluster, every mark raised.
 ///
-/// `window` is the longest window of pools that do not say. `foreign`: the store may be another cluster;
-/// `used`: it may hold registers already, whose marks are kept where they are higher.
+/// `window` is the longest window of pools that do not say.
 ///
 /// Cut off at any point it leaves a store that is as it was, or one that refuses to serve until the same is asked
 /// again.
@@ -166,23 +172,23 @@ pub async fn restore_into(
     backup: &Backup,
     advance: Advance,
     window: Duration,
-    flags: (bool, bool),
+    accept: Accept,
     runtime: &dyn Runtime,
 ) -> Result<RestoreReport, StoreError> {
     let plan = Plan::of(backup, advance, window, runtime);
-    write_backup(store, backup, plan, flags, runtime).await
+    write_backup(store, backup, plan, accept, runtime).await
 }
 
 pub(super) async fn write_backup(
     store: &dyn Store,
     backup: &Backup,
     mut plan: Plan,
-    (foreign, used): (bool, bool),
+    accept: Accept,
     runtime: &dyn Runtime,
 ) -> Result<RestoreReport, StoreError> {
     let refuse =
         |kind, why: String, hint: &str| Err(StoreError::new(kind, Outcome::NotDone, why).with_hint(hint));
-    if store.cluster_id() != backup.cluster_id && !foreign {
+    if store.cluster_id() != backup.cluster_id && !accept.foreign {
         return refuse(
             StoreErrorKind::Foreign,
             format!(
@@ -194,7 +200,7 @@ pub(super) async fn write_backup(
         );
     }
     let resumed = plan.join(store).await?;
-    if !used
+    if !accept.used
         && !resumed
         && let Some(key) = first_register(store).await?
     {
@@ -347,30 +353,6 @@ pub(super) async fn first_register(store: &dyn Store) -> Result<Option<Key>, Sto
     Ok(None)
 }
 
-/// What is noted in a store that was restored.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(crate) struct Restored {
-    /// A name that is not there begins above this number.
-    pub(crate) above: u64,
-    /// A worker that has no record begins at this time: it may have had one.
-    pub(crate) workers_from: Option<Timestamp>,
-}
-
-impl Restored {
-    /// Whether a backup was ever restored.
-    pub(crate) fn ever(self) -> bool {
-        self != Restored::default()
-    }
-}
-
-/// The stored body of that note; its mark is the number.
-#[derive(Serialize, Deserialize, Default)]
-struct RestoredBody {
-    note: String,
-    #[serde(default)]
-    workers_from_ms: Option<i64>,
-}
-
 /// Notes that a name which is not there may have been made after the backup: it begins above `numbers` more than
 /// any restore before.
 async fn note_restored(
@@ -395,16 +377,4 @@ async fn note_restored(
         })
     };
     put(store, &restored_key(), restoring, runtime, above).await
-}
-
-/// What is noted in a store that was restored.
-pub(crate) async fn restored(store: &dyn Store) -> Result<Restored, StoreError> {
-    let Some(found) = store.get(&restored_key()).await? else {
-        return Ok(Restored::default());
-    };
-    let body: RestoredBody = serde_json::from_str(&found.value.body).unwrap_or_default();
-    Ok(Restored {
-        above: found.value.mark,
-        workers_from: body.workers_from_ms.map(Timestamp::from_unix_millis),
-    })
 }

@@ -7,12 +7,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::super::striped::{StripeNote, placed, stripe_key, stripe_of};
-use super::super::{Cas, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, Value, Versioned};
-use super::{PREFIXES, Pages, restored_key, seal, unseal};
+use super::{PREFIXES, seal, unseal};
 use crate::name::Name;
+use crate::notes::restored_key;
 use crate::runtime::{Runtime, fresh_token};
-use crate::sequence::{STRIPES_MAX, State, Stripe};
+use crate::sequence::State;
+use crate::store::{Cas, Key, Marks, Outcome, Pages, Store, StoreError, StoreErrorKind, Value, Versioned};
+use crate::striped::{STRIPES_MAX, Stripe, StripeNote, placed, stripe_key, stripe_of};
 
 /// How often a register is tried again after somebody else wrote it.
 const TRIES: usize = 64;

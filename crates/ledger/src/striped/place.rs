@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::refused;
-use crate::sequence::{STRIPES_MAX, Stripe};
+use super::stripe::{STRIPES_MAX, Stripe};
 use crate::store::{Key, Store, StoreError, StoreErrorKind, Version, Versioned};
 
 const VERSION_BITS: u32 = 40;

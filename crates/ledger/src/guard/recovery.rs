@@ -21,12 +21,13 @@ use std::time::Duration;
 use mintage::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::Guard;
 use super::memory::Met;
-use super::{Cas, Guard, Key, Marks, Outcome, StoreError, StoreErrorKind, Value, Version, Versioned};
-use crate::advance::Raise;
+use crate::advance::{Raise, newest_wall, pools};
 use crate::runtime::fresh_token;
-use crate::store::SCAN_LIMIT_MAX;
-use crate::store::tools;
+use crate::store::{
+    Cas, Key, Marks, Outcome, SCAN_LIMIT_MAX, StoreError, StoreErrorKind, Value, Version, Versioned,
+};
 
 /// The rules for a store of class L.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -301,12 +302,12 @@ impl Recovery {
         answering: &str,
     ) -> Result<(), StoreError> {
         let first = noted.is_none() && self.known().is_none();
-        let pools = tools::pools(&*guard.inner).await?;
+        let pools = pools(&*guard.inner).await?;
         let now = guard.runtime.wall();
         let floor = now.saturating_add(Raise::longest(&pools, self.rules.window) + SLACK);
         let whole = match note {
             Some(note) => Timestamp::from_unix_millis(note.whole_ms),
-            None => tools::newest_wall(&*guard.inner)
+            None => newest_wall(&*guard.inner)
                 .await?
                 .unwrap_or(Timestamp::from_unix_nanos(
                     now.unix_nanos() - UNKNOWN_AGE.as_nanos() as i128,
@@ -430,7 +431,7 @@ impl Recovery {
         let raise = Raise {
             numbers: note.skipped,
             floor: Timestamp::from_unix_millis(note.floor_ms),
-            pools: tools::pools(&*guard.inner).await?,
+            pools: pools(&*guard.inner).await?,
         };
         while let Some((key, met)) = { self.comparing().last().cloned() } {
             let found = guard.inner.get(&key).await?;

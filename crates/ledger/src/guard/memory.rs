@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::super::seen::Mark;
-use super::super::{Key, Value, Version, Versioned};
+use crate::store::{Key, Reserved, Value, Version, Versioned};
 
 /// How many registers are remembered. Beyond, some are forgotten: what is not remembered cannot be missed.
 const KEYS_MAX: usize = 200_000;
@@ -19,8 +18,8 @@ pub(super) struct Met {
     pub(super) body: Option<Arc<str>>,
 }
 
-impl From<&Mark> for Met {
-    fn from(mark: &Mark) -> Met {
+impl From<&Reserved> for Met {
+    fn from(mark: &Reserved) -> Met {
         Met {
             version: mark.version,
             mark: mark.mark,
@@ -122,7 +121,7 @@ impl Memory {
     }
 
     /// Takes over what this machine remembers of processes before.
-    pub(super) fn remember(&mut self, marks: &HashMap<Key, Mark>) {
+    pub(super) fn remember(&mut self, marks: &HashMap<Key, Reserved>) {
         for (key, mark) in marks {
             self.met.entry(key.clone()).or_insert_with(|| Met::from(mark));
         }

@@ -5,12 +5,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::registry::{StoreKind, StoreSettings, embedded_folder, init_store, open_store};
-use super::super::{EmbeddedStore, Outcome, Pins, Store, StoreError, StoreErrorKind, embedded, open_pinned};
-use super::restore::{Plan, first_register, raise_in_place, write_backup};
-use super::seal::{check_unused, restoring, seal_for_restore};
+use super::restore::{Accept, Plan, first_register, raise_in_place, write_backup};
+use super::seal::{check_unused, seal_for_restore};
 use super::{Advance, Backup, RestoreReport};
+use crate::init::init_store;
+use crate::notes::restoring;
 use crate::runtime::Runtime;
+use crate::store::{
+    EmbeddedStore, Outcome, Pins, Store, StoreError, StoreErrorKind, StoreKind, StoreSettings, embedded,
+    open_pinned, open_store, store_folder,
+};
 
 /// What is to be restored, and where.
 #[derive(Clone, Copy, Debug)]
@@ -27,10 +31,8 @@ pub struct Restore<'a> {
     pub advance: Advance,
     /// The longest window of pools that do not say.
     pub window: Duration,
-    /// The store may be another cluster than the one the backup is of, and stays it.
-    pub foreign: bool,
-    /// The store may hold registers already.
-    pub into_used: bool,
+    /// Which stores the backup may be written into.
+    pub accept: Accept,
 }
 
 /// Restores: of a backup into a store that is empty or absent, which takes the backup's cluster id, or of a store that
@@ -44,7 +46,7 @@ pub struct Restore<'a> {
 /// # let folder = tempfile::tempdir().unwrap();
 /// # rt.block_on(async {
 /// use std::time::Duration;
-/// use mintage_ledger::tools::{Advance, Backup, Restore, back_up, restore};
+/// use mintage_ledger::tools::{Accept, Advance, Backup, Restore, back_up, restore};
 /// use mintage_ledger::*;
 /// let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
 /// let (settings, mut file) = (StoreSettings::default(), Vec::new());
@@ -60,8 +62,7 @@ pub struct Restore<'a> {
 ///     backup: Some(&backup),
 ///     advance: Advance::By(1000),
 ///     window: Duration::from_secs(600),
-///     foreign: false,
-///     into_used: false,
+///     accept: Accept::default(),
 /// };
 /// assert_eq!(restore(&ask, runtime.clone()).await?.skipped, 1000);
 /// let new = open_store(&url, &settings, runtime).await?;
@@ -72,8 +73,8 @@ pub struct Restore<'a> {
 /// # Errors
 /// As [`restore_into`](super::restore_into) and [`raise_in_place`], and what opening or making the store refuses.
 pub async fn restore(ask: &Restore<'_>, runtime: Arc<dyn Runtime>) -> Result<RestoreReport, StoreError> {
-    let (kind, rest) = StoreKind::of(ask.url)?;
-    let folder = (kind.scheme == "file").then(|| embedded_folder(rest));
+    let (kind, _) = StoreKind::of(ask.url)?;
+    let folder = store_folder(ask.url);
     match (ask.backup, folder) {
         (None, Some(folder)) => {
             let store = embedded::open_to_restore(folder, ask.settings, Arc::clone(&runtime)).await?;
@@ -106,7 +107,7 @@ pub async fn restore(ask: &Restore<'_>, runtime: Arc<dyn Runtime>) -> Result<Res
         }
         (Some(backup), None) => {
             let plan = Plan::of(backup, ask.advance, ask.window, &*runtime);
-            let store = match kind.is_shared() && !ask.foreign {
+            let store = match kind.is_shared() && !ask.accept.foreign {
                 true => open_as(backup, &plan, ask, &runtime).await?,
                 false => open_pinned(ask.url, ask.settings, ask.state, Arc::clone(&runtime)).await?,
             };
@@ -131,8 +132,7 @@ async fn written(
     ask: &Restore<'_>,
     runtime: &dyn Runtime,
 ) -> Result<RestoreReport, StoreError> {
-    let flags = (ask.foreign, ask.into_used);
-    let report = write_backup(store, backup, plan, flags, runtime).await;
+    let report = write_backup(store, backup, plan, ask.accept, runtime).await;
     closed(store, report).await
 }
 

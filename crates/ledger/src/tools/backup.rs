@@ -16,9 +16,9 @@ use mintage::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::super::{Key, SCAN_LIMIT_MAX, Store, StoreError, Value};
 use super::KEPT;
 use crate::runtime::Runtime;
+use crate::store::{Key, SCAN_LIMIT_MAX, Store, StoreError, Value};
 
 /// The version of the format.
 const FORMAT: u32 = 1;

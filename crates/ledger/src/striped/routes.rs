@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, PoisonError};
 
-use super::away::is_away;
-use super::{Striped, refused};
+use super::stripe::Stripe;
+use super::{Striped, is_away, refused};
+use crate::guard::Guard;
 use crate::runtime::BoxFuture;
-use crate::sequence::Stripe;
-use crate::store::embedded::TOMBSTONE_BODY;
-use crate::store::{Cas, Guard, Key, Marks, Store, StoreError, StoreErrorKind, Value, Version, Versioned};
+use crate::store::{
+    Cas, Key, Marks, Store, StoreError, StoreErrorKind, TOMBSTONE_BODY, Value, Version, Versioned,
+};
 
 impl Striped {
     /// A sequence's record in one store, with a version that says so.

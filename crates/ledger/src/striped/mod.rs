@@ -20,27 +20,32 @@
 //! | `away` | the stores that do not answer, and who asks them meanwhile |
 //! | `place` | which store of a set: its own note, and the versions of its records |
 //! | `routes` | where a register lies |
+//! | `stripe` | the numbers of one store out of several |
 
 mod away;
 mod members;
 mod place;
 mod routes;
+mod stripe;
 
+use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use mintage::Timestamp;
 
-use super::{
-    Cas, Claim, Class, Durability, Guard, Key, Marks, Outcome, Store, StoreError, StoreErrorKind,
-    StoreResult, Value, Version, Versioned,
-};
+use crate::guard::Guard;
 use crate::runtime::{BoxFuture, Runtime};
+use crate::store::{
+    CHANGES_KEY, Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind,
+    StoreResult, Value, Version, Versioned, check_limit,
+};
 use members::Member;
 pub use members::OpenMember;
 pub use place::{StripeNote, stripe_of};
 pub(crate) use place::{placed, stripe_key};
+pub(crate) use stripe::{STRIPES_MAX, Stripe};
 
 /// Several stores as one. Thread-safe.
 pub struct Striped {
@@ -53,6 +58,18 @@ pub struct Striped {
     active: Mutex<(u64, u8)>,
     /// Where registers of instances are that this process has written.
     homes: Mutex<HashMap<Key, u8>>,
+}
+
+/// Whether a store says that it does not answer now.
+fn is_away<T>(answer: &Result<T, StoreError>) -> bool {
+    matches!(answer, Err(error) if error.kind == StoreErrorKind::Unavailable)
+}
+
+impl dyn Store {
+    /// The set of stores that this is, if it is one (protocol S9).
+    pub fn striped(&self) -> Option<&Striped> {
+        self.as_set()?.downcast_ref()
+    }
 }
 
 fn refused(kind: StoreErrorKind, why: String) -> StoreError {
@@ -126,7 +143,7 @@ impl Store for Striped {
             match key.as_str().split('/').next() {
                 Some("seq") => self.sequence(key).await.map(Some),
                 Some("pool") => self.anywhere(key).await,
-                Some("cluster") if *key != crate::cluster::changes_key() => self.anywhere(key).await,
+                Some("cluster") if key.as_str() != CHANGES_KEY => self.anywhere(key).await,
                 _ => self.at_home(key, async |guard| guard.get(key).await).await,
             }
         })
@@ -166,7 +183,7 @@ impl Store for Striped {
         limit: u16,
     ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
         Box::pin(async move {
-            let limit_all = super::rules::check_limit(limit)?;
+            let limit_all = check_limit(limit)?;
             let (switch, active) = *self.lock_active();
             let mut all: BTreeMap<Key, Versioned> = BTreeMap::new();
             let mut is_answered = false;
@@ -229,7 +246,7 @@ impl Store for Striped {
         })
     }
 
-    fn striped(&self) -> Option<&Striped> {
+    fn as_set(&self) -> Option<&(dyn Any + Send + Sync)> {
         Some(self)
     }
 

@@ -20,13 +20,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::seen::{Known, Mark};
-use super::super::{
-    Cas, Key, Marks, PROGRESS_KEY, Progress, Seen, Store, StoreError, Value, Version, Versioned,
-};
 use super::memory::Met;
 use super::{CONFIRM_PAUSE, CONFIRM_TRIES, Guard};
+use crate::notes::too_many_writers;
 use crate::runtime::{Runtime, fresh_token};
+use crate::store::{
+    Cas, Key, Known, Marks, PROGRESS_KEY, Progress, Reserved, Seen, Store, StoreError, Value, Version,
+    Versioned,
+};
 
 /// How long the first reservation of a process waits at most for others that live: three renewals.
 const OTHERS_WITHIN: Duration = Duration::from_secs(3);
@@ -130,7 +131,7 @@ pub async fn note_progress_restored(store: &dyn Store, runtime: &dyn Runtime) ->
             return Ok(());
         }
     }
-    Err(super::super::tools::too_many_writers(&key()))
+    Err(too_many_writers(&key()))
 }
 
 /// Why a server of this machine would refuse the store, as set back; changes nothing.
@@ -385,7 +386,7 @@ impl Watch {
         if let Some(seen) = self.seen.as_ref().filter(|_| counts && found.value.mark > 0) {
             seen.reserved(
                 key,
-                Mark {
+                Reserved {
                     version: found.version,
                     mark: found.value.mark,
                     token: found.value.token,

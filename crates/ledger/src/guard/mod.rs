@@ -17,14 +17,12 @@ use std::time::Duration;
 use mintage::Timestamp;
 use tokio::sync::Notify;
 
-use super::registry::lossy;
-use super::tools::{self, Restored};
-use super::{
-    Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
-    Value, Version, Versioned,
-};
+use crate::notes::{self, Restored};
 use crate::runtime::{Runtime, fresh_token};
-use crate::store::embedded::TOMBSTONE_BODY;
+use crate::store::{
+    Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
+    TOMBSTONE_BODY, Value, Version, Versioned, lossy,
+};
 use memory::{Memory, Met};
 use progress::Watch;
 pub use progress::note_progress_restored;
@@ -148,8 +146,8 @@ impl Guard {
 
     /// A sealed store ends all minting of this process: it goes on in another store.
     async fn look_at_seal(&self) -> Result<(), StoreError> {
-        if let Some(why) = tools::sealed(&*self.inner).await? {
-            return Err(self.stop(tools::refusal(&why)));
+        if let Some(why) = notes::sealed(&*self.inner).await? {
+            return Err(self.stop(notes::refusal(&why)));
         }
         self.unsealed_at_ms
             .store(millis(self.runtime.boottime()), Ordering::Release);

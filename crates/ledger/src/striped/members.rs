@@ -4,11 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Poll;
 
-use super::away::is_away;
 use super::place::SWITCHES_MAX;
-use super::{Key, StripeNote, Striped, refused, stripe_of};
+use super::{StripeNote, Striped, is_away, refused, stripe_of};
+use crate::guard::Guard;
+use crate::notes;
 use crate::runtime::{BoxFuture, Runtime};
-use crate::store::{Guard, Store, StoreError, StoreErrorKind, tools};
+use crate::store::{Key, Store, StoreError, StoreErrorKind};
 
 /// Opens one store of a set; called again while it is not open.
 pub type OpenMember = Box<dyn Fn() -> BoxFuture<'static, Result<Arc<dyn Store>, StoreError>> + Send + Sync>;
@@ -144,10 +145,10 @@ impl Striped {
                 ),
             ));
         }
-        if let Some(why) = tools::sealed(&*store).await? {
-            return Err(tools::refusal(&why));
+        if let Some(why) = notes::sealed(&*store).await? {
+            return Err(notes::refusal(&why));
         }
-        let restored = tools::restored(&*store).await?;
+        let restored = notes::restored(&*store).await?;
         let guard = Guard::new(store, Arc::clone(&self.runtime), None, restored, None);
         guard.begin().await?;
         *member.lock() = Some((note.clone(), guard));

@@ -4,9 +4,10 @@
 //! that start refuse; and every register is written once more, with its mark as it is, so that whoever was cut off
 //! and knows nothing of the seal finds that his version is not the last.
 
-use super::super::{Cas, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, Value};
-use super::{PREFIXES, Pages, restored_key, seal};
+use super::{PREFIXES, seal};
+use crate::notes::restored_key;
 use crate::runtime::{Runtime, fresh_token};
+use crate::store::{Cas, Key, Marks, Outcome, Pages, Store, StoreError, StoreErrorKind, Value};
 
 /// How often a register is tried again after somebody else wrote it.
 const TRIES: usize = 64;

@@ -17,7 +17,8 @@ use std::time::Duration;
 
 use super::members::Member;
 use super::{StripeNote, Striped, stripe_key};
-use crate::store::{Guard, Store, StoreError, StoreErrorKind};
+use crate::guard::Guard;
+use crate::store::{Store, StoreError, StoreErrorKind};
 
 /// How long a store that failed is left alone, and from when on a call that is given up says that it hangs.
 const REST: Duration = Duration::from_secs(1);
@@ -32,10 +33,6 @@ pub(super) fn next_pause(last: Duration, asked_for: Duration) -> Duration {
         true => REST,
         false => (last * 2).min(REST_MAX),
     }
-}
-
-pub(super) fn is_away<T>(answer: &Result<T, StoreError>) -> bool {
-    matches!(answer, Err(error) if error.kind == StoreErrorKind::Unavailable)
 }
 
 /// A call that was sent; given up by its caller, it says as much as an answer.
