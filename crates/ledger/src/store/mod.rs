@@ -16,6 +16,7 @@
 mod address;
 #[cfg(any(test, feature = "testing"))]
 pub mod conformance;
+mod delegate;
 pub mod embedded;
 #[cfg(feature = "etcd")]
 mod etcd;
@@ -58,6 +59,8 @@ use crate::runtime::BoxFuture;
 
 #[cfg(feature = "redis")]
 pub use self::redis::RedisStore;
+#[doc(hidden)]
+pub use delegate::types as store_types;
 pub use embedded::EmbeddedStore;
 #[cfg(feature = "etcd")]
 pub use etcd::EtcdStore;
