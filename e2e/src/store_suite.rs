@@ -26,15 +26,35 @@ pub trait Engine: Send {
     /// Where it listens: the same address for all its life, stops and kills included.
     fn address(&self) -> SocketAddr;
 
-    /// The store's URL with credentials that may do everything, for a client that connects to `at`.
-    fn url(&self, at: SocketAddr) -> String;
+    /// The store's URL for a client that connects to `at` with these credentials.
+    fn url_with(&self, account: &str, password_encoded: &str, at: SocketAddr) -> String {
+        format!(
+            "{}://{account}:{password_encoded}@{at}{}",
+            self.scheme(),
+            self.database()
+        )
+    }
+
+    /// The last part of the URL, where it has one.
+    fn database(&self) -> &'static str {
+        ""
+    }
+
+    /// The store's URL with credentials that may do everything.
+    fn url(&self, at: SocketAddr) -> String {
+        self.url_with("mint", OWNER_PASSWORD_ENCODED, at)
+    }
 
     /// The same with a wrong password, which is [`WRONG_PASSWORD`]; `None` where the server knows none.
-    fn url_of_stranger(&self, at: SocketAddr) -> Option<String>;
+    fn url_of_stranger(&self, at: SocketAddr) -> Option<String> {
+        Some(self.url_with("mint", WRONG_PASSWORD_ENCODED, at))
+    }
 
     /// The same for an account that may read the registers and not write them; `None` where the server has no
     /// such thing. Its password, too, must not be printed: it is [`READER_PASSWORD`].
-    fn url_of_reader(&self, at: SocketAddr) -> Option<String>;
+    fn url_of_reader(&self, at: SocketAddr) -> Option<String> {
+        Some(self.url_with("reader", READER_PASSWORD_ENCODED, at))
+    }
 
     /// Its process.
     fn process(&mut self) -> &mut Daemon;

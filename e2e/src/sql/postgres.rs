@@ -252,7 +252,8 @@ fn with_pack(bin: &Path) -> PathBuf {
     })
 }
 
-pub(crate) fn initdb(bin: &Path, data: &Path) {
+/// An empty folder for data, with the owner and mode that the server wants.
+pub(crate) fn make_data_folder(data: &Path) {
     let mut install = Command::new("install");
     install.args(["-d", "-m", "700"]);
     if is_root() {
@@ -260,6 +261,10 @@ pub(crate) fn initdb(bin: &Path, data: &Path) {
     }
     install.arg(data);
     run::with_input(install, b"").ok();
+}
+
+pub(crate) fn initdb(bin: &Path, data: &Path) {
+    make_data_folder(data);
     let mut initdb = as_owner(&bin.join("initdb"));
     initdb.arg("-D").arg(data).args([
         "-U",
