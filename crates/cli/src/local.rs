@@ -8,7 +8,7 @@ use mintage_ledger::{
     SystemRuntime,
 };
 use mintage_server::config::Config;
-use mintage_server::{open_stores, store_settings};
+use mintage_server::{advice, open_stores, store_settings};
 
 use crate::config::{load, store_given};
 use crate::errors::Failure;
@@ -117,5 +117,5 @@ pub(crate) fn store_refused(error: StoreError) -> Failure {
         StoreErrorKind::Invalid => Failure::usage(&error),
         _ => Failure::cannot(&error),
     };
-    failure.with_hint_if(error.hint)
+    failure.with_hint_if(error.hint.map(advice::words))
 }

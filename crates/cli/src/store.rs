@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use mintage_ledger::embedded::{self, RepairReport, ToolReport};
-use mintage_ledger::store_folder;
+use mintage_ledger::{Advice, store_folder};
+use mintage_server::advice;
 use mintage_server::config::Config;
 use serde_json::json;
 
@@ -131,19 +132,24 @@ fn adopted(folder: &Path, report: &ToolReport, out: &mut Out) -> Result<(), Fail
 }
 
 fn repaired(folder: &Path, report: &RepairReport, out: &mut Out) -> Result<(), Failure> {
+    let in_doubt = report.may_lack_claims.then(|| {
+        let advice = advice::words(Advice::RaiseIfInDoubt);
+        format!("claims that only damaged witness records held may be lost: {advice}")
+    });
+    let warnings: Vec<&String> = report.warnings.iter().chain(&in_doubt).collect();
     if out.json {
         return out.json_line(&json!({
             "folder": folder.display().to_string(),
             "sound": report.sound,
             "repaired": report.repaired,
             "rebuilt": report.rebuilt,
-            "warnings": report.warnings,
+            "warnings": warnings,
         }));
     }
     for line in &report.repaired {
         out.line(format!("repaired: {line}"))?;
     }
-    for warning in &report.warnings {
+    for warning in &warnings {
         out.line(format!("warning: {warning}"))?;
     }
     out.line(format!(

@@ -1,5 +1,6 @@
 //! A backup of the store that this process has open, while it gives out ids.
 
+use crate::advice::Advice;
 use crate::error::LedgerError;
 use crate::ledger::Ledger;
 use crate::store::{Outcome, StoreError, StoreErrorKind};
@@ -23,7 +24,7 @@ impl Ledger {
                     Outcome::NotDone,
                     "a set of stores has no backup as a whole",
                 )
-                .with_hint("back up each store of it: `mint store backup FILE --store URL`"),
+                .with_hint(Advice::BackUpEachStore),
             ));
         }
         Ok(BackupLines::new(&*context.watched, &*context.runtime))

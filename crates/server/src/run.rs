@@ -19,6 +19,7 @@ use mintage_ledger::{
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{oneshot, watch};
 
+use crate::advice;
 use crate::config::{Config, ConfigError, LogLevel, StoreUrl};
 use crate::error::Code;
 use crate::listen::{self, Sockets};
@@ -155,7 +156,7 @@ pub async fn open_ledger(config: &Config) -> Result<Arc<Ledger>, RunError> {
         .map_err(|e| {
             RunError::new(
                 format!("cannot open store {}: {}", stores_shown(config), e.message),
-                e.hint,
+                e.hint.map(|hint| advice::words(hint).into_owned()),
             )
         })?;
     let mut settings = ledger_settings(config);

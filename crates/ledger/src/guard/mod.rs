@@ -17,6 +17,7 @@ use std::time::Duration;
 use mintage::Timestamp;
 use tokio::sync::Notify;
 
+use crate::advice::Advice;
 use crate::delegate_store;
 use crate::notes::{self, Restored};
 use crate::runtime::{Runtime, fresh_token};
@@ -323,11 +324,7 @@ impl Guard {
                 Outcome::NotDone,
                 format!("the store has lost what it acknowledged: {why}"),
             )
-            .with_hint(format!(
-                "was a backup restored or a replica promoted? stop every server; `mint store restore --advance N \
-                 --store {}` raises every mark above what may have been given out; then start the servers again",
-                place.as_deref().unwrap_or("URL")
-            )),
+            .with_hint(Advice::RaiseAboveLost { place }),
         );
         if let Some(watch) = &self.watch {
             watch.stop(why);

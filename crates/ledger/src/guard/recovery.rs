@@ -302,73 +302,24 @@ impl Recovery {
         answering: &str,
     ) -> Result<(), StoreError> {
         let first = noted.is_none() && self.known().is_none();
-        let pools = pools(&*guard.inner).await?;
-        let now = guard.runtime.wall();
-        let floor = now.saturating_add(Raise::longest(&pools, self.rules.window) + SLACK);
-        let whole = match note {
-            Some(note) => Timestamp::from_unix_millis(note.whole_ms),
-            None => newest_wall(&*guard.inner)
-                .await?
-                .unwrap_or(Timestamp::from_unix_nanos(
-                    now.unix_nanos() - UNKNOWN_AGE.as_nanos() as i128,
-                )),
-        };
-        let lost_for = now.since(whole) + SLACK + BURST;
-        let numbers = self
-            .rules
-            .max_rate
-            .saturating_mul(SERVERS_MAX)
-            .saturating_mul(lost_for.as_secs() + 1);
-        let mut remembered: HashMap<Key, Met> = guard.memory().drain().into_iter().collect();
-        let raise = Raise {
-            numbers,
-            floor,
-            pools,
-        };
-        let outcome = self.raise_all(guard, &raise, &mut remembered).await;
-        let raised = match outcome {
-            Ok(raised) => raised,
-            Err(error) => {
-                // What is remembered must not be lost with a failed attempt.
-                let mut memory = guard.memory();
-                for (key, met) in remembered {
-                    if let Some(value) = met.value() {
-                        let version = met.version;
-                        memory.note(&key, &Versioned { value, version });
-                    }
-                }
-                return Err(error);
-            }
-        };
-        let epoch = self.epoch().max(noted.map_or(0, |noted| noted.value.mark)) + 1;
+        let (raise, lost_for) = self.how_far(guard, note).await?;
+        let raised = self.raise_all_or_remember(guard, &raise).await?;
+        let (numbers, now) = (raise.numbers, guard.runtime.wall());
+        // A store that was empty has lost nothing.
+        let nothing_lost = first && raised == 0;
         let fresh = Note {
             incarnation: answering.to_string(),
             whole_ms: now.unix_millis(),
-            // A store that was empty has lost nothing.
-            floor_ms: if first && raised == 0 {
-                i64::MIN
-            } else {
-                floor.unix_millis()
+            floor_ms: match nothing_lost {
+                true => i64::MIN,
+                false => raise.floor.unix_millis(),
             },
-            skipped: note.map_or(0, |note| note.skipped).saturating_add(match raised {
-                0 if first => 0,
-                _ => numbers,
-            }),
+            skipped: note
+                .map_or(0, |note| note.skipped)
+                .saturating_add(if nothing_lost { 0 } else { numbers }),
         };
-        let value = note_value(guard, &fresh, epoch);
-        let expected = noted.map(|noted| noted.version);
-        let answer = guard
-            .inner
-            .compare_and_set(&note_key(), expected, value, Marks::NeverLower)
-            .await?;
-        if matches!(answer, Cas::Lost(_)) {
-            // Somebody else recovered at the same time; theirs holds, and ours has only raised more.
-            return Err(StoreError::new(
-                StoreErrorKind::Unavailable,
-                Outcome::NotDone,
-                "another server recovers the store at this moment",
-            ));
-        }
+        let epoch = self.epoch().max(noted.map_or(0, |noted| noted.value.mark)) + 1;
+        self.note_recovered(guard, noted, &fresh, epoch).await?;
         tracing::warn!(
             store = guard.inner.scheme(),
             incarnation = answering,
@@ -381,8 +332,68 @@ impl Recovery {
         self.epoch.store(epoch, Ordering::Release);
         self.floor_ms.store(fresh.floor_ms, Ordering::Release);
         self.skipped.store(fresh.skipped, Ordering::Release);
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(answering.to_string());
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(fresh.incarnation);
         Ok(())
+    }
+
+    /// By how much marks are raised, and for how long the store may have lost what it acknowledged.
+    async fn how_far(&self, guard: &Guard, note: Option<&Note>) -> Result<(Raise, Duration), StoreError> {
+        let pools = pools(&*guard.inner).await?;
+        let now = guard.runtime.wall();
+        let unknown = || Timestamp::from_unix_nanos(now.unix_nanos() - UNKNOWN_AGE.as_nanos() as i128);
+        let whole = match note {
+            Some(note) => Timestamp::from_unix_millis(note.whole_ms),
+            None => newest_wall(&*guard.inner).await?.unwrap_or_else(unknown),
+        };
+        let lost_for = now.since(whole) + SLACK + BURST;
+        let a_second = self.rules.max_rate.saturating_mul(SERVERS_MAX);
+        let raise = Raise {
+            numbers: a_second.saturating_mul(lost_for.as_secs() + 1),
+            floor: now.saturating_add(Raise::longest(&pools, self.rules.window) + SLACK),
+            pools,
+        };
+        Ok((raise, lost_for))
+    }
+
+    /// Raises everything; what is remembered is not lost with an attempt that fails.
+    async fn raise_all_or_remember(&self, guard: &Guard, raise: &Raise) -> Result<u64, StoreError> {
+        let mut remembered: HashMap<Key, Met> = guard.memory().drain().into_iter().collect();
+        let raised = self.raise_all(guard, raise, &mut remembered).await;
+        if raised.is_err() {
+            let mut memory = guard.memory();
+            for (key, met) in remembered {
+                if let Some(value) = met.value() {
+                    let version = met.version;
+                    memory.note(&key, &Versioned { value, version });
+                }
+            }
+        }
+        raised
+    }
+
+    /// Notes that every mark was raised, unless somebody else has recovered at the same time: theirs holds then, and
+    /// ours has only raised more.
+    async fn note_recovered(
+        &self,
+        guard: &Guard,
+        noted: Option<&Versioned>,
+        fresh: &Note,
+        epoch: u64,
+    ) -> Result<(), StoreError> {
+        let value = note_value(guard, fresh, epoch);
+        let expected = noted.map(|noted| noted.version);
+        let answer = guard
+            .inner
+            .compare_and_set(&note_key(), expected, value, Marks::NeverLower)
+            .await?;
+        match answer {
+            Cas::Done(_) => Ok(()),
+            Cas::Lost(_) => Err(StoreError::new(
+                StoreErrorKind::Unavailable,
+                Outcome::NotDone,
+                "another server recovers the store at this moment",
+            )),
+        }
     }
 
     /// Raises the registers that are there, and writes those again that only this process remembers.

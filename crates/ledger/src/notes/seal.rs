@@ -11,6 +11,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::advice::Advice;
 use crate::runtime::{Runtime, fresh_token};
 use crate::store::{Key, Outcome, Store, StoreError, StoreErrorKind, Value, Versioned};
 
@@ -113,11 +114,11 @@ pub(crate) async fn restoring(store: &dyn Store) -> Result<Option<Restoring>, St
 /// The refusal of a sealed store.
 pub(crate) fn refusal(why: &str) -> StoreError {
     let hint = match why.starts_with(UNFINISHED) {
-        true => "give the `mint store restore` command again that began it: it finishes it",
-        false => {
-            "use the store it was moved to; `mint store unseal --store URL` gives this one back if that one was \
-             never used"
-        }
+        true => Advice::FinishRestore {
+            or_remove: false,
+            finishes: true,
+        },
+        false => Advice::Unseal,
     };
     StoreError::new(
         StoreErrorKind::Stopped,

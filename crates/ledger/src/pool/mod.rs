@@ -4,16 +4,20 @@
 //! | --- | --- |
 //! | `kind` | what a pool makes, and its stored record |
 //! | `window` | the rules of windows: lengths, choice, the stored record |
-//! | `lease` | windows against the store: acquire, renew, give back |
+//! | `time` | the validated time at which windows are taken and extended |
+//! | `acquire` | the search for a free worker |
+//! | `lease` | a window that is held: renew, give back; the records of all |
 //! | `lend` | windows for programs that mint by themselves |
 //! | `keeper` | the one task per pool that holds this process's own window |
 //! | `drop` | pools that are not wanted any more |
 
+mod acquire;
 mod drop;
 mod keeper;
 pub(crate) mod kind;
 mod lease;
 mod lend;
+mod time;
 pub(crate) mod window;
 
 use std::fmt;

@@ -10,6 +10,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::settings::{StoreSettings, lossy};
 use super::{Class, Durability, Outcome, PROGRESS_KEY, StoreError, StoreErrorKind};
+use crate::advice::Advice;
 use crate::runtime::{BoxFuture, Runtime};
 
 /// The schema that this program makes and understands, in every shared store.
@@ -487,9 +488,8 @@ impl<D: Driver> Link<D> {
                 "{} has lost its registers: mint_register was emptied",
                 self.driver.place()
             );
-            let error = StoreError::new(StoreErrorKind::Foreign, Outcome::NotDone, why).with_hint(
-                "restore the store, or go on in another one: `mint store restore FILE --store URL --advance N`",
-            );
+            let error = StoreError::new(StoreErrorKind::Foreign, Outcome::NotDone, why)
+                .with_hint(Advice::RestoreOrMove);
             return Err(match self.was_open() {
                 true => self.stop(error),
                 false => error,
@@ -530,7 +530,7 @@ impl<D: Driver> Link<D> {
                 Some(_) => {
                     "was it emptied, or is it another store? never start over on one that was in use".into()
                 }
-                None => format!("make it with mint init --store {place}"),
+                None => Advice::Initialise { place: Some(place) },
             }));
         };
         if meta.schema != SCHEMA {
@@ -539,11 +539,13 @@ impl<D: Driver> Link<D> {
                 true => foreign(format!(
                     "{place} has schema version {found}, this program knows {SCHEMA} at most"
                 ))
-                .with_hint("upgrade mint on this machine"),
+                .with_hint(Advice::NewerProgram {
+                    on_this_machine: true,
+                }),
                 false => foreign(format!(
                     "{place} has schema version {found}, this program needs {SCHEMA}"
                 ))
-                .with_hint(format!("bring it up with mint init --store {place}")),
+                .with_hint(Advice::Upgrade { place }),
             });
         }
         if let Some(known) = known.filter(|known| *known != meta.cluster_id) {
@@ -557,7 +559,7 @@ impl<D: Driver> Link<D> {
                 "{place} is cluster {:032x}, expected {expected:032x}",
                 meta.cluster_id
             ))
-            .with_hint("check the store's URL and store.cluster_id"));
+            .with_hint(Advice::CheckClusterId));
         }
         self.cluster_id.get_or_init(|| meta.cluster_id);
         Ok(meta)

@@ -55,6 +55,7 @@ use std::sync::Arc;
 
 use mintage::Timestamp;
 
+use crate::advice::Advice;
 use crate::runtime::BoxFuture;
 
 #[cfg(feature = "redis")]
@@ -272,7 +273,7 @@ pub struct StoreError {
     /// What was asked and found, in words.
     pub message: String,
     /// What to do about it, if anything.
-    pub hint: Option<String>,
+    pub hint: Option<Advice>,
 }
 
 impl StoreError {
@@ -288,7 +289,7 @@ impl StoreError {
 
     /// The same error with a hint.
     #[must_use]
-    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn with_hint(mut self, hint: impl Into<Advice>) -> Self {
         self.hint = Some(hint.into());
         self
     }

@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 
 use super::shown::shown_url;
 use super::{Outcome, StoreError, StoreErrorKind};
+use crate::advice::Advice;
 
 /// The cluster ids that this machine has met, one file each in a folder.
 ///
@@ -189,7 +190,7 @@ pub(super) fn refused(path: &Path, why: &str) -> StoreError {
         Outcome::NotDone,
         format!("cannot use {}: {why}", path.display()),
     )
-    .with_hint("it remembers the store's cluster id; set store.state_folder to a folder that can be written")
+    .with_hint(Advice::NameStateFolder)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::settings::{Initialised, StoreSettings, lossy};
 use super::{Class, EmbeddedStore, MemoryStore, Outcome, Store, StoreError, StoreErrorKind};
+use crate::advice::Advice;
 use crate::runtime::{BoxFuture, Runtime};
 
 /// One kind of store: a row of [`STORES`].
@@ -43,9 +44,7 @@ impl StoreKind {
             (None, Some((_, feature))) => Err(invalid(format!(
                 "this build was made without the store {scheme}:"
             ))
-            .with_hint(format!(
-                "build with its feature: cargo build --release --features {feature}"
-            ))),
+            .with_hint(Advice::BuildWith { feature })),
             (None, None) => {
                 // Only the scheme is shown: the rest of a URL may hold a password, and so may what is no URL.
                 let is_scheme = rest.starts_with("//") && scheme.bytes().all(|b| b.is_ascii_lowercase());
@@ -364,7 +363,7 @@ mod tests {
                         !built && error.message.starts_with("this build was made without"),
                         "{error}"
                     );
-                    assert!(error.hint.unwrap().ends_with(&format!("--features {scheme}")));
+                    assert_eq!(error.hint, Some(Advice::BuildWith { feature: scheme }));
                 }
             }
         }
@@ -376,9 +375,8 @@ mod tests {
         let refused = admit(&*store, &StoreSettings::default()).unwrap_err();
         assert_eq!(refused.kind, StoreErrorKind::Denied);
         assert!(
-            refused.hint.unwrap().contains("store.allow_lossy = true"),
-            "{}",
-            refused.message
+            matches!(refused.hint, Some(Advice::AllowLossy { .. })),
+            "{refused:?}"
         );
         let found = super::super::Durability {
             class: Class::Lossy,
@@ -390,12 +388,8 @@ mod tests {
             refused.message,
             "the redis store may lose what it has acknowledged, class L (appendfsync is everysec)"
         );
-        assert!(
-            refused
-                .hint
-                .unwrap()
-                .starts_with("CONFIG SET appendfsync always; or ")
-        );
+        let fix = "CONFIG SET appendfsync always".to_string();
+        assert_eq!(refused.hint, Some(Advice::AllowLossy { fix }));
         let allowed = StoreSettings {
             allow_lossy: true,
             ..StoreSettings::default()

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{Durability, Outcome, StoreError, StoreErrorKind};
+use crate::advice::Advice;
 
 /// What opening a store may be told.
 #[derive(Clone, Debug)]
@@ -70,14 +71,12 @@ pub(crate) fn lossy(scheme: &str, found: &Durability) -> StoreError {
     };
     let fix = found
         .fix
-        .as_deref()
-        .unwrap_or("use a store that keeps what it acknowledges");
+        .clone()
+        .unwrap_or_else(|| "use a store that keeps what it acknowledges".to_string());
     StoreError::new(
         StoreErrorKind::Denied,
         Outcome::NotDone,
         format!("the {scheme} store may lose what it has acknowledged, class L{why}"),
     )
-    .with_hint(format!(
-        "{fix}; or set store.allow_lossy = true and read in docs/operate.md what that costs"
-    ))
+    .with_hint(Advice::AllowLossy { fix })
 }

@@ -6,6 +6,7 @@ use std::task::Poll;
 
 use super::place::SWITCHES_MAX;
 use super::{StripeNote, Striped, is_away, refused, stripe_of};
+use crate::advice::Advice;
 use crate::guard::Guard;
 use crate::notes;
 use crate::runtime::{BoxFuture, Runtime};
@@ -90,7 +91,7 @@ impl Striped {
                 StoreErrorKind::Invalid,
                 format!("the set has {} stores, {listed} are listed", note.of),
             )
-            .with_hint("list every store of the set in store.urls, in any order"));
+            .with_hint(Advice::ListWholeSet));
         }
         striped.set = u128::from_str_radix(&note.set, 16).unwrap_or_default();
         striped.of = note.of;
@@ -125,7 +126,7 @@ impl Striped {
                 StoreErrorKind::Foreign,
                 format!("{name} is no member of a set of stores"),
             )
-            .with_hint("mint store stripes make A B … makes a set of initialised stores"));
+            .with_hint(Advice::MakeSet));
         };
         let same_set = |first: &StripeNote| first.set == note.set && first.of == note.of;
         let twice = |number: u8| {

@@ -5,6 +5,7 @@
 //! and knows nothing of the seal finds that his version is not the last.
 
 use super::{PREFIXES, seal};
+use crate::advice::Advice;
 use crate::notes::restored_key;
 use crate::runtime::{Runtime, fresh_token};
 use crate::store::{Cas, Key, Marks, Outcome, Pages, Store, StoreError, StoreErrorKind, Value};
@@ -76,7 +77,7 @@ async fn begin(to: &dyn Store, origin: &str, runtime: &dyn Runtime) -> Result<()
             Outcome::NotDone,
             format!("the target is not empty: {what}"),
         )
-        .with_hint("move into a store that mint init has just made"))
+        .with_hint(Advice::MoveIntoFresh))
     };
     let body = serde_json::json!({ "origin": origin }).to_string();
     match to.get(&key).await? {

@@ -12,6 +12,7 @@ use mintage::Timestamp;
 use super::seal::{check_unused, seal_for_restore, unseal_restored};
 use super::{Backup, PREFIXES};
 use crate::advance::{Raise, newest_wall, pool_of, pools};
+use crate::advice::Advice;
 use crate::guard::note_progress_restored;
 use crate::notes::{RestoredBody, Restoring, restored_key, restoring, too_many_writers};
 use crate::runtime::{Runtime, fresh_token};
@@ -134,7 +135,10 @@ impl Plan {
                 Outcome::NotDone,
                 format!("another restore is not finished in this store, of {}", begun.what),
             )
-            .with_hint("give the `mint store restore` command again that began it"));
+            .with_hint(Advice::FinishRestore {
+                or_remove: false,
+                finishes: false,
+            }));
         }
         if begun.id == self.restoring.id {
             return Ok(false);
@@ -187,7 +191,7 @@ pub(super) async fn write_backup(
     runtime: &dyn Runtime,
 ) -> Result<RestoreReport, StoreError> {
     let refuse =
-        |kind, why: String, hint: &str| Err(StoreError::new(kind, Outcome::NotDone, why).with_hint(hint));
+        |kind, why: String, hint: Advice| Err(StoreError::new(kind, Outcome::NotDone, why).with_hint(hint));
     if store.cluster_id() != backup.cluster_id && !accept.foreign {
         return refuse(
             StoreErrorKind::Foreign,
@@ -196,7 +200,7 @@ pub(super) async fn write_backup(
                 backup.cluster_id,
                 store.cluster_id()
             ),
-            "restore into a store that is empty; or say --foreign, and make every server forget the cluster it knew",
+            Advice::RestoreForeign,
         );
     }
     let resumed = plan.join(store).await?;
@@ -207,7 +211,7 @@ pub(super) async fn write_backup(
         return refuse(
             StoreErrorKind::InUse,
             format!("the store is not empty, it holds {key}"),
-            "restore into an empty one; or say --into-used: marks are then kept where they are higher",
+            Advice::RestoreIntoUsed,
         );
     }
     check_unused(store, runtime).await?;
@@ -262,7 +266,7 @@ pub async fn raise_in_place(
                 Outcome::NotDone,
                 "nothing in the store says how old it is",
             )
-            .with_hint("say --advance N, more than was given out since"));
+            .with_hint(Advice::SayAdvance));
         }
     };
     let what = "the store itself, in place".to_string();

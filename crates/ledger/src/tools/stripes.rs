@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{PREFIXES, seal, unseal};
+use crate::advice::Advice;
 use crate::name::Name;
 use crate::notes::restored_key;
 use crate::runtime::{Runtime, fresh_token};
@@ -18,7 +19,7 @@ use crate::striped::{STRIPES_MAX, Stripe, StripeNote, placed, stripe_key, stripe
 /// How often a register is tried again after somebody else wrote it.
 const TRIES: usize = 64;
 
-fn refused(kind: StoreErrorKind, why: String, hint: &str) -> StoreError {
+fn refused(kind: StoreErrorKind, why: String, hint: impl Into<Advice>) -> StoreError {
     StoreError::new(kind, Outcome::NotDone, why).with_hint(hint)
 }
 
@@ -338,7 +339,7 @@ async fn check_empty(store: &dyn Store) -> Result<(), StoreError> {
             return Err(refused(
                 StoreErrorKind::InUse,
                 format!("a store is not empty, it holds {key}"),
-                "a set begins with stores that `mint init` has just made",
+                Advice::SetOfFresh,
             ));
         }
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::restore::{Accept, Plan, first_register, raise_in_place, write_backup};
 use super::seal::{check_unused, seal_for_restore};
 use super::{Advance, Backup, RestoreReport};
+use crate::advice::Advice;
 use crate::init::init_store;
 use crate::notes::restoring;
 use crate::runtime::Runtime;
@@ -158,7 +159,7 @@ fn known_as(known: Option<u128>, fits: &[u128], whose: &str) -> Result<(), Store
                 fits[0]
             ),
         )
-        .with_hint("name the store that the backup is for; or say --foreign: it then stays what it is")),
+        .with_hint(Advice::StoreOfBackup)),
     }
 }
 

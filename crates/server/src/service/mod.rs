@@ -19,6 +19,7 @@ use mintage_ledger::{
 
 pub use worker::Worker;
 
+use crate::advice;
 use crate::auth::{Failures, Tokens};
 use crate::config::{Config, Reloaded};
 use crate::desk::{Desk, Found, Lookout};
@@ -444,7 +445,7 @@ pub fn from_ledger(error: LedgerError) -> ServiceError {
 
 fn with_hint_of(error: ServiceError, store: StoreError) -> ServiceError {
     match store.hint {
-        Some(hint) => error.with_hint(hint),
+        Some(hint) => error.with_hint(advice::words(hint)),
         None => error,
     }
 }

@@ -13,6 +13,7 @@ use rustix::process::geteuid;
 
 use super::super::StoreError;
 use super::errors;
+use crate::advice::Advice;
 
 /// For the owner alone.
 const FILE_MODE: u32 = 0o600;
@@ -93,9 +94,6 @@ fn check_owner(folder: &Path, name: &str, found: &fs::Metadata) -> Result<(), St
     Err(errors::denied(
         folder,
         format!("{name} belongs to user {}, and this is user {ours}", found.uid()),
-        format!(
-            "run this as user {}, or name a folder of your own with --store file:PATH",
-            found.uid()
-        ),
+        Advice::RunAsOwner { user: found.uid() },
     ))
 }

@@ -375,7 +375,7 @@ impl Driver for Etcd {
                 Some(found) => match record::read_meta(&found.value) {
                     Some(meta) => Some((meta, found.value)),
                     None => {
-                        let why = "mint_meta is not as mint init wrote it".to_string();
+                        let why = "mint_meta is not as it was made".to_string();
                         return Err(Failure::Useless(StoreErrorKind::Corrupt, why));
                     }
                 },

@@ -206,7 +206,7 @@ impl Driver for Redis {
                     script::meta(&schema, &id)
                 }
                 _ => {
-                    let why = format!("{} is not as mint init wrote it", self.names.meta);
+                    let why = format!("{} is not as it was made", self.names.meta);
                     return Err(Failure::Useless(StoreErrorKind::Corrupt, why));
                 }
             };

@@ -91,7 +91,7 @@ impl RedisStore {
             Answer::Remains => Err(foreign(format!(
                 "{place} has registers or a record of mint, but no schema: it was emptied in part"
             ))),
-            answer => Err(nonsense(&format!("mint init at {place}"), &answer)),
+            answer => Err(nonsense(&format!("initialising {place}"), &answer)),
         }
     }
 

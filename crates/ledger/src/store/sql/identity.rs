@@ -5,6 +5,7 @@ use super::galera;
 use super::row::Field;
 use super::session::Probe;
 use super::statements::SCHEMA_VERSION;
+use crate::advice::Advice;
 
 /// What the first columns of every read say.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -69,7 +70,7 @@ pub(super) fn letter(class: Class) -> &'static str {
     }
 }
 
-fn refused(kind: StoreErrorKind, store: &str, what: String, hint: &str) -> StoreError {
+fn refused(kind: StoreErrorKind, store: &str, what: String, hint: impl Into<Advice>) -> StoreError {
     let message = format!("store {store} is refused: {what}");
     StoreError::new(kind, Outcome::NotDone, message).with_hint(hint)
 }
@@ -80,8 +81,7 @@ pub(super) fn not_made(store: &str, what: &str) -> StoreError {
         StoreErrorKind::Foreign,
         store,
         what.to_string(),
-        "`mint init --store URL` makes schema and cluster id; if this store was in use before, it was emptied: \
-         restore it with `mint store restore FILE --store URL --advance N`",
+        Advice::InitialiseOrRestore,
     )
 }
 
@@ -91,18 +91,13 @@ pub(super) fn emptied(store: &str, what: &str) -> StoreError {
         StoreErrorKind::Foreign,
         store,
         what.to_string(),
-        "it was in use and has been emptied: restore the database, or a backup: `mint store restore FILE --store URL --advance N`",
+        Advice::RestoreBackup,
     )
 }
 
 /// What is written there is damaged.
 pub(super) fn damaged(store: &str, what: String) -> StoreError {
-    refused(
-        StoreErrorKind::Corrupt,
-        store,
-        what,
-        "restore the database from a backup, then `mint store restore --advance N --store URL`",
-    )
+    refused(StoreErrorKind::Corrupt, store, what, Advice::RestoreDatabase)
 }
 
 /// Checks schema version, cluster id and sentinel.
@@ -137,9 +132,11 @@ pub(super) fn check_head(store: &str, head: &Head, expected: Option<u128>) -> Re
 pub(super) fn other_schema(store: &str, found: i64) -> StoreError {
     let what = format!("it has schema {found}, this program works with {SCHEMA_VERSION}");
     let hint = if found > SCHEMA_VERSION {
-        "start the newer `mint` that made it"
+        Advice::NewerProgram {
+            on_this_machine: false,
+        }
     } else {
-        "no release made that schema: restore mint_meta from a backup"
+        "no release made that schema: restore mint_meta from a backup".into()
     };
     refused(StoreErrorKind::Foreign, store, what, hint)
 }
@@ -193,8 +190,7 @@ pub(super) fn taken_over(store: &str, meta: &Meta, probe: &Probe) -> StoreError 
              a replica was promoted, or the database was restored or moved, and marks may have gone back",
             probe.copy, meta.copy, meta.class
         ),
-        "`mint store restore --store URL --advance N` raises every mark and accepts this copy; synchronous replicas \
-         or allow_lossy = true go on by themselves",
+        Advice::AcceptCopy,
     )
 }
 

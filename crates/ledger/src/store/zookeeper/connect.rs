@@ -293,7 +293,7 @@ impl Driver for ZooKeeper {
             };
             let damaged = |why: &str| Failure::Useless(StoreErrorKind::Corrupt, why.to_string());
             let meta: Meta =
-                record::read_meta(&text).ok_or_else(|| damaged("mint_meta is not as mint init wrote it"))?;
+                record::read_meta(&text).ok_or_else(|| damaged("mint_meta is not as it was made"))?;
             let config = match client.get_config().await {
                 Ok((config, _)) => Some(config),
                 Err(Error::NoNode | Error::NoAuth) => None,
