@@ -6,10 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use mintage::Timestamp;
-use mintage_ledger::{
-    Cas, Key, Marks, MemoryStore, Runtime, Store, StoreError, Value, Version, Versioned, delegate_store,
-    tools,
-};
+use mintage_ledger::{Key, MemoryStore, Runtime, Store, StoreError, Versioned, delegate_store, tools};
 
 use super::wire::{Ask, Told};
 
