@@ -2,7 +2,7 @@
 //! per kind of store.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -15,6 +15,7 @@ use mintage_ledger::{
 
 use crate::engine::process::{Daemon, freeze_tree};
 use crate::proxy::{Fault, Proxy};
+use crate::run;
 
 /// A private server of one kind that the suite may do anything to. It ends, and its folder goes, when dropped.
 ///
@@ -255,6 +256,23 @@ impl<E: Engine> Lab<E> {
         self.wait(async { store.close().await }).ok();
         found.expect("the server answers")
     }
+}
+
+/// Makes one store of several, as an operator does: what `--store` then takes.
+///
+/// # Panics
+/// When a store is refused.
+pub fn make_set(folder: &Path, engines: &[&dyn Engine]) -> String {
+    let urls: Vec<String> = engines
+        .iter()
+        .map(|engine| engine.url(engine.address()))
+        .collect();
+    for url in &urls {
+        run::mint(folder, ["init", "--store", url]).ok();
+    }
+    let words = ["store", "stripes", "make"].into_iter();
+    run::mint(folder, words.chain(urls.iter().map(String::as_str))).ok();
+    urls.join(" ")
 }
 
 /// Timeouts that a test can wait for.
