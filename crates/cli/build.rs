@@ -8,7 +8,7 @@ use std::{env, fs};
 
 fn main() {
     let sql = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sql");
-    for source in ["postgres", "mariadb", "../docs/sql.md"] {
+    for source in ["postgres", "mariadb", "../docs/sql-functions.md"] {
         println!("cargo::rerun-if-changed={}", sql.join(source).display());
     }
     let packs = join::packs(&sql);

@@ -95,6 +95,11 @@ fn an_id_is_one_document_whoever_is_asked() {
             "?preset=discord&epoch=2015-01-02",
         ),
         ("--epoch 2015-01-02", "?epoch=2015-01-02"),
+        (
+            "--as tsid --epoch 2021-01-01 --node-bits 8",
+            "?as=tsid&epoch=2021-01-01&node_bits=8",
+        ),
+        ("--as sqids --alphabet abcdefgh", "?as=sqids&alphabet=abcdefgh"),
     ] {
         for id in [
             "017f22e2-79b0-7cc3-98c4-dc0c0c07398f",

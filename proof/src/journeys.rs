@@ -21,22 +21,10 @@ pub(crate) const AT_ONCE: u64 = 7;
 /// # Errors
 /// What the first that ended badly came to; or none was walked.
 pub fn run(mint: &Path, named: &str) -> Result<u64, String> {
-    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args([
-            "test",
-            "--quiet",
-            "-p",
-            "mintage-e2e",
-            "--test",
-            "end_to_end",
-            "--",
-            "--include-ignored",
-        ])
+    let output = end_to_end(mint)
         .args(OVER)
-        .env("MINT_BIN", mint)
         .env("MINT_TEST_JOURNEYS", named)
         .env("RUST_TEST_THREADS", AT_ONCE.to_string())
-        .stdin(Stdio::null())
         .output()
         .map_err(|e| format!("cargo cannot be started: {e}"))?;
     planted::pass_on(&output.stderr);
@@ -52,6 +40,16 @@ pub fn run(mint: &Path, named: &str) -> Result<u64, String> {
         0 => Err("no journey was walked: redis-server or curl is absent".into()),
         sum => Ok(sum),
     }
+}
+
+/// The end-to-end tests on this `mint`, those that take minutes too; names of tests are still to be added.
+pub(crate) fn end_to_end(mint: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command
+        .args("test --quiet -p mintage-e2e --test end_to_end -- --include-ignored".split(' '))
+        .env("MINT_BIN", mint)
+        .stdin(Stdio::null());
+    command
 }
 
 /// How many journeys a line of the test speaks of.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::{circles, layering, mutants, rules, step};
+use crate::{circles, layering, mutants, pages, rules, step, toys};
 
 pub(crate) fn run() -> Result<(), String> {
     step::run(&mut step::cargo("fmt --all --check"))?;
@@ -11,12 +11,18 @@ pub(crate) fn run() -> Result<(), String> {
     eprintln!("+ dependencies point down only; unsafe stays in its fenced files");
     layering::dependencies()?;
     layering::unsafe_fences()?;
+    eprintln!("+ the command without server and store is built without them");
+    layering::bare_command()?;
     eprintln!("+ every rule that the code cites stands in docs/protocol.md");
     rules::check()?;
+    eprintln!("+ no page of docs/ is too long, and every link leads somewhere");
+    pages::check()?;
     eprintln!("+ no circle of files");
     circles::check()?;
     eprintln!("+ every planted bug can be planted");
     mutants::check()?;
+    eprintln!("+ every toy can be added");
+    toys::check()?;
     step::run(&mut step::cargo(
         "clippy --workspace --all-targets -- -D warnings",
     ))?;
@@ -24,10 +30,8 @@ pub(crate) fn run() -> Result<(), String> {
         "clippy --manifest-path bench/Cargo.toml -- -D warnings",
     ))?;
     library_in_every_form()?;
-    // The command without any shared store; it is another build of what they share.
-    step::run(&mut step::cargo(
-        "clippy --quiet -p mintage-cli --no-default-features -- -D warnings",
-    ))?;
+    each_feature_alone()?;
+    miri()?;
     step::run(step::cargo("doc --workspace --no-deps --quiet").env("RUSTDOCFLAGS", "-D warnings"))?;
     if step::answers("cargo-deny", &["--version"]) {
         step::run(&mut step::cargo("deny --all-features check"))?;
@@ -36,6 +40,42 @@ pub(crate) fn run() -> Result<(), String> {
     }
     eprintln!("check: passed");
     Ok(())
+}
+
+/// Features of the other crates, each of which must do alone.
+const ALONE: [(&str, &[&str]); 3] = [
+    ("mintage-cli", &["", "tls", "server"]),
+    (
+        "mintage-ledger",
+        &["", "testing", "postgres", "mysql", "redis", "etcd", "zookeeper"],
+    ),
+    ("mintage-server", &["", "testing"]),
+];
+
+fn each_feature_alone() -> Result<(), String> {
+    for (package, features) in ALONE {
+        for feature in features {
+            let mut command = step::cargo("clippy --quiet --no-default-features");
+            command.args(["-p", package, "--features", feature, "--", "-D", "warnings"]);
+            step::run(&mut command)?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs the tests of core's files with `unsafe` under Miri, where the toolchain has it: stable ones do not.
+fn miri() -> Result<(), String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    if !step::answers(cargo, &["miri", "--version"]) {
+        eprintln!("skipped: miri (a nightly toolchain has it: rustup component add miri)");
+        return Ok(());
+    }
+    let mut command = step::cargo("miri test -p mintage --lib --");
+    command
+        .args(layering::unsafe_modules("crates/core/src/"))
+        // Clocks and the system's randomness are what some of them read.
+        .env("MIRIFLAGS", "-Zmiri-disable-isolation");
+    step::run(&mut command)
 }
 
 /// The library's features, each of which must do alone.

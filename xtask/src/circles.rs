@@ -10,7 +10,17 @@ use std::path::Path;
 use crate::step;
 
 /// The crates that are looked at.
-const CRATES: &[&str] = &["bulk", "cli", "ledger"];
+const CRATES: &[&str] = &[
+    "crates/bulk",
+    "crates/cli",
+    "crates/ledger",
+    "crates/local",
+    "crates/server",
+    "e2e",
+    "fuzz",
+    "proof",
+    "xtask",
+];
 
 /// A module's path inside its crate, without `crate`.
 type Module = Vec<String>;
@@ -20,7 +30,7 @@ type Graph = BTreeMap<Module, BTreeSet<Module>>;
 pub(crate) fn check() -> Result<(), String> {
     let mut wrong = Vec::new();
     for name in CRATES {
-        let folder = step::root().join("crates").join(name).join("src");
+        let folder = step::root().join(name).join("src");
         let mut texts = BTreeMap::new();
         read(&folder, &mut Vec::new(), &mut texts)?;
         let graph = graph(&texts);

@@ -13,15 +13,20 @@ use crate::step;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("mintage", &[]),
     ("mintage-bulk", &["mintage"]),
-    ("mintage-ledger", &["mintage"]),
+    ("mintage-local", &["mintage"]),
+    ("mintage-ledger", &["mintage", "mintage-local"]),
     ("mintage-wire", &["mintage"]),
-    ("mintage-server", &["mintage", "mintage-ledger", "mintage-wire"]),
+    (
+        "mintage-server",
+        &["mintage", "mintage-ledger", "mintage-local", "mintage-wire"],
+    ),
     (
         "mintage-cli",
         &[
             "mintage",
             "mintage-bulk",
             "mintage-ledger",
+            "mintage-local",
             "mintage-server",
             "mintage-wire",
         ],
@@ -32,7 +37,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("mintage-proof", &["mintage", "mintage-ledger"]),
     (
         "mintage-fuzz",
-        &["mintage", "mintage-bulk", "mintage-ledger", "mintage-server"],
+        &[
+            "mintage",
+            "mintage-bulk",
+            "mintage-ledger",
+            "mintage-local",
+            "mintage-server",
+            "mintage-wire",
+        ],
     ),
     ("mintage-sql", &["mintage"]),
     ("xtask", &[]),
@@ -48,12 +60,12 @@ const UNSAFE_FILES: &[&str] = &[
     "crates/core/src/keystream.rs",
     "crates/core/src/system.rs",
     "crates/core/src/whole.rs",
-    "crates/core/src/format/base32_x86.rs",
+    "crates/core/src/format/base32/x86.rs",
     "crates/core/src/text/ascii.rs",
-    "crates/core/src/text/hex_x86.rs",
+    "crates/core/src/text/hex/x86.rs",
     "crates/core/src/tsc.rs",
     "crates/core/tests/fork.rs",
-    "crates/ledger/src/local_uuid/word.rs",
+    "crates/local/src/uuid/word.rs",
     "crates/ledger/src/store/embedded/handle.rs",
     "proof/src/disk/power.rs",
     "proof/src/forks.rs",
@@ -95,6 +107,43 @@ pub(crate) fn dependencies() -> Result<(), String> {
     } else {
         Err(wrong.join("\n       "))
     }
+}
+
+/// What the command has nothing of where it is built without features.
+const NOT_IN_BARE_COMMAND: &[&str] = &[
+    "libsqlite3-sys",
+    "mintage-ledger",
+    "mintage-server",
+    "rusqlite",
+    "sqlx-core",
+    "tokio",
+];
+
+/// Checks that the command without server and store is built without what they need.
+pub(crate) fn bare_command() -> Result<(), String> {
+    let mut tree = step::cargo("tree -p mintage-cli --no-default-features -e normal --prefix none --locked");
+    let text = step::output(&mut tree)?;
+    let names: BTreeSet<&str> = text.lines().filter_map(|line| line.split(' ').next()).collect();
+    let found: Vec<&&str> = NOT_IN_BARE_COMMAND
+        .iter()
+        .filter(|name| names.contains(**name))
+        .collect();
+    match (names.contains("mintage-local"), found.is_empty()) {
+        (true, true) => Ok(()),
+        (false, _) => Err(format!("cargo tree lists no mintage-local:\n{text}")),
+        (_, false) => Err(format!(
+            "the command without features is built with {found:?}; `cargo tree -p mintage-cli --no-default-features \
+             -i NAME` says through what"
+        )),
+    }
+}
+
+/// The modules below a folder that may contain `unsafe`, by the names of their files.
+pub(crate) fn unsafe_modules(folder: &str) -> impl Iterator<Item = String> {
+    let files = UNSAFE_FILES
+        .iter()
+        .filter_map(move |file| file.strip_prefix(folder));
+    files.map(|file| file.trim_end_matches(".rs").replace('/', "::") + "::")
 }
 
 /// Checks that `unsafe` is written only in the files named above, and that each of them still exists.
@@ -157,6 +206,11 @@ mod tests {
     #[test]
     fn dependencies_point_down_only() {
         super::dependencies().unwrap();
+    }
+
+    #[test]
+    fn the_command_without_features_has_neither_server_nor_store() {
+        super::bare_command().unwrap();
     }
 
     #[test]

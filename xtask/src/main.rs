@@ -5,6 +5,7 @@ mod check;
 mod circles;
 mod layering;
 mod mutants;
+mod pages;
 mod parts;
 mod programs;
 mod proof;
@@ -13,6 +14,8 @@ mod rules;
 mod sizes;
 mod step;
 mod test;
+mod toys;
+mod tree;
 
 use std::process::ExitCode;
 
@@ -34,7 +37,8 @@ cargo xtask COMMAND
   proof [--short|--long] [--save] [--only G1,G5] [--allow-missing G4]
                    evidence that nothing is ever repeated: simulation, crash images, power cuts,
                    planted bugs; 20 minutes once built, or 5, or a night
-  sql              writes the extension's script from sql/postgres/src and docs/sql.md, and the presets into sql/*/src
+  toys [NAME...]   one more of everything that is to be one file and a few rows (xtask/toys), each in a copy of the tree
+  sql              writes the extension's script from sql/postgres/src, and the library's presets into sql/*/src
   bench [core|command|server|bulk|stores|sql] [--save] [ARGS]
                    side by side with peers, ratios in one run; --save puts the tables
                    into docs/performance.md and docs/bulk.md (sql: always, into docs/sql.md)
@@ -65,6 +69,7 @@ fn main() -> ExitCode {
         Some("e2e") => test::e2e(rest),
         Some("fuzz") => test::fuzz(rest),
         Some("proof") => proof::run(rest),
+        Some("toys") => toys::run(rest),
         Some("sql") => step::run(&mut step::cargo("run --quiet -p mintage-sql")),
         Some("bench") => bench::run(rest),
         None | Some("help" | "--help" | "-h") => {

@@ -4,11 +4,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Deserialize;
 
 use crate::step;
+use crate::tree::{self, read};
 
 /// One file: a bug, or several in the same lines.
 #[derive(Deserialize)]
@@ -59,7 +60,6 @@ pub(crate) fn check() -> Result<(), String> {
 pub(crate) fn plant() -> Result<PathBuf, String> {
     let root = step::root();
     let tree = step::target_dir().join("planted-tree");
-    let mut kept = BTreeSet::new();
     let mut changed = Vec::new();
     for (_, mutant) in mutants()? {
         for place in mutant.places {
@@ -78,21 +78,12 @@ pub(crate) fn plant() -> Result<PathBuf, String> {
             *text = text.replacen(&place.product, &place.mutant, 1);
         }
     }
-    copy(&root, &tree, &mut |from, to| {
-        kept.insert(to.to_path_buf());
-        let bytes = match changed.iter().find(|(path, _)| path == from) {
-            Some((_, text)) => text.clone().into_bytes(),
-            None => fs::read(from).map_err(|e| format!("{}: {e}", from.display()))?,
-        };
-        write(to, &bytes)
-    })?;
-    let switch = tree.join("crates/core/src/planted.rs");
-    write(&switch, read(&root.join("proof/mutants/planted.rs"))?.as_bytes())?;
-    kept.insert(switch);
-    copy(&tree, &tree, &mut |_, path| match kept.contains(path) {
-        true => Ok(()),
-        false => fs::remove_file(path).map_err(|e| format!("{}: {e}", path.display())),
-    })?;
+    let switch = (
+        root.join("crates/core/src/planted.rs"),
+        read(&root.join("proof/mutants/planted.rs"))?,
+    );
+    changed.push(switch);
+    tree::copy_with(&tree, &changed)?;
     Ok(tree)
 }
 
@@ -118,44 +109,6 @@ fn mutants() -> Result<Vec<(PathBuf, Mutant)>, String> {
     }
     found.sort_by(|one, other| one.0.cmp(&other.0));
     Ok(found)
-}
-
-/// Calls `each` with every file of a tree and its place in another, without what is built and what git keeps.
-fn copy(
-    from: &Path,
-    to: &Path,
-    each: &mut impl FnMut(&Path, &Path) -> Result<(), String>,
-) -> Result<(), String> {
-    let cannot = |e: std::io::Error| format!("{}: {e}", from.display());
-    for entry in fs::read_dir(from).map_err(cannot)? {
-        let entry = entry.map_err(cannot)?;
-        let kind = entry.file_type().map_err(cannot)?;
-        let (name, path) = (entry.file_name(), entry.path());
-        if name == ".git" || name == "target" || path == step::target_dir() {
-            continue;
-        }
-        match kind.is_dir() {
-            true => copy(&path, &to.join(&name), each)?,
-            false if kind.is_file() => each(&path, &to.join(&name))?,
-            false => {}
-        }
-    }
-    Ok(())
-}
-
-/// Writes a file unless it is that already, so that only what changed is built again.
-fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    if fs::read(path).is_ok_and(|is| is == bytes) {
-        return Ok(());
-    }
-    let folder = path.parent().expect("a file lies in a folder");
-    fs::create_dir_all(folder)
-        .and_then(|()| fs::write(path, bytes))
-        .map_err(|e| format!("{}: {e}", path.display()))
-}
-
-fn read(path: &Path) -> Result<String, String> {
-    fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 #[cfg(test)]

@@ -57,6 +57,16 @@ impl Part {
         self.failed.is_empty()
     }
 
+    /// How many tests passed.
+    pub(crate) fn passed(&self) -> usize {
+        self.passed
+    }
+
+    /// How long it took.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
     /// Takes up what a line of a test program says.
     fn read(&mut self, line: &str) {
         if let Some(absent) = line.strip_prefix("skipped: ") {

@@ -10,7 +10,7 @@ use std::time::Instant;
 use crate::parts::{self, Part};
 use crate::programs::{self, Built, Program};
 use crate::sizes::{self, Depth};
-use crate::{proof, provision, step};
+use crate::{proof, provision, step, toys};
 
 /// Installs what the tests need where it can, and runs them: what takes minutes only with `--deep`.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
@@ -69,6 +69,11 @@ fn run_all(built: Built, depth: Depth) -> Vec<Part> {
                 println!("{}", proof::short()?.trim_end());
                 Ok(())
             }));
+            parts.push(Part::tests(
+                "the command without server and store",
+                vec![bare_command()],
+            ));
+            parts.extend(toys::run_all());
         }
         parts
     });
@@ -112,6 +117,13 @@ fn packages(programs: &[Program], depth: Depth) -> Vec<Part> {
 fn examples() -> Part {
     let command = step::gently(&step::cargo("test --workspace --doc"));
     Part::tests("examples in the documentation", vec![command])
+}
+
+/// What the command says where it has neither server nor store; another build of it.
+fn bare_command() -> Command {
+    step::gently(&step::cargo(
+        "test -p mintage-cli --no-default-features --bin mint without_server",
+    ))
 }
 
 /// Runs the end-to-end tests in the sizes of the quick run; those whose path holds a word of `filters` in full size.
@@ -200,8 +212,9 @@ pub(crate) fn fuzz(args: &[String]) -> Result<(), String> {
 /// Walks every interleaving of threads on the atomics, under loom; in a target folder of its own, since the
 /// flag is another build of everything.
 pub(crate) fn loom(args: &[String]) -> Result<(), String> {
-    let mut command =
-        step::cargo("test --release -p mintage --no-default-features --test loom --test loom_block");
+    let mut command = step::cargo(
+        "test --release -p mintage --no-default-features --test loom --test loom_block --test loom_word",
+    );
     command
         .args(args)
         .env("RUSTFLAGS", "--cfg loom")

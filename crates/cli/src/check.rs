@@ -1,7 +1,7 @@
 //! `mint check`: whether ids are valid, and why and where not.
 
 use mintage::{
-    CONFIDENCE_LEAST, Clock, Format, GenOptions, Reading, SystemClock, TextError, UuidText, inspect,
+    CONFIDENCE_LEAST, Clock, Family, Format, GenOptions, Reading, SystemClock, TextError, UuidText, inspect,
     near_miss, no_id, refusals,
 };
 use serde::Serialize;
@@ -9,13 +9,13 @@ use serde::Serialize;
 use crate::column::ColumnArgs;
 use crate::errors::Failure;
 use crate::format_options::{FormatOptions, format_named, format_names};
-use crate::lines::{Place, shown};
+use crate::lines::{Origin, shown};
 use crate::out::Out;
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Ids; -, or none where something is piped in, reads them from standard input, one a line, and answers each
+    /// Ids; -, or none where something is piped in, reads them from standard input, one per line, and answers each
     /// with one line. With --column: files
     #[arg(value_name = "ID|-", allow_negative_numbers = true)]
     ids: Vec<String>,
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
 }
 
 /// One line; an argument that is not valid also gets a mark under the character.
-fn say(verdict: &Verdict<'_>, place: Place, out: &mut Out) -> Result<(), Failure> {
+fn say(verdict: &Verdict<'_>, place: Origin, out: &mut Out) -> Result<(), Failure> {
     let id = shown(verdict.input);
     let format = verdict.format.unwrap_or("-");
     let Some(reason) = &verdict.reason else {
@@ -129,7 +129,7 @@ fn as_format<'a>(id: &'a str, format: &'static Format, options: &GenOptions, mod
         format.parse(id.as_bytes(), options)
     };
     let error = match read {
-        Ok(read) if mode == Mode::Strict && format.name == "uuid" => {
+        Ok(read) if mode == Mode::Strict && format.family == Family::Uuid(None) => {
             read.uuid().and_then(|uuid| unassigned(&uuid))
         }
         Ok(_) => None,

@@ -1,16 +1,18 @@
 //! Talking to a running server over HTTP.
 
+#[cfg(feature = "server")]
 use std::io::Read;
 use std::time::Duration;
 
-use mintage_wire::{Op, Problem, percent};
-use serde::Serialize;
+use mintage_wire::Problem;
 use serde::de::DeserializeOwned;
 
+use crate::ask::Ask;
 use crate::errors::Failure;
 use crate::tls::TlsFiles;
 
 /// How long an answer may take that is read as it comes.
+#[cfg(feature = "server")]
 const STREAM_TIMEOUT: Duration = Duration::from_secs(6 * 3600);
 
 /// Where a server listens by default.
@@ -26,49 +28,6 @@ pub(crate) fn server_url(given: Option<&str>) -> String {
         .map(String::from)
         .or(named)
         .unwrap_or_else(|| DEFAULT_SERVER.to_string())
-}
-
-/// What to ask a server for.
-pub(crate) struct Ask {
-    method: &'static str,
-    target: String,
-    body: Option<String>,
-}
-
-impl Ask {
-    /// An operation, with the arguments of its path.
-    pub(crate) fn new(op: Op, arguments: &[&str]) -> Self {
-        Ask {
-            method: op.row().method,
-            target: op.row().path_to(arguments),
-            body: None,
-        }
-    }
-
-    /// The same with a parameter.
-    pub(crate) fn with(mut self, name: &str, value: impl ToString) -> Self {
-        let before = if self.target.contains('?') { '&' } else { '?' };
-        let value = percent::encode(&value.to_string());
-        self.target.push_str(&format!("{before}{name}={value}"));
-        self
-    }
-
-    /// The same with a parameter, if there is one.
-    pub(crate) fn with_if(self, name: &str, value: Option<impl ToString>) -> Self {
-        match value {
-            Some(value) => self.with(name, value),
-            None => self,
-        }
-    }
-
-    /// The same with a document.
-    pub(crate) fn saying(self, document: &impl Serialize) -> Self {
-        let body = serde_json::to_string(document).expect("texts and numbers are JSON");
-        Ask {
-            body: Some(body),
-            ..self
-        }
-    }
 }
 
 /// A connection to a server, kept alive over calls.
@@ -112,15 +71,15 @@ impl Client {
     /// Asks for an operation and gives the document that came back; an empty answer reads as `null`.
     pub(crate) fn call<T: DeserializeOwned>(&self, ask: &Ask) -> Result<T, Failure> {
         let request = self.request(ask);
-        let answer = match &ask.body {
-            Some(body) => self.run(
+        let answer = match &ask.document {
+            Some(document) => self.run(
                 request
                     .header("content-type", "application/json")
-                    .body(body.as_str()),
+                    .body(document.to_string()),
             ),
             // Said in full: a request that leaves its length open is sent as chunks, for which the server ends the
             // connection.
-            None if matches!(ask.method, "POST" | "PUT" | "PATCH") => {
+            None if matches!(ask.method(), "POST" | "PUT" | "PATCH") => {
                 self.run(request.header("content-length", "0").body(""))
             }
             None => self.run(request.body(())),
@@ -134,9 +93,10 @@ impl Client {
     }
 
     fn request(&self, ask: &Ask) -> ureq::http::request::Builder {
-        let request = ureq::http::Request::builder()
-            .method(ask.method)
-            .uri(format!("{}{}", self.base, ask.target));
+        let request =
+            ureq::http::Request::builder()
+                .method(ask.method())
+                .uri(format!("{}{}", self.base, ask.target()));
         match &self.authorization {
             Some(authorization) => request.header("authorization", authorization),
             None => request,
@@ -152,6 +112,7 @@ impl Client {
     }
 
     /// Asks for an answer that is read as it comes.
+    #[cfg(feature = "server")]
     pub(crate) fn stream(&self, ask: &Ask) -> Result<impl Read + use<>, Failure> {
         let request = self.request(ask).body(());
         let request = self
@@ -182,12 +143,11 @@ impl Client {
     fn said_no(&self, status: u16, text: &str) -> Failure {
         match serde_json::from_str::<Problem<'_>>(text) {
             Ok(problem) => problem.into(),
-            Err(_) => Failure::cannot(format_args!("{} answers {status} and no JSON", self.base)).with_hint(
-                match status == 400 && self.base.starts_with("https://") {
+            Err(_) => Failure::cannot(format_args!("{} answered {status} without JSON", self.base))
+                .with_hint(match status == 400 && self.base.starts_with("https://") {
                     true => "a proxy may want a certificate: show one with --cert FILE --key FILE",
                     false => "is this a mint server? its HTTP port is 7600 unless configured",
-                },
-            ),
+                }),
         }
     }
 

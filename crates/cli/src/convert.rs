@@ -1,8 +1,8 @@
 //! `mint convert`: the same id in another form.
 
 use mintage::{
-    Clock, Format, GenOptions, Id, Reading, SnowflakeText, SystemClock, Uuid, UuidOrder, UuidText, inspect,
-    refusals, uuid1_to_6, uuid6_to_1, uuid7_of_ulid,
+    Clock, Family, Format, GenOption, GenOptions, Id, Reading, SnowflakeText, SystemClock, Uuid, UuidOrder,
+    UuidText, inspect, refusals, uuid1_to_6, uuid6_to_1, uuid7_of_ulid,
 };
 use serde_json::json;
 
@@ -100,7 +100,10 @@ struct Source {
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let options = args.options.all()?;
-    let lossy = args.to.format.is_some_and(|row| row.name == "uuid7");
+    let lossy = args
+        .to
+        .format
+        .is_some_and(|row| row.family == Family::Uuid(Some(7)));
     let mut failed = false;
     let mut changed = false;
     args.column.for_each(&args.ids, out, |id, place, out| {
@@ -185,10 +188,9 @@ fn read_as(text: &str, from: Target, options: &GenOptions) -> Result<Source, Why
         let id = format
             .parse(bytes, options)
             .or_else(|error| format.parse_lenient(bytes, options).map_err(|_| error));
-        let name = if format.name.starts_with("uuid") {
-            "uuid"
-        } else {
-            format.name
+        let name = match format.family {
+            Family::Uuid(_) => "uuid",
+            _ => format.name,
         };
         return Ok(Source {
             format: name,
@@ -296,30 +298,35 @@ fn write(source: &Source, to: Target, options: &GenOptions) -> Result<String, Wh
 
 fn write_format(source: &Source, format: &'static Format, options: &GenOptions) -> Result<String, Why> {
     let told = |error: mintage::UuidError| Why::new(error.to_string());
-    let id = match (source.id.uuid(), format.name) {
-        (Some(id), "uuid6") => Id::from(match version(&id) {
+    let id = match (source.id.uuid(), format.family) {
+        (Some(id), Family::Uuid(Some(6))) => Id::from(match version(&id) {
             6 => id,
             _ => uuid1_to_6(&id).map_err(|e| told(e).hint("only version 1 has a version 6"))?,
         }),
-        (Some(id), "uuid1") => Id::from(match version(&id) {
+        (Some(id), Family::Uuid(Some(1))) => Id::from(match version(&id) {
             1 => id,
             _ => uuid6_to_1(&id).map_err(|e| told(e).hint("only version 6 has a version 1"))?,
         }),
-        (Some(id), "uuid7") if source.format != "uuid" || version(&id) == 7 => uuid7_of_ulid(&id).into(),
-        (Some(_), name) if name.strip_prefix("uuid").is_some_and(|digit| !digit.is_empty()) => {
+        (Some(id), Family::Uuid(Some(7))) if source.format != "uuid" || version(&id) == 7 => {
+            uuid7_of_ulid(&id).into()
+        }
+        (Some(_), Family::Uuid(Some(_))) => {
             return Err(Why::new(format!(
-                "a {} has no {name}: it is made otherwise",
-                source.format
+                "a {} has no {}: it is made otherwise",
+                source.format, format.name
             )));
         }
-        (Some(_), "typeid") => with_prefix(&source.id, format, options)?,
+        (Some(_), _) if format.options.contains(&GenOption::Prefix) => {
+            with_prefix(&source.id, format, options)?
+        }
         _ => source.id.clone(),
     };
     let mut out = Vec::new();
     match format.write(&id, &mut out) {
-        Ok(()) if format.name == "scru64" && out.len() > format.text_len.1 => Err(Why::new(
-            "the number is larger than a scru64: 4738381338321616895 at most",
-        )),
+        Ok(()) if source.id.uuid().is_none() && out.len() > format.text_len.1 => Err(Why::new(format!(
+            "the number is larger than a {}, which has {} characters at most",
+            format.name, format.text_len.1
+        ))),
         Ok(()) => Ok(String::from_utf8_lossy(&out).into_owned()),
         Err(_) => Err(Why::new(format!(
             "a {} has {} bits, a {} has {}",

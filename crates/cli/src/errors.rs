@@ -9,11 +9,12 @@ use crate::color::Color;
 /// Why a command ends without having done what was asked.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Whoever read our output has gone; that is their right.
+    /// The reader of our output has gone, as it may.
     BrokenPipe,
     /// The answer is "no", and has been printed (exit code 1).
     Negative,
     /// It has been said in the log; only the exit code is left.
+    #[cfg(feature = "server")]
     Logged(u8),
     /// Something to say.
     Said {
@@ -76,6 +77,7 @@ impl Failure {
     }
 
     /// Says it in the log instead of on standard error.
+    #[cfg(feature = "server")]
     pub(crate) fn logged(self) -> Failure {
         match self {
             Failure::Said { code, message, hint } => {
@@ -92,6 +94,7 @@ impl Failure {
         match self {
             Failure::BrokenPipe => ExitCode::SUCCESS,
             Failure::Negative => ExitCode::from(1),
+            #[cfg(feature = "server")]
             Failure::Logged(code) => ExitCode::from(code),
             Failure::Said { code, message, hint } => {
                 let mut stderr = io::stderr().lock();

@@ -1,58 +1,88 @@
 //! What a caller chooses about the ids of a format: the same options for every command that reads or makes them.
 
+use std::iter::once;
 use std::sync::Arc;
 
 use clap::builder::PossibleValuesParser;
-use mintage::{Alphabet, FORMATS, Format, FormatError, GenOptions, Layout, Timestamp};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use mintage::{FORMATS, Family, Format, FormatError, GenOption, GenOptions, OptionForm, OptionValue};
 
 use crate::errors::Failure;
 use crate::snowflake::preset_layout;
-use crate::snowflake_layout::parse_layout;
-use mintage_server::render::shown;
+use mintage_wire::{command_of, shown};
 
-/// Options of formats; each format takes some and refuses the others by name.
-#[derive(clap::Args, Debug, Default)]
-#[command(next_help_heading = "Options of formats (mint formats NAME lists those of one)")]
+/// Options of formats, a flag for each row of core's table; each format takes some and refuses the others by name.
+#[derive(Debug, Default)]
 pub(crate) struct FormatOptions {
-    /// typeid, token: what stands in front
-    #[arg(long, value_name = "TEXT")]
-    prefix: Option<String>,
-    /// nanoid, token, sqids, hashids: the characters, in their order
-    #[arg(long, value_name = "CHARACTERS", value_parser = alphabet)]
-    alphabet: Option<Alphabet>,
-    /// nanoid, cuid2, token: how many characters; sqids, hashids: the fewest
-    #[arg(long, value_name = "N")]
-    length: Option<usize>,
-    /// token: ends in a checksum
-    #[arg(long)]
-    checksum: bool,
-    /// tsid, tid, flake, uuid1, uuid6: who makes them, a number, 0x… or six octets as 9f:6b:de:ce:d8:46
-    #[arg(long, value_name = "NODE", value_parser = node)]
-    node: Option<u64>,
-    /// uuid1, uuid6: 0 to 16383
-    #[arg(long, value_name = "N")]
-    clock_seq: Option<u16>,
-    /// tsid: how wide the node is
-    #[arg(long, value_name = "N")]
-    node_bits: Option<u32>,
-    /// tsid, snowflake: where time begins
-    #[arg(long, value_name = "TIME", value_parser = crate::time::parse)]
-    epoch: Option<Timestamp>,
-    /// snowflake: a known layout, see mint presets
-    #[arg(long, value_name = "NAME", conflicts_with = "layout")]
+    options: GenOptions,
+    /// Another way to name a layout.
     preset: Option<String>,
-    /// snowflake: a layout of your own, see mint snowflake --help
-    #[arg(long, value_name = "LAYOUT", value_parser = parse_layout)]
-    layout: Option<Layout>,
-    /// snowflake: the worker
-    #[arg(long, value_name = "N")]
-    worker: Option<u64>,
-    /// sqids, hashids: what it stands for
-    #[arg(long, value_name = "N,N,…", value_delimiter = ',')]
-    numbers: Vec<u64>,
-    /// hashids: what it is turned round by
-    #[arg(long, value_name = "TEXT")]
-    salt: Option<String>,
+}
+
+const HEADING: &str = "Options of formats (mint formats NAME lists those of one)";
+
+impl clap::Args for FormatOptions {
+    fn augment_args(command: Command) -> Command {
+        let preset = Arg::new("preset")
+            .long("preset")
+            .value_name("NAME")
+            .conflicts_with(GenOption::Layout.name())
+            .help("snowflake: a known layout, see mint presets");
+        let flags = GenOption::ALL.iter().map(|option| flag(*option));
+        command.args(flags.chain(once(preset)).map(|flag| flag.help_heading(HEADING)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        FormatOptions::augment_args(command)
+    }
+}
+
+impl clap::FromArgMatches for FormatOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut given = FormatOptions::default();
+        given.update_from_arg_matches(matches)?;
+        Ok(given)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        let values = |option: &GenOption| matches.get_many::<OptionValue>(option.name());
+        for value in GenOption::ALL.iter().filter_map(values).flatten() {
+            match value {
+                // Given again, a list goes on.
+                OptionValue::Numbers(more) => self.options.numbers.extend(more),
+                value => self.options.choose(value.clone()),
+            }
+        }
+        self.preset = matches.get_one("preset").cloned();
+        Ok(())
+    }
+}
+
+/// The flag of an option.
+fn flag(option: GenOption) -> Arg {
+    let takers = FORMATS.iter().filter(|row| row.options.contains(&option));
+    let takers: Vec<&str> = takers.map(|row| row.name).collect();
+    let read = move |text: &str| {
+        option.read(text).map_err(|error| match error {
+            FormatError::Option { reason, .. } => reason,
+            other => other.to_string(),
+        })
+    };
+    let flag = Arg::new(option.name())
+        .long(option.name())
+        .help(format!("{}: {}", takers.join(", "), option.says()))
+        .value_parser(read);
+    match option.form() {
+        OptionForm::Flag => flag
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true")
+            .value_name("true|false"),
+        OptionForm::Numbers => flag.action(ArgAction::Append).value_name("N,N,…"),
+        OptionForm::OneOf(_) => flag.value_name("WORD"),
+        OptionForm::Text(word) => flag.value_name(word),
+        _ => flag.value_name("N"),
+    }
 }
 
 impl FormatOptions {
@@ -63,51 +93,14 @@ impl FormatOptions {
         Ok(options)
     }
 
-    /// Whatever was given.
+    /// Whatever was given; a layout has its epoch within.
     pub(crate) fn all(&self) -> Result<GenOptions, Failure> {
-        let layout = self.chosen_layout()?;
-        Ok(GenOptions {
-            prefix: self.prefix.clone(),
-            alphabet: self.alphabet.clone(),
-            length: self.length,
-            checksum: self.checksum,
-            node: self.node,
-            node_bits: self.node_bits,
-            clock_seq: self.clock_seq,
-            // A layout has its epoch within.
-            epoch: self.epoch.filter(|_| layout.is_none()),
-            layout: layout.map(Arc::new),
-            worker: self.worker,
-            numbers: self.numbers.clone(),
-            salt: self.salt.clone(),
-            ..GenOptions::default()
-        })
-    }
-
-    /// The layout that was named, with the epoch that was.
-    pub(crate) fn chosen_layout(&self) -> Result<Option<Layout>, Failure> {
-        let layout = match (&self.preset, &self.layout) {
-            (Some(name), _) => preset_layout(name)?,
-            (None, Some(layout)) => layout.clone(),
-            (None, None) => return Ok(None),
-        };
-        match self.epoch {
-            Some(epoch) => with_epoch(&layout, epoch).map(Some),
-            None => Ok(Some(layout)),
+        let mut options = self.options.clone();
+        if let Some(name) = &self.preset {
+            options.layout = Some(Arc::new(preset_layout(name)?));
         }
+        Ok(options.with_epoch_in_layout())
     }
-
-    /// The epoch, if one was given and no layout to put it in.
-    pub(crate) fn lone_epoch(&self) -> Option<Timestamp> {
-        self.epoch
-            .filter(|_| self.preset.is_none() && self.layout.is_none())
-    }
-}
-
-/// A layout with another epoch.
-pub(crate) fn with_epoch(layout: &Layout, epoch: Timestamp) -> Result<Layout, Failure> {
-    mintage_server::readings::with_epoch(layout, epoch)
-        .map_err(|e| Failure::usage(format_args!("epoch {}: {e}", shown(epoch))))
 }
 
 /// The format of a name, in any case, that [`format_names`] let pass.
@@ -123,8 +116,9 @@ pub(crate) fn format_names() -> PossibleValuesParser {
     PossibleValuesParser::new(names)
 }
 
-/// A format's refusal in words, with times as people write them.
+/// A format's refusal in words.
 pub(crate) fn refused(format: &Format, error: &FormatError) -> Failure {
+    let made = || format!("{} makes them", command_of(format));
     match error {
         FormatError::Time { time, first, last } => Failure::usage(format_args!(
             "{} does not fit format {}, which holds {} to {}",
@@ -134,71 +128,113 @@ pub(crate) fn refused(format: &Format, error: &FormatError) -> Failure {
             shown(*last)
         )),
         FormatError::NoOption { option, takes, .. } => {
-            let takes: Vec<String> = match takes.as_str() {
-                "nothing" => Vec::new(),
-                list => list.split(", ").map(|name| format!("--{name}")).collect(),
-            };
-            Failure::usage(format_args!(
-                "--{option} means nothing for format {}",
-                format.name
-            ))
-            .with_hint(if takes.is_empty() {
-                "it takes none of these options".to_string()
-            } else {
-                format!("it takes {}", takes.join(", "))
+            let takes: Vec<String> = takes.iter().map(|takes| format!("--{}", takes.name())).collect();
+            let (option, name) = (option.name(), format.name);
+            Failure::usage(format_args!("--{option} means nothing for format {name}")).with_hint(match takes
+                .is_empty()
+            {
+                true => "it takes none of these options".to_string(),
+                false => format!("it takes {}", takes.join(", ")),
             })
         }
-        FormatError::Option { option, .. }
-            if matches!(*option, "namespace" | "name" | "domain" | "local-id" | "custom") =>
-        {
-            Failure::usage(format_args!("format {} needs a {option}", format.name))
-                .with_hint(format_args!("{} makes them", format.command))
+        FormatError::Option { option, reason } => {
+            let refused = Failure::usage(format_args!("--{option}: {reason}"));
+            match format.family {
+                Family::Uuid(_) => refused.with_hint(made()),
+                _ => refused,
+            }
         }
-        FormatError::Option { option, reason } => Failure::usage(format_args!("--{option}: {reason}")),
-        FormatError::Verb { .. } => {
-            Failure::usage(error).with_hint(format_args!("{} makes them", format.command))
-        }
+        FormatError::Verb { .. } => Failure::usage(error).with_hint(made()),
         other => Failure::cannot(other),
     }
 }
 
-fn alphabet(text: &str) -> Result<Alphabet, String> {
-    Alphabet::new(text).map_err(|e| e.to_string())
-}
-
-/// A number, or the octets of an address.
-fn node(text: &str) -> Result<u64, String> {
-    let wrong = || format!("{text:?} is neither a number nor six octets as 9f:6b:de:ce:d8:46");
-    if text.contains([':', '-']) {
-        let node: mintage::Node = text.parse().map_err(|_| wrong())?;
-        return Ok(node
-            .octets()
-            .iter()
-            .fold(0, |bits, octet| bits << 8 | u64::from(*octet)));
-    }
-    match text.strip_prefix("0x") {
-        Some(hex) => u64::from_str_radix(hex, 16).map_err(|_| wrong()),
-        None => text.parse().map_err(|_| wrong()),
-    }
-}
-
-#[cfg(test)]
+#[cfg(all(test, feature = "server"))]
 mod tests {
+    use clap::{Args as _, FromArgMatches as _};
+    use mintage_server::formats::{FormatRow, Make};
+    use mintage_wire::parameter;
+
     use super::*;
 
-    #[test]
-    fn a_layout_takes_another_epoch() {
-        let twitter = preset_layout("twitter").unwrap();
-        let moved = with_epoch(&twitter, Timestamp::from_unix_millis(1_700_000_000_000)).unwrap();
-        assert_eq!(moved.epoch().unix_millis(), 1_700_000_000_000);
-        assert_eq!(moved.fields(), twitter.fields());
+    /// What the flags of a command line choose.
+    fn by_flag(option: GenOption, text: &str) -> Result<GenOptions, String> {
+        let command = FormatOptions::augment_args(Command::new("mint"));
+        let word = format!("--{}={text}", option.name());
+        let matches = command
+            .try_get_matches_from(["mint", &word])
+            .map_err(|e| e.to_string())?;
+        let options = FormatOptions::from_arg_matches(&matches).map_err(|e| e.to_string())?;
+        Ok(options.options)
+    }
+
+    /// What the parameters of a request choose.
+    fn by_parameter(option: GenOption, text: &str) -> Result<GenOptions, String> {
+        let format = FORMATS.iter().find(|row| row.options.contains(&option)).unwrap();
+        let (row, mut options) = (
+            FormatRow {
+                format,
+                make: Make::Core,
+            },
+            GenOptions::default(),
+        );
+        let set = row.set(&mut options, parameter(option).as_bytes(), text.as_bytes());
+        set.map(|()| options).map_err(|e| e.to_string())
     }
 
     #[test]
-    fn nodes_are_numbers_or_addresses() {
-        assert_eq!(node("7"), Ok(7));
-        assert_eq!(node("0xff"), Ok(255));
-        assert_eq!(node("9f:6b:de:ce:d8:46"), Ok(0x9f6b_dece_d846));
-        assert!(node("9f:6b").is_err() && node("x").is_err());
+    fn every_option_reads_alike_as_a_flag_and_as_a_parameter() {
+        use GenOption as O;
+        let samples: &[(O, &[&str], &[&str])] = &[
+            (O::Prefix, &["user"], &[]),
+            (O::Alphabet, &["0123456789abcdef"], &["aa"]),
+            (O::Length, &["21"], &["-1", "many"]),
+            (O::Checksum, &["true"], &["yes"]),
+            (
+                O::Node,
+                &["255", "0xff", "9f:6b:de:ce:d8:46"],
+                &["x", "0xg", "9f:6b"],
+            ),
+            (O::ClockSeq, &["7"], &["65536"]),
+            (O::NodeBits, &["10"], &["4294967296"]),
+            (
+                O::Epoch,
+                &["2021-01-01", "1609459200000", "2021-01-01T00:00:00Z"],
+                &["once", "2021-02-30"],
+            ),
+            (
+                O::Layout,
+                &["twitter", "time=41,worker=10,sequence=12,epoch=2021-01-01"],
+                &["tweeter", "time=41"],
+            ),
+            (O::Worker, &["7"], &["seven"]),
+            (O::Numbers, &["1,2,3"], &["1,,2"]),
+            (O::Salt, &["pepper"], &[]),
+            (
+                O::Namespace,
+                &["dns", "6ba7b810-9dad-11d1-80b4-00c04fd430c8"],
+                &["ftp"],
+            ),
+            (O::Name, &["www.example.com"], &[]),
+            (O::Domain, &["org"], &["people"]),
+            (O::LocalId, &["1000"], &["4294967296"]),
+            (O::Custom, &["00112233445566778899aabbccddeeff"], &["0011"]),
+        ];
+        let named: Vec<O> = samples.iter().map(|(option, ..)| *option).collect();
+        assert!(O::ALL.iter().all(|option| named.contains(option)));
+        for (option, good, bad) in samples {
+            for text in *good {
+                let chosen = by_flag(*option, text).unwrap();
+                assert!(option.is_in(&chosen), "{text}");
+                assert_eq!(by_parameter(*option, text), Ok(chosen), "{text}");
+            }
+            for text in *bad {
+                let refused = option.read(text).unwrap_err().to_string();
+                assert_eq!(by_parameter(*option, text), Err(refused.clone()));
+                let reason = refused.split_once(": ").unwrap().1;
+                let said = by_flag(*option, text).unwrap_err();
+                assert!(said.contains(reason), "{said}");
+            }
+        }
     }
 }

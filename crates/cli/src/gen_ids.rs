@@ -7,6 +7,7 @@ use mintage::{Format, FormatError, GenOptions, Id, MintError, SystemEntropy, Tim
 use crate::errors::Failure;
 use crate::format_options::{FormatOptions, format_named, format_names, refused};
 use crate::out::Out;
+use mintage_wire::command_of;
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = after_help())]
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
 fn now(format: &Format, options: &GenOptions, count: u64, out: &mut Out) -> Result<(), Failure> {
     if !format.can_make() {
         let message = format!("mint gen makes no {}", format.title);
-        return Err(Failure::usage(message).with_hint(format_args!("{} does", format.command)));
+        return Err(Failure::usage(message).with_hint(format_args!("{} does", command_of(format))));
     }
     let mut left = count;
     let mut ids = vec![Id::default(); if out.json { BATCH } else { 0 }];
@@ -118,7 +119,6 @@ fn made_at(
 }
 
 fn put(format: &Format, ids: &[Id], out: &mut Out) -> Result<(), Failure> {
-    let (before, after) = out.id_frame();
     let json = out.json;
     let buffer = out.buffer();
     for id in ids {
@@ -130,9 +130,8 @@ fn put(format: &Format, ids: &[Id], out: &mut Out) -> Result<(), Failure> {
             buffer.extend_from_slice(b"}\n");
             continue;
         }
-        buffer.extend_from_slice(before);
         format.write(id, buffer).map_err(|e| refused(format, &e))?;
-        buffer.extend_from_slice(after);
+        buffer.push(b'\n');
     }
     out.written()
 }

@@ -14,7 +14,7 @@ use crate::config::{load, store_given};
 use crate::errors::Failure;
 use crate::runtime::{block_on, runtime};
 
-/// How long a command waits for another command to let go of the folder.
+/// How long a command waits for another command to release the folder.
 pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(2);
 
 /// A ledger opened by this process, and the runtime it lives on.
@@ -64,7 +64,7 @@ pub(crate) enum Absent {
     Refuse,
 }
 
-/// Opens the store that a configuration names, which must be there, waiting a little for another command to let go of
+/// Opens the store that a configuration names, which must be there, waiting a little for another command to release
 /// it.
 pub(crate) async fn open_configured(
     config: &Config,

@@ -2,6 +2,7 @@
 //! 1 a negative answer, 2 wrong usage, 3 could not do it.
 
 mod args;
+mod ask;
 mod audit;
 mod backend;
 mod backfill;
@@ -9,8 +10,10 @@ mod check;
 mod color;
 mod column;
 #[cfg(test)]
+#[cfg(feature = "server")]
 mod commands_named;
 mod completions;
+#[cfg(feature = "server")]
 mod config;
 mod connect;
 mod convert;
@@ -22,34 +25,51 @@ mod formats;
 mod gen_ids;
 mod help;
 mod hints;
+#[cfg(feature = "server")]
 mod init;
 mod inspect;
 mod lines;
+#[cfg(feature = "server")]
 mod local;
+#[cfg(feature = "server")]
 mod logging;
 mod man;
+#[cfg(feature = "server")]
+mod on_store;
 mod out;
+#[cfg(feature = "server")]
+mod passwords;
 mod pool;
 mod presets;
 mod range;
 mod refusal;
 mod rows;
+#[cfg(feature = "server")]
 mod runtime;
 mod seq;
 mod series;
+#[cfg(feature = "server")]
 mod serve;
+mod sink;
 mod snowflake;
 mod snowflake_layout;
 mod sql;
+mod state_hints;
 mod status;
+#[cfg(feature = "server")]
 mod store;
+#[cfg(feature = "server")]
 mod store_online;
+#[cfg(feature = "server")]
 mod store_stripes;
+#[cfg(feature = "server")]
 mod store_tools;
 mod time;
 mod tls;
 mod token;
 mod uuid;
+#[cfg(not(feature = "server"))]
+mod without_server;
 
 use std::process::ExitCode;
 
@@ -59,8 +79,13 @@ use clap::{CommandFactory, Parser};
 use args::{Cli, Command};
 use color::Color;
 use errors::Failure;
-use mintage_ledger::{STORES, holds_password, shown_url};
 use out::Out;
+#[cfg(feature = "server")]
+use passwords::{hidden, warn_of_passwords};
+#[cfg(not(feature = "server"))]
+use without_server::{self as config, self as init, self as local, self as serve, self as store};
+#[cfg(not(feature = "server"))]
+use without_server::{hidden, warn_of_passwords};
 
 const EXAMPLES: &str = "  mint uuid                          a UUID, version 7: sorts by time
   mint snowflake -n 3                64-bit ids that parallel commands never repeat
@@ -95,6 +120,7 @@ fn main() -> ExitCode {
 fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(), Failure> {
     match command {
         None => out.line(EXAMPLES),
+        #[cfg(feature = "server")]
         Some(Command::Serve(args)) => serve::run(&args, color, out),
         Some(Command::Uuid(args)) => uuid::run(&args, out),
         Some(Command::Snowflake(args)) => snowflake::run(&args, out),
@@ -112,39 +138,20 @@ fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(),
         Some(Command::Backfill(args)) => backfill::run(&args, out),
         Some(Command::Audit(args)) => audit::run(&args, out),
         Some(Command::Sql(args)) => sql::run(&args, out),
+        #[cfg(feature = "server")]
         Some(Command::Init(args)) => init::run(&args, out),
+        #[cfg(feature = "server")]
         Some(Command::Store(args)) => store::run(&args, out),
+        #[cfg(feature = "server")]
         Some(Command::Config(args)) => config::run(&args, out),
+        #[cfg(not(feature = "server"))]
+        Some(Command::Serve(args) | Command::Init(args) | Command::Store(args) | Command::Config(args)) => {
+            Err(without_server::refused(&args))
+        }
         Some(Command::Token(args)) => token::run(&args, out),
         Some(Command::Completions(args)) => completions::run(&args, Cli::command(), out),
         Some(Command::Man(args)) => man::run(&args, Cli::command(), out),
     }
-}
-
-/// What stands on the command line is in the list of processes, which every user of the machine can read.
-fn warn_of_passwords(say: impl FnOnce(&str)) {
-    if urls_given().any(|url| holds_password(&url)) {
-        say(
-            "the password on the command line is in the list of processes: put the URL into a file that \
-             store.url_file or MINT_STORE__URL_FILE names, or into MINT_STORE__URL",
-        );
-    }
-}
-
-/// What may be a store's URL on the command line.
-fn urls_given() -> impl Iterator<Item = String> {
-    let words = std::env::args_os()
-        .skip(1)
-        .filter_map(|word| word.into_string().ok());
-    words.filter_map(|word| {
-        let value = match word.split_once('=') {
-            Some((flag, value)) if flag.starts_with("--") => value.to_string(),
-            _ => word,
-        };
-        let scheme = value.split(':').next().unwrap_or_default();
-        let is_scheme = value.contains(':') && STORES.iter().any(|kind| scheme.starts_with(kind.scheme));
-        (is_scheme || value.contains("://") || value.contains('@')).then_some(value)
-    })
 }
 
 /// The parser's refusal in our form: its first line, and its first tip as the hint.
@@ -154,10 +161,7 @@ fn refused(error: &clap::Error) -> ExitCode {
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
-    let mut text = error.to_string();
-    for url in urls_given() {
-        text = text.replace(&url, &shown_url(&url));
-    }
+    let text = hidden(error.to_string());
     let (message, tip) = condense(&text);
     let known = |word: &String| Cli::command().find_subcommand(word).is_some();
     let help = match std::env::args().nth(1).filter(known) {

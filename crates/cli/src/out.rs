@@ -50,15 +50,6 @@ impl Out {
         self.written()
     }
 
-    /// What stands before and after each id, as text or as JSON.
-    pub(crate) fn id_frame(&self) -> (&'static [u8], &'static [u8]) {
-        if self.json {
-            (b"{\"id\":\"", b"\"}\n")
-        } else {
-            (b"", b"\n")
-        }
-    }
-
     /// Where a batch may write directly; call [`Out::written`] after each batch.
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer

@@ -5,7 +5,7 @@ use mintage::{Preset, preset};
 use crate::errors::Failure;
 use crate::out::Out;
 use crate::snowflake::no_such_preset;
-use mintage_server::render::{self, shown};
+use mintage_wire::{self as wire, shown};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -19,11 +19,11 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         None => None,
     };
     match one {
-        Some(row) if out.json => out.json_line(&render::preset(row)),
+        Some(row) if out.json => out.json_line(&wire::Preset::from(row)),
         Some(row) => paragraph(row, out),
         None if out.json => mintage::PRESETS
             .iter()
-            .try_for_each(|row| out.json_line(&render::preset(row))),
+            .try_for_each(|row| out.json_line(&wire::Preset::from(row))),
         None => table(out),
     }
 }
@@ -68,7 +68,7 @@ fn paragraph(row: &Preset, out: &mut Out) -> Result<(), Failure> {
         ("epoch", shown(layout.epoch())),
         ("ends", shown(layout.end())),
         ("workers", layout.workers().to_string()),
-        ("sequence", render::sequence_start(layout.sequence_start())),
+        ("sequence", wire::sequence_start(layout.sequence_start())),
         (
             "clock",
             format!("{} in the original; hold here", row.original_clock),

@@ -1,17 +1,17 @@
 //! `mint range`: the ids of a span of time, for queries.
 
-use mintage::{Format, GenOptions, Id, Timestamp};
+use mintage::{Family, Format, GenOptions, Id, Timestamp};
 use serde_json::json;
 
 use crate::errors::Failure;
 use crate::format_options::{FormatOptions, format_named, format_names, refused};
 use crate::out::Out;
-use mintage_server::render::shown;
+use mintage_wire::shown;
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = after_help())]
 pub(crate) struct Args {
-    /// Of which kind
+    /// The format of the ids
     #[arg(value_name = "FORMAT", value_parser = format_names(), ignore_case = true, hide_possible_values = true)]
     format: String,
     /// The first instant of the span
@@ -68,8 +68,8 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         out.note(format!(
             "note: {} ids do not sort by time, so other times lie between these two; {}",
             format.name,
-            match format.name {
-                "uuid1" => "version 6 of the same ids does: mint convert --to uuid6",
+            match format.family {
+                Family::Uuid(Some(1)) => "version 6 of the same ids does: mint convert --to uuid6",
                 _ => "compare what mint inspect reads from them",
             }
         ));

@@ -1,8 +1,5 @@
 //! What the service refuses, here on a store or through a server: the same words, hint and exit code.
 
-use mintage_ledger::LedgerError;
-use mintage_server::error::ServiceError;
-use mintage_server::service::from_ledger;
 use mintage_wire::{CODES, Code, Problem};
 
 use crate::errors::Failure;
@@ -11,18 +8,6 @@ use crate::errors::Failure;
 const GOING_BACK: &str =
     "mint seq restart NAME --with N --allow-repeat goes back; numbers given out before then repeat";
 
-impl From<LedgerError> for Failure {
-    fn from(error: LedgerError) -> Failure {
-        from_ledger(error).into()
-    }
-}
-
-impl From<ServiceError> for Failure {
-    fn from(error: ServiceError) -> Failure {
-        refused(Some(error.code), &error.message, error.hint.as_deref())
-    }
-}
-
 impl From<Problem<'_>> for Failure {
     fn from(problem: Problem<'_>) -> Failure {
         let row = CODES.iter().find(|row| row.name == problem.code);
@@ -30,7 +15,8 @@ impl From<Problem<'_>> for Failure {
     }
 }
 
-fn refused(code: Option<Code>, message: &str, hint: Option<&str>) -> Failure {
+/// A refusal of this code, in the words of this command.
+pub(crate) fn refused(code: Option<Code>, message: &str, hint: Option<&str>) -> Failure {
     let hint = match code {
         // The service speaks of headers and fields; here they are a variable and an option.
         Some(Code::Unauthenticated | Code::WrongToken) => Some("set MINT_TOKEN to a token of this server"),

@@ -9,21 +9,22 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use mintage::{
-    Clock, ClockPolicy, HostError, Layout, MintError, PRESETS, Role, Snowflake, SnowflakeText, SystemClock,
+    Clock, ClockPolicy, HostError, Layout, MintError, PRESETS, Snowflake, SnowflakeText, SystemClock,
     Timestamp, WorkerSource,
 };
-use mintage_ledger::Name;
-use mintage_ledger::local_snowflake::{LocalError, LocalSnowflake, Reservation};
-use mintage_ledger::state_file::{StateFile, user_state_folder};
+use mintage_local::name::Name;
+use mintage_local::own_files::OwnFiles;
+use mintage_local::snowflake::{LocalError, LocalSnowflake, Reservation};
+use mintage_local::state_file::{StateFile, user_state_folder};
 
-use crate::connect::{Ask, Client, server_url};
+use crate::backend::Backend;
 use crate::errors::Failure;
-use crate::local::{Absent, Local, allowed_file_systems};
+use crate::local::{Absent, allowed_file_systems};
 use crate::out::Out;
-use crate::snowflake_layout::{SYNTAX, layout_refused, parse_layout, state_name};
+use crate::snowflake_layout::{SYNTAX, layout_refused, parse_layout};
+use crate::state_hints;
 use crate::tls::TlsFiles;
-use mintage_server::render::shown;
-use mintage_wire::{Ids, Op};
+use mintage_wire::shown;
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = after_help())]
@@ -105,19 +106,16 @@ const WORKERS_LEFT: u32 = 16;
 const WAIT_MAX: Duration = Duration::from_secs(10);
 /// Ids reserved at once: a quarter of a second of the densest layout.
 const RESERVE_MAX: u64 = 1 << 20;
-/// Ids asked of a server at once: what it allows unless configured otherwise.
-const REQUEST_MAX: u64 = 10_000;
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let form = SnowflakeText::from_name(&args.format).expect("the parser admits only known names");
     let mut sink = Sink { form, out };
     let pool = Name::new(args.pool.as_deref().unwrap_or("default")).map_err(Failure::usage)?;
-    if let Some(url) = &args.store {
-        return from_store(url, &pool, args.count, &mut sink);
-    }
-    if args.server.is_some() || args.pool.is_some() {
-        let client = Client::new(&server_url(args.server.as_deref()), &args.tls)?;
-        return from_server(&client, &pool, args.count, &mut sink);
+    if args.server.is_some() || args.store.is_some() || args.pool.is_some() {
+        let (server, store) = (args.server.as_deref(), args.store.as_deref());
+        let backend = Backend::open(server, &args.tls, store, Absent::Make)?;
+        let done = backend.snowflakes(&pool, args.count, |ids| sink.put(ids));
+        return backend.close_after(done);
     }
     let layout = match &args.layout {
         Some(layout) => layout.clone(),
@@ -193,7 +191,7 @@ fn at_time(
     sink: &mut Sink<'_>,
 ) -> Result<(), Failure> {
     layout.tick_at(at).map_err(|e| layout_refused(&e))?;
-    check_mintable(&layout, at)?;
+    Snowflake::check_layout(&layout, at).map_err(|e| layout_refused(&e))?;
     let worker = match worker {
         Some(worker) => worker,
         None if layout.workers() == 1 => 0,
@@ -213,35 +211,10 @@ fn at_time(
                 shown(at)
             ))
         })?;
-        sink.put_all(&batch[..got])?;
+        sink.put(&batch[..got])?;
         left -= got as u64;
     }
     Ok(())
-}
-
-/// A layout whose time and sequence leave no room in the word that generators count in: made to read ids with.
-fn check_mintable(layout: &Layout, at: Timestamp) -> Result<(), Failure> {
-    let end = Snowflake::end_of(layout);
-    if at < end || end == layout.end() {
-        return Ok(());
-    }
-    let bits = |role: Role| {
-        let fields = layout.fields().iter().filter(|field| field.role == role);
-        fields.map(|field| field.bits).sum::<u32>()
-    };
-    let (time, sequence, rollback) = (bits(Role::Time), bits(Role::Sequence), bits(Role::Rollback));
-    Err(Failure::usage(format_args!(
-        "no id of {} can be made with this layout: time and sequence take {} bits together, a generator counts in 62, \
-         so that what it makes ends at {}",
-        shown(at),
-        time + sequence + rollback,
-        shown(end),
-    ))
-    .with_hint(format_args!(
-        "mint inspect reads ids of it; to make some with the time in the same place, give bits of the sequence to a \
-         worker, as in --layout time={time},worker=1,sequence={} --worker 0",
-        sequence.saturating_sub(1)
-    )))
 }
 
 /// Reserved in a state file.
@@ -274,7 +247,7 @@ fn from_state(args: &Args, layout: Layout, worker: Option<u64>, sink: &mut Sink<
                 while ids.peek().is_some() {
                     batch.clear();
                     batch.extend(ids.by_ref().take(BATCH));
-                    sink.put_all(&batch)?;
+                    sink.put(&batch)?;
                     left -= batch.len() as u64;
                 }
             }
@@ -298,8 +271,8 @@ fn from_state(args: &Args, layout: Layout, worker: Option<u64>, sink: &mut Sink<
     Ok(())
 }
 
-/// The state file of a worker in the user's folder. Which worker is this user's own stands in a file beside
-/// them, so that naming it gives the same file as leaving it out; it becomes another one than `not`.
+/// The state file of a worker in the user's folder: of this one, or of the user's own, which becomes another one than
+/// `not`.
 fn user_file(
     layout: &Layout,
     worker: Option<u64>,
@@ -311,25 +284,13 @@ fn user_file(
         Failure::cannot("there is no state folder: neither XDG_STATE_HOME nor HOME names an absolute path")
             .with_hint("name a file with --state FILE")
     })?;
-    let name = format!("snowflake-{}", state_name(layout));
-    let allowed = allowed_file_systems()?;
-    let file = |what: &str| {
-        let file = StateFile::of_this_machine(&folder, &format!("{name}-{what}"), allowed.clone());
-        file.map_err(|error| refused(error.into()))
-    };
-    let worker = match worker {
-        Some(worker) => worker,
-        None => file("worker")?
-            .update(|found| {
-                let kept = found
-                    .and_then(|f| f.payload.parse::<u64>().ok())
-                    .filter(|w| *w < layout.workers() && Some(*w) != not);
-                let worker = kept.unwrap_or_else(|| random_below(layout.workers()));
-                Ok::<_, LocalError>((kept.is_none().then(|| worker.to_string()), worker))
-            })
-            .map_err(refused)?,
-    };
-    Ok((file(&worker.to_string())?, Some(worker)))
+    let files = OwnFiles::new(&folder, layout, allowed_file_systems()?);
+    let own = || files.own_worker(not, || random_below(layout.workers()));
+    let worker = worker
+        .map_or_else(own, Ok)
+        .map_err(|error| refused(error.into()))?;
+    let file = files.of(worker).map_err(|error| refused(error.into()))?;
+    Ok((file, Some(worker)))
 }
 
 /// Nothing is reserved: see the option's help.
@@ -340,7 +301,7 @@ fn unguarded(
     mut left: u64,
     sink: &mut Sink<'_>,
 ) -> Result<(), Failure> {
-    check_mintable(&layout, SystemClock.now())?;
+    Snowflake::check_layout(&layout, SystemClock.now()).map_err(|e| layout_refused(&e))?;
     let tick = layout.tick();
     let generator = Snowflake::unguarded(Arc::new(layout), worker)
         .and_then(|generator| generator.clock_policy(policy))
@@ -350,7 +311,7 @@ fn unguarded(
         let want = usize::try_from(left).unwrap_or(batch.len()).min(batch.len());
         match generator.mint_many(SystemClock.now(), &mut batch[..want]) {
             Ok(got) => {
-                sink.put_all(&batch[..got])?;
+                sink.put(&batch[..got])?;
                 left -= got as u64;
             }
             Err(MintError::TooFarAhead { ticks } | MintError::ClockBack { ticks, wait: true }) => {
@@ -361,37 +322,6 @@ fn unguarded(
         }
     }
     Ok(())
-}
-
-fn from_server(client: &Client, pool: &Name, mut left: u64, sink: &mut Sink<'_>) -> Result<(), Failure> {
-    while left > 0 {
-        let want = left.min(REQUEST_MAX);
-        let ask = Ask::new(Op::MakeSnowflakes, &[pool.as_str()]).with("count", want);
-        let answer: Ids = client.call(&ask)?;
-        let ids: Vec<u64> = answer.ids.iter().filter_map(|id| id.parse().ok()).collect();
-        if ids.is_empty() || ids.len() as u64 > want {
-            return Err(Failure::cannot(format_args!(
-                "the server answered {} ids for {want}",
-                ids.len()
-            )));
-        }
-        left -= ids.len() as u64;
-        sink.put_all(&ids)?;
-    }
-    Ok(())
-}
-
-fn from_store(url: &str, pool: &Name, mut left: u64, sink: &mut Sink<'_>) -> Result<(), Failure> {
-    let local = Local::open(url, Absent::Make)?;
-    let pool = local.run(async |ledger| ledger.pool_or_default(pool).await)?;
-    let mut batch = [0; 1024];
-    while left > 0 {
-        let ids = &mut batch[..usize::try_from(left.min(1024)).expect("at most 1024")];
-        local.run(async |_| pool.mint(ids).await)?;
-        sink.put_all(ids)?;
-        left -= ids.len() as u64;
-    }
-    local.close()
 }
 
 /// Waits for the clock, unless that would take longer than anybody waits.
@@ -420,28 +350,8 @@ fn refused(error: LocalError) -> Failure {
         LocalError::Other { .. } => Failure::usage(&error),
         LocalError::File(_) | LocalError::ClockBack { .. } => Failure::cannot(&error),
     };
-    failure.with_hint_if(error.hint())
+    failure.with_hint_if(state_hints::of_snowflakes(&error))
 }
 
 /// Where ids go, one a line.
-struct Sink<'a> {
-    form: SnowflakeText,
-    out: &'a mut Out,
-}
-
-impl Sink<'_> {
-    fn put_all(&mut self, ids: &[u64]) -> Result<(), Failure> {
-        if !self.out.json {
-            self.form.write_lines(ids, self.out.buffer());
-            return self.out.written();
-        }
-        let (before, after) = self.out.id_frame();
-        let buffer = self.out.buffer();
-        for id in ids {
-            buffer.extend_from_slice(before);
-            self.form.write(*id, buffer);
-            buffer.extend_from_slice(after);
-        }
-        self.out.written()
-    }
-}
+type Sink<'a> = crate::sink::Sink<'a, SnowflakeText>;

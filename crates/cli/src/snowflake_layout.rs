@@ -3,8 +3,7 @@
 use mintage::{Layout, LayoutError};
 
 use crate::errors::Failure;
-use crate::time::parse;
-use mintage_server::render::shown;
+use mintage_wire::shown;
 
 /// The syntax, for `--help`.
 pub(crate) const SYNTAX: &str = "\
@@ -17,34 +16,12 @@ Roles: time and sequence (one each), worker (any number), rollback, constant:NAM
 Settings: tick=1ms, epoch=TIME or Unix milliseconds (1970-01-01), start=zero|carry|N|random(BELOW), where a tick's \
 sequence begins, name=NAME.";
 
-/// Reads a layout in the one-line form of the library, in which a comma may stand for the semicolon that shells
-/// take for the end of the command, and an epoch may be any time.
+/// Reads a layout in the one-line form of the library.
 pub(crate) fn parse_layout(text: &str) -> Result<Layout, String> {
-    let (mut fields, mut settings) = (Vec::new(), String::new());
-    for part in text.split([',', ';']).map(str::trim) {
-        match part.split_once('=') {
-            Some(("epoch", time)) if !time.bytes().all(|byte| byte.is_ascii_digit()) => {
-                let epoch = parse(time)?;
-                if epoch.unix_nanos() % 1_000_000 != 0 {
-                    return Err(format!("epoch {time} is no whole number of milliseconds"));
-                }
-                settings.push_str(&format!(";epoch={}", epoch.unix_millis()));
-            }
-            Some(("tick" | "epoch" | "start" | "name", _)) => settings.push_str(&format!(";{part}")),
-            _ => fields.push(part),
-        }
-    }
-    format!("{}{settings}", fields.join(","))
-        .parse()
-        .map_err(|error| match error {
-            LayoutError::Invalid { reason, .. } => reason,
-            other => other.to_string(),
-        })
-}
-
-/// A name for the state of everything that makes the same ids as this layout.
-pub(crate) fn state_name(layout: &Layout) -> String {
-    layout.fingerprint().replace(['/', '='], "-")
+    text.parse().map_err(|error| match error {
+        LayoutError::Invalid { reason, .. } => reason,
+        other => other.to_string(),
+    })
 }
 
 /// A layout as a person reads it: its preset, or its fields from the highest bit down.
@@ -74,6 +51,15 @@ pub(crate) fn layout_refused(error: &LayoutError) -> Failure {
             shown(*end)
         ))
         .with_hint("mint presets shows until when the others last"),
+        LayoutError::ReadOnly {
+            time_bits,
+            sequence_bits,
+            ..
+        } => Failure::usage(error).with_hint(format_args!(
+            "mint inspect reads ids of it; to make some with the time in the same place, give bits of the sequence to a \
+             worker, as in --layout time={time_bits},worker=1,sequence={} --worker 0",
+            sequence_bits.saturating_sub(1)
+        )),
         other => Failure::usage(other),
     }
 }
@@ -114,7 +100,6 @@ mod tests {
             let wanted = mintage::preset(preset).unwrap().layout();
             let layout = parse_layout(text).unwrap();
             assert_eq!(layout.fingerprint(), wanted.fingerprint(), "{preset}");
-            assert_eq!(state_name(&layout), state_name(&wanted));
             assert_eq!(layout.sequence_start(), wanted.sequence_start());
             assert_eq!(parse_layout(&wanted.spec()), Ok(wanted));
         }
@@ -131,7 +116,6 @@ mod tests {
             (layout.name(), layout_words(&layout).as_str()),
             ("x", "one:1 time:40 sequence:20")
         );
-        assert!(!state_name(&layout).contains(['/', '=']));
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::io::BufReader;
 use mintage_ledger::tools::copy_backup;
 use mintage_wire::Op;
 
-use crate::connect::{Ask, Client};
+use crate::ask::Ask;
+use crate::connect::Client;
 use crate::errors::Failure;
 use crate::out::Out;
 use crate::store_tools::write_backup;

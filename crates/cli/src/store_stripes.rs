@@ -31,7 +31,7 @@ pub(crate) enum StripesCommand {
         #[arg(long, value_name = "URL", required = true, num_args = 1..)]
         to: Vec<String>,
     },
-    /// Say which place stores have in a set
+    /// Show the place of stores in their set
     Show {
         /// The stores
         #[arg(value_name = "URL", required = true)]
@@ -112,6 +112,6 @@ fn tell(url: &str, note: Option<&StripeNote>, out: &mut Out) -> Result<(), Failu
             "{store}: store {} of {} in set {}",
             note.number, note.of, note.set
         ),
-        None => format!("{store}: in no set"),
+        None => format!("{store}: not in a set"),
     })
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mintage::{Clock, Date, SystemClock, Timestamp};
+use mintage::{Clock, SystemClock, Timestamp};
 
 /// What an option that takes a time says about itself.
 pub(crate) const FORMS: &str = "Times: 2022-02-22T19:22:22.1234567Z or with +01:00, 2022-02-22 (UTC midnight), now, \
@@ -20,13 +20,7 @@ fn parse_at(text: &str, now: impl FnOnce() -> Timestamp) -> Result<Timestamp, St
             "an offset from now is written now-1h, now+2d12h; units are w, d, h, m, s, ms, us, ns".into()
         });
     }
-    if let Some(rest) = text.strip_prefix('@') {
-        return unix(rest).ok_or_else(|| {
-            "seconds since 1970 are written @1645557742 or @1645557742.5, other units @1645557742000ms, us, ns"
-                .into()
-        });
-    }
-    date_time(text)
+    text.parse().map_err(|error: mintage::NotATime| error.to_string())
 }
 
 /// A length of time such as `10ms`, `1h30m`.
@@ -74,147 +68,12 @@ fn span(text: &str) -> Option<i128> {
     (!text.is_empty()).then_some(total)
 }
 
-/// What follows an `@`.
-fn unix(text: &str) -> Option<Timestamp> {
-    let (number, unit) = [
-        ("ms", 1_000_000),
-        ("us", 1000),
-        ("ns", 1),
-        ("s", SECOND),
-        ("", SECOND),
-    ]
-    .into_iter()
-    .find_map(|(suffix, unit)| Some((text.strip_suffix(suffix)?, unit)))?;
-    let (whole, fraction) = match number.split_once('.') {
-        Some((whole, fraction)) if unit == SECOND => (whole, nanos_of(fraction)?),
-        Some(_) => return None,
-        None => (number, 0),
-    };
-    let (negative, digits) = match whole.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, whole),
-    };
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    // 24 digits of seconds stay within i128 nanoseconds.
-    let whole = digits.parse::<i128>().ok().filter(|n| *n < 10i128.pow(24))?;
-    let nanos = whole * unit + fraction;
-    Some(Timestamp::from_unix_nanos(if negative { -nanos } else { nanos }))
-}
-
-/// RFC 3339, years of up to six digits with a sign (as ISO 8601), or a date alone.
-fn date_time(text: &str) -> Result<Timestamp, String> {
-    let wrong = || {
-        format!(
-            "{text:?} is not a time: write 2022-02-22T19:22:22Z, a date, now-1h, @1645557742 or @1645557742000ms"
-        )
-    };
-    let mut rest = Reader(text);
-    let year = rest.year().ok_or_else(wrong)?;
-    let month = rest.after("-").and_then(|()| rest.digits(2)).ok_or_else(wrong)?;
-    let day = rest.after("-").and_then(|()| rest.digits(2)).ok_or_else(wrong)?;
-    let days = Date::new(year as i64, month as u8, day as u8)
-        .map(|date| i128::from(date.day_number()))
-        .ok_or_else(|| format!("{text:?} names a day that does not exist"))?;
-    if rest.0.is_empty() {
-        return Ok(Timestamp::from_unix_nanos(days * DAY));
-    }
-    rest.one_of("Tt ").ok_or_else(wrong)?;
-    let hour = rest.digits(2).ok_or_else(wrong)?;
-    let minute = rest.after(":").and_then(|()| rest.digits(2)).ok_or_else(wrong)?;
-    let second = rest.after(":").and_then(|()| rest.digits(2)).ok_or_else(wrong)?;
-    if second == 60 {
-        return Err(format!(
-            "{text:?} is a leap second, which no id counts: use 59 or the next minute"
-        ));
-    }
-    if hour > 23 || minute > 59 || second > 60 {
-        return Err(format!("{text:?} names a time of day that does not exist"));
-    }
-    let fraction = match rest.after(".") {
-        Some(()) => rest.fraction().ok_or_else(wrong)?,
-        None => 0,
-    };
-    if rest.0.is_empty() {
-        return Err(format!(
-            "{text:?} does not say in which zone: add Z for UTC, or an offset such as +01:00"
-        ));
-    }
-    let east = rest.zone().filter(|_| rest.0.is_empty()).ok_or_else(wrong)?;
-    let of_day = (hour * 3600 + minute * 60 + second - east) * SECOND + fraction;
-    Ok(Timestamp::from_unix_nanos(days * DAY + of_day))
-}
-
-/// Takes a text apart from the left.
-struct Reader<'a>(&'a str);
-
-impl Reader<'_> {
-    fn after(&mut self, mark: &str) -> Option<()> {
-        self.0 = self.0.strip_prefix(mark)?;
-        Some(())
-    }
-
-    fn one_of(&mut self, marks: &str) -> Option<char> {
-        let mark = self.0.chars().next().filter(|c| marks.contains(*c))?;
-        self.0 = &self.0[mark.len_utf8()..];
-        Some(mark)
-    }
-
-    fn digits(&mut self, count: usize) -> Option<i128> {
-        let digits = self
-            .0
-            .get(..count)
-            .filter(|t| t.bytes().all(|b| b.is_ascii_digit()))?;
-        self.0 = &self.0[count..];
-        digits.parse().ok()
-    }
-
-    /// Four digits, or a sign and four to six.
-    fn year(&mut self) -> Option<i128> {
-        let Some(sign) = self.one_of("+-") else {
-            return self.digits(4);
-        };
-        let count = self.0.bytes().take_while(u8::is_ascii_digit).count();
-        let year = self.digits(count).filter(|_| (4..=6).contains(&count))?;
-        Some(if sign == '-' { -year } else { year })
-    }
-
-    fn fraction(&mut self) -> Option<i128> {
-        let count = self.0.bytes().take_while(u8::is_ascii_digit).count();
-        let nanos = nanos_of(&self.0[..count])?;
-        self.0 = &self.0[count..];
-        Some(nanos)
-    }
-
-    /// Seconds east of Greenwich.
-    fn zone(&mut self) -> Option<i128> {
-        let sign = match self.one_of("Zz+-")? {
-            'Z' | 'z' => return Some(0),
-            '+' => 1,
-            _ => -1,
-        };
-        let hours = self.digits(2)?;
-        self.after(":")?;
-        let minutes = self.digits(2)?;
-        (hours < 24 && minutes < 60).then_some(sign * (hours * 3600 + minutes * 60))
-    }
-}
-
-/// The digits after a decimal point of seconds; past nanoseconds they are dropped.
-fn nanos_of(digits: &str) -> Option<i128> {
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    format!("{digits:0<9}")[..9].parse().ok()
-}
-
 const SECOND: i128 = 1_000_000_000;
 const DAY: i128 = 86_400 * SECOND;
 
 #[cfg(test)]
 mod tests {
-    use mintage_server::render::shown;
+    use mintage_wire::shown;
 
     use super::*;
 

@@ -19,15 +19,15 @@ enum TokenCommand {
     New {
         /// Who uses it; appears in the configuration
         name: String,
-        /// What it may do: allocate, admin, or both
-        #[arg(long, value_delimiter = ',', default_value = "allocate", value_parser = ["allocate", "admin"])]
+        /// What it may do: read (look), allocate (take ids, and look), admin (create, change and drop)
+        #[arg(long, value_delimiter = ',', default_value = "allocate", value_parser = ["read", "allocate", "admin"])]
         may: Vec<String>,
     },
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let TokenCommand::New { name, may } = &args.command;
-    let name = mintage_ledger::Name::new(name).map_err(Failure::usage)?;
+    let name = mintage_local::name::Name::new(name).map_err(Failure::usage)?;
     let mut secret = [0; 32];
     mintage::fill_random(&mut secret);
     let token = format!("mint_{}", hex(&secret));

@@ -2,7 +2,6 @@
 
 use core::fmt;
 
-use crate::inspect::IdTime;
 use crate::time::Timestamp;
 
 /// A day of the proleptic Gregorian calendar: the rules of today, also for the days before they were made.
@@ -119,21 +118,6 @@ impl fmt::Display for Timestamp {
         });
         let mut text = Text::new();
         text.time(*self, digits.min(9));
-        f.write_str(text.as_str())
-    }
-}
-
-/// RFC 3339 in UTC, with as many digits after the second as the id really has.
-///
-/// ```
-/// use mintage::{IdTime, Timestamp};
-/// let at = Timestamp::from_unix_nanos(-1);
-/// assert_eq!(IdTime { at, digits: 7 }.to_string(), "1969-12-31T23:59:59.9999999Z");
-/// ```
-impl fmt::Display for IdTime {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = Text::new();
-        text.time(self.at, usize::from(self.digits.min(9)));
         f.write_str(text.as_str())
     }
 }

@@ -69,11 +69,13 @@ mod snowflake;
 mod system;
 mod text;
 mod time;
+mod time_text;
 #[cfg(feature = "std")]
 mod tsc;
 mod uuid;
 #[cfg(feature = "names")]
 mod whole;
+mod word;
 
 pub use ::uuid::Uuid;
 pub use calendar::Date;
@@ -83,25 +85,12 @@ pub use entropy::Entropy;
 pub use entropy::{SystemEntropy, fill_random};
 #[cfg(feature = "std")]
 pub use fork::fork_generation;
-#[cfg(all(feature = "std", feature = "cuid2"))]
-pub use format::cuid2;
-pub use format::{
-    Alphabet, Details, FORMATS, Format, FormatError, GenOption, GenOptions, Generate, Id, Ksuid,
-    KsuidGenerator, NanoId, ObjectId, ObjectIdGenerator, PushId, PushIdGenerator, Scru128, Scru128Generator,
-    Sqids, Tid, TidGenerator, TimeShape, Timeflake, Tsid, TsidGenerator, TypeId, TypePrefix, Ulid,
-    UlidGenerator, UlidStep, Xid, XidGenerator, format,
-};
-#[cfg(feature = "std")]
-pub use format::{
-    Generators, ids_until_repeat, ksuid, ksuid_many, nanoid, nanoid_many, objectid, objectid_many, pushid,
-    pushid_many, scru128, scru128_many, tid, tid_many, timeflake, timeflake_many, tsid, ulid, ulid_many, xid,
-    xid_many,
-};
+pub use format::*;
 #[cfg(feature = "std")]
 pub use host::{HostError, Interface, WorkerSource, host_name, interfaces};
 pub use inspect::{
-    BitField, CONFIDENCE_LEAST, FOREIGN, FieldValue, Foreign, IdTime, Reading, Refusal, inspect, inspect_as,
-    inspect_layout, means_none, near_miss, no_id, refusals,
+    BitField, CONFIDENCE_LEAST, FOREIGN, Foreign, Reading, Refusal, inspect, inspect_as, inspect_layout,
+    means_none, near_miss, no_id, refusals,
 };
 pub use layout::{Field, Layout, LayoutBuilder, LayoutError, Parts, Role, SequenceStart};
 pub use presets::{PRESETS, Preset, preset};
@@ -112,6 +101,7 @@ pub use snowflake::{MintError, Snowflake, Window};
 pub use system::{SystemClock, boottime, boottime_near, clock_synchronised};
 pub use text::{SnowflakeText, TextError, UuidText, parse_uuid, parse_uuid_lenient, uuid_text};
 pub use time::{Clock, FixedClock, Timestamp};
+pub use time_text::NotATime;
 pub use uuid::{
     CLOCK_SEQ_MAX, Domain, GregorianTicks, NAMESPACES, Node, Precision, UuidError, UuidOrder, V1Generator,
     V1State, V4Generator, V7Generator, namespace, uuid1_from, uuid1_to_6, uuid2_from, uuid6_from, uuid6_to_1,

@@ -9,7 +9,7 @@ use crate::time::Timestamp;
 /// A known layout: one row of [`PRESETS`].
 #[derive(Debug)]
 pub struct Preset {
-    /// Its name on the command line, in configuration and in `inspect`.
+    /// Its name.
     pub name: &'static str,
     /// One sentence on who uses it.
     pub note: &'static str,

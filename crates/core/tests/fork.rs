@@ -10,6 +10,9 @@ use std::io::{Read, Write};
 use std::os::fd::FromRawFd;
 use std::sync::Arc;
 
+mod common;
+
+use common::sources::repeats;
 use mintage::*;
 
 /// How many forks; 100,000 take minutes: `MINT_TEST_FORKS=100000 cargo test -p mintage --test fork`.
@@ -78,10 +81,7 @@ fn some_of_each() -> Vec<u8> {
 
 /// Made from names and numbers; or with a node that, unless given, is one of 1024: two processes may share it.
 fn repeats_by_design(row: &Format) -> bool {
-    matches!(
-        row.name,
-        "uuid2" | "uuid3" | "uuid5" | "uuid8" | "sqids" | "hashids" | "tsid" | "tid"
-    )
+    repeats(row) || matches!(row.name, "uuid2" | "tsid" | "tid")
 }
 
 /// Ids with a node of the caller's: a child that has it from its parent must be refused.

@@ -22,12 +22,10 @@ fn an_id_of(row: &Format, options: &GenOptions) -> String {
     if row.can_make() {
         return row.text(&row.make(options).unwrap()).unwrap();
     }
-    match row.name {
-        "snowflake" => "1541815603606036480".into(),
-        "sequence" => "-42".into(),
-        "uuid" => "017f22e2-79b0-7cc3-98c4-dc0c0c07398f".into(),
-        name => {
-            let lines = common::read(&format!("{name}.tsv"));
+    match row.family {
+        Family::Snowflake => "1541815603606036480".into(),
+        _ => {
+            let lines = common::read(&format!("{}.tsv", row.name));
             let published = lines.iter().find(|line| line.column(0) == "accept");
             published.unwrap().column(2).into()
         }

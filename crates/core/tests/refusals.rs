@@ -70,7 +70,8 @@ fn options_that_no_id_can_have_are_refused_with_what_can_be() {
         (
             "snowflake",
             "layout=time=20,sequence=8",
-            "time 1700000000000000000 ns since 1970 does not fit this format: it holds 0 to 1048575999999",
+            "2023-11-14T22:13:20Z does not fit this format: it holds 1970-01-01T00:00:00Z to \
+             1970-01-01T00:17:28.575999999Z",
         ),
         (
             "uuid1",

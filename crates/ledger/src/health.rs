@@ -1,7 +1,7 @@
 //! Whether the store answers, and since when it does not.
 //!
-//! Every call of the ledger goes through [`Watched`]. A shared store that has not answered for a second is asked by
-//! one task alone ([`Watched::probe`]) until it answers again; all other calls are refused at once, so that nobody
+//! Every call of the ledger goes through [`WatchedStore`]. A shared store that has not answered for a second is asked by
+//! one task alone ([`WatchedStore::probe`]) until it answers again; all other calls are refused at once, so that nobody
 //! waits for a store that is known to be down. Reservations that failed in the background are waiting meanwhile, and
 //! all of them are woken by the first answer.
 
@@ -219,7 +219,7 @@ fn unavailable(outcome: Outcome, message: String) -> StoreError {
 
 /// A store whose calls are watched; calls of a shared one have an end.
 #[derive(Debug)]
-pub(crate) struct Watched {
+pub(crate) struct WatchedStore {
     inner: Arc<dyn Store>,
     health: Arc<Health>,
     /// A shared store's call that takes longer is given up. The embedded store's is not: a slow disk still does
@@ -227,10 +227,10 @@ pub(crate) struct Watched {
     timeout: Option<Duration>,
 }
 
-impl Watched {
-    pub(crate) fn new(inner: Arc<dyn Store>, health: Arc<Health>, timeout: Duration) -> Watched {
+impl WatchedStore {
+    pub(crate) fn new(inner: Arc<dyn Store>, health: Arc<Health>, timeout: Duration) -> WatchedStore {
         let timeout = (!inner.exclusive()).then_some(timeout);
-        Watched {
+        WatchedStore {
             inner,
             health,
             timeout,
@@ -340,7 +340,7 @@ async fn within<T>(call: impl Future<Output = T>, end: impl Future<Output = ()>)
     .await
 }
 
-impl Store for Watched {
+impl Store for WatchedStore {
     delegate_store!(inner, but wall get compare_and_set scan remove claim);
 
     fn wall(&self) -> StoreResult<'_, Option<Timestamp>> {

@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use mintage::{GenOptions, Role, Run, SequenceStart, Timestamp};
+use mintage::{Run, Timestamp};
 use mintage_ledger::{
     BudgetOf, Changed, Gap, LentWindow, PoolInfo, PoolKind, SequenceInfo, StoreStatus, Survey, WindowInfo,
 };
-use mintage_wire::{self as wire, Quoted};
-pub use mintage_wire::{length, shown};
+use mintage_wire::{self as wire, Quoted, shown};
 
-use crate::formats::is_made;
 use crate::metrics::Exposition;
 
 /// A sequence's definition and where it stands.
@@ -201,128 +199,4 @@ fn layout_of(kind: &PoolKind) -> Option<String> {
 
 fn millis(length: Duration) -> u64 {
     u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// A known layout.
-pub fn preset(row: &mintage::Preset) -> wire::Preset {
-    let layout = row.layout();
-    let field = |field: &mintage::Field| wire::PresetField {
-        name: field.name.to_string(),
-        bits: field.bits,
-        shift: field.shift,
-        role: role(field.role),
-    };
-    wire::Preset {
-        name: row.name,
-        note: row.note,
-        source: row.source,
-        bits: layout.bits(),
-        fields: layout.fields().iter().map(field).collect(),
-        tick_ns: layout.tick().as_nanos().to_string(),
-        epoch: shown(layout.epoch()),
-        ends: shown(layout.end()),
-        workers: layout.workers(),
-        sequence_start: sequence_start(layout.sequence_start()),
-        original_clock: row.original_clock.to_string(),
-        spec: layout.spec(),
-    }
-}
-
-fn role(role: Role) -> &'static str {
-    match role {
-        Role::Time => "time",
-        Role::Worker => "worker",
-        Role::Sequence => "sequence",
-        Role::Rollback => "rollback",
-        Role::Constant(_) => "constant",
-    }
-}
-
-/// A format of ids, with what its randomness is worth: how many ids it takes for a chance of one repeat.
-///
-/// ```
-/// let shown = mintage_server::render::format(mintage::format("uuid4").expect("a format"));
-/// assert_eq!((shown.bits, shown.random_bits), (128, 122.0));
-/// assert_eq!(shown.ids_until_repeat.map(|ids| ids.half), Some(2.71e18));
-/// ```
-pub fn format(row: &mintage::Format) -> wire::Format {
-    let random_bits = row.entropy_bits(&GenOptions::default());
-    let ids = |chance| three_digits(mintage::ids_until_repeat(random_bits, chance));
-    wire::Format {
-        name: row.name,
-        aliases: row.aliases,
-        title: row.title,
-        is: row.is,
-        bits: row.bits,
-        characters: wire::Characters {
-            min: row.text_len.0,
-            max: row.text_len.1,
-        },
-        time: row.time.map(|time| wire::FormatTime {
-            tick: length(time.tick),
-            tick_ns: time.tick.as_nanos().to_string(),
-            first: shown(time.first),
-            first_unix_ns: time.first.unix_nanos().to_string(),
-            last: shown(time.last),
-            last_unix_ns: time.last.unix_nanos().to_string(),
-            digits: time.digits,
-        }),
-        text_sorts: row.text_sorts,
-        bytes_sort: row.bytes_sort,
-        unique: row.unique,
-        tells: row.tells,
-        random_bits: (random_bits * 100.0).round() / 100.0,
-        ids_until_repeat: (random_bits > 0.0).then(|| wire::UntilRepeat {
-            billionth: ids(1e-9),
-            hundredth: ids(0.01),
-            half: ids(0.5),
-        }),
-        options: row
-            .options
-            .iter()
-            .map(|option| option.name().replace('-', "_"))
-            .collect(),
-        made: is_made(row),
-        verbs: verbs(row),
-        diagram: row.diagram,
-        source: row.source,
-        command: row.command,
-    }
-}
-
-/// Rounded down to three decimal digits.
-pub fn three_digits(number: f64) -> f64 {
-    if number < 1000.0 {
-        return number.floor();
-    }
-    let text = format!("{number:e}");
-    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let kept = &digits[..digits.len().min(4)];
-    format!("{kept}e{exponent}").parse().unwrap_or(number)
-}
-
-/// What can be asked of a format.
-pub fn verbs(row: &mintage::Format) -> Vec<&'static str> {
-    let all = [
-        ("make", row.can_make()),
-        ("make-at", row.can_make_at()),
-        ("range", row.can_bound()),
-        ("inspect", true),
-        ("check", true),
-        ("lenient", row.has_lenient()),
-    ];
-    all.into_iter()
-        .filter(|(_, can)| *can)
-        .map(|(verb, _)| verb)
-        .collect()
-}
-
-/// Where the sequence of a new tick begins, in words.
-pub fn sequence_start(start: SequenceStart) -> String {
-    match start {
-        SequenceStart::Zero => "zero".into(),
-        SequenceStart::At(first) => format!("at {first}"),
-        SequenceStart::Random { below } => format!("random below {below}"),
-        SequenceStart::Carry => "carry".into(),
-    }
 }

@@ -15,11 +15,15 @@ mod pages;
 pub mod percent;
 mod pools;
 mod quoted;
+pub mod readings;
 mod sequences;
 mod time;
 
 pub use code::{CODES, Code, CodeRow};
-pub use formats::{Characters, Format, FormatTime, Formats, Preset, PresetField, Presets, UntilRepeat};
+pub use formats::{
+    Characters, Format, FormatTime, Formats, Preset, PresetField, Presets, UntilRepeat, command_of, is_made,
+    parameter, sequence_start, three_digits, verbs,
+};
 pub use health::{FirstToEnd, Live, NotReady, OneReady, PartReady, Problem, Ready, StoreStatus};
 pub use inspected::{Fields, Inspected, Reading, Tried, known_and_guessed, nearly};
 pub use openapi::openapi;

@@ -1,11 +1,12 @@
 //! The table of operations as an OpenAPI document, for generators of clients.
 
-use mintage::GenOption;
+use mintage::{FORMATS, GenOption, OptionForm};
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::code::Code;
+use crate::formats::parameter;
 use crate::health::Problem;
 use crate::operation::{Form, Kind, Operation, Parameter, Takes};
 use crate::operations::{ANY_REFUSES, OPERATIONS};
@@ -166,13 +167,25 @@ fn parameters(row: &Operation) -> Vec<Value> {
         |name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}});
     let known = |known: &Parameter| json!({"name": known.name, "in": "query", "description": known.says, "schema": schema_of(known)});
     let option = |option: &GenOption| {
-        let name = option.name().replace('-', "_");
-        json!({"name": name, "in": "query", "description": "an option of formats", "schema": {"type": "string"}})
+        let takers = FORMATS.iter().filter(|row| row.options.contains(option));
+        let takers: Vec<&str> = takers.map(|row| row.name).collect();
+        let says = format!("{}: {}", takers.join(", "), option.says());
+        let name = parameter(*option);
+        json!({"name": name, "in": "query", "description": says, "schema": schema_of_option(*option)})
     };
     let options = GenOption::ALL.iter().filter(|_| row.takes_options).map(option);
     let mut all: Vec<Value> = row.placeholders().map(placeholder).collect();
     all.extend(row.parameters.iter().map(known).chain(options));
     all
+}
+
+fn schema_of_option(option: GenOption) -> Value {
+    match option.form() {
+        OptionForm::Number(largest) => json!({"type": "integer", "minimum": 0, "maximum": largest}),
+        OptionForm::OneOf(words) => json!({"type": "string", "enum": words}),
+        OptionForm::Flag => json!({"type": "boolean"}),
+        _ => json!({"type": "string"}),
+    }
 }
 
 fn schema_of(parameter: &Parameter) -> Value {

@@ -9,7 +9,8 @@ use tempfile::TempDir;
 use super::port::free;
 use super::process::Daemon;
 use crate::need;
-use crate::sql::postgres::{is_root, open_folder};
+use crate::sql::pack::open_folder;
+use crate::sql::postgres::is_root;
 use crate::store_suite::OWNER_PASSWORD;
 
 /// A running pooler; everybody who connects is the account `mint`.

@@ -11,7 +11,8 @@ use super::port::free;
 use super::process::{Daemon, signal_all, signal_tree, tree};
 use crate::certificates::Certificates;
 use crate::run::{self, Said};
-use crate::sql::postgres::{answers, as_owner, found, initdb, is_root, make_data_folder, open_folder};
+use crate::sql::pack::open_folder;
+use crate::sql::postgres::{answers, as_owner, found, initdb, is_root, make_data_folder};
 use crate::sql::template::{copy, template};
 use crate::store_suite::{Engine, OWNER_PASSWORD, READER_PASSWORD};
 

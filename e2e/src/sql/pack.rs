@@ -1,5 +1,7 @@
 //! The packs as users get them: what `mint sql` prints.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use tempfile::TempDir;
@@ -26,10 +28,10 @@ impl Script {
     /// # Panics
     /// When it cannot be printed or written.
     pub fn of(engine: &str) -> Script {
-        let folder = super::postgres::open_folder();
+        let folder = open_folder();
         let script = Script { folder };
         let text = run::mint(script.folder.path(), ["sql", engine]).ok();
-        std::fs::write(script.path(), text).expect("the folder is ours");
+        fs::write(script.path(), text).expect("the folder is ours");
         script
     }
 
@@ -37,4 +39,12 @@ impl Script {
     pub fn path(&self) -> PathBuf {
         self.folder.path().join("mintage.sql")
     }
+}
+
+/// A temporary folder that other accounts may pass through.
+pub(crate) fn open_folder() -> TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let open = Permissions::from_mode(0o755);
+    fs::set_permissions(folder.path(), open).expect("the folder is ours");
+    folder
 }

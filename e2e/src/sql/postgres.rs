@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
-use super::pack;
+use super::pack::{self, open_folder};
 use super::template::{copy, template};
 use crate::binary;
 use crate::engine::port;
@@ -323,14 +323,6 @@ fn config(bin: &Path, what: &str) -> PathBuf {
     let out = Command::new(bin.join("pg_config")).arg(what).output();
     let out = out.expect("pg_config comes with the server");
     String::from_utf8_lossy(&out.stdout).trim().into()
-}
-
-/// A temporary folder that other accounts may pass through.
-pub(crate) fn open_folder() -> TempDir {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let open = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(folder.path(), open).expect("the folder is ours");
-    folder
 }
 
 /// Links every entry of a folder into another, but one.

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::Path;
 
-use mintage_ledger::state_file::{StateFile, StateFileError};
+use mintage_local::state_file::{StateFile, StateFileError};
 
 use crate::{Target, saw, scratch};
 

@@ -1,6 +1,6 @@
 //! Times as people write them.
 
-use mintage_server::render::shown;
+use mintage_wire::shown;
 
 use crate::{Target, saw};
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 
 use super::{Mode, Outcome, Setting, outcome};
+use crate::journeys::end_to_end;
 use crate::{answers, folders};
 
 pub(super) fn kill_count(mode: Mode) -> u64 {
@@ -273,7 +274,12 @@ pub(super) fn caches(setting: &Setting) -> Outcome {
 }
 
 /// The least part of the lines that tests must run, by folder, per cent.
-const COVERED: [(&str, u64); 3] = [("crates/core", 90), ("crates/ledger", 80), ("crates/server", 80)];
+const COVERED: [(&str, u64); 4] = [
+    ("crates/core", 90),
+    ("crates/local", 80),
+    ("crates/ledger", 80),
+    ("crates/server", 80),
+];
 
 pub(super) fn coverage(setting: &Setting) -> Outcome {
     if setting.mode == Mode::Short {
@@ -326,9 +332,9 @@ pub(super) fn coverage(setting: &Setting) -> Outcome {
 
 /// The tests that are counted, and how.
 #[rustfmt::skip]
-const COVERAGE: [&str; 16] = [
+const COVERAGE: [&str; 18] = [
     "tarpaulin", "--engine", "llvm", "--skip-clean", "--out", "Stdout", "--target-dir", "target/tarpaulin",
-    "--timeout", "600", "-p", "mintage", "-p", "mintage-ledger", "-p", "mintage-server",
+    "--timeout", "600", "-p", "mintage", "-p", "mintage-local", "-p", "mintage-ledger", "-p", "mintage-server",
 ];
 
 /// Builds what [`coverage`] runs.
@@ -426,19 +432,9 @@ fn test(setting: &Setting, name: &str, sizes: &[(&str, u64)]) -> Result<Ran, Out
     let Some(mint) = &setting.mint else {
         return Err(Outcome::NotRun("no mint to run".into()));
     };
-    let mut command = cargo(&[
-        "test",
-        "--quiet",
-        "-p",
-        "mintage-e2e",
-        "--test",
-        "end_to_end",
-        "--",
-        "--include-ignored",
-    ]);
+    let mut command = end_to_end(mint);
     command
         .arg(format!("{name}::"))
-        .env("MINT_BIN", mint)
         .envs(sizes.iter().map(|(name, size)| (name, size.to_string())));
     let ran = Ran::of(&mut command)?;
     let mut absent = ran.after("skipped: ");

@@ -10,14 +10,8 @@ use mintage_ledger::{BoxFuture, MemoryStore, Runtime};
 use super::fault::Fault;
 use super::server::{Tended, now};
 use super::subject::{self, SEQUENCES, TRUE_WALL_NS};
-use super::world::{Event, SECOND_NS, Step, World};
+use super::world::{Event, Kept, SECOND_NS, Step, World};
 use crate::dice::Dice;
-
-/// A backup as its file, and the registers that it was made of.
-pub(super) struct Kept {
-    file: Vec<u8>,
-    registers: Vec<(mintage_ledger::Key, mintage_ledger::Versioned)>,
-}
 
 /// The operator's machine: nothing else happens while its tools work.
 #[derive(Debug)]

@@ -151,6 +151,12 @@ pub(super) struct UnderWay {
     pub(super) goal: bool,
 }
 
+/// A backup as its file, and the registers that it was made of.
+pub(super) struct Kept {
+    pub(super) file: Vec<u8>,
+    pub(super) registers: Vec<(mintage_ledger::Key, mintage_ledger::Versioned)>,
+}
+
 /// A run under way.
 pub(crate) struct World {
     pub(super) dice: Dice,
@@ -180,7 +186,7 @@ pub(crate) struct World {
     /// Whether somebody takes numbers all the time, so that rates are steady and budgets are kept.
     pub(super) steady: bool,
     pub(super) cloned: bool,
-    pub(super) backup: Vec<super::backup::Kept>,
+    pub(super) backup: Vec<Kept>,
     /// The store as it was at some time.
     pub(super) saved: Option<Registers>,
     /// The store was set back, and a restore must skip so many numbers.

@@ -1,4 +1,4 @@
-//! The one rule that puts the SQL packs together from `sql/*/src` and `docs/sql.md`; the command's build script, which
+//! The one rule that puts the SQL packs together from `sql/*/src` and `docs/sql-functions.md`; the command's build script, which
 //! includes this file, and the generator both follow it.
 //!
 //! The parts write `@extschema@` for the schema, as PostgreSQL's extension scripts do, and `@version@` for the version
@@ -30,7 +30,7 @@ type Described = Vec<(String, String, bool)>;
 /// When a part cannot be read, or the control file names no version.
 pub(crate) fn packs(sql: &Path) -> Packs {
     let version = version(&read(&sql.join("postgres/mintage.control")));
-    let described = described(&read(&sql.join("../docs/sql.md")));
+    let described = described(&read(&sql.join("../docs/sql-functions.md")));
     let body = |engine: &str| body(&sql.join(engine).join("src")).replace("@version@", &version);
     let mariadb = body("mariadb");
     Packs {
@@ -76,7 +76,7 @@ fn described(page: &str) -> Described {
         let signature = signature.trim_start_matches("| `").trim_end_matches('`');
         functions.push((signature.to_string(), plain, words.ends_with('*')));
     }
-    assert!(functions.len() > 90, "docs/sql.md lists every function");
+    assert!(functions.len() > 90, "docs/sql-functions.md lists every function");
     functions
 }
 
@@ -89,7 +89,7 @@ const NO_NULL: &str = "; an error where the plain one answers NULL";
 /// A comment on every public function, in the words of the manual.
 fn postgres_comments(described: &Described) -> String {
     let mut text = String::from(
-        "-- Comments, from docs/sql.md -----------------------------------------------------------------------------------------\n\n",
+        "-- Comments, from docs/sql-functions.md -------------------------------------------------------------------------------\n\n",
     );
     for (signature, words, strict) in described {
         let _ = writeln!(
@@ -130,7 +130,7 @@ fn mariadb_words(name: &str, described: &Described) -> String {
             return format!("{}{more}", mariadb_words(base, described));
         }
     }
-    "see docs/sql.md".into()
+    "see docs/sql-functions.md".into()
 }
 
 /// Puts a comment into the head of every public function.

@@ -3,7 +3,9 @@
 use std::hash::Hasher;
 use std::sync::Arc;
 
-use mintage::{FORMATS, GenOptions, Layout, PRESETS, Timestamp, format, inspect_layout};
+use mintage::{
+    FORMATS, Family, Format, GenOption, GenOptions, Layout, PRESETS, Timestamp, format, inspect_layout,
+};
 use siphasher::sip128::{Hasher128, SipHasher24};
 use uuid::Uuid;
 
@@ -51,7 +53,8 @@ impl Class {
             Class(row) => {
                 let row = FORMATS.get(usize::from(row - Class::ROWS))?;
                 let size = (row.bits / 8) as usize;
-                if !(1..=16).contains(&size) || row.name == "typeid" {
+                // Where an id has a prefix, its bits are not all of it.
+                if !(1..=16).contains(&size) || row.options.contains(&GenOption::Prefix) {
                     return None;
                 }
                 let bytes = identity.to_be_bytes();
@@ -129,6 +132,19 @@ enum Only {
     Row(usize),
 }
 
+impl Only {
+    fn named(name: &str) -> Option<Only> {
+        let is = |row: &Format| row.name == name || row.aliases.contains(&name);
+        let row = FORMATS.iter().position(is)?;
+        Some(match FORMATS[row].family {
+            Family::Uuid(version) => Only::Uuid(version.unwrap_or(0)),
+            Family::Snowflake => Only::Snowflake,
+            Family::Sequence => Only::Sequence,
+            _ => Only::Row(row),
+        })
+    }
+}
+
 /// What a decimal number is.
 #[derive(Clone, Debug)]
 pub(super) enum Numbers {
@@ -147,26 +163,14 @@ impl Reader {
     pub(super) fn new(read_as: &ReadAs) -> Result<Reader, Error> {
         let only = match read_as.format.as_deref() {
             None => None,
-            Some("uuid") => Some(Only::Uuid(0)),
-            Some("snowflake") => Some(Only::Snowflake),
-            Some("sequence") => Some(Only::Sequence),
-            Some(name) => match name.strip_prefix("uuid").and_then(|v| v.parse().ok()) {
-                Some(version @ 1..=8) => Some(Only::Uuid(version)),
-                _ => {
-                    let row = FORMATS
-                        .iter()
-                        .position(|row| row.name == name || row.aliases.contains(&name));
-                    let Some(row) = row else {
-                        let near = nearest(name, FORMATS.iter().map(|row| row.name));
-                        let unknown = Error::usage(format_args!("there is no format {name:?}"));
-                        return Err(match near {
-                            Some(near) => unknown.with_hint(format_args!("did you mean {near:?}?")),
-                            None => unknown.with_hint(Hint::Formats),
-                        });
-                    };
-                    Some(Only::Row(row))
+            Some(name) => Some(Only::named(name).ok_or_else(|| {
+                let near = nearest(name, FORMATS.iter().map(|row| row.name));
+                let unknown = Error::usage(format_args!("there is no format {name:?}"));
+                match near {
+                    Some(near) => unknown.with_hint(format_args!("did you mean {near:?}?")),
+                    None => unknown.with_hint(Hint::Formats),
                 }
-            },
+            })?),
         };
         let numbers = match (&read_as.layout, only) {
             (Some(layout), _) => Numbers::Snowflake {
@@ -358,7 +362,7 @@ fn read_row(row: usize, text: &[u8], options: &GenOptions) -> Option<Seen> {
         return None;
     }
     // Plain numbers and UUIDs have their own ways.
-    if format.name.starts_with("uuid") || matches!(format.name, "snowflake" | "sequence") {
+    if format.family != Family::Own {
         return None;
     }
     let id = format.parse(text, options).ok()?;
@@ -373,14 +377,13 @@ fn read_row(row: usize, text: &[u8], options: &GenOptions) -> Option<Seen> {
                 .map_or(0, |first| u128::from_be_bytes(*first));
         }
     }
-    if format.name == "ulid" {
-        seen.micros = Some((seen.identity >> 80) as i64 * 1000);
-        return Some(seen);
-    }
-    let details = format.read(&id, options).ok()?;
-    seen.micros = details
-        .time
-        .and_then(|time| i64::try_from(time.at.unix_nanos().div_euclid(1000)).ok());
+    seen.micros = format.time_of(&id, options).ok()?.and_then(|time| {
+        // 64 bits of nanoseconds reach to 2262, where a division costs a fraction.
+        match i64::try_from(time.at.unix_nanos()) {
+            Ok(nanos) => Some(nanos.div_euclid(1000)),
+            Err(_) => i64::try_from(time.at.unix_nanos().div_euclid(1000)).ok(),
+        }
+    });
     if !format.bytes_sort {
         seen.rank = 0;
     }

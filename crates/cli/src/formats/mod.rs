@@ -3,7 +3,7 @@
 mod choices;
 
 use mintage::{FORMATS, Format, GenOptions, ids_until_repeat};
-use mintage_server::render::{self, length, shown, three_digits};
+use mintage_wire::{self as wire, length, shown, three_digits, verbs};
 use serde_json::json;
 
 use crate::errors::Failure;
@@ -34,7 +34,7 @@ fn all(out: &mut Out) -> Result<(), Failure> {
     if out.json {
         return FORMATS
             .iter()
-            .try_for_each(|row| out.json_line(&render::format(row)));
+            .try_for_each(|row| out.json_line(&wire::Format::from(row)));
     }
     out.line(format!(
         "{:<10} {:>5} {:>7}  {:<7} {:<6} is",
@@ -53,7 +53,7 @@ fn all(out: &mut Out) -> Result<(), Failure> {
             row.time
                 .map_or("-".to_string(), |shape| short(&length(shape.tick))),
             yes(row.bytes_sort || row.text_sorts),
-            row.is
+            row.summary
         ))?;
     }
     Ok(())
@@ -79,14 +79,14 @@ fn characters(row: &Format) -> String {
 
 fn one(row: &'static Format, out: &mut Out) -> Result<(), Failure> {
     if out.json {
-        return out.json_line(&render::format(row));
+        return out.json_line(&wire::Format::from(row));
     }
     let mut say = |name: &str, value: &str| out.line(format!("{name:<10}  {value}"));
     say("format", row.name)?;
     if !row.aliases.is_empty() {
         say("also", &row.aliases.join(", "))?;
     }
-    say("is", &format!("{}: {}", row.title, row.is))?;
+    say("is", &format!("{}: {}", row.title, row.summary))?;
     for (i, line) in row.diagram.lines().enumerate() {
         say(if i == 0 { "layout" } else { "" }, line)?;
     }
@@ -128,16 +128,16 @@ fn one(row: &'static Format, out: &mut Out) -> Result<(), Failure> {
             .collect();
         say("options", &options.join(" "))?;
     }
-    say("does", &render::verbs(row).join(", "))?;
+    say("does", &verbs(row).join(", "))?;
     say("source", row.source)?;
-    say("command", row.command)
+    say("command", &mintage_wire::command_of(row))
 }
 
 /// What the random bits of a format are worth.
 fn randomness(row: &Format) -> Vec<String> {
     let bits = row.entropy_bits(&GenOptions::default());
     if bits <= 0.0 {
-        return vec!["no bits: nothing but what makes it unique keeps two apart".into()];
+        return vec!["no bits: only what makes it unique keeps two ids apart".into()];
     }
     let of = match row.time {
         Some(shape) => format!(

@@ -2,15 +2,15 @@
 
 mod paint;
 
-use mintage::{Clock, FieldValue, GenOptions, Reading, Refusal, SystemClock, no_id, refusals};
-use mintage_server::readings::{Found, ReadAs};
+use mintage::{Clock, FieldValue, Reading, Refusal, SystemClock, no_id, refusals};
+use mintage_wire::readings::{Found, NotReadAs, ReadAs};
 use mintage_wire::{Inspected, known_and_guessed, nearly};
 use serde_json::json;
 
 use crate::color::Color;
 use crate::column::ColumnArgs;
 use crate::errors::Failure;
-use crate::format_options::{FormatOptions, format_named, format_names};
+use crate::format_options::{FormatOptions, format_named, format_names, refused};
 use crate::lines::shown;
 use crate::out::Out;
 use paint::Painter;
@@ -18,7 +18,7 @@ use paint::Painter;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Ids; -, or none where something is piped in, reads them from standard input, one a line, and answers each
+    /// Ids; -, or none where something is piped in, reads them from standard input, one per line, and answers each
     /// with one line. With --column: files
     #[arg(value_name = "ID|-", allow_negative_numbers = true)]
     ids: Vec<String>,
@@ -85,27 +85,15 @@ pub(crate) fn run(args: &Args, color: Color, out: &mut Out) -> Result<(), Failur
 /// How ids are to be read.
 fn read_as(args: &Args) -> Result<ReadAs, Failure> {
     let format = args.as_format.as_deref().map(format_named);
-    let layout = args.options.chosen_layout()?;
-    let epoch = args.options.lone_epoch();
-    let options = match format {
-        Some(format) => args.options.of(format)?,
-        None => args.options.all()?,
-    };
-    if format.is_none() && epoch.is_none() && layout.is_none() && options != GenOptions::default() {
-        return Err(
+    ReadAs::new(format, args.options.all()?).map_err(|error| match error {
+        NotReadAs::Refused(format, error) => refused(format, &error),
+        NotReadAs::NoFormat => {
             Failure::usage("these options need a format to belong to").with_hint("--as FORMAT names it")
-        );
-    }
-    Ok(ReadAs {
-        // --preset alone means a Snowflake of it.
-        format: format.filter(|row| !(row.name == "snowflake" && layout.is_some())),
-        options,
-        layout,
-        epoch,
+        }
     })
 }
 
-/// How many readings have a line besides the best.
+/// How many readings have a line in addition to the best.
 const MORE_SHOWN: usize = 2;
 
 /// The readings that say something.

@@ -3,13 +3,12 @@
 
 mod pools;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Subcommand, ValueEnum};
 use mintage::{ClockPolicy, Layout};
-use mintage_ledger::{Name, PoolKind, PoolSpec};
-use mintage_wire::{Pool, PoolWithWindows};
+use mintage_local::name::Name;
+use mintage_wire::{Pool, PoolDefinition, PoolWithWindows};
 use serde_json::json;
 
 use crate::backend::Backend;
@@ -71,14 +70,14 @@ enum PoolCommand {
         /// The pool
         name: String,
     },
-    /// Take a passed window from a holder that is gone; one that lasts is refused
+    /// Free an expired window whose holder is gone; one that still lasts is refused
     Release {
         /// The pool
         name: String,
         /// The worker
         worker: u64,
     },
-    /// Give up a worker that a wrong clock parked, so that nothing tells of it any more
+    /// Give up a worker that a wrong clock parked, so that it is no longer reported
     Retire {
         /// The pool
         name: String,
@@ -91,6 +90,15 @@ enum PoolCommand {
 enum Kind {
     Snowflake,
     Uuid1,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Snowflake => "snowflake",
+            Kind::Uuid1 => "uuid1",
+        }
+    }
 }
 
 /// What is left to do once the pools are at hand.
@@ -108,12 +116,15 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
             clock_policy,
         } => {
             let name = checked(name)?;
-            let spec = PoolSpec {
-                kind: pool_kind(*kind, preset.as_deref(), layout.as_ref())?,
-                window: *window,
-                clock_policy: *clock_policy,
+            let millis = |window: Duration| u64::try_from(window.as_millis()).unwrap_or(u64::MAX);
+            let wanted = PoolDefinition {
+                kind: Some(kind.name().into()),
+                layout: layout_wanted(*kind, preset.as_deref(), layout.as_ref())?,
+                preset: None,
+                window_ms: window.map(millis),
+                clock_policy: clock_policy.map(|policy| policy.to_string()),
             };
-            Box::new(move |pools, out| fields(&pools.create(&name, &spec)?, out))
+            Box::new(move |pools, out| fields(&pools.create(&name, &wanted)?, out))
         }
         PoolCommand::List => Box::new(|pools, out| list(&pools.list()?, out)),
         PoolCommand::Show { name } => {
@@ -162,22 +173,21 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         absent,
     )?);
     let done = work(&pools, out);
-    // What was printed stands even if closing fails; the failure is still one.
-    let closed = pools.0.close();
-    done.and(closed)
+    pools.0.close_after(done)
 }
 
-fn pool_kind(kind: Kind, preset: Option<&str>, layout: Option<&Layout>) -> Result<PoolKind, Failure> {
+/// The layout in full, since the preset may be another one elsewhere.
+fn layout_wanted(
+    kind: Kind,
+    preset: Option<&str>,
+    layout: Option<&Layout>,
+) -> Result<Option<String>, Failure> {
     match (kind, preset, layout) {
-        (Kind::Uuid1, None, None) => {
-            let mut random = [0; 8];
-            mintage::fill_random(&mut random);
-            Ok(PoolKind::uuid1(random))
-        }
+        (Kind::Uuid1, None, None) => Ok(None),
         (Kind::Uuid1, _, _) => Err(Failure::usage("a pool of kind uuid1 has no layout of its own")),
-        (Kind::Snowflake, _, Some(layout)) => Ok(PoolKind::Snowflake(Arc::new(layout.clone()))),
+        (Kind::Snowflake, _, Some(layout)) => Ok(Some(layout.spec())),
         (Kind::Snowflake, preset, None) => {
-            preset_layout(preset.unwrap_or("twitter")).map(|layout| PoolKind::Snowflake(Arc::new(layout)))
+            preset_layout(preset.unwrap_or("twitter")).map(|layout| Some(layout.spec()))
         }
     }
 }

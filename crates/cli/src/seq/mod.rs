@@ -3,11 +3,11 @@
 mod sequences;
 
 use clap::{Subcommand, ValueEnum};
-use mintage_ledger::Name;
+use mintage_local::name::Name;
 use mintage_wire::{Quoted, Range, RestartAt, Sequence, SequenceDefinition};
 use serde_json::json;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, REQUEST_MAX};
 use crate::errors::Failure;
 use crate::forecast;
 use crate::local::Absent;
@@ -58,7 +58,7 @@ enum SeqCommand {
     },
     /// List all sequences
     List,
-    /// Show a definition and where it stands
+    /// Show a definition and its last number
     Show {
         /// The sequence
         name: String,
@@ -152,9 +152,6 @@ impl Definition {
     }
 }
 
-/// Numbers asked for at once: what a server allows unless configured otherwise.
-const REQUEST_MAX: u64 = 10_000;
-
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let checked = |name: &str| Name::new(name).map_err(Failure::usage);
     // What only looks, and what changes something that is there, makes no store.
@@ -222,9 +219,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
             out,
         ),
     };
-    // What was printed stands even if closing fails; the failure is still one.
-    let closed = sequences.0.close();
-    done.and(closed)
+    sequences.0.close_after(done)
 }
 
 fn next(sequences: &Sequences, name: &Name, count: u64, out: &mut Out) -> Result<(), Failure> {
@@ -278,7 +273,7 @@ fn show(sequence: &Sequence, out: &mut Out) -> Result<(), Failure> {
     if out.json {
         return out.json_line(sequence);
     }
-    // The definition first, in the order of SQL; then where it stands, and whatever else there is.
+    // The definition first, in the order of SQL; then its last number, and whatever else there is.
     let mut fields = vec![
         ("name", sequence.name.clone()),
         ("start", sequence.start.to_string()),

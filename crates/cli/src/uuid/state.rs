@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use mintage::{Clock, SystemClock};
-use mintage_ledger::local_uuid::{LocalUuid, LocalUuidError, Notice};
-use mintage_ledger::state_file::StateFile;
+use mintage_local::state_file::StateFile;
+use mintage_local::uuid::{LocalUuid, LocalUuidError, Notice};
 
 use super::{Args, Sink};
 use crate::errors::Failure;
@@ -52,7 +52,7 @@ fn words(notice: Notice) -> &'static str {
 
 fn refused(error: LocalUuidError) -> Failure {
     let hint = match &error {
-        LocalUuidError::File(file) => file.hint(),
+        LocalUuidError::File(file) => crate::state_hints::of_file(file),
         LocalUuidError::Other { .. } => Some("name another file".into()),
         LocalUuidError::ClockSequencesSpent { .. } => Some("--node random never runs out".into()),
         _ => None,

@@ -1,11 +1,14 @@
 //! Five bits a character: Crockford's alphabet, base32hex, and the sortable one of the AT Protocol.
 //!
 //! Digits are spread out eight at a time with shifts, and become letters by comparisons that compilers turn
-//! into vector instructions; 128 bits go through `base32_x86` where the processor has its instructions. Tests
+//! into vector instructions; 128 bits go through `x86` where the processor has its instructions. Tests
 //! check that both agree with each other, and with the plain division of `radix`.
 
 #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
-use super::base32_x86 as fast;
+mod x86;
+
+#[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
+use self::x86 as fast;
 use crate::text::TextError;
 
 /// How digits become letters.
@@ -208,12 +211,12 @@ pub(crate) fn decode_128(text: &[u8], letters: Letters) -> Result<u128, TextErro
     Ok(u128::from(high) << 120 | u128::from(a) << 80 | u128::from(b) << 40 | u128::from(c))
 }
 
-/// The safe twin of `base32_x86`.
+/// The safe twin of `x86`.
 pub(super) mod portable {
     use super::{Letters, groups, spread, write_letters};
 
     #[inline]
-    pub(in crate::format) fn encode_128(value: u128, letters: Letters, out: &mut [u8; 26]) {
+    pub(super) fn encode_128(value: u128, letters: Letters, out: &mut [u8; 26]) {
         let mut digits = [0; 32];
         let groups = [
             (value >> 120) as u64,
@@ -230,7 +233,7 @@ pub(super) mod portable {
 
     /// The digits of `text` in four groups of 40 bits, the first of which holds two, if all bytes are letters.
     #[inline]
-    pub(in crate::format) fn read_26(text: &[u8; 26], letters: Letters) -> Option<[u64; 4]> {
+    pub(super) fn read_26(text: &[u8; 26], letters: Letters) -> Option<[u64; 4]> {
         // Zeros in front make four whole groups.
         let mut digits = [letters.letter(0); 32];
         digits[6..].copy_from_slice(text);

@@ -12,7 +12,7 @@
 use alloc::string::String;
 use core::time::Duration;
 
-use super::{BLANK, Details, Format, FormatError, Id, TimeShape};
+use super::{BLANK, Details, Format, FormatError, Id, TimeShape, Verb};
 use crate::text::TextError;
 use crate::time::Timestamp;
 
@@ -20,10 +20,11 @@ pub(super) const CUID: Format = Format {
     name: "cuid",
     aliases: &["cuid1"],
     title: "CUID, first version",
-    is: "time, counter, host and random; retired by its authors, read only",
+    summary: "time, counter, host and random; retired by its authors, read only",
     unique: "time, counter, fingerprint and 41 random bits",
     tells: "when, on which host, and how many it had made",
-    command: "mint inspect cjld2cjxh0000qzrmn831i7rn",
+    likely: |_, _, _| 0.85,
+    lacks: &[Verb::Make, Verb::MakeAt, Verb::Generator],
     source: "paralleldrive/cuid, README of 3",
     diagram: "| c | timestamp_ms 8 digits | counter 4 | fingerprint 4 | random 8 |",
     text_len: (25, 25),

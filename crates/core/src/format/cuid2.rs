@@ -18,10 +18,16 @@ use crate::text::TextError;
 pub(super) const CUID2: Format = Format {
     name: "cuid2",
     title: "CUID2",
-    is: "a letter and 23 more that say nothing; any length from 2 to 32",
+    summary: "a letter and 23 more that say nothing; any length from 2 to 32",
     unique: "124 bits of a hash of time, counter, process and randomness",
     tells: "nothing",
-    command: "mint gen cuid2",
+    likely: |id, _, _| {
+        if id.text().is_some_and(|text| text.len() == CHARS) {
+            0.5
+        } else {
+            0.05
+        }
+    },
     source: "paralleldrive/cuid2, README and index.js of 2",
     diagram: "| letter | 23 base-36 digits of a SHA-3 hash |",
     text_len: (2, 32),

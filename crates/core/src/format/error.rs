@@ -3,6 +3,7 @@
 use alloc::string::String;
 use core::fmt;
 
+use super::GenOption;
 use crate::MintError;
 use crate::time::Timestamp;
 use crate::uuid::UuidError;
@@ -22,10 +23,10 @@ pub enum FormatError {
     NoOption {
         /// The format's name.
         format: &'static str,
-        /// The option's name.
-        option: &'static str,
-        /// The names of those it takes, a list with commas.
-        takes: String,
+        /// The option.
+        option: GenOption,
+        /// Those that it takes.
+        takes: &'static [GenOption],
     },
     /// An option that is missing or that cannot be.
     Option {
@@ -76,15 +77,20 @@ impl fmt::Display for FormatError {
                 format,
                 option,
                 takes,
-            } => write!(f, "format {format} takes no {option}; it takes {takes}"),
+            } => {
+                write!(f, "format {format} takes no {}; it takes ", option.name())?;
+                if takes.is_empty() {
+                    return f.write_str("no options");
+                }
+                for (place, option) in takes.iter().enumerate() {
+                    write!(f, "{}{}", if place > 0 { ", " } else { "" }, option.name())?;
+                }
+                Ok(())
+            }
             Self::Option { option, reason } => write!(f, "{option}: {reason}"),
-            Self::Time { time, first, last } => write!(
-                f,
-                "time {} ns since 1970 does not fit this format: it holds {} to {}",
-                time.unix_nanos(),
-                first.unix_nanos(),
-                last.unix_nanos()
-            ),
+            Self::Time { time, first, last } => {
+                write!(f, "{time} does not fit this format: it holds {first} to {last}")
+            }
             Self::Size {
                 format,
                 found,

@@ -27,10 +27,9 @@ use crate::time::{Clock, Timestamp};
 pub(super) const FLAKE: Format = Format {
     name: "flake",
     title: "Boundary flake",
-    is: "128 bits: milliseconds, worker, sequence",
+    summary: "128 bits: milliseconds, worker, sequence",
     unique: "the worker, if nobody else has it, and a sequence that carries",
     tells: "when, by which worker, and how many in that millisecond",
-    command: "mint gen flake",
     source: "boundary/flake, readme and flake_util.erl",
     diagram: "| unix_ms 64 | worker 48 | sequence 16 |",
     bits: 128,

@@ -12,17 +12,26 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::{BLANK, Details, Format, FormatError, GenOption, GenOptions, Id};
+use super::{BLANK, Details, Format, FormatError, GenOption, GenOptions, Id, Verb};
 use crate::text::TextError;
 
 pub(super) const HASHIDS: Format = Format {
     name: "hashids",
     aliases: &["hashid"],
     title: "Hashids",
-    is: "numbers as short text; who has the salt can turn it back",
+    summary: "numbers as short text; who has the salt can turn it back",
     unique: "the numbers",
     tells: "the numbers, to whoever has or guesses the salt",
-    command: "mint gen hashids --numbers 1,2,3 --salt pepper",
+    example: &[(GenOption::Numbers, "1,2,3"), (GenOption::Salt, "pepper")],
+    // Without the salt, only a text made with none is one; few others are, but it says little.
+    likely: |id, _, _| {
+        if id.text().is_some_and(|text| text.len() >= 6) {
+            0.15
+        } else {
+            0.05
+        }
+    },
+    lacks: &[Verb::Generator],
     source: "niieani/hashids.js 2.3, README and lib/hashids.ts",
     diagram: "| lottery letter, 1 character | numbers, a separator between two |",
     text_len: (1, 1024),

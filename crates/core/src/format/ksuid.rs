@@ -26,10 +26,10 @@ use crate::{Entropy, MintError};
 pub(super) const KSUID: Format = Format {
     name: "ksuid",
     title: "KSUID",
-    is: "seconds, then 128 random bits, in 27 characters",
+    summary: "seconds, then 128 random bits, in 27 characters",
     unique: "time and 128 bits, counted and random",
     tells: "when, to the second",
-    command: "mint gen ksuid",
+    likely: |_, _, _| 0.9,
     source: "segmentio/ksuid, README and ksuid.go of 1.0.4",
     diagram: "| timestamp_s 32 | payload 128 |",
     bits: 160,
@@ -68,10 +68,11 @@ pub(super) const KSUID: Format = Format {
 pub(super) const KSUID_MS: Format = Format {
     name: "ksuidms",
     title: "KSUID of 4 ms",
-    is: "ksuid with steps of 4 ms in the first byte of its payload",
+    summary: "ksuid with steps of 4 ms in the first byte of its payload",
     unique: "time and 120 bits, counted and random",
     tells: "when, to 4 ms",
-    command: "mint gen ksuidms",
+    // Eight bits of a KSUID read as time: all of those are such, too.
+    likely: |_, _, _| 0.2,
     source: "svix/rust-ksuid, KsuidMs of 0.8",
     diagram: "| timestamp_s 32 | steps of 4 ms 8 | payload 120 |",
     time: Some(STEPS),
@@ -330,9 +331,7 @@ impl<C: Clock, E: Entropy> KsuidGenerator<C, E> {
     /// The clock stands before 2014 or past 2150, or the id would lie more than `max_ahead` ahead of it.
     pub fn next_id(&mut self) -> Result<Ksuid, MintError> {
         let (second, counter) = self.places.take()?;
-        let mut random = [0; 16];
-        self.places.entropy.fill(&mut random);
-        Ok(of_place(second as u32, counter as u32, random))
+        Ok(made(second, counter, &mut self.places.entropy))
     }
 
     /// Fills the front of `out`, with one clock reading, and returns how many ids it holds: all, or fewer where
@@ -341,18 +340,14 @@ impl<C: Clock, E: Entropy> KsuidGenerator<C, E> {
     /// # Errors
     /// As [`Self::next_id`], if not even one id can be made.
     pub fn fill(&mut self, out: &mut [Ksuid]) -> Result<usize, MintError> {
-        if out.is_empty() {
-            return Ok(0);
-        }
-        let (first, made) = self.places.take_many(out.len())?;
-        for (place, id) in (first..).zip(&mut out[..made]) {
-            let (second, counter) = self.places.split(place);
-            let mut random = [0; 16];
-            self.places.entropy.fill(&mut random);
-            *id = of_place(second as u32, counter as u32, random);
-        }
-        Ok(made)
+        self.places.fill(out, made)
     }
+}
+
+fn made(second: u64, counter: u64, entropy: &mut impl Entropy) -> Ksuid {
+    let mut random = [0; 16];
+    entropy.fill(&mut random);
+    of_place(second as u32, counter as u32, random)
 }
 
 impl<C, E> core::fmt::Debug for KsuidGenerator<C, E> {

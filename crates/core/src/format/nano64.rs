@@ -10,16 +10,18 @@
 
 use core::time::Duration;
 
-use super::{BLANK, Details, Format, Id, TimeShape};
+use super::{BLANK, Details, Format, Id, TimeShape, Verb};
 use crate::text::{TextError, radix};
 
 pub(super) const NANO64: Format = Format {
     name: "nano64",
     title: "Nano64",
-    is: "64 bits: milliseconds and 20 random ones",
+    summary: "64 bits: milliseconds and 20 random ones",
     unique: "20 random bits within a millisecond: too few",
     tells: "when",
-    command: "mint inspect 199C01B6659-5861C",
+    // A hyphen at its place.
+    likely: |_, _, _| 0.9,
+    lacks: &[Verb::Make, Verb::Generator],
     source: "only-cliches/nano64, README",
     diagram: "| unix_ts_ms 44 | random 20 |",
     bits: 64,

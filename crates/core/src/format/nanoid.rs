@@ -19,10 +19,10 @@ use crate::text::TextError;
 pub(super) const NANOID: Format = Format {
     name: "nanoid",
     title: "NanoID",
-    is: "21 random characters for URLs; any alphabet, any length",
+    summary: "21 random characters for URLs; any alphabet, any length",
     unique: "126 random bits",
     tells: "nothing",
-    command: "mint gen nanoid",
+    likely: |_, _, _| 0.35,
     source: "ai/nanoid, README and index.js of 5",
     diagram: "| 21 characters, 6 random bits each |",
     text_len: (21, 21),

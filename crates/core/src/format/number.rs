@@ -5,9 +5,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::{BLANK, Details, Format, FormatError, GenOption, GenOptions, Id, TimeShape};
+use super::{BLANK, Details, Family, Format, FormatError, GenOption, GenOptions, Id, TimeShape, Verb};
 use crate::Entropy;
-use crate::inspect::inspect_layout;
 use crate::layout::{Layout, LayoutError, ones};
 use crate::presets::preset;
 use crate::text::{SnowflakeText, TextError};
@@ -17,11 +16,12 @@ use crate::time::Timestamp;
 pub(super) const SNOWFLAKE: Format = Format {
     name: "snowflake",
     title: "Snowflake",
-    is: "time, worker, sequence; other layouts in mint presets",
+    summary: "time, worker, sequence; in many layouts",
     unique: "the worker, if nobody else has it: a pool makes sure",
     tells: "when, by which worker, and how many in that tick",
-    command: "mint snowflake",
-    source: "twitter-archive/snowflake, IdWorker.scala; the layouts of mint presets",
+    family: Family::Snowflake,
+    lacks: &[Verb::Make, Verb::Generator],
+    source: "twitter-archive/snowflake, IdWorker.scala; the other layouts name theirs",
     diagram: "| timestamp_ms 42 | datacenter 5 | worker 5 | sequence 12 |",
     bits: 64,
     text_len: (1, 20),
@@ -47,13 +47,7 @@ pub(super) const SNOWFLAKE: Format = Format {
     read: |id, options| {
         let layout = layout_of(options);
         let id = u64::from_be_bytes(id.array().expect("Format::read checked the size"));
-        let Some(reading) = inspect_layout(id, &layout, Timestamp::UNIX_EPOCH) else {
-            return Details::default();
-        };
-        Details {
-            time: reading.time,
-            fields: reading.fields,
-        }
+        Details::of_layout(id, &layout).unwrap_or_default()
     },
     make_at: Some(|time, options, entropy: &mut dyn Entropy| {
         let layout = layout_of(options);
@@ -82,10 +76,11 @@ pub(super) const SNOWFLAKE: Format = Format {
 pub(super) const SEQUENCE: Format = Format {
     name: "sequence",
     title: "Sequence",
-    is: "1, 2, 3 from a server or store",
+    summary: "1, 2, 3 from a server or store",
     unique: "the store: durable before it is given out",
     tells: "how many there are",
-    command: "mint seq next NAME",
+    family: Family::Sequence,
+    lacks: &[Verb::Make, Verb::Generator],
     source: "this project; SQL:2003's sequences",
     diagram: "| number 64, signed |",
     bits: 64,

@@ -17,10 +17,10 @@ use crate::text::TextError;
 pub(super) const OBJECTID: Format = Format {
     name: "objectid",
     title: "ObjectId",
-    is: "MongoDB's: seconds, process and counter, in 24 hexadecimal digits",
+    summary: "MongoDB's: seconds, process and counter, in 24 hexadecimal digits",
     unique: "40 random bits of the process, and a counter that carries",
     tells: "when, to the second, and roughly how many were made in it",
-    command: "mint gen objectid",
+    likely: |_, _, _| 0.85,
     source: "mongodb/specifications, source/bson-objectid",
     diagram: "| timestamp_s 32 | random 40 | counter 24 |",
     bits: 96,

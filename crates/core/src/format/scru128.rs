@@ -23,15 +23,16 @@ use super::{BLANK, Details, Format, FormatError, GenOptions, Id};
 use crate::layout::ones;
 use crate::text::TextError;
 use crate::time::{Clock, Timestamp};
+use crate::word::Reach;
 use crate::{Entropy, MintError};
 
 pub(super) const SCRU128: Format = Format {
     name: "scru128",
     title: "SCRU128",
-    is: "time, two counters, random, in 25 characters",
+    summary: "time, two counters, random, in 25 characters",
     unique: "time and 80 bits, counted and random",
     tells: "when",
-    command: "mint gen scru128",
+    likely: |_, _, _| 0.85,
     source: "scru128/spec 2.0.1, scru128/rust 3",
     diagram: "| timestamp 48 | counter_hi 24 | counter_lo 24 | entropy 32 |",
     bits: 128,
@@ -206,6 +207,7 @@ impl<C: Clock, E: Entropy> Scru128Generator<C, E> {
         Ok(out.len())
     }
 
+    /// No kernel: two counters, of which the higher is drawn anew by the second.
     fn next_at(&mut self, now: u64) -> Result<Scru128, MintError> {
         let (mut timestamp, mut lo) = match self.timestamp {
             Some(last) if last >= now => (last, self.counter_lo + 1),
@@ -218,14 +220,12 @@ impl<C: Clock, E: Entropy> Scru128Generator<C, E> {
                 (timestamp, hi, lo) = (timestamp + 1, 0, self.draw() & ones(24));
             }
         }
-        if timestamp > ones(48) {
-            return Err(MintError::TimeFieldFull);
-        }
-        if timestamp - now > self.max_ahead_ms {
-            return Err(MintError::TooFarAhead {
-                ticks: timestamp - now - self.max_ahead_ms,
-            });
-        }
+        let reach = Reach {
+            now,
+            max_ahead: self.max_ahead_ms,
+            last: ones(48),
+        };
+        reach.check(timestamp)?;
         if self.timestamp.is_none() || timestamp - self.drawn_at >= 1000 {
             hi = self.draw() & ones(24);
             self.drawn_at = timestamp;

@@ -10,16 +10,18 @@
 
 use core::time::Duration;
 
-use super::{BLANK, Details, Format, Id, TimeShape};
+use super::{BLANK, Details, Format, Id, TimeShape, Verb};
 use crate::text::{TextError, radix};
 
 pub(super) const SCRU64: Format = Format {
     name: "scru64",
     title: "SCRU64",
-    is: "64 bits by time, with a node, in 12 characters",
+    summary: "64 bits by time, with a node, in 12 characters",
     unique: "the node, if nobody else has it, and a counter",
     tells: "when to 256 ms, by which node, and how many in that step",
-    command: "mint snowflake --preset scru64 | mint convert --from dec --to scru64 -",
+    // 12 letters and digits of any kind have a time in its range of two thousand years.
+    likely: |_, _, _| 0.4,
+    lacks: &[Verb::Make, Verb::Generator],
     source: "scru64/spec 1.0 and scru64/rust",
     diagram: "| timestamp_256ms 40 | node_ctr 24 |",
     bits: 64,

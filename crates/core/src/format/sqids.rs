@@ -15,17 +15,19 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Alphabet, BLANK, Details, Format, FormatError, GenOption, GenOptions, Id};
+use super::{Alphabet, BLANK, Details, Format, FormatError, GenOption, GenOptions, Id, Verb};
 use crate::text::{TextError, radix};
 
 pub(super) const SQIDS: Format = Format {
     name: "sqids",
     aliases: &["sqid"],
     title: "Sqids",
-    is: "numbers as short text; anyone can turn it back",
+    summary: "numbers as short text; anyone can turn it back",
     unique: "the numbers",
     tells: "the numbers, to whoever turns it back",
-    command: "mint gen sqids --numbers 1,2,3",
+    example: &[(GenOption::Numbers, "1,2,3")],
+    likely: |_, _, _| 0.05,
+    lacks: &[Verb::Generator],
     source: "sqids/sqids-spec, README and index.ts of 2025-01",
     diagram: "| turn of the alphabet, 1 character | numbers, a separator between two |",
     text_len: (1, 1024),

@@ -19,10 +19,9 @@ use crate::time::Timestamp;
 pub(super) const TIMEFLAKE: Format = Format {
     name: "timeflake",
     title: "Timeflake",
-    is: "time, then random, in 22 characters",
+    summary: "time, then random, in 22 characters",
     unique: "time and 80 bits, counted and random",
     tells: "when",
-    command: "mint gen timeflake",
     source: "anthonynsimon/timeflake, README of 0.4",
     diagram: "| unix_ts_ms 48 | randomness 80 |",
     bits: 128,

@@ -26,10 +26,19 @@ use crate::text::TextError;
 pub(super) const TYPEID: Format = Format {
     name: "typeid",
     title: "TypeID",
-    is: "uuid7 with a prefix that says what it names",
+    summary: "uuid7 with a prefix that says what it names",
     unique: "the uuid7",
     tells: "when, and of what kind",
-    command: "mint gen typeid --prefix user",
+    example: &[(GenOption::Prefix, "user")],
+    likely: |id, details, _| {
+        // A prefix is much of a structure; a bare one is a ULID in lower case, the more so without a time.
+        match (id.text().is_some_and(|prefix| !prefix.is_empty()), details.time) {
+            (true, Some(_)) => 0.97,
+            (true, None) => 0.9,
+            (false, Some(_)) => 0.85,
+            (false, None) => 0.3,
+        }
+    },
     source: "jetify-com/typeid, specification 0.3.0",
     diagram: "| prefix, 0 to 63 characters | _ | UUID version 7, 128 |",
     bits: 128,

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use ::uuid::Uuid;
 
-use super::{BLANK, Details, Format, FormatError, GenOption, GenOptions, Id, TimeShape};
+use super::{BLANK, Details, Family, Format, FormatError, GenOption, GenOptions, Id, TimeShape, Verb};
 use crate::Entropy;
 use crate::layout::ones;
 use crate::text::{TextError, UuidText};
@@ -15,10 +15,11 @@ use crate::uuid::{
     v1, v6, v7,
 };
 
-const fn row(name: &'static str, title: &'static str) -> Format {
+const fn row(name: &'static str, title: &'static str, version: Option<u8>) -> Format {
     Format {
         name,
         title,
+        family: Family::Uuid(version),
         bits: 128,
         text_len: (36, 36),
         write: |id, out| {
@@ -39,12 +40,17 @@ const GREGORIAN: TimeShape = TimeShape {
 
 const MILLIS: TimeShape = TimeShape::new(Duration::from_millis(1), 0, 1 << 48, 3);
 
+/// What a UUID made from a name is asked with.
+const NAMED: &[(GenOption, &str)] = &[
+    (GenOption::Namespace, "dns"),
+    (GenOption::Name, "www.example.com"),
+];
+
 /// Any UUID: version 7 when made, any version when read.
 pub(super) const UUID: Format = Format {
-    is: "any version when read, version 7 when made",
+    summary: "any version when read, version 7 when made",
     unique: V7.unique,
     tells: V7.tells,
-    command: "mint uuid",
     source: "RFC 9562 section 4",
     diagram: "| 48 bits | version 4 | 12 bits | variant 2 | 62 bits |",
     time: Some(MILLIS),
@@ -60,15 +66,14 @@ pub(super) const UUID: Format = Format {
     min_at: V7.min_at,
     max_at: V7.max_at,
     generator: V7.generator,
-    ..row("uuid", "UUID")
+    ..row("uuid", "UUID", None)
 };
 
 /// UUID version 1.
 pub(super) const V1: Format = Format {
-    is: "time and node, for what expects it",
-    unique: "node, clock sequence and time; over processes with --state",
-    tells: "when, and by which node; with --node hardware also which machine",
-    command: "mint uuid v1",
+    summary: "time and node, for what expects it",
+    unique: "node, clock sequence and time; over processes where their state is kept",
+    tells: "when, and by which node; a hardware address also tells which machine",
     source: "RFC 9562 section 5.1",
     diagram: "| time_low 32 | time_mid 16 | version 4 = 1 | time_high 12 | variant 2 | clock_seq 14 | node 48 |",
     time: Some(GREGORIAN),
@@ -96,15 +101,16 @@ pub(super) const V1: Format = Format {
         let mut generator = crate::V1Generator::new(clock, clock_seq, node)?;
         Ok(alloc::boxed::Box::new(move || Ok(generator.next_v1()?.into())))
     }),
-    ..row("uuid1", "UUID version 1")
+    ..row("uuid1", "UUID version 1", Some(1))
 };
 
 /// UUID version 2.
 pub(super) const V2: Format = Format {
-    is: "DCE: a POSIX user or group and a time",
+    summary: "DCE: a POSIX user or group and a time",
     unique: "64 for each node, local id and 429 s",
     tells: "whose it is, when, and by which node",
-    command: "mint uuid v2",
+    lacks: &[Verb::Bound, Verb::Generator],
+    example: &[(GenOption::Domain, "org"), (GenOption::LocalId, "7")],
     source: "DCE 1.1, Authentication and Security Services; RFC 9562 section 5.2",
     diagram: "| local_id 32 | time_mid 16 | version 4 = 2 | time_high 12 | variant 2 | clock_seq 6 | domain 8 | node 48 |",
     time: Some(TimeShape {
@@ -129,7 +135,7 @@ pub(super) const V2: Format = Format {
         })
     }),
     make_at: Some(v2_at),
-    ..row("uuid2", "UUID version 2")
+    ..row("uuid2", "UUID version 2", Some(2))
 };
 
 fn v2_at(time: Timestamp, options: &GenOptions, entropy: &mut dyn Entropy) -> Result<Id, FormatError> {
@@ -146,10 +152,11 @@ fn v2_at(time: Timestamp, options: &GenOptions, entropy: &mut dyn Entropy) -> Re
 
 /// UUID version 3.
 pub(super) const V3: Format = Format {
-    is: "made from a name with MD5, for what expects it",
+    summary: "made from a name with MD5, for what expects it",
     unique: "the name within its namespace, as far as MD5 goes",
     tells: "nothing, but a guessed name can be checked",
-    command: "mint uuid v3 --namespace dns www.example.com",
+    lacks: &[Verb::Generator],
+    example: NAMED,
     source: "RFC 9562 section 5.3",
     diagram: "| md5_high 48 | version 4 = 3 | md5_mid 12 | variant 2 | md5_low 62 |",
     options: &[GenOption::Namespace, GenOption::Name],
@@ -157,15 +164,14 @@ pub(super) const V3: Format = Format {
     parse_lenient: Some(|text, _| parse_lenient(text, 3)),
     #[cfg(feature = "names")]
     make_many: Some(|_, options, out| named(crate::uuid3, options, out)),
-    ..row("uuid3", "UUID version 3")
+    ..row("uuid3", "UUID version 3", Some(3))
 };
 
 /// UUID version 4.
 pub(super) const V4: Format = Format {
-    is: "random",
+    summary: "random",
     unique: "122 random bits",
     tells: "nothing",
-    command: "mint uuid v4",
     source: "RFC 9562 section 5.4",
     diagram: "| random_a 48 | version 4 = 4 | random_b 12 | variant 2 | random_c 62 |",
     entropy: |_| 122.0,
@@ -184,15 +190,16 @@ pub(super) const V4: Format = Format {
         let mut generator = crate::V4Generator::new(entropy);
         Ok(alloc::boxed::Box::new(move || Ok(generator.next_id().into())))
     }),
-    ..row("uuid4", "UUID version 4")
+    ..row("uuid4", "UUID version 4", Some(4))
 };
 
 /// UUID version 5.
 pub(super) const V5: Format = Format {
-    is: "made from a name with SHA-1: the same name, the same id",
+    summary: "made from a name with SHA-1: the same name, the same id",
     unique: "the name within its namespace",
     tells: "nothing, but a guessed name can be checked",
-    command: "mint uuid v5 --namespace dns www.example.com",
+    lacks: &[Verb::Generator],
+    example: NAMED,
     source: "RFC 9562 section 5.5",
     diagram: "| sha1_high 48 | version 4 = 5 | sha1_mid 12 | variant 2 | sha1_low 62 |",
     options: &[GenOption::Namespace, GenOption::Name],
@@ -200,15 +207,14 @@ pub(super) const V5: Format = Format {
     parse_lenient: Some(|text, _| parse_lenient(text, 5)),
     #[cfg(feature = "names")]
     make_many: Some(|_, options, out| named(crate::uuid5, options, out)),
-    ..row("uuid5", "UUID version 5")
+    ..row("uuid5", "UUID version 5", Some(5))
 };
 
 /// UUID version 6.
 pub(super) const V6: Format = Format {
-    is: "uuid1 with its time in sorting order",
+    summary: "uuid1 with its time in sorting order",
     unique: "time, and a clock sequence and node random in every id",
     tells: "when",
-    command: "mint uuid v6",
     source: "RFC 9562 section 5.6",
     diagram: "| time_high 32 | time_mid 16 | version 4 = 6 | time_low 12 | variant 2 | clock_seq 14 | node 48 |",
     time: Some(GREGORIAN),
@@ -239,15 +245,14 @@ pub(super) const V6: Format = Format {
         let mut generator = crate::V1Generator::new(clock, clock_seq, node)?;
         Ok(alloc::boxed::Box::new(move || Ok(generator.next_v6()?.into())))
     }),
-    ..row("uuid6", "UUID version 6")
+    ..row("uuid6", "UUID version 6", Some(6))
 };
 
 /// UUID version 7.
 pub(super) const V7: Format = Format {
-    is: "time, then random: the one to begin with",
+    summary: "time, then random: the one to begin with",
     unique: "time, counter and 54 random bits or more",
     tells: "when",
-    command: "mint uuid",
     source: "RFC 9562 section 5.7",
     diagram: "| unix_ts_ms 48 | version 4 = 7 | rand_a 12 | variant 2 | rand_b 62 |",
     time: Some(MILLIS),
@@ -276,15 +281,16 @@ pub(super) const V7: Format = Format {
         let mut generator = crate::V7Generator::new(clock, entropy);
         Ok(alloc::boxed::Box::new(move || Ok(generator.next_id()?.into())))
     }),
-    ..row("uuid7", "UUID version 7")
+    ..row("uuid7", "UUID version 7", Some(7))
 };
 
 /// UUID version 8.
 pub(super) const V8: Format = Format {
-    is: "bits of your own, or SHA-256 of a name",
+    summary: "bits of your own, or SHA-256 of a name",
     unique: "what you put in",
     tells: "what you put in",
-    command: "mint uuid v8 --sha256 --namespace dns www.example.com",
+    lacks: &[Verb::Generator],
+    example: NAMED,
     source: "RFC 9562 section 5.8 and appendix B.2",
     diagram: "| custom_a 48 | version 4 = 8 | custom_b 12 | variant 2 | custom_c 62 |",
     options: &[GenOption::Custom, GenOption::Namespace, GenOption::Name],
@@ -300,7 +306,7 @@ pub(super) const V8: Format = Format {
         #[cfg(not(feature = "names"))]
         None => Err(FormatError::option("custom", "uuid8 needs 16 bytes")),
     }),
-    ..row("uuid8", "UUID version 8")
+    ..row("uuid8", "UUID version 8", Some(8))
 };
 
 /// The low halves of the smallest and the largest UUID of a tick.

@@ -21,10 +21,10 @@ use crate::text::TextError;
 pub(super) const XID: Format = Format {
     name: "xid",
     title: "xid",
-    is: "seconds, process and counter, in 20 characters",
+    summary: "seconds, process and counter, in 20 characters",
     unique: "40 random bits of the process, and a counter that carries: within a process it never repeats",
     tells: "when, to the second, and roughly how many were made in it",
-    command: "mint gen xid",
+    likely: |_, _, _| 0.9,
     source: "rs/xid, README and id.go of 1.6",
     diagram: "| timestamp_s 32 | machine 24 | pid 16 | counter 24 |",
     bits: 96,

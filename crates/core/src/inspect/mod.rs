@@ -21,7 +21,7 @@ pub use near::{means_none, near_miss, no_id};
 pub use number::inspect_layout;
 pub use refuse::{Refusal, refusals};
 
-use crate::format::{Details, FORMATS, Format, GenOptions, Id};
+use crate::format::{Details, FORMATS, Family, FieldValue, Format, GenOption, GenOptions, Id, IdTime};
 use crate::text::TextError;
 use crate::time::Timestamp;
 
@@ -51,26 +51,6 @@ pub struct Reading {
     pub notes: Vec<String>,
     /// The id itself: its bytes, or its text where it has none.
     pub id: Id,
-}
-
-/// A time in an id, and how much of it is real.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct IdTime {
-    /// The time.
-    pub at: Timestamp,
-    /// How many digits after the second the id really has: 7 for UUID versions 1 and 6, 3 for milliseconds.
-    pub digits: u8,
-}
-
-/// The value of a field.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum FieldValue {
-    /// A number below 2^53, which every JSON reader takes.
-    Number(u64),
-    /// A number of a field that may reach 2^53: a string in JSON.
-    Big(u64),
-    /// Text.
-    Text(String),
 }
 
 impl Reading {
@@ -173,7 +153,7 @@ pub fn inspect_as(
     if !exact {
         less_exactly(&mut reading);
     }
-    if format.name == "snowflake" {
+    if format.family == Family::Snowflake {
         let name = options.layout.as_ref().map_or("twitter", |layout| layout.name());
         reading.preset = Some(String::from(name).into());
     }
@@ -182,13 +162,11 @@ pub fn inspect_as(
 
 /// Formats but UUIDs and plain numbers, which are looked at closer.
 fn others() -> impl Iterator<Item = &'static Format> {
-    FORMATS
-        .iter()
-        .filter(|row| !is_uuid(row) && !matches!(row.name, "snowflake" | "sequence"))
+    FORMATS.iter().filter(|row| row.family == Family::Own)
 }
 
 fn is_uuid(row: &Format) -> bool {
-    row.name.starts_with("uuid")
+    matches!(row.family, Family::Uuid(_))
 }
 
 fn inspect_formats(text: &str, now: Timestamp, readings: &mut Vec<Reading>) {
@@ -200,9 +178,10 @@ fn inspect_formats(text: &str, now: Timestamp, readings: &mut Vec<Reading>) {
     let bytes = text.as_bytes();
     for row in others() {
         // A checksum that fits says more than that the text could do without.
-        let options = match row.name {
-            "token" if row.parse(bytes, &checked).is_ok() => &checked,
-            _ => &plain,
+        let has_checksum = row.options.contains(&GenOption::Checksum);
+        let options = match has_checksum && row.parse(bytes, &checked).is_ok() {
+            true => &checked,
+            false => &plain,
         };
         // A slip adds no more than hyphens.
         if bytes.len() < row.text_len.0 || bytes.len() > 2 * row.text_len.1 {

@@ -3,12 +3,11 @@
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::time::Duration;
 
 use super::rank::{Plausible, plausibility};
-use super::{FieldValue, IdTime, Reading, uuid};
+use super::{Reading, uuid};
 use crate::format::{Details, Id};
-use crate::layout::{Layout, Role};
+use crate::layout::Layout;
 use crate::presets::PRESETS;
 use crate::text::{SnowflakeText, UuidText};
 use crate::time::Timestamp;
@@ -16,8 +15,7 @@ use crate::time::Timestamp;
 /// Reads `id` by one layout; `None` if it is not an id of it.
 ///
 /// ```
-/// use core::time::Duration;
-/// use mintage::{Layout, Timestamp, inspect_layout};
+/// /// use mintage::{Layout, Timestamp, inspect_layout};
 /// let layout = Layout::builder("mine").time("timestamp_ms", 41).worker("worker", 10).sequence("sequence", 12);
 /// let layout = layout.build()?;
 /// let now = Timestamp::from_unix_millis(1_800_000_000_000);
@@ -31,35 +29,14 @@ pub fn inspect_layout(id: u64, layout: &Layout, now: Timestamp) -> Option<Readin
 }
 
 fn reading(id: u64, layout: &Layout, name: Cow<'static, str>, now: Timestamp) -> Option<Reading> {
-    let parts = layout.unpack(id).ok()?;
-    let at = layout.time_of(parts.tick);
-    let rank = match plausibility(at, layout.epoch(), now) {
+    let details = Details::of_layout(id, layout)?;
+    let rank = match plausibility(details.time?.at, layout.epoch(), now) {
         Plausible::Yes => (0.6, "its time lies between the layout's epoch and now"),
         Plausible::Early => (
             0.2,
             "its time lies within a month of the layout's epoch, as any small number",
         ),
         Plausible::Future => (0.05, "its time lies in the future"),
-    };
-    let fields = layout
-        .fields()
-        .iter()
-        .filter(|field| !matches!(field.role, Role::Constant(_)));
-    let fields = fields.map(|field| {
-        let value = field.of(id);
-        let value = if field.bits < 53 {
-            FieldValue::Number(value)
-        } else {
-            FieldValue::Big(value)
-        };
-        (field.name.clone(), value)
-    });
-    let details = Details {
-        time: Some(IdTime {
-            at,
-            digits: digits_of(layout.tick()),
-        }),
-        fields: fields.collect(),
     };
     let mut reading = Reading::new("snowflake", Id::from(id), details, (rank.0, rank.1.into()));
     reading.preset = Some(name);
@@ -165,36 +142,3 @@ pub(super) fn inspect_forms(text: &str, now: Timestamp, readings: &mut Vec<Readi
 #[cfg(feature = "std")]
 static BUILT: std::sync::LazyLock<Vec<Layout>> =
     std::sync::LazyLock::new(|| PRESETS.iter().map(crate::Preset::layout).collect());
-
-/// How many decimal digits of a second write every multiple of a tick: 3 for 1 ms, 2 for 10 ms, 3 for 256 ms, 0 for
-/// 1 s.
-fn digits_of(tick: Duration) -> u8 {
-    let mut digits = 0;
-    let mut unit = 1_000_000_000u128;
-    while digits < 9 && !tick.as_nanos().is_multiple_of(unit) {
-        digits += 1;
-        unit /= 10;
-    }
-    digits
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn digits_follow_the_tick() {
-        for (tick, digits) in [
-            (1_000_000, 3),
-            (10_000_000, 2),
-            (1_000_000_000, 0),
-            (100, 7),
-            (1, 9),
-            (4_000_000, 3),
-            // Was cut to one digit.
-            (256_000_000, 3),
-        ] {
-            assert_eq!(digits_of(Duration::from_nanos(tick)), digits);
-        }
-    }
-}

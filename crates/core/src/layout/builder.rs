@@ -1,6 +1,7 @@
 //! Puts a layout together and checks it.
 
 use alloc::borrow::Cow;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -80,123 +81,163 @@ impl LayoutBuilder {
     /// More than 64 bits in all; a field of no bits; not exactly one time and one sequence field; more than 32
     /// worker or sequence bits; a constant too large for its field; a tick of zero or more than a day; a name that
     /// is empty, repeated or contains one of `, ; : = @`.
-    pub fn build(self) -> Result<Layout, LayoutError> {
-        let invalid = |reason: String| LayoutError::Invalid {
-            layout: self.name.clone().into(),
-            reason,
-        };
+    pub fn build(mut self) -> Result<Layout, LayoutError> {
+        match self.checked() {
+            Ok(checked) => Ok(Layout {
+                name: self.name,
+                fields: self.fields,
+                tick_ns: checked.tick_ns,
+                epoch: self.epoch,
+                bits: checked.bits,
+                time: checked.time,
+                sequence: checked.sequence,
+                worker_bits: checked.worker_bits,
+                constants: checked.constants,
+                rollback: checked.rollback,
+                start: self.start,
+            }),
+            Err(reason) => Err(LayoutError::Invalid {
+                layout: self.name.into(),
+                reason,
+            }),
+        }
+    }
+
+    /// Fills the shifts of the fields in, and says what follows from all of them or which rule they break.
+    fn checked(&mut self) -> Result<Checked, String> {
         let tick_ns = u64::try_from(self.tick.as_nanos()).unwrap_or(u64::MAX);
         if tick_ns == 0 || tick_ns > TICK_MAX_NS {
-            return Err(invalid(alloc::format!(
-                "a tick of {:?}, allowed are 1 ns to 1 day",
-                self.tick
-            )));
+            return Err(format!("a tick of {:?}, allowed are 1 ns to 1 day", self.tick));
         }
+        let bits = self.place_fields()?;
+        self.check_names()?;
+        let time = self.the_one(Role::Time, "time")?;
+        let sequence = self.the_one(Role::Sequence, "sequence")?;
+        let worker_bits = self.of_role(Role::Worker).map(|slot| slot.bits).sum();
+        for (what, bits) in [("worker", worker_bits), ("sequence", sequence.bits)] {
+            if bits > 32 {
+                return Err(format!("{bits} {what} bits, at most 32 are allowed"));
+            }
+        }
+        self.check_start(sequence.bits)?;
+        Ok(Checked {
+            tick_ns,
+            bits,
+            time,
+            sequence,
+            worker_bits,
+            constants: self.constants()?,
+            rollback: self.rollback()?,
+        })
+    }
+
+    /// Gives every field its place, and answers the width of all.
+    fn place_fields(&mut self) -> Result<u32, String> {
         let bits: u64 = self.fields.iter().map(|field| u64::from(field.bits)).sum();
         if bits > 64 {
-            return Err(invalid(alloc::format!(
-                "its fields take {bits} bits, an id has 64"
-            )));
+            return Err(format!("its fields take {bits} bits, an id has 64"));
         }
-        let mut fields = self.fields.clone();
         let mut shift = bits as u32;
-        for field in &mut fields {
+        for field in &mut self.fields {
             if field.bits == 0 || field.bits > 63 {
-                return Err(invalid(alloc::format!(
+                return Err(format!(
                     "field {:?} has {} bits, allowed are 1 to 63",
-                    field.name,
-                    field.bits
-                )));
+                    field.name, field.bits
+                ));
             }
             shift -= field.bits;
             field.shift = shift;
         }
+        Ok(bits as u32)
+    }
+
+    fn check_names(&self) -> Result<(), String> {
         let unwritable = |name: &str| name.is_empty() || name.contains([',', ';', ':', '=', '@']);
         if unwritable(&self.name) {
-            return Err(invalid("its name is empty or contains one of , ; : = @".into()));
+            return Err("its name is empty or contains one of , ; : = @".into());
         }
-        for (i, field) in fields.iter().enumerate() {
-            if unwritable(&field.name) || fields[..i].iter().any(|other| other.name == field.name) {
-                return Err(invalid(alloc::format!(
+        for (i, field) in self.fields.iter().enumerate() {
+            let is_used = self.fields[..i].iter().any(|other| other.name == field.name);
+            if is_used || unwritable(&field.name) {
+                return Err(format!(
                     "field name {:?} is empty, used twice or contains one of , ; : = @",
                     field.name
-                )));
+                ));
             }
         }
-        let the_one = |role: Role, what: &str| {
-            let mut found = fields.iter().filter(|field| field.role == role);
-            match (found.next(), found.next()) {
-                (Some(field), None) => Ok(Slot {
-                    bits: field.bits,
-                    shift: field.shift,
-                }),
-                (None, _) => Err(invalid(alloc::format!("it has no {what} field"))),
-                _ => Err(invalid(alloc::format!("it has more than one {what} field"))),
-            }
-        };
-        let time = the_one(Role::Time, "time")?;
-        let sequence = the_one(Role::Sequence, "sequence")?;
-        let worker_bits = fields
-            .iter()
-            .filter(|f| f.role == Role::Worker)
-            .map(|f| f.bits)
-            .sum();
-        for (what, bits) in [("worker", worker_bits), ("sequence", sequence.bits)] {
-            if bits > 32 {
-                return Err(invalid(alloc::format!(
-                    "{bits} {what} bits, at most 32 are allowed"
-                )));
-            }
-        }
-        let mut rollbacks = fields.iter().filter(|field| field.role == Role::Rollback);
-        let rollback = rollbacks.next().map(|field| Slot {
+        Ok(())
+    }
+
+    /// The places of the fields of a role, the highest first.
+    fn of_role(&self, role: Role) -> impl Iterator<Item = Slot> {
+        let found = self.fields.iter().filter(move |field| field.role == role);
+        found.map(|field| Slot {
             bits: field.bits,
             shift: field.shift,
-        });
-        if rollbacks.next().is_some() || rollback.is_some_and(|slot| slot.bits > 8) {
-            return Err(invalid(
-                "more than one rollback field, or one of more than 8 bits".into(),
-            ));
+        })
+    }
+
+    fn the_one(&self, role: Role, what: &str) -> Result<Slot, String> {
+        let mut found = self.of_role(role);
+        match (found.next(), found.next()) {
+            (Some(slot), None) => Ok(slot),
+            (None, _) => Err(format!("it has no {what} field")),
+            _ => Err(format!("it has more than one {what} field")),
         }
-        let (start_below, largest) = match self.start {
+    }
+
+    fn rollback(&self) -> Result<Option<Slot>, String> {
+        let mut found = self.of_role(Role::Rollback);
+        match (found.next(), found.next()) {
+            (None, _) => Ok(None),
+            (Some(slot), None) if slot.bits <= 8 => Ok(Some(slot)),
+            _ => Err("more than one rollback field, or one of more than 8 bits".into()),
+        }
+    }
+
+    fn check_start(&self, sequence_bits: u32) -> Result<(), String> {
+        let (begin, largest) = match self.start {
             SequenceStart::Zero | SequenceStart::Carry => (0, 0),
-            SequenceStart::At(first) => (first, ones(sequence.bits)),
-            SequenceStart::Random { below } => (below, ones(sequence.bits)),
+            SequenceStart::At(first) => (first, ones(sequence_bits)),
+            SequenceStart::Random { below } => (below, ones(sequence_bits)),
         };
-        if start_below > largest {
-            return Err(invalid(alloc::format!(
-                "its sequence of {} bits cannot begin at {start_below}",
-                sequence.bits
-            )));
+        if begin <= largest {
+            return Ok(());
         }
+        Err(format!(
+            "its sequence of {sequence_bits} bits cannot begin at {begin}"
+        ))
+    }
+
+    /// The constants in their places.
+    fn constants(&self) -> Result<u64, String> {
         let mut constants = 0;
-        for field in &fields {
+        for field in &self.fields {
             if let Role::Constant(value) = field.role {
                 if value > field.max() {
-                    return Err(invalid(alloc::format!(
+                    return Err(format!(
                         "constant {value} does not fit field {:?}: {} bits, largest is {}",
                         field.name,
                         field.bits,
                         field.max()
-                    )));
+                    ));
                 }
                 constants |= value << field.shift;
             }
         }
-        Ok(Layout {
-            name: self.name,
-            fields,
-            tick_ns,
-            epoch: self.epoch,
-            bits: bits as u32,
-            time,
-            sequence,
-            worker_bits,
-            constants,
-            rollback,
-            start: self.start,
-        })
+        Ok(constants)
     }
+}
+
+/// What follows from sound fields.
+struct Checked {
+    tick_ns: u64,
+    bits: u32,
+    time: Slot,
+    sequence: Slot,
+    worker_bits: u32,
+    constants: u64,
+    rollback: Option<Slot>,
 }
 
 /// One day: no known layout has a tick longer than a second.

@@ -46,6 +46,22 @@ pub enum LayoutError {
         /// The first time that does not fit.
         end: Timestamp,
     },
+    /// Time and sequence leave a generator no room to count in: ids of the layout can be read, and none of this time
+    /// made.
+    ReadOnly {
+        /// The layout's name.
+        layout: String,
+        /// The time asked for.
+        time: Timestamp,
+        /// The first time that no generator mints ids of.
+        end: Timestamp,
+        /// The width of the time field.
+        time_bits: u32,
+        /// The width of sequence and rollback together.
+        sequence_bits: u32,
+        /// How many bits there are for all of them.
+        room_bits: u32,
+    },
     /// Bits outside the fields are set, or a constant field holds something else: not an id of this layout.
     NotOfLayout {
         /// The layout's name.
@@ -78,17 +94,26 @@ impl fmt::Display for LayoutError {
                     "{what} {value} does not fit layout {layout:?}: {bits} bits, largest is {max}"
                 )
             }
-            Self::BeforeEpoch { layout, time, epoch } => write!(
-                f,
-                "time {} ns lies before the epoch of layout {layout:?}, {} ns",
-                time.unix_nanos(),
-                epoch.unix_nanos()
-            ),
+            Self::BeforeEpoch { layout, time, epoch } => {
+                write!(f, "{time} lies before the epoch of layout {layout:?}, {epoch}")
+            }
             Self::PastEnd { layout, time, end } => write!(
                 f,
-                "time {} ns does not fit layout {layout:?}, whose time field ends at {} ns",
-                time.unix_nanos(),
-                end.unix_nanos()
+                "{time} does not fit layout {layout:?}, whose time field ends at {end}"
+            ),
+            Self::ReadOnly {
+                layout,
+                time,
+                end,
+                time_bits,
+                sequence_bits,
+                room_bits,
+            } => write!(
+                f,
+                "layout {layout:?} can be read only: its time and sequence take {} bits together, a generator counts \
+                 in {room_bits} bits, so that what it makes ends at {end:.0}, before {time:.0}; give a layout of your \
+                 own fewer bits of sequence",
+                time_bits + sequence_bits
             ),
             Self::NotOfLayout { layout, id } => write!(f, "{id} is not an id of layout {layout:?}"),
             Self::Generator { layout, reason } => {

@@ -3,6 +3,7 @@
 mod builder;
 mod error;
 pub(crate) mod spec;
+mod start;
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -12,6 +13,8 @@ use core::time::Duration;
 
 pub use builder::LayoutBuilder;
 pub use error::LayoutError;
+pub use start::SequenceStart;
+pub(crate) use start::{place_from, places_in_a_row};
 
 use crate::clock_policy::ClockPolicy;
 use crate::time::Timestamp;
@@ -30,26 +33,6 @@ pub enum Role {
     Rollback,
     /// Always this value.
     Constant(u64),
-}
-
-/// Where the sequence of a new tick begins.
-///
-/// At a few ids a second, beginning at zero makes nearly all ids even, and a multiple of 4096: `id % n` then
-/// picks one shard. The other ways spread them.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum SequenceStart {
-    /// At 0.
-    #[default]
-    Zero,
-    /// At this number; smaller ones are never used.
-    At(u64),
-    /// Somewhere in `0..below`, by a hash of the tick.
-    Random {
-        /// One more than the largest start.
-        below: u64,
-    },
-    /// Where the last tick stopped, going round at half of the field, so that half of it is always left.
-    Carry,
 }
 
 /// One named bit field of a layout.
@@ -155,6 +138,19 @@ impl Layout {
         self.epoch
     }
 
+    /// The same layout with its time beginning elsewhere.
+    ///
+    /// ```
+    /// use mintage::{Timestamp, preset};
+    /// let epoch = Timestamp::from_unix_millis(1_420_070_400_000); // 2015-01-01
+    /// let layout = preset("twitter").expect("a preset").layout().with_epoch(epoch);
+    /// assert_eq!((layout.time_of(0), layout.bits()), (epoch, 63));
+    /// ```
+    #[must_use]
+    pub fn with_epoch(self, epoch: Timestamp) -> Layout {
+        Layout { epoch, ..self }
+    }
+
     /// The width of the time field.
     pub const fn time_bits(&self) -> u32 {
         self.time.bits
@@ -202,8 +198,8 @@ impl Layout {
     /// ```
     pub fn next_place(&self, free: u64, tick: u64) -> (u64, u64) {
         let (start, bits) = (self.sequence_start(), self.sequence_bits());
-        let place = crate::snowflake::place_from(start, free, tick, bits);
-        (place, crate::snowflake::places_in_a_row(start, place, bits))
+        let place = place_from(start, free, tick, bits);
+        (place, places_in_a_row(start, place, bits))
     }
 
     /// Where the sequence of a new tick begins.

@@ -4,9 +4,10 @@
 //! time=41,worker:datacenter=5,worker=5,sequence=12;tick=1ms;epoch=1288834974657
 //! ```
 //!
-//! Fields from the highest to the lowest as `ROLE[:NAME]=BITS` with the roles `time`, `worker`, `sequence`,
+//! Between all of them commas may stand as well, for shells that take a semicolon for the end of the command. Fields
+//! from the highest to the lowest as `ROLE[:NAME]=BITS` with the roles `time`, `worker`, `sequence`,
 //! `rollback` and `constant` (`constant:NAME=BITS@VALUE`); then, in any order, `tick=` with a unit (default
-//! `1ms`), `epoch=` in Unix milliseconds or as a date (default 1970-01-01), `start=` with `zero`, a number,
+//! `1ms`), `epoch=` in Unix milliseconds or as a time (default 1970-01-01), `start=` with `zero`, a number,
 //! `random(BELOW)` or `carry` (default `zero`), `name=` (default `custom`).
 
 use alloc::borrow::ToOwned;
@@ -18,8 +19,7 @@ use core::str::FromStr;
 use core::time::Duration;
 
 use crate::layout::{Layout, LayoutBuilder, LayoutError, Role, SequenceStart};
-use crate::series::day_of_date;
-use crate::time::Timestamp;
+use crate::time_text;
 
 impl FromStr for Layout {
     type Err = LayoutError;
@@ -33,20 +33,19 @@ impl FromStr for Layout {
     /// # Ok::<(), mintage::LayoutError>(())
     /// ```
     fn from_str(text: &str) -> Result<Self, LayoutError> {
-        let mut parts = text.split(';');
-        let fields = parts.next().unwrap_or_default();
-        let settings: Vec<(&str, &str)> = parts
-            .map(|part| {
-                part.split_once('=')
-                    .ok_or_else(|| invalid(text, format!("{part:?} is not KEY=VALUE")))
-            })
-            .collect::<Result<_, _>>()?;
+        let (mut fields, mut settings) = (Vec::new(), Vec::new());
+        for part in text.split([',', ';']).map(str::trim) {
+            match part.split_once('=') {
+                Some((key, value)) if SETTINGS.contains(&key) => settings.push((key, value)),
+                _ => fields.push(part),
+            }
+        }
         let name = settings
             .iter()
             .find(|(key, _)| *key == "name")
             .map_or("custom", |(_, name)| name);
         let mut builder = Layout::builder(name.to_owned());
-        for field in fields.split(',') {
+        for field in fields {
             builder = add_field(builder, field).map_err(|reason| invalid(name, reason))?;
         }
         for (i, (key, value)) in settings.iter().enumerate() {
@@ -104,8 +103,16 @@ impl Layout {
     }
 }
 
+/// What a part of the text sets, where it adds no field.
+const SETTINGS: [&str; 4] = ["tick", "epoch", "start", "name"];
+
 fn add_field(builder: LayoutBuilder, field: &str) -> Result<LayoutBuilder, String> {
-    let expected = || format!("field {field:?} is not ROLE[:NAME]=BITS, as worker:datacenter=5");
+    let expected = || {
+        format!(
+            "{field:?} is not ROLE[:NAME]=BITS, as worker:datacenter=5, and none of the settings {}",
+            SETTINGS.join(", ")
+        )
+    };
     let (what, bits) = field.split_once('=').ok_or_else(expected)?;
     let (role, name) = what.split_once(':').unwrap_or((what, what));
     let (bits, value) = match bits.split_once('@') {
@@ -125,21 +132,12 @@ fn add_field(builder: LayoutBuilder, field: &str) -> Result<LayoutBuilder, Strin
 
 fn set(builder: LayoutBuilder, key: &str, value: &str) -> Result<LayoutBuilder, String> {
     match key {
-        "name" => Ok(builder),
         "tick" => {
             let tick =
                 duration_of(value).ok_or_else(|| format!("tick {value:?} is not as 1ms, 10ms or 1s"))?;
             Ok(builder.tick(tick))
         }
-        "epoch" => {
-            let millis = match day_of_date(value) {
-                Ok(day) => day * 86_400_000,
-                Err(_) => value.parse().map_err(|_| {
-                    format!("epoch {value:?} is neither Unix milliseconds nor a date YYYY-MM-DD")
-                })?,
-            };
-            Ok(builder.epoch(Timestamp::from_unix_millis(millis)))
-        }
+        "epoch" => Ok(builder.epoch(time_text::epoch(value).map_err(|why| format!("epoch: {why}"))?)),
         "start" => {
             let random = value
                 .strip_prefix("random(")
@@ -155,9 +153,8 @@ fn set(builder: LayoutBuilder, key: &str, value: &str) -> Result<LayoutBuilder, 
             })?;
             Ok(builder.sequence_start(start))
         }
-        _ => Err(format!(
-            "unknown setting {key:?}, there are tick, epoch, start and name"
-        )),
+        // The builder was begun with the name.
+        _ => Ok(builder),
     }
 }
 
@@ -226,8 +223,11 @@ mod tests {
         check("time=41,sequence=12;epoch=2020-02-30", "epoch");
         check("time=41,sequence=12;start=random", "start");
         check("time=41,sequence=12;start=4096", "cannot begin at 4096");
-        check("time=41,sequence=12;speed=9", "unknown setting \"speed\"");
-        check("time=41,sequence=12;tick", "KEY=VALUE");
+        check(
+            "time=41,sequence=12;speed=9",
+            "none of the settings tick, epoch, start, name",
+        );
+        check("time=41,sequence=12;tick", "ROLE[:NAME]=BITS");
         check("time=41,sequence=12;tick=1ms;tick=2ms", "twice");
     }
 

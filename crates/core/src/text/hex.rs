@@ -1,13 +1,16 @@
 //! Hexadecimal text of 16 bytes, plain and as RFC 9562 hyphenates it.
 //!
-//! The work is done by `hex_x86` where the processor has its instructions (asked once, at run time), by the
+//! The work is done by `x86` where the processor has its instructions (asked once, at run time), by the
 //! safe code below everywhere else.
+
+#[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
+mod x86;
 
 use ::uuid::Uuid;
 
-use super::TextError;
 #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
-use super::hex_x86 as fast;
+use self::x86 as fast;
+use super::TextError;
 
 /// How long hyphenated text is.
 pub(crate) const HYPHENATED: usize = 36;

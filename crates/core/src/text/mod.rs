@@ -4,8 +4,6 @@ pub(crate) mod ascii;
 mod bits;
 mod decimal;
 pub(crate) mod hex;
-#[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
-mod hex_x86;
 mod ncname;
 pub(crate) mod radix;
 mod snowflake;

@@ -46,7 +46,7 @@ pub enum SnowflakeText {
 }
 
 impl SnowflakeText {
-    /// Every form with its name on the command line.
+    /// Every form with its name.
     pub const ALL: &[(&str, SnowflakeText)] = &[
         ("dec", SnowflakeText::Dec),
         ("hex", SnowflakeText::Hex),

@@ -42,10 +42,7 @@ impl fmt::Display for UuidError {
         match self {
             Self::Time { time, first, last } => write!(
                 f,
-                "time {} ns since 1970 does not fit this uuid version: it holds {} to {}",
-                time.unix_nanos(),
-                first.unix_nanos(),
-                last.unix_nanos()
+                "{time} does not fit this uuid version: it holds {first} to {last}"
             ),
             Self::TooLarge { what, value, max } => write!(f, "{what} {value} does not fit, largest is {max}"),
             Self::Node => f.write_str("a node id is six octets in hexadecimal, as 9f:6b:de:ce:d8:46"),

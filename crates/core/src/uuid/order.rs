@@ -41,7 +41,7 @@ pub enum UuidOrder {
 }
 
 impl UuidOrder {
-    /// Every order with its name on the command line.
+    /// Every order with its name.
     pub const ALL: &[(&str, UuidOrder)] = &[
         ("rfc", UuidOrder::Rfc),
         ("microsoft", UuidOrder::Microsoft),

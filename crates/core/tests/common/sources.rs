@@ -33,18 +33,12 @@ impl Entropy for Seeded {
     }
 }
 
-/// What a format needs to be asked for one.
+/// What a format is asked with: its example.
 pub(crate) fn asked(row: &Format) -> GenOptions {
-    let mut options = GenOptions::default();
-    match row.name {
-        "uuid2" => (options.domain, options.local_id) = (Some(Domain::Org), Some(7)),
-        "uuid3" | "uuid5" | "uuid8" => {
-            options.namespace = namespace("dns");
-            options.name = Some(b"www.example.com".to_vec());
-        }
-        "sqids" | "hashids" => options.numbers = vec![1, 2, 3],
-        "typeid" => options.prefix = Some("user_account".into()),
-        _ => {}
-    }
-    options
+    row.example_options()
+}
+
+/// Whether every id of the same options is the same: nothing in it is random, and nothing is the time.
+pub(crate) fn repeats(row: &Format) -> bool {
+    row.time.is_none() && row.entropy_bits(&asked(row)) == 0.0
 }

@@ -63,7 +63,7 @@ pub struct Pool {
     dropped: AtomicBool,
     /// When somebody last asked and got nothing, in milliseconds of boot time; 0: never.
     refused_ms: AtomicU64,
-    held: Mutex<Held>,
+    held: Mutex<HeldCount>,
     /// The keeper has ended.
     ended: Notify,
 }
@@ -135,7 +135,7 @@ fn utc(at: Timestamp) -> String {
 
 /// How many workers somebody holds, as last counted.
 #[derive(Debug, Default)]
-struct Held {
+struct HeldCount {
     last: Option<u64>,
     parked: Option<Parked>,
     pace: Pace,

@@ -10,8 +10,8 @@ use mintage::{Layout, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::name::Name;
-use crate::name_key::NAME_KEY_MAX_BYTES;
 use crate::store::{KEY_MAX_BYTES, Key, Value, Versioned};
+use mintage_local::name::NAME_KEY_MAX_BYTES;
 
 /// The longest window there is by default (protocol W3).
 const LENGTH_MAX: Duration = Duration::from_secs(600);

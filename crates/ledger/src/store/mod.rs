@@ -14,6 +14,8 @@
 
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 mod address;
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+mod cas_store;
 #[cfg(any(test, feature = "testing"))]
 pub mod conformance;
 mod delegate;
@@ -22,8 +24,6 @@ pub mod embedded;
 mod etcd;
 #[cfg(any(test, feature = "testing"))]
 mod faulty;
-#[cfg(any(feature = "etcd", feature = "zookeeper"))]
-mod guarded;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 mod link;
 mod memory;
@@ -409,34 +409,22 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// `(old mark, old mark + add]` of the version expected. The default reads and then writes.
     fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
         Box::pin(async move {
-            let Some(found) = self.get(&claim.key).await? else {
-                return Ok(Cas::Lost(None));
-            };
-            if found.version != claim.expected {
-                return Ok(Cas::Lost(Some(found)));
+            let found = self.get(&claim.key).await?;
+            match (
+                rules::judge_claim(claim, found.as_ref().map(rules::Current::of))?,
+                found,
+            ) {
+                (Some((_, mark)), Some(found)) => {
+                    let new = Value {
+                        mark,
+                        token: claim.token,
+                        body: found.value.body,
+                    };
+                    self.compare_and_set(&claim.key, Some(claim.expected), new, Marks::NeverLower)
+                        .await
+                }
+                (_, found) => Ok(Cas::Lost(found)),
             }
-            let Some(mark) = found
-                .value
-                .mark
-                .checked_add(claim.add)
-                .filter(|m| *m <= i64::MAX as u64)
-            else {
-                return Err(StoreError::new(
-                    StoreErrorKind::Invalid,
-                    Outcome::NotDone,
-                    format!(
-                        "mark {} of {} plus {} passes 2^63-1",
-                        found.value.mark, claim.key, claim.add
-                    ),
-                ));
-            };
-            let new = Value {
-                mark,
-                token: claim.token,
-                body: found.value.body,
-            };
-            self.compare_and_set(&claim.key, Some(claim.expected), new, Marks::NeverLower)
-                .await
         })
     }
 

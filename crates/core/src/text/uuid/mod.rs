@@ -78,7 +78,7 @@ pub enum UuidText {
 }
 
 impl UuidText {
-    /// Every form with its name on the command line.
+    /// Every form with its name.
     pub const ALL: &[(&str, UuidText)] = &[
         ("hyphenated", UuidText::Hyphenated),
         ("simple", UuidText::Simple),
@@ -117,7 +117,7 @@ impl UuidText {
             .map(|(_, form)| *form)
     }
 
-    /// Its name on the command line.
+    /// Its name.
     pub fn name(self) -> &'static str {
         let row = Self::ALL.iter().find(|(_, form)| *form == self);
         row.expect("a test finds every form in the table").0

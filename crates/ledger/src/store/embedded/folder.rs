@@ -408,7 +408,11 @@ fn check_file_system(path: &Path, looked_at: &Path, allowed: &[String]) -> Resul
         Some(name) if !allowed.iter().any(|allowed| allowed == name) => Err(errors::denied(
             path,
             format!("it lies on a file system of the kind {name}, whose locks and syncs may not hold"),
-            file_system::hint(name),
+            format!(
+                "{}; if nothing else ever reaches it, set store.allow_file_systems = [\"{name}\"] (in the environment \
+                 MINT_STORE__ALLOW_FILE_SYSTEMS={name})",
+                file_system::WHY_REFUSED
+            ),
         )),
         Some(name) => {
             tracing::warn!(folder = %path.display(), kind = name, "the store lies on a file system whose locks may not hold");

@@ -23,7 +23,7 @@ mod folder;
 mod handle;
 mod inode;
 mod open;
-pub(crate) mod private;
+mod private;
 mod reached;
 mod recover;
 mod repair;

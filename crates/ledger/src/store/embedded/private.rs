@@ -1,48 +1,20 @@
-//! Files that are nobody else's: opened without following a link, made new, readable by their owner alone.
-//!
-//! Whoever makes the folder first, or may write into it, could otherwise lay links in it and have our files written
-//! over somebody else's.
+//! Whose the folder and its files are: another user's, or open to others, they are no store of ours.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, Permissions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use rustix::fs::OFlags;
+use mintage_local::private::FILE_MODE;
+pub(super) use mintage_local::private::{FOLDER_MODE, create_anew, open, options};
 use rustix::process::geteuid;
 
 use super::super::StoreError;
 use super::errors;
 use crate::advice::Advice;
 
-/// For the owner alone.
-const FILE_MODE: u32 = 0o600;
-pub(super) const FOLDER_MODE: u32 = 0o700;
 /// What others may do.
 const OTHERS: u32 = 0o077;
-
-/// Options that follow no link and let nobody else read what they make.
-pub(crate) fn options() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options
-        .mode(FILE_MODE)
-        .custom_flags(OFlags::NOFOLLOW.bits() as i32);
-    options
-}
-
-/// Opens a file to read it.
-pub(super) fn open(path: &Path) -> io::Result<File> {
-    options().read(true).open(path)
-}
-
-/// Makes a new file in the place of whatever has the name.
-pub(super) fn create_anew(path: &Path) -> io::Result<File> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    options().read(true).write(true).create_new(true).open(path)
-}
 
 /// Refuses a folder of another user, who could change whatever is in it; says so where others may read it.
 pub(super) fn check_folder(path: &Path, found: &fs::Metadata) -> Result<(), StoreError> {

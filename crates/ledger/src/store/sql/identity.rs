@@ -32,7 +32,7 @@ impl Head {
 
 /// What `mint_meta` holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Meta {
+pub(super) struct MetaRow {
     pub(super) head: Head,
     /// The copy of the data that was last accepted.
     pub(super) copy: String,
@@ -40,9 +40,9 @@ pub(super) struct Meta {
     pub(super) class: String,
 }
 
-impl Meta {
-    pub(super) fn read(row: &[Field]) -> Option<Meta> {
-        Some(Meta {
+impl MetaRow {
+    pub(super) fn read(row: &[Field]) -> Option<MetaRow> {
+        Some(MetaRow {
             head: Head::read(row)?,
             copy: row.get(3)?.text()?.to_string(),
             class: row.get(4)?.text()?.trim_end().to_string(),
@@ -167,7 +167,7 @@ pub(super) fn same_copy(one: &str, other: &str) -> bool {
 
 /// Compares the copy that answers with the one in `mint_meta`. Only a class that both that row and this process
 /// know to be [`Class::Survives`] lets another copy take over.
-pub(super) fn judge_copy(meta: &Meta, known: Option<Class>, probe: &Probe, allow_lossy: bool) -> Copy {
+pub(super) fn judge_copy(meta: &MetaRow, known: Option<Class>, probe: &Probe, allow_lossy: bool) -> Copy {
     let same = same_copy(&meta.copy, &probe.copy);
     if same && meta.class == letter(probe.durability.class) {
         return Copy::Same;
@@ -181,7 +181,7 @@ pub(super) fn judge_copy(meta: &Meta, known: Option<Class>, probe: &Probe, allow
 }
 
 /// Another copy took over where that may have lost something (docs/stores-sql.md).
-pub(super) fn taken_over(store: &str, meta: &Meta, probe: &Probe) -> StoreError {
+pub(super) fn taken_over(store: &str, meta: &MetaRow, probe: &Probe) -> StoreError {
     refused(
         StoreErrorKind::Foreign,
         store,
@@ -199,8 +199,8 @@ mod tests {
     use super::*;
     use crate::store::Durability;
 
-    fn meta(copy: &str, class: &str) -> Meta {
-        Meta {
+    fn meta(copy: &str, class: &str) -> MetaRow {
+        MetaRow {
             head: Head {
                 schema_version: SCHEMA_VERSION,
                 cluster_id: 1,

@@ -1,0 +1,293 @@
+//! Toys: what shows that one more of something is one file, or one folder, and a few rows.
+//!
+//! Each `xtask/toys/NAME.patch` adds one to a copy of the tree and tests it there. It is what `git diff` prints, and in
+//! its first lines the promise:
+//!
+//! ```text
+//! # crate: mintage-wire      the package whose tests are run,
+//! # test: toy                those whose names hold this
+//! # rows: 2                  at most so many lines are added outside the new file or folder
+//! ```
+//!
+//! New files of test vectors may come with it.
+//!
+//! `cargo xtask check` sees that every patch keeps its promise and can still be applied.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::parts::{self, Part};
+use crate::step;
+use crate::tree::{self, read};
+
+/// A patch and its promise.
+struct Toy {
+    name: String,
+    file: PathBuf,
+    package: String,
+    test: String,
+    rows: usize,
+    diff: Diff,
+}
+
+/// What a patch does to the tree.
+#[derive(Debug, Default)]
+struct Diff {
+    /// New files.
+    made: Vec<PathBuf>,
+    /// Lines added to those that there are.
+    added: usize,
+    /// Files that it removes or renames, which no toy does.
+    gone: usize,
+}
+
+/// Checks that every toy keeps its promise and can be applied.
+pub(crate) fn check() -> Result<(), String> {
+    let mut wrong = Vec::new();
+    for toy in toys()? {
+        if let Err(why) = toy.keeps_its_promise() {
+            wrong.push(format!("xtask/toys/{}.patch: {why}", toy.name));
+        }
+        if !applied(&toy.file, &step::root(), &["--check"]) {
+            wrong.push(format!(
+                "xtask/toys/{}.patch cannot be applied any more: apply what is left of it, mend it and take `git diff`",
+                toy.name
+            ));
+        }
+    }
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => Err(wrong.join("\n       ")),
+    }
+}
+
+/// Builds and tests every toy, or those named.
+pub(crate) fn run(names: &[String]) -> Result<(), String> {
+    let parts = run_named(names);
+    println!(
+        "\n{}",
+        parts::table(&parts, parts.iter().map(Part::seconds).sum())
+    );
+    match (parts.is_empty(), parts.iter().all(Part::is_good)) {
+        (true, _) => Err("there is no toy of this name in xtask/toys".into()),
+        (_, true) => Ok(()),
+        (_, false) => Err("a toy is broken; the table says which".into()),
+    }
+}
+
+/// A part for every toy.
+pub(crate) fn run_all() -> Vec<Part> {
+    run_named(&[])
+}
+
+fn run_named(names: &[String]) -> Vec<Part> {
+    let toys = match toys() {
+        Ok(toys) => toys,
+        Err(why) => return vec![Part::of("toys", || Err(why))],
+    };
+    let wanted = toys
+        .iter()
+        .filter(|toy| names.is_empty() || names.contains(&toy.name));
+    wanted.map(Toy::run).collect()
+}
+
+impl Toy {
+    fn read(file: &Path) -> Result<Toy, String> {
+        let text = read(file)?;
+        let head = |name: &str| {
+            let line = text.lines().take_while(|line| line.starts_with('#'));
+            let found = line
+                .filter_map(|line| line.strip_prefix("# ")?.strip_prefix(name)?.strip_prefix(": "))
+                .next();
+            found
+                .map(str::trim)
+                .ok_or_else(|| format!("{}: its first lines have no `# {name}: …`", file.display()))
+        };
+        let rows = head("rows")?;
+        Ok(Toy {
+            name: file
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+            file: file.to_path_buf(),
+            package: head("crate")?.into(),
+            test: head("test")?.into(),
+            rows: rows
+                .parse()
+                .map_err(|_| format!("{}: {rows} is no number of rows", file.display()))?,
+            diff: Diff::read(&text),
+        })
+    }
+
+    fn keeps_its_promise(&self) -> Result<(), String> {
+        let Diff { made, added, gone } = &self.diff;
+        let root = step::root();
+        // A folder counts as one thing if it is new. Test vectors go with what they test.
+        let made = made.iter().filter(|file| !file.starts_with("vectors"));
+        let things: BTreeSet<&Path> = made.map(|file| new_part(&root, file)).collect();
+        if things.len() != 1 {
+            return Err(format!("it adds {things:?}, not one file or folder"));
+        }
+        if *gone > 0 {
+            return Err("it removes or renames files".into());
+        }
+        if *added > self.rows {
+            return Err(format!(
+                "it adds {added} lines elsewhere, more than {}",
+                self.rows
+            ));
+        }
+        Ok(())
+    }
+
+    /// Tests it in a copy of the tree, in a target folder that all toys share.
+    fn run(&self) -> Part {
+        let name = format!(
+            "toy {}: one file or folder and {} rows",
+            self.name, self.diff.added
+        );
+        let folder = step::target_dir().join("toys");
+        let copy = folder.join("tree");
+        let made = Part::of(&name, || {
+            self.keeps_its_promise()?;
+            tree::copy_with(&copy, &[])?;
+            match applied(&self.file, &copy, &[]) {
+                true => Ok(()),
+                false => Err(format!("{} cannot be applied", self.file.display())),
+            }
+        });
+        if !made.is_good() {
+            return made;
+        }
+        let mut command = step::cargo("test -p");
+        command
+            .args([&self.package, &self.test])
+            .current_dir(&copy)
+            .env("CARGO_TARGET_DIR", folder.join("target"));
+        let part = Part::tests(&name, vec![step::gently(&command)]);
+        match part.is_good() && part.passed() == 0 {
+            true => Part::of(&name, || {
+                Err(format!("toy {}: no test is called {}", self.name, self.test))
+            }),
+            false => part,
+        }
+    }
+}
+
+impl Diff {
+    fn read(text: &str) -> Diff {
+        let mut diff = Diff::default();
+        let (mut is_new, mut in_hunk) = (false, false);
+        for line in text.lines() {
+            if line.starts_with("diff --git ") {
+                (is_new, in_hunk) = (false, false);
+            } else if line.starts_with("@@ ") {
+                in_hunk = true;
+            } else if in_hunk {
+                diff.added += usize::from(!is_new && line.starts_with('+'));
+            } else if line.starts_with("new file mode ") {
+                is_new = true;
+            } else if line.starts_with("deleted file mode ") || line.starts_with("rename from ") {
+                diff.gone += 1;
+            } else if let Some(path) = line.strip_prefix("+++ b/").filter(|_| is_new) {
+                diff.made.push(path.into());
+            }
+        }
+        diff
+    }
+}
+
+/// The outermost part of a path that is not in the tree.
+fn new_part<'a>(root: &Path, file: &'a Path) -> &'a Path {
+    let parts: Vec<&Path> = file
+        .ancestors()
+        .filter(|part| !part.as_os_str().is_empty())
+        .collect();
+    let new = parts.into_iter().rev().find(|part| !root.join(part).exists());
+    new.unwrap_or(file)
+}
+
+/// Applies a patch to a tree, or says whether it could be; what git says is passed on.
+fn applied(patch: &Path, tree: &Path, options: &[&str]) -> bool {
+    // A copy of the tree is no part of the repository that it lies in.
+    let above = tree.parent().unwrap_or(tree);
+    let mut command = Command::new("git");
+    command
+        .arg("apply")
+        .args(options)
+        .arg(patch)
+        .current_dir(tree)
+        .env("GIT_CEILING_DIRECTORIES", above);
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn toys() -> Result<Vec<Toy>, String> {
+    let folder = step::root().join("xtask/toys");
+    let cannot = |e: std::io::Error| format!("{}: {e}", folder.display());
+    let mut toys = Vec::new();
+    for entry in fs::read_dir(&folder).map_err(cannot)? {
+        let path = entry.map_err(cannot)?.path();
+        if path.extension().is_some_and(|ending| ending == "patch") {
+            toys.push(Toy::read(&path)?);
+        }
+    }
+    toys.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(toys)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn toy(rows: usize, text: &str) -> Toy {
+        Toy {
+            name: "toy".into(),
+            file: "toy.patch".into(),
+            package: "xtask".into(),
+            test: "toy".into(),
+            rows,
+            diff: Diff::read(text),
+        }
+    }
+
+    const ROW: &str = "diff --git a/xtask/src/main.rs b/xtask/src/main.rs\n--- a/xtask/src/main.rs\n\
+                       +++ b/xtask/src/main.rs\n@@ -1,2 +1,3 @@\n a\n-b\n+c\n+++ b/d\n";
+
+    fn new(path: &str) -> String {
+        format!(
+            "diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n"
+        )
+    }
+
+    #[test]
+    fn every_toy_keeps_its_promise_and_can_be_applied() {
+        check().unwrap();
+        assert!(!toys().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_toy_is_one_new_file_or_folder_and_few_rows() {
+        let one = new("xtask/src/toy.rs");
+        let folder = new("xtask/toy/a.rs") + &new("xtask/toy/b/c.rs");
+        for (rows, text, keeps) in [
+            (2, format!("{one}{ROW}"), true),
+            (2, format!("{ROW}{folder}"), true),
+            (1, format!("{one}{ROW}"), false),
+            (2, ROW.to_string(), false),
+            (2, format!("{one}{}", new("xtask/src/other.rs")), false),
+            (0, format!("{one}{}", new("vectors/toy.tsv")), true),
+            (0, new("vectors/toy.tsv"), false),
+            (
+                2,
+                format!("{one}diff --git a/x b/y\nrename from x\nrename to y\n"),
+                false,
+            ),
+        ] {
+            let kept = toy(rows, &text).keeps_its_promise();
+            assert_eq!(kept.is_ok(), keeps, "{text}: {kept:?}");
+        }
+    }
+}
