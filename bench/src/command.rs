@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::machine;
+use crate::{goals, machine};
 
 /// What the peer is, as a process of its own: `bench peer v4|v7 N`.
 pub fn peer(arguments: &[String]) {
@@ -137,7 +137,7 @@ pub fn run(arguments: &[String]) {
             ratios[0],
             ratios[ratios.len() - 1]
         );
-        machine::beside_goal(row.what, ratio, row.goal);
+        goals::beside_goal(row.what, ratio, row.goal);
     }
 }
 

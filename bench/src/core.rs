@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
-use crate::machine;
+use crate::{goals, machine};
 
 /// Nanoseconds per id.
 pub(crate) type Measured = f64;
@@ -64,7 +64,7 @@ fn measure(row: &Row) {
         ratios[0],
         ratios[ratios.len() - 1],
     );
-    machine::beside_goal(&format!("{} beside {}", row.what, row.peer), ratio, row.goal);
+    goals::beside_goal(&format!("{} beside {}", row.what, row.peer), ratio, row.goal);
 }
 
 const ROUNDS: usize = 21;

@@ -4,6 +4,7 @@ mod bulk;
 mod command;
 mod core;
 mod formats;
+mod goals;
 mod machine;
 mod server;
 

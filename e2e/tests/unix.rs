@@ -106,7 +106,7 @@ fn both_faces_answer_over_unix_sockets() {
 
     // Another one must not take the sockets of one that lives.
     let refused = command(folder).output().unwrap();
-    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(refused.status.code(), Some(3));
     let why = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(why.contains("another program listens on this socket"), "{why}");
     assert_eq!(redis(folder, &["INCR", "orders"]), "5");

@@ -18,12 +18,22 @@ type Kind = (&'static str, &'static str, &'static str, bool);
 const POSTGRES: &[Kind] = &[
     ("sequence, nextval()", "bigint", "nextval('public.numbers')", true),
     ("gen_random_uuid(), version 4", "uuid", "gen_random_uuid()", true),
-    ("uuid_generate_v1() of uuid-ossp", "uuid", "uuid_generate_v1()", true),
+    (
+        "uuid_generate_v1() of uuid-ossp",
+        "uuid",
+        "uuid_generate_v1()",
+        true,
+    ),
     ("uuid_v7()", "uuid", "mintage.uuid_v7()", false),
     ("uuid_v6()", "uuid", "mintage.uuid_v6()", false),
     ("uuid_v1()", "uuid", "mintage.uuid_v1()", false),
     ("ulid()", "text COLLATE \"C\"", "mintage.ulid()", false),
-    ("snowflake()", "bigint", "mintage.snowflake('twitter', 1, 'public.flakes')", false),
+    (
+        "snowflake()",
+        "bigint",
+        "mintage.snowflake('twitter', 1, 'public.flakes')",
+        false,
+    ),
 ];
 
 const MARIADB: &[Kind] = &[
@@ -31,9 +41,19 @@ const MARIADB: &[Kind] = &[
     ("UUID(), version 1", "UUID", "UUID()", true),
     ("UUID() as text", "CHAR(36) CHARACTER SET ascii", "UUID()", true),
     ("mintage_uuid_v7()", "UUID", "mintage_uuid_v7()", false),
-    ("mintage_uuid_v7() packed", "BINARY(16)", "mintage_uuid_to_bin(mintage_uuid_v7(), 0)", false),
+    (
+        "mintage_uuid_v7() packed",
+        "BINARY(16)",
+        "mintage_uuid_to_bin(mintage_uuid_v7(), 0)",
+        false,
+    ),
     ("mintage_uuid_v4()", "UUID", "mintage_uuid_v4()", false),
-    ("mintage_snowflake()", "BIGINT", "mintage_snowflake('twitter', 1)", false),
+    (
+        "mintage_snowflake()",
+        "BIGINT",
+        "mintage_snowflake('twitter', 1)",
+        false,
+    ),
 ];
 
 struct Row {
@@ -44,7 +64,9 @@ struct Row {
 }
 
 fn main() {
-    let rows: u64 = std::env::args().nth(1).map_or(1_000_000, |n| n.parse().expect("a number of rows"));
+    let rows: u64 = std::env::args()
+        .nth(1)
+        .map_or(1_000_000, |n| n.parse().expect("a number of rows"));
     let tables = [("PostgreSQL", postgres(rows)), ("MariaDB", mariadb(rows))];
     let note = format!(
         "{} rows in one statement into an empty table whose only column is the key; index size afterwards (MariaDB: the clustered table). {}, {}. Servers without sync, one run each, on a machine that others used too.",
@@ -54,30 +76,51 @@ fn main() {
     );
     let mut text = String::new();
     for (engine, rows) in &tables {
-        let _ = writeln!(text, "| {engine}: key | rows per second | index, MB |\n| --- | ---: | ---: |");
+        let _ = writeln!(
+            text,
+            "| {engine}: key | rows per second | index, MB |\n| --- | ---: | ---: |"
+        );
         for row in rows {
             let own = if row.own { " (its own)" } else { "" };
-            let _ = writeln!(text, "| {}{own} | {} | {:.1} |", row.name, grouped(row.rows_per_s as u64), row.index_mb);
+            let _ = writeln!(
+                text,
+                "| {}{own} | {} | {:.1} |",
+                row.name,
+                grouped(row.rows_per_s as u64),
+                row.index_mb
+            );
         }
         text.push('\n');
     }
     print!("{text}{note}\n");
     let page = root().join("docs/sql.md");
     let old = fs::read_to_string(&page).expect("the page is in the tree");
-    let (head, rest) = old.split_once("<!-- begin bench -->\n").expect("the page has the place");
-    let (_, tail) = rest.split_once("<!-- end bench -->").expect("the page has the place");
-    fs::write(&page, format!("{head}<!-- begin bench -->\n{text}{note}\n<!-- end bench -->{tail}")).expect("the tree can be written");
+    let (head, rest) = old
+        .split_once("<!-- begin bench -->\n")
+        .expect("the page has the place");
+    let (_, tail) = rest
+        .split_once("<!-- end bench -->")
+        .expect("the page has the place");
+    fs::write(
+        &page,
+        format!("{head}<!-- begin bench -->\n{text}{note}\n<!-- end bench -->{tail}"),
+    )
+    .expect("the tree can be written");
     fs::write(root().join("docs/sql-bench.svg"), picture(&tables, &note)).expect("the tree can be written");
 }
 
 fn postgres(rows: u64) -> Vec<Row> {
-    let Some(server) = Postgres::with_pack() else { return Vec::new() };
+    let Some(server) = Postgres::with_pack() else {
+        return Vec::new();
+    };
     let sql = |text: &str| server.psql("postgres", text).ok();
     sql("CREATE EXTENSION \"uuid-ossp\"; CREATE SEQUENCE numbers; CREATE SEQUENCE flakes;");
     let measure = |&(name, kind, make, own): &Kind| {
         sql(&format!("CREATE TABLE t (id {kind} PRIMARY KEY); CHECKPOINT;"));
         let began = Instant::now();
-        sql(&format!("INSERT INTO t SELECT {make} FROM generate_series(1, {rows});"));
+        sql(&format!(
+            "INSERT INTO t SELECT {make} FROM generate_series(1, {rows});"
+        ));
         let took = began.elapsed().as_secs_f64();
         let size = sql("SELECT pg_relation_size('t_pkey'); DROP TABLE t;");
         row(name, own, rows, took, &size)
@@ -86,7 +129,9 @@ fn postgres(rows: u64) -> Vec<Row> {
 }
 
 fn mariadb(rows: u64) -> Vec<Row> {
-    let Some(server) = Mariadb::with_pack() else { return Vec::new() };
+    let Some(server) = Mariadb::with_pack() else {
+        return Vec::new();
+    };
     let measure = |&(name, kind, make, own): &Kind| {
         server.lines(&format!("CREATE TABLE t (id {kind} PRIMARY KEY) ENGINE=InnoDB;"));
         let began = Instant::now();
@@ -102,7 +147,12 @@ fn mariadb(rows: u64) -> Vec<Row> {
 
 fn row(name: &'static str, own: bool, rows: u64, took: f64, size: &str) -> Row {
     let bytes: f64 = size.trim().parse().expect("the server says how many bytes");
-    let row = Row { name, own, rows_per_s: rows as f64 / took, index_mb: bytes / 1e6 };
+    let row = Row {
+        name,
+        own,
+        rows_per_s: rows as f64 / took,
+        index_mb: bytes / 1e6,
+    };
     eprintln!("{name}: {:.0} rows/s, {:.1} MB", row.rows_per_s, row.index_mb);
     row
 }
@@ -138,8 +188,16 @@ fn picture(tables: &[(&str, Vec<Row>)], note: &str) -> String {
         y += 14.0;
     }
     let (first, second) = note.split_at(note.find(". ").map_or(0, |at| at + 2));
-    let _ = writeln!(body, "<text x=\"12\" y=\"{}\" class=\"n\">{first}</text>", y + 14.0);
-    let _ = writeln!(body, "<text x=\"12\" y=\"{}\" class=\"n\">{second} Grey: the database's own.</text>", y + 30.0);
+    let _ = writeln!(
+        body,
+        "<text x=\"12\" y=\"{}\" class=\"n\">{first}</text>",
+        y + 14.0
+    );
+    let _ = writeln!(
+        body,
+        "<text x=\"12\" y=\"{}\" class=\"n\">{second} Grey: the database's own.</text>",
+        y + 30.0
+    );
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 800 {h}\" width=\"800\" height=\"{h}\" font-family=\"sans-serif\" font-size=\"12\">\n\
          <style>.h{{font-weight:bold;font-size:14px}}.own{{fill:#9aa5b1}}.ours{{fill:#2f7ed8}}.n{{font-size:10px;fill:#555}}</style>\n\
@@ -162,12 +220,20 @@ fn grouped(number: u64) -> String {
 
 fn machine() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let model = info
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     let count = std::thread::available_parallelism().map_or(1, usize::from);
-    format!("{count} x {}", model.map_or("unknown processor", |(_, name)| name))
+    format!(
+        "{count} x {}",
+        model.map_or("unknown processor", |(_, name)| name)
+    )
 }
 
 fn today() -> String {
-    let out = Command::new("date").arg("+%Y-%m-%d").output().expect("date is everywhere");
+    let out = Command::new("date")
+        .arg("+%Y-%m-%d")
+        .output()
+        .expect("date is everywhere");
     String::from_utf8_lossy(&out.stdout).trim().into()
 }

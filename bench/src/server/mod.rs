@@ -13,7 +13,7 @@ mod peers;
 use std::fs;
 use std::path::PathBuf;
 
-use crate::machine;
+use crate::{goals, machine};
 use load::{Sample, wrk};
 use peers::{Peers, Target};
 
@@ -149,9 +149,9 @@ fn pipelined(peers: &Peers, rounds: usize, divisor: u64) {
                 middle(&cpu),
             );
             let what = format!("{} at {pipeline}", pair.name);
-            machine::beside_goal(&what, middle(&wall), pair.wall[at]);
+            goals::beside_goal(&what, middle(&wall), pair.wall[at]);
             if let Some(most) = pair.cpu {
-                machine::beside_limit(&format!("CPU of {what}"), middle(&cpu), most[at]);
+                goals::beside_limit(&format!("CPU of {what}"), middle(&cpu), most[at]);
             }
         }
     }
@@ -182,7 +182,7 @@ fn single(peers: &Peers, rounds: usize, divisor: u64) {
     let latency = ratios(&samples[DURABLE], &samples[VOLATILE], |ours, peer| {
         ours.p50_ms / peer.p50_ms
     });
-    machine::beside_limit("latency of one connection", middle(&latency), SINGLE_GOAL);
+    goals::beside_limit("latency of one connection", middle(&latency), SINGLE_GOAL);
     println!();
 }
 
@@ -210,7 +210,7 @@ fn http(peers: &Peers, rounds: usize, divisor: u64) {
         );
     }
     let wall = ratios(mint, nginx, |ours, peer| ours.per_second / peer.per_second);
-    machine::beside_goal("HTTP beside nginx", middle(&wall), HTTP_GOAL);
+    goals::beside_goal("HTTP beside nginx", middle(&wall), HTTP_GOAL);
     println!();
 }
 

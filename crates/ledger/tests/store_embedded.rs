@@ -307,7 +307,7 @@ async fn foreign_and_newer_folders_are_refused_in_words() {
     check_refused(
         try_open(&a).await,
         StoreErrorKind::Foreign,
-        &["mint.db has schema 7", "start the newer `mint`"],
+        &["mint.db has schema 7", "NewerProgram { on_this_machine: false }"],
     );
 }
 
