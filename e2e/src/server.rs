@@ -300,6 +300,20 @@ impl Server {
     }
 }
 
+/// Two servers on one store, each in a folder of its own.
+///
+/// # Panics
+/// When one does not start.
+pub fn two_servers(folder: &Path, store: &str) -> Vec<Server> {
+    ["0", "1"]
+        .map(|node| {
+            let own = folder.join(node);
+            fs::create_dir(&own).expect("the folder is ours");
+            Start::in_folder(&own).args(["--store", store]).ready()
+        })
+        .into()
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         if std::thread::panicking() {

@@ -2,7 +2,7 @@
 //! per kind of store.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -15,6 +15,7 @@ use mintage_ledger::{
 
 use crate::engine::process::{Daemon, freeze_tree};
 use crate::proxy::{Fault, Proxy};
+use crate::run;
 
 /// A private server of one kind that the suite may do anything to. It ends, and its folder goes, when dropped.
 ///
@@ -26,15 +27,35 @@ pub trait Engine: Send {
     /// Where it listens: the same address for all its life, stops and kills included.
     fn address(&self) -> SocketAddr;
 
-    /// The store's URL with credentials that may do everything, for a client that connects to `at`.
-    fn url(&self, at: SocketAddr) -> String;
+    /// The store's URL for a client that connects to `at` with these credentials.
+    fn url_with(&self, account: &str, password_encoded: &str, at: SocketAddr) -> String {
+        format!(
+            "{}://{account}:{password_encoded}@{at}{}",
+            self.scheme(),
+            self.database()
+        )
+    }
+
+    /// The last part of the URL, where it has one.
+    fn database(&self) -> &'static str {
+        ""
+    }
+
+    /// The store's URL with credentials that may do everything.
+    fn url(&self, at: SocketAddr) -> String {
+        self.url_with("mint", OWNER_PASSWORD_ENCODED, at)
+    }
 
     /// The same with a wrong password, which is [`WRONG_PASSWORD`]; `None` where the server knows none.
-    fn url_of_stranger(&self, at: SocketAddr) -> Option<String>;
+    fn url_of_stranger(&self, at: SocketAddr) -> Option<String> {
+        Some(self.url_with("mint", WRONG_PASSWORD_ENCODED, at))
+    }
 
     /// The same for an account that may read the registers and not write them; `None` where the server has no
     /// such thing. Its password, too, must not be printed: it is [`READER_PASSWORD`].
-    fn url_of_reader(&self, at: SocketAddr) -> Option<String>;
+    fn url_of_reader(&self, at: SocketAddr) -> Option<String> {
+        Some(self.url_with("reader", READER_PASSWORD_ENCODED, at))
+    }
 
     /// Its process.
     fn process(&mut self) -> &mut Daemon;
@@ -235,6 +256,23 @@ impl<E: Engine> Lab<E> {
         self.wait(async { store.close().await }).ok();
         found.expect("the server answers")
     }
+}
+
+/// Makes one store of several, as an operator does: what `--store` then takes.
+///
+/// # Panics
+/// When a store is refused.
+pub fn make_set(folder: &Path, engines: &[&dyn Engine]) -> String {
+    let urls: Vec<String> = engines
+        .iter()
+        .map(|engine| engine.url(engine.address()))
+        .collect();
+    for url in &urls {
+        run::mint(folder, ["init", "--store", url]).ok();
+    }
+    let words = ["store", "stripes", "make"].into_iter();
+    run::mint(folder, words.chain(urls.iter().map(String::as_str))).ok();
+    urls.join(" ")
 }
 
 /// Timeouts that a test can wait for.

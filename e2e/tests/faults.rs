@@ -29,6 +29,18 @@ fn used() -> tempfile::TempDir {
     folder
 }
 
+/// Another folder with a copy of its store.
+fn copy_of(folder: &tempfile::TempDir) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    let copied = Command::new("cp")
+        .arg("-a")
+        .arg(folder.path().join("mint-data"))
+        .arg(copy.path())
+        .status();
+    assert!(copied.unwrap().success());
+    copy
+}
+
 #[test]
 fn a_second_server_on_the_folder_is_refused_and_the_first_goes_on() {
     let folder = used();
@@ -42,13 +54,7 @@ fn a_second_server_on_the_folder_is_refused_and_the_first_goes_on() {
 #[test]
 fn a_copied_folder_is_refused_with_the_two_commands_to_choose_from() {
     let folder = used();
-    let copy = tempfile::tempdir().unwrap();
-    let copied = Command::new("cp")
-        .arg("-a")
-        .arg(folder.path().join("mint-data"))
-        .arg(copy.path())
-        .status();
-    assert!(copied.unwrap().success());
+    let copy = copy_of(&folder);
     let refused = Start::in_folder(copy.path()).refused();
     assert_eq!((refused.code, refused.out.as_str()), (3, ""), "{refused:?}");
     for command in ["mint store adopt", "mint store restore"] {
@@ -63,13 +69,7 @@ fn a_copied_folder_is_refused_with_the_two_commands_to_choose_from() {
 #[test]
 fn a_restored_folder_skips_ahead_by_what_is_asked() {
     let folder = used();
-    let copy = tempfile::tempdir().unwrap();
-    let copied = Command::new("cp")
-        .arg("-a")
-        .arg(folder.path().join("mint-data"))
-        .arg(copy.path())
-        .status();
-    assert!(copied.unwrap().success());
+    let copy = copy_of(&folder);
     run::mint(copy.path(), ["store", "restore", "--advance", "1000"]).ok();
     let next = incr(&Start::in_folder(copy.path()).ready());
     assert!(next > 1000, "{next}");

@@ -7,7 +7,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -23,8 +22,8 @@ use mintage_e2e::need::say;
 use mintage_e2e::random::Random;
 use mintage_e2e::resp::{Reply, Resp};
 use mintage_e2e::run;
-use mintage_e2e::server::{Server, Start};
-use mintage_e2e::store_suite::Engine;
+use mintage_e2e::server::{Server, Start, two_servers};
+use mintage_e2e::store_suite::{Engine, make_set};
 
 const NODES: usize = 3;
 /// How long a client waits between two numbers.
@@ -111,12 +110,8 @@ fn mixtures_rise_on_one_connection_on_a_set() {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    let urls = [first.url(first.address()), second.url(second.address())];
-    for url in &urls {
-        run::mint(folder.path(), ["init", "--store", url]).ok();
-    }
-    run::mint(folder.path(), ["store", "stripes", "make", &urls[0], &urls[1]]).ok();
-    let servers = two_servers(folder.path(), &urls.join(" "));
+    let set = make_set(folder.path(), &[&first, &second]);
+    let servers = two_servers(folder.path(), &set);
     mixtures("a set", &servers, false);
 }
 
@@ -142,16 +137,6 @@ fn mixtures_on(engine: Option<impl Engine>) {
         last = number;
     }
     mixtures(engine.scheme(), &servers, true);
-}
-
-fn two_servers(folder: &Path, url: &str) -> Vec<Server> {
-    (0..2)
-        .map(|node| {
-            let own = folder.join(node.to_string());
-            std::fs::create_dir(&own).unwrap();
-            Start::in_folder(&own).args(["--store", url]).ready()
-        })
-        .collect()
 }
 
 /// Clients of every server mix all ways to take, one after the other; each sees numbers that rise (fall, where the

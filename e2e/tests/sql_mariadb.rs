@@ -10,7 +10,10 @@ use mintage_e2e::random::Random;
 use mintage_e2e::run;
 use mintage_e2e::sql::decoded::{comparable, inspected, random_ids};
 use mintage_e2e::sql::mariadb::Mariadb;
-use mintage_e2e::sql::samples::{any_uuid, anywhere, datetime, instant, turning_points};
+use mintage_e2e::sql::pack::{Script, VERSION};
+use mintage_e2e::sql::samples::{
+    any_uuid, anywhere, datetime, expect_none, instant, snowflakes, turning_points, values,
+};
 use serde_json::Value;
 
 /// The last microsecond of the year 9999, where DATETIME ends.
@@ -19,13 +22,7 @@ const END_OF_DATETIME: i64 = 253_402_300_799_999_999;
 /// Checks that a query has no rows, which are the differences between what the pack and the library say.
 #[track_caller]
 fn check_none(server: &Mariadb, sql: &str) {
-    let differences = server.lines(sql);
-    assert!(
-        differences.is_empty(),
-        "{} differences, first: {:#?}",
-        differences.len(),
-        &differences[..1]
-    );
+    expect_none(&server.lines(sql));
 }
 
 fn quoted(text: impl std::fmt::Display) -> String {
@@ -34,10 +31,9 @@ fn quoted(text: impl std::fmt::Display) -> String {
 
 /// Makes a table of these columns and rows.
 fn table(server: &Mariadb, columns: &str, rows: &[Vec<String>]) {
-    let rows: Vec<String> = rows.iter().map(|row| format!("({})", row.join(","))).collect();
     server.lines(&format!(
         "CREATE OR REPLACE TABLE sample ({columns}); INSERT INTO sample VALUES {};",
-        rows.join(",\n")
+        values(rows)
     ));
 }
 
@@ -218,33 +214,17 @@ fn snowflakes_of_every_preset_are_the_librarys() {
     };
     let mut random = Random::announced("snowflakes");
     let mut rows = Vec::new();
-    for preset in PRESETS {
-        let layout = preset.layout();
-        let ticks = layout
-            .ticks_max()
-            .min(u64::MAX >> 1 >> (layout.bits() - layout.time_bits()).min(63));
-        for at in 0..40 {
-            let tick = match at {
-                0 => 0,
-                1 => ticks,
-                _ => random.below(ticks + 1),
-            };
-            let (worker, sequence) = (
-                random.below(layout.workers()),
-                random.below(1 << layout.sequence_bits()),
-            );
-            let micros = layout.time_of(tick).unix_nanos() / 1000;
-            if micros > i128::from(END_OF_DATETIME) {
-                continue;
-            }
-            rows.push(vec![
-                quoted(preset.name),
-                quoted(datetime(micros as i64)),
-                worker.to_string(),
-                sequence.to_string(),
-                layout.pack(tick, worker, sequence).expect("fits").to_string(),
-            ]);
+    for flake in snowflakes(&mut random, 40) {
+        if flake.micros > END_OF_DATETIME {
+            continue;
         }
+        rows.push(vec![
+            quoted(flake.preset),
+            quoted(datetime(flake.micros)),
+            flake.worker.to_string(),
+            flake.sequence.to_string(),
+            flake.id.to_string(),
+        ]);
     }
     table(
         &server,
@@ -700,11 +680,11 @@ fn the_pack_installs_again_over_itself_and_a_dump_restores() {
     let Some(server) = Mariadb::with_pack() else {
         return;
     };
-    let pack = mintage_e2e::sql::pack::folder("mariadb").join("mintage.sql");
+    let pack = Script::of("mariadb");
     let routines = "SELECT routine_name, routine_definition, is_deterministic, sql_data_access FROM information_schema.routines WHERE routine_schema = DATABASE() ORDER BY 1;";
     let first = server.lines(routines);
     let before = server.lines("SELECT mintage_snowflake('twitter', 3);");
-    let said = server.file("ids", &pack);
+    let said = server.file("ids", &pack.path());
     assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (0, "", ""));
     assert_eq!(server.lines(routines), first);
     assert!(server.lines("SELECT mintage_snowflake('twitter', 3);") > before);
@@ -715,7 +695,7 @@ fn the_pack_installs_again_over_itself_and_a_dump_restores() {
     server.sql("", "CREATE DATABASE copy").ok();
     server.sql("copy", &dump).ok();
     let checks = "SELECT COUNT(*), SUM(made = mintage_uuid_timestamp(id)), mintage_pack_version() FROM t;";
-    assert_eq!(server.sql("copy", checks).ok(), "100\t100\t1.1\n");
+    assert_eq!(server.sql("copy", checks).ok(), format!("100\t100\t{VERSION}\n"));
     assert_eq!(server.sql("copy", routines).ok().lines().count(), first.len());
 }
 

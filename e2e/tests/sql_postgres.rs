@@ -9,7 +9,9 @@ use mintage::{
 use mintage_e2e::random::Random;
 use mintage_e2e::sql::decoded::{comparable, inspected, random_ids};
 use mintage_e2e::sql::postgres::Postgres;
-use mintage_e2e::sql::samples::{any_uuid, anywhere, datetime, instant, turning_points};
+use mintage_e2e::sql::samples::{
+    any_uuid, anywhere, datetime, expect_none, instant, snowflakes, turning_points, values,
+};
 use serde_json::Value;
 
 /// Time zones whose offsets have minutes or seconds, change twice a year, or lie a day apart.
@@ -24,18 +26,7 @@ const ZONES: &[&str] = &[
 /// Checks that a query has no rows, which are the differences between what the pack and the library say.
 #[track_caller]
 fn check_none(server: &Postgres, sql: &str) {
-    let differences = server.lines(sql);
-    assert!(
-        differences.is_empty(),
-        "{} differences, first: {:#?}",
-        differences.len(),
-        &differences[..1]
-    );
-}
-
-fn values(rows: &[Vec<String>]) -> String {
-    let rows: Vec<String> = rows.iter().map(|row| format!("({})", row.join(","))).collect();
-    rows.join(",\n")
+    expect_none(&server.lines(sql));
 }
 
 fn quoted(text: impl std::fmt::Display) -> String {
@@ -433,30 +424,14 @@ fn snowflakes_of_every_preset_are_the_librarys() {
     };
     let mut random = Random::announced("snowflakes");
     let mut rows = Vec::new();
-    for preset in PRESETS {
-        let layout = preset.layout();
-        // A bigint ends at 2^63.
-        let ticks = layout
-            .ticks_max()
-            .min(u64::MAX >> 1 >> (layout.bits() - layout.time_bits()).min(63));
-        for at in 0..60 {
-            let tick = match at {
-                0 => 0,
-                1 => ticks,
-                _ => random.below(ticks + 1),
-            };
-            let worker = random.below(layout.workers());
-            let sequence = random.below(1 << layout.sequence_bits());
-            let id = layout.pack(tick, worker, sequence).expect("fits");
-            let time = layout.time_of(tick);
-            rows.push(vec![
-                quoted(preset.name),
-                quoted(format!("{}Z", datetime((time.unix_nanos() / 1000) as i64))) + "::timestamptz",
-                worker.to_string() + "::bigint",
-                sequence.to_string() + "::bigint",
-                id.to_string() + "::bigint",
-            ]);
-        }
+    for flake in snowflakes(&mut random, 60) {
+        rows.push(vec![
+            quoted(flake.preset),
+            quoted(format!("{}Z", datetime(flake.micros))) + "::timestamptz",
+            flake.worker.to_string() + "::bigint",
+            flake.sequence.to_string() + "::bigint",
+            flake.id.to_string() + "::bigint",
+        ]);
     }
     check_none(
         &server,

@@ -10,8 +10,8 @@ use mintage_e2e::engine::{mariadb::Mariadb, redis::Redis};
 use mintage_e2e::proxy::Proxy;
 use mintage_e2e::resp::Reply;
 use mintage_e2e::run;
-use mintage_e2e::server::Start;
-use mintage_e2e::store_suite::Engine;
+use mintage_e2e::server::{Start, two_servers};
+use mintage_e2e::store_suite::{Engine, make_set};
 
 #[test]
 fn one_of_two_databases_is_enough_and_nothing_repeats() {
@@ -62,18 +62,8 @@ fn a_name_outlives_the_store_that_its_first_use_was_made_in() {
             return;
         };
         let folder = tempfile::tempdir().unwrap();
-        let urls = [first.url(first.address()), second.url(second.address())];
-        for url in &urls {
-            run::mint(folder.path(), ["init", "--store", url]).ok();
-        }
-        run::mint(folder.path(), ["store", "stripes", "make", &urls[0], &urls[1]]).ok();
-        let servers: Vec<_> = (0..2)
-            .map(|node| {
-                let own = folder.path().join(node.to_string());
-                std::fs::create_dir(&own).unwrap();
-                Start::in_folder(&own).args(["--store", &urls.join(" ")]).ready()
-            })
-            .collect();
+        let set = make_set(folder.path(), &[&first, &second]);
+        let servers = two_servers(folder.path(), &set);
         let mut all = HashSet::new();
         let mut take = |what: &str, name: &'static str| {
             for server in &servers {

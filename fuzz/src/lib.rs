@@ -16,9 +16,25 @@ mod targets;
 
 use std::cell::Cell;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Mutex;
 
 pub use engine::{Broken, Report, fuzz, run_one};
 pub use targets::targets;
+
+/// Runs `one` with every target, on all of the machine's cores.
+pub fn on_every_core(targets: &[Target], one: impl Fn(&Target) + Sync) {
+    let queue = Mutex::new(targets.iter());
+    let next = || queue.lock().expect("no thread panics").next();
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(2, |n| n.get()) {
+            scope.spawn(|| {
+                while let Some(target) = next() {
+                    one(target);
+                }
+            });
+        }
+    });
+}
 
 /// A promise about one input; panics when it is broken.
 pub type Check = Box<dyn Fn(&[u8]) + Send + Sync>;

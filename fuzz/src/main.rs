@@ -1,10 +1,10 @@
 //! `cargo xtask fuzz [TARGET…] [--runs N] [--seed N] [--list]`
 
 use std::process::ExitCode;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use mintage_fuzz::{Target, fuzz, targets};
+use mintage_fuzz::{Target, fuzz, on_every_core, targets};
 
 const RUNS: u64 = 1_000_000;
 
@@ -40,26 +40,15 @@ fn main() -> ExitCode {
     if let Some(name) = wanted.iter().find(|name| !all.iter().any(|t| t.name == **name)) {
         return usage(&format!("there is no target {name}; --list shows all"));
     }
-    let queue = Mutex::new(all.iter());
-    let broken = Mutex::new(false);
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                loop {
-                    let Some(target) = queue.lock().expect("no thread panics").next() else {
-                        return;
-                    };
-                    if !one(target, runs, seed) {
-                        *broken.lock().expect("no thread panics") = true;
-                    }
-                }
-            });
+    let is_broken = AtomicBool::new(false);
+    on_every_core(&all, |target| {
+        if !one(target, runs, seed) {
+            is_broken.store(true, Ordering::Relaxed);
         }
     });
-    match broken.into_inner() {
-        Ok(false) => ExitCode::SUCCESS,
-        _ => ExitCode::FAILURE,
+    match is_broken.into_inner() {
+        false => ExitCode::SUCCESS,
+        true => ExitCode::FAILURE,
     }
 }
 

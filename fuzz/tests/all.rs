@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use mintage_fuzz::{fuzz, targets};
+use mintage_fuzz::{fuzz, on_every_core, targets};
 
 #[test]
 fn a_million_random_inputs_break_no_promise() {
@@ -11,27 +11,12 @@ fn a_million_random_inputs_break_no_promise() {
         .and_then(|runs| runs.parse().ok())
         .unwrap_or(1_000_000);
     let all = targets();
-    let queue = Mutex::new(all.iter());
     let broken = Mutex::new(Vec::new());
-    let threads = std::thread::available_parallelism().map_or(2, |n| n.get());
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                loop {
-                    let Some(target) = queue.lock().expect("no thread panics").next() else {
-                        return;
-                    };
-                    if let Err(found) = fuzz(target, runs, 1) {
-                        let text = format!(
-                            "{}: {}: b\"{}\"",
-                            target.name,
-                            found.message,
-                            found.input.escape_ascii()
-                        );
-                        broken.lock().expect("no thread panics").push(text);
-                    }
-                }
-            });
+    on_every_core(&all, |target| {
+        if let Err(found) = fuzz(target, runs, 1) {
+            let (name, input) = (&target.name, found.input.escape_ascii());
+            let text = format!("{name}: {}: b\"{input}\"", found.message);
+            broken.lock().expect("no thread panics").push(text);
         }
     });
     let broken = broken.into_inner().expect("no thread panics");

@@ -19,6 +19,7 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
     ("redis-server", &["--version"], "redis-server"),
     ("redis-cli", &["--version"], "redis-tools"),
     ("curl", &["--version"], "curl"),
+    ("make", &["--version"], "make"),
     ("nginx", &["-v"], "nginx-light"),
     ("caddy", &["version"], "caddy"),
     ("strace", &["--version"], "strace"),

@@ -28,4 +28,24 @@ pub struct Progress {
 pub type Watch<'a> = &'a mut dyn FnMut(Progress);
 
 /// Rows between two words to the watcher.
-pub(crate) const EVERY_ROWS: u64 = 16_384;
+const EVERY_ROWS: u64 = 16_384;
+
+/// Tells the watcher, once in so many rows, how far it is.
+#[inline]
+pub(crate) fn tell(
+    watch: Watch<'_>,
+    phase: Phase,
+    rows: u64,
+    total: Option<u64>,
+    done: impl FnOnce() -> u64,
+) {
+    if rows.is_multiple_of(EVERY_ROWS) {
+        let done = done();
+        watch(Progress {
+            phase,
+            done,
+            total,
+            rows,
+        });
+    }
+}

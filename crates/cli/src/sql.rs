@@ -31,12 +31,12 @@ enum Engine {
     Mysql,
 }
 
-/// The extension's script, which leaves the schema open.
-const POSTGRES: &str = include_str!("../../../sql/postgres/mintage--1.1.sql");
-/// The version that it makes.
-const VERSION: &str = "1.1";
-const MARIADB: &str = include_str!("../../../sql/mariadb/mintage.sql");
-const MARIADB_UNINSTALL: &str = include_str!("../../../sql/mariadb/uninstall.sql");
+/// The functions for PostgreSQL, which leave the schema open; the build script puts all of these together.
+const POSTGRES: &str = include_str!(concat!(env!("OUT_DIR"), "/postgres.sql"));
+/// The version of both packs.
+const VERSION: &str = env!("SQL_PACK_VERSION");
+const MARIADB: &str = include_str!(concat!(env!("OUT_DIR"), "/mariadb.sql"));
+const MARIADB_UNINSTALL: &str = include_str!(concat!(env!("OUT_DIR"), "/mariadb_uninstall.sql"));
 /// In front of the same script for MySQL.
 const MYSQL_NOTE: &str = "-- For MySQL 8 this is the script for MariaDB, word for word: written in what both have, tried on MariaDB alone.\n";
 
@@ -67,10 +67,7 @@ fn postgres(schema: &str) -> Result<String, Failure> {
         SCHEMA => SCHEMA.to_string(),
         other => format!("\"{other}\""),
     };
-    let (_, functions) = POSTGRES
-        .split_once("\\quit\n\n")
-        .expect("an extension's script begins so");
-    let functions = functions.replace("@extschema@", &name);
+    let functions = POSTGRES.replace("@extschema@", &name);
     Ok(format!(
         "-- Mintage's functions for PostgreSQL 13 and later, version {VERSION}, in schema {schema}.\n\
          -- Install or upgrade: psql -f mintage.sql. Remove: DROP SCHEMA {name} CASCADE. Manual: docs/sql.md.\n\
@@ -125,7 +122,6 @@ mod tests {
             plain
         );
         assert!(!other.contains("@extschema@") && !other.contains("mintage._"));
-        assert!(POSTGRES.contains(&format!("CREATE EXTENSION mintage VERSION '{VERSION}'")));
         assert!(mariadb(Some("ids"), false).unwrap().ends_with(MARIADB));
     }
 

@@ -5,7 +5,6 @@
 //! waits for a store that is known to be down. Reservations that failed in the background are waiting meanwhile, and
 //! all of them are woken by the first answer.
 
-use std::any::Any;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,10 +14,11 @@ use std::time::Duration;
 
 use mintage::Timestamp;
 
+use crate::delegate_store;
 use crate::runtime::{BoxFuture, Runtime, fresh_token};
 use crate::store::{
-    Cas, Claim, Class, Durability, Key, Marks, Outcome, Seen, Store, StoreError, StoreErrorKind, StoreResult,
-    Value, Version, Versioned,
+    Cas, Claim, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult, Value, Version,
+    Versioned,
 };
 use crate::striped::Striped;
 
@@ -341,28 +341,10 @@ async fn within<T>(call: impl Future<Output = T>, end: impl Future<Output = ()>)
 }
 
 impl Store for WatchedStore {
-    fn scheme(&self) -> &'static str {
-        self.inner.scheme()
-    }
-
-    fn class(&self) -> Class {
-        self.inner.class()
-    }
-
-    fn durability(&self) -> Durability {
-        self.inner.durability()
-    }
+    delegate_store!(inner, but wall get compare_and_set scan remove claim);
 
     fn wall(&self) -> StoreResult<'_, Option<Timestamp>> {
         Box::pin(self.call("question for its clock", Outcome::NotDone, self.inner.wall()))
-    }
-
-    fn incarnation(&self) -> Option<String> {
-        self.inner.incarnation()
-    }
-
-    fn cluster_id(&self) -> u128 {
-        self.inner.cluster_id()
     }
 
     fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
@@ -395,41 +377,5 @@ impl Store for WatchedStore {
 
     fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
         Box::pin(self.write(self.call("claim", Outcome::Unknown, self.inner.claim(claim))))
-    }
-
-    fn as_set(&self) -> Option<&(dyn Any + Send + Sync)> {
-        self.inner.as_set()
-    }
-
-    fn seen(&self) -> Option<Arc<Seen>> {
-        self.inner.seen()
-    }
-
-    fn reachable(&self, key: &Key) -> bool {
-        self.inner.reachable(key)
-    }
-
-    fn tend(&self) -> BoxFuture<'_, ()> {
-        self.inner.tend()
-    }
-
-    fn exclusive(&self) -> bool {
-        self.inner.exclusive()
-    }
-
-    fn stopped(&self) -> Option<StoreError> {
-        self.inner.stopped()
-    }
-
-    fn newest_wall(&self) -> Option<Timestamp> {
-        self.inner.newest_wall()
-    }
-
-    fn clock_confirmed(&self) {
-        self.inner.clock_confirmed();
-    }
-
-    fn close<'a>(&'a self) -> StoreResult<'a, ()> {
-        self.inner.close()
     }
 }

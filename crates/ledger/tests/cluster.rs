@@ -499,32 +499,15 @@ struct Unheard {
 }
 
 impl Store for Unheard {
-    fn scheme(&self) -> &'static str {
-        self.inner.scheme()
-    }
-    fn class(&self) -> Class {
-        self.inner.class()
-    }
-    fn cluster_id(&self) -> u128 {
-        self.inner.cluster_id()
-    }
+    delegate_store!(inner, but get compare_and_set claim exclusive);
+
     fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
         Box::pin(async move {
             sleep(Duration::from_millis(10)).await;
             self.inner.get(key).await
         })
     }
-    fn scan<'a>(
-        &'a self,
-        prefix: &'a Key,
-        after: Option<&'a Key>,
-        limit: u16,
-    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
-        self.inner.scan(prefix, after, limit)
-    }
-    fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
-        self.inner.remove(key, expected)
-    }
+
     fn compare_and_set<'a>(
         &'a self,
         key: &'a Key,

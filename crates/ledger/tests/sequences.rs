@@ -613,18 +613,16 @@ impl SharedStore {
 }
 
 impl Store for SharedStore {
+    delegate_store!(inner, but scheme class compare_and_set claim exclusive);
+
     fn scheme(&self) -> &'static str {
         "shared"
     }
+
     fn class(&self) -> Class {
         Class::Durable
     }
-    fn cluster_id(&self) -> u128 {
-        self.inner.cluster_id()
-    }
-    fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
-        self.inner.get(key)
-    }
+
     fn compare_and_set<'a>(
         &'a self,
         key: &'a Key,
@@ -650,17 +648,6 @@ impl Store for SharedStore {
                 false => first,
             }
         })
-    }
-    fn scan<'a>(
-        &'a self,
-        prefix: &'a Key,
-        after: Option<&'a Key>,
-        limit: u16,
-    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
-        self.inner.scan(prefix, after, limit)
-    }
-    fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
-        self.inner.remove(key, expected)
     }
 }
 

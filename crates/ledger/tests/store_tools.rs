@@ -413,18 +413,8 @@ impl Cut {
 }
 
 impl Store for Cut {
-    fn scheme(&self) -> &'static str {
-        self.inner.scheme()
-    }
-    fn class(&self) -> Class {
-        self.inner.class()
-    }
-    fn cluster_id(&self) -> u128 {
-        self.inner.cluster_id()
-    }
-    fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
-        self.inner.get(key)
-    }
+    delegate_store!(inner, but compare_and_set claim exclusive);
+
     fn compare_and_set<'a>(
         &'a self,
         key: &'a Key,
@@ -438,17 +428,6 @@ impl Store for Cut {
         }
         let error = StoreError::new(StoreErrorKind::Unavailable, Outcome::Unknown, "cut off");
         Box::pin(std::future::ready(Err(error)))
-    }
-    fn scan<'a>(
-        &'a self,
-        prefix: &'a Key,
-        after: Option<&'a Key>,
-        limit: u16,
-    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
-        self.inner.scan(prefix, after, limit)
-    }
-    fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
-        self.inner.remove(key, expected)
     }
 }
 

@@ -483,29 +483,8 @@ impl Breaking {
 }
 
 impl Store for Breaking {
-    fn scheme(&self) -> &'static str {
-        self.inner.scheme()
-    }
-    fn class(&self) -> Class {
-        self.inner.class()
-    }
-    fn cluster_id(&self) -> u128 {
-        self.inner.cluster_id()
-    }
-    fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
-        self.inner.get(key)
-    }
-    fn scan<'a>(
-        &'a self,
-        prefix: &'a Key,
-        after: Option<&'a Key>,
-        limit: u16,
-    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
-        self.inner.scan(prefix, after, limit)
-    }
-    fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
-        self.inner.remove(key, expected)
-    }
+    delegate_store!(inner, but compare_and_set claim exclusive);
+
     fn compare_and_set<'a>(
         &'a self,
         key: &'a Key,

@@ -12,10 +12,7 @@ use super::process::Daemon;
 use crate::http;
 use crate::need;
 use crate::run::{self, Said};
-use crate::store_suite::{
-    Engine, OWNER_PASSWORD, OWNER_PASSWORD_ENCODED, READER_PASSWORD, READER_PASSWORD_ENCODED,
-    WRONG_PASSWORD_ENCODED,
-};
+use crate::store_suite::{Engine, OWNER_PASSWORD, READER_PASSWORD};
 
 /// The administrator's password.
 const ROOT_PASSWORD: &str = "root";
@@ -230,18 +227,6 @@ impl Engine for Etcd {
 
     fn address(&self) -> SocketAddr {
         self.address
-    }
-
-    fn url(&self, at: SocketAddr) -> String {
-        format!("etcd://mint:{OWNER_PASSWORD_ENCODED}@{at}")
-    }
-
-    fn url_of_stranger(&self, at: SocketAddr) -> Option<String> {
-        Some(format!("etcd://mint:{WRONG_PASSWORD_ENCODED}@{at}"))
-    }
-
-    fn url_of_reader(&self, at: SocketAddr) -> Option<String> {
-        Some(format!("etcd://reader:{READER_PASSWORD_ENCODED}@{at}"))
     }
 
     fn process(&mut self) -> &mut Daemon {

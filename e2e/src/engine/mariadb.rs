@@ -13,10 +13,7 @@ use crate::certificates::Certificates;
 use crate::run::{self, Said};
 use crate::sql::mariadb::{found, install, program, user};
 use crate::sql::template::{copy, template};
-use crate::store_suite::{
-    Engine, OWNER_PASSWORD, OWNER_PASSWORD_ENCODED, READER_PASSWORD, READER_PASSWORD_ENCODED,
-    WRONG_PASSWORD_ENCODED,
-};
+use crate::store_suite::{Engine, OWNER_PASSWORD, READER_PASSWORD};
 
 /// A server in a folder of its own, durable as a careful administrator would have it.
 #[derive(Debug)]
@@ -135,10 +132,6 @@ impl Mariadb {
             settings: settings.iter().map(|setting| setting.to_string()).collect(),
         }
     }
-
-    fn url_of(&self, account: &str, password: &str, at: SocketAddr) -> String {
-        format!("mysql://{account}:{password}@{at}/ids")
-    }
 }
 
 impl Engine for Mariadb {
@@ -150,16 +143,8 @@ impl Engine for Mariadb {
         self.address
     }
 
-    fn url(&self, at: SocketAddr) -> String {
-        self.url_of("mint", OWNER_PASSWORD_ENCODED, at)
-    }
-
-    fn url_of_stranger(&self, at: SocketAddr) -> Option<String> {
-        Some(self.url_of("mint", WRONG_PASSWORD_ENCODED, at))
-    }
-
-    fn url_of_reader(&self, at: SocketAddr) -> Option<String> {
-        Some(self.url_of("reader", READER_PASSWORD_ENCODED, at))
+    fn database(&self) -> &'static str {
+        "/ids"
     }
 
     fn process(&mut self) -> &mut Daemon {

@@ -12,12 +12,9 @@ use super::process::{Daemon, signal_all, signal_tree, tree};
 use crate::certificates::Certificates;
 use crate::run::{self, Said};
 use crate::sql::pack::open_folder;
-use crate::sql::postgres::{answers, as_owner, found, initdb, is_root};
+use crate::sql::postgres::{answers, as_owner, found, initdb, is_root, make_data_folder};
 use crate::sql::template::{copy, template};
-use crate::store_suite::{
-    Engine, OWNER_PASSWORD, OWNER_PASSWORD_ENCODED, READER_PASSWORD, READER_PASSWORD_ENCODED,
-    WRONG_PASSWORD_ENCODED,
-};
+use crate::store_suite::{Engine, OWNER_PASSWORD, READER_PASSWORD};
 
 /// Accounts with passwords, and the administrator without one.
 const HBA: &str = "host all postgres 127.0.0.1/32 trust
@@ -200,10 +197,6 @@ impl Postgres {
             settings: settings.iter().map(|setting| setting.to_string()).collect(),
         }
     }
-
-    fn url_of(&self, account: &str, password: &str, at: SocketAddr) -> String {
-        format!("postgres://{account}:{password}@{at}/ids")
-    }
 }
 
 impl Engine for Postgres {
@@ -215,16 +208,8 @@ impl Engine for Postgres {
         self.address
     }
 
-    fn url(&self, at: SocketAddr) -> String {
-        self.url_of("mint", OWNER_PASSWORD_ENCODED, at)
-    }
-
-    fn url_of_stranger(&self, at: SocketAddr) -> Option<String> {
-        Some(self.url_of("mint", WRONG_PASSWORD_ENCODED, at))
-    }
-
-    fn url_of_reader(&self, at: SocketAddr) -> Option<String> {
-        Some(self.url_of("reader", READER_PASSWORD_ENCODED, at))
+    fn database(&self) -> &'static str {
+        "/ids"
     }
 
     fn process(&mut self) -> &mut Daemon {
@@ -314,15 +299,4 @@ impl Drop for Postgres {
         self.thaw();
         self.stop();
     }
-}
-
-/// An empty folder for data, with the owner and mode that the server wants.
-fn make_data_folder(data: &Path) {
-    let mut install = Command::new("install");
-    install.args(["-d", "-m", "700"]);
-    if is_root() {
-        install.args(["-o", "postgres"]);
-    }
-    install.arg(data);
-    run::with_input(install, b"").ok();
 }

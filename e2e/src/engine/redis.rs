@@ -13,9 +13,7 @@ use super::process::{Daemon, signal_all};
 use crate::need;
 use crate::redis::cli;
 use crate::resp::Resp;
-use crate::store_suite::{
-    Engine, OWNER_PASSWORD, OWNER_PASSWORD_ENCODED, READER_PASSWORD_ENCODED, WRONG_PASSWORD_ENCODED,
-};
+use crate::store_suite::{Engine, OWNER_PASSWORD};
 
 /// SHA-256 of [`READER_PASSWORD`](crate::store_suite::READER_PASSWORD): a file of accounts knows no blanks.
 const READER_SHA256: &str = "f5a44a6164c8d2a21e9770a2a496288419120ab95ab566704bc7994c264431e1";
@@ -167,16 +165,8 @@ impl Engine for Redis {
         self.address
     }
 
-    fn url(&self, at: SocketAddr) -> String {
-        format!("redis://mint:{OWNER_PASSWORD_ENCODED}@{at}/0")
-    }
-
-    fn url_of_stranger(&self, at: SocketAddr) -> Option<String> {
-        Some(format!("redis://mint:{WRONG_PASSWORD_ENCODED}@{at}/0"))
-    }
-
-    fn url_of_reader(&self, at: SocketAddr) -> Option<String> {
-        Some(format!("redis://reader:{READER_PASSWORD_ENCODED}@{at}/0"))
+    fn database(&self) -> &'static str {
+        "/0"
     }
 
     fn process(&mut self) -> &mut Daemon {

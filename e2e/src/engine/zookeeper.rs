@@ -14,9 +14,7 @@ use super::port::free;
 use super::process::Daemon;
 use crate::certificates::Certificates;
 use crate::need;
-use crate::store_suite::{
-    Engine, OWNER_PASSWORD, OWNER_PASSWORD_ENCODED, READER_PASSWORD_ENCODED, WRONG_PASSWORD_ENCODED,
-};
+use crate::store_suite::{Engine, OWNER_PASSWORD, READER_PASSWORD_ENCODED};
 
 /// What ZooKeeper's digest scheme makes of user `reader` and its password: SHA-1 in base64.
 const READER_DIGEST: &str = "reader:GeHjuCIbnruGkHO86o//Q0zg3A8=";
@@ -226,14 +224,6 @@ impl Engine for ZooKeeper {
         self.address
     }
 
-    fn url(&self, at: SocketAddr) -> String {
-        format!("zookeeper://mint:{OWNER_PASSWORD_ENCODED}@{at}")
-    }
-
-    fn url_of_stranger(&self, at: SocketAddr) -> Option<String> {
-        Some(format!("zookeeper://mint:{WRONG_PASSWORD_ENCODED}@{at}"))
-    }
-
     /// Gives the reader its rights first: they hang on the nodes.
     fn url_of_reader(&self, at: SocketAddr) -> Option<String> {
         let acls = [
@@ -249,7 +239,7 @@ impl Engine for ZooKeeper {
             }
             Ok(())
         });
-        Some(format!("zookeeper://reader:{READER_PASSWORD_ENCODED}@{at}"))
+        Some(self.url_with("reader", READER_PASSWORD_ENCODED, at))
     }
 
     fn process(&mut self) -> &mut Daemon {

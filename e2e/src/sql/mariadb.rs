@@ -27,12 +27,12 @@ impl Mariadb {
         if !found() {
             return None;
         }
-        let script = pack::folder("mariadb").join("mintage.sql");
-        let pack = fs::read_to_string(&script).expect("the script is in the tree");
+        let script = pack::Script::of("mariadb");
+        let pack = fs::read_to_string(script.path()).expect("the script is ours");
         let template = template("mariadb", &pack, |data| {
             let mut server = Mariadb::launch(None);
             server.sql("", "CREATE DATABASE ids").ok();
-            server.file("ids", &script).ok();
+            server.file("ids", &script.path()).ok();
             let mut stop = server.client("mariadb-admin");
             stop.arg("shutdown");
             run::with_input(stop, b"").ok();
@@ -138,7 +138,7 @@ impl Mariadb {
     pub fn file(&self, database: &str, script: &Path) -> Said {
         self.sql(
             database,
-            &fs::read_to_string(script).expect("the script is in the tree"),
+            &fs::read_to_string(script).expect("the script can be read"),
         )
     }
 }

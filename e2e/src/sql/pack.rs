@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use crate::{binary, run};
 
 /// The version of both packs.
-pub const VERSION: &str = "1.1";
+pub const VERSION: &str = "1.0";
 
 /// The folder of one pack's sources, `postgres` or `mariadb`.
 pub fn folder(engine: &str) -> PathBuf {

@@ -55,7 +55,7 @@ impl Postgres {
     /// # Panics
     /// When the programs are there but do not work.
     pub fn with_extension() -> Option<(Postgres, TempDir)> {
-        let bin = found()?;
+        let bin = need::program("make").then(found).flatten()?;
         let tree = open_folder();
         let place = |real: &Path| tree.path().join(real.strip_prefix("/").expect("is absolute"));
         let share = config(&bin, "--sharedir");
@@ -66,13 +66,14 @@ impl Postgres {
         mirror(&extensions, &place(&extensions), "");
         let library = config(&bin, "--pkglibdir");
         symlink(&library, place(&library)).expect("the folder is ours");
-        for file in fs::read_dir(pack::folder("postgres")).expect("the pack is in the tree") {
-            let file = file.expect("the folder can be read").path();
-            let name = file.file_name().expect("a file has a name").to_string_lossy();
-            if name.starts_with("mintage--") || name == "mintage.control" {
-                fs::copy(&file, place(&extensions).join(&*name)).expect("the folder is ours");
-            }
-        }
+        let mut install = Command::new("make");
+        install
+            .args(["-s", "-C"])
+            .arg(pack::folder("postgres"))
+            .arg("install")
+            .arg(format!("DESTDIR={}", tree.path().display()))
+            .arg(format!("PG_CONFIG={}", bin.join("pg_config").display()));
+        run::with_input(install, b"").ok();
         let program = place(&bin).join("postgres");
         binary::copy(&bin.join("postgres"), &program);
         // Folders made above may be closed to the account that runs the server.
@@ -251,7 +252,8 @@ fn with_pack(bin: &Path) -> PathBuf {
     })
 }
 
-pub(crate) fn initdb(bin: &Path, data: &Path) {
+/// An empty folder for data, with the owner and mode that the server wants.
+pub(crate) fn make_data_folder(data: &Path) {
     let mut install = Command::new("install");
     install.args(["-d", "-m", "700"]);
     if is_root() {
@@ -259,6 +261,10 @@ pub(crate) fn initdb(bin: &Path, data: &Path) {
     }
     install.arg(data);
     run::with_input(install, b"").ok();
+}
+
+pub(crate) fn initdb(bin: &Path, data: &Path) {
+    make_data_folder(data);
     let mut initdb = as_owner(&bin.join("initdb"));
     initdb.arg("-D").arg(data).args([
         "-U",

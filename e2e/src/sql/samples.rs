@@ -1,6 +1,6 @@
 //! Values to give to the packs, with the answers of the library.
 
-use mintage::{Date, GregorianTicks, Timestamp, Uuid};
+use mintage::{Date, GregorianTicks, PRESETS, Timestamp, Uuid};
 
 use crate::random::Random;
 
@@ -50,6 +50,72 @@ pub fn anywhere(random: &mut Random, count: usize) -> Vec<i64> {
     (0..count)
         .map(|_| first + random.below(span + 1) as i64)
         .collect()
+}
+
+/// A Snowflake and what it is made of.
+#[derive(Debug)]
+pub struct Flake {
+    /// The preset.
+    pub preset: &'static str,
+    /// Its time, in microseconds since 1970.
+    pub micros: i64,
+    /// Who made it.
+    pub worker: u64,
+    /// Which of its time it is.
+    pub sequence: u64,
+    /// The id of these.
+    pub id: u64,
+}
+
+/// So many Snowflakes of every preset, one of its first tick and one of the last that a signed number of 64 bits holds
+/// among them.
+///
+/// # Panics
+/// When a layout does not take its own fields.
+pub fn snowflakes(random: &mut Random, each: usize) -> Vec<Flake> {
+    let mut flakes = Vec::new();
+    for preset in PRESETS {
+        let layout = preset.layout();
+        let below_2_63 = u64::MAX >> 1 >> (layout.bits() - layout.time_bits()).min(63);
+        let last = layout.ticks_max().min(below_2_63);
+        for at in 0..each {
+            let tick = match at {
+                0 => 0,
+                1 => last,
+                _ => random.below(last + 1),
+            };
+            let worker = random.below(layout.workers());
+            let sequence = random.below(1 << layout.sequence_bits());
+            flakes.push(Flake {
+                preset: preset.name,
+                micros: micros(layout.time_of(tick)),
+                worker,
+                sequence,
+                id: layout.pack(tick, worker, sequence).expect("fits"),
+            });
+        }
+    }
+    flakes
+}
+
+/// Rows as `VALUES` takes them.
+pub fn values(rows: &[Vec<String>]) -> String {
+    let rows: Vec<String> = rows.iter().map(|row| format!("({})", row.join(","))).collect();
+    rows.join(",\n")
+}
+
+/// Checks that a query had no rows, which are the differences between what the pack and the library say.
+///
+/// # Panics
+/// When it had.
+#[track_caller]
+pub fn expect_none(differences: &[String]) {
+    let many = differences.len();
+    assert!(
+        differences.is_empty(),
+        "{many} differences, first: {:#?}",
+        differences[0]
+    );
 }
 
 /// Whole microseconds since 1970, rounded down.

@@ -46,33 +46,29 @@ impl World {
         }
         let write = ask.is_write();
         let fail = |outcome_unknown: bool, why: &str| Told::Failed(failed(name, outcome_unknown, why));
+        let answer = |ask, told| Event::Answer {
+            to: from,
+            id,
+            ask,
+            told,
+        };
+        let arrival = |ask, reply, second| Event::Arrive {
+            from,
+            id,
+            ask,
+            reply,
+            second,
+        };
         let member = member_of(id);
         if self.unreachable(from.node, member) {
             self.check.trouble(from.process);
             // Refused at once; or held by the network until it is whole again; or lost.
             let healed = self.down_until_ns[member].max(self.nodes[from.node].cut_off_until_ns) - self.now_ns;
             match self.dice.below(4) {
-                0 | 1 => self.at(
-                    back,
-                    Event::Answer {
-                        to: from,
-                        id,
-                        ask,
-                        told: fail(false, "unreachable"),
-                    },
-                ),
+                0 | 1 => self.at(back, answer(ask, fail(false, "unreachable"))),
                 2 if healed < 3_600 * SECOND_NS => {
                     let reply = Reply::After(back);
-                    self.at(
-                        healed + there,
-                        Event::Arrive {
-                            from,
-                            id,
-                            ask,
-                            reply,
-                            second: false,
-                        },
-                    );
+                    self.at(healed + there, arrival(ask, reply, false));
                 }
                 _ => {}
             }
@@ -80,27 +76,11 @@ impl World {
         }
         if self.befalls(Fault::Refused) {
             self.happened(Fault::Refused, from);
-            return self.at(
-                back,
-                Event::Answer {
-                    to: from,
-                    id,
-                    ask,
-                    told: fail(false, "refused"),
-                },
-            );
+            return self.at(back, answer(ask, fail(false, "refused")));
         }
         if self.befalls(Fault::UnknownNotDone) {
             self.happened(Fault::UnknownNotDone, from);
-            return self.at(
-                back,
-                Event::Answer {
-                    to: from,
-                    id,
-                    ask,
-                    told: fail(write, "connection lost"),
-                },
-            );
+            return self.at(back, answer(ask, fail(write, "connection lost")));
         }
         if self.befalls(Fault::RequestLost) {
             return self.happened(Fault::RequestLost, from);
@@ -133,37 +113,10 @@ impl World {
                 self.happened(Fault::Overtaken, from);
             }
             let again = ask.clone();
-            self.at(
-                there,
-                Event::Arrive {
-                    from,
-                    id,
-                    ask,
-                    reply: first,
-                    second: false,
-                },
-            );
-            return self.at(
-                there + gap,
-                Event::Arrive {
-                    from,
-                    id,
-                    ask: again,
-                    reply: second,
-                    second: true,
-                },
-            );
+            self.at(there, arrival(ask, first, false));
+            return self.at(there + gap, arrival(again, second, true));
         }
-        self.at(
-            there,
-            Event::Arrive {
-                from,
-                id,
-                ask,
-                reply,
-                second: false,
-            },
-        );
+        self.at(there, arrival(ask, reply, false));
     }
 
     pub(super) fn happened(&mut self, fault: Fault, to: Sender) {
@@ -208,30 +161,21 @@ impl World {
                 change.after.as_ref(),
             )?;
         }
-        match reply {
-            Reply::After(back) => self.at(
-                back,
-                Event::Answer {
-                    to: from,
-                    id,
-                    ask,
-                    told,
-                },
-            ),
+        let (back, told) = match reply {
+            Reply::After(back) => (back, told),
             Reply::Unknown(back) => {
-                let told = Told::Failed(failed(ask.name(), ask.is_write(), "connection lost"));
-                self.at(
-                    back,
-                    Event::Answer {
-                        to: from,
-                        id,
-                        ask,
-                        told,
-                    },
-                );
+                let unknown = failed(ask.name(), ask.is_write(), "connection lost");
+                (back, Told::Failed(unknown))
             }
-            Reply::Lost => {}
-        }
+            Reply::Lost => return Ok(()),
+        };
+        let answer = Event::Answer {
+            to: from,
+            id,
+            ask,
+            told,
+        };
+        self.at(back, answer);
         Ok(())
     }
 

@@ -6,10 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use mintage::Timestamp;
-use mintage_ledger::{
-    Cas, Class, Key, Marks, MemoryStore, Runtime, Store, StoreError, StoreResult, Value, Version, Versioned,
-    tools,
-};
+use mintage_ledger::{Key, MemoryStore, Runtime, Store, StoreError, Versioned, delegate_store, tools};
 
 use super::wire::{Ask, Told};
 
@@ -114,48 +111,7 @@ pub(crate) struct Tended {
 }
 
 impl Store for Tended {
-    fn scheme(&self) -> &'static str {
-        self.store.scheme()
-    }
-
-    fn class(&self) -> Class {
-        self.store.class()
-    }
-
-    fn cluster_id(&self) -> u128 {
-        self.store.cluster_id()
-    }
-
-    fn take_cluster_id(&self, id: u128) -> StoreResult<'_, ()> {
-        self.store.take_cluster_id(id)
-    }
-
-    fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
-        self.store.get(key)
-    }
-
-    fn compare_and_set<'a>(
-        &'a self,
-        key: &'a Key,
-        expected: Option<Version>,
-        value: Value,
-        marks: Marks,
-    ) -> StoreResult<'a, Cas> {
-        self.store.compare_and_set(key, expected, value, marks)
-    }
-
-    fn scan<'a>(
-        &'a self,
-        prefix: &'a Key,
-        after: Option<&'a Key>,
-        limit: u16,
-    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
-        self.store.scan(prefix, after, limit)
-    }
-
-    fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
-        self.store.remove(key, expected)
-    }
+    delegate_store!(store, but exclusive claim);
 
     fn exclusive(&self) -> bool {
         self.exclusive

@@ -1,40 +1,36 @@
-//! Puts the SQL packs together from their parts, the only source of every script that is shipped.
-//!
-//! The parts write `@extschema@` for the schema, as PostgreSQL's extension scripts do. The Snowflake presets come
-//! from the library's own table.
+//! What of the SQL packs is generated: the parts that come from the library's table of presets, which the tree has, and
+//! the script of PostgreSQL's extension, which it has not.
+
+mod join;
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use join::{packs, read};
 use mintage::{Field, PRESETS, Role, SequenceStart};
 
-/// The version of both packs.
-const VERSION: &str = "1.1";
+/// The parts in which regions are generated, each below the folder of its engine.
+const GENERATED: &[(&str, &str)] = &[
+    ("postgres", "src/70_presets.sql"),
+    ("mariadb", "src/80_snowflake.sql"),
+];
 
-/// The folder of one pack, `postgres` or `mariadb`.
-fn folder(engine: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(engine)
+/// The folder of both packs.
+fn sql() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// A generated file of the tree: where it is and what it must hold.
-#[derive(Debug)]
-struct Generated {
-    /// Its place.
-    path: PathBuf,
-    /// Its content.
-    text: String,
-}
-
-/// Writes every script that is not what its parts make.
+/// Writes every file that is not what it should be.
 fn main() -> ExitCode {
-    for file in generated() {
-        if fs::read_to_string(&file.path).is_ok_and(|found| found == file.text) {
+    for (path, text) in generated_parts().into_iter().chain([extension_script()]) {
+        if fs::read_to_string(&path).is_ok_and(|found| found == text) {
             continue;
         }
-        let shown = file.path.display();
-        if let Err(error) = fs::write(&file.path, &file.text) {
+        let shown = path.display();
+        let folder = path.parent().expect("a file is in a folder");
+        if let Err(error) = fs::create_dir_all(folder).and_then(|()| fs::write(&path, &text)) {
             eprintln!("error: cannot write {shown}: {error}");
             return ExitCode::FAILURE;
         }
@@ -43,180 +39,28 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Every generated file of both packs.
-///
-/// # Panics
-/// When a part cannot be read.
-fn generated() -> Vec<Generated> {
-    let mut files = Vec::new();
-    let mut add = |path: PathBuf, text: String| files.push(Generated { path, text });
-    let postgres = folder("postgres");
-    let body = body("postgres");
-    for part in ["postgres/src/70_presets.sql", "mariadb/src/80_snowflake.sql"] {
-        let (engine, name) = part.split_once('/').expect("has one");
-        let path = folder(engine).join(name);
+/// The parts that hold generated regions, as they must be.
+fn generated_parts() -> Vec<(PathBuf, String)> {
+    let mut parts = Vec::new();
+    for (engine, part) in GENERATED {
+        let path = sql().join(engine).join(part);
         let text = regions(engine, read(&path));
-        add(path, text);
+        parts.push((path, text));
     }
-    add(
-        postgres.join(format!("mintage--{VERSION}.sql")),
-        extension_script(&body),
+    parts
+}
+
+/// What `CREATE EXTENSION` runs, and where it is put.
+fn extension_script() -> (PathBuf, String) {
+    let packs = packs(&sql());
+    let version = packs.version;
+    let path = sql().join(format!("postgres/built/mintage--{version}.sql"));
+    let text = format!(
+        "-- Generated from src/; see docs/sql.md.\n\\echo Use \"CREATE EXTENSION mintage VERSION '{version}'\" to load this \
+         file. \\quit\n\n{}",
+        packs.postgres
     );
-    let mariadb = folder("mariadb");
-    let body = self::body("mariadb");
-    add(mariadb.join("uninstall.sql"), uninstall(&body));
-    add(mariadb.join("mintage.sql"), body);
-    files
-}
-
-/// The parts of a pack in order of their names.
-fn body(engine: &str) -> String {
-    let mut parts: Vec<PathBuf> = fs::read_dir(folder(engine).join("src"))
-        .expect("the parts are in the tree")
-        .map(|entry| entry.expect("the folder can be read").path())
-        .collect();
-    parts.sort();
-    let mut body = String::new();
-    for part in parts {
-        let text = read(&part);
-        let text = regions(engine, text);
-        if !body.is_empty() {
-            body.push('\n');
-        }
-        body.push_str(&text);
-    }
-    let body = body.replace("@version@", VERSION);
-    match engine {
-        "postgres" => format!("{body}\n{}", postgres_comments()),
-        _ => with_comments(&body),
-    }
-}
-
-/// What docs/sql-functions.md says of every function: signature, words, and whether it has a strict twin.
-fn described() -> Vec<(String, String, bool)> {
-    let page = read(&folder("postgres").join("../../docs/sql-functions.md"));
-    let mut functions = Vec::new();
-    for line in page.lines().filter(|line| line.starts_with("| `")) {
-        let cells: Vec<&str> = line.split(" | ").collect();
-        let &[signature, _, volatility, words] = cells.as_slice() else {
-            continue;
-        };
-        if !["immutable", "stable", "volatile"]
-            .iter()
-            .any(|known| volatility.starts_with(known))
-        {
-            continue;
-        }
-        let words = words.trim_end_matches('|').trim();
-        let plain = words.trim_end_matches('*').trim().replace('`', "");
-        let signature = signature.trim_start_matches("| `").trim_end_matches('`');
-        functions.push((signature.to_string(), plain, words.ends_with('*')));
-    }
-    assert!(functions.len() > 90, "docs/sql-functions.md lists every function");
-    functions
-}
-
-fn quoted(words: &str) -> String {
-    format!("'{}'", words.replace('\'', "''"))
-}
-
-const NO_NULL: &str = "; an error where the plain one answers NULL";
-
-/// A comment on every public function, in the words of the manual.
-fn postgres_comments() -> String {
-    let mut text = String::from(
-        "-- Comments, from docs/sql-functions.md -------------------------------------------------------------------------------\n\n",
-    );
-    for (signature, words, strict) in described() {
-        let _ = writeln!(
-            text,
-            "COMMENT ON FUNCTION @extschema@.{signature} IS {};",
-            quoted(&words)
-        );
-        if strict {
-            let twin = signature.replacen('(', "_strict(", 1);
-            let words = quoted(&format!("{words}{NO_NULL}"));
-            let _ = writeln!(text, "COMMENT ON FUNCTION @extschema@.{twin} IS {words};");
-        }
-    }
-    text
-}
-
-/// What a function of MariaDB does: names of its own stand for what PostgreSQL overloads.
-fn mariadb_words(name: &str, described: &[(String, String, bool)]) -> String {
-    let of = |name: &str| {
-        let found = described
-            .iter()
-            .find(|(signature, ..)| signature.split('(').next() == Some(name));
-        found.map(|(_, words, _)| words.clone())
-    };
-    if let Some(words) = of(name) {
-        return words;
-    }
-    let suffixes = [
-        ("_strict", NO_NULL),
-        ("_at", ", of a time"),
-        ("_nth", ", row n of one microsecond"),
-        ("_before", ", the upper end of a half-open range"),
-        ("_bytes", ", of bytes"),
-        ("_fields", ", of every field"),
-    ];
-    for (suffix, more) in suffixes {
-        if let Some(base) = name.strip_suffix(suffix) {
-            return format!("{}{more}", mariadb_words(base, described));
-        }
-    }
-    "see docs/sql.md".into()
-}
-
-/// Puts a comment into the head of every public function.
-fn with_comments(body: &str) -> String {
-    const CREATE: &str = "CREATE FUNCTION mintage_";
-    const HEAD_END: &str = "SQL SECURITY INVOKER";
-    let described = described();
-    let mut pieces = body.split(CREATE);
-    let mut text = pieces.next().unwrap_or_default().to_string();
-    for piece in pieces {
-        text.push_str(CREATE);
-        let name = piece.split('(').next().unwrap_or_default();
-        if name.starts_with('_') {
-            text.push_str(piece);
-            continue;
-        }
-        let words = quoted(&mariadb_words(name, &described));
-        text.push_str(&piece.replacen(HEAD_END, &format!("{HEAD_END} COMMENT {words}"), 1));
-    }
-    text
-}
-
-/// Takes away all that the script for MariaDB makes.
-fn uninstall(body: &str) -> String {
-    let mut text = format!(
-        "-- Takes Mintage's functions for MariaDB, version {VERSION}, out of the current database.\n\
-         -- The last words of Snowflakes go with them: one made after a new installation can repeat one of that\n\
-         -- millisecond. Run: mariadb DATABASE < uninstall.sql\n\n"
-    );
-    for line in body.lines() {
-        for (create, kind) in [
-            ("CREATE FUNCTION ", "FUNCTION"),
-            ("CREATE PROCEDURE ", "PROCEDURE"),
-            ("CREATE TABLE IF NOT EXISTS ", "TABLE"),
-        ] {
-            if let Some(rest) = line.strip_prefix(create) {
-                let name = rest.split(['(', ' ']).next().unwrap_or_default();
-                let _ = writeln!(text, "DROP {kind} IF EXISTS {name};");
-            }
-        }
-    }
-    text
-}
-
-/// The extension's script; `mint sql postgres` makes the one that a single `psql -f` installs of it.
-fn extension_script(body: &str) -> String {
-    format!(
-        "-- Generated from src/; see docs/sql.md.\n\\echo Use \"CREATE EXTENSION mintage VERSION '{VERSION}'\" to load this \
-         file. \\quit\n\n{body}"
-    )
+    (path, text)
 }
 
 /// Fills in what comes from the library's table of presets.
@@ -374,32 +218,34 @@ fn mariadb_presets() -> String {
     text
 }
 
-fn read(path: &Path) -> String {
-    fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
-}
-
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use super::*;
 
     #[test]
-    fn every_shipped_script_is_what_its_parts_make() {
-        for file in super::generated() {
-            let found = fs::read_to_string(&file.path).unwrap_or_default();
+    fn every_generated_part_is_what_the_presets_make() {
+        for (path, text) in generated_parts() {
             assert!(
-                found == file.text,
-                "{} is not what sql/*/src, docs/sql-functions.md and the presets make: cargo xtask sql",
-                file.path.display()
+                read(&path) == text,
+                "{} is not what the library's presets make: cargo xtask sql",
+                path.display()
             );
         }
     }
 
     #[test]
-    fn the_makefile_and_the_control_file_name_the_scripts_there_are() {
-        let folder = super::folder("postgres");
-        let read = |name: &str| fs::read_to_string(folder.join(name)).expect("the file is in the tree");
-        let scripts = format!("DATA = mintage--{}.sql\n", super::VERSION);
-        assert!(read("Makefile").contains(&scripts));
-        assert!(read("mintage.control").contains(&format!("default_version = '{}'\n", super::VERSION)));
+    fn nothing_is_left_to_fill_in_but_the_schema() {
+        let packs = packs(&sql());
+        for pack in [&packs.postgres, &packs.mariadb, &packs.mariadb_uninstall] {
+            assert!(!pack.contains("@version@") && pack.contains(&packs.version));
+        }
+        assert!(packs.postgres.contains("@extschema@") && !packs.mariadb.contains("@extschema@"));
+    }
+
+    #[test]
+    fn what_is_made_is_taken_away() {
+        let packs = packs(&sql());
+        let made = packs.mariadb.matches("\nCREATE ").count();
+        assert_eq!(packs.mariadb_uninstall.matches("\nDROP ").count(), made);
     }
 }

@@ -31,7 +31,7 @@ pub use sorted::{NumberGap, Numbers, Repeat, Repeats};
 
 use crate::error::{Error, shown};
 use crate::input::{Meter, Source};
-use crate::progress::{EVERY_ROWS, Phase, Progress, Watch};
+use crate::progress::{Phase, Watch, tell};
 use crate::rows::{Row, RowFormat, Rows};
 use crate::sort::Sorter;
 use along::Along;
@@ -215,14 +215,7 @@ impl<'a> Audit<'a> {
         self.rates.next_file();
         while let Some(row) = rows.next()? {
             self.rows += 1;
-            if self.rows.is_multiple_of(EVERY_ROWS) {
-                watch(Progress {
-                    phase: Phase::Reading,
-                    done: meter.bytes(),
-                    total,
-                    rows: self.rows,
-                });
-            }
+            tell(watch, Phase::Reading, self.rows, total, || meter.bytes());
             if !row.blank {
                 self.row(file, &row, &column)?;
             }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::reading::{Class, sequence_of};
 use crate::error::Error;
-use crate::progress::{EVERY_ROWS, Phase, Progress, Watch};
+use crate::progress::{Phase, Watch, tell};
 use crate::sort::{Record, Sorted};
 
 /// An id and its place. The fields in this order put equal ids beside each other, in the order of the files.
@@ -152,14 +152,7 @@ pub(super) fn examine(
     let mut done = 0u64;
     while let Some(record) = sorted.next()? {
         done += 1;
-        if done.is_multiple_of(EVERY_ROWS) {
-            watch(Progress {
-                phase: Phase::Sorting,
-                done,
-                total: Some(total),
-                rows: done,
-            });
-        }
+        tell(watch, Phase::Sorting, done, Some(total), || done);
         if let Some((first, group)) = &mut group
             && (first.high, first.low) == (record.high, record.low)
             && first.class() == record.class()

@@ -6,7 +6,7 @@ use super::placer::Placer;
 use super::{BackfillRun, Filled};
 use crate::error::Error;
 use crate::hint::Hint;
-use crate::progress::{EVERY_ROWS, Phase, Progress, Watch};
+use crate::progress::{Phase, Watch, tell};
 
 /// A line that a back-fill could not use.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
@@ -92,14 +92,7 @@ pub(super) fn run(mut run: BackfillRun<'_>, watch: Watch<'_>) -> Result<DryRun, 
     let mut seen = 0u64;
     while let Some(row) = run.rows.next()? {
         seen += 1;
-        if seen.is_multiple_of(EVERY_ROWS) {
-            watch(Progress {
-                phase: Phase::Reading,
-                done: run.meter.bytes(),
-                total: run.total,
-                rows: seen,
-            });
-        }
+        tell(watch, Phase::Reading, seen, run.total, || run.meter.bytes());
         if row.blank {
             continue;
         }

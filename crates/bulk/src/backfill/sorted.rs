@@ -16,7 +16,7 @@ use super::scheme::{Exhausted, Member};
 use super::stream::{BLOCK_BYTES, Writing, header, keep, mark};
 use super::{BackfillRun, How, Saved, Unparsable};
 use crate::error::Error;
-use crate::progress::{EVERY_ROWS, Phase, Progress, Watch};
+use crate::progress::{Phase, Watch, tell};
 use crate::sort::{Record, Sorted, Sorter};
 
 /// A row on its way to its id. The fields in this order make the order of the cells and of the rows in a cell.
@@ -123,14 +123,7 @@ pub(super) fn assign(run: &mut BackfillRun<'_>, paths: &Paths, watch: Watch<'_>)
             before = Some(member);
             size += 1;
             done += 1;
-            if done % EVERY_ROWS == 0 {
-                watch(Progress {
-                    phase: Phase::Sorting,
-                    done,
-                    total: Some(total),
-                    rows: done,
-                });
-            }
+            tell(watch, Phase::Sorting, done, Some(total), || done);
         }
         if let Some(full) = full {
             break Err((full, cells.first_row));
@@ -158,14 +151,7 @@ fn read(run: &mut BackfillRun<'_>, watch: Watch<'_>) -> Result<Sorted<SortRow>, 
     let (mut seen, mut members) = (0u64, 0u64);
     while let Some(row) = run.rows.next()? {
         seen += 1;
-        if seen.is_multiple_of(EVERY_ROWS) {
-            watch(Progress {
-                phase: Phase::Reading,
-                done: run.meter.bytes(),
-                total: run.total,
-                rows: seen,
-            });
-        }
+        tell(watch, Phase::Reading, seen, run.total, || run.meter.bytes());
         if row.blank {
             continue;
         }
@@ -388,14 +374,9 @@ pub(super) fn write(
     let mut seen = 0u64;
     while let Some(row) = run.rows.next()? {
         seen += 1;
-        if seen.is_multiple_of(EVERY_ROWS) {
-            watch(Progress {
-                phase: Phase::Writing,
-                done: run.meter.bytes(),
-                total: run.total,
-                rows: begun + seen,
-            });
-        }
+        tell(watch, Phase::Writing, begun + seen, run.total, || {
+            run.meter.bytes()
+        });
         // Which rows have ids was decided in the first reading, and is decided alike now.
         let good = !row.blank
             && (run.options.unparsable == Unparsable::Stop

@@ -8,7 +8,7 @@ use super::placer::Placer;
 use super::scheme::{Exhausted, Member};
 use super::{BackfillRun, How, Saved, Unparsable};
 use crate::error::Error;
-use crate::progress::{EVERY_ROWS, Phase, Progress, Watch};
+use crate::progress::{Phase, Watch, tell};
 use crate::rows::{Position, Row};
 
 /// How streaming ended.
@@ -103,14 +103,9 @@ pub(super) fn run(
         let here = run.rows.place();
         let Some(row) = run.rows.next()? else { break };
         seen += 1;
-        if seen.is_multiple_of(EVERY_ROWS) {
-            watch(Progress {
-                phase: Phase::Reading,
-                done: run.meter.bytes(),
-                total: run.total,
-                rows: begun + seen,
-            });
-        }
+        tell(watch, Phase::Reading, begun + seen, run.total, || {
+            run.meter.bytes()
+        });
         let facts = match row.blank {
             true => None,
             false => match run.reader.read(&row, &name, &run.scheme) {

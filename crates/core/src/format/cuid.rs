@@ -65,15 +65,7 @@ fn parse(text: &[u8], _: &super::GenOptions) -> Result<Id, TextError> {
             rule: "a CUID begins with c",
         });
     }
-    match text
-        .iter()
-        .position(|letter| !matches!(letter, b'0'..=b'9' | b'a'..=b'z'))
-    {
-        Some(position) => Err(TextError::Character { position }),
-        None => Ok(Id::from_text(
-            core::str::from_utf8(text).expect("ASCII was checked"),
-        )),
-    }
+    Id::of_base36(text)
 }
 
 fn bound(time: Timestamp, fill: char) -> Result<Id, FormatError> {

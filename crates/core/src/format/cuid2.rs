@@ -111,15 +111,7 @@ fn parse(text: &[u8], options: &GenOptions) -> Result<Id, TextError> {
             rule: "a CUID2 begins with a letter",
         });
     }
-    match text
-        .iter()
-        .position(|letter| !matches!(letter, b'0'..=b'9' | b'a'..=b'z'))
-    {
-        Some(position) => Err(TextError::Character { position }),
-        None => Ok(Id::from_text(
-            core::str::from_utf8(text).expect("ASCII was checked"),
-        )),
-    }
+    Id::of_base36(text)
 }
 
 /// Fills `out` with the id of these: 4 random bytes for the letter, 32 of salt.

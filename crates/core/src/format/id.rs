@@ -1,8 +1,12 @@
 //! An id of any format: its bytes, and its text where bytes do not say all.
 
 use alloc::boxed::Box;
+#[cfg(feature = "std")]
+use alloc::vec::Vec;
 
 use ::uuid::Uuid;
+
+use crate::text::TextError;
 
 /// An id of some format: up to 32 big-endian bytes, in place.
 ///
@@ -43,6 +47,26 @@ impl Id {
         Id {
             text: Some(text.into()),
             ..Id::default()
+        }
+    }
+
+    /// The id that is this text, if it is of small letters and digits alone.
+    pub(super) fn of_base36(text: &[u8]) -> Result<Self, TextError> {
+        let others = |letter: &u8| !matches!(letter, b'0'..=b'9' | b'a'..=b'z');
+        match text.iter().position(others) {
+            Some(position) => Err(TextError::Character { position }),
+            None => Ok(Id::from_text(str::from_utf8(text).expect("ASCII was checked"))),
+        }
+    }
+
+    /// Makes every id of `out` the text that `write` writes into an empty buffer.
+    #[cfg(feature = "std")]
+    pub(super) fn fill_texts(out: &mut [Id], mut write: impl FnMut(&mut Vec<u8>)) {
+        let mut text = Vec::new();
+        for id in out {
+            text.clear();
+            write(&mut text);
+            *id = Id::from_text(str::from_utf8(&text).expect("characters were written"));
         }
     }
 

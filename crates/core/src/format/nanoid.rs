@@ -36,12 +36,7 @@ pub(super) const NANOID: Format = Format {
     #[cfg(feature = "std")]
     make_many: Some(|_, options, out| {
         let shape = Shape::of(options)?;
-        let mut text = Vec::new();
-        for id in out {
-            text.clear();
-            shape.write(&mut crate::SystemEntropy, &mut text);
-            *id = Id::from_text(core::str::from_utf8(&text).expect("characters of the alphabet"));
-        }
+        Id::fill_texts(out, |text| shape.write(&mut crate::SystemEntropy, text));
         Ok(())
     }),
     #[cfg(feature = "std")]

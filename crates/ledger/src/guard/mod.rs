@@ -18,11 +18,12 @@ use mintage::Timestamp;
 use tokio::sync::Notify;
 
 use crate::advice::Advice;
+use crate::delegate_store;
 use crate::notes::{self, Restored};
 use crate::runtime::{Runtime, fresh_token};
 use crate::store::{
-    Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
-    TOMBSTONE_BODY, Value, Version, Versioned, lossy,
+    Cas, Claim, Class, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult, TOMBSTONE_BODY,
+    Value, Version, Versioned, lossy,
 };
 use memory::{Memory, Met};
 use progress::Watch;
@@ -503,33 +504,7 @@ impl fmt::Debug for Guard {
 }
 
 impl Store for Guard {
-    fn scheme(&self) -> &'static str {
-        self.inner.scheme()
-    }
-
-    fn class(&self) -> Class {
-        self.inner.class()
-    }
-
-    fn durability(&self) -> Durability {
-        self.inner.durability()
-    }
-
-    fn wall(&self) -> StoreResult<'_, Option<Timestamp>> {
-        self.inner.wall()
-    }
-
-    fn incarnation(&self) -> Option<String> {
-        self.inner.incarnation()
-    }
-
-    fn cluster_id(&self) -> u128 {
-        self.inner.cluster_id()
-    }
-
-    fn exclusive(&self) -> bool {
-        self.inner.exclusive()
-    }
+    delegate_store!(inner, but get compare_and_set scan remove claim stopped);
 
     fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
         Box::pin(async move {
@@ -620,17 +595,5 @@ impl Store for Guard {
     fn stopped(&self) -> Option<StoreError> {
         let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
         stopped.clone().or_else(|| self.inner.stopped())
-    }
-
-    fn newest_wall(&self) -> Option<Timestamp> {
-        self.inner.newest_wall()
-    }
-
-    fn clock_confirmed(&self) {
-        self.inner.clock_confirmed();
-    }
-
-    fn close<'a>(&'a self) -> StoreResult<'a, ()> {
-        self.inner.close()
     }
 }

@@ -9,9 +9,10 @@ use tokio::sync::watch;
 
 use super::rules::wrote;
 use super::{
-    Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
-    Value, Version, Versioned,
+    Cas, Claim, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult, Value, Version,
+    Versioned,
 };
+use crate::delegate_store;
 use crate::runtime::{BoxFuture, Runtime};
 
 /// How often a call fails, and how. Chances are per 1,000 calls; together at most 1,000.
@@ -247,29 +248,7 @@ impl fmt::Debug for FaultyStore {
 }
 
 impl Store for FaultyStore {
-    fn scheme(&self) -> &'static str {
-        self.inner.scheme()
-    }
-
-    fn class(&self) -> Class {
-        self.inner.class()
-    }
-
-    fn durability(&self) -> Durability {
-        self.inner.durability()
-    }
-
-    fn wall(&self) -> StoreResult<'_, Option<mintage::Timestamp>> {
-        self.inner.wall()
-    }
-
-    fn incarnation(&self) -> Option<String> {
-        self.inner.incarnation()
-    }
-
-    fn cluster_id(&self) -> u128 {
-        self.inner.cluster_id()
-    }
+    delegate_store!(inner, but get compare_and_set scan remove claim);
 
     fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
         Box::pin(self.run("get", false, self.inner.get(key), |_| false))
@@ -301,29 +280,5 @@ impl Store for FaultyStore {
 
     fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
         Box::pin(self.run("claim", true, self.inner.claim(claim), wrote))
-    }
-
-    fn exclusive(&self) -> bool {
-        self.inner.exclusive()
-    }
-
-    fn seen(&self) -> Option<Arc<super::Seen>> {
-        self.inner.seen()
-    }
-
-    fn newest_wall(&self) -> Option<mintage::Timestamp> {
-        self.inner.newest_wall()
-    }
-
-    fn clock_confirmed(&self) {
-        self.inner.clock_confirmed();
-    }
-
-    fn stopped(&self) -> Option<StoreError> {
-        self.inner.stopped()
-    }
-
-    fn close<'a>(&'a self) -> StoreResult<'a, ()> {
-        self.inner.close()
     }
 }

@@ -18,6 +18,7 @@ mod address;
 mod cas_store;
 #[cfg(any(test, feature = "testing"))]
 pub mod conformance;
+mod delegate;
 pub mod embedded;
 #[cfg(feature = "etcd")]
 mod etcd;
@@ -59,6 +60,8 @@ use crate::runtime::BoxFuture;
 
 #[cfg(feature = "redis")]
 pub use self::redis::RedisStore;
+#[doc(hidden)]
+pub use delegate::types as store_types;
 pub use embedded::EmbeddedStore;
 #[cfg(feature = "etcd")]
 pub use etcd::EtcdStore;

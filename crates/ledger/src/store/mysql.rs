@@ -6,21 +6,18 @@
 
 use std::collections::HashMap;
 use std::str::FromStr;
-use std::sync::Arc;
-use std::time::Duration;
 
 use sqlx::ConnectOptions;
 use sqlx::error::DatabaseError;
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection, MySqlDatabaseError};
 
-use super::settings::Initialised;
 use super::sql::galera::View;
 use super::sql::row::{Arg, Column, Field, Row};
-use super::sql::session::{Dialect, Probe, Session, Sort, session};
+use super::sql::session::{Dialect, Probe, Server, Session, Sort, session};
 use super::sql::statements::Texts;
-use super::sql::{self, url};
-use super::{Class, Durability, Store, StoreError, StoreSettings};
-use crate::runtime::{BoxFuture, Runtime};
+use super::sql::url;
+use super::{Class, Durability, StoreError, StoreSettings};
+use crate::runtime::BoxFuture;
 
 const SCHEME: &str = "mysql";
 
@@ -29,55 +26,7 @@ const PARAMETERS: [&str; 5] = ["ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "soc
 
 session!(MySqlConnection);
 
-/// Reads a URL, without connecting.
-pub(super) fn check(rest: &str, settings: &StoreSettings) -> Result<(), StoreError> {
-    MySql::new(rest, settings).map(|_| ())
-}
-
-pub(super) async fn open(
-    rest: String,
-    settings: StoreSettings,
-    runtime: Arc<dyn Runtime>,
-) -> Result<Arc<dyn Store>, StoreError> {
-    sql::open(MySql::new(&rest, &settings)?, &settings, runtime).await
-}
-
-pub(super) async fn init(
-    rest: String,
-    settings: StoreSettings,
-    runtime: Arc<dyn Runtime>,
-) -> Result<Initialised, StoreError> {
-    sql::init(MySql::new(&rest, &settings)?, &settings, runtime).await
-}
-
-struct MySql {
-    options: MySqlConnectOptions,
-    label: String,
-    request_timeout: Duration,
-}
-
-impl std::fmt::Debug for MySql {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The options hold the password.
-        f.write_str(&self.label)
-    }
-}
-
-impl MySql {
-    fn new(rest: &str, settings: &StoreSettings) -> Result<MySql, StoreError> {
-        let place = url::check(SCHEME, rest, &PARAMETERS, &["ssl-ca", "ssl-cert", "ssl-key"])?;
-        let options = MySqlConnectOptions::from_str(&format!("{SCHEME}:{rest}"))
-            .map_err(|error| url::invalid(SCHEME, &error.to_string()))?
-            .pipes_as_concat(false)
-            .no_engine_substitution(false)
-            .disable_statement_logging();
-        Ok(MySql {
-            options,
-            label: place.label,
-            request_timeout: settings.request_timeout,
-        })
-    }
-}
+pub(super) type MySql = Server<MySqlConnectOptions>;
 
 /// The settings that decide the class; those that a server does not have are absent from its answer.
 const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'version_comment', \
@@ -119,6 +68,20 @@ impl Dialect for MySql {
     };
 
     const PROBE_STATEMENTS: u32 = 5;
+
+    fn of_url(rest: &str, settings: &StoreSettings) -> Result<MySql, StoreError> {
+        let place = url::check(SCHEME, rest, &PARAMETERS, &["ssl-ca", "ssl-cert", "ssl-key"])?;
+        let options = MySqlConnectOptions::from_str(&format!("{SCHEME}:{rest}"))
+            .map_err(|error| url::invalid(SCHEME, &error.to_string()))?
+            .pipes_as_concat(false)
+            .no_engine_substitution(false)
+            .disable_statement_logging();
+        Ok(Server {
+            options,
+            label: place.label,
+            request_timeout: settings.request_timeout,
+        })
+    }
 
     fn label(&self) -> &str {
         &self.label

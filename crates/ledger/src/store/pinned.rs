@@ -1,20 +1,15 @@
 //! A shared store that must be the cluster which was met before (protocol R5), and what was seen of it.
 
-use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
-
-use mintage::Timestamp;
 
 use super::pin::Pins;
 use super::registry::{StoreKind, open_store};
 use super::seen::Seen;
 use super::settings::StoreSettings;
-use super::{
-    Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
-    Value, Version, Versioned,
-};
-use crate::runtime::{BoxFuture, Runtime};
+use super::{Outcome, Store, StoreError, StoreErrorKind};
+use crate::delegate_store;
+use crate::runtime::Runtime;
 
 /// Opens the store at `url` as [`open_store`] does; a shared one must be the cluster that the settings name, or
 /// else the one that was met there first, which is noted in the state folder (protocol R5).
@@ -101,90 +96,9 @@ struct Pinned {
 }
 
 impl Store for Pinned {
+    delegate_store!(inner, but seen);
+
     fn seen(&self) -> Option<Arc<Seen>> {
         Some(Arc::clone(&self.seen))
-    }
-
-    fn scheme(&self) -> &'static str {
-        self.inner.scheme()
-    }
-
-    fn class(&self) -> Class {
-        self.inner.class()
-    }
-
-    fn durability(&self) -> Durability {
-        self.inner.durability()
-    }
-
-    fn wall(&self) -> StoreResult<'_, Option<Timestamp>> {
-        self.inner.wall()
-    }
-
-    fn incarnation(&self) -> Option<String> {
-        self.inner.incarnation()
-    }
-
-    fn cluster_id(&self) -> u128 {
-        self.inner.cluster_id()
-    }
-
-    fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
-        self.inner.get(key)
-    }
-
-    fn compare_and_set<'a>(
-        &'a self,
-        key: &'a Key,
-        expected: Option<Version>,
-        new: Value,
-        marks: Marks,
-    ) -> StoreResult<'a, Cas> {
-        self.inner.compare_and_set(key, expected, new, marks)
-    }
-
-    fn scan<'a>(
-        &'a self,
-        prefix: &'a Key,
-        after: Option<&'a Key>,
-        limit: u16,
-    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
-        self.inner.scan(prefix, after, limit)
-    }
-
-    fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
-        self.inner.remove(key, expected)
-    }
-
-    fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
-        self.inner.claim(claim)
-    }
-
-    fn exclusive(&self) -> bool {
-        self.inner.exclusive()
-    }
-
-    fn as_set(&self) -> Option<&(dyn Any + Send + Sync)> {
-        self.inner.as_set()
-    }
-
-    fn reachable(&self, key: &Key) -> bool {
-        self.inner.reachable(key)
-    }
-
-    fn tend(&self) -> BoxFuture<'_, ()> {
-        self.inner.tend()
-    }
-
-    fn stopped(&self) -> Option<StoreError> {
-        self.inner.stopped()
-    }
-
-    fn newest_wall(&self) -> Option<Timestamp> {
-        self.inner.newest_wall()
-    }
-
-    fn close(&self) -> StoreResult<'_, ()> {
-        self.inner.close()
     }
 }

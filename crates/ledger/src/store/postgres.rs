@@ -5,21 +5,18 @@
 //! (`fsync`, `full_page_writes`, unlogged tables) makes the store class L.
 
 use std::str::FromStr;
-use std::sync::Arc;
-use std::time::Duration;
 
 use sqlx::ConnectOptions;
 use sqlx::error::DatabaseError;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgDatabaseError, PgSeverity};
 
-use super::settings::Initialised;
 use super::sql::row::{Arg, Column, Field, Row};
-use super::sql::session::{Dialect, Probe, Session, Sort, session};
+use super::sql::session::{Dialect, Probe, Server, Session, Sort, session};
 use super::sql::standbys::Wanted;
 use super::sql::statements::Texts;
-use super::sql::{self, UNKNOWN_SYSTEM, url};
-use super::{Class, Durability, Store, StoreError, StoreSettings};
-use crate::runtime::{BoxFuture, Runtime};
+use super::sql::{UNKNOWN_SYSTEM, url};
+use super::{Class, Durability, StoreError, StoreSettings};
+use crate::runtime::BoxFuture;
 
 const SCHEME: &str = "postgres";
 
@@ -36,57 +33,7 @@ const PARAMETERS: [&str; 7] = [
 
 session!(PgConnection);
 
-/// Reads a URL, without connecting.
-pub(super) fn check(rest: &str, settings: &StoreSettings) -> Result<(), StoreError> {
-    Postgres::new(rest, settings).map(|_| ())
-}
-
-pub(super) async fn open(
-    rest: String,
-    settings: StoreSettings,
-    runtime: Arc<dyn Runtime>,
-) -> Result<Arc<dyn Store>, StoreError> {
-    sql::open(Postgres::new(&rest, &settings)?, &settings, runtime).await
-}
-
-pub(super) async fn init(
-    rest: String,
-    settings: StoreSettings,
-    runtime: Arc<dyn Runtime>,
-) -> Result<Initialised, StoreError> {
-    sql::init(Postgres::new(&rest, &settings)?, &settings, runtime).await
-}
-
-struct Postgres {
-    options: PgConnectOptions,
-    label: String,
-    request_timeout: Duration,
-}
-
-impl std::fmt::Debug for Postgres {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The options hold the password.
-        f.write_str(&self.label)
-    }
-}
-
-impl Postgres {
-    fn new(rest: &str, settings: &StoreSettings) -> Result<Postgres, StoreError> {
-        let place = url::check(SCHEME, rest, &PARAMETERS, &["sslrootcert", "sslcert", "sslkey"])?;
-        let options = PgConnectOptions::from_str(&format!("{SCHEME}:{rest}"))
-            .map_err(|error| url::invalid(SCHEME, &error.to_string()))?
-            .disable_statement_logging();
-        let options = match options.get_application_name() {
-            None => options.application_name("mintage"),
-            Some(_) => options,
-        };
-        Ok(Postgres {
-            options,
-            label: place.label,
-            request_timeout: settings.request_timeout,
-        })
-    }
-}
+pub(super) type Postgres = Server<PgConnectOptions>;
 
 /// What decides the class, in one row.
 const SETTINGS: &str = "SELECT pg_is_in_recovery()::text, current_setting('transaction_read_only'), \
@@ -111,6 +58,22 @@ impl Dialect for Postgres {
     };
 
     const PROBE_STATEMENTS: u32 = 2;
+
+    fn of_url(rest: &str, settings: &StoreSettings) -> Result<Postgres, StoreError> {
+        let place = url::check(SCHEME, rest, &PARAMETERS, &["sslrootcert", "sslcert", "sslkey"])?;
+        let options = PgConnectOptions::from_str(&format!("{SCHEME}:{rest}"))
+            .map_err(|error| url::invalid(SCHEME, &error.to_string()))?
+            .disable_statement_logging();
+        let options = match options.get_application_name() {
+            None => options.application_name("mintage"),
+            Some(_) => options,
+        };
+        Ok(Server {
+            options,
+            label: place.label,
+            request_timeout: settings.request_timeout,
+        })
+    }
 
     fn label(&self) -> &str {
         &self.label

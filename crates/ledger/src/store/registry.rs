@@ -4,6 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::settings::{Initialised, StoreSettings, lossy};
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+use super::sql::session::Dialect;
 use super::{Class, EmbeddedStore, MemoryStore, Outcome, Store, StoreError, StoreErrorKind};
 use crate::advice::Advice;
 use crate::runtime::{BoxFuture, Runtime};
@@ -87,26 +89,18 @@ pub static STORES: &[StoreKind] = &[
         scheme: "postgres",
         example: "postgres://mint@localhost/ids",
         summary: "PostgreSQL: several servers at a time share its registers",
-        open: |rest, settings, runtime| {
-            Box::pin(super::postgres::open(rest.to_string(), settings.clone(), runtime))
-        },
-        check: |rest, settings, _| super::postgres::check(rest, settings),
-        init: Some(|rest, settings, runtime| {
-            Box::pin(super::postgres::init(rest.to_string(), settings.clone(), runtime))
-        }),
+        open: open_sql::<super::postgres::Postgres>,
+        check: |rest, settings, _| super::postgres::Postgres::of_url(rest, settings).map(drop),
+        init: Some(init_sql::<super::postgres::Postgres>),
     },
     #[cfg(feature = "mysql")]
     StoreKind {
         scheme: "mysql",
         example: "mysql://mint@localhost/ids",
         summary: "MariaDB or MySQL: several servers at a time share its registers",
-        open: |rest, settings, runtime| {
-            Box::pin(super::mysql::open(rest.to_string(), settings.clone(), runtime))
-        },
-        check: |rest, settings, _| super::mysql::check(rest, settings),
-        init: Some(|rest, settings, runtime| {
-            Box::pin(super::mysql::init(rest.to_string(), settings.clone(), runtime))
-        }),
+        open: open_sql::<super::mysql::MySql>,
+        check: |rest, settings, _| super::mysql::MySql::of_url(rest, settings).map(drop),
+        init: Some(init_sql::<super::mysql::MySql>),
     },
     #[cfg(feature = "redis")]
     StoreKind {
@@ -170,6 +164,18 @@ pub static STORES: &[StoreKind] = &[
         }),
     },
 ];
+
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+fn open_sql<D: Dialect>(rest: &str, settings: &StoreSettings, runtime: Arc<dyn Runtime>) -> Opening {
+    let (server, settings) = (D::of_url(rest, settings), settings.clone());
+    Box::pin(async move { super::sql::open(server?, &settings, runtime).await })
+}
+
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+fn init_sql<D: Dialect>(rest: &str, settings: &StoreSettings, runtime: Arc<dyn Runtime>) -> Initialising {
+    let (server, settings) = (D::of_url(rest, settings), settings.clone());
+    Box::pin(async move { super::sql::init(server?, &settings, runtime).await })
+}
 
 /// The stores that a build may be made without: the scheme, other schemes that people write for the same, and the
 /// feature that brings it.

@@ -209,44 +209,11 @@ pub struct Clocked {
 }
 
 impl Store for Clocked {
-    fn scheme(&self) -> &'static str {
-        self.inner.scheme()
-    }
-    fn class(&self) -> Class {
-        self.inner.class()
-    }
+    delegate_store!(inner, but wall claim);
+
     fn wall(&self) -> StoreResult<'_, Option<Timestamp>> {
         let off = i128::from(self.off_ms.load(Ordering::SeqCst)) * 1_000_000;
         let now = Timestamp::from_unix_nanos(true_now(self.start).unix_nanos() + off);
         Box::pin(std::future::ready(Ok(Some(now))))
-    }
-    fn cluster_id(&self) -> u128 {
-        self.inner.cluster_id()
-    }
-    fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
-        self.inner.get(key)
-    }
-    fn compare_and_set<'a>(
-        &'a self,
-        key: &'a Key,
-        expected: Option<Version>,
-        new: Value,
-        marks: Marks,
-    ) -> StoreResult<'a, Cas> {
-        self.inner.compare_and_set(key, expected, new, marks)
-    }
-    fn scan<'a>(
-        &'a self,
-        prefix: &'a Key,
-        after: Option<&'a Key>,
-        limit: u16,
-    ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
-        self.inner.scan(prefix, after, limit)
-    }
-    fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
-        self.inner.remove(key, expected)
-    }
-    fn exclusive(&self) -> bool {
-        self.inner.exclusive()
     }
 }

@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::super::{Durability, Outcome, StoreError, StoreErrorKind};
+use super::super::{Durability, Outcome, StoreError, StoreErrorKind, StoreSettings};
 use super::row::{Arg, Column, Row};
 use super::statements::Texts;
 use crate::advice::Advice;
@@ -118,6 +119,20 @@ macro_rules! session {
 }
 pub(in super::super) use session;
 
+/// A server that a URL names.
+pub(in super::super) struct Server<O> {
+    /// What the driver connects with, the password too.
+    pub(in super::super) options: O,
+    pub(in super::super) label: String,
+    pub(in super::super) request_timeout: Duration,
+}
+
+impl<O> fmt::Debug for Server<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.label)
+    }
+}
+
 /// One kind of SQL server: how to reach it, its SQL, its errors and what its settings promise.
 pub(in super::super) trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     type Session: Session;
@@ -127,6 +142,9 @@ pub(in super::super) trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     const TEXTS: Texts;
     /// How many statements [`Dialect::probe`] runs at most, one after the other.
     const PROBE_STATEMENTS: u32;
+
+    /// Reads what follows the scheme and its colon, without connecting.
+    fn of_url(rest: &str, settings: &StoreSettings) -> Result<Self, StoreError>;
 
     /// Host, port and database, without credentials: for messages.
     fn label(&self) -> &str;
