@@ -50,7 +50,7 @@ fn check(report: &Report) {
         );
         assert_eq!(document["store"]["up"], false, "{store}: {document}");
         let note = document["notes"][0].as_str().unwrap();
-        assert!(note.starts_with("store down since "), "{store}: {note}");
+        assert!(note.starts_with("store down for "), "{store}: {note}");
     }
 }
 

@@ -142,7 +142,7 @@ fn given<T: std::str::FromStr>(client: &Client, ask: Ask, ids: &mut [T], what: &
     let given = client.call::<Ids>(&ask.with("count", ids.len()))?.ids;
     if given.len() != ids.len() {
         return Err(Failure::cannot(format_args!(
-            "the server answered {} ids for {}",
+            "the server sent {} ids instead of {}",
             given.len(),
             ids.len()
         )));

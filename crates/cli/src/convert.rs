@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// What they are; without it, what mint inspect finds, if that is beyond doubt
     #[arg(long, value_name = "FORM", value_parser = target)]
     from: Option<Target>,
-    /// Ids; -, or none where something is piped in, reads them from standard input, one a line, and answers each
+    /// Ids; -, or none where something is piped in, reads them from standard input, one per line, and answers each
     /// with one line. With --column: files
     #[arg(value_name = "ID|-", allow_negative_numbers = true)]
     ids: Vec<String>,
@@ -214,7 +214,7 @@ fn read_as(text: &str, from: Target, options: &GenOptions) -> Result<Source, Why
             id: id.into(),
         }),
         (Some(Err(error)), _) | (None, Some(Err(error))) => Err(told(error)),
-        (None, None) => Err(Why::new(format!("{} is written only", from.name))),
+        (None, None) => Err(Why::new(format!("{} can only be written", from.name))),
     }
 }
 
@@ -246,8 +246,10 @@ fn guess(text: &str) -> Result<Source, Why> {
         );
     }
     if first.confidence < 0.4 && !number(first) {
-        return Err(Why::new(format!("may be {}, but that is not sure", name(first)))
-            .hint("--from FORM says what it is"));
+        return Err(
+            Why::new(format!("may be {}, but that is not certain", name(first)))
+                .hint("--from FORM says what it is"),
+        );
     }
     // A sequence's number as 64 bits; negative ones have no other form.
     let id = match (first.format, first.id.number()) {

@@ -18,7 +18,7 @@ pub(crate) struct Args {
     /// How many
     #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 1, value_parser = crate::count::parse)]
     count: u64,
-    /// Made at this time, whatever else is in it random; touches no state
+    /// Made at this time, the rest random; touches no state
     #[arg(long, value_name = "TIME", value_parser = crate::time::parse)]
     at: Option<Timestamp>,
     #[command(flatten)]
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
 
 fn now(format: &Format, options: &GenOptions, count: u64, out: &mut Out) -> Result<(), Failure> {
     if !format.can_make() {
-        let message = format!("mint gen makes no {}", format.title);
+        let message = format!("mint gen does not make {}", format.title);
         return Err(Failure::usage(message).with_hint(format_args!("{} does", command_of(format))));
     }
     let mut left = count;
@@ -104,7 +104,7 @@ fn made_at(
 ) -> Result<(), Failure> {
     if !format.can_make_at() {
         let message = match format.time {
-            Some(_) => format!("mint gen makes no {} at a given time", format.title),
+            Some(_) => format!("mint gen cannot make {} at a given time", format.title),
             None => format!("{} holds no time", format.title),
         };
         return Err(Failure::usage(message).with_hint("mint formats says which formats hold one"));

@@ -2,7 +2,7 @@
 
 use mintage_ledger::{STORES, holds_password, shown_url};
 
-/// What stands on the command line is in the list of processes, which every user of the machine can read.
+/// What is on the command line is in the list of processes, which every user of the machine can read.
 pub(crate) fn warn_of_passwords(say: impl FnOnce(&str)) {
     if urls_given().any(|url| holds_password(&url)) {
         say(

@@ -1,4 +1,4 @@
-//! Ids in a text form on their way out, one a line.
+//! Ids in a text form on their way out, one per line.
 
 use mintage::{SnowflakeText, Uuid, UuidText};
 

@@ -79,7 +79,7 @@ pub(crate) struct Args {
 fn after_help() -> String {
     format!(
         "Without --store, --server or --pool, ids are reserved in a file of the user's state folder: \
-         unique over all commands of this user on this machine. Other machines are kept apart only by the \
+         unique across all commands of this user on this machine. Other machines are kept apart only by the \
          worker id.\n\n{SYNTAX}\n\n{}",
         crate::time::FORMS
     )
@@ -168,7 +168,7 @@ fn resolve(source: WorkerSource, layout: &Layout, out: &Out) -> Result<u64, Fail
     let (from, shared_with) = match source {
         WorkerSource::Ip16 => (
             "the private IPv4 address",
-            "other networks, and who gets the address next, have it too",
+            "other networks, and the next holder of the address, have it too",
         ),
         WorkerSource::Ordinal => (
             "the host name",
@@ -197,7 +197,7 @@ fn at_time(
         None if layout.workers() == 1 => 0,
         None => {
             return Err(Failure::usage("an id of a given time needs a --worker")
-                .with_hint("one that mints nothing else, so that its ids repeat no other"));
+                .with_hint("one that mints nothing else, so that no id is repeated"));
         }
     };
     let generator = Snowflake::unguarded(Arc::new(layout), worker).map_err(|e| layout_refused(&e))?;
@@ -353,5 +353,5 @@ fn refused(error: LocalError) -> Failure {
     failure.with_hint_if(state_hints::of_snowflakes(&error))
 }
 
-/// Where ids go, one a line.
+/// Where ids go, one per line.
 type Sink<'a> = crate::sink::Sink<'a, SnowflakeText>;

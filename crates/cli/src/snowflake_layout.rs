@@ -50,7 +50,7 @@ pub(crate) fn layout_refused(error: &LayoutError) -> Failure {
             shown(*time),
             shown(*end)
         ))
-        .with_hint("mint presets shows until when the others last"),
+        .with_hint("mint presets shows how long the others last"),
         LayoutError::ReadOnly {
             time_bits,
             sequence_bits,
@@ -126,7 +126,7 @@ mod tests {
             ("clock=41", "is not ROLE"),
             ("time=41,sequence=12,tick=fast", "tick \"fast\""),
             ("time=41,sequence=12,epoch=once", "is not a time"),
-            ("time=41,sequence=12,epoch=@1us", "no whole number"),
+            ("time=41,sequence=12,epoch=@1us", "not a whole number"),
             ("time=41,sequence=12,start=late", "start \"late\""),
             ("time=41", "no sequence field"),
             ("time=60,sequence=12", "72 bits"),

@@ -33,7 +33,7 @@ pub(crate) struct RestoreArgs {
     /// Instead: numbers per second that the busiest sequence can have given out since
     #[arg(long, value_name = "N")]
     max_rate: Option<u64>,
-    /// The store may be another cluster than the one the backup is of, and stays it
+    /// The store may belong to another cluster than the backup, and keeps its own cluster id
     #[arg(long, requires = "file")]
     foreign: bool,
     /// The store need not be empty; marks are kept where they are higher
@@ -50,10 +50,10 @@ fn advance(advance: Option<u64>, max_rate: Option<u64>) -> Result<Advance, Failu
         (Some(numbers), _) => Ok(Advance::By(numbers)),
         (None, Some(rate)) => Ok(Advance::AtRate(rate)),
         (None, None) => Err(Failure::usage(
-            "it is not known how many numbers were given out since the backup was made",
+            "how many numbers were given out since the backup was made is not known",
         )
         .with_hint(
-            "say --advance N, more than that; or --max-rate N, more than one sequence gives out per second",
+            "give --advance N, more than that; or --max-rate N, more than one sequence gives out per second",
         )),
     }
 }
@@ -89,7 +89,7 @@ pub(crate) fn write_backup(
     let path = Path::new(file);
     if path.symlink_metadata().is_ok() {
         return Err(Failure::cannot(format_args!(
-            "{file} is there already, and a backup is never written over a file"
+            "{file} exists already, and a backup is never written over a file"
         ))
         .with_hint("name another file"));
     }
@@ -171,9 +171,10 @@ fn read_backup(file: &Path) -> Result<Backup, Failure> {
     let opened =
         File::open(file).map_err(|e| Failure::cannot(format_args!("cannot read {}: {e}", file.display())))?;
     Backup::read(BufReader::new(opened)).map_err(|error| match error {
-        BackupError::Damaged { .. } => {
-            Failure::cannot(format_args!("{} is no whole backup: {error}", file.display()))
-        }
+        BackupError::Damaged { .. } => Failure::cannot(format_args!(
+            "{} is not a complete backup: {error}",
+            file.display()
+        )),
         other => file_refused(other),
     })
 }

@@ -27,7 +27,7 @@ fn parse_at(text: &str, now: impl FnOnce() -> Timestamp) -> Result<Timestamp, St
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let nanos = span(text).and_then(|nanos| u64::try_from(nanos).ok());
     nanos.map(Duration::from_nanos).ok_or_else(|| {
-        format!("{text:?} is no length of time: write 10ms, 1s, 1h30m; units are w, d, h, m, s, ms, us, ns")
+        format!("{text:?} is not a duration: write 10ms, 1s, 1h30m; units are w, d, h, m, s, ms, us, ns")
     })
 }
 

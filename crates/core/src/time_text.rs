@@ -59,7 +59,7 @@ pub(crate) fn epoch(text: &str) -> Result<Timestamp, String> {
     let epoch: Timestamp = text.parse().map_err(|error: NotATime| error.reason)?;
     match epoch.unix_nanos() % 1_000_000 {
         0 => Ok(epoch),
-        _ => Err(format!("{text:?} is no whole number of milliseconds")),
+        _ => Err(format!("{text:?} is not a whole number of milliseconds")),
     }
 }
 

@@ -60,7 +60,7 @@ fn a_generator_that_does_not_mint_says_why_and_what_to_do() {
     );
     check(
         waiting.mint(at(994)).unwrap_err(),
-        "the clock went back by 6 ticks, more than the clock policy bears; set it right",
+        "the clock went back by 6 ticks, more than the clock policy allows; set the clock",
     );
     check(
         MintError::Forked,

@@ -163,7 +163,7 @@ fn what_is_no_id_of_the_format_is_refused_as_the_strict_reader_refuses_it() {
         (
             "snowflake",
             "9223372036854775808",
-            "a number that is no id of the layout, at 0",
+            "a number that is not an id of the layout, at 0",
         ),
         (
             "sequence",

@@ -22,7 +22,7 @@ fn options_that_no_id_can_have_are_refused_with_what_can_be() {
         (
             "tid",
             "node=1024",
-            "node: 1024 is no clock id, the largest is 1023",
+            "node: 1024 is not a clock id, the largest is 1023",
         ),
         (
             "flake",

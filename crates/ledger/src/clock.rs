@@ -269,7 +269,7 @@ impl AnchoredClock {
     }
 
     /// Compares with the wall clock: slews, notes a step, or follows a confirmed one. The ledger does this twice a second.
-    /// Answers whether something was confirmed: a step was followed, or the clock is settled from now on.
+    /// Returns whether something was confirmed: a step was followed, or the clock is settled from now on.
     pub fn look(&self) -> bool {
         let mut watch = self.watch.lock().expect("no panic while held");
         let boot = self.runtime.boottime();

@@ -58,7 +58,7 @@ pub enum LedgerError {
         worker: u64,
     },
     /// The window belongs to somebody else by now, or was written since: its former holder stops minting.
-    #[error("window {worker} of pool {name} is not yours any more")]
+    #[error("window {worker} of pool {name} is no longer yours")]
     WindowLost {
         /// The pool's name.
         name: Name,

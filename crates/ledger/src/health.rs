@@ -99,7 +99,7 @@ impl Health {
         let no_room = self.no_room.lock().expect("no panic while held");
         let (since, why) = no_room.as_ref()?;
         let seconds = self.runtime.boottime().saturating_sub(*since).as_secs();
-        Some(format!("nothing can be reserved since {seconds} s: {why}"))
+        Some(format!("nothing can be reserved for {seconds} s: {why}"))
     }
 
     fn note_write<T>(&self, begun: Duration, answer: &Result<T, StoreError>) {

@@ -91,7 +91,7 @@ pub async fn open_journal(
             Err(error) => return Err(error),
         }
     }
-    Err(refused.expect("there are slots, and each was in use"))
+    Err(refused.expect("every slot is in use"))
 }
 
 /// Renames a folder to the first free `NAME.unusable-N`.

@@ -65,7 +65,7 @@ impl StoreStatus {
     /// };
     /// assert_eq!(
     ///     status.degraded().as_deref(),
-    ///     Some("store down since 19 s, budget left 41 s (sequence orders)")
+    ///     Some("store down for 19 s, budget left 41 s (sequence orders)")
     /// );
     /// # Ok::<(), mintage_ledger::NameError>(())
     /// ```
@@ -74,11 +74,11 @@ impl StoreStatus {
         match &self.first_to_end {
             Some(first) if first.left.is_zero() => None,
             Some(first) => Some(format!(
-                "store down since {down} s, budget left {} s ({})",
+                "store down for {down} s, budget left {} s ({})",
                 first.left.as_secs(),
                 first.of
             )),
-            None => Some(format!("store down since {down} s, nothing in use")),
+            None => Some(format!("store down for {down} s, nothing in use")),
         }
     }
 }

@@ -127,7 +127,7 @@ impl Ledger {
     fn cannot_reserve(&self, store: &StoreStatus) -> Option<String> {
         let down = store
             .down_for
-            .map(|down| format!("store down since {} s", down.as_secs()));
+            .map(|down| format!("store down for {} s", down.as_secs()));
         self.context.health.no_room().or(down)
     }
 
@@ -145,7 +145,7 @@ impl Ledger {
         if let Some(down) = store.down_for {
             let why = |name: &Name| {
                 format!(
-                    "store down since {} s, and sequence {name} has run out",
+                    "store down for {} s, and sequence {name} has run out",
                     down.as_secs()
                 )
             };

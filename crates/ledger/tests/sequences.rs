@@ -429,7 +429,7 @@ fn a_dropped_name_continues_above_its_mark() {
             .create(&name("k"), &spec(1, 1, 1, 20, false))
             .await
             .unwrap_err();
-        assert!(error.to_string().contains("leave nothing beyond"), "{error}");
+        assert!(error.to_string().contains("leave no further number"), "{error}");
         let error = other
             .set(
                 &name("k"),

@@ -141,7 +141,7 @@ async fn urls_that_name_no_store_are_refused_in_words() {
             "mongodb://user:secret@host",
             r#"no store has the scheme "mongodb""#,
         ),
-        ("", "this is no store's URL"),
+        ("", "this is not a store's URL"),
     ] {
         let error = open_store(url, &settings, runtime()).await.unwrap_err();
         assert_eq!(error.kind, StoreErrorKind::Invalid);

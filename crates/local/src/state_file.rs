@@ -80,7 +80,7 @@ pub enum StateFileError {
         path: PathBuf,
     },
     /// Others could use the file at the same time, unseen.
-    #[error("state file {} lies on a file system of the kind {kind}, whose locks may not hold", path.display())]
+    #[error("state file {} is on a file system of the kind {kind}, whose locks may not hold", path.display())]
     Shared {
         /// The file.
         path: PathBuf,

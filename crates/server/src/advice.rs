@@ -11,7 +11,7 @@ pub fn words(advice: Advice) -> Cow<'static, str> {
         Advice::AcceptCopy => "`mint store restore --store URL --advance N` raises every mark and accepts this copy; synchronous replicas or \
              allow_lossy = true go on by themselves".into(),
         Advice::AdoptOrRaise { store, adopt_if, advance_if } => format!("`mint store adopt --store {store}` if {adopt_if}; `mint store restore --advance N --store {store}` if {advance_if}, with N above what it can have issued since").into(),
-        Advice::AllowLossy { fix } => format!("{fix}; or set store.allow_lossy = true and read in docs/operate.md what that costs").into(),
+        Advice::AllowLossy { fix } => format!("{fix}; or set store.allow_lossy = true and read in docs/cluster.md what that costs").into(),
         Advice::AllowRights => "check user and password in the URL; the rights an account needs are in docs/stores-sql.md".into(),
         Advice::BuildWith { feature } => format!("build with its feature: cargo build --release --features {feature}").into(),
         Advice::CheckClusterId => "check the store's URL and store.cluster_id".into(),

@@ -125,7 +125,7 @@ pub(crate) fn names_in_use(survey: &Survey) -> String {
     out.metric(
         "mint_stock_seconds",
         "gauge",
-        "How long a sequence in use goes on without its store at its present rate; the busiest sequences.",
+        "How long a sequence in use continues without its store at its present rate; the busiest sequences.",
     );
     for stock in &survey.stocks {
         let labels = [("name", stock.name.as_str())];

@@ -127,7 +127,7 @@ pub fn pool_spec(asked: &PoolDefinition) -> Answer<PoolSpec> {
     }
     let kind = asked.kind.as_deref().unwrap_or("snowflake");
     let kind = match (kind, &asked.layout, &asked.preset) {
-        ("snowflake", Some(_), Some(_)) => return Err(invalid("layout and preset exclude one another")),
+        ("snowflake", Some(_), Some(_)) => return Err(invalid("layout and preset cannot be combined")),
         ("snowflake", Some(text), None) => {
             let layout: Layout = text.parse().map_err(|error| invalid(format!("{error}")))?;
             PoolKind::Snowflake(Arc::new(layout))

@@ -88,7 +88,7 @@ fn who_cannot_reserve_is_not_ready_until_a_reservation_has_succeeded() {
         let unready = http.ask("GET", "/readyz");
         assert_eq!(unready.status, 503, "{}", unready.text());
         assert!(
-            unready.text().contains("nothing can be reserved since"),
+            unready.text().contains("nothing can be reserved for"),
             "{}",
             unready.text()
         );
@@ -141,7 +141,7 @@ fn a_frozen_store_goes_unnoticed_until_stock_ends_and_readyz_says_how_long() {
     );
     let note = document["notes"][0].as_str().unwrap();
     assert!(
-        note.starts_with("store down since ") && note.contains(", budget left "),
+        note.starts_with("store down for ") && note.contains(", budget left "),
         "{note}"
     );
     assert_eq!(document["store"]["first_to_end"]["kind"], "sequence");
@@ -219,7 +219,7 @@ fn a_pipeline_that_loses_its_store_gets_an_answer_for_every_request() {
 fn check_run_out(document: &serde_json::Value, name: &str) {
     let reason = document["reasons"][0].as_str().unwrap();
     assert!(
-        reason.starts_with("store down since ")
+        reason.starts_with("store down for ")
             && reason.contains(&format!("and sequence {name}"))
             && reason.ends_with(" has run out"),
         "{reason}"

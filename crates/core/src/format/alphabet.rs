@@ -11,7 +11,7 @@ use super::FormatError;
 /// use mintage::Alphabet;
 /// let hex = Alphabet::new("0123456789abcdef")?;
 /// assert_eq!((hex.len(), hex.bits()), (16, 4.0));
-/// assert_eq!(Alphabet::new("abca").unwrap_err().to_string(), "alphabet: 'a' stands in it twice, at 0 and 3");
+/// assert_eq!(Alphabet::new("abca").unwrap_err().to_string(), "alphabet: 'a' is in it twice, at 0 and 3");
 /// # Ok::<(), mintage::FormatError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,7 +25,7 @@ impl Alphabet {
     /// The alphabet of the characters of `symbols`.
     ///
     /// # Errors
-    /// There are none, or more than 256, or one stands there twice.
+    /// There are none, or more than 256, or one is given twice.
     pub fn new(symbols: &str) -> Result<Self, FormatError> {
         let refused = |reason: String| FormatError::Option {
             option: "alphabet",
@@ -41,7 +41,7 @@ impl Alphabet {
         for (i, symbol) in symbols.iter().enumerate() {
             if let Some(first) = symbols[..i].iter().position(|earlier| earlier == symbol) {
                 return Err(refused(alloc::format!(
-                    "{symbol:?} stands in it twice, at {first} and {i}"
+                    "{symbol:?} is in it twice, at {first} and {i}"
                 )));
             }
         }

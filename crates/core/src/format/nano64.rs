@@ -71,7 +71,7 @@ fn parse(text: &[u8], fold: bool) -> Result<Id, TextError> {
     if text[11] != b'-' {
         return Err(TextError::Rule {
             position: 11,
-            rule: "a hyphen stands between time and randomness",
+            rule: "a hyphen separates time and randomness",
         });
     }
     let high = radix::read(&text[..11], HEX, fold)? as u64;

@@ -39,7 +39,7 @@ pub(super) const SNOWFLAKE: Format = Format {
             Ok(_) => Ok(id.into()),
             Err(_) => Err(TextError::Rule {
                 position: 0,
-                rule: "a number that is no id of the layout",
+                rule: "a number that is not an id of the layout",
             }),
         }
     },

@@ -395,7 +395,7 @@ fn layout(text: &str) -> Result<Arc<Layout>, String> {
 fn numbers(text: &str) -> Result<Vec<u64>, String> {
     let numbers = text.split(',').map(|number| number.trim().parse());
     let numbers: Result<_, _> = numbers.collect();
-    numbers.map_err(|_| format!("{text:?} is no numbers with commas between them"))
+    numbers.map_err(|_| format!("{text:?} is not numbers with commas between them"))
 }
 
 fn namespace_of(text: &str) -> Result<Uuid, String> {

@@ -88,7 +88,7 @@ fn node_of(options: &GenOptions) -> Result<Option<u64>, FormatError> {
     match options.node {
         Some(node) if node > 0x3ff => Err(FormatError::option(
             "node",
-            alloc::format!("{node} is no clock id, the largest is 1023"),
+            alloc::format!("{node} is not a clock id, the largest is 1023"),
         )),
         node => Ok(node),
     }

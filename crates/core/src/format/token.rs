@@ -187,7 +187,7 @@ impl<'a> Shape<'a> {
             if text.get(self.prefix.len()) != Some(&b'_') {
                 return Err(TextError::Rule {
                     position: self.prefix.len(),
-                    rule: "an underscore stands between prefix and secret",
+                    rule: "an underscore separates prefix and secret",
                 });
             }
             self.prefix.len() + 1

@@ -71,7 +71,7 @@ pub(super) const UUID: Format = Format {
 
 /// UUID version 1.
 pub(super) const V1: Format = Format {
-    summary: "time and node, for what expects it",
+    summary: "time and node, for systems that expect it",
     unique: "node, clock sequence and time; over processes where their state is kept",
     tells: "when, and by which node; a hardware address also tells which machine",
     source: "RFC 9562 section 5.1",
@@ -152,7 +152,7 @@ fn v2_at(time: Timestamp, options: &GenOptions, entropy: &mut dyn Entropy) -> Re
 
 /// UUID version 3.
 pub(super) const V3: Format = Format {
-    summary: "made from a name with MD5, for what expects it",
+    summary: "made from a name with MD5, for systems that expect it",
     unique: "the name within its namespace, as far as MD5 goes",
     tells: "nothing, but a guessed name can be checked",
     lacks: &[Verb::Generator],

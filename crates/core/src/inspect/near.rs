@@ -152,7 +152,7 @@ fn near_uuid(text: &str) -> Option<String> {
         .zip(GROUPS)
         .all(|(group, width)| group.len() == width);
     let letter = char::from(text.as_bytes()[at]);
-    shape.then(|| format!("a UUID, but {letter:?} at {at} is no hexadecimal digit"))
+    shape.then(|| format!("a UUID, but {letter:?} at {at} is not a hexadecimal digit"))
 }
 
 /// Ids whose beginning or alphabet gives them away although a character is missing or too many.
@@ -257,7 +257,7 @@ mod tests {
             ("017f22e2-79b0-7cc3-98c4-dc0c0c07398ff", "33 hexadecimal digits"),
             (
                 "017f22e2-79b0-7cc3-98c4-dc0c0c07398g",
-                "'g' at 35 is no hexadecimal digit",
+                "'g' at 35 is not a hexadecimal digit",
             ),
             ("017f22e279b07cc398c4dc0c0c07398", "one is missing"),
             ("507f1f77bcf86cd79943901", "ObjectId of 23"),

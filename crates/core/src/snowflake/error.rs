@@ -57,7 +57,7 @@ impl fmt::Display for MintError {
             Self::ClockBack { ticks, wait: false } => {
                 write!(
                     f,
-                    "the clock went back by {ticks} ticks, more than the clock policy bears; set it right"
+                    "the clock went back by {ticks} ticks, more than the clock policy allows; set the clock"
                 )
             }
             Self::Forked => {

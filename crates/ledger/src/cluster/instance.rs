@@ -327,7 +327,7 @@ async fn enter(context: &Context) -> Result<Option<Entered>, LedgerError> {
                 }
             }
             Ok(_) => "the journal is an old copy",
-            Err(_) => "its register makes no sense",
+            Err(_) => "its register cannot be understood",
         },
     };
     tracing::info!(why, "this node owns nothing from before");

@@ -57,7 +57,7 @@ impl Found {
         // What makes no sense is of a newer program, which restored more often than any we know of.
         let body: Body = serde_json::from_str(&found.value.body).unwrap_or(Body {
             restores: u64::MAX,
-            set_back: Some("its record of progress makes no sense".to_string()),
+            set_back: Some("its record of progress cannot be understood".to_string()),
         });
         Found {
             progress: Progress {

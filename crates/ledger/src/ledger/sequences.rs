@@ -298,7 +298,7 @@ impl Ledger {
         Ok(sequence.info())
     }
 
-    /// What a sequence is and where it stands.
+    /// What a sequence is and its last number.
     ///
     /// # Errors
     /// [`LedgerError::NotFound`], or the store refuses.

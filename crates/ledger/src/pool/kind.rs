@@ -293,7 +293,7 @@ impl PoolSpec {
     /// The same, and whether it is dropped.
     pub(crate) fn read_record(name: &Name, body: &str) -> Result<(PoolSpec, bool), LedgerError> {
         let damaged = |why: String| {
-            let message = format!("the record of pool {name} makes no sense: {why}");
+            let message = format!("the record of pool {name} cannot be understood: {why}");
             LedgerError::Stopped(StoreError::new(
                 StoreErrorKind::Corrupt,
                 Outcome::NotDone,

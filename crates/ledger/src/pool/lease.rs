@@ -200,7 +200,8 @@ impl Pool {
             // A repair saved the mark alone, which is what a successor needs.
             return Ok(());
         }
-        let body = WindowBody::read(found).map_err(|e| refuse(format!("its record makes no sense: {e}")))?;
+        let body =
+            WindowBody::read(found).map_err(|e| refuse(format!("its record cannot be understood: {e}")))?;
         let ours = self.spec.kind.fingerprint();
         if body.layout != ours {
             return Err(refuse(format!(

@@ -121,7 +121,7 @@ impl SequenceTask<'_> {
                     .moved(name, issued, *to, *allow_repeat)
                     .map_err(|error| match error {
                         LedgerError::OnlyForward { name, at } => LedgerError::NeedsAllowRepeat {
-                            why: format!("it is at {at}, {} does not lie beyond", to.value),
+                            why: format!("it is at {at}, {} is not beyond it", to.value),
                             name,
                         },
                         other => other,

@@ -254,7 +254,7 @@ impl SequenceTask<'_> {
         }
         *thawed = true;
         let Some(striped) = context.store.striped() else {
-            return Err(refused(", and this is one of them alone"));
+            return Err(refused(", and this is only one of them"));
         };
         let ended = ChangeOfAll {
             striped,
@@ -265,11 +265,7 @@ impl SequenceTask<'_> {
             runtime: &*context.runtime,
         };
         let ended = ended.make().await;
-        ended.map_err(|error| {
-            refused(&format!(
-                "; it is brought to its end once all of them answer: {error}"
-            ))
-        })
+        ended.map_err(|error| refused(&format!("; it is completed once all of them answer: {error}")))
     }
 
     /// Tells the other stores of a set of a name that one of them has met now.

@@ -64,7 +64,7 @@ pub enum RestartAt {
     With(i64),
 }
 
-/// What a sequence is and where it stands.
+/// What a sequence is and its last number.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SequenceInfo {
     /// Its name.

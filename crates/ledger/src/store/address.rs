@@ -63,7 +63,7 @@ impl Address {
         let bad = |why: &str| invalid(format!("store {scheme}: {why}"));
         let rest = rest
             .strip_prefix("//")
-            .ok_or_else(|| bad("its URL goes on with two slashes after the colon"))?;
+            .ok_or_else(|| bad("its URL needs two slashes after the colon"))?;
         let Parts {
             credentials,
             place,
@@ -95,7 +95,7 @@ impl Address {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             let name = decode(name, "query")?;
             if options.iter().any(|(known, _)| *known == name) {
-                return Err(bad(&format!("its option {name:?} stands there twice")));
+                return Err(bad(&format!("its option {name:?} is given twice")));
             }
             options.push((name, decode(value, "query")?));
         }

@@ -276,7 +276,7 @@ async fn change<S: CasStore>(
     Err(StoreError::new(
         StoreErrorKind::Unavailable,
         Outcome::NotDone,
-        format!("{verb} {key}: others write it so often that {ATTEMPTS} attempts were in vain"),
+        format!("{verb} {key}: others write it so often that {ATTEMPTS} attempts failed"),
     ))
 }
 

@@ -396,7 +396,7 @@ async fn scans_page_in_key_order(store: &dyn Store) {
     assert_eq!(
         store.scan(&key("scan/a_"), None, 10).await.map(|p| p.len()),
         Ok(1),
-        "'_' is no wildcard"
+        "'_' is not a wildcard"
     );
 }
 

@@ -122,7 +122,7 @@ impl Key {
             .position(|(at, b)| !(begins(b) || at > 0 && matches!(b, b'"'..=b'~')));
         let why = match bad {
             Some(0) => format!("register key {text:?} does not begin with [A-Za-z0-9_.:-/]"),
-            Some(at) => format!("byte {at} of register key {text:?} is a space, `!` or no printable ASCII"),
+            Some(at) => format!("byte {at} of register key {text:?} is a space, `!` or not printable ASCII"),
             None if text.is_empty() => "register key is empty".to_string(),
             None if text.len() > KEY_MAX_BYTES => {
                 format!("register key of {} bytes, largest is {KEY_MAX_BYTES}", text.len())

@@ -52,7 +52,7 @@ impl StoreKind {
                 let is_scheme = rest.starts_with("//") && scheme.bytes().all(|b| b.is_ascii_lowercase());
                 let what = match is_scheme {
                     true => format!("no store has the scheme {scheme:?}"),
-                    false => "this is no store's URL".to_string(),
+                    false => "this is not a store's URL".to_string(),
                 };
                 let known: Vec<_> = STORES.iter().map(|kind| kind.example).collect();
                 Err(invalid(format!("{what}: known are {}", known.join(", "))))

@@ -124,7 +124,7 @@ impl Striped {
         let Some(note) = stripe_of(&*store).await? else {
             return Err(refused(
                 StoreErrorKind::Foreign,
-                format!("{name} is no member of a set of stores"),
+                format!("{name} is not a member of a set of stores"),
             )
             .with_hint(Advice::MakeSet));
         };
@@ -141,7 +141,7 @@ impl Striped {
             return Err(refused(
                 StoreErrorKind::Foreign,
                 format!(
-                    "{name} is store {} of {} in set {}: it belongs to another set, or stands twice",
+                    "{name} is store {} of {} in set {}: it belongs to another set, or is listed twice",
                     note.number, note.of, note.set
                 ),
             ));

@@ -44,7 +44,7 @@ pub async fn make_set(stores: &[&dyn Store], runtime: &dyn Runtime) -> Result<Ve
     if ids.len() != stores.len() {
         return Err(refused(
             StoreErrorKind::Invalid,
-            "a store stands twice".to_string(),
+            "a store is listed twice".to_string(),
             "name each store once",
         ));
     }
@@ -93,7 +93,7 @@ pub async fn add_to_set(
         let Some(note) = stripe_of(*store).await? else {
             return Err(refused(
                 StoreErrorKind::Foreign,
-                "a store is no member of a set".to_string(),
+                "a store is not a member of a set".to_string(),
                 "name every store of the set",
             ));
         };

@@ -106,7 +106,7 @@ impl Setting for Vec<Token> {
             // Two may share a name, while one takes over from the other; but one token is one person's.
             if let Some(same) = tokens.iter().find(|token| token.digest == digest) {
                 return Err(format!(
-                    "token {}: the same token stands twice, here and for {:?}",
+                    "token {}: the same token is listed twice, here and for {:?}",
                     i + 1,
                     same.name
                 ));

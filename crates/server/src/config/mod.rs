@@ -139,41 +139,41 @@ macro_rules! settings {
 }
 
 settings! {
-    /// Listen on addresses other than loopback without tokens. Anybody who reaches the port can then take, move and drop numbers.
+    /// Listen on addresses other than loopback without tokens. Anyone who reaches the port can then take, move and drop numbers.
     "insecure" insecure: bool = "false";
     /// Where reservations are kept: `file:PATH` (one machine, durable), a shared store such as `postgres://USER@HOST/DB`, or `memory:` (tests; everything is lost).
     "store.url" store_url: StoreUrl = "file:./mint-data";
     /// A set of stores instead, any one of which is enough: `mint store stripes make` makes one. In the environment, blanks between.
     "store.urls" store_urls: Vec<StoreUrl> = "";
-    /// A file that holds the URL instead, or several with blanks between, which are a set: what has a password then stands in no list of processes. `off` for none.
+    /// A file that holds the URL instead, or several with blanks between, which are a set: a password is then in no list of processes. `off` for none.
     "store.url_file" url_file: Off<LocalPath> = "off";
-    /// The cluster id that a shared store must have, as `mint init` prints it; `auto` is the one met there first, remembered in `store.state_folder`.
+    /// The cluster id that a shared store must have, as `mint init` prints it; `auto` is the first one met there, remembered in `store.state_folder`.
     "store.cluster_id" cluster_id: Auto<ClusterId> = "auto";
     /// Whether a shared store may be used that can lose what it has acknowledged (class L). Windows are then short, and a failover skips numbers: see docs/cluster.md.
     "store.allow_lossy" allow_lossy: bool = "false";
-    /// With `store.allow_lossy`: numbers of one name that one server reserves per second at most. A failover skips what a hundred servers could have reserved since the store was last known to be whole.
+    /// With `store.allow_lossy`: how many numbers of one name a server reserves per second at most. A failover skips what a hundred servers could have reserved since the store was last known to be complete.
     "store.max_rate" max_rate: u64 = "1000000" in 1000 ..= 1_000_000_000;
-    /// How long one request to a shared store may take before its outcome counts as unknown. A store is of use while each of its answers takes less than a third of this.
+    /// How long one request to a shared store may take before its outcome counts as unknown. A store is usable while each of its answers takes less than a third of this.
     "store.request_timeout" request_timeout: Duration = "2s" in 50 ..= 60_000;
-    /// How long anybody waits for a connection to a shared store. Making one may take five times this, once for each round trip, and one that comes late is kept.
+    /// How long a request waits for a connection to a shared store. Making one may take five times this, once for each round trip, and one that comes late is kept.
     "store.connect_timeout" connect_timeout: Duration = "2s" in 50 ..= 60_000;
     /// Where this machine remembers what a shared store was, what it owns there, and how far an embedded store got; `auto` is `$STATE_DIRECTORY`, else the user's state folder (`~/.local/state/mintage`).
     "store.state_folder" state_folder: Auto<LocalPath> = "auto";
-    /// File systems that the store's folder and state files may lie on though other machines or mounts could reach them at the same time, and locks may not hold: `fuse` (sshfs, s3fs, virtiofs, shared folders of Docker Desktop), `nfs`, `smb`, `9p`, `ceph` and the like. In the environment, commas between.
+    /// File systems that the store's folder and state files may be on although other machines or mounts could reach them at the same time, and locks may not hold: `fuse` (sshfs, s3fs, virtiofs, shared folders of Docker Desktop), `nfs`, `smb`, `9p`, `ceph` and the like. In the environment, commas between.
     "store.allow_file_systems" allow_file_systems: Vec<String> = "";
     /// Whether the first use of a name creates its sequence.
     "sequences.auto_create" auto_create: bool = "true";
     /// How many sequences there may be.
     "sequences.max_sequences" max_sequences: u64 = "1000000" in 1 ..= 100_000_000;
-    /// How many dropped names are remembered, so that their numbers never come again; beyond, `DEL` is refused.
+    /// How many dropped names are remembered, so that their numbers never come again; above that, `DEL` is refused.
     "sequences.max_dropped" max_dropped: u64 = "1000000" in 1 ..= 100_000_000;
-    /// How many names are held in memory; beyond, those that were not used for the longest are let go, and read again when they are used.
+    /// How many names are held in memory; above that, those that were unused for the longest are dropped from memory, and read again when they are used.
     "sequences.max_loaded" max_loaded: u64 = "100000" in 100 ..= 100_000_000;
-    /// A name that was not used for so long is let go from memory.
+    /// A name that was not used for this long is dropped from memory.
     "sequences.idle_after" idle_after: Duration = "5m" in 1000 ..= 86_400_000;
-    /// Numbers that one crash may lose, for sequences that do not say.
+    /// How many numbers one crash may lose, for sequences that do not say.
     "sequences.max_gap" max_gap: u64 = "100000" in 1 ..= 1_000_000_000;
-    /// How long a sequence goes on while its shared store is down, once its rate was steady for 10 s; `0s` for as long as the stock of the last second lasts.
+    /// How long a sequence continues while its shared store is down, once its rate was steady for 10 s; `0s` for as long as the stock of the last second lasts.
     "sequences.outage_budget" outage_budget: Duration = "60s" in 0 ..= 86_400_000;
     /// Length of a worker's window of id-time, which is also how long it mints with its store down; `auto` follows from the layout.
     "pools.window" window: Auto<Duration> = "auto" in 1000 ..= 86_400_000;
@@ -181,31 +181,31 @@ settings! {
     "pools.max_ahead" max_ahead: Duration = "5s" in 10 ..= 60_000;
     /// What pools without a policy of their own do when the clock goes back: `hold`, `wait(5ms)`, `error`, or `bump` where the layout has a rollback field.
     "clock.policy" clock_policy: ClockPolicy = "hold";
-    /// How long a forward step of the clock must stand before it is followed.
+    /// How long a step of the clock must last before it is followed.
     "clock.confirm" clock_confirm: Duration = "60s" in 1000 ..= 3_600_000;
-    /// What this server calls itself in stored records, which others show (`pending on NAME`); `auto` is the host's name and the process id.
+    /// The name of this server in stored records, which others show (`pending on NAME`); `auto` is the host's name and the process id.
     "server.name" server_name: Auto<NodeName> = "auto";
-    /// Serving threads, each with its own listeners; `auto` is one per core but one, which stays free for the store and the kernel.
+    /// Serving threads, each with its own listeners; `auto` is one fewer than the cores; one core stays free for the store and the kernel.
     "server.threads" threads: Auto<u64> = "auto" in 1 ..= 256;
     /// How long a stop waits for requests that were read.
     "server.shutdown_timeout" shutdown_timeout: Duration = "10s" in 0 ..= 600_000;
     /// Connections at a time, all faces together.
     "server.max_connections" max_connections: u64 = "10000" in 1 ..= 1_000_000;
-    /// Connections of one address at a time, or of one IPv6 network of 64 bits; `auto` is half of `max_connections`. Those of this machine count where tokens are configured.
+    /// Connections of one address at a time, or of one IPv6 network of 64 bits; `auto` is half of `max_connections`. Those of this machine count only if tokens are configured.
     "server.max_connections_per_address" max_connections_per_address: Auto<u64> = "auto" in 1 ..= 1_000_000;
-    /// Where tokens are configured: how long a connection may stay without having shown one.
+    /// If tokens are configured: how long a connection may stay open without showing one.
     "server.authentication_timeout" authentication_timeout: Off<Duration> = "5s" in 250 ..= 3_600_000;
     /// Wrong tokens after which a connection is closed.
     "server.max_wrong_tokens" max_wrong_tokens: u64 = "3" in 1 ..= 1000;
-    /// How long a wrong token waits for its answer, times those that its address has shown lately, 20 at most.
+    /// How long a wrong token waits for its answer, times the number that its address has shown lately, 20 at most.
     "server.wrong_token_delay" wrong_token_delay: Duration = "100ms" in 0 ..= 10_000;
-    /// Answers held for clients that do not read them, of all connections together. Beyond, the client that has waited longest is cut off.
+    /// Answers held for clients that do not read them, of all connections together. Above that, the client that has waited longest is cut off.
     "server.max_unread" max_unread: Bytes = "64MiB" in 1_048_576 ..= 1_099_511_627_776;
     /// Ids that one request may ask for.
     "server.max_count" max_count: u64 = "10000" in 1 ..= 1_000_000;
-    /// Ids that one connection may take before others of its thread come first.
+    /// How many ids one connection may take before others of its thread get their turn.
     "server.turn_ids" turn_ids: u64 = "10000" in 1 ..= 1_000_000_000;
-    /// Microseconds that one connection may have before others of its thread come first.
+    /// How many microseconds one connection may have before others of its thread get their turn.
     "server.turn_us" turn_us: u64 = "200" in 10 ..= 1_000_000;
     /// How long a client may leave answers unread.
     "server.write_timeout" write_timeout: Duration = "10s" in 250 ..= 3_600_000;
@@ -282,7 +282,7 @@ impl Config {
 
     /// Checks what no single setting can: addresses against tokens.
     ///
-    /// Answers what the operator should be warned of.
+    /// Returns what the operator should be warned of.
     ///
     /// # Errors
     /// A listener that others can reach without tokens, unless `insecure` is set.

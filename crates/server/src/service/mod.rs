@@ -248,7 +248,7 @@ impl Service {
         })
     }
 
-    /// What a sequence is and where it stands.
+    /// What a sequence is and its last number.
     ///
     /// # Errors
     /// [`Code::NotFound`], and what the store says.

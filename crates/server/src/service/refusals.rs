@@ -35,7 +35,7 @@ pub fn from_ledger(error: LedgerError) -> ServiceError {
         LedgerError::OnlyForward { .. } => ServiceError::new(Code::OnlyForward, message)
             .with_hint("restart with allow_repeat goes back, loudly"),
         LedgerError::NeedsAllowRepeat { .. } => ServiceError::new(Code::NeedsAllowRepeat, message)
-            .with_hint("say allow_repeat if repeats are acceptable"),
+            .with_hint("set allow_repeat if repeats are acceptable"),
         LedgerError::TooMany { .. } => ServiceError::new(Code::TooMany, message)
             .with_hint("raise sequences.max_sequences, or drop what is unused"),
         LedgerError::TooManyDropped { .. } => ServiceError::new(Code::TooMany, message)

@@ -79,7 +79,7 @@ operations! {
             refuses: &[InvalidName, InvalidBody, InvalidArgument, Exists, TooMany],
             change: Some("create"),
         }
-        PATCH AlterSequence "changes what is named; with `restart` it goes on at `start` or there in the same change" {
+        PATCH AlterSequence "changes what is named; with `restart` it continues at `start` or at that number in the same change" {
             right: Some(Admin),
             takes: Document(of::<sequences::SequenceDefinition>),
             answers: &[(200, Json(of::<sequences::Sequence>))],
@@ -108,7 +108,7 @@ operations! {
         }
     }
     ["v1", "sequences", name, "restart"] {
-        POST RestartSequence "goes on at a number; going back needs `allow_repeat`" {
+        POST RestartSequence "continues at a number; going back needs `allow_repeat`" {
             right: Some(Admin),
             takes: Document(of::<sequences::Restart>),
             answers: &[(200, Json(of::<sequences::Sequence>))],
@@ -183,7 +183,7 @@ operations! {
         }
     }
     ["v1", "pools", name, "windows", worker] {
-        PUT RetireWindow "gives a worker up that a wrong clock parked" {
+        PUT RetireWindow "gives up a worker that a wrong clock parked" {
             right: Some(Admin),
             takes: Document(of::<pools::Retired>),
             answers: &[(204, Empty)],
@@ -218,7 +218,7 @@ operations! {
         GET Inspect "says what an id is" {
             parameters: &[
                 Parameter { name: "as", kind: Text, says: "the format to read it as, and nothing else" },
-                Parameter { name: "preset", kind: Text, says: "the layout of the Snowflake that it is" },
+                Parameter { name: "preset", kind: Text, says: "the layout to read a Snowflake with" },
             ],
             takes_options: true,
             answers: &[(200, Json(of::<inspected::Inspected<'_>>))],
@@ -227,14 +227,14 @@ operations! {
         }
     }
     ["v1", "backup"] {
-        GET Backup "answers the store as a backup, line by line" {
+        GET Backup "returns the store as a backup, line by line" {
             right: Some(Admin),
             answers: &[(200, Other("application/x-ndjson"))],
             refuses: &[InvalidArgument],
         }
     }
     ["livez"] {
-        GET Livez "answers while the process lives" {
+        GET Livez "answers while the process runs" {
             right: None,
             answers: &[(200, Json(of::<health::Live>))],
         }
@@ -248,12 +248,12 @@ operations! {
         }
     }
     ["openapi.json"] {
-        GET OpenApi "describes all this, for generators of clients (OpenAPI 3.1)" {
+        GET OpenApi "describes this interface, for client generators (OpenAPI 3.1)" {
             answers: &[(200, Other("application/json"))],
         }
     }
     ["metrics"] {
-        GET Metrics "is for Prometheus" {
+        GET Metrics "returns the metrics, for Prometheus" {
             answers: &[(200, Other("text/plain; version=0.0.4; charset=utf-8"))],
         }
     }
@@ -280,17 +280,17 @@ const COUNT: Parameter = Parameter {
 const LIMIT: Parameter = Parameter {
     name: "limit",
     kind: Whole(1, Some(LIMIT_MAX as u64)),
-    says: "how many a page has; 100 if absent",
+    says: "how many on a page; 100 if absent",
 };
 const PREFIX: Parameter = Parameter {
     name: "prefix",
     kind: Text,
-    says: "names that begin so",
+    says: "names that begin with this",
 };
 const AFTER: Parameter = Parameter {
     name: "after",
     kind: Text,
-    says: "names behind this one",
+    says: "names after this one",
 };
 
 fn ids_or_range(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {

@@ -134,7 +134,7 @@ impl State {
                     "it is at {}, outside the new bounds {}..{}",
                     base.value, def.min, def.max
                 ),
-                false => format!("increment {} turns its direction", def.increment),
+                false => format!("increment {} reverses its direction", def.increment),
             };
             return Err(LedgerError::NeedsAllowRepeat {
                 name: name.clone(),
@@ -164,7 +164,7 @@ impl State {
         if self.turns(def) || !beyond(def, at, to) {
             return Err(LedgerError::NeedsAllowRepeat {
                 name: name.clone(),
-                why: format!("it is at {at}, {to} does not lie beyond"),
+                why: format!("it is at {at}, {to} is not beyond it"),
             });
         }
         Ok(())
@@ -241,7 +241,7 @@ impl State {
         let run = next.run(count, 1).map_err(|_| {
             LedgerError::Invalid(format!(
                 "sequence {name} may have issued {count} numbers before a restore or a repair, and the bounds {}..{} \
-                 leave nothing beyond",
+                 leave no further number",
                 next.def.min, next.def.max
             ))
         })?;

@@ -55,7 +55,7 @@ impl State {
                 StoreError::new(
                     StoreErrorKind::Corrupt,
                     Outcome::NotDone,
-                    format!("the record of sequence {name} makes no sense: {why}"),
+                    format!("the record of sequence {name} cannot be understood: {why}"),
                 )
                 .with_hint("was it edited by hand, or written by a newer version?"),
             )

@@ -407,7 +407,7 @@ fn check_file_system(path: &Path, looked_at: &Path, allowed: &[String]) -> Resul
     match found {
         Some(name) if !allowed.iter().any(|allowed| allowed == name) => Err(errors::denied(
             path,
-            format!("it lies on a file system of the kind {name}, whose locks and syncs may not hold"),
+            format!("it is on a file system of the kind {name}, whose locks and syncs may not hold"),
             format!(
                 "{}; if nothing else ever reaches it, set store.allow_file_systems = [\"{name}\"] (in the environment \
                  MINT_STORE__ALLOW_FILE_SYSTEMS={name})",
@@ -415,7 +415,7 @@ fn check_file_system(path: &Path, looked_at: &Path, allowed: &[String]) -> Resul
             ),
         )),
         Some(name) => {
-            tracing::warn!(folder = %path.display(), kind = name, "the store lies on a file system whose locks may not hold");
+            tracing::warn!(folder = %path.display(), kind = name, "the store is on a file system whose locks may not hold");
             Ok(())
         }
         None => Ok(()),

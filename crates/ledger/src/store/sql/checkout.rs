@@ -103,7 +103,7 @@ impl<D: Dialect> Checkout<'_, D> {
             Some(head) => check_head(store.label(), &head, Some(store.cluster_id)),
             None => Err(damaged(
                 store.label(),
-                "the row of mint_meta makes no sense".into(),
+                "the row of mint_meta cannot be understood".into(),
             )),
         };
         checked.map_err(|error| store.stop(error))?;

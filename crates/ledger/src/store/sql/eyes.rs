@@ -115,7 +115,7 @@ pub(super) fn meta_of(rows: &[Row]) -> Result<Option<MetaRow>, Fault> {
             Some(meta) => Ok(Some(meta)),
             None => Err(Fault {
                 sort: Sort::Damaged,
-                text: "the row of mint_meta makes no sense".into(),
+                text: "the row of mint_meta cannot be understood".into(),
             }),
         },
     }

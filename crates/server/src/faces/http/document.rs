@@ -23,7 +23,7 @@ pub(super) fn parameters(body: &[u8]) -> Answer<Vec<(String, String)>> {
     let body = object(body)?;
     let wrong = |name: &str, is: &str| {
         Err(invalid(format!(
-            "{} is {is}, it must be a text or a number",
+            "{} is {is}, it must be a string or a number",
             cut(name)
         )))
     };
@@ -158,7 +158,7 @@ fn check_numbers(json: &[u8]) -> Answer<()> {
             let shown = String::from_utf8_lossy(&json[range.clone()]).into_owned();
             let whose = field_at(json, range.start).map_or(String::new(), |name| format!("{name} is "));
             return Err(invalid(format!(
-                "{whose}{}: a whole number beyond {EXACT_MAX} (2^53-1) stands in quotes, since many programs round it",
+                "{whose}{}: a whole number beyond {EXACT_MAX} (2^53-1) must be in quotes, since many programs round it",
                 cut(&shown)
             )));
         }

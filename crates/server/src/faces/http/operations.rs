@@ -174,7 +174,7 @@ fn describe_budgets(thread: &Rc<ServingThread>, found: &Found, out: &mut Exposit
         out.metric(
             "mint_budget_left_seconds",
             "gauge",
-            "How long everything in use goes on without the store.",
+            "How long everything in use continues without the store.",
         );
         out.sample("mint_budget_left_seconds", &[], first.left.as_secs_f64());
     }

@@ -73,7 +73,7 @@ pub(super) fn look(buffer: &[u8], headers_max: usize) -> Strict {
                 return Strict::Refused("Content-Length is not one number");
             }
             if std::mem::replace(&mut length, number).is_some() {
-                return Strict::Refused("Content-Length stands twice");
+                return Strict::Refused("Content-Length is given twice");
             }
         } else if name.eq_ignore_ascii_case(b"transfer-encoding")
             && (std::mem::replace(&mut chunked, true) || !value.eq_ignore_ascii_case(b"chunked"))
@@ -82,7 +82,7 @@ pub(super) fn look(buffer: &[u8], headers_max: usize) -> Strict {
         }
     }
     if chunked && length.is_some() {
-        return Strict::Refused("Content-Length stands beside Transfer-Encoding");
+        return Strict::Refused("Content-Length is given beside Transfer-Encoding");
     }
     if chunked && !first.ends_with(b" HTTP/1.1") {
         return Strict::Refused("Transfer-Encoding does not fit this version of HTTP");
@@ -178,15 +178,15 @@ mod tests {
             ("GET / HTTP/1.1\r\nhost: a\r\n\n", "LF without CR"),
             (
                 "POST / HTTP/1.1\r\nContent-Length: 2\r\ncontent-length: 2\r\n\r\n",
-                "stands twice",
+                "is given twice",
             ),
             (
                 "POST / HTTP/1.1\r\ncontent-length: 0\r\ncontent-length: 0\r\n\r\n",
-                "stands twice",
+                "is given twice",
             ),
             (
                 "POST / HTTP/1.1\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n",
-                "stands twice",
+                "is given twice",
             ),
             (
                 "POST / HTTP/1.1\r\ncontent-length: 2, 2\r\n\r\n",

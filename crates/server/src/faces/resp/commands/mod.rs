@@ -185,12 +185,12 @@ macro_rules! commands {
 
 commands! {
     "incr" 2 ["write" "fast"] ONE_KEY, ALLOCATE, true, "string", counters::incr, "Takes the next number of a sequence";
-    "incrby" 3 ["write" "fast"] ONE_KEY, ALLOCATE, false, "string", counters::incrby, "Takes a run of numbers, answers its last";
+    "incrby" 3 ["write" "fast"] ONE_KEY, ALLOCATE, false, "string", counters::incrby, "Takes a run of numbers, returns its last";
     "get" 2 ["readonly" "fast"] ONE_KEY, READ, false, "string", counters::get, "The last number that was issued";
     "mget" -2 ["readonly" "fast"] (1, -1, 1), READ, false, "string", counters::mget, "The last numbers that were issued";
     "set" -3 ["write"] ONE_KEY, ADMIN, false, "string", counters::set, "Creates a sequence or moves it forward";
     "setnx" 3 ["write" "fast"] ONE_KEY, ADMIN, false, "string", counters::setnx, "Creates a sequence unless there is one";
-    "getset" 3 ["write" "fast"] ONE_KEY, ADMIN, false, "string", counters::getset, "As SET, answers the number before";
+    "getset" 3 ["write" "fast"] ONE_KEY, ADMIN, false, "string", counters::getset, "As SET, returns the number before";
     "setex" 4 ["write"] ONE_KEY, ADMIN, false, "string", counters::setex, "As SET, where expiry is ignored";
     "psetex" 4 ["write"] ONE_KEY, ADMIN, false, "string", counters::psetex, "As SET, where expiry is ignored";
     "decr" 2 ["write" "fast"] ONE_KEY, ALLOCATE, false, "string", counters::decr, "Refused: says what to create instead";
@@ -216,12 +216,12 @@ commands! {
     "scan" -2 ["readonly"] NO_KEYS, READ, false, "generic", keys::scan, "The names, page by page";
     "dbsize" 1 ["readonly" "fast"] NO_KEYS, READ, false, "server", keys::dbsize, "How many sequences there are";
     "mint.next" -2 ["write" "fast"] ONE_KEY, ALLOCATE, true, "module", mint::next, "Takes the next numbers of a sequence";
-    "mint.show" 2 ["readonly" "fast"] ONE_KEY, READ, false, "module", mint::show, "What a sequence is and where it stands";
+    "mint.show" 2 ["readonly" "fast"] ONE_KEY, READ, false, "module", mint::show, "What a sequence is and its last number";
     "mint.id" -2 ["fast"] NO_KEYS, ALLOCATE, true, "module", mint::id, "Makes ids of a format";
     "mint.snowflake" -2 ["fast"] NO_KEYS, ALLOCATE, true, "module", mint::snowflake, "Makes ids of a pool";
     "mint.inspect" 2 ["readonly" "fast"] NO_KEYS, READ, false, "module", mint::inspect, "What an id is";
     "ping" -1 ["fast"] NO_KEYS, Access::Known, false, "connection", connection::ping, "Answers PONG";
-    "echo" 2 ["fast"] NO_KEYS, Access::Known, false, "connection", connection::echo, "Answers what was sent";
+    "echo" 2 ["fast"] NO_KEYS, Access::Known, false, "connection", connection::echo, "Returns what was sent";
     "select" 2 ["fast"] NO_KEYS, Access::Known, false, "connection", connection::select, "There is database 0 only";
     "auth" -2 ["fast" "no_auth"] NO_KEYS, Access::Open, false, "connection", connection::auth, "Shows a token";
     "hello" -1 ["fast" "no_auth"] NO_KEYS, Access::Open, false, "connection", connection::hello, "Chooses the protocol's version";
