@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
 fn now(format: &Format, options: &GenOptions, count: u64, out: &mut Out) -> Result<(), Failure> {
     if !format.can_make() {
         let message = format!("mint gen makes no {}", format.title);
-        return Err(Failure::usage(message).with_hint(format_args!("{} does", command_of(format))));
+        return Err(Failure::usage(message).with_hint(format_args!("there is {}", command_of(format))));
     }
     let mut left = count;
     let mut ids = vec![Id::default(); if out.json { BATCH } else { 0 }];
