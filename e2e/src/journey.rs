@@ -33,7 +33,7 @@ pub enum Step {
     Run(&'static str, &'static str),
     /// A command that must fail, saying this.
     Fails(&'static str, &'static str, &'static str),
-    /// A command whose output is ids of this kind, one a line or with words around them.
+    /// A command whose output is ids of this kind, one per line or with words around them.
     Ids(&'static str, Of, &'static str),
     /// So many commands over one connection of the Redis protocol, each of which must be answered in the end.
     Take(&'static str, Of, &'static [&'static str], u32),

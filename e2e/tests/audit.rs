@@ -125,7 +125,7 @@ fn files_are_checked_against_each_other() {
     assert_eq!(said.code, 1);
     assert!(
         said.out
-            .contains("verdict   not sound: 1 id stands more than once, 1 of them in more than one file"),
+            .contains("verdict   not sound: 1 id occurs more than once, 1 of them in more than one file"),
         "{}",
         said.out
     );

@@ -324,7 +324,7 @@ fn bad_input_is_refused_with_its_line_and_leaves_nothing() {
             "c.csv",
             "t\n2022-02-22T19:22:22Z\n2022-02-22 19:22:23\n",
             "--time t --id uuid7",
-            "c.csv:3: \"2022-02-22 19:22:23\" does not say in which zone, while line 2 does",
+            "c.csv:3: \"2022-02-22 19:22:23\" does not name its time zone, while line 2 does",
             "--tz",
         ),
         (
@@ -395,14 +395,14 @@ fn bad_input_is_refused_with_its_line_and_leaves_nothing() {
             "n.csv",
             SMALL,
             "--time when --id snowflake --node host",
-            "n.csv:2: node \"web-1\" is no worker",
+            "n.csv:2: node \"web-1\" is not a worker",
             "",
         ),
         (
             "o.csv",
             SMALL,
             "--time when --id uuid7 --worker 3",
-            "--worker has no meaning for uuid7",
+            "--worker does not apply to uuid7",
             "it is for snowflake",
         ),
         (

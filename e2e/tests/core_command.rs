@@ -162,12 +162,12 @@ fn ids_of_one_time_are_distinct_and_in_order() {
 fn options_that_mean_nothing_for_a_version_are_refused() {
     let home = home();
     for (line, error, hint) in [
-        ("v4 --at now", "--at means nothing for v4", "v1, v2, v6, v7"),
-        ("v7 --node random", "--node means nothing for v7", ""),
+        ("v4 --at now", "--at does not apply to v4", "v1, v2, v6, v7"),
+        ("v7 --node random", "--node does not apply to v7", ""),
         ("v4 name", "takes no name", "v5"),
         ("v5 --namespace dns", "needs a name", "for example"),
         ("v5 name", "needs a --namespace", "for example"),
-        ("v5 --namespace dns -n 3 name", "--count means nothing for v5", ""),
+        ("v5 --namespace dns -n 3 name", "--count does not apply to v5", ""),
         ("v8", "nothing was given", "--custom"),
         ("v8 --custom 12", "2 hexadecimal digits where 32 are needed", ""),
         ("v2 -n 65", "65 ids do not fit", ""),
@@ -176,7 +176,7 @@ fn options_that_mean_nothing_for_a_version_are_refused() {
         ("v1 --clock-seq 16384", "16383", ""),
         ("v1 --node eth0", "a node is random", ""),
         ("v1 --at tomorrow", "is not a time", ""),
-        ("v1 --at 2022-02-22T19:22:22", "in which zone", ""),
+        ("v1 --at 2022-02-22T19:22:22", "time zone", ""),
         ("v1 --state s --at now", "cannot be used with", ""),
     ] {
         mint(home.path(), &format!("uuid {line}")).fails(2, error, hint);
@@ -370,7 +370,7 @@ fn series_are_mariadbs() {
         ("1 5 --step 0", "step of at least 1"),
         ("seq_1", "seq_FROM_to_TO"),
         ("seq_-1_to_5", "seq_FROM_to_TO"),
-        ("1 18446744073709551616", "a number of 64 bits"),
+        ("1 18446744073709551616", "a 64-bit number"),
         ("A 5", "not bounds of one such series"),
         ("2024-02-30 2024-03-01", "the day must exist"),
         ("0 3 --as letter", "1 is A"),
@@ -490,7 +490,7 @@ fn pools_of_version_1_serve_the_command() {
     let pool = |line: &str| mint(home.path(), &format!("{line} {from_server}"));
     pool("uuid v1 --pool default").fails(2, "makes snowflakes", "");
     pool("uuid v1 --pool nosuch").fails(3, "no pool nosuch", "");
-    pool("uuid v7 --pool old").fails(2, "means nothing for v7", "v1, v6");
+    pool("uuid v7 --pool old").fails(2, "does not apply to v7", "v1, v6");
     drop(server);
     let id = mint(home.path(), "uuid v1 --pool old --store file:./mint-data").ok();
     assert_eq!(

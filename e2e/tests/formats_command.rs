@@ -325,7 +325,7 @@ fn inspect_shows_the_readings_it_was_asked_for() {
     assert_eq!(wrong.code, 1);
     assert!(wrong.out.contains("above 7"), "{wrong:?}");
     mint("inspect --prefix a 1").fails(2, "need a format", "--as");
-    mint("inspect --as ulid --prefix a 1").fails(2, "--prefix means nothing", "");
+    mint("inspect --as ulid --prefix a 1").fails(2, "--prefix does not apply", "");
 }
 
 /// A tweet had 21 readings on 104 lines, and the best was scrolled away.
@@ -656,9 +656,9 @@ fn gen_makes_every_format_that_says_so_and_refuses_the_rest_with_the_way() {
             assert_eq!(json_lines(&three).len(), 3);
         }
     }
-    mint("gen snowflake").fails(2, "makes no", "mint snowflake");
+    mint("gen snowflake").fails(2, "does not make", "mint snowflake");
     mint("gen uuid5").fails(2, "needs a namespace", "mint uuid v5");
-    mint("gen ulid --length 3").fails(2, "--length means nothing", "");
+    mint("gen ulid --length 3").fails(2, "--length does not apply", "");
     mint("gen ulid --at 1960-01-01").fails(2, "does not fit format ulid", "");
     mint("gen nosuch").fails(2, "nosuch", "");
 }

@@ -48,6 +48,7 @@ mod store_tools;
 mod store_zookeeper;
 mod striped;
 mod traps;
+mod unix;
 mod watching;
 mod wire;
 

@@ -18,9 +18,9 @@ use mintage_e2e::server::{Server, Start};
 use mintage_e2e::store_suite::Engine;
 use serde_json::Value;
 
-/// A row of the table in docs/operations.md: the line, its level, and its fields.
+/// A row of the table in docs/watching.md: the line, its level, and its fields.
 fn table() -> BTreeMap<String, (String, Vec<String>)> {
-    let page = fs::read_to_string(root().join("docs/operations.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/watching.md")).unwrap();
     let rows = page
         .split("| line | level | fields |")
         .nth(1)

@@ -391,7 +391,7 @@ fn a_client_shows_a_certificate_where_the_proxy_asks_for_one() {
     let trust: (&str, &Path) = ("--cacert", &ca);
     proxied
         .mint(&next, &[], &[trust])
-        .fails(3, "answers 400", "--cert");
+        .fails(3, "answered 400", "--cert");
     assert_eq!(
         proxied
             .mint(&next, &[], &[trust, ("--cert", &cert), ("--key", &key)])

@@ -339,10 +339,7 @@ fn a_backup_online_is_whole_private_and_never_over_a_file() {
         0o600
     );
     let over = backup("ids.jsonl");
-    assert!(
-        over.code == 3 && over.err.contains("is there already"),
-        "{over:?}"
-    );
+    assert!(over.code == 3 && over.err.contains("exists already"), "{over:?}");
     assert_eq!(fs::read_to_string(at.join("ids.jsonl")).unwrap(), text);
     std::os::unix::fs::symlink("elsewhere", at.join("link")).unwrap();
     assert_eq!(backup("link").code, 3);

@@ -1,4 +1,4 @@
-//! docs/sql.md: its examples run as they stand, and it lists every function.
+//! The pages docs/sql*.md: their examples run as they stand, and every function is listed.
 
 use mintage_e2e::binary;
 use mintage_e2e::run;
@@ -6,7 +6,9 @@ use mintage_e2e::sql::mariadb::Mariadb;
 use mintage_e2e::sql::page::{self, MARIADB_PROMPT, POSTGRES_PROMPT};
 use mintage_e2e::sql::postgres::Postgres;
 
-const PAGE: &str = include_str!("../../docs/sql.md");
+const POSTGRES: &str = include_str!("../../docs/sql-postgres.md");
+const MARIADB: &str = include_str!("../../docs/sql-mariadb.md");
+const FUNCTIONS: &str = include_str!("../../docs/sql-functions.md");
 
 #[test]
 fn the_postgresql_examples_run_verbatim() {
@@ -18,7 +20,7 @@ fn the_postgresql_examples_run_verbatim() {
     server
         .psql("ids", "ALTER DATABASE ids SET search_path = public, mintage;")
         .ok();
-    let examples = page::examples(PAGE, "postgres", POSTGRES_PROMPT);
+    let examples = page::examples(POSTGRES, "postgres", POSTGRES_PROMPT);
     assert!(examples.len() > 15);
     for example in examples {
         let mut psql = server.client("psql");
@@ -32,7 +34,11 @@ fn the_postgresql_examples_run_verbatim() {
             &example.statement,
         ]);
         let said = run::with_input(psql, b"");
-        page::check("docs/sql.md", &example, &format!("{}{}", said.out, said.err));
+        page::check(
+            "docs/sql-postgres.md",
+            &example,
+            &format!("{}{}", said.out, said.err),
+        );
     }
 }
 
@@ -41,13 +47,17 @@ fn the_mariadb_examples_run_verbatim() {
     let Some(server) = Mariadb::with_pack() else {
         return;
     };
-    let examples = page::examples(PAGE, "mariadb", MARIADB_PROMPT);
+    let examples = page::examples(MARIADB, "mariadb", MARIADB_PROMPT);
     assert!(examples.len() > 4);
     for example in examples {
         let mut client = server.client("mariadb");
         client.args(["-t", "-D", "ids", "-e", &example.statement]);
         let said = run::with_input(client, b"");
-        page::check("docs/sql.md", &example, &format!("{}{}", said.out, said.err));
+        page::check(
+            "docs/sql-mariadb.md",
+            &example,
+            &format!("{}{}", said.out, said.err),
+        );
     }
 }
 
@@ -67,13 +77,13 @@ fn every_function_stands_in_the_page_with_its_volatility() {
     for row in &rows {
         if let Some(twin) = row.strip_prefix('(') {
             let listed = format!("| `{twin}(");
-            let line = PAGE.lines().find(|line| line.starts_with(&listed));
+            let line = FUNCTIONS.lines().find(|line| line.starts_with(&listed));
             assert!(line.is_some_and(|line| line.ends_with(" * |")), "{twin}");
         } else {
-            assert!(PAGE.contains(row), "docs/sql.md has no row {row}");
+            assert!(FUNCTIONS.contains(row), "docs/sql-functions.md has no row {row}");
         }
     }
-    let listed = PAGE
+    let listed = FUNCTIONS
         .lines()
         .filter(|line| line.starts_with("| `") && line.contains("le | ") | line.contains("le † | "));
     assert_eq!(
@@ -94,7 +104,7 @@ fn every_mariadb_function_stands_in_the_page() {
     );
     assert!(rows.len() > 80);
     for row in rows {
-        assert!(PAGE.contains(&row), "docs/sql.md has no {row}");
+        assert!(FUNCTIONS.contains(&row), "docs/sql-functions.md has no {row}");
     }
 }
 

@@ -210,9 +210,9 @@ fn metrics(text: &str) -> BTreeMap<String, (String, BTreeSet<String>)> {
     found
 }
 
-/// The table in docs/operations.md.
+/// The table in docs/watching.md.
 fn table() -> BTreeMap<String, (String, BTreeSet<String>)> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/operations.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/watching.md");
     let page = fs::read_to_string(page).unwrap();
     let rows = page
         .split("| metric | type | labels | is |")

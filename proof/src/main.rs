@@ -15,7 +15,7 @@ mintage-proof COMMAND
 
   report [--short|--long] [--only G1,G5] [--allow-missing G4] [--save]
                    measures the goals and prints a line for each; --save puts them into
-                   docs/guarantees.md
+                   docs/proof.md
   sim [--seeds N] [--from N] [--seconds N] [--threads N] [--all] [--with KIND,...]
                    runs the simulator on seeds FROM, FROM+1, ... and prints what happened; stops at the
                    first failure, unless --all; --with: every run has these kinds of fault

@@ -1,58 +1,85 @@
-//! The parts of docs/guarantees.md that this crate writes.
+//! The parts of docs/proof.md and docs/planted.md that this crate writes.
 
 use std::path::PathBuf;
 
 use crate::goals::{GOALS, WHOLE};
 
-/// Where the page is.
-pub fn path() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/guarantees.md")
+/// A part of a page that is written by the program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// The measured lines, in docs/proof.md.
+    LastRun,
+    /// The table of planted bugs, in docs/planted.md.
+    PlantedBugs,
 }
 
-fn marks(name: &str) -> (String, String) {
-    (
-        format!("<!-- {name}: written by cargo xtask proof -->\n"),
-        format!("<!-- end of {name} -->"),
-    )
+impl Part {
+    const fn page(self) -> &'static str {
+        match self {
+            Self::LastRun => "proof.md",
+            Self::PlantedBugs => "planted.md",
+        }
+    }
+
+    /// The lines before and after it.
+    fn marks(self) -> (String, String) {
+        let name = match self {
+            Self::LastRun => "last run",
+            Self::PlantedBugs => "planted bugs",
+        };
+        (
+            format!("<!-- {name}: written by cargo xtask proof -->\n"),
+            format!("<!-- end of {name} -->"),
+        )
+    }
+
+    fn read(self) -> Result<String, String> {
+        std::fs::read_to_string(path(self.page())).map_err(|e| format!("docs/{}: {e}", self.page()))
+    }
 }
 
-/// The part called `name` as it stands on the page.
+/// Where a page of docs/ is.
+pub fn path(page: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../docs")
+        .join(page)
+}
+
+/// A part as it is on its page.
 ///
 /// # Errors
 /// The page cannot be read or has no such part.
-pub fn get(name: &str) -> Result<String, String> {
-    let text = std::fs::read_to_string(path()).map_err(|e| e.to_string())?;
-    let (begin, end) = marks(name);
-    let rest = text
+pub fn get(part: Part) -> Result<String, String> {
+    let text = part.read()?;
+    let (begin, end) = part.marks();
+    let found = text
         .split_once(&begin)
-        .ok_or_else(|| format!("docs/guarantees.md has no part {name:?}"))?
-        .1;
-    let part = rest
-        .split_once(&end)
-        .ok_or_else(|| format!("part {name:?} of docs/guarantees.md has no end"))?
-        .0;
-    Ok(part.to_string())
+        .and_then(|(_, rest)| rest.split_once(&end));
+    found
+        .map(|(text, _)| text.to_string())
+        .ok_or_else(|| format!("docs/{} has no part {part:?}", part.page()))
 }
 
-/// Puts `part` in the place of the part called `name`.
+/// Puts `new` in the place of a part.
 ///
 /// # Errors
 /// As [`get`], or the page cannot be written.
-pub fn put(name: &str, part: &str) -> Result<(), String> {
-    let before = get(name)?;
-    let text = std::fs::read_to_string(path()).map_err(|e| e.to_string())?;
-    let (begin, _) = marks(name);
-    let text = text.replacen(&format!("{begin}{before}"), &format!("{begin}{part}"), 1);
-    std::fs::write(path(), text).map_err(|e| e.to_string())
+pub fn put(part: Part, new: &str) -> Result<(), String> {
+    let before = get(part)?;
+    let (begin, _) = part.marks();
+    let text = part
+        .read()?
+        .replacen(&format!("{begin}{before}"), &format!("{begin}{new}"), 1);
+    std::fs::write(path(part.page()), text).map_err(|e| e.to_string())
 }
 
-/// Puts measured lines into the part `last run`, each in the place of its goal's earlier one; the lines of goals that
-/// were not measured now stay.
+/// Puts measured lines into the last run, each in the place of its goal's earlier one; the lines of goals that were not
+/// measured now stay.
 ///
 /// # Errors
 /// As [`put`].
 pub fn put_lines(lines: &[String]) -> Result<(), String> {
-    let before = get("last run")?;
+    let before = get(Part::LastRun)?;
     let mut text = String::from("```text\n");
     let goals = GOALS.iter().map(|goal| format!("{} {}: ", goal.id, goal.name));
     for begins in goals.chain([WHOLE.to_string()]) {
@@ -65,5 +92,5 @@ pub fn put_lines(lines: &[String]) -> Result<(), String> {
         text.push('\n');
     }
     text.push_str("```\n");
-    put("last run", &text)
+    put(Part::LastRun, &text)
 }

@@ -2,7 +2,7 @@
 //!
 //! Each is a file in `proof/mutants`; a build of the tree in which they are planted has them all, and `MINT_PLANTED` turns
 //! one on. The table below is also the one in
-//! docs/guarantees.md.
+//! docs/planted.md.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -493,7 +493,7 @@ fn search(
     ))
 }
 
-/// The table of docs/guarantees.md.
+/// The table of docs/planted.md.
 ///
 /// ```
 /// let table = mintage_proof::planted::table();

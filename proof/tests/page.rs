@@ -1,19 +1,20 @@
-//! docs/guarantees.md says what this crate does.
+//! docs/proof.md and docs/planted.md say what this crate does.
 
-use mintage_proof::{goals, page, planted};
+use mintage_proof::page::{self, Part};
+use mintage_proof::{goals, planted};
 
 /// `MINT_TEST_UPDATE=1` writes it.
 #[test]
 fn the_table_of_planted_bugs_is_on_the_page() {
     if std::env::var_os("MINT_TEST_UPDATE").is_some() {
-        page::put("planted bugs", &planted::table()).unwrap();
+        page::put(Part::PlantedBugs, &planted::table()).unwrap();
     }
-    assert_eq!(page::get("planted bugs").unwrap(), planted::table());
+    assert_eq!(page::get(Part::PlantedBugs).unwrap(), planted::table());
 }
 
 #[test]
 fn the_last_run_on_the_page_has_every_goal() {
-    let lines = page::get("last run").unwrap();
+    let lines = page::get(Part::LastRun).unwrap();
     for goal in goals::GOALS {
         let begins = format!("{} {}: ", goal.id, goal.name);
         assert!(lines.lines().any(|line| line.starts_with(&begins)), "{begins}");
@@ -23,11 +24,8 @@ fn the_last_run_on_the_page_has_every_goal() {
 /// The tests and the planted bugs that the page names exist, under these names.
 #[test]
 fn every_check_that_the_page_names_exists() {
-    let page = std::fs::read_to_string(page::path()).unwrap();
-    let root = page::path()
-        .parent()
-        .and_then(|docs| docs.parent().map(std::path::Path::to_path_buf))
-        .unwrap();
+    let page = std::fs::read_to_string(page::path("proof.md")).unwrap();
+    let root = page::path("..");
     let (_, rest) = page.split_once("## Each sentence's check").unwrap();
     let (rows, _) = rest.split_once("\n## ").unwrap();
     let mut named = 0;

@@ -1350,7 +1350,7 @@ $$ SELECT @extschema@.decode_id(id::text, now()) $$;
 CREATE OR REPLACE FUNCTION @extschema@.pack_version() RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
 $$ SELECT '1.1' $$;
 
--- Comments, from docs/sql.md -----------------------------------------------------------------------------------------
+-- Comments, from docs/sql-functions.md -------------------------------------------------------------------------------
 
 COMMENT ON FUNCTION @extschema@.decode_id(id text, now_ts timestamptz) IS 'every way to read an id, likeliest first';
 COMMENT ON FUNCTION @extschema@.decode_id(id text) IS 'the same, as of now()';

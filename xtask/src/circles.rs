@@ -13,7 +13,9 @@ use crate::step;
 const CRATES: &[&str] = &[
     "crates/bulk",
     "crates/cli",
+    "crates/ledger",
     "crates/local",
+    "crates/server",
     "e2e",
     "fuzz",
     "proof",

@@ -43,6 +43,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "mintage-ledger",
             "mintage-local",
             "mintage-server",
+            "mintage-wire",
         ],
     ),
     ("mintage-sql", &["mintage"]),

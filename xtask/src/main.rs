@@ -5,6 +5,7 @@ mod check;
 mod circles;
 mod layering;
 mod mutants;
+mod pages;
 mod parts;
 mod programs;
 mod proof;
@@ -37,7 +38,7 @@ cargo xtask COMMAND
                    evidence that nothing is ever repeated: simulation, crash images, power cuts,
                    planted bugs; 20 minutes once built, or 5, or a night
   toys [NAME...]   one more of everything that is to be one file and a few rows (xtask/toys), each in a copy of the tree
-  sql              writes the SQL packs anew from sql/*/src, docs/sql.md and the library's presets
+  sql              writes the SQL packs anew from sql/*/src, docs/sql-functions.md and the library's presets
   bench [core|command|server|bulk|stores|sql] [--save] [ARGS]
                    side by side with peers, ratios in one run; --save puts the tables
                    into docs/performance.md and docs/bulk.md (sql: always, into docs/sql.md)

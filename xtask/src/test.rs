@@ -212,8 +212,9 @@ pub(crate) fn fuzz(args: &[String]) -> Result<(), String> {
 /// Walks every interleaving of threads on the atomics, under loom; in a target folder of its own, since the
 /// flag is another build of everything.
 pub(crate) fn loom(args: &[String]) -> Result<(), String> {
-    let mut command =
-        step::cargo("test --release -p mintage --no-default-features --test loom --test loom_block");
+    let mut command = step::cargo(
+        "test --release -p mintage --no-default-features --test loom --test loom_block --test loom_word",
+    );
     command
         .args(args)
         .env("RUSTFLAGS", "--cfg loom")

@@ -46,7 +46,7 @@ impl Cells {
         })
     }
 
-    /// The cell of the next row; rows without anything are passed over.
+    /// The cell of the next row; empty rows are skipped.
     ///
     /// # Errors
     /// The source cannot be read on.
@@ -54,7 +54,7 @@ impl Cells {
     #[expect(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Cell<'_>>, Error> {
         loop {
-            // Asked for again below: the borrow of a row that is passed over must end.
+            // Asked for again below: the borrow of a skipped row must end.
             let Some(row) = self.rows.next()? else {
                 return Ok(None);
             };

@@ -1,4 +1,4 @@
-//! What to do about an error: a value, which whoever shows it puts in the words of their own options.
+//! What to do about an error: a value; the program that shows it words it with its own options.
 
 use std::fmt;
 

@@ -87,7 +87,7 @@ impl Source {
         }
     }
 
-    /// The name without what stands for compression: what decides on the kind of rows.
+    /// The name without the ending for compression: what decides on the kind of rows.
     pub(crate) fn stem(&self) -> Option<PathBuf> {
         match self {
             Source::File(path) if Compression::of_name(path) != Compression::None => {
@@ -132,7 +132,7 @@ impl Identity {
     }
 }
 
-/// How far reading has come, in bytes of the file as it lies on the disk, and what they hash to if somebody asked.
+/// How far reading has come, in bytes of the file on disk, and what they hash to if that was asked for.
 /// Shared with the reading thread.
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
@@ -234,7 +234,7 @@ impl Blocks {
                     )));
                 }
                 compression = found;
-                // What cannot seek, such as a pipe with a name, is read on from where it stands.
+                // What cannot seek, such as a pipe with a name, is read on from its position.
                 match file.seek(SeekFrom::Start(0)) {
                     Ok(_) => decoded(file, meter).map_err(cannot)?.1,
                     Err(_) => {

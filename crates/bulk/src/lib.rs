@@ -21,8 +21,8 @@ mod time;
 
 pub use audit::{
     AuditOptions, Fault, FileSeen, FormatSeen, LayoutRead, Made, NumberGap, Numbers, Order, ReadAs, Repeat,
-    Repeats, Report, Sequences, Shards, Step, Times, Unreadable, Verdict, Without, Worker, Workers, audit,
-    html, span_words,
+    Repeats, Report, Sequences, Shards, Step, Times, Unreadable, Verdict, Without, WorkerSeen, Workers,
+    audit, html, span_words,
 };
 pub use backfill::{
     BackfillFormat, BackfillOptions, DryRun, Filled, IdPlace, SchemeOptions, Target, Trouble, TroubleKind,

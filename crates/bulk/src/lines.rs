@@ -10,7 +10,7 @@ pub(crate) struct Lines {
     /// What is consumed of the buffer.
     start: usize,
     ended: bool,
-    /// Where `start` lies in the decoded stream.
+    /// Where `start` is in the decoded stream.
     offset: u64,
     /// How many lines lie before `start`.
     line: u64,

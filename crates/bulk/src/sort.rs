@@ -25,14 +25,14 @@ pub(crate) struct Sorter<R: Record> {
     folder: PathBuf,
     filling: Vec<R>,
     capacity: usize,
-    worker: Option<Worker<R>>,
+    thread: Option<SortThread<R>>,
     runs: Vec<File>,
     count: u64,
     spilled: u64,
 }
 
 /// The thread that sorts and writes, one buffer at a time.
-struct Worker<R> {
+struct SortThread<R> {
     full: SyncSender<Vec<R>>,
     done: Receiver<io::Result<(Vec<R>, File)>>,
     busy: bool,
@@ -47,7 +47,7 @@ impl<R: Record> Sorter<R> {
             // The system gives the pages when they are written to.
             filling: Vec::with_capacity(capacity),
             capacity,
-            worker: None,
+            thread: None,
             runs: Vec::new(),
             count: 0,
             spilled: 0,
@@ -68,26 +68,26 @@ impl<R: Record> Sorter<R> {
     #[cold]
     fn spill(&mut self) -> Result<(), Error> {
         let folder = self.folder.clone();
-        let worker = self.worker.get_or_insert_with(|| Worker::start(folder));
-        let next = match worker.busy {
-            true => worker.take(&mut self.runs, &self.folder)?,
+        let thread = self.thread.get_or_insert_with(|| SortThread::start(folder));
+        let next = match thread.busy {
+            true => thread.take(&mut self.runs, &self.folder)?,
             false => Vec::with_capacity(self.capacity),
         };
         let full = std::mem::replace(&mut self.filling, next);
         self.spilled += (full.len() * R::BYTES) as u64;
-        worker.full.send(full).map_err(|_| gone())?;
-        worker.busy = true;
+        thread.full.send(full).map_err(|_| gone())?;
+        thread.busy = true;
         Ok(())
     }
 
     /// All records, in order.
     pub(crate) fn finish(mut self) -> Result<Sorted<R>, Error> {
-        if let Some(mut worker) = self.worker.take()
-            && worker.busy
+        if let Some(mut thread) = self.thread.take()
+            && thread.busy
         {
             // The thread sorts the buffer before while this one sorts the last.
             self.filling.sort_unstable();
-            worker.take(&mut self.runs, &self.folder)?;
+            thread.take(&mut self.runs, &self.folder)?;
         } else {
             self.filling.sort_unstable();
         }
@@ -101,8 +101,8 @@ impl<R: Record> Sorter<R> {
     }
 }
 
-impl<R: Record> Worker<R> {
-    fn start(folder: PathBuf) -> Worker<R> {
+impl<R: Record> SortThread<R> {
+    fn start(folder: PathBuf) -> SortThread<R> {
         let (full, full_out) = sync_channel::<Vec<R>>(1);
         let (done_in, done) = sync_channel(1);
         thread::spawn(move || {
@@ -117,7 +117,7 @@ impl<R: Record> Worker<R> {
                 }
             }
         });
-        Worker {
+        SortThread {
             full,
             done,
             busy: false,
@@ -160,7 +160,7 @@ fn gone() -> Error {
 /// Records in order.
 pub(crate) struct Sorted<R: Record> {
     folder: PathBuf,
-    runs: Vec<Run<R>>,
+    runs: Vec<SortedRun<R>>,
     /// The first record of each run; `None` at its end. The last one is the run in memory.
     heads: Vec<Option<R>>,
     /// A tournament over the heads: `tree[0]` is the winner, the others are the losers of their matches.
@@ -169,17 +169,17 @@ pub(crate) struct Sorted<R: Record> {
     spilled: u64,
 }
 
-enum Run<R> {
+enum SortedRun<R> {
     File(BufReader<File>, Vec<u8>),
     Memory(std::vec::IntoIter<R>),
 }
 
-impl<R: Record> Run<R> {
+impl<R: Record> SortedRun<R> {
     #[inline]
     fn next(&mut self) -> io::Result<Option<R>> {
         match self {
-            Run::Memory(records) => Ok(records.next()),
-            Run::File(file, bytes) => match file.read_exact(bytes) {
+            SortedRun::Memory(records) => Ok(records.next()),
+            SortedRun::File(file, bytes) => match file.read_exact(bytes) {
                 Ok(()) => Ok(Some(R::get(bytes))),
                 Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
                 Err(e) => Err(e),
@@ -199,12 +199,12 @@ impl<R: Record> Sorted<R> {
         let mut runs = Vec::with_capacity(files.len() + 1);
         for mut file in files {
             file.seek(SeekFrom::Start(0)).map_err(|e| cannot(folder, &e))?;
-            runs.push(Run::File(
+            runs.push(SortedRun::File(
                 BufReader::with_capacity(READ_BYTES / R::BYTES * R::BYTES, file),
                 vec![0; R::BYTES],
             ));
         }
-        runs.push(Run::Memory(memory.into_iter()));
+        runs.push(SortedRun::Memory(memory.into_iter()));
         let mut heads = Vec::with_capacity(runs.len());
         for run in &mut runs {
             heads.push(run.next().map_err(|e| cannot(folder, &e))?);
@@ -246,7 +246,7 @@ impl<R: Record> Sorted<R> {
         Ok(Some(record))
     }
 
-    /// Lets a run play its way up; the first time round, empty places take whoever comes first.
+    /// Lets a run play its way up; in the first round, empty places take the first comer.
     #[inline]
     fn play(&mut self, run: usize) {
         let places = self.tree.len();

@@ -59,7 +59,7 @@ pub(crate) enum Command {
     Gen(crate::gen_ids::Args),
     /// Say what an id is: ranked readings, with reasons
     Inspect(crate::inspect::Args),
-    /// Say whether ids are valid, and why and where not
+    /// Say whether ids are valid; if not, why and where
     Check(crate::check::Args),
     /// Write ids in another form: text, v1 and v6, ULID and UUID, byte orders of databases
     Convert(crate::convert::Args),
@@ -83,7 +83,7 @@ pub(crate) enum Command {
     Sql(crate::sql::Args),
     /// Make a shared store ready for use: its schema and its cluster id
     Init(crate::init::Args),
-    /// Back up, restore, check and move stores; mend the folder of the embedded one
+    /// Back up, restore, check and move stores; repair the folder of the embedded one
     Store(crate::store::Args),
     /// Show, check or begin a configuration
     Config(crate::config::Args),

@@ -9,13 +9,13 @@ use serde::Serialize;
 use crate::column::ColumnArgs;
 use crate::errors::Failure;
 use crate::format_options::{FormatOptions, format_named, format_names};
-use crate::lines::{Place, shown};
+use crate::lines::{Origin, shown};
 use crate::out::Out;
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Ids; -, or none where something is piped in, reads them from standard input, one a line, and answers each
+    /// Ids; -, or none where something is piped in, reads them from standard input, one per line, and answers each
     /// with one line. With --column: files
     #[arg(value_name = "ID|-", allow_negative_numbers = true)]
     ids: Vec<String>,
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
 }
 
 /// One line; an argument that is not valid also gets a mark under the character.
-fn say(verdict: &Verdict<'_>, place: Place, out: &mut Out) -> Result<(), Failure> {
+fn say(verdict: &Verdict<'_>, place: Origin, out: &mut Out) -> Result<(), Failure> {
     let id = shown(verdict.input);
     let format = verdict.format.unwrap_or("-");
     let Some(reason) = &verdict.reason else {

@@ -3,7 +3,7 @@
 use mintage_bulk::{Cells, Dialect, RowFormat, Source};
 
 use crate::errors::Failure;
-use crate::lines::{self, Place};
+use crate::lines::{self, Origin};
 use crate::out::Out;
 use crate::rows::failed;
 
@@ -26,7 +26,7 @@ impl ColumnArgs {
         &self,
         ids: &[String],
         out: &mut Out,
-        mut each: impl FnMut(Result<&str, &str>, Place, &mut Out) -> Result<(), Failure>,
+        mut each: impl FnMut(Result<&str, &str>, Origin, &mut Out) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let Some(column) = &self.column else {
             return lines::for_each(ids, out, |id, place, out| each(Ok(id), place, out));
@@ -37,7 +37,7 @@ impl ColumnArgs {
             let format = self.format(&source, column)?;
             let mut cells = Cells::open(&source, &format, column).map_err(failed)?;
             while let Some(cell) = cells.next().map_err(failed)? {
-                let place = Place::Line(cell.line);
+                let place = Origin::Line(cell.line);
                 match &cell.text {
                     Ok(text) => each(Ok(text), place, out)?,
                     Err(why) => each(Err(&format!("line {}: {why}", cell.line)), place, out)?,

@@ -14,7 +14,7 @@ use clap::error::ErrorKind;
 
 use crate::args::Cli;
 
-/// What stands for what: a person puts in what fits.
+/// Placeholders, and what a person might put in.
 const PLACEHOLDERS: &[(&str, &str)] = &[
     ("STORE_ID", "0"),
     ("PATH", "./mint-data"),
@@ -42,7 +42,7 @@ const PLACEHOLDERS: &[(&str, &str)] = &[
     ("X", "x"),
 ];
 
-/// A command that somebody may type, and where it stands.
+/// A command that a user may type, and where it was found.
 struct Named {
     place: String,
     text: String,
@@ -84,7 +84,7 @@ fn in_backquotes(place: &str, text: &str, into: &mut Vec<Named>) {
     }
 }
 
-/// `mint store …` in a text of the program that stands in no backquotes: up to the end of its sentence.
+/// `mint store …` in a text of the program outside backquotes: up to the end of its sentence.
 fn in_literals(place: &str, text: &str, into: &mut Vec<Named>) {
     for start in ["\"", " ", "("] {
         for command in Cli::command().get_subcommands() {

@@ -135,7 +135,7 @@ pub(crate) fn check_stores(config: &Config) -> Result<(), Failure> {
         for url in config.stores() {
             check_store_url(&url.0, &settings, runtime.clone()).map_err(|error| {
                 // Not the URL: a password may stand in the wrong place.
-                Failure::usage(error.message).with_hint_if(error.hint)
+                Failure::usage(error.message).with_hint_if(error.hint.map(mintage_server::advice::words))
             })?;
         }
         Ok(())

@@ -143,12 +143,11 @@ impl Client {
     fn said_no(&self, status: u16, text: &str) -> Failure {
         match serde_json::from_str::<Problem<'_>>(text) {
             Ok(problem) => problem.into(),
-            Err(_) => Failure::cannot(format_args!("{} answers {status} and no JSON", self.base)).with_hint(
-                match status == 400 && self.base.starts_with("https://") {
+            Err(_) => Failure::cannot(format_args!("{} answered {status} without JSON", self.base))
+                .with_hint(match status == 400 && self.base.starts_with("https://") {
                     true => "a proxy may want a certificate: show one with --cert FILE --key FILE",
                     false => "is this a mint server? its HTTP port is 7600 unless configured",
-                },
-            ),
+                }),
         }
     }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::column::ColumnArgs;
 use crate::errors::Failure;
 use crate::format_options::FormatOptions;
-use crate::lines::{Place, shown};
+use crate::lines::{Origin, shown};
 use crate::out::Out;
 
 #[derive(clap::Args, Debug)]
@@ -126,7 +126,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
                 Err(failure.with_hint_if(why.hint))
             }
             Err(why) => {
-                let Place::Line(line) = place else {
+                let Origin::Line(line) = place else {
                     unreachable!("arguments were handled")
                 };
                 out.note(format!("line {line}: {}: {}", shown(id), why.text));

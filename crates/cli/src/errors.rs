@@ -9,7 +9,7 @@ use crate::color::Color;
 /// Why a command ends without having done what was asked.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Whoever read our output has gone; that is their right.
+    /// The reader of our output has gone, as it may.
     BrokenPipe,
     /// The answer is "no", and has been printed (exit code 1).
     Negative,

@@ -56,6 +56,6 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     if out.json {
         return out.json_line(&json!({ "store": store, "cluster_id": id, "created": made.created }));
     }
-    let what = if made.created { "made" } else { "is there already" };
+    let what = if made.created { "made" } else { "exists already" };
     out.line(format!("{store}: {what}, cluster {id}"))
 }

@@ -7,24 +7,24 @@ use memchr::memchr;
 use crate::errors::Failure;
 use crate::out::Out;
 
-/// A longer line is no id; what follows is passed over.
+/// A longer line is not an id; the rest of it is skipped.
 const LINE_MAX: usize = 4096;
 /// Read at once.
 const CHUNK_BYTES: usize = 256 * 1024;
 
 /// Where an id came from.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Origin {
     /// Argument number, from 0.
     Argument(usize),
     /// Line number, from 1.
     Line(u64),
 }
 
-impl Place {
+impl Origin {
     /// Whether it is one of many, of which each gets one line.
     pub(crate) fn is_line(self) -> bool {
-        matches!(self, Place::Line(_))
+        matches!(self, Origin::Line(_))
     }
 }
 
@@ -36,13 +36,13 @@ impl Place {
 pub(crate) fn for_each(
     ids: &[String],
     out: &mut Out,
-    mut each: impl FnMut(&str, Place, &mut Out) -> Result<(), Failure>,
+    mut each: impl FnMut(&str, Origin, &mut Out) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     if ids.is_empty() {
         let nothing = io::stdin().is_terminal() || of_input(out, &mut each)? == 0;
         return match nothing {
             true => Err(Failure::usage("no ID was given")
-                .with_hint("write it behind the command, or pipe ids into it")),
+                .with_hint("write it after the command, or pipe ids into it")),
             false => Ok(()),
         };
     }
@@ -50,16 +50,16 @@ pub(crate) fn for_each(
         if id == "-" {
             of_input(out, &mut each)?;
         } else {
-            each(id, Place::Argument(at), out)?;
+            each(id, Origin::Argument(at), out)?;
         }
     }
     Ok(())
 }
 
-/// Answers how many lines there were.
+/// Returns how many lines there were.
 fn of_input(
     out: &mut Out,
-    each: &mut impl FnMut(&str, Place, &mut Out) -> Result<(), Failure>,
+    each: &mut impl FnMut(&str, Origin, &mut Out) -> Result<(), Failure>,
 ) -> Result<u64, Failure> {
     let mut input = BufReader::with_capacity(CHUNK_BYTES, io::stdin().lock());
     let mut long = Vec::new();
@@ -73,13 +73,13 @@ fn of_input(
             return Ok(number);
         }
         number += 1;
-        // The common case takes a line where it lies; one that crosses the buffer's end is put together.
+        // The common case takes a line in place; one that crosses the buffer's end is put together.
         if let Some(end) = memchr(b'\n', buffer) {
-            each(&text(&buffer[..end.min(LINE_MAX)]), Place::Line(number), out)?;
+            each(&text(&buffer[..end.min(LINE_MAX)]), Origin::Line(number), out)?;
             input.consume(end + 1);
         } else {
             read_long(&mut input, &mut long).map_err(cannot_read)?;
-            each(&text(&long), Place::Line(number), out)?;
+            each(&text(&long), Origin::Line(number), out)?;
         }
     }
 }

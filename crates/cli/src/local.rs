@@ -8,13 +8,13 @@ use mintage_ledger::{
     SystemRuntime,
 };
 use mintage_server::config::Config;
-use mintage_server::{open_stores, store_settings};
+use mintage_server::{advice, open_stores, store_settings};
 
 use crate::config::{load, store_given};
 use crate::errors::Failure;
 use crate::runtime::{block_on, runtime};
 
-/// How long a command waits for another command to let go of the folder.
+/// How long a command waits for another command to release the folder.
 pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(2);
 
 /// A ledger opened by this process, and the runtime it lives on.
@@ -64,7 +64,7 @@ pub(crate) enum Absent {
     Refuse,
 }
 
-/// Opens the store that a configuration names, which must be there, waiting a little for another command to let go of
+/// Opens the store that a configuration names, which must be there, waiting a little for another command to release
 /// it.
 pub(crate) async fn open_configured(
     config: &Config,
@@ -117,5 +117,5 @@ pub(crate) fn store_refused(error: StoreError) -> Failure {
         StoreErrorKind::Invalid => Failure::usage(&error),
         _ => Failure::cannot(&error),
     };
-    failure.with_hint_if(error.hint)
+    failure.with_hint_if(error.hint.map(advice::words))
 }

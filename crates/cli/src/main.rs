@@ -9,7 +9,8 @@ mod backfill;
 mod check;
 mod color;
 mod column;
-#[cfg(all(test, feature = "server"))]
+#[cfg(test)]
+#[cfg(feature = "server")]
 mod commands_named;
 mod completions;
 #[cfg(feature = "server")]

@@ -70,7 +70,7 @@ fn render(mint: &Command, command: &Command, out: &mut Vec<u8>) -> Result<(), Fa
         man.render_subcommands_section(out)?;
     }
     if let Some(notes) = command.get_after_help() {
-        // As they stand: what is filled anew would be examples in one paragraph.
+        // Unchanged: refilled, the examples would become one paragraph.
         section(out, "NOTES", &notes.to_string())?;
     }
     for (title, rows) in EVERYWHERE {

@@ -11,7 +11,7 @@ use mintage_wire::shown;
 #[derive(clap::Args, Debug)]
 #[command(after_help = after_help())]
 pub(crate) struct Args {
-    /// Of which kind
+    /// The format of the ids
     #[arg(value_name = "FORMAT", value_parser = format_names(), ignore_case = true, hide_possible_values = true)]
     format: String,
     /// The first instant of the span

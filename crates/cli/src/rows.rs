@@ -13,10 +13,10 @@ use crate::out::Out;
 /// How rows are written.
 #[derive(clap::Args, Debug)]
 pub(crate) struct RowArgs {
-    /// How rows are written; by the file's name without it
+    /// How rows are written [default: as the file's name says]
     #[arg(long, value_name = "FORM", value_enum)]
     input_format: Option<Form>,
-    /// What parts the fields of CSV, one character or \t
+    /// What separates the fields of CSV, one character or \t
     #[arg(long, value_name = "CHAR", value_parser = parse_delimiter)]
     delimiter: Option<u8>,
     /// The first row is data; columns are called 1, 2, 3
@@ -102,7 +102,7 @@ fn parse_delimiter(text: &str) -> Result<u8, String> {
 
 /// A size such as `512MiB`, in bytes.
 pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
-    let wrong = || format!("{text:?} is no size: write 512MiB or 2GiB");
+    let wrong = || format!("{text:?} is not a size: write 512MiB or 2GiB");
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let unit: usize = match &text[digits..] {
         "KiB" | "K" => 1 << 10,

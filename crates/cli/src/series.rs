@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// What to write: 27, AA (as spreadsheets name columns), 1970-01-28 [default: as FROM and TO]
     #[arg(long = "as", value_name = "FORM")]
     form: Option<Form>,
-    /// Print those that are not in this file, one a line; - is standard input
+    /// Print those that are not in this file, one per line; - is standard input
     #[arg(long, value_name = "FILE|-")]
     missing: Option<String>,
 }
@@ -102,7 +102,7 @@ fn read(text: &str) -> Result<(i128, Form), Failure> {
         (None, Some(Form::Letter)) => Err(Failure::usage(SeriesError::Letters)),
         (None, Some(Form::Date)) => Err(Failure::usage(SeriesError::Date)),
         _ => Err(Failure::usage(format_args!(
-            "{text:?} is no bound: a number of 64 bits, letters, or a date YYYY-MM-DD"
+            "{text:?} is not a bound: write a 64-bit number, letters, or a date YYYY-MM-DD"
         ))),
     }
 }
@@ -135,7 +135,7 @@ fn check_form(series: &Series, form: Form) -> Result<(), Failure> {
             Err(Failure::usage(format_args!("{end} has no letters: 1 is A")))
         }
         Some(end) => Err(Failure::usage(format_args!(
-            "{end} is no day: {}",
+            "{end} is not a day: {}",
             SeriesError::Date
         ))),
     }
@@ -196,7 +196,7 @@ fn holes(series: &Series, file: &str, sink: &mut Sink<'_>) -> Result<(), Failure
     Ok(())
 }
 
-/// The values of a column: one a line, blanks around them and empty lines passed over.
+/// The values of a column: one a line, blanks around them and empty lines skipped.
 struct Values {
     input: Box<dyn BufRead>,
     form: Form,
@@ -272,7 +272,7 @@ impl Iterator for Values {
     }
 }
 
-/// Where the values go, one a line.
+/// Where the values go, one per line.
 struct Sink<'a> {
     form: Form,
     out: &'a mut Out,

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use mintage_ledger::Class;
 use mintage_server::config::{Config, ConfigError, Loaded, LogFormat, LogLevel, Override};
+use mintage_server::faces::FACES;
+use mintage_server::transport::Endpoint;
 use mintage_server::{Host, Serving, serve, stores_shown};
 use serde_json::{Value, json};
 
@@ -23,10 +25,10 @@ pub(crate) struct Args {
     /// Where reservations are kept: file:PATH, postgres://…, mysql://…, redis://…, etcd://…, zookeeper://… or memory: [default: file:./mint-data]
     #[arg(long, value_name = "URL")]
     store: Option<String>,
-    /// Address of the HTTP interface, or off [default: 127.0.0.1:7600]
+    /// Address of the HTTP interface, unix:PATH, or off [default: 127.0.0.1:7600]
     #[arg(long, value_name = "ADDR")]
     http: Option<String>,
-    /// Address of the Redis protocol, or off [default: 127.0.0.1:7601]
+    /// Address of the Redis protocol, unix:PATH, or off [default: 127.0.0.1:7601]
     #[arg(long, value_name = "ADDR")]
     resp: Option<String>,
     /// Configuration file; without it ./mint.toml, if there is one
@@ -159,13 +161,16 @@ struct Running<'a> {
 
 impl Host for Running<'_> {
     fn ready(&mut self, serving: &Serving) {
-        let shown = |address: Option<SocketAddr>| address.map_or("off".to_string(), |a| a.to_string());
+        let shown = |face| serving.address(face).map_or("off".to_string(), |a| a.to_string());
+        let all = serving.addresses.iter();
+        let faces: Vec<String> = all.map(|(face, address)| format!("{face}={address}")).collect();
         tracing::info!(
             version = env!("CARGO_PKG_VERSION"),
             store = self.store,
             class = serving.durability.class.letter(),
-            http = shown(serving.http),
-            resp = shown(serving.resp),
+            http = shown("http"),
+            resp = shown("resp"),
+            faces = faces.join(" "),
             pid = std::process::id(),
             "started"
         );
@@ -189,34 +194,25 @@ fn announce(serving: &Serving, store: &str, out: &mut Out) -> Result<(), Failure
     let (letter, meaning) = class(serving.durability.class);
     let why = &serving.durability.why;
     if out.json {
-        let shown = |address: Option<SocketAddr>| address.map_or(Value::Null, |a| a.to_string().into());
-        out.json_line(&json!({
-            "http": shown(serving.http),
-            "resp": shown(serving.resp),
-            "store": store,
-            "class": letter,
-            "class_why": why,
-            "threads": serving.threads,
-            "version": env!("CARGO_PKG_VERSION"),
-        }))?;
+        let mut document = serde_json::Map::new();
+        for face in FACES {
+            let address = serving.address(face.name);
+            document.insert(face.name.into(), address.map(ToString::to_string).into());
+        }
+        document.insert("store".into(), store.into());
+        document.insert("class".into(), letter.into());
+        document.insert("class_why".into(), why.as_str().into());
+        document.insert("threads".into(), serving.threads.into());
+        document.insert("version".into(), env!("CARGO_PKG_VERSION").into());
+        out.json_line(&Value::Object(document))?;
         return out.flush();
     }
     out.line(concat!("mint ", env!("CARGO_PKG_VERSION"), " serves"))?;
-    if let Some(address) = serving.http {
-        out.line(format!(
-            "  http   {address:<21}  curl -X POST http://{}/v1/sequences/orders/next",
-            reachable(address)
-        ))?;
-    }
-    if let Some(address) = serving.resp {
-        let host = match reachable(address).ip() {
-            ip if ip.is_loopback() && ip.is_ipv4() => String::new(),
-            ip => format!("-h {ip} "),
-        };
-        out.line(format!(
-            "  redis  {address:<21}  redis-cli {host}-p {} INCR orders",
-            address.port()
-        ))?;
+    for face in FACES {
+        if let Some(address) = serving.address(face.name) {
+            let (shown, example) = (address.to_string(), (face.example)(&reachable(address)));
+            out.line(format!("  {:<6} {shown:<21}  {example}", face.label))?;
+        }
     }
     let why = match why.as_str() {
         "" => String::new(),
@@ -227,8 +223,11 @@ fn announce(serving: &Serving, store: &str, out: &mut Out) -> Result<(), Failure
 }
 
 /// An address that a client on this machine can use.
-fn reachable(mut address: SocketAddr) -> SocketAddr {
-    if address.ip().is_unspecified() {
+fn reachable(address: &Endpoint) -> Endpoint {
+    let mut address = address.clone();
+    if let Endpoint::Tcp(address) = &mut address
+        && address.ip().is_unspecified()
+    {
         address.set_ip(match address {
             SocketAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
             SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),

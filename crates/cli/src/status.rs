@@ -94,7 +94,7 @@ fn look<'a>(client: &Client, url: &'a str, about: Option<&str>) -> Result<Status
     let ready: Ready =
         serde_json::from_str(&text).map_err(|_| match serde_json::from_str::<Problem<'_>>(&text) {
             Ok(problem) => Failure::cannot(&problem.detail).with_hint_if(problem.hint.as_deref()),
-            Err(_) => Failure::cannot(format_args!("{url} answers {code} and no JSON"))
+            Err(_) => Failure::cannot(format_args!("{url} answered {code} without JSON"))
                 .with_hint("is this a mint server? its HTTP port is 7600 unless configured"),
         })?;
     let more = match client.look(&Ask::new(Op::Metrics, &[]))? {
@@ -191,7 +191,7 @@ fn show(status: &Status<'_>, out: &mut Out) -> Result<(), Failure> {
     let class = class.map_or(String::new(), |class| format!(", class {class}"));
     let up = match store.down_s.filter(|_| !store.up) {
         None => "up".to_string(),
-        Some(down) => format!("down since {down} s"),
+        Some(down) => format!("down for {down} s"),
     };
     out.line(format!("  {:<12}  {up}{class}", "store"))?;
     if let (Some(left), Some(first)) = (store.budget_left_s, &store.first_to_end) {

@@ -4,16 +4,18 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use mintage_ledger::embedded::{self, CheckReport, RepairReport, ToolReport};
-use mintage_ledger::{StoreSettings, embedded_folder};
+use mintage_ledger::embedded::{self, RepairReport, ToolReport};
+use mintage_ledger::{Advice, store_folder};
+use mintage_server::advice;
+use mintage_server::config::Config;
 use serde_json::json;
 
 use crate::config::{load, store_given};
 use crate::errors::Failure;
-use crate::local::{LOCK_WAIT, with_runtime};
+use crate::local::with_runtime;
 use crate::out::Out;
 use crate::store_stripes::StripesCommand;
-use crate::store_tools::{self as tools, RestoreArgs};
+use crate::store_tools::{self as tools, RestoreArgs, for_tools};
 use crate::tls::TlsFiles;
 
 #[derive(clap::Args, Debug)]
@@ -78,43 +80,36 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
                 .with_hint("name one with --store URL"),
         );
     }
-    let folder = match config.store_url.0.split_once(':') {
-        Some(("file", path)) => Some(embedded_folder(path)),
-        _ => None,
-    };
-    let settings = StoreSettings {
-        lock_wait: LOCK_WAIT,
-        ..mintage_server::store_settings(&config)
-    };
-    match (&args.command, folder) {
-        // What works through the seam works on every store.
-        (StoreCommand::Backup { file, server, tls }, _) => match server {
+    match &args.command {
+        StoreCommand::Backup { file, server, tls } => match server {
             Some(server) => crate::store_online::backup(server, tls, file, out),
             None => tools::backup(&config, file, out),
         },
-        (StoreCommand::Migrate { to }, _) => tools::migrate_to(&config, to, out),
-        (StoreCommand::Stripes { command }, _) => crate::store_stripes::run(&config, command, out),
-        (StoreCommand::Unseal, _) => tools::unseal(&config, out),
-        (StoreCommand::Restore(restore), _) => tools::restore(&config, restore, out),
-        (StoreCommand::Check, None) => tools::check(&config, out),
-        (StoreCommand::Check, Some(folder)) => {
-            let found = with_runtime(async |runtime| embedded::check(folder, &settings, runtime).await)?;
-            checked(folder, &found, out)
-        }
-        (StoreCommand::Adopt, Some(folder)) => {
+        StoreCommand::Migrate { to } => tools::migrate_to(&config, to, out),
+        StoreCommand::Stripes { command } => crate::store_stripes::run(&config, command, out),
+        StoreCommand::Unseal => tools::unseal(&config, out),
+        StoreCommand::Restore(restore) => tools::restore(&config, restore, out),
+        StoreCommand::Check => tools::check(&config, out),
+        StoreCommand::Adopt => {
+            let (folder, settings) = (folder(&config)?, for_tools(&config));
             let done = with_runtime(async |runtime| embedded::adopt(folder, &settings, runtime).await)?;
             adopted(folder, &done, out)
         }
-        (StoreCommand::Repair, Some(folder)) => {
+        StoreCommand::Repair => {
+            let (folder, settings) = (folder(&config)?, for_tools(&config));
             let done = with_runtime(async |runtime| embedded::repair(folder, &settings, runtime).await)?;
             repaired(folder, &done, out)
         }
-        (StoreCommand::Adopt | StoreCommand::Repair, None) => Err(Failure::usage(format_args!(
-            "store {} has no folder",
-            config.store_url.redacted()
-        ))
-        .with_hint("name one with --store file:PATH")),
     }
+}
+
+/// The folder of a store that has one.
+fn folder(config: &Config) -> Result<&Path, Failure> {
+    let none = || {
+        let refused = format!("store {} has no folder", config.store_url.redacted());
+        Failure::usage(refused).with_hint("name one with --store file:PATH")
+    };
+    store_folder(&config.store_url.0).ok_or_else(none)
 }
 
 fn adopted(folder: &Path, report: &ToolReport, out: &mut Out) -> Result<(), Failure> {
@@ -136,55 +131,25 @@ fn adopted(folder: &Path, report: &ToolReport, out: &mut Out) -> Result<(), Fail
     ))
 }
 
-fn checked(folder: &Path, report: &CheckReport, out: &mut Out) -> Result<(), Failure> {
-    let sound = report.findings.is_empty();
-    if out.json {
-        out.json_line(&json!({
-            "folder": folder.display().to_string(),
-            "sound": sound,
-            "registers": report.registers,
-            "findings": report.findings,
-            "notes": report.notes,
-        }))?;
-    } else {
-        for finding in &report.findings {
-            out.line(format!("damaged: {finding}"))?;
-        }
-        for note in &report.notes {
-            out.line(format!("note: {note}"))?;
-        }
-        let verdict = if sound {
-            "sound"
-        } else {
-            "a start would be refused"
-        };
-        out.line(format!(
-            "{}: {} registers, {verdict}",
-            folder.display(),
-            report.registers
-        ))?;
-    }
-    if sound {
-        return Ok(());
-    }
-    out.flush()?;
-    Err(Failure::Negative)
-}
-
 fn repaired(folder: &Path, report: &RepairReport, out: &mut Out) -> Result<(), Failure> {
+    let in_doubt = report.may_lack_claims.then(|| {
+        let advice = advice::words(Advice::RaiseIfInDoubt);
+        format!("claims that only damaged witness records held may be lost: {advice}")
+    });
+    let warnings: Vec<&String> = report.warnings.iter().chain(&in_doubt).collect();
     if out.json {
         return out.json_line(&json!({
             "folder": folder.display().to_string(),
             "sound": report.sound,
             "repaired": report.repaired,
             "rebuilt": report.rebuilt,
-            "warnings": report.warnings,
+            "warnings": warnings,
         }));
     }
     for line in &report.repaired {
         out.line(format!("repaired: {line}"))?;
     }
-    for warning in &report.warnings {
+    for warning in &warnings {
         out.line(format!("warning: {warning}"))?;
     }
     out.line(format!(

@@ -6,13 +6,13 @@ use clap::Subcommand;
 use mintage_ledger::tools::{add_to_set, make_set};
 use mintage_ledger::{Store, StoreSettings, StripeNote, SystemRuntime, open_store, stripe_of};
 use mintage_server::config::{Config, StoreUrl};
-use mintage_server::store_settings;
 use serde_json::json;
 
 use crate::errors::Failure;
-use crate::local::{LOCK_WAIT, store_refused};
+use crate::local::store_refused;
 use crate::out::Out;
 use crate::runtime::block_on;
+use crate::store_tools::for_tools;
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum StripesCommand {
@@ -31,7 +31,7 @@ pub(crate) enum StripesCommand {
         #[arg(long, value_name = "URL", required = true, num_args = 1..)]
         to: Vec<String>,
     },
-    /// Say which place stores have in a set
+    /// Show the place of stores in their set
     Show {
         /// The stores
         #[arg(value_name = "URL", required = true)]
@@ -86,9 +86,8 @@ async fn open_all(
 ) -> Result<(Vec<Arc<dyn Store>>, Arc<SystemRuntime>), Failure> {
     let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
     let settings = StoreSettings {
-        lock_wait: LOCK_WAIT,
         expect_cluster: None,
-        ..store_settings(config)
+        ..for_tools(config)
     };
     let mut opened = Vec::with_capacity(urls.len());
     for url in urls {
@@ -113,6 +112,6 @@ fn tell(url: &str, note: Option<&StripeNote>, out: &mut Out) -> Result<(), Failu
             "{store}: store {} of {} in set {}",
             note.number, note.of, note.set
         ),
-        None => format!("{store}: in no set"),
+        None => format!("{store}: not in a set"),
     })
 }

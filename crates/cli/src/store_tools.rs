@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mintage_ledger::tools::{self, Advance, Backup, BackupError, Restore};
-use mintage_ledger::{Runtime, Store, StoreSettings, SystemRuntime, open_store};
+use mintage_ledger::tools::{self, Accept, Advance, Backup, BackupError, Restore};
+use mintage_ledger::{Runtime, Store, StoreError, StoreSettings, SystemRuntime, open_pinned, store_folder};
 use mintage_server::config::{Config, StoreUrl};
 use mintage_server::store_settings;
 use serde_json::json;
@@ -126,10 +126,7 @@ pub(crate) fn write_backup(
 pub(crate) fn restore(config: &Config, args: &RestoreArgs, out: &mut Out) -> Result<(), Failure> {
     let advance = advance(args.advance, args.max_rate)?;
     let backup = args.file.as_deref().map(read_backup).transpose()?;
-    let settings = StoreSettings {
-        lock_wait: LOCK_WAIT,
-        ..store_settings(config)
-    };
+    let settings = for_tools(config);
     let state = mintage_server::state_folder(config);
     let ask = Restore {
         url: &config.store_url.0,
@@ -138,8 +135,10 @@ pub(crate) fn restore(config: &Config, args: &RestoreArgs, out: &mut Out) -> Res
         backup: backup.as_ref(),
         advance,
         window: config.window.0.unwrap_or(WINDOW_MAX),
-        foreign: args.foreign,
-        into_used: args.into_used,
+        accept: Accept {
+            foreign: args.foreign,
+            used: args.into_used,
+        },
     };
     let report = with_runtime(async |runtime| tools::restore(&ask, runtime).await)?;
     let store = config.store_url.redacted();
@@ -180,42 +179,57 @@ fn read_backup(file: &Path) -> Result<Backup, Failure> {
 }
 
 pub(crate) fn check(config: &Config, out: &mut Out) -> Result<(), Failure> {
-    let report = block_on(async {
-        let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
-        let store = open_configured(config, runtime.clone()).await?;
-        tools::check_store(&*store, &*runtime)
-            .await
-            .map_err(store_refused)
-    })?;
+    let settings = for_tools(config);
+    let (url, state) = (&config.store_url.0, mintage_server::state_folder(config));
+    let report = with_runtime(async |runtime| tools::check(url, &settings, state.as_deref(), runtime).await)?;
     let sound = report.findings.is_empty();
-    let store = config.store_url.redacted();
+    // A folder is refused as it is started, any other store as it is used.
+    let (kind, place, finding, refused) = match store_folder(url) {
+        Some(folder) => (
+            "folder",
+            folder.display().to_string(),
+            "damaged",
+            "a start would be refused",
+        ),
+        None => (
+            "store",
+            config.store_url.redacted(),
+            "refused",
+            "a server would refuse this",
+        ),
+    };
     if out.json {
         out.json_line(&json!({
-            "store": store,
+            kind: place,
             "sound": sound,
             "registers": report.registers,
             "findings": report.findings,
             "notes": report.notes,
         }))?;
     } else {
-        for finding in &report.findings {
-            out.line(format!("refused: {finding}"))?;
+        for found in &report.findings {
+            out.line(format!("{finding}: {found}"))?;
         }
         for note in &report.notes {
             out.line(format!("note: {note}"))?;
         }
-        let verdict = if sound {
-            "sound"
-        } else {
-            "a server would refuse this"
-        };
-        out.line(format!("{store}: {} registers, {verdict}", report.registers))?;
+        let verdict = if sound { "sound" } else { refused };
+        out.line(format!("{place}: {} registers, {verdict}", report.registers))?;
     }
     if sound {
         return Ok(());
     }
     out.flush()?;
     Err(Failure::Negative)
+}
+
+/// How tools open a store, which must be there: they wait a little for another command to let go of it.
+pub(crate) fn for_tools(config: &Config) -> StoreSettings {
+    StoreSettings {
+        lock_wait: LOCK_WAIT,
+        create: false,
+        ..store_settings(config)
+    }
 }
 
 pub(crate) fn migrate_to(config: &Config, to: &str, out: &mut Out) -> Result<(), Failure> {
@@ -228,13 +242,14 @@ pub(crate) fn migrate_to(config: &Config, to: &str, out: &mut Out) -> Result<(),
     let target = StoreUrl(to.to_string());
     let report = with_store(config, async |from, runtime| {
         let settings = StoreSettings {
-            lock_wait: LOCK_WAIT,
+            create: true,
             expect_cluster: None,
-            ..store_settings(config)
+            ..for_tools(config)
         };
-        let shared: Arc<dyn Runtime> = SystemRuntime::new(tokio::runtime::Handle::current());
-        let to = open_store(to, &settings, shared).await?;
-        let report = tools::migrate(from, &*to, runtime).await?;
+        let state = mintage_server::state_folder(config);
+        // As a server will open it: another cluster than this machine met there is refused.
+        let to = open_pinned(to, &settings, state.as_deref(), Arc::clone(runtime)).await?;
+        let report = tools::migrate(from, &*to, &**runtime).await?;
         to.close().await?;
         Ok(report)
     })?;
@@ -249,7 +264,9 @@ pub(crate) fn migrate_to(config: &Config, to: &str, out: &mut Out) -> Result<(),
 }
 
 pub(crate) fn unseal(config: &Config, out: &mut Out) -> Result<(), Failure> {
-    let was = with_store(config, async |store, runtime| tools::unseal(store, runtime).await)?;
+    let was = with_store(config, async |store, runtime| {
+        tools::unseal(store, &**runtime).await
+    })?;
     let store = config.store_url.redacted();
     if out.json {
         return out.json_line(&json!({ "store": store, "was_sealed": was }));
@@ -263,23 +280,17 @@ pub(crate) fn unseal(config: &Config, out: &mut Out) -> Result<(), Failure> {
 /// Opens the store for a tool, which may meet another copy of the data than the servers knew.
 fn with_store<T>(
     config: &Config,
-    work: impl AsyncFnOnce(&dyn Store, &dyn Runtime) -> Result<T, mintage_ledger::StoreError>,
+    work: impl AsyncFnOnce(&dyn Store, &Arc<dyn Runtime>) -> Result<T, StoreError>,
 ) -> Result<T, Failure> {
-    block_on(async {
-        let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
-        let settings = StoreSettings {
-            lock_wait: LOCK_WAIT,
-            accept_copy: true,
-            create: false,
-            ..store_settings(config)
-        };
-        let folder = mintage_server::state_folder(config);
-        let url = &config.store_url.0;
-        let store = mintage_ledger::open_pinned(url, &settings, folder.as_deref(), runtime.clone())
-            .await
-            .map_err(store_refused)?;
-        let done = work(&*store, &*runtime).await.map_err(store_refused)?;
-        store.close().await.map_err(store_refused)?;
+    let settings = StoreSettings {
+        accept_copy: true,
+        ..for_tools(config)
+    };
+    let (url, state) = (&config.store_url.0, mintage_server::state_folder(config));
+    with_runtime(async |runtime| {
+        let store = open_pinned(url, &settings, state.as_deref(), Arc::clone(&runtime)).await?;
+        let done = work(&*store, &runtime).await?;
+        store.close().await?;
         Ok(done)
     })
 }

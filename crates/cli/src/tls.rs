@@ -27,7 +27,7 @@ impl TlsFiles {
     /// Nothing: this build has no TLS.
     pub(crate) fn secure(&self, _: AgentConfig) -> Result<AgentConfig, Failure> {
         let _: [&Option<PathBuf>; 3] = [&self.cacert, &self.cert, &self.key];
-        Err(Failure::usage("this build of mint speaks no https://")
+        Err(Failure::usage("this build of mint does not speak https://")
             .with_hint("build it with the feature tls, or use http:// over loopback or a tunnel"))
     }
 }
@@ -113,7 +113,7 @@ mod read {
         let wrong = |why: String| Failure::usage(format_args!("cannot read {}: {why}", file.display()));
         let text = fs::read(file).map_err(|error| wrong(error.to_string()))?;
         let read: Result<Vec<_>, _> = parse_pem(&text).collect();
-        read.map_err(|_| wrong("it is no PEM file".into()))
+        read.map_err(|_| wrong("it is not a PEM file".into()))
     }
 
     fn certificates(file: &Path) -> Result<Vec<Certificate<'static>>, Failure> {

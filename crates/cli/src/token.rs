@@ -19,8 +19,8 @@ enum TokenCommand {
     New {
         /// Who uses it; appears in the configuration
         name: String,
-        /// What it may do: allocate, admin, or both
-        #[arg(long, value_delimiter = ',', default_value = "allocate", value_parser = ["allocate", "admin"])]
+        /// What it may do: read (look), allocate (take ids, and look), admin (create, change and drop)
+        #[arg(long, value_delimiter = ',', default_value = "allocate", value_parser = ["read", "allocate", "admin"])]
         may: Vec<String>,
     },
 }

@@ -75,6 +75,7 @@ mod tsc;
 mod uuid;
 #[cfg(feature = "names")]
 mod whole;
+mod word;
 
 pub use ::uuid::Uuid;
 pub use calendar::Date;

@@ -3,13 +3,15 @@
 //! Writes and claims per second with 1 and 50 callers, and how long an opening takes. Every answer is durable.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+#[path = "../tests/raise/mod.rs"]
+mod raise;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mintage_ledger::{
-    Cas, Claim, EmbeddedStore, Key, Marks, Store, StoreSettings, SystemRuntime, Value, Version,
-};
+use mintage_ledger::{Cas, EmbeddedStore, Key, Store, StoreSettings, SystemRuntime, Version};
+use raise::raise;
 
 const SPAN: Duration = Duration::from_secs(2);
 
@@ -21,31 +23,8 @@ async fn open(folder: &Path) -> Arc<EmbeddedStore> {
 }
 
 async fn write(store: &dyn Store, key: &Key, version: u64, by_claim: bool) {
-    let token = u128::from(version) + 1;
-    let answer = if by_claim && version > 0 {
-        store
-            .claim(&Claim {
-                key: key.clone(),
-                expected: Version(version),
-                add: 1,
-                token,
-            })
-            .await
-    } else {
-        let new = Value {
-            mark: version + 1,
-            token,
-            body: "{\"start\":1,\"increment\":1}".into(),
-        };
-        store
-            .compare_and_set(
-                key,
-                (version > 0).then_some(Version(version)),
-                new,
-                Marks::NeverLower,
-            )
-            .await
-    };
+    let body = "{\"start\":1,\"increment\":1}";
+    let answer = raise(store, key, version, by_claim, body).await;
     assert_eq!(answer, Ok(Cas::Done(Version(version + 1))));
 }
 

@@ -6,8 +6,9 @@ use std::time::Duration;
 use mintage::Timestamp;
 use serde_json::Value as Json;
 
-use crate::pool::{PoolKind, PoolSpec};
-use crate::store::{Key, Value};
+use crate::name::Name;
+use crate::pool::kind::{PoolKind, PoolSpec};
+use crate::store::{Key, Pages, Store, StoreError, Value};
 
 /// By how much the marks of a whole store are raised.
 ///
@@ -116,6 +117,48 @@ impl Ticks {
             .unwrap_or(u64::MAX)
             .min(self.end)
     }
+}
+
+/// The pools that a store knows, by their names as keys have them; records that make no sense are passed over.
+pub(crate) async fn pools(store: &dyn Store) -> Result<HashMap<String, PoolSpec>, StoreError> {
+    let mut pools = HashMap::new();
+    let mut pages = Pages::of(store, "pool/");
+    loop {
+        let page = pages.next().await?;
+        if page.is_empty() {
+            return Ok(pools);
+        }
+        pools.extend(
+            page.iter()
+                .filter_map(|(key, found)| pool_of(key, &found.value.body)),
+        );
+    }
+}
+
+/// A pool, by its name as keys have it.
+pub(crate) fn pool_of(key: &Key, body: &str) -> Option<(String, PoolSpec)> {
+    let written = key.as_str().strip_prefix("pool/")?;
+    let name = Name::from_key(written).ok()?;
+    Some((written.to_string(), PoolSpec::read(&name, body).ok()?))
+}
+
+/// The newest clock that a process wrote down: when something was last acknowledged, as far as is known.
+pub(crate) async fn newest_wall(store: &dyn Store) -> Result<Option<Timestamp>, StoreError> {
+    let mut newest = None;
+    for prefix in ["instance/", "window/"] {
+        let mut pages = Pages::of(store, prefix);
+        loop {
+            let page = pages.next().await?;
+            if page.is_empty() {
+                break;
+            }
+            for (_, found) in page {
+                let body: serde_json::Value = serde_json::from_str(&found.value.body).unwrap_or_default();
+                newest = newest.max(body["wall_ms"].as_i64());
+            }
+        }
+    }
+    Ok(newest.map(Timestamp::from_unix_millis))
 }
 
 #[cfg(test)]

@@ -10,14 +10,14 @@ use tokio::sync::Semaphore;
 use crate::clock::AnchoredClock;
 use crate::cluster::{Cluster, instance_key};
 use crate::counters::Counters;
-use crate::health::{Health, Watched};
+use crate::guard::Guard;
+use crate::health::{Health, WatchedStore};
 use crate::journal::Journal;
 use crate::name::Name;
+use crate::notes::Restored;
 use crate::runtime::{Runtime, fresh_token};
-use crate::sequence::Sequence;
 use crate::settings::LedgerSettings;
-use crate::store::tools::Restored;
-use crate::store::{Guard, Store};
+use crate::store::Store;
 
 #[derive(Debug)]
 pub(crate) struct Context {
@@ -31,7 +31,7 @@ pub(crate) struct Context {
     /// Whether the store answers.
     pub health: Arc<Health>,
     /// The store, for asking it whether it answers.
-    pub watched: Arc<Watched>,
+    pub watched: Arc<WatchedStore>,
     /// This node's own record of what it owns in a shared store (protocol S7).
     pub journal: Option<Journal>,
     /// This process (protocol R4): random, new at every start without a journal and whenever its register was lost.
@@ -48,10 +48,6 @@ pub(crate) struct Context {
     pub cluster: Cluster,
     /// No new work is begun.
     pub closing: AtomicBool,
-    /// Sequences that were used lately: the budget is kept for these.
-    pub active: Mutex<Vec<Arc<Sequence>>>,
-    /// Sequences that have no further number: they are told of although nobody uses them any more.
-    pub ended: Mutex<BTreeSet<Name>>,
     /// How often somebody asked and got nothing.
     pub refusals: AtomicU64,
     /// How many background reservations may ask the store at a time, so that one that comes back is not stormed.
@@ -70,7 +66,11 @@ impl Context {
         runtime: Arc<dyn Runtime>,
     ) -> Context {
         let health = Health::new(Arc::clone(&runtime));
-        let watched = Arc::new(Watched::new(store, Arc::clone(&health), settings.request_timeout));
+        let watched = Arc::new(WatchedStore::new(
+            store,
+            Arc::clone(&health),
+            settings.request_timeout,
+        ));
         let store: Arc<dyn Store> = Arc::clone(&watched) as Arc<dyn Store>;
         let node = journal.as_ref().map(Journal::node);
         let clock = AnchoredClock::new(Arc::clone(&runtime), store.newest_wall(), settings.clock_confirm);
@@ -99,8 +99,6 @@ impl Context {
             dropped: AtomicU64::new(0),
             cluster: Cluster::default(),
             closing: AtomicBool::new(false),
-            active: Mutex::default(),
-            ended: Mutex::default(),
             refusals: AtomicU64::new(0),
             refills: Semaphore::new(REFILLS_AT_ONCE),
             store,

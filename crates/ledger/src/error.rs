@@ -108,7 +108,7 @@ pub enum LedgerError {
         why: String,
     },
     /// No further sequences may be made.
-    #[error("cannot make sequence {name}: there are {max} already (max_sequences)")]
+    #[error("cannot make sequence {name}: there are {max} already")]
     TooMany {
         /// The name asked for.
         name: Name,
@@ -117,8 +117,7 @@ pub enum LedgerError {
     },
     /// No further sequences may be dropped.
     #[error(
-        "cannot drop sequence {name}: {max} dropped names are remembered already, so that their numbers never come again \
-         (max_dropped)"
+        "cannot drop sequence {name}: {max} dropped names are remembered already, so that their numbers never come again"
     )]
     TooManyDropped {
         /// The name asked for.
@@ -127,7 +126,7 @@ pub enum LedgerError {
         max: u64,
     },
     /// Unknown names are not made by use.
-    #[error("no sequence {name}, and auto_create is off")]
+    #[error("no sequence {name}, and a first use makes none")]
     NoAutoCreate {
         /// The name asked for.
         name: Name,
@@ -168,13 +167,24 @@ pub enum LedgerError {
 }
 
 impl LedgerError {
+    /// For the moment: worth asking again after a second.
+    pub(crate) fn unavailable(message: impl Into<String>) -> Self {
+        LedgerError::Unavailable {
+            message: message.into(),
+            retry_after_s: RETRY_AFTER_S,
+        }
+    }
+
     /// What a store error means for the caller of a ledger operation.
     pub(crate) fn from_store(error: StoreError) -> Self {
+        error.into()
+    }
+}
+
+impl From<StoreError> for LedgerError {
+    fn from(error: StoreError) -> Self {
         match error.kind {
-            StoreErrorKind::Unavailable => LedgerError::Unavailable {
-                message: error.message,
-                retry_after_s: RETRY_AFTER_S,
-            },
+            StoreErrorKind::Unavailable => LedgerError::unavailable(error.message),
             StoreErrorKind::Stopped | StoreErrorKind::Corrupt | StoreErrorKind::Foreign => {
                 LedgerError::Stopped(error)
             }

@@ -1,10 +1,11 @@
 //! Whether the store answers, and since when it does not.
 //!
-//! Every call of the ledger goes through [`Watched`]. A shared store that has not answered for a second is asked by
-//! one task alone ([`Watched::probe`]) until it answers again; all other calls are refused at once, so that nobody
+//! Every call of the ledger goes through [`WatchedStore`]. A shared store that has not answered for a second is asked by
+//! one task alone ([`WatchedStore::probe`]) until it answers again; all other calls are refused at once, so that nobody
 //! waits for a store that is known to be down. Reservations that failed in the background are waiting meanwhile, and
 //! all of them are woken by the first answer.
 
+use std::any::Any;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,8 +18,9 @@ use mintage::Timestamp;
 use crate::runtime::{BoxFuture, Runtime, fresh_token};
 use crate::store::{
     Cas, Claim, Class, Durability, Key, Marks, Outcome, Seen, Store, StoreError, StoreErrorKind, StoreResult,
-    Striped, Value, Version, Versioned,
+    Value, Version, Versioned,
 };
+use crate::striped::Striped;
 
 /// How long a store must have been silent before calls are refused without asking it.
 const OPEN_AFTER: Duration = Duration::from_secs(1);
@@ -217,7 +219,7 @@ fn unavailable(outcome: Outcome, message: String) -> StoreError {
 
 /// A store whose calls are watched; calls of a shared one have an end.
 #[derive(Debug)]
-pub(crate) struct Watched {
+pub(crate) struct WatchedStore {
     inner: Arc<dyn Store>,
     health: Arc<Health>,
     /// A shared store's call that takes longer is given up. The embedded store's is not: a slow disk still does
@@ -225,10 +227,10 @@ pub(crate) struct Watched {
     timeout: Option<Duration>,
 }
 
-impl Watched {
-    pub(crate) fn new(inner: Arc<dyn Store>, health: Arc<Health>, timeout: Duration) -> Watched {
+impl WatchedStore {
+    pub(crate) fn new(inner: Arc<dyn Store>, health: Arc<Health>, timeout: Duration) -> WatchedStore {
         let timeout = (!inner.exclusive()).then_some(timeout);
-        Watched {
+        WatchedStore {
             inner,
             health,
             timeout,
@@ -338,7 +340,7 @@ async fn within<T>(call: impl Future<Output = T>, end: impl Future<Output = ()>)
     .await
 }
 
-impl Store for Watched {
+impl Store for WatchedStore {
     fn scheme(&self) -> &'static str {
         self.inner.scheme()
     }
@@ -395,8 +397,8 @@ impl Store for Watched {
         Box::pin(self.write(self.call("claim", Outcome::Unknown, self.inner.claim(claim))))
     }
 
-    fn striped(&self) -> Option<&Striped> {
-        self.inner.striped()
+    fn as_set(&self) -> Option<&(dyn Any + Send + Sync)> {
+        self.inner.as_set()
     }
 
     fn seen(&self) -> Option<Arc<Seen>> {

@@ -9,16 +9,19 @@
 //! clock step can cost a gap, never a repeat. Time, sleep, threads and randomness come in through [`Runtime`].
 
 mod advance;
+mod advice;
 mod clock;
 mod cluster;
 mod context;
 mod counters;
 mod error;
 mod forecast;
+mod guard;
 mod health;
+mod init;
 mod journal;
 mod ledger;
-mod loaded;
+mod notes;
 mod online_backup;
 mod outage;
 mod pool;
@@ -28,19 +31,24 @@ mod runtime;
 mod sequence;
 mod settings;
 mod store;
+mod striped;
 mod survey;
+pub mod tools;
 
 use mintage_local::{file_system, name};
 
+pub use advice::Advice;
 pub use clock::{AnchoredClock, ClockReport};
 pub use counters::{Counters, RESERVE_BUCKETS_US};
 pub use error::LedgerError;
 pub use forecast::{Ending, Forecast, Limit};
+pub use guard::LossyRules;
+pub use init::init_store;
 pub use journal::open_journal;
 pub use ledger::{Changed, DEFAULT_POOL, Ledger, UUID1_POOL};
 pub use mintage_local::file_system::shared_file_systems;
 pub use mintage_local::name::{NAME_MAX_BYTES, Name, NameError};
-pub use outage::{Budget, BudgetOf, StoreStatus};
+pub use outage::{Budget, BudgetOf, Limited, StoreStatus};
 pub use pool::{LentWindow, Parked, Pool, PoolInfo, PoolKind, PoolSpec, PoolStock, WindowInfo};
 pub use readiness::{NameReadiness, PartReadiness, Readiness};
 pub use runtime::{BoxFuture, Runtime, SystemRuntime, fresh_token};
@@ -50,4 +58,5 @@ pub use sequence::{
 };
 pub use settings::LedgerSettings;
 pub use store::*;
+pub use striped::{OpenMember, StripeNote, Striped, stripe_of};
 pub use survey::Survey;

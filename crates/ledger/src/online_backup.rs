@@ -1,9 +1,10 @@
 //! A backup of the store that this process has open, while it gives out ids.
 
+use crate::advice::Advice;
 use crate::error::LedgerError;
 use crate::ledger::Ledger;
-use crate::store::tools::BackupLines;
 use crate::store::{Outcome, StoreError, StoreErrorKind};
+use crate::tools::BackupLines;
 
 impl Ledger {
     /// A backup that begins now; [`Ledger::backup_lines`] gives it. It is as good as one of a store that nobody uses:
@@ -23,7 +24,7 @@ impl Ledger {
                     Outcome::NotDone,
                     "a set of stores has no backup as a whole",
                 )
-                .with_hint("back up each store of it: `mint store backup FILE --store URL`"),
+                .with_hint(Advice::BackUpEachStore),
             ));
         }
         Ok(BackupLines::new(&*context.watched, &*context.runtime))

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use mintage::ClockPolicy;
 
-use crate::store::{LossyRules, Store};
+use crate::guard::LossyRules;
+use crate::store::Store;
 
 /// Settings of a ledger; [`LedgerSettings::default`] is what `mint serve` runs with.
 #[derive(Clone, Debug)]

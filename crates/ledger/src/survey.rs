@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::forecast::Forecast;
 use crate::ledger::Ledger;
 use crate::name::Name;
-use crate::outage::{Budget, BudgetOf};
+use crate::outage::{Budget, BudgetOf, Limited, StoreStatus};
 use crate::pool::PoolStock;
 use crate::sequence::SequenceStock;
 
@@ -58,6 +58,41 @@ pub struct Survey {
 }
 
 impl Ledger {
+    /// Whether the store answers, and how long this process goes on without it. No I/O.
+    pub fn store_status(&self) -> StoreStatus {
+        self.status_with(self.first_to_end())
+    }
+
+    /// The same, with what was left as it was found by a survey; at a cost that does not grow with what is in use.
+    pub fn status_as_of(&self, survey: &Survey) -> StoreStatus {
+        self.status_with(survey.first_to_end.clone())
+    }
+
+    fn status_with(&self, first_to_end: Option<Budget>) -> StoreStatus {
+        let shared = !self.context.store.exclusive();
+        let limited = match &self.context.journal {
+            _ if !shared => None,
+            None => Some(Limited::NoJournal),
+            Some(journal) if !journal.works() => Some(Limited::JournalFails),
+            Some(_) => None,
+        };
+        let down_for = self.context.health.down_for();
+        StoreStatus {
+            // A store that is ours alone goes down with us, or its disk is full.
+            first_to_end: first_to_end.filter(|_| shared || down_for.is_some()),
+            down_for,
+            limited,
+        }
+    }
+
+    /// How long the pools that were asked for ids mint without the store. No I/O.
+    pub fn windows_left(&self) -> Vec<PoolStock> {
+        self.loaded_pools()
+            .iter()
+            .filter_map(|pool| pool.left_in_window())
+            .collect()
+    }
+
     /// Looks at everything in use, and names the `names` busiest sequences and as many pools. No I/O; the time it takes
     /// grows with what is in use.
     pub fn survey(&self, names: usize) -> Survey {
@@ -120,11 +155,11 @@ impl Ledger {
         } = &mut seen;
         // From the end, since those that go out of use move the ones behind them to the front: one may be seen
         // twice, none is missed. Whoever comes into use waits for one slice at most.
-        let mut end = self.context.active.lock().expect("no panic while held").len();
+        let mut end = self.in_use.active.lock().expect("no panic while held").len();
         while end > 0 {
             let start = end.saturating_sub(SLICE);
             let slice = {
-                let active = self.context.active.lock().expect("no panic while held");
+                let active = self.in_use.active.lock().expect("no panic while held");
                 active[start.min(active.len())..end.min(active.len())].to_vec()
             };
             for stock in slice.iter().map(|sequence| sequence.left_in_stock()) {
@@ -148,7 +183,7 @@ impl Ledger {
 
     /// The sequences that have no further number, as far as this process has seen, in order of their names.
     fn ended_sequences(&self) -> Vec<Name> {
-        let mut ended = self.context.ended.lock().expect("no panic while held");
+        let mut ended = self.in_use.ended.lock().expect("no panic while held");
         let has_ended = |name: &Name| {
             self.sequence(name.as_str())
                 .is_some_and(|known| known.has_ended())

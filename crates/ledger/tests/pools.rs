@@ -18,6 +18,19 @@ fn run<F: Future>(test: impl FnOnce(Arc<SystemRuntime>) -> F) -> F::Output {
     tokio.block_on(async { test(SystemRuntime::new(tokio::runtime::Handle::current())).await })
 }
 
+async fn memory(runtime: Arc<dyn Runtime>) -> Arc<dyn Store> {
+    open_store("memory:", &StoreSettings::default(), runtime)
+        .await
+        .unwrap()
+}
+
+/// A ledger on a store of its own.
+async fn fresh(runtime: Arc<SystemRuntime>) -> Arc<Ledger> {
+    Ledger::open(memory(runtime.clone()).await, LedgerSettings::default(), runtime)
+        .await
+        .unwrap()
+}
+
 async fn pool_on(store: &Arc<dyn Store>, runtime: &Arc<SystemRuntime>) -> (Arc<Ledger>, Arc<Pool>) {
     let ledger = Ledger::open(store.clone(), LedgerSettings::default(), runtime.clone())
         .await
@@ -32,9 +45,7 @@ async fn pool_on(store: &Arc<dyn Store>, runtime: &Arc<SystemRuntime>) -> (Arc<L
 #[test]
 fn ledgers_on_one_store_hold_different_workers() {
     run(|runtime| async move {
-        let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
-            .await
-            .unwrap();
+        let store = memory(runtime.clone()).await;
         let mut seen = HashSet::new();
         let mut workers = HashSet::new();
         let mut ledgers = Vec::new();
@@ -55,9 +66,7 @@ fn ledgers_on_one_store_hold_different_workers() {
 #[test]
 fn more_ids_than_a_second_has_wait_for_the_clock() {
     run(|runtime| async move {
-        let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
-            .await
-            .unwrap();
+        let store = memory(runtime.clone()).await;
         let (_ledger, pool) = pool_on(&store, &runtime).await;
         let mut ids = vec![0u64; 4096 * 1600];
         pool.mint(&mut ids).await.unwrap();
@@ -70,12 +79,7 @@ fn more_ids_than_a_second_has_wait_for_the_clock() {
 #[test]
 fn an_unknown_pool_is_refused() {
     run(|runtime| async move {
-        let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
-            .await
-            .unwrap();
-        let ledger = Ledger::open(store, LedgerSettings::default(), runtime)
-            .await
-            .unwrap();
+        let ledger = fresh(runtime).await;
         let error = ledger
             .pool_or_default(&Name::new("eu").unwrap())
             .await
@@ -87,9 +91,7 @@ fn an_unknown_pool_is_refused() {
 #[test]
 fn closing_ends_the_keeper() {
     run(|runtime| async move {
-        let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
-            .await
-            .unwrap();
+        let store = memory(runtime.clone()).await;
         let (ledger, pool) = pool_on(&store, &runtime).await;
         pool.mint(&mut [0; 4]).await.unwrap();
         ledger.close().await.unwrap();
@@ -100,9 +102,7 @@ fn closing_ends_the_keeper() {
 #[test]
 fn a_pool_of_uuid1_mints_over_several_ledgers() {
     run(|runtime| async move {
-        let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
-            .await
-            .unwrap();
+        let store = memory(runtime.clone()).await;
         let mut seen = HashSet::new();
         let mut ledgers = Vec::new();
         for at in 0..5u8 {
@@ -137,12 +137,7 @@ fn a_pool_of_uuid1_mints_over_several_ledgers() {
 #[test]
 fn a_pools_definition_is_kept() {
     run(|runtime| async move {
-        let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
-            .await
-            .unwrap();
-        let ledger = Ledger::open(store, LedgerSettings::default(), runtime)
-            .await
-            .unwrap();
+        let ledger = fresh(runtime).await;
         let layout = |bits| {
             let builder = mintage::Layout::builder("own")
                 .time("t", 40)
@@ -172,12 +167,7 @@ fn a_pools_definition_is_kept() {
 #[test]
 fn a_layout_that_can_only_be_read_makes_no_pool() {
     run(|runtime| async move {
-        let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
-            .await
-            .unwrap();
-        let ledger = Ledger::open(store, LedgerSettings::default(), runtime)
-            .await
-            .unwrap();
+        let ledger = fresh(runtime).await;
         let layout = mintage::preset("linkedin").unwrap().layout();
         let kind = PoolKind::Snowflake(Arc::new(layout));
         let name = Name::new("li").unwrap();
@@ -193,12 +183,7 @@ fn a_layout_that_can_only_be_read_makes_no_pool() {
 #[test]
 fn workers_run_out_in_words_and_never_at_the_incumbents_cost() {
     run(|runtime| async move {
-        let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
-            .await
-            .unwrap();
-        let ledger = Ledger::open(store, LedgerSettings::default(), runtime)
-            .await
-            .unwrap();
+        let ledger = fresh(runtime).await;
         let layout = mintage::Layout::builder("few")
             .time("t", 41)
             .worker("w", 2)
@@ -240,9 +225,7 @@ fn workers_run_out_in_words_and_never_at_the_incumbents_cost() {
 #[test]
 fn a_lent_window_is_renewed_by_its_version_only() {
     run(|runtime| async move {
-        let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
-            .await
-            .unwrap();
+        let store = memory(runtime.clone()).await;
         let (_ledger, pool) = pool_on(&store, &runtime).await;
         let lent = pool.lend("billing").await.unwrap();
         let renewed = pool
@@ -311,9 +294,7 @@ fn a_pool_meets_a_clock_that_went_back_as_its_policy_says() {
             inner: system,
             offset_ms: AtomicI64::new(0),
         });
-        let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
-            .await
-            .unwrap();
+        let store = memory(runtime.clone()).await;
         let settings = LedgerSettings {
             clock_policy: ClockPolicy::Error,
             ..LedgerSettings::default()
@@ -381,9 +362,7 @@ fn named(name: &str) -> Name {
 #[test]
 fn a_pool_is_not_dropped_while_a_window_of_it_lasts() {
     run(|runtime| async move {
-        let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
-            .await
-            .unwrap();
+        let store = memory(runtime.clone()).await;
         let open = async || {
             Ledger::open(store.clone(), LedgerSettings::default(), runtime.clone())
                 .await
@@ -493,9 +472,7 @@ fn a_dropped_pool_is_gone_and_made_again_it_repeats_nothing() {
 #[test]
 fn nobody_takes_a_window_of_a_pool_that_another_process_dropped() {
     run(|runtime| async move {
-        let store = open_store("memory:", &StoreSettings::default(), runtime.clone())
-            .await
-            .unwrap();
+        let store = memory(runtime.clone()).await;
         let open = async || {
             Ledger::open(store.clone(), LedgerSettings::default(), runtime.clone())
                 .await

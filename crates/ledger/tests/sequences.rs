@@ -551,7 +551,7 @@ fn without_auto_create_unknown_names_are_refused() {
             .await
             .unwrap();
         let error = ledger.sequence_or_create(&name("k")).await.unwrap_err();
-        assert_eq!(error.to_string(), "no sequence k, and auto_create is off");
+        assert_eq!(error.to_string(), "no sequence k, and a first use makes none");
         ledger.create(&name("k"), &SequenceSpec::default()).await.unwrap();
         let k = ledger.sequence_or_create(&name("k")).await.unwrap();
         assert_eq!(numbers(&k, 1).await.unwrap(), [1]);

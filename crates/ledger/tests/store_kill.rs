@@ -1,6 +1,8 @@
 //! kill -9 in a loop, and a fault at one system call after the other: whatever a child was told is durable
 //! must be there afterwards.
 
+mod raise;
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -8,10 +10,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use mintage_ledger::embedded::check;
-use mintage_ledger::{
-    Cas, Claim, EmbeddedStore, Key, Marks, Outcome, Store, StoreErrorKind, StoreSettings, SystemRuntime,
-    Value, Version,
-};
+use mintage_ledger::{Cas, EmbeddedStore, Key, Outcome, Store, StoreErrorKind, StoreSettings, SystemRuntime};
+use raise::raise;
 
 const FOLDER: &str = "MINT_KILL_TEST_FOLDER";
 /// How often the child writes each key before it stops cleanly; for ever if unset.
@@ -47,32 +47,9 @@ async fn write_on(store: Arc<EmbeddedStore>, n: u64, limit: u64) {
     let Ok(found) = store.get(&key).await else { return };
     let mut version = found.map_or(0, |found| found.version.0);
     for _ in 0..limit {
-        let token = u128::from(version) + 1;
         // Even keys mostly claim; odd keys mostly write, so that both kinds meet in one batch.
-        let answer = if version > 0 && version % 5 != 0 && n & 1 == 0 {
-            store
-                .claim(&Claim {
-                    key: key.clone(),
-                    expected: Version(version),
-                    add: 1,
-                    token,
-                })
-                .await
-        } else {
-            let new = Value {
-                mark: version + 1,
-                token,
-                body: "{}".into(),
-            };
-            store
-                .compare_and_set(
-                    &key,
-                    (version > 0).then_some(Version(version)),
-                    new,
-                    Marks::NeverLower,
-                )
-                .await
-        };
+        let by_claim = version % 5 != 0 && n & 1 == 0;
+        let answer = raise(&*store, &key, version, by_claim, "{}").await;
         match answer {
             Ok(Cas::Done(_)) => version += 1,
             // It may pass, and then the same write is tried again.

@@ -10,7 +10,8 @@ use std::time::Duration;
 use machines::{Cluster, Node, On, in_paused_time};
 use mintage::Layout;
 use mintage_ledger::tools::{
-    Advance, Backup, back_up, check_store, migrate, raise_in_place, restore_into, seal, sealed, unseal,
+    Accept, Advance, Backup, back_up, check_store, migrate, raise_in_place, restore_into, seal, sealed,
+    unseal,
 };
 use mintage_ledger::*;
 use tokio::time::sleep;
@@ -111,7 +112,7 @@ fn a_restored_backup_begins_above_all_that_was_given_out_since() {
             &backup,
             Advance::AtRate(100),
             WINDOW,
-            (false, false),
+            Accept::default(),
             &runtime,
         )
         .await
@@ -147,24 +148,40 @@ fn a_restore_refuses_another_cluster_and_a_store_in_use() {
         Seen::default().take(&node, "orders", 10).await;
         let backup = backed_up(&old).await;
         let runtime = On(old.machine());
-        let into = async |store: &Arc<MemoryStore>, flags| {
-            restore_into(&**store, &backup, Advance::By(5), WINDOW, flags, &runtime).await
+        let into = async |store: &Arc<MemoryStore>, accept| {
+            restore_into(&**store, &backup, Advance::By(5), WINDOW, accept, &runtime).await
         };
         let foreign = MemoryStore::shared(2);
-        let error = into(&foreign, (false, false)).await.unwrap_err();
+        let error = into(&foreign, Accept::default()).await.unwrap_err();
         assert_eq!(error.kind, StoreErrorKind::Foreign);
-        assert!(error.hint.unwrap().contains("--foreign"));
+        assert!(error.hint == Some(Advice::RestoreForeign));
         assert!(foreign.dump().is_empty(), "nothing was written");
-        into(&foreign, (true, false)).await.unwrap();
+        into(
+            &foreign,
+            Accept {
+                foreign: true,
+                used: false,
+            },
+        )
+        .await
+        .unwrap();
 
         let used = MemoryStore::shared(1);
         let mine = old.beside(used.clone());
         let node = mine.node("b").await;
         Seen::default().take(&node, "orders", 1_000_000).await;
         node.machine.kill();
-        let error = into(&used, (false, false)).await.unwrap_err();
+        let error = into(&used, Accept::default()).await.unwrap_err();
         assert_eq!(error.kind, StoreErrorKind::InUse);
-        into(&used, (false, true)).await.unwrap();
+        into(
+            &used,
+            Accept {
+                foreign: false,
+                used: true,
+            },
+        )
+        .await
+        .unwrap();
         let key = Key::new("seq/orders").unwrap();
         let mark = used.get(&key).await.unwrap().unwrap().value.mark;
         assert!(mark >= 1_000_000, "a higher mark is kept: {mark}");
@@ -508,7 +525,15 @@ fn a_restore_that_is_cut_off_anywhere_refuses_until_the_same_command_finishes_it
         node.machine.kill();
         let runtime = On(old.machine());
         let into = async |store: &dyn Store, n| {
-            restore_into(store, &backup, Advance::By(n), WINDOW, (false, false), &runtime).await
+            restore_into(
+                store,
+                &backup,
+                Advance::By(n),
+                WINDOW,
+                Accept::default(),
+                &runtime,
+            )
+            .await
         };
         let whole = MemoryStore::shared(1);
         into(&*whole, 1000).await.unwrap();
@@ -600,15 +625,15 @@ fn another_restore_does_not_finish_one_that_was_cut_off_and_a_higher_advance_is_
         let runtime = On(old.machine());
         let store = MemoryStore::shared(1);
         let cut = Cut::after(store.clone(), 2);
-        let flags = (false, false);
-        restore_into(&cut, &first, Advance::By(1000), WINDOW, flags, &runtime)
+        let accept = Accept::default();
+        restore_into(&cut, &first, Advance::By(1000), WINDOW, accept, &runtime)
             .await
             .unwrap_err();
-        let error = restore_into(&*store, &second, Advance::By(1000), WINDOW, flags, &runtime)
+        let error = restore_into(&*store, &second, Advance::By(1000), WINDOW, accept, &runtime)
             .await
             .unwrap_err();
         assert!(error.message.contains(&first.sha256), "{error}");
-        let report = restore_into(&*store, &first, Advance::By(5), WINDOW, flags, &runtime)
+        let report = restore_into(&*store, &first, Advance::By(5), WINDOW, accept, &runtime)
             .await
             .unwrap();
         assert_eq!((report.skipped, report.resumed), (1000, true));
@@ -618,12 +643,12 @@ fn another_restore_does_not_finish_one_that_was_cut_off_and_a_higher_advance_is_
             &first,
             Advance::By(5),
             WINDOW,
-            flags,
+            accept,
             &runtime,
         )
         .await
         .unwrap_err();
-        let report = restore_into(&*more, &first, Advance::By(1000), WINDOW, flags, &runtime)
+        let report = restore_into(&*more, &first, Advance::By(1000), WINDOW, accept, &runtime)
             .await
             .unwrap();
         assert_eq!(report.skipped, 1000);
@@ -673,7 +698,7 @@ fn everything_there_can_be_is_restored_without_a_repeat_also_names_made_later() 
                 store.fall_back_to(dump, "put back");
                 raise_in_place(&*store, advance, WINDOW, &runtime).await.unwrap();
             } else {
-                restore_into(&*store, &backup, advance, WINDOW, (false, false), &runtime)
+                restore_into(&*store, &backup, advance, WINDOW, Accept::default(), &runtime)
                     .await
                     .unwrap();
             }
@@ -714,18 +739,25 @@ fn what_an_earlier_restore_skipped_stays_skipped_through_another_restore_and_a_m
         let backup = backed_up(&old).await;
         node.machine.kill();
         let runtime = On(old.machine());
-        let flags = (false, false);
+        let accept = Accept::default();
         let first = old.beside(MemoryStore::shared(1));
-        restore_into(&*first.store, &backup, Advance::By(1000), WINDOW, flags, &runtime)
-            .await
-            .unwrap();
+        restore_into(
+            &*first.store,
+            &backup,
+            Advance::By(1000),
+            WINDOW,
+            accept,
+            &runtime,
+        )
+        .await
+        .unwrap();
         let again = backed_up(&first).await;
         let node = first.node("b").await;
         let mut seen = Seen::default();
         seen.take(&node, "made-later", 10).await;
         node.machine.kill();
         let second = old.beside(MemoryStore::shared(1));
-        restore_into(&*second.store, &again, Advance::By(100), WINDOW, flags, &runtime)
+        restore_into(&*second.store, &again, Advance::By(100), WINDOW, accept, &runtime)
             .await
             .unwrap();
         let third = old.beside(MemoryStore::shared(3));

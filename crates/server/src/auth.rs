@@ -5,17 +5,13 @@
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
-use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
-use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use crate::noise::Noise;
-use crate::places::who;
-use crate::service::Service;
+use crate::transport::Peer;
 
 pub use mintage_wire::Right;
 
@@ -92,7 +88,7 @@ impl Identity {
     pub fn may(&self, right: Right) -> bool {
         self.0
             .as_ref()
-            .is_none_or(|known| known.token.may.contains(&right))
+            .is_none_or(|known| known.token.may.iter().any(|has| has.grants(right)))
     }
 
     /// The token's name; `default` where none is configured, as Redis calls its only user.
@@ -208,13 +204,14 @@ impl Default for Failures {
 }
 
 impl Failures {
-    /// Notes one more of this address; how many there were without a pause.
-    pub(crate) fn note(&self, peer: IpAddr) -> u32 {
+    /// Notes one more of this address; how many there were without a pause, as far as they make it wait longer.
+    pub(crate) fn note(&self, peer: Peer) -> u32 {
         self.note_at(peer, mintage::boottime().as_secs() as u32)
+            .min(FAILURES_MAX)
     }
 
-    fn note_at(&self, peer: IpAddr, second: u32) -> u32 {
-        let place = self.hasher.hash_one(who(peer)) % FAILURE_PLACES;
+    fn note_at(&self, peer: Peer, second: u32) -> u32 {
+        let place = self.hasher.hash_one(peer.who()) % FAILURE_PLACES;
         let counted = |before: u64| {
             let (then, count) = ((before >> 32) as u32, before as u32);
             let forgotten = second.wrapping_sub(then) >= FORGOTTEN_AFTER_S;
@@ -232,13 +229,6 @@ const FAILURE_PLACES: u64 = 1024;
 const FORGOTTEN_AFTER_S: u32 = 60;
 /// The most by which the delay of a wrong token is multiplied.
 const FAILURES_MAX: u32 = 20;
-
-/// A wrong token was shown: counts it, and answers how long its answer waits.
-pub(crate) fn delay_of_wrong_token(service: &Service, peer: SocketAddr) -> Duration {
-    service.log().note(Noise::WrongToken, peer);
-    let lately = service.failures().note(peer.ip()).min(FAILURES_MAX);
-    service.config().wrong_token_delay * lately
-}
 
 #[cfg(test)]
 mod tests {

@@ -8,9 +8,8 @@ use mintage_ledger::{Ledger, Survey};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 
-use crate::error::{Code, ServiceError};
+use crate::error::{Answer, Code, ServiceError};
 use crate::render;
-use crate::service::Answer;
 
 /// A thread for such work; begins with the first of it and ends with this.
 #[derive(Debug)]

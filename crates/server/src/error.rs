@@ -5,6 +5,9 @@ use std::fmt;
 
 pub use mintage_wire::{CODES, Code, CodeRow};
 
+/// What every operation answers.
+pub type Answer<T> = Result<T, ServiceError>;
+
 /// A refusal: what was asked, what was found, what to do. Meant for the client; holds no secret.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ServiceError {

@@ -115,7 +115,7 @@ impl FormatRow {
             );
         };
         let value = std::str::from_utf8(value).map_err(|_| {
-            let message = format!("option {} is no text: {:?}", option.name(), text(value));
+            let message = format!("option {} is not text: {:?}", option.name(), text(value));
             ServiceError::new(Code::InvalidArgument, message)
         })?;
         options.set(option, value).map_err(refused)

@@ -10,30 +10,35 @@
 //! its own single-threaded runtime with its own listeners; threads share the sequences' atomics and nothing
 //! else on the way of a request.
 
+pub mod advice;
 pub mod auth;
 pub mod config;
+mod connection;
 mod desk;
 pub mod error;
+pub mod faces;
 mod files;
 pub mod formats;
 mod held;
-pub mod http;
+mod host;
 pub mod listen;
 pub mod metrics;
 pub mod noise;
+mod opening;
 pub mod places;
 mod process;
 pub mod render;
 pub mod requests;
-pub mod resp;
 mod run;
 pub mod service;
 mod signals;
 mod socket;
+mod thread;
+pub mod transport;
 mod turn;
 pub mod watch;
 
-pub use run::{
-    Host, RunError, Serving, Stop, ledger_settings, open_ledger, open_stores, run, serve, state_folder,
-    store_settings, stores_shown, threads,
-};
+pub use faces::{http, resp};
+pub use host::{Host, RunError, Serving, Stop};
+pub use opening::{ledger_settings, open_ledger, open_stores, state_folder, store_settings, stores_shown};
+pub use run::{run, serve, threads};

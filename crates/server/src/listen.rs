@@ -1,72 +1,114 @@
-//! Listening sockets: one per thread and face on the same port (SO_REUSEPORT).
+//! Listening sockets: for TCP one per thread and face on the same port (SO_REUSEPORT), of a unix socket one that the
+//! threads share.
 
 use std::fmt;
+use std::fs::{self, File};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
 
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use crate::config::Config;
-use crate::metrics::Face;
+use crate::faces::{self, Face};
+use crate::metrics::FaceId;
+use crate::transport::{Endpoint, Listener};
 
 /// The sockets of one face.
 #[derive(Debug)]
 pub struct Listeners {
     /// Where they listen, with the port that the system chose for port 0.
-    pub address: SocketAddr,
+    pub address: Endpoint,
+    pub(crate) face: &'static Face,
+    pub(crate) id: FaceId,
     /// One for each thread.
-    pub sockets: Vec<TcpListener>,
+    pub(crate) sockets: Vec<Bound>,
+    /// The path of a unix socket.
+    pub(crate) path: Option<SocketPath>,
 }
 
-/// The sockets of all faces.
+/// A socket that listens, of no runtime yet.
 #[derive(Debug)]
-pub struct Sockets {
-    /// HTTP, unless it is off.
-    pub http: Option<Listeners>,
-    /// The Redis protocol, unless it is off.
-    pub resp: Option<Listeners>,
+pub(crate) enum Bound {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Bound {
+    /// The same for the runtime of the current thread.
+    pub(crate) fn listener(self) -> io::Result<Listener> {
+        Ok(match self {
+            Bound::Tcp(socket) => Listener::Tcp(socket.try_into()?),
+            Bound::Unix(socket) => Listener::Unix(socket.try_into()?),
+        })
+    }
+}
+
+/// The path of a socket that listens, taken away when this is dropped.
+#[derive(Debug)]
+pub(crate) struct SocketPath {
+    path: PathBuf,
+    /// Device and number of the socket there.
+    file: (u64, u64),
+}
+
+impl Drop for SocketPath {
+    fn drop(&mut self) {
+        // Another server may have put its own there; nothing is lost if ours stays.
+        if file_of(&self.path).is_ok_and(|file| file == self.file) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn file_of(path: &Path) -> io::Result<(u64, u64)> {
+    let found = fs::symlink_metadata(path)?;
+    Ok((found.dev(), found.ino()))
+}
+
+/// The sockets of all faces that listen.
+#[derive(Debug)]
+pub struct Sockets(pub(crate) Vec<Listeners>);
+
+impl Sockets {
+    /// Where a face listens, if it does.
+    pub fn address(&self, face: &str) -> Option<&Endpoint> {
+        let mut all = self.0.iter();
+        all.find(|listeners| listeners.face.name == face)
+            .map(|listeners| &listeners.address)
+    }
 }
 
 /// A socket that could not be had.
 #[derive(Debug)]
 pub struct ListenError {
-    face: Face,
-    address: SocketAddr,
+    face: &'static Face,
+    address: Endpoint,
     source: io::Error,
 }
 
 impl ListenError {
     /// What to do about it.
     pub fn hint(&self) -> String {
-        let (flag, key) = match self.face {
-            Face::Http => ("--http", "server.http.listen"),
-            Face::Resp => ("--resp", "server.resp.listen"),
-        };
-        match self.source.kind() {
-            io::ErrorKind::AddrInUse => {
-                format!(
-                    "another program has port {}; choose another with {flag} or {key}",
-                    self.address.port()
-                )
+        let (name, section) = (self.face.name, self.face.section);
+        match (self.source.kind(), &self.address) {
+            (io::ErrorKind::AddrInUse, Endpoint::Tcp(address)) => {
+                let port = address.port();
+                format!("another program has port {port}; choose another with --{name} or {section}.listen")
             }
-            _ => format!("choose another address with {flag} or {key}"),
+            _ => format!("choose another address with --{name} or {section}.listen"),
         }
     }
 }
 
 impl fmt::Display for ListenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let face = match self.face {
-            Face::Http => "HTTP",
-            Face::Resp => "the Redis protocol",
-        };
-        match self.source.kind() {
-            io::ErrorKind::AddrInUse => write!(
-                f,
-                "cannot listen on {} for {face}: the address is in use",
-                self.address
-            ),
-            _ => write!(f, "cannot listen on {} for {face}: {}", self.address, self.source),
+        write!(f, "cannot listen on {} for {}: ", self.address, self.face.title)?;
+        match (self.source.kind(), &self.address) {
+            (io::ErrorKind::AddrInUse, Endpoint::Tcp(_)) => f.write_str("the address is in use"),
+            _ => self.source.fmt(f),
         }
     }
 }
@@ -82,22 +124,39 @@ impl std::error::Error for ListenError {
 /// # Errors
 /// The first address that cannot be had; nothing stays bound.
 pub fn bind(config: &Config, threads: usize) -> Result<Sockets, ListenError> {
-    let face = |face, address: Option<SocketAddr>| {
-        address.map(|address| {
-            bind_face(address, threads).map_err(|source| ListenError {
-                face,
-                address,
-                source,
-            })
-        })
-    };
-    Ok(Sockets {
-        http: face(Face::Http, config.http_listen.0).transpose()?,
-        resp: face(Face::Resp, config.resp_listen.0).transpose()?,
-    })
+    let mut all = Vec::new();
+    for (id, face) in faces::numbered() {
+        let Some(address) = (face.listen)(config).0.clone() else {
+            continue;
+        };
+        let bound = match &address {
+            _ if !face.speaks.contains(&address.transport()) => Err(io::Error::other(format!(
+                "{} is not spoken over this",
+                face.title
+            ))),
+            Endpoint::Tcp(address) => bind_tcp(*address, threads),
+            Endpoint::Unix(path) => bind_unix(path, threads),
+        };
+        let (address, sockets, path) = bound.map_err(|source| ListenError {
+            face,
+            address,
+            source,
+        })?;
+        all.push(Listeners {
+            address,
+            face,
+            id,
+            sockets,
+            path,
+        });
+    }
+    Ok(Sockets(all))
 }
 
-fn bind_face(address: SocketAddr, threads: usize) -> io::Result<Listeners> {
+/// Where the sockets listen, one for each thread, and the path to take away in the end.
+type Had = (Endpoint, Vec<Bound>, Option<SocketPath>);
+
+fn bind_tcp(address: SocketAddr, threads: usize) -> io::Result<Had> {
     // Sockets that share a port do so with *any* process of the same user. So the first one takes the port for itself
     // alone, listening included: of several servers that start at once only one gets past this line.
     let first = socket(address)?;
@@ -106,15 +165,15 @@ fn bind_face(address: SocketAddr, threads: usize) -> io::Result<Listeners> {
     let first = TcpListener::from(first);
     let address = first.local_addr()?;
     share(&first)?;
-    let mut sockets = vec![first];
+    let mut sockets = vec![Bound::Tcp(first)];
     for _ in 1..threads {
         let socket = socket(address)?;
         share(&socket)?;
         socket.bind(&address.into())?;
         socket.listen(BACKLOG)?;
-        sockets.push(socket.into());
+        sockets.push(Bound::Tcp(socket.into()));
     }
-    Ok(Listeners { address, sockets })
+    Ok((Endpoint::Tcp(address), sockets, None))
 }
 
 fn socket(address: SocketAddr) -> io::Result<Socket> {
@@ -126,9 +185,46 @@ fn socket(address: SocketAddr) -> io::Result<Socket> {
 }
 
 /// Lets the sockets of this process's other threads have the same port.
-#[cfg(unix)]
 fn share(socket: &impl std::os::fd::AsFd) -> io::Result<()> {
     SockRef::from(socket).set_reuse_port(true)
+}
+
+/// A server that was killed leaves its socket's file behind, on which nobody listens: it is replaced. Nothing else is.
+fn bind_unix(path: &Path, threads: usize) -> io::Result<Had> {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    // Between the look and the new socket no other server may do the same. Released when this file is closed.
+    let alone = File::open(folder)?;
+    alone.lock()?;
+    if let Ok(found) = fs::symlink_metadata(path) {
+        if !found.file_type().is_socket() {
+            let why = "a file that is not a socket is there: nothing is replaced";
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
+        }
+        match UnixStream::connect(path) {
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+            Ok(_) => {
+                let why = "another program listens on this socket";
+                return Err(io::Error::new(io::ErrorKind::AddrInUse, why));
+            }
+        }
+    }
+    let first = UnixListener::bind(path)?;
+    let taken_away = SocketPath {
+        path: path.to_path_buf(),
+        file: file_of(path)?,
+    };
+    first.set_nonblocking(true)?;
+    let mut sockets = Vec::new();
+    for _ in 1..threads {
+        sockets.push(Bound::Unix(first.try_clone()?));
+    }
+    sockets.push(Bound::Unix(first));
+    Ok((Endpoint::Unix(path.to_path_buf()), sockets, Some(taken_away)))
 }
 
 /// Connections that may wait to be accepted, per socket.
@@ -139,61 +235,98 @@ mod tests {
     use super::*;
     use crate::config::Listen;
 
-    fn config(http: SocketAddr) -> Config {
+    fn config(http: &Endpoint) -> Config {
         Config {
-            http_listen: Listen(Some(http)),
+            http_listen: Listen(Some(http.clone())),
             resp_listen: Listen(None),
             ..Config::default()
         }
     }
 
+    fn any_port() -> Config {
+        config(&"127.0.0.1:0".parse().unwrap())
+    }
+
     #[test]
     fn threads_share_a_port_and_other_servers_do_not() {
-        let first = bind(&config("127.0.0.1:0".parse().unwrap()), 2)
-            .unwrap()
-            .http
-            .unwrap();
-        assert_eq!(first.sockets.len(), 2);
-        assert_ne!(first.address.port(), 0);
-        let error = bind(&config(first.address), 2).unwrap_err();
+        let first = bind(&any_port(), 2).unwrap();
+        assert_eq!(first.0[0].sockets.len(), 2);
+        let address = first.address("http").unwrap();
+        assert_ne!(address.tcp().unwrap().port(), 0);
+        let error = bind(&config(address), 2).unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!(
-                "cannot listen on {} for HTTP: the address is in use",
-                first.address
-            )
+            format!("cannot listen on {address} for HTTP: the address is in use")
         );
-        assert!(error.hint().contains("--http") && error.hint().contains(&first.address.port().to_string()));
+        let port = address.tcp().unwrap().port().to_string();
+        assert!(error.hint().contains("--http") && error.hint().contains(&port));
     }
 
     /// Two servers that are started at once on one port must not both serve: each would count by itself.
     #[test]
     fn of_servers_that_start_at_once_one_has_the_port() {
         for round in 0..200 {
-            let free = bind(&config("127.0.0.1:0".parse().unwrap()), 1).unwrap().http;
-            let address = free.unwrap().address;
-            let together = std::sync::Barrier::new(3);
-            let started = || {
-                together.wait();
-                bind(&config(address), 3)
-            };
-            // Kept until all have tried: what ends frees the port.
-            let outcomes = std::thread::scope(|scope| {
-                let starts = [(); 3].map(|()| scope.spawn(started));
-                starts.map(|start| start.join().unwrap())
-            });
-            let served = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
-            assert_eq!(served, 1, "round {round}: {outcomes:?}");
+            let free = bind(&any_port(), 1).unwrap();
+            let address = free.address("http").unwrap().clone();
+            drop(free);
+            one_of_three_has(&address, round);
         }
+    }
+
+    fn one_of_three_has(address: &Endpoint, round: u32) {
+        let together = std::sync::Barrier::new(3);
+        let started = || {
+            together.wait();
+            bind(&config(address), 3)
+        };
+        // Kept until all have tried: what ends frees the address.
+        let outcomes = std::thread::scope(|scope| {
+            let starts = [(); 3].map(|()| scope.spawn(started));
+            starts.map(|start| start.join().unwrap())
+        });
+        let served = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+        assert_eq!(served, 1, "round {round}: {outcomes:?}");
     }
 
     #[test]
     fn a_port_is_free_again_when_its_sockets_are_gone() {
-        let address = bind(&config("127.0.0.1:0".parse().unwrap()), 1)
-            .unwrap()
-            .http
-            .unwrap()
-            .address;
-        assert!(bind(&config(address), 1).is_ok());
+        let first = bind(&any_port(), 1).unwrap();
+        let again = config(first.address("http").unwrap());
+        drop(first);
+        assert!(bind(&again, 1).is_ok());
+    }
+
+    #[test]
+    fn a_socket_that_nobody_listens_on_is_replaced_and_one_in_use_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("http.sock");
+        let config = config(&Endpoint::Unix(path.clone()));
+        // As after a kill: the file is there and nobody listens.
+        drop(UnixListener::bind(&path).unwrap());
+        let first = bind(&config, 2).unwrap();
+        let error = bind(&config, 2).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .ends_with("another program listens on this socket"),
+            "{error}"
+        );
+        assert!(error.hint().contains("server.http.listen"));
+        drop(first);
+        assert!(!path.exists(), "who stops takes its socket away");
+        fs::write(&path, "precious").unwrap();
+        let error = bind(&config, 2).unwrap_err();
+        assert!(error.to_string().contains("not a socket"), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+    }
+
+    #[test]
+    fn of_servers_that_start_at_once_one_has_the_stale_socket() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("http.sock");
+        for round in 0..50 {
+            drop(UnixListener::bind(&path).unwrap());
+            one_of_three_has(&Endpoint::Unix(path.clone()), round);
+        }
     }
 }

@@ -52,28 +52,28 @@ impl IdKind {
     }
 }
 
-/// Through which face a client came.
+/// A face, as its counters know it: its place in the table of faces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(usize)]
-pub enum Face {
-    /// HTTP.
-    Http,
-    /// The Redis protocol.
-    Resp,
-}
+pub struct FaceId(u8);
 
-impl Face {
-    /// Every face, in order.
-    pub const ALL: [Face; 2] = [Face::Http, Face::Resp];
+impl FaceId {
+    /// The face at this place of the table.
+    ///
+    /// # Panics
+    /// There are [`FACES_MAX`] places.
+    pub const fn new(at: usize) -> FaceId {
+        assert!(at < FACES_MAX, "a place of the table");
+        FaceId(at as u8)
+    }
 
-    /// The face's label.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Face::Http => "http",
-            Face::Resp => "resp",
-        }
+    #[inline]
+    fn at(self) -> usize {
+        usize::from(self.0)
     }
 }
+
+/// How many faces there is room for in the counters.
+pub const FACES_MAX: usize = 32;
 
 /// A number with one writer: no read-modify-write on the hot path.
 #[derive(Debug, Default)]
@@ -84,6 +84,11 @@ impl Tally {
     fn add(&self, n: u64) {
         self.0
             .store(self.0.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
+    }
+
+    /// The same for a number with several writers.
+    fn add_of_many(&self, n: u64) {
+        self.0.fetch_add(n, Ordering::Relaxed);
     }
 
     fn get(&self) -> u64 {
@@ -97,10 +102,16 @@ impl Tally {
 #[repr(align(128))]
 pub struct ThreadCounters {
     ids: [Tally; IdKind::ALL.len()],
-    requests: [Tally; Face::ALL.len()],
-    accepted: [Tally; Face::ALL.len()],
+    faces: [FaceCounters; FACES_MAX],
     refused: [Tally; CODES.len()],
-    durations: [Durations; Face::ALL.len()],
+}
+
+/// What a thread counts of one face.
+#[derive(Debug, Default)]
+struct FaceCounters {
+    requests: Tally,
+    accepted: Tally,
+    durations: Durations,
 }
 
 /// The upper bounds of the buckets of request durations, in microseconds.
@@ -119,10 +130,8 @@ impl ThreadCounters {
     fn new() -> Self {
         ThreadCounters {
             ids: Default::default(),
-            requests: Default::default(),
-            accepted: Default::default(),
+            faces: Default::default(),
             refused: std::array::from_fn(|_| Tally::default()),
-            durations: Default::default(),
         }
     }
 
@@ -130,6 +139,11 @@ impl ThreadCounters {
     #[inline]
     pub fn ids(&self, kind: IdKind, count: u64) {
         self.ids[kind as usize].add(count);
+    }
+
+    /// The same for counters that several threads write, all of them by this.
+    pub fn ids_of_many(&self, kind: IdKind, count: u64) {
+        self.ids[kind as usize].add_of_many(count);
     }
 
     /// Ids of all kinds.
@@ -141,28 +155,23 @@ impl ThreadCounters {
 
     /// Counts requests, refused ones included.
     #[inline]
-    pub fn requests(&self, face: Face, count: u64) {
-        self.requests[face as usize].add(count);
-    }
-
-    /// Requests through one face.
-    pub fn requests_of(&self, face: Face) -> u64 {
-        self.requests[face as usize].get()
+    pub fn requests(&self, face: FaceId, count: u64) {
+        self.faces[face.at()].requests.add(count);
     }
 
     /// Counts requests that were answered together, so long after they had arrived.
     #[inline]
-    pub fn answered(&self, face: Face, count: u64, after: Duration) {
+    pub fn answered(&self, face: FaceId, count: u64, after: Duration) {
         let us = u64::try_from(after.as_micros()).unwrap_or(u64::MAX);
         let bucket = REQUEST_BUCKETS_US.iter().position(|bound| us <= *bound);
-        let durations = &self.durations[face as usize];
+        let durations = &self.faces[face.at()].durations;
         durations.buckets[bucket.unwrap_or(REQUEST_BUCKETS_US.len())].add(count);
         durations.sum_us.add(us.saturating_mul(count));
     }
 
     /// Counts a connection that was accepted.
-    pub fn accepted(&self, face: Face) {
-        self.accepted[face as usize].add(1);
+    pub fn accepted(&self, face: FaceId) {
+        self.faces[face.at()].accepted.add(1);
     }
 
     /// Counts a refusal.
@@ -176,7 +185,7 @@ impl ThreadCounters {
 pub struct Metrics {
     threads: Mutex<Vec<Arc<ThreadCounters>>>,
     /// Open connections by face; changed only when one comes or goes.
-    connections: [AtomicU64; Face::ALL.len()],
+    connections: [AtomicU64; FACES_MAX],
 }
 
 impl Metrics {
@@ -191,8 +200,8 @@ impl Metrics {
     }
 
     /// Counts a connection as open until what this answers is dropped.
-    pub fn connect(self: &Arc<Self>, face: Face) -> OpenConnection {
-        self.connections[face as usize].fetch_add(1, Ordering::AcqRel);
+    pub fn connect(self: &Arc<Self>, face: FaceId) -> OpenConnection {
+        self.connections[face.at()].fetch_add(1, Ordering::AcqRel);
         OpenConnection {
             metrics: Arc::clone(self),
             face,
@@ -200,8 +209,8 @@ impl Metrics {
     }
 
     /// Open connections of one face.
-    pub fn connections(&self, face: Face) -> u64 {
-        self.connections[face as usize].load(Ordering::Acquire)
+    pub fn connections(&self, face: FaceId) -> u64 {
+        self.connections[face.at()].load(Ordering::Acquire)
     }
 
     /// Ids given out of one kind.
@@ -210,13 +219,13 @@ impl Metrics {
     }
 
     /// Requests through one face.
-    pub fn requests(&self, face: Face) -> u64 {
-        self.sum(|t| &t.requests[face as usize])
+    pub fn requests(&self, face: FaceId) -> u64 {
+        self.sum(|t| &t.faces[face.at()].requests)
     }
 
     /// Connections ever accepted by one face.
-    pub fn accepted(&self, face: Face) -> u64 {
-        self.sum(|t| &t.accepted[face as usize])
+    pub fn accepted(&self, face: FaceId) -> u64 {
+        self.sum(|t| &t.faces[face.at()].accepted)
     }
 
     /// Refusals with one code.
@@ -226,11 +235,11 @@ impl Metrics {
 
     /// How many requests of one face were answered within each of [`REQUEST_BUCKETS_US`] and later, and how long all of
     /// them took together, in microseconds.
-    pub fn durations(&self, face: Face) -> ([u64; REQUEST_BUCKETS_US.len() + 1], u64) {
-        let bucket = |at: usize| self.sum(|t| &t.durations[face as usize].buckets[at]);
+    pub fn durations(&self, face: FaceId) -> ([u64; REQUEST_BUCKETS_US.len() + 1], u64) {
+        let bucket = |at: usize| self.sum(|t| &t.faces[face.at()].durations.buckets[at]);
         (
             std::array::from_fn(bucket),
-            self.sum(|t| &t.durations[face as usize].sum_us),
+            self.sum(|t| &t.faces[face.at()].durations.sum_us),
         )
     }
 
@@ -246,12 +255,12 @@ impl Metrics {
 #[derive(Debug)]
 pub struct OpenConnection {
     metrics: Arc<Metrics>,
-    face: Face,
+    face: FaceId,
 }
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        self.metrics.connections[self.face as usize].fetch_sub(1, Ordering::AcqRel);
+        self.metrics.connections[self.face.at()].fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -334,10 +343,11 @@ mod tests {
     fn durations_fall_into_the_first_bucket_that_holds_them() {
         let metrics = Metrics::default();
         let (a, b) = (metrics.thread(), metrics.thread());
-        a.answered(Face::Resp, 1000, Duration::from_micros(50));
-        b.answered(Face::Resp, 1, Duration::from_micros(51));
-        b.answered(Face::Resp, 1, Duration::from_secs(60));
-        let (buckets, sum_us) = metrics.durations(Face::Resp);
+        let face = FaceId::new(1);
+        a.answered(face, 1000, Duration::from_micros(50));
+        b.answered(face, 1, Duration::from_micros(51));
+        b.answered(face, 1, Duration::from_secs(60));
+        let (buckets, sum_us) = metrics.durations(face);
         assert_eq!(
             (buckets[0], buckets[1], buckets[14], sum_us),
             (1000, 1, 1, 60_050_051)
@@ -354,11 +364,12 @@ mod tests {
     #[test]
     fn connections_count_while_they_are_open() {
         let metrics = Arc::new(Metrics::default());
-        let first = metrics.connect(Face::Http);
-        let _second = metrics.connect(Face::Resp);
-        assert_eq!(Face::ALL.map(|face| metrics.connections(face)), [1, 1]);
+        let faces = [FaceId::new(0), FaceId::new(FACES_MAX - 1)];
+        let first = metrics.connect(faces[0]);
+        let _second = metrics.connect(faces[1]);
+        assert_eq!(faces.map(|face| metrics.connections(face)), [1, 1]);
         drop(first);
-        assert_eq!(Face::ALL.map(|face| metrics.connections(face)), [0, 1]);
+        assert_eq!(faces.map(|face| metrics.connections(face)), [0, 1]);
     }
 
     #[test]

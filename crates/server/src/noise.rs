@@ -6,11 +6,12 @@
 
 use std::borrow::Cow;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use mintage_ledger::Name;
+
+use crate::transport::Peer;
 
 /// What a line is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,7 +34,7 @@ pub enum Noise {
 /// Who or what caused a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Cause {
-    Peer(SocketAddr),
+    Peer(Peer),
     /// Who used which name first.
     Use(Name, Asker<'static>),
     /// The system's refusal, by its number.
@@ -46,7 +47,7 @@ pub struct Asker<'t> {
     /// The name of the token that was shown, `default` where there are none.
     pub token: Cow<'t, str>,
     /// The client's address.
-    pub peer: SocketAddr,
+    pub peer: Peer,
 }
 
 impl Noise {
@@ -91,14 +92,14 @@ pub struct Log {
 
 impl Log {
     /// Notes that `peer` has caused a line.
-    pub fn note(&self, kind: Noise, peer: SocketAddr) {
+    pub fn note(&self, kind: Noise, peer: Peer) {
         self.note_at(kind, Cause::Peer(peer), mintage::boottime());
     }
 
     /// Notes that a sequence was made by its first use.
     pub fn note_first_use(&self, name: &Name, by: &Asker<'_>) {
         let by = Asker {
-            token: Cow::Owned(by.token.clone().into_owned()),
+            token: Cow::Owned(by.token.to_string()),
             peer: by.peer,
         };
         let cause = Cause::Use(name.clone(), by);

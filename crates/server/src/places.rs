@@ -2,11 +2,11 @@
 //! questions about the server's health.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
 use crate::config::Config;
-use crate::metrics::Face;
+use crate::transport::Peer;
 
 /// All places.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ struct Count {
 
 /// A place, given back when dropped.
 #[derive(Debug)]
-pub struct Place {
+pub struct ConnectionPlace {
     places: Arc<Places>,
     address: IpAddr,
     for_health: bool,
@@ -64,27 +64,28 @@ impl Places {
         self.taken.lock().expect("no panic while held").limits = Limits::of(config);
     }
 
-    /// Takes a place for a connection from `peer`, if there is one for it.
+    /// Takes a place for a connection from `peer`, if there is one for it; with `answers_health` also one of those that
+    /// are kept for questions about the server's health.
     ///
     /// ```
     /// use mintage_server::config::{Auto, Config};
-    /// use mintage_server::metrics::Face;
     /// use mintage_server::places::Places;
     /// let config = Config { max_connections: 3, max_connections_per_address: Auto(Some(2)), ..Config::default() };
     /// let places = Places::new(&config);
     /// let (one, other) = ("10.0.0.1".parse()?, "10.0.0.2".parse()?);
-    /// let taken = [places.take(Face::Resp, one), places.take(Face::Resp, one)];
-    /// assert!(taken.iter().all(Option::is_some) && places.take(Face::Resp, one).is_none());
-    /// let last = places.take(Face::Resp, other).expect("its first");
-    /// // What is left is for questions about health, which HTTP alone answers.
-    /// assert!(places.take(Face::Resp, other).is_none());
-    /// assert!(places.take(Face::Http, other).is_some_and(|place| place.is_for_health()));
+    /// let (for_health_too, not_for_health) = (true, false);
+    /// let taken = [places.take(not_for_health, one), places.take(not_for_health, one)];
+    /// assert!(taken.iter().all(Option::is_some) && places.take(not_for_health, one).is_none());
+    /// let last = places.take(not_for_health, other).expect("its first");
+    /// // What is left is for questions about health, which only some faces answer.
+    /// assert!(places.take(not_for_health, other).is_none());
+    /// assert!(places.take(for_health_too, other).is_some_and(|place| place.is_for_health()));
     /// drop(last);
-    /// assert!(places.take(Face::Http, other).is_some_and(|place| !place.is_for_health()));
+    /// assert!(places.take(for_health_too, other).is_some_and(|place| !place.is_for_health()));
     /// # Ok::<(), std::net::AddrParseError>(())
     /// ```
-    pub fn take(self: &Arc<Self>, face: Face, peer: IpAddr) -> Option<Place> {
-        let address = who(peer);
+    pub fn take(self: &Arc<Self>, answers_health: bool, peer: Peer) -> Option<ConnectionPlace> {
+        let address = peer.who();
         let mut taken = self.taken.lock().expect("no panic while held");
         let taken = &mut *taken;
         let limits = &taken.limits;
@@ -96,7 +97,7 @@ impl Places {
             taken.all += 1;
             count.all += 1;
             false
-        } else if face == Face::Http && taken.for_health < limits.for_health && count.for_health < quarter {
+        } else if answers_health && taken.for_health < limits.for_health && count.for_health < quarter {
             taken.for_health += 1;
             count.for_health += 1;
             true
@@ -106,7 +107,7 @@ impl Places {
             }
             return None;
         };
-        Some(Place {
+        Some(ConnectionPlace {
             places: Arc::clone(self),
             address,
             for_health,
@@ -126,14 +127,14 @@ impl Limits {
     }
 }
 
-impl Place {
+impl ConnectionPlace {
     /// Whether only questions about the server's health are answered here.
     pub fn is_for_health(&self) -> bool {
         self.for_health
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPlace {
     fn drop(&mut self) {
         let mut taken = self.places.taken.lock().expect("no panic while held");
         let taken = &mut *taken;
@@ -147,20 +148,6 @@ impl Drop for Place {
         if count.all + count.for_health == 0 {
             taken.by_address.remove(&self.address);
         }
-    }
-}
-
-/// Whose connections count together: those of an IPv4 address, or of an IPv6 network, which one machine has whole.
-pub(crate) fn who(peer: IpAddr) -> IpAddr {
-    match peer.to_canonical() {
-        IpAddr::V6(address) => {
-            let network = address.to_bits() & !u128::from(u64::MAX);
-            match address.is_loopback() {
-                true => address.into(),
-                false => Ipv6Addr::from_bits(network).into(),
-            }
-        }
-        address => address,
     }
 }
 
@@ -181,34 +168,25 @@ mod tests {
     fn an_address_has_half_of_the_places_and_this_machine_all() {
         let places = places(4, None);
         let far = "10.0.0.1".parse().unwrap();
-        let taken = [(); 3].map(|()| places.take(Face::Resp, far));
+        let taken = [(); 3].map(|()| places.take(false, far));
         assert_eq!(taken.iter().flatten().count(), 2);
         drop(taken);
         let near = "127.0.0.1".parse().unwrap();
-        let taken = [(); 5].map(|()| places.take(Face::Resp, near));
+        let taken = [(); 5].map(|()| places.take(false, near));
         assert_eq!(taken.iter().flatten().count(), 4);
         drop(taken);
         assert!(places.taken.lock().unwrap().by_address.is_empty());
     }
 
     #[test]
-    fn a_network_of_one_machine_is_one_address() {
-        let who = |text: &str| who(text.parse().unwrap());
-        assert_eq!(who("2001:db8::1"), who("2001:db8::ffff:1"));
-        assert_ne!(who("2001:db8::1"), who("2001:db8:0:1::1"));
-        assert_eq!(who("::ffff:10.0.0.1"), who("10.0.0.1"));
-        assert!(who("::1").is_loopback());
-    }
-
-    #[test]
     fn one_address_cannot_take_all_places_for_health() {
         let places = places(1, Some(1));
-        let address = |n: u8| IpAddr::from([10, 0, 0, n]);
-        let _first = places.take(Face::Resp, address(1)).unwrap();
-        let taken = [(); 9].map(|()| places.take(Face::Http, address(1)));
+        let address = |n: u8| Peer::Tcp(([10, 0, 0, n], 1).into());
+        let _first = places.take(false, address(1)).unwrap();
+        let taken = [(); 9].map(|()| places.take(true, address(1)));
         assert_eq!(taken.iter().flatten().count(), 4);
-        assert!(taken.iter().flatten().all(Place::is_for_health));
-        assert!(places.take(Face::Http, address(2)).is_some());
-        assert!(places.take(Face::Resp, address(2)).is_none());
+        assert!(taken.iter().flatten().all(ConnectionPlace::is_for_health));
+        assert!(places.take(true, address(2)).is_some());
+        assert!(places.take(false, address(2)).is_none());
     }
 }

@@ -6,8 +6,8 @@ use std::convert::Infallible;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::run::{Host, Stop};
-use crate::service::Service;
+use crate::host::{Host, Stop};
+use crate::thread::Shared;
 
 /// The signals that end a server.
 pub(crate) struct Signals {
@@ -58,15 +58,16 @@ impl Reloads {
     }
 
     /// Reads the configuration again whenever it is asked to, for ever. One that cannot be used changes nothing.
-    pub(crate) async fn follow(&mut self, service: &Service, host: &mut dyn Host) -> Infallible {
+    pub(crate) async fn follow(&mut self, shared: &Shared, host: &mut dyn Host) -> Infallible {
         while self.0.recv().await.is_some() {
-            reload(service, host);
+            reload(shared, host);
         }
         std::future::pending().await
     }
 }
 
-fn reload(service: &Service, host: &mut dyn Host) {
+fn reload(shared: &Shared, host: &mut dyn Host) {
+    let service = &shared.service;
     // What can change must fit what cannot.
     let usable = host.reload().and_then(|new| {
         let warnings = crate::config::Reloaded::between(&service.config(), &new)
@@ -86,7 +87,7 @@ fn reload(service: &Service, host: &mut dyn Host) {
         tracing::warn!(about = warning, "the configuration");
     }
     let level_before = service.config().log_level;
-    let reloaded = service.reload(&new);
+    let reloaded = shared.reload(&new);
     let (changed, at_next_start) = (reloaded.changed.join("; "), reloaded.at_next_start.join(", "));
     tracing::info!(changed, at_next_start, "the configuration was read again");
     if new.log_level != level_before {

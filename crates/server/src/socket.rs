@@ -1,4 +1,4 @@
-//! A connection's socket, with its deadlines and buffers: what both faces read from and write to.
+//! A connection's socket, with its deadlines and buffers: what faces read from and write to.
 //!
 //! Requests are executed straight from the thread's read buffer. Only what is left of an unfinished request is
 //! copied, so an idle connection holds no buffer at all.
@@ -11,11 +11,11 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 
-use crate::service::Worker;
+use crate::thread::ServingThread;
+use crate::transport::Stream;
 use crate::turn::Turn;
-use crate::watch::{Verdict, Waiting, Watched};
+use crate::watch::{Verdict, Waiting, WatchedConnection};
 
 /// Why a connection ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,9 +31,9 @@ pub(crate) enum End {
 /// A connected socket.
 #[derive(Debug)]
 pub(crate) struct Socket {
-    stream: TcpStream,
-    watch: Watched,
-    worker: Rc<Worker>,
+    stream: Stream,
+    watch: WatchedConnection,
+    thread: Rc<ServingThread>,
     /// The beginning of a request whose rest has not arrived.
     unfinished: Vec<u8>,
     /// `unfinished` may hold whole requests: nobody has looked at it.
@@ -43,11 +43,16 @@ pub(crate) struct Socket {
 
 impl Socket {
     /// A socket whose requests take at most `input_max` bytes.
-    pub(crate) fn new(stream: TcpStream, watch: Watched, worker: Rc<Worker>, input_max: usize) -> Self {
+    pub(crate) fn new(
+        stream: Stream,
+        watch: WatchedConnection,
+        thread: Rc<ServingThread>,
+        input_max: usize,
+    ) -> Self {
         Socket {
             stream,
             watch,
-            worker,
+            thread,
             unfinished: Vec::new(),
             unseen: false,
             input_max,
@@ -55,7 +60,7 @@ impl Socket {
     }
 
     /// The deadlines.
-    pub(crate) fn watch(&self) -> &Watched {
+    pub(crate) fn watch(&self) -> &WatchedConnection {
         &self.watch
     }
 
@@ -76,19 +81,19 @@ impl Socket {
     }
 
     /// The stream, for another reader, its deadlines, and what was read from it and not used.
-    pub(crate) fn lend(&mut self) -> (&mut TcpStream, &Watched, Vec<u8>) {
+    pub(crate) fn lend(&mut self) -> (&mut Stream, &WatchedConnection, Vec<u8>) {
         let unused = std::mem::take(&mut self.unfinished);
         (&mut self.stream, &self.watch, unused)
     }
 
     /// Waits for bytes: the unfinished request and what arrived behind it, in one buffer that goes back to the
-    /// worker afterwards.
+    /// thread afterwards.
     ///
     /// A client that is waited for begins another turn.
     pub(crate) async fn fill(&mut self, turn: &mut Turn) -> Result<(Box<[u8]>, usize), End> {
         let rest = self.unfinished.len();
         if std::mem::take(&mut self.unseen) {
-            let mut buffer = self.worker.borrow_input();
+            let mut buffer = self.thread.borrow_input();
             buffer[..rest].copy_from_slice(&self.unfinished);
             self.unfinished.clear();
             return Ok((buffer, rest));
@@ -104,19 +109,19 @@ impl Socket {
             if self.watch.verdict(cx).is_some() {
                 return Poll::Ready(Err(End::Verdict));
             }
-            let mut buffer = self.worker.borrow_input();
+            let mut buffer = self.thread.borrow_input();
             let mut window = ReadBuf::new(&mut buffer[rest..self.input_max]);
             let read = match Pin::new(&mut self.stream).poll_read(cx, &mut window) {
                 Poll::Ready(Ok(())) => window.filled().len(),
                 Poll::Ready(Err(_)) => 0,
                 Poll::Pending => {
-                    self.worker.return_input(buffer);
+                    self.thread.return_input(buffer);
                     waited = true;
                     return Poll::Pending;
                 }
             };
             if read == 0 {
-                self.worker.return_input(buffer);
+                self.thread.return_input(buffer);
                 return Poll::Ready(Err(End::Client));
             }
             buffer[..rest].copy_from_slice(&self.unfinished);
@@ -149,7 +154,7 @@ impl Socket {
                             // Nothing but what is unread takes memory meanwhile.
                             out.drain(..std::mem::take(&mut sent));
                             out.shrink_to_fit();
-                            held = Some(self.worker.hold_unread(out.len()));
+                            held = Some(self.thread.hold_unread(out.len()));
                         }
                         // A stop lets answers out; lateness and a stop at once do not.
                         return match self.watch.verdict(cx) {

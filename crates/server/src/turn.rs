@@ -10,8 +10,12 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::metrics::Face;
-use crate::service::Worker;
+use mintage::{GenOptions, Id};
+
+use crate::error::Answer;
+use crate::formats::FormatRow;
+use crate::metrics::FaceId;
+use crate::thread::ServingThread;
 
 /// Completes when every other task that is ready now has had its turn.
 ///
@@ -33,7 +37,7 @@ pub(crate) async fn after_the_others() {
 /// One connection's turn.
 #[derive(Debug)]
 pub(crate) struct Turn {
-    worker: Rc<Worker>,
+    thread: Rc<ServingThread>,
     /// In boot time.
     began: Duration,
     /// Ids that this thread had given out.
@@ -45,14 +49,14 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    pub(crate) fn begin(worker: &Rc<Worker>) -> Turn {
+    pub(crate) fn begin(thread: &Rc<ServingThread>) -> Turn {
         let now = mintage::boottime();
         Turn {
             began: now,
             arrived: now,
             answered: 0,
-            ids_before: worker.counters().all_ids(),
-            worker: Rc::clone(worker),
+            ids_before: thread.counters().all_ids(),
+            thread: Rc::clone(thread),
         }
     }
 
@@ -64,7 +68,7 @@ impl Turn {
 
     fn renew(&mut self) {
         self.began = mintage::boottime();
-        self.ids_before = self.worker.counters().all_ids();
+        self.ids_before = self.thread.counters().all_ids();
     }
 
     /// Whether it is used up.
@@ -80,18 +84,18 @@ impl Turn {
 
     /// Whether it is used up, once all that arrived has been answered: notes how long that took. One look at the clock
     /// serves both, however many requests there were.
-    pub(crate) fn is_over_after_all(&mut self, face: Face) -> bool {
+    pub(crate) fn is_over_after_all(&mut self, face: FaceId) -> bool {
         let now = mintage::boottime();
         let took = now.saturating_sub(self.arrived);
         let count = std::mem::take(&mut self.answered);
-        self.worker.counters().answered(face, count, took);
+        self.thread.counters().answered(face, count, took);
         self.arrived = now;
         self.is_over_at(now)
     }
 
     fn is_over_at(&self, now: Duration) -> bool {
-        let config = self.worker.config();
-        let ids = self.worker.counters().all_ids().wrapping_sub(self.ids_before);
+        let config = self.thread.config();
+        let ids = self.thread.counters().all_ids().wrapping_sub(self.ids_before);
         let spent = now.saturating_sub(self.began);
         ids >= config.turn_ids || spent.as_micros() >= u128::from(config.turn_us)
     }
@@ -99,7 +103,7 @@ impl Turn {
     /// Lets the others come first, then begins another one.
     pub(crate) async fn give_way(&mut self) {
         {
-            let _first = self.worker.lane().acquire().await;
+            let _first = self.thread.lane().acquire().await;
             // Unlike a wake-up, this lets the thread look for what has arrived. Who is next in the lane goes on after
             // another such look.
             tokio::task::yield_now().await;
@@ -122,3 +126,23 @@ pub(crate) const LOOK_BYTES: usize = 4096;
 /// How many ids are made or written at a time: one clock reading and one draw of randomness for each, and in the
 /// slowest format 40 microseconds.
 pub(crate) const SLICE: usize = 64;
+
+/// Makes any number of ids of a format that core makes alone, in turns with the other connections of this thread.
+///
+/// # Errors
+/// As [`FormatRow::make`]; ids that were made before are used up.
+pub(crate) async fn make_in_turns(
+    thread: &Rc<ServingThread>,
+    row: &FormatRow,
+    options: &GenOptions,
+    count: usize,
+) -> Answer<Vec<Id>> {
+    row.check_answer(options, count)?;
+    let mut turn = Turn::begin(thread);
+    let mut ids = Vec::with_capacity(count);
+    while ids.len() < count {
+        ids.extend(thread.make(row, options, SLICE.min(count - ids.len()))?);
+        turn.give_way_if_over().await;
+    }
+    Ok(ids)
+}

@@ -171,13 +171,13 @@ pub struct Watches {
 
 /// A connection's place in the sweep, until dropped.
 #[derive(Debug)]
-pub struct Watched {
+pub struct WatchedConnection {
     watches: Rc<Watches>,
     slot: usize,
     watch: Rc<Watch>,
 }
 
-impl std::ops::Deref for Watched {
+impl std::ops::Deref for WatchedConnection {
     type Target = Rc<Watch>;
 
     fn deref(&self) -> &Rc<Watch> {
@@ -185,7 +185,7 @@ impl std::ops::Deref for Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for WatchedConnection {
     fn drop(&mut self) {
         self.watches.slots.borrow_mut()[self.slot] = None;
         self.watches.free.borrow_mut().push(self.slot);
@@ -195,7 +195,7 @@ impl Drop for Watched {
 
 impl Watches {
     /// Begins to watch a connection that waits for its first byte.
-    pub fn add(self: &Rc<Self>, deadlines: Deadlines) -> Watched {
+    pub fn add(self: &Rc<Self>, deadlines: Deadlines) -> WatchedConnection {
         let watch = Rc::new(Watch {
             waiting: Cell::new(Waiting::FirstByte),
             since: Cell::new(self.now.get()),
@@ -214,7 +214,7 @@ impl Watches {
         });
         slots[slot] = Some(watch.clone());
         self.arrived.notify_one();
-        Watched {
+        WatchedConnection {
             watches: self.clone(),
             slot,
             watch,

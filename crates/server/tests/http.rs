@@ -699,7 +699,7 @@ fn the_last_answer_arrives_whole_whatever_the_client_still_sends() {
         ("\r\n", "\0\r\n\r\n"),
     ] {
         for _ in 0..20 {
-            let mut client = Client::with_small_buffer(server.serving.http.unwrap());
+            let mut client = Client::with_small_buffer(server.address("http"));
             client.send(format!("{head}{ending}"));
             // From here on the server has the answer in its hands, and no more of it than the buffers take is sent.
             let mut status = client.line();
@@ -766,6 +766,48 @@ fn tokens_are_needed_where_they_are_configured() {
         .http()
         .ask_with("GET", "/metrics", &[("authorization", "Basic x")], "");
     check_problem(&answer, 401, "unauthenticated");
+}
+
+#[test]
+fn a_token_to_read_looks_and_one_to_take_ids_looks_too() {
+    let server = Server::with(|config| {
+        config.tokens = vec![
+            token("eye", "read", &[Right::Read]),
+            token("web", "allocate", &[Right::Allocate]),
+            token("ops", "admin", &[Right::Admin]),
+        ];
+    });
+    let ask = |method: &str, target: &str, token: &str| {
+        let bearer = format!("Bearer {token}");
+        let headers = [("authorization", bearer.as_str())];
+        server.http().ask_with(method, target, &headers, "").status
+    };
+    assert_eq!(ask("POST", "/v1/sequences/s/next", "allocate"), 200);
+    for target in [
+        "/v1/sequences",
+        "/v1/sequences/s",
+        "/v1/formats",
+        "/v1/inspect/1",
+        "/metrics",
+        "/readyz?for=s",
+    ] {
+        assert_eq!(ask("GET", target, "read"), 200, "{target}");
+        assert_eq!(ask("GET", target, "allocate"), 200, "{target}");
+        assert_eq!(ask("GET", target, "admin"), 403, "{target}");
+    }
+    for target in [
+        "/v1/sequences/s/next",
+        "/v1/ids/uuid7",
+        "/v1/snowflakes/default",
+        "/v1/pools/default/windows",
+    ] {
+        assert_eq!(ask("POST", target, "read"), 403, "{target}");
+    }
+    let mut client = server.resp();
+    client.send("AUTH read\r\nGET s\r\n").expect("+OK\r\n$1\r\n1\r\n");
+    client
+        .send("INCR s\r\n")
+        .expect("-NOPERM this user has no permissions to run the 'incr' command\r\n");
 }
 
 #[test]
@@ -1008,7 +1050,7 @@ fn one_address_does_not_get_all_places() {
             .expect("-NOAUTH Authentication required.\r\n");
     }
     server.resp().expect_end("-ERR max number of clients reached\r\n");
-    let mut other = Client::from("127.0.0.2", server.serving.resp.unwrap());
+    let mut other = Client::from("127.0.0.2", server.address("resp"));
     other.send("AUTH secret\r\n").expect("+OK\r\n");
 }
 

@@ -673,7 +673,7 @@ fn pipelines_of_one_key_and_of_many_get_their_numbers_in_order() {
 #[test]
 fn numbers_are_unique_over_connections_and_threads() {
     let server = Server::start();
-    let address = server.serving.resp.unwrap();
+    let address = server.address("resp");
     let threads: Vec<_> = (0..8)
         .map(|_| {
             std::thread::spawn(move || {
@@ -997,7 +997,7 @@ fn a_web_page_ends_its_connection_before_anything_is_run() {
     let server = Server::start();
     let mut client = server.resp();
     client.send("SET orders 41\r\n").expect("+OK\r\n");
-    let address = server.serving.resp.unwrap();
+    let address = server.address("resp");
     let headers = format!(
         "Host: {address}\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0\r\n\
          Accept: */*\r\nContent-Type: text/plain;charset=UTF-8\r\nContent-Length: 60\r\nConnection: keep-alive\r\n\r\n"
@@ -1143,7 +1143,7 @@ fn answers_that_nobody_reads_have_a_limit_in_all() {
         config.max_unread = Bytes(max);
         config.write_timeout = Duration::from_secs(600);
     });
-    let mut clients = [(); 24].map(|()| Client::with_small_buffer(server.serving.resp.unwrap()));
+    let mut clients = [(); 24].map(|()| Client::with_small_buffer(server.address("resp")));
     let request = "MINT.ID uuid7 COUNT 10000\r\n".repeat(100);
     for client in &mut clients {
         client.send(&request);
@@ -1183,7 +1183,7 @@ fn a_gentle_stop_answers_what_was_read_and_closes() {
     let rest = busy.read_to_end();
     let numbers: Vec<i64> = rest.lines().map(|line| line[1..].parse().unwrap()).collect();
     assert!(numbers.iter().copied().eq(2..2 + numbers.len() as i64));
-    let address = server.serving.resp.unwrap();
+    let address = server.address("resp");
     assert_eq!(server.end(), Ok(()));
     assert!(std::net::TcpStream::connect(address).is_err());
 }
@@ -1224,7 +1224,7 @@ fn replies_before_the_end_arrive_whole_whatever_the_client_still_sends() {
         ("*1\r\nx\r\n", "-ERR Protocol error: "),
     ] {
         for _ in 0..20 {
-            let mut client = Client::with_small_buffer(server.serving.resp.unwrap());
+            let mut client = Client::with_small_buffer(server.address("resp"));
             client.send(format!("MINT.ID uuid7 COUNT {ids}\r\n{last}"));
             client.expect(&format!("*{ids}\r\n"));
             client.send("PING\r\n");

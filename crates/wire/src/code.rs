@@ -47,7 +47,7 @@ codes! {
     /// A body that is not the JSON document asked for.
     InvalidBody = "invalid_body", 400, "ERR", 2, "the body is invalid";
     /// Bytes that are no request.
-    Protocol = "protocol_error", 400, "ERR", 3, "the bytes are no request";
+    Protocol = "protocol_error", 400, "ERR", 3, "the bytes are not a request";
     /// A command that does not exist.
     UnknownCommand = "unknown_command", 404, "ERR", 2, "there is no such command";
     /// A path that leads nowhere.
@@ -200,7 +200,11 @@ mod tests {
             )
         };
         let head = "| `code` | status | Redis | may be asked again | ids may be spent | means |\n";
-        crate::pages::check_table("http.md", head, &CODES.iter().map(row).collect::<String>());
+        crate::pages::check_table(
+            "http-reference.md",
+            head,
+            &CODES.iter().map(row).collect::<String>(),
+        );
     }
 
     /// The table is a contract: clients match on these names and numbers.

@@ -37,7 +37,7 @@ pub struct Format {
     pub bytes_sort: bool,
     /// What makes it unique.
     pub unique: &'static str,
-    /// What it tells whoever reads it.
+    /// What it reveals to a reader.
     pub tells: &'static str,
     /// How many of its bits are random, to two digits after the point.
     pub random_bits: f64,

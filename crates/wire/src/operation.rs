@@ -11,7 +11,9 @@ use crate::percent;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Right {
-    /// Take ids and look at everything.
+    /// Look at everything.
+    Read,
+    /// Take ids, and look at everything.
     Allocate,
     /// Create, change, move and drop sequences.
     Admin,
@@ -21,9 +23,22 @@ impl Right {
     /// The right's name in configuration.
     pub fn as_str(self) -> &'static str {
         match self {
+            Right::Read => "read",
             Right::Allocate => "allocate",
             Right::Admin => "admin",
         }
+    }
+
+    /// Whether who has this right may do what needs another one: who takes ids may look, too.
+    ///
+    /// ```
+    /// use mintage_wire::Right::{Admin, Allocate, Read};
+    /// assert!(Allocate.grants(Allocate) && Allocate.grants(Read));
+    /// assert!(!Read.grants(Allocate) && !Allocate.grants(Admin) && !Admin.grants(Read));
+    /// ```
+    #[inline]
+    pub fn grants(self, needed: Right) -> bool {
+        self == needed || (self == Right::Allocate && needed == Right::Read)
     }
 }
 
@@ -34,13 +49,13 @@ pub struct Operation {
     pub op: Op,
     /// The method of HTTP; what takes `GET` takes `HEAD`, too.
     pub method: &'static str,
-    /// The path, with `{name}` where an argument stands.
+    /// The path, with `{name}` in place of an argument.
     pub path: &'static str,
     /// What a token must be good for; `None`: none is needed.
     pub right: Option<Right>,
     /// The parameters of the query.
     pub parameters: &'static [Parameter],
-    /// Whether a format's own options are parameters besides.
+    /// Whether a format's own options are parameters too.
     pub takes_options: bool,
     /// What becomes of a body.
     pub takes: Takes,
@@ -63,7 +78,7 @@ pub(crate) const PLAIN: Operation = Operation {
     op: Op::Livez,
     method: "",
     path: "",
-    right: Some(Right::Allocate),
+    right: Some(Right::Read),
     parameters: &[],
     takes_options: false,
     takes: Takes::Nothing,
@@ -134,7 +149,7 @@ pub enum Form {
 pub struct Place<'p> {
     /// One for each method.
     pub ops: &'static [Op],
-    /// What stands for the placeholders; empty where there are none.
+    /// The values of the placeholders; empty where there are none.
     pub arguments: [&'p str; 2],
 }
 
@@ -219,7 +234,7 @@ mod tests {
             assert_eq!(row.op.row().op, row.op);
             let place = find(row.path).expect("it leads somewhere");
             assert!(place.ops.contains(&row.op), "{}", row.path);
-            // What stands at the places of arguments is a placeholder, and nothing else is.
+            // Every argument has a placeholder, and nothing else has.
             let braced: Vec<String> = row.placeholders().map(|name| format!("{{{name}}}")).collect();
             let found: Vec<&str> = place
                 .arguments
@@ -249,7 +264,11 @@ mod tests {
             format!("| `{method} {path}{query}` | {right} | {says} |\n")
         };
         let head = "| request | needs | does |\n";
-        crate::pages::check_table("http.md", head, &OPERATIONS.iter().map(row).collect::<String>());
+        crate::pages::check_table(
+            "http-reference.md",
+            head,
+            &OPERATIONS.iter().map(row).collect::<String>(),
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::code::Code::{self, *};
 use crate::operation::Form::{Empty, Ids, Json, Other};
 use crate::operation::Kind::{OneOf, Text, Whole};
-use crate::operation::Right::Admin;
+use crate::operation::Right::{Admin, Allocate};
 use crate::operation::Takes::{Document, Parameters};
 use crate::operation::{Operation, PLAIN, Parameter, of};
 use crate::{formats, health, inspected, pools, sequences};
@@ -93,6 +93,7 @@ operations! {
     }
     ["v1", "sequences", name, "next"] {
         POST Next "takes the next numbers of a sequence" {
+            right: Some(Allocate),
             parameters: &[
                 COUNT,
                 Parameter { name: "as", kind: OneOf(&["ids", "range"]), says: "`range`: one contiguous run, as first, last, increment" },
@@ -115,6 +116,7 @@ operations! {
     }
     ["v1", "ids", format] {
         POST MakeIds "makes ids of a format, with its own options as parameters" {
+            right: Some(Allocate),
             parameters: &[
                 COUNT,
                 Parameter { name: "pool", kind: Text, says: "where they come from, for `uuid1`, `uuid6` and `snowflake`" },
@@ -129,6 +131,7 @@ operations! {
     }
     ["v1", "snowflakes", pool] {
         POST MakeSnowflakes "makes Snowflakes of a pool" {
+            right: Some(Allocate),
             parameters: &[COUNT],
             takes: Parameters,
             answers: &[(200, Ids(of::<sequences::Ids>))],
@@ -169,6 +172,7 @@ operations! {
     }
     ["v1", "pools", name, "windows"] {
         POST LendWindow "lends a window: worker, owner, version, `from_tick`, `until_tick`" {
+            right: Some(Allocate),
             takes: Document(of::<pools::Borrower>),
             answers: &[(201, Json(of::<pools::LentWindow>))],
             refuses: &[InvalidName, InvalidBody, NotFound],
@@ -185,6 +189,7 @@ operations! {
             change: Some("retire"),
         }
         PATCH RenewWindow "renews a lent window, with owner and version as last answered; 409: it is lost, stop minting" {
+            right: Some(Allocate),
             takes: Document(of::<pools::Held>),
             answers: &[(200, Json(of::<pools::LentWindow>))],
             refuses: &[InvalidName, InvalidBody, NotFound, Conflict],

@@ -29,7 +29,7 @@ pub struct Pool {
     pub worker: Option<u64>,
     /// Until when, in RFC 3339.
     pub until: Option<String>,
-    /// How many workers are held by anybody, where that was counted.
+    /// How many workers are held by anyone, if that was counted.
     pub workers_held: Option<u64>,
     /// Workers that a wrong clock parked.
     pub parked: Option<Parked>,

@@ -122,7 +122,7 @@ fn of_layout(id: &str, layout: &Layout, now: Timestamp) -> Result<Reading, Strin
     let number = SnowflakeText::Dec.read(id.trim().as_bytes());
     let number = number.map_err(|error| error.to_string())?;
     let reading = inspect_layout(number, layout, now);
-    let mut reading = reading.ok_or_else(|| format!("{number} is no id of layout {}", layout.name()))?;
+    let mut reading = reading.ok_or_else(|| format!("{number} is not an id of layout {}", layout.name()))?;
     // Somebody said what it is.
     reading.confidence = reading.confidence.max(0.5);
     Ok(reading)

@@ -29,7 +29,7 @@ pub struct Range {
     pub cycle: bool,
 }
 
-/// A sequence's definition and where it stands.
+/// A sequence's definition and its last number.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Sequence {
     /// Its name.

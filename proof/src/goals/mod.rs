@@ -1,4 +1,4 @@
-//! The goals of docs/guarantees.md: what is measured, against what.
+//! The goals of docs/proof.md: what is measured, against what.
 //!
 //! Every line is printed by the code that ran the check, in this invocation.
 //!

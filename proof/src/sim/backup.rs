@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mintage::Timestamp;
-use mintage_ledger::tools::{Advance, Backup, back_up, raise_in_place, restore_into};
+use mintage_ledger::tools::{Accept, Advance, Backup, back_up, raise_in_place, restore_into};
 use mintage_ledger::{BoxFuture, MemoryStore, Runtime};
 
 use super::fault::Fault;
@@ -135,7 +135,7 @@ impl World {
                 &read,
                 advance,
                 WINDOW,
-                (false, false),
+                Accept::default(),
                 &desk,
             ));
             (store, done)

@@ -544,7 +544,7 @@ impl Check {
         before: Option<&Versioned>,
         after: &Versioned,
     ) -> Result<Effect, String> {
-        if after.value.body == mintage_ledger::embedded::TOMBSTONE_BODY {
+        if after.value.body == mintage_ledger::TOMBSTONE_BODY {
             // A name that may have been lost is made over its mark; nothing is issued of that.
             return Ok(Effect::None);
         }

@@ -92,9 +92,9 @@ fn body(engine: &str) -> String {
     }
 }
 
-/// What docs/sql.md says of every function: signature, words, and whether it has a strict twin.
+/// What docs/sql-functions.md says of every function: signature, words, and whether it has a strict twin.
 fn described() -> Vec<(String, String, bool)> {
-    let page = read(&folder("postgres").join("../../docs/sql.md"));
+    let page = read(&folder("postgres").join("../../docs/sql-functions.md"));
     let mut functions = Vec::new();
     for line in page.lines().filter(|line| line.starts_with("| `")) {
         let cells: Vec<&str> = line.split(" | ").collect();
@@ -112,7 +112,7 @@ fn described() -> Vec<(String, String, bool)> {
         let signature = signature.trim_start_matches("| `").trim_end_matches('`');
         functions.push((signature.to_string(), plain, words.ends_with('*')));
     }
-    assert!(functions.len() > 90, "docs/sql.md lists every function");
+    assert!(functions.len() > 90, "docs/sql-functions.md lists every function");
     functions
 }
 
@@ -125,7 +125,7 @@ const NO_NULL: &str = "; an error where the plain one answers NULL";
 /// A comment on every public function, in the words of the manual.
 fn postgres_comments() -> String {
     let mut text = String::from(
-        "-- Comments, from docs/sql.md -----------------------------------------------------------------------------------------\n\n",
+        "-- Comments, from docs/sql-functions.md -------------------------------------------------------------------------------\n\n",
     );
     for (signature, words, strict) in described() {
         let _ = writeln!(
@@ -388,7 +388,7 @@ mod tests {
             let found = fs::read_to_string(&file.path).unwrap_or_default();
             assert!(
                 found == file.text,
-                "{} is not what sql/*/src, docs/sql.md and the presets make: cargo xtask sql",
+                "{} is not what sql/*/src, docs/sql-functions.md and the presets make: cargo xtask sql",
                 file.path.display()
             );
         }

@@ -21,7 +21,7 @@ use mintage::{Timestamp, means_none};
 
 pub use html::{html, span_words};
 pub use order::Order;
-pub use rates::{Step, Times, Worker, Workers};
+pub use rates::{Step, Times, WorkerSeen, Workers};
 pub use reading::{IdRead, ReadAs, read_id};
 pub use report::{
     Fault, FileSeen, FormatSeen, LayoutRead, Made, Report, Sequences, Unreadable, Verdict, Without,
@@ -142,7 +142,7 @@ struct Audit<'a> {
     sorter: Sorter<IdRecord>,
     names: Vec<String>,
     files: Vec<FileSeen>,
-    /// By class and version: how many, and where the first stands.
+    /// By class and version: how many, and where the first is.
     kinds: Vec<[Kind; VERSIONS]>,
     without: Without,
     spellings: BTreeMap<String, u64>,
@@ -281,7 +281,7 @@ impl<'a> Audit<'a> {
     fn id(&mut self, file: usize, line: u64, text: &[u8]) -> Result<(), Error> {
         let Some(seen) = self.reader.read(text) else {
             let format = self.options.read_as.format.as_deref().unwrap_or("id");
-            self.refuse(file, line, format!("{} is no {format}", shown(text)));
+            self.refuse(file, line, format!("{} is not a valid {format}", shown(text)));
             return Ok(());
         };
         let Seen { class, version, .. } = seen;

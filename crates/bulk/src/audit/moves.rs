@@ -4,7 +4,7 @@
 //! A row in order is appended, another takes the place of the first end above it; the number of ends is the length
 //! of the longest run. The ends of a file in order are its rows, so only the last `kept` of them are held: a row that
 //! is smaller than all of those is counted as moved without looking further. Where that happened, the answer is at
-//! most so many too large, and says so.
+//! most this much too large, and says so.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 pub(super) struct Moves {
     ends: VecDeque<u128>,
     kept: usize,
-    /// Ends that were let go.
+    /// Ends that were dropped.
     dropped: u64,
     rows: u64,
     /// Rows below all ends that are held.

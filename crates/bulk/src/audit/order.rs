@@ -49,7 +49,7 @@ pub(super) struct OrderWatch {
     highest: Option<u128>,
     highest_us: i64,
     row: u64,
-    /// The running highest every so many rows, to find how far back an id belongs.
+    /// The running highest at regular rows, to find how far back an id belongs.
     steps: Vec<u128>,
     stride: u64,
     moves: Moves,
@@ -57,7 +57,7 @@ pub(super) struct OrderWatch {
 }
 
 impl OrderWatch {
-    /// Holds at most so many ends of runs.
+    /// Holds at most this many ends of runs.
     pub(super) fn new(ends_kept: usize) -> OrderWatch {
         OrderWatch {
             moves: Moves::new(ends_kept),

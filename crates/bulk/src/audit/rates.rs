@@ -26,7 +26,7 @@ pub struct Times {
 
 /// A worker or node, and its ids.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
-pub struct Worker {
+pub struct WorkerSeen {
     /// Its number.
     pub worker: u64,
     /// How it is written: a number, or a node's address.
@@ -51,7 +51,7 @@ pub struct Workers {
     /// Whether there are more than are told apart.
     pub more: bool,
     /// The busiest, most ids first; 1000 at most.
-    pub busiest: Vec<Worker>,
+    pub busiest: Vec<WorkerSeen>,
     /// How often a worker's next id had an earlier time than its last, in the order of the file.
     pub steps_back: u64,
     /// The largest of them, largest first.
@@ -65,7 +65,7 @@ pub struct Step {
     pub back_us: i64,
     /// Whose.
     pub worker: String,
-    /// Where the earlier id stands.
+    /// Where the earlier id is.
     pub place: String,
     /// Its time, in microseconds since 1970.
     pub to_us: i64,
@@ -225,10 +225,10 @@ impl RateCount {
         self.keep_run();
         self.times.buckets = self.buckets.into_iter().collect();
         self.times.buckets.sort_unstable();
-        let mut busiest: Vec<Worker> = self
+        let mut busiest: Vec<WorkerSeen> = self
             .workers
             .iter()
-            .map(|(worker, line)| Worker {
+            .map(|(worker, line)| WorkerSeen {
                 worker: *worker,
                 name: name_of(*worker, line.node),
                 ids: line.ids,

@@ -53,7 +53,7 @@ pub struct Report {
 /// Who made a report of what, and when.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Debug)]
 pub struct Made {
-    /// When, in microseconds since 1970; unlike the report's `now_us` never what somebody took for the present.
+    /// When, in microseconds since 1970; unlike the report's `now_us` never what was given as the present.
     pub at_us: i64,
     /// The version of the program.
     pub version: String,
@@ -66,14 +66,14 @@ pub struct Made {
 pub struct Without {
     /// How many.
     pub lines: u64,
-    /// What stands there instead and how often, most first; at most 20 spellings.
+    /// What is there instead and how often, most first; at most 20 spellings.
     pub spellings: Vec<(String, u64)>,
     /// The first 20.
     pub listed: Vec<(String, String)>,
 }
 
 impl Without {
-    /// What stands there, in words: `40 empty, 3 NULL`.
+    /// What is there, in words: `40 empty, 3 NULL`.
     pub fn words(&self) -> String {
         let words: Vec<String> = self
             .spellings
@@ -91,7 +91,7 @@ pub struct FileSeen {
     pub name: String,
     /// How many ids it has.
     pub ids: u64,
-    /// The SHA-256 of it as it lies there, as `sha256sum` prints it.
+    /// The SHA-256 of it as it is on disk, as `sha256sum` prints it.
     pub sha256: Option<String>,
 }
 
@@ -317,8 +317,8 @@ fn findings(report: &Report) -> Vec<(Fault, String)> {
 
 fn stand(ids: u64) -> String {
     match ids {
-        1 => "1 id stands".into(),
-        ids => format!("{ids} ids stand"),
+        1 => "1 id occurs".into(),
+        ids => format!("{ids} ids occur"),
     }
 }
 

@@ -111,7 +111,7 @@ impl ShardCount {
     }
 }
 
-/// How likely a chi-square variable of so many degrees of freedom is larger than `x`: the regularised upper incomplete
+/// How likely a chi-square variable of this many degrees of freedom is larger than `x`: the regularised upper incomplete
 /// gamma function Q(k/2, x/2), by its series below the middle and its continued fraction above (Abramowitz and Stegun
 /// 6.5.29 and 6.5.31).
 fn upper_tail(x: f64, freedom: f64) -> f64 {

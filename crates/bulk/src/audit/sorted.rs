@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::progress::{EVERY_ROWS, Phase, Progress, Watch};
 use crate::sort::{Record, Sorted};
 
-/// An id and where it stands. The fields in this order put equal ids beside each other, in the order of the files.
+/// An id and its place. The fields in this order put equal ids beside each other, in the order of the files.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct IdRecord {
     high: u64,
@@ -72,7 +72,7 @@ impl Record for IdRecord {
 /// Ids that stand more than once.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Debug)]
 pub struct Repeats {
-    /// How many different ids stand more than once.
+    /// How many different ids occur more than once.
     pub ids: u64,
     /// How many lines are too many.
     pub lines: u64,
@@ -82,14 +82,14 @@ pub struct Repeats {
     pub listed: Vec<Repeat>,
 }
 
-/// An id that stands more than once.
+/// An id that occurs more than once.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Repeat {
     /// Its canonical text, or where only a hash of it was kept the text at the first place; none where that flowed by.
     pub id: Option<String>,
     /// What it is.
     pub format: &'static str,
-    /// How often it stands.
+    /// How often it occurs.
     pub times: u64,
     /// Where, the first 20.
     pub places: Vec<String>,

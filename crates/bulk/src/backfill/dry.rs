@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::placer::Placer;
-use super::{Filled, Run};
+use super::{BackfillRun, Filled};
 use crate::error::Error;
 use crate::hint::Hint;
 use crate::progress::{EVERY_ROWS, Phase, Progress, Watch};
@@ -78,7 +78,7 @@ struct Count {
     by_node: std::collections::HashMap<u32, u64>,
 }
 
-pub(super) fn run(mut run: Run<'_>, watch: Watch<'_>) -> Result<DryRun, Error> {
+pub(super) fn run(mut run: BackfillRun<'_>, watch: Watch<'_>) -> Result<DryRun, Error> {
     let mut found = DryRun {
         filled: Filled::default(),
         troubles: 0,
@@ -157,7 +157,7 @@ pub(super) fn run(mut run: Run<'_>, watch: Watch<'_>) -> Result<DryRun, Error> {
 }
 
 /// Checks that the rows of a cell have ids.
-fn close(run: &mut Run<'_>, count: &mut Count, next: Option<i128>, found: &mut DryRun) {
+fn close(run: &mut BackfillRun<'_>, count: &mut Count, next: Option<i128>, found: &mut DryRun) {
     let Some(cell) = count.cell else { return };
     let counts: Vec<(u32, u64)> = match run.scheme.options().node_column {
         true => count.by_node.drain().collect(),

@@ -15,7 +15,7 @@ pub enum IdPlace {
 /// Writes rows of one form.
 pub(super) struct Emitter {
     place: IdPlace,
-    /// What parts the id from the rest of the row.
+    /// What separates the id from the rest of the row.
     separator: u8,
     /// For JSON: `"id":"` before the id.
     json: Option<Vec<u8>>,

@@ -78,7 +78,7 @@ impl Checkpoint for Saved {
 }
 
 /// What both ways share.
-struct Run<'a> {
+struct BackfillRun<'a> {
     options: &'a BackfillOptions,
     scheme: Scheme,
     rows: Rows,
@@ -127,7 +127,7 @@ pub fn backfill(options: &BackfillOptions, watch: Watch<'_>) -> Result<Filled, E
     if let Some(spool) = &spool {
         spooled.input = Source::Kept(spool.path().to_path_buf(), options.input.name());
     }
-    Run::fill(&spooled, spool.is_none(), watch)
+    BackfillRun::fill(&spooled, spool.is_none(), watch)
 }
 
 /// Reads the input as a back-fill would and lists what it would stumble over; writes nothing.
@@ -135,15 +135,15 @@ pub fn backfill(options: &BackfillOptions, watch: Watch<'_>) -> Result<Filled, E
 /// # Errors
 /// The options do not fit the input, or it cannot be read.
 pub fn dry_run(options: &BackfillOptions, watch: Watch<'_>) -> Result<DryRun, Error> {
-    let run = Run::open(options, None)?;
+    let run = BackfillRun::open(options, None)?;
     dry::run(run, watch)
 }
 
-impl<'a> Run<'a> {
+impl<'a> BackfillRun<'a> {
     fn fill(options: &'a BackfillOptions, resumable: bool, watch: Watch<'_>) -> Result<Filled, Error> {
         let Target::File(output) = &options.output else {
             let stdout = stdout_file().map_err(|e| Error::io("cannot write the output", &e))?;
-            let mut run = Run::open(options, None)?;
+            let mut run = BackfillRun::open(options, None)?;
             let mut out = Output::to_stdout(stdout)?;
             return match stream::run(&mut run, &mut out, None, watch)? {
                 Streamed::Done => run.done(out),
@@ -159,8 +159,8 @@ impl<'a> Run<'a> {
         }
         let part = paths.lock()?;
         let saved: Option<Saved> = if options.restart { None } else { paths.load() };
-        let mut run =
-            Run::open(options, saved.as_ref().map(|saved| saved.seed.clone())).inspect_err(|_| {
+        let mut run = BackfillRun::open(options, saved.as_ref().map(|saved| saved.seed.clone()))
+            .inspect_err(|_| {
                 if saved.is_none() {
                     paths.abandon()
                 }
@@ -273,7 +273,7 @@ impl<'a> Run<'a> {
         Ok(self.filled.clone())
     }
 
-    fn open(options: &'a BackfillOptions, seed: Option<Vec<u8>>) -> Result<Run<'a>, Error> {
+    fn open(options: &'a BackfillOptions, seed: Option<Vec<u8>>) -> Result<BackfillRun<'a>, Error> {
         if options.column_name.is_empty() {
             return Err(Error::usage("the new column needs a name"));
         }
@@ -294,7 +294,7 @@ impl<'a> Run<'a> {
         let seed = seed.unwrap_or_else(|| match (&options.seed, options.keys.is_empty()) {
             (Some(seed), _) => Sha256::digest(seed).to_vec(),
             (None, true) => rows.beginning().to_vec(),
-            // The same row is to get the same id whatever file it stands in.
+            // The same row is to get the same id whatever file it is in.
             (None, false) => Vec::new(),
         });
         let scheme = Scheme::new(SchemeOptions {
@@ -315,7 +315,7 @@ impl<'a> Run<'a> {
                 (Some(of), (bytes > 0).then_some(bytes))
             }
         };
-        Ok(Run {
+        Ok(BackfillRun {
             reader: Interpreter {
                 columns,
                 times: TimeReader::new(options.times.clone()),
@@ -336,7 +336,7 @@ impl<'a> Run<'a> {
     /// Begins to read once more.
     fn again(&mut self) -> Result<(), Error> {
         let seed = self.scheme.options().seed.clone();
-        *self = Run::open(self.options, Some(seed))?;
+        *self = BackfillRun::open(self.options, Some(seed))?;
         Ok(())
     }
 
@@ -364,7 +364,7 @@ impl<'a> Run<'a> {
         .with_hint(Hint::NotSorted)
     }
 
-    /// What a checkpoint says besides its place.
+    /// What a checkpoint says in addition to its place.
     fn saved(&self, position: Position, members: u64, how: How) -> Option<Saved> {
         let mut filled = self.filled.clone();
         if let How::Streaming { .. } = how {

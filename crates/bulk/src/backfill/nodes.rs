@@ -29,7 +29,7 @@ impl Nodes {
 
     fn add(&mut self, text: &[u8], scheme: &Scheme) -> Result<u32, String> {
         let shown = crate::error::shown(text);
-        let words = std::str::from_utf8(text).map_err(|_| format!("node {shown} is no text"))?;
+        let words = std::str::from_utf8(text).map_err(|_| format!("node {shown} is not text"))?;
         let words = words.trim();
         if words.is_empty() {
             return Err("the node is empty".into());
@@ -38,7 +38,7 @@ impl Nodes {
             BackfillFormat::Snowflake { layout, .. } => {
                 let worker: u64 = words
                     .parse()
-                    .map_err(|_| format!("node {shown} is no worker: a Snowflake's is a number"))?;
+                    .map_err(|_| format!("node {shown} is not a worker: a Snowflake's worker is a number"))?;
                 if worker >= layout.workers() {
                     return Err(format!(
                         "worker {worker} does not fit layout {:?}: at most {}",
@@ -136,6 +136,11 @@ mod tests {
                 .unwrap_err()
                 .contains("at most 1023")
         );
-        assert!(nodes.index(b"web-1", &scheme).unwrap_err().contains("no worker"));
+        assert!(
+            nodes
+                .index(b"web-1", &scheme)
+                .unwrap_err()
+                .contains("not a worker")
+        );
     }
 }

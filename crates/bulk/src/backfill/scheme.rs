@@ -75,7 +75,7 @@ impl BackfillFormat {
     }
 }
 
-/// What ids are made of besides the time.
+/// What ids are made of in addition to the time.
 #[derive(Clone, Debug)]
 pub struct SchemeOptions {
     /// What kind of id.
@@ -147,7 +147,7 @@ impl Scheme {
             && matches!(options.format, BackfillFormat::Uuid7 | BackfillFormat::Ulid)
         {
             return Err(Error::usage(format_args!(
-                "a spread has no meaning for {name}: it has room for every row of one time"
+                "a spread does not apply to {name}: it has room for every row of one time"
             )));
         }
         if spread < unit || spread % unit != 0 {

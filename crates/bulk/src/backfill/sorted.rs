@@ -1,7 +1,7 @@
 //! Rows in any order: their times are sorted outside memory, ids are given in that order and put into files by the
 //! row's place in the input, and a second reading writes the rows.
 //!
-//! The files of the work folder hold the ids of so many rows each, as `offset, id` in the order in which they were
+//! The files of the work folder hold the ids of a fixed number of rows each, as `offset, id` in the order in which they were
 //! given; one of them at a time is read into an array.
 
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use super::output::{Output, Paths};
 use super::placer::Placer;
 use super::scheme::{Exhausted, Member};
 use super::stream::{BLOCK_BYTES, Writing, header, keep, mark};
-use super::{How, Run, Saved, Unparsable};
+use super::{BackfillRun, How, Saved, Unparsable};
 use crate::error::Error;
 use crate::progress::{EVERY_ROWS, Phase, Progress, Watch};
 use crate::sort::{Record, Sorted, Sorter};
@@ -86,7 +86,7 @@ impl Record for SortRow {
 }
 
 /// Reads all rows, sorts them and leaves their ids in the work folder. Gives how many rows each file there has.
-pub(super) fn assign(run: &mut Run<'_>, paths: &Paths, watch: Watch<'_>) -> Result<u64, Error> {
+pub(super) fn assign(run: &mut BackfillRun<'_>, paths: &Paths, watch: Watch<'_>) -> Result<u64, Error> {
     let mut sorted = read(run, watch)?;
     let bucket_rows = (sorted.count() / BUCKETS_MAX + 1).max(BUCKET_ROWS_MIN);
     fs::create_dir_all(&paths.work).map_err(|e| Error::file("write", &paths.work, &e))?;
@@ -151,7 +151,7 @@ pub(super) fn assign(run: &mut Run<'_>, paths: &Paths, watch: Watch<'_>) -> Resu
     Ok(bucket_rows)
 }
 
-fn read(run: &mut Run<'_>, watch: Watch<'_>) -> Result<Sorted<SortRow>, Error> {
+fn read(run: &mut BackfillRun<'_>, watch: Watch<'_>) -> Result<Sorted<SortRow>, Error> {
     let mut sorter = Sorter::new(run.options.memory_bytes, &run.temp());
     let keyed = run.scheme.options().keyed;
     let name = run.rows.name().to_string();
@@ -205,7 +205,7 @@ struct Overflow {
 }
 
 impl<'a> Cells<'a> {
-    fn new(run: &'a Run<'_>, sorted: &'a mut Sorted<SortRow>) -> Result<Cells<'a>, Error> {
+    fn new(run: &'a BackfillRun<'_>, sorted: &'a mut Sorted<SortRow>) -> Result<Cells<'a>, Error> {
         let head = sorted.next()?;
         Ok(Cells {
             scheme: &run.scheme,
@@ -367,7 +367,7 @@ const HELD_MAX: usize = 1 << 20;
 
 /// Reads the rows once more and writes them with their ids.
 pub(super) fn write(
-    run: &mut Run<'_>,
+    run: &mut BackfillRun<'_>,
     out: &mut Output<Saved>,
     paths: &Paths,
     bucket_rows: u64,
@@ -455,7 +455,7 @@ fn load(path: &Path, ids: &mut Vec<u128>) -> Result<(), Error> {
 }
 
 /// The error of a full cell, for which the line of its first row is looked up.
-fn exhausted(run: &mut Run<'_>, full: &Exhausted, row: u64) -> Error {
+fn exhausted(run: &mut BackfillRun<'_>, full: &Exhausted, row: u64) -> Error {
     let (message, hint) = run.scheme.exhausted(full);
     let line = line_of(run, row).ok().flatten();
     match line {
@@ -465,7 +465,7 @@ fn exhausted(run: &mut Run<'_>, full: &Exhausted, row: u64) -> Error {
     .with_hint(hint)
 }
 
-fn line_of(run: &mut Run<'_>, wanted: u64) -> Result<Option<u64>, Error> {
+fn line_of(run: &mut BackfillRun<'_>, wanted: u64) -> Result<Option<u64>, Error> {
     run.again()?;
     let name = run.rows.name().to_string();
     let mut members = 0;

@@ -6,7 +6,7 @@ use super::facts::{Bad, Facts};
 use super::output::Output;
 use super::placer::Placer;
 use super::scheme::{Exhausted, Member};
-use super::{How, Run, Saved, Unparsable};
+use super::{BackfillRun, How, Saved, Unparsable};
 use crate::error::Error;
 use crate::progress::{EVERY_ROWS, Phase, Progress, Watch};
 use crate::rows::{Position, Row};
@@ -76,9 +76,9 @@ pub(super) struct Writing<'a> {
     pub(super) bytes: u64,
 }
 
-/// Streams the rows from where the run stands.
+/// Streams the rows from where the run is.
 pub(super) fn run(
-    run: &mut Run<'_>,
+    run: &mut BackfillRun<'_>,
     out: &mut Output<Saved>,
     saved: Option<&Saved>,
     watch: Watch<'_>,
@@ -163,7 +163,7 @@ pub(super) fn run(
 }
 
 /// Writes the header, which names the new column.
-pub(super) fn header(run: &Run<'_>, writing: &mut Writing<'_>) {
+pub(super) fn header(run: &BackfillRun<'_>, writing: &mut Writing<'_>) {
     if let Some(header) = run.rows.header() {
         run.emitter.header(&header.raw, &mut writing.block);
     }
@@ -179,7 +179,7 @@ pub(super) fn keep(bad: Bad, unparsable: Unparsable) -> Result<(), Error> {
 
 /// Gives the rows of a cell their ids and writes them.
 fn close(
-    run: &mut Run<'_>,
+    run: &mut BackfillRun<'_>,
     pending: &mut Pending,
     next: Option<i128>,
     writing: &mut Writing<'_>,
@@ -237,7 +237,7 @@ fn close(
 
 impl Pending {
     /// How many rows each node has; only where that matters.
-    fn counts(&self, run: &Run<'_>) -> Vec<(u32, u64)> {
+    fn counts(&self, run: &BackfillRun<'_>) -> Vec<(u32, u64)> {
         if run.scheme.wide() {
             return Vec::new();
         }
@@ -252,7 +252,7 @@ impl Pending {
     }
 
     /// The order in which the rows get their ids, if it is not that of the file.
-    fn order(&self, run: &Run<'_>) -> Option<Vec<usize>> {
+    fn order(&self, run: &BackfillRun<'_>) -> Option<Vec<usize>> {
         let keyed = run.scheme.options().keyed;
         let rank = |at: &usize| {
             let waiting = &self.members[*at];
@@ -272,7 +272,12 @@ impl Pending {
     }
 }
 
-fn write_items(run: &Run<'_>, pending: &Pending, mut ids: impl Iterator<Item = u128>, out: &mut Vec<u8>) {
+fn write_items(
+    run: &BackfillRun<'_>,
+    pending: &Pending,
+    mut ids: impl Iterator<Item = u128>,
+    out: &mut Vec<u8>,
+) {
     let mut start = 0;
     for item in &pending.items {
         let (raw, newline) =
@@ -289,14 +294,14 @@ fn write_items(run: &Run<'_>, pending: &Pending, mut ids: impl Iterator<Item = u
     }
 }
 
-fn exhausted(run: &Run<'_>, line: u64, full: &Exhausted) -> Error {
+fn exhausted(run: &BackfillRun<'_>, line: u64, full: &Exhausted) -> Error {
     let (message, hint) = run.scheme.exhausted(full);
     Error::at(run.rows.name(), line, message).with_hint(hint)
 }
 
 /// Ends a frame where the input says so: the same places in every run.
 pub(super) fn mark(
-    run: &Run<'_>,
+    run: &BackfillRun<'_>,
     writing: &mut Writing<'_>,
     position: Position,
     members: u64,

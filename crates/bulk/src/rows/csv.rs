@@ -5,7 +5,7 @@
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 
-use super::{Dialect, Found, Place, Problem};
+use super::{Dialect, FieldPlace, Found, Problem};
 use crate::error::Error;
 use crate::lines::{Lines, RECORD_BYTES_MAX};
 
@@ -60,7 +60,7 @@ impl Fields {
         let mut take = |column: usize, start: usize, end: usize| {
             if let Some(Some(wanted)) = self.slots.get(column) {
                 for wanted in wanted {
-                    found.places[*wanted] = Place::Raw(start, end);
+                    found.places[*wanted] = FieldPlace::Raw(start, end);
                 }
             }
         };
@@ -134,7 +134,7 @@ impl Fields {
             let from = found.scratch.len();
             found.scratch.extend_from_slice(self.text(column));
             for wanted in wanted {
-                found.places[*wanted] = Place::Scratch(from, found.scratch.len());
+                found.places[*wanted] = FieldPlace::Scratch(from, found.scratch.len());
             }
         }
         match self.open {
@@ -183,7 +183,7 @@ fn name(field: &[u8]) -> String {
     String::from_utf8_lossy(field).trim().to_string()
 }
 
-/// Whether a row of so many lines, which the end of the file ends, stands in a quoted field there. A newline that ended
+/// Whether a row of this many lines, ended by the end of the file, is in a quoted field there. A newline that ended
 /// no row was in one; behind the last newline, quotes are counted.
 fn in_quotes(row: &[u8], lines: u64) -> bool {
     row.ends_with(b"\n") || lines > 1 && memchr::memchr_iter(b'"', row).count() % 2 == 1

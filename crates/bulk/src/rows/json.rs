@@ -7,7 +7,7 @@ use serde::Deserializer as _;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{Found, Place, Problem};
+use super::{FieldPlace, Found, Problem};
 
 /// Picks fields out of objects.
 pub(super) struct Picker {
@@ -27,7 +27,7 @@ impl Picker {
     }
 }
 
-/// Picks from an object that lies somewhere in `line`.
+/// Picks from an object somewhere in `line`.
 fn pick(
     line: &[u8],
     object: &[u8],
@@ -110,24 +110,24 @@ impl<'de> Visitor<'de> for Name {
     }
 }
 
-/// Where the text of a value lies: in the line, unless escapes had to be resolved.
-fn place_of(line: &[u8], raw: &str, scratch: &mut Vec<u8>) -> Result<Place, serde_json::Error> {
+/// Where the text of a value is: in the line, unless escapes had to be resolved.
+fn place_of(line: &[u8], raw: &str, scratch: &mut Vec<u8>) -> Result<FieldPlace, serde_json::Error> {
     // Both are slices of the same line.
     let at = raw.as_ptr() as usize - line.as_ptr() as usize;
     if raw == "null" {
-        return Ok(Place::Absent);
+        return Ok(FieldPlace::Absent);
     }
     if !raw.starts_with('"') {
-        return Ok(Place::Raw(at, at + raw.len()));
+        return Ok(FieldPlace::Raw(at, at + raw.len()));
     }
     if !raw.contains('\\') {
-        return Ok(Place::Raw(at + 1, at + raw.len() - 1));
+        return Ok(FieldPlace::Raw(at + 1, at + raw.len() - 1));
     }
     let from = scratch.len();
-    // Half of a surrogate pair stands for no character: such a text is refused, not read as an empty one.
+    // Half of a surrogate pair is not a character: such a text is refused, not read as an empty one.
     let text: String = serde_json::from_str(raw)?;
     scratch.extend_from_slice(text.as_bytes());
-    Ok(Place::Scratch(from, scratch.len()))
+    Ok(FieldPlace::Scratch(from, scratch.len()))
 }
 
 /// The names of the fields of an object; none if it is no object.

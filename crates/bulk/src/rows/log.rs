@@ -2,7 +2,7 @@
 
 use regex::bytes::{CaptureLocations, Regex, RegexBuilder};
 
-use super::{Found, Place, Problem};
+use super::{FieldPlace, Found, Problem};
 use crate::error::{Error, column_hint};
 
 /// Patterns that can be asked for by name, each with the form of its times where [`TimeFormat::Auto`] does not know it.
@@ -49,7 +49,7 @@ impl Matcher {
                     .last()
                     .unwrap_or_default()
                     .trim_start_matches("error: ");
-                Error::usage(format_args!("{pattern:?} is no regular expression: {last}"))
+                Error::usage(format_args!("{pattern:?} is not a regular expression: {last}"))
                     .with_hint("a group gets its name as in (?<time>\\S+)")
             })?;
         let names: Vec<String> = regex.capture_names().flatten().map(str::to_string).collect();
@@ -82,7 +82,7 @@ impl Matcher {
             .ok_or(Problem::NoMatch)?;
         for (wanted, group) in self.groups.iter().enumerate() {
             if let Some((from, to)) = self.places.get(*group) {
-                found.places[wanted] = Place::Raw(from, to);
+                found.places[wanted] = FieldPlace::Raw(from, to);
             }
         }
         Ok(())
@@ -123,11 +123,11 @@ mod tests {
             let (_, pattern, _) = PATTERNS.iter().find(|(n, ..)| *n == name).unwrap();
             let mut matcher = Matcher::new(pattern, &["time".into()]).unwrap();
             let mut found = Found {
-                places: vec![Place::Absent],
+                places: vec![FieldPlace::Absent],
                 scratch: Vec::new(),
             };
             matcher.read(line.as_bytes(), &mut found).unwrap();
-            let Place::Raw(from, to) = found.places[0] else {
+            let FieldPlace::Raw(from, to) = found.places[0] else {
                 panic!("{name}: {line}")
             };
             assert_eq!(&line[from..to], time);

@@ -30,7 +30,7 @@ pub enum RowFormat {
 /// How fields are parted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dialect {
-    /// What stands between two fields; no quote and no newline.
+    /// What separates two fields; neither a quote nor a newline.
     pub delimiter: u8,
     /// Whether a field may stand in double quotes, which then may hold anything (RFC 4180). TSV has no quotes.
     pub quotes: bool,
@@ -100,18 +100,18 @@ impl std::fmt::Display for Problem {
                     more => write!(f, "; it takes in all {more} lines that follow"),
                 }
             }
-            Problem::Json(why) => write!(f, "this line is no JSON object: {why}"),
+            Problem::Json(why) => write!(f, "this line is not a JSON object: {why}"),
             Problem::NoMatch => f.write_str("the pattern does not match this line"),
         }
     }
 }
 
-/// Where the text of a field lies.
+/// Where the text of a field is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum FieldPlace {
     /// The row has no such field, or it is null.
     Absent,
-    /// In the row, as it stands.
+    /// In the row, unchanged.
     Raw(usize, usize),
     /// In the scratch buffer, because something had to be unescaped.
     Scratch(usize, usize),
@@ -120,13 +120,13 @@ enum Place {
 /// What a parser fills for each row.
 #[derive(Debug, Default)]
 struct Found {
-    places: Vec<Place>,
+    places: Vec<FieldPlace>,
     scratch: Vec<u8>,
 }
 
 impl Found {
     fn clear(&mut self) {
-        self.places.fill(Place::Absent);
+        self.places.fill(FieldPlace::Absent);
         self.scratch.clear();
     }
 }
@@ -151,9 +151,9 @@ impl<'a> Row<'a> {
     #[inline]
     pub(crate) fn field(&self, wanted: usize) -> Option<&'a [u8]> {
         match self.found.places[wanted] {
-            Place::Absent => None,
-            Place::Raw(from, to) => Some(&self.raw[from..to]),
-            Place::Scratch(from, to) => Some(&self.found.scratch[from..to]),
+            FieldPlace::Absent => None,
+            FieldPlace::Raw(from, to) => Some(&self.raw[from..to]),
+            FieldPlace::Scratch(from, to) => Some(&self.found.scratch[from..to]),
         }
     }
 }
@@ -214,7 +214,7 @@ impl Rows {
             },
             lines,
             found: Found {
-                places: vec![Place::Absent; wanted.len()],
+                places: vec![FieldPlace::Absent; wanted.len()],
                 scratch: Vec::new(),
             },
             wanted: wanted.to_vec(),
@@ -270,7 +270,7 @@ impl Rows {
         let blank = text.is_empty();
         if !blank {
             match &mut self.parser {
-                Parser::Lines => self.found.places[0] = Place::Raw(0, text.len()),
+                Parser::Lines => self.found.places[0] = FieldPlace::Raw(0, text.len()),
                 Parser::Json(picker) => problem = picker.read(text, &mut self.found).err(),
                 Parser::Log(matcher) => problem = matcher.read(text, &mut self.found).err(),
                 Parser::Fields(fields) if fields.simple(text) => {
@@ -345,7 +345,7 @@ impl Rows {
                 let what = format!("{} has no column {column:?}", self.lines.name());
                 let hint = match names.len() {
                     1 => format!(
-                        "there is only {}: is {:?} what parts the fields?",
+                        "there is only {}: is {:?} what separates the fields?",
                         shown(names[0].as_bytes()),
                         char::from(dialect.delimiter)
                     ),
@@ -512,7 +512,13 @@ mod tests {
                 "has no column \"created\"",
                 "there are: a, created_at",
             ),
-            (b"a;b\n", csv.clone(), "a", "has no column", "is ',' what parts"),
+            (
+                b"a;b\n",
+                csv.clone(),
+                "a",
+                "has no column",
+                "is ',' what separates",
+            ),
             (b"a,b,a\n", csv.clone(), "a", "the 1st and the 3rd", ""),
             (b"", csv, "a", "the file is empty", ""),
             (
@@ -526,7 +532,7 @@ mod tests {
                 b"x\n",
                 RowFormat::Log("(?<time".into()),
                 "time",
-                "is no regular expression",
+                "is not a regular expression",
                 "",
             ),
         ] {

@@ -5,7 +5,7 @@
 use jiff::civil::Date;
 use jiff::tz::Offset;
 
-/// A time on a wall, and how far east that wall stands, if the text says so.
+/// A time on a wall, and how far east that wall is, if the text says so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Read {
     /// Seconds from 1970-01-01T00:00:00 on the same wall.

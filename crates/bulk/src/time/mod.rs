@@ -56,7 +56,7 @@ impl TimeFormat {
         if !text.contains('%') {
             let names: Vec<&str> = Self::NAMED.iter().map(|(name, _)| *name).collect();
             return Err(format!(
-                "{text:?} is no form of times: write {}, or as strptime does, %Y-%m-%d %H:%M:%S",
+                "{text:?} is not a time format: write {}, or as strptime does, %Y-%m-%d %H:%M:%S",
                 names.join(", ")
             ));
         }
@@ -152,7 +152,7 @@ impl TimeProblem {
         match self {
             TimeProblem::Empty => "the time is empty",
             TimeProblem::NotATime => "the text is not a time",
-            TimeProblem::NoZone => "the time does not say in which zone",
+            TimeProblem::NoZone => "the time does not name its time zone",
             TimeProblem::Twice => "the time happened twice, when the clocks were set back",
             TimeProblem::Never => "the time never happened: the clocks were set forward over it",
         }
@@ -169,7 +169,7 @@ impl TimeProblem {
                 TimeFormat::Rfc2822 => format!("{text} is not a time as mail has it"),
                 TimeFormat::Strptime(form) => format!("{text} is not a time of the form {form:?}"),
             },
-            TimeProblem::NoZone => format!("{text} does not say in which zone"),
+            TimeProblem::NoZone => format!("{text} does not name its time zone"),
             TimeProblem::Twice => format!("{text} happened twice, when the clocks were set back"),
             TimeProblem::Never => format!("{text} never happened: the clocks were set forward over it"),
         }

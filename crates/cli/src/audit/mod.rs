@@ -37,7 +37,7 @@ pub(crate) struct Args {
     /// Over how many shards id % N should spread
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(2..=65_536))]
     shards: u32,
-    /// The present; ids after it lie in the future
+    /// The present time; ids after it are in the future
     #[arg(long, value_name = "TIME", value_parser = crate::time::parse)]
     now: Option<Timestamp>,
     /// How far after the present an id may lie

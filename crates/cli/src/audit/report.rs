@@ -63,7 +63,7 @@ pub(super) fn text(report: &Report, out: &mut Out) -> Result<(), Failure> {
     verdict(report, out)
 }
 
-/// Who made this of what, and when: for whoever reads it later.
+/// Who made this from what, and when: for later readers.
 fn made(report: &Report, out: &mut Out) -> Result<(), Failure> {
     if !out.verbose {
         return Ok(());
@@ -298,7 +298,7 @@ fn workers(report: &Report, out: &mut Out) -> Result<(), Failure> {
         return row(
             out,
             "clocks",
-            "cannot be told: the files are not in the order of making",
+            "unknown: the ids are not in the order in which they were made",
         );
     }
     let changes: u64 = workers

@@ -248,7 +248,7 @@ impl Args {
                     .map(|kind| format!("{kind:?}").to_lowercase())
                     .collect();
                 return Err(Failure::usage(format_args!(
-                    "{option} has no meaning for {}",
+                    "{option} does not apply to {}",
                     format!("{:?}", self.id).to_lowercase()
                 ))
                 .with_hint(format_args!("it is for {}", names.join(", "))));

@@ -25,7 +25,7 @@ pub(super) static CHOICES: &[Choice] = &[
         command: "mint uuid v5 --namespace url https://example.com/a",
     },
     Choice {
-        need: "the same, with a hash of today",
+        need: "the same, with a modern hash",
         format: "uuid8",
         command: "mint uuid v8 --sha256 --namespace url https://example.com/a",
     },
@@ -50,7 +50,7 @@ pub(super) static CHOICES: &[Choice] = &[
         command: "mint seq next tickets",
     },
     Choice {
-        need: "numbers without a gap, as for invoices",
+        need: "numbers without gaps, as for invoices",
         format: "sequence",
         command: "mint seq create invoices --gap none",
     },
@@ -90,7 +90,7 @@ pub(super) static CHOICES: &[Choice] = &[
         command: "mint uuid v7 --state ids.state",
     },
     Choice {
-        need: "what a system asks for that wants version 1",
+        need: "version 1, for a system that asks for it",
         format: "uuid1",
         command: "mint uuid v1",
     },

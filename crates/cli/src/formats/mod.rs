@@ -137,7 +137,7 @@ fn one(row: &'static Format, out: &mut Out) -> Result<(), Failure> {
 fn randomness(row: &Format) -> Vec<String> {
     let bits = row.entropy_bits(&GenOptions::default());
     if bits <= 0.0 {
-        return vec!["no bits: nothing but what makes it unique keeps two apart".into()];
+        return vec!["no bits: only what makes it unique keeps two ids apart".into()];
     }
     let of = match row.time {
         Some(shape) => format!(

@@ -18,7 +18,7 @@ use paint::Painter;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Ids; -, or none where something is piped in, reads them from standard input, one a line, and answers each
+    /// Ids; -, or none where something is piped in, reads them from standard input, one per line, and answers each
     /// with one line. With --column: files
     #[arg(value_name = "ID|-", allow_negative_numbers = true)]
     ids: Vec<String>,
@@ -93,7 +93,7 @@ fn read_as(args: &Args) -> Result<ReadAs, Failure> {
     })
 }
 
-/// How many readings have a line besides the best.
+/// How many readings have a line in addition to the best.
 const MORE_SHOWN: usize = 2;
 
 /// The readings that say something.

@@ -70,14 +70,14 @@ enum PoolCommand {
         /// The pool
         name: String,
     },
-    /// Take a passed window from a holder that is gone; one that lasts is refused
+    /// Free an expired window whose holder is gone; one that still lasts is refused
     Release {
         /// The pool
         name: String,
         /// The worker
         worker: u64,
     },
-    /// Give up a worker that a wrong clock parked, so that nothing tells of it any more
+    /// Give up a worker that a wrong clock parked, so that it is no longer reported
     Retire {
         /// The pool
         name: String,

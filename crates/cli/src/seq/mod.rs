@@ -58,7 +58,7 @@ enum SeqCommand {
     },
     /// List all sequences
     List,
-    /// Show a definition and where it stands
+    /// Show a definition and its last number
     Show {
         /// The sequence
         name: String,
@@ -273,7 +273,7 @@ fn show(sequence: &Sequence, out: &mut Out) -> Result<(), Failure> {
     if out.json {
         return out.json_line(sequence);
     }
-    // The definition first, in the order of SQL; then where it stands, and whatever else there is.
+    // The definition first, in the order of SQL; then its last number, and whatever else there is.
     let mut fields = vec![
         ("name", sequence.name.clone()),
         ("start", sequence.start.to_string()),

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     /// is all zeros, max all ones
     #[arg(default_value = "v7", hide_default_value = true, ignore_case = true)]
     version: Version,
-    /// v3, v5, v8 --sha256: the names; - reads them from standard input, one a line
+    /// v3, v5, v8 --sha256: the names; - reads them from standard input, one per line
     #[arg(value_name = "NAME|-")]
     names: Vec<OsString>,
     /// How many [default: 1]
@@ -44,11 +44,11 @@ pub(crate) struct Args {
     /// v1, v6: 0 to 16383; v2: 0 to 63 [default: random]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=16383))]
     clock_seq: Option<u16>,
-    /// v1, v6, v7: strictly increasing over all processes that name this file, kills and clock steps
-    /// survived; holds node and clock sequence
+    /// v1, v6, v7: strictly increasing across all processes that use this file, through kills and
+    /// clock steps; keeps node and clock sequence
     #[arg(long, value_name = "FILE", conflicts_with_all = ["at", "clock_seq", "precision"])]
     state: Option<PathBuf>,
-    /// v1, v6: node and clock sequence of this pool, which leases them safely over machines; alone it means the
+    /// v1, v6: node and clock sequence of this pool, which leases them safely across machines; alone it means the
     /// server of MINT_SERVER
     #[arg(long, value_name = "NAME", conflicts_with_all = ["at", "node", "clock_seq", "state"])]
     pool: Option<String>,
@@ -150,7 +150,7 @@ const BATCH: usize = 1024;
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let form = UuidText::from_name(&args.format).expect("the parser admits only known names");
     if out.json && form == UuidText::Raw {
-        return Err(Failure::usage("--format raw and --json exclude one another"));
+        return Err(Failure::usage("--format raw and --json cannot be combined"));
     }
     args.check_fit()?;
     let mut sink = Sink { form, out };
@@ -199,7 +199,7 @@ impl Args {
         for (option, given, fits) in options {
             if given && !fits.contains(&self.version) {
                 let fits: Vec<String> = fits.iter().map(|version| version.name()).collect();
-                let message = format!("{option} means nothing for {}", self.version.name());
+                let message = format!("{option} does not apply to {}", self.version.name());
                 return Err(Failure::usage(message).with_hint(format!("it is for {}", fits.join(", "))));
             }
         }

@@ -206,7 +206,7 @@ fn v7_at(args: &Args, at: Timestamp, sink: &mut Sink<'_>) -> Result<(), Failure>
         for id in ids {
             *id = generator.next_id().map_err(|error| match error {
                 MintError::TooFarAhead { .. } | MintError::TimeFieldFull => {
-                    Failure::usage(format_args!("so many ids do not fit one time: {error}"))
+                    Failure::usage(format_args!("the ids do not all fit one time: {error}"))
                 }
                 other => Failure::cannot(other),
             })?;
@@ -260,7 +260,7 @@ impl Ceiling {
     }
 }
 
-/// Less is made up for before anybody looks.
+/// Less is made up for before anyone looks.
 const WORTH_TELLING: Duration = Duration::from_millis(100);
 
 /// Makes ids, waiting for the clock where they run too far ahead of it: 10 million a second is all that ticks

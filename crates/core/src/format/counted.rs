@@ -83,15 +83,9 @@ impl<C: Clock, E: Entropy> Counted<C, E> {
         out: &mut [T],
         make: impl Fn([u8; 12]) -> T,
     ) -> Result<usize, MintError> {
-        if out.is_empty() {
-            return Ok(0);
-        }
-        let (first, made) = self.places.take_many(out.len())?;
-        for (place, id) in (first..).zip(&mut out[..made]) {
-            let (second, counter) = self.places.split(place);
-            *id = make(pack(second, self.process, counter));
-        }
-        Ok(made)
+        let process = self.process;
+        self.places
+            .fill(out, |second, counter, _| make(pack(second, process, counter)))
     }
 }
 

@@ -42,9 +42,10 @@ mod owned {
     use ::uuid::Uuid;
 
     use crate::format::places::Line;
-    use crate::format::{counted, flake, ksuid, scru128, tid, ulid};
+    use crate::format::{counted, flake, ksuid, scru128, tid, tsid, ulid};
     use crate::time::{Clock, Timestamp};
-    use crate::uuid::v7::{self, OwnLine};
+    use crate::uuid::v7;
+    use crate::word::OwnLine;
     use crate::{FixedClock, MintError};
 
     /// Those of the process: what `uuid7()`, `ksuid()` and their like count on from.
@@ -77,8 +78,7 @@ mod owned {
         pub(crate) millis: OwnLine,
         /// Versions 1 and 6: ticks of 100 ns since 1582.
         pub(crate) gregorian: OwnLine,
-        /// `unix_ms << 22 | counter`.
-        pub(crate) tsid: OwnLine,
+        pub(crate) tsid: Line,
         pub(crate) ksuid: Line,
         pub(crate) ksuid_ms: Line,
         pub(crate) xid: Line,
@@ -102,7 +102,8 @@ mod owned {
             Generators {
                 millis: OwnLine(AtomicU64::new(0)),
                 gregorian: OwnLine(AtomicU64::new(0)),
-                tsid: OwnLine(AtomicU64::new(0)),
+                // As wide as the widest that a caller asks for.
+                tsid: Line::new(&ulid::MILLIS, tsid::TAIL_BITS, 0),
                 ksuid: Line::new(&ksuid::SECONDS, 24, 23),
                 ksuid_ms: Line::new(&ksuid::STEPS, 24, 23),
                 xid: Line::new(
@@ -185,7 +186,7 @@ mod owned {
         /// The last time of the formats that take a worker of the caller's; `None` if they made nothing.
         fn last_with_workers(&self) -> Option<Timestamp> {
             let of = |word: &OwnLine| word.0.load(Ordering::Relaxed);
-            let millis = (of(&self.tsid) >> 22).max(of(self.flake.word()) >> 16);
+            let millis = (of(self.tsid.word()) >> tsid::TAIL_BITS).max(of(self.flake.word()) >> 16);
             let micros = of(self.tid.word()).max(millis.saturating_mul(1000));
             let ticks = of(&self.gregorian).saturating_sub(crate::uuid::gregorian::UNIX_OFFSET as u64);
             let ticks = ticks.max(micros.saturating_mul(10));

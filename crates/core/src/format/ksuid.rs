@@ -331,9 +331,7 @@ impl<C: Clock, E: Entropy> KsuidGenerator<C, E> {
     /// The clock stands before 2014 or past 2150, or the id would lie more than `max_ahead` ahead of it.
     pub fn next_id(&mut self) -> Result<Ksuid, MintError> {
         let (second, counter) = self.places.take()?;
-        let mut random = [0; 16];
-        self.places.entropy.fill(&mut random);
-        Ok(of_place(second as u32, counter as u32, random))
+        Ok(made(second, counter, &mut self.places.entropy))
     }
 
     /// Fills the front of `out`, with one clock reading, and returns how many ids it holds: all, or fewer where
@@ -342,18 +340,14 @@ impl<C: Clock, E: Entropy> KsuidGenerator<C, E> {
     /// # Errors
     /// As [`Self::next_id`], if not even one id can be made.
     pub fn fill(&mut self, out: &mut [Ksuid]) -> Result<usize, MintError> {
-        if out.is_empty() {
-            return Ok(0);
-        }
-        let (first, made) = self.places.take_many(out.len())?;
-        for (place, id) in (first..).zip(&mut out[..made]) {
-            let (second, counter) = self.places.split(place);
-            let mut random = [0; 16];
-            self.places.entropy.fill(&mut random);
-            *id = of_place(second as u32, counter as u32, random);
-        }
-        Ok(made)
+        self.places.fill(out, made)
     }
+}
+
+fn made(second: u64, counter: u64, entropy: &mut impl Entropy) -> Ksuid {
+    let mut random = [0; 16];
+    entropy.fill(&mut random);
+    of_place(second as u32, counter as u32, random)
 }
 
 impl<C, E> core::fmt::Debug for KsuidGenerator<C, E> {

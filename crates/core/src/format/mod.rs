@@ -54,6 +54,8 @@ pub use self::ksuid::*;
 pub use self::nanoid::*;
 pub use self::objectid::*;
 pub use self::options::{GenOption, GenOptions, OptionForm, OptionValue};
+#[cfg(feature = "std")]
+pub(crate) use self::places::Own;
 pub use self::pushid::*;
 #[cfg(feature = "std")]
 pub use self::repeats::ids_until_repeat;

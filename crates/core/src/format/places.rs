@@ -6,7 +6,9 @@ pub(crate) use process::{ForkGuard, Line, Own};
 use core::time::Duration;
 
 use super::TimeShape;
+use crate::layout::ones;
 use crate::time::Clock;
+use crate::word::{Reach, seeded, ticks_in};
 use crate::{Entropy, MintError};
 
 /// The places of an owned generator: `tick << counter_bits | counter`, every one given out once, in order.
@@ -35,13 +37,13 @@ impl<C: Clock, E: Entropy> Places<C, E> {
             ticks: Ticks::of(&time),
             counter_bits,
             seed_bits,
-            max_ahead: ticks_in(MAX_AHEAD, time.tick),
+            max_ahead: ticks_in(Reach::MAX_AHEAD, time.tick, AHEAD_LEAST),
             next: 0,
         }
     }
 
     pub(crate) fn set_max_ahead(&mut self, max_ahead: Duration) {
-        self.max_ahead = ticks_in(max_ahead, Duration::from_nanos(self.ticks.tick_ns));
+        self.max_ahead = ticks_in(max_ahead, Duration::from_nanos(self.ticks.tick_ns), AHEAD_LEAST);
     }
 
     /// The next place: tick and counter.
@@ -50,34 +52,47 @@ impl<C: Clock, E: Entropy> Places<C, E> {
         Ok(self.split(place))
     }
 
+    /// Fills the front of `out` with what `make` makes of tick, counter and entropy, with one clock reading, and returns
+    /// how many it holds: fewer than all where `max_ahead` or time ends.
+    pub(crate) fn fill<T>(
+        &mut self,
+        out: &mut [T],
+        make: impl Fn(u64, u64, &mut E) -> T,
+    ) -> Result<usize, MintError> {
+        if out.is_empty() {
+            return Ok(0);
+        }
+        let (first, made) = self.take_many(out.len())?;
+        for (place, id) in (first..).zip(&mut out[..made]) {
+            let (tick, counter) = self.split(place);
+            *id = make(tick, counter, &mut self.entropy);
+        }
+        Ok(made)
+    }
+
     /// Takes up to `want` places and returns the first and how many: fewer where `max_ahead` or time ends.
-    pub(crate) fn take_many(&mut self, want: usize) -> Result<(u128, usize), MintError> {
-        let now = self.ticks.now(&self.clock)?;
-        let mut place = self.next;
-        if place >> self.counter_bits < u128::from(now) {
+    fn take_many(&mut self, want: usize) -> Result<(u128, usize), MintError> {
+        let reach = Reach {
+            now: self.ticks.now(&self.clock)?,
+            max_ahead: self.max_ahead,
+            last: self.ticks.last,
+        };
+        let (entropy, seed_bits) = (&mut self.entropy, self.seed_bits);
+        let places = reach.places::<u128>(self.counter_bits);
+        let taken = seeded::take_up_to(&mut self.next, places, want as u64, || {
             let mut seed = [0; 8];
-            self.entropy.fill(&mut seed);
-            let seed = u64::from_be_bytes(seed) & crate::layout::ones(self.seed_bits);
-            place = u128::from(now) << self.counter_bits | u128::from(seed);
+            entropy.fill(&mut seed);
+            u64::from_be_bytes(seed) & ones(seed_bits)
+        });
+        match taken {
+            Ok((first, count)) => Ok((first, count as usize)),
+            Err(place) => Err(reach.refusal(self.split(place).0)),
         }
-        let (tick, _) = self.split(place);
-        let last = self.ticks.last;
-        if tick > last {
-            return Err(MintError::TimeFieldFull);
-        }
-        let reach = now.saturating_add(self.max_ahead).min(last);
-        if tick > reach {
-            return Err(MintError::TooFarAhead { ticks: tick - reach });
-        }
-        let left = ((u128::from(reach) + 1) << self.counter_bits) - place;
-        let made = usize::try_from(left).map_or(want, |left| left.min(want));
-        self.next = place + made as u128;
-        Ok((place, made))
     }
 
     /// Tick and counter of a place.
-    pub(crate) fn split(&self, place: u128) -> (u64, u64) {
-        let counter = place as u64 & crate::layout::ones(self.counter_bits);
+    fn split(&self, place: u128) -> (u64, u64) {
+        let counter = place as u64 & ones(self.counter_bits);
         ((place >> self.counter_bits) as u64, counter)
     }
 }
@@ -148,29 +163,18 @@ impl Ticks {
     }
 }
 
-/// How far ids may run ahead of the clock unless the caller says otherwise.
-const MAX_AHEAD: Duration = Duration::from_secs(10);
-
-/// Whole ticks in `span`, at least 2.
-const fn ticks_in(span: Duration, tick: Duration) -> u64 {
-    let ticks = span.as_nanos() / tick.as_nanos();
-    if ticks < 2 {
-        2
-    } else if ticks > u64::MAX as u128 {
-        u64::MAX
-    } else {
-        ticks as u64
-    }
-}
+/// The fewest ticks ahead of the clock: one may be nearly over when it begins.
+const AHEAD_LEAST: u64 = 2;
 
 #[cfg(feature = "std")]
 mod process {
     use core::sync::atomic::{AtomicU64, Ordering};
 
-    use super::{MAX_AHEAD, Ticks, ticks_in};
+    use super::{AHEAD_LEAST, Ticks};
     use crate::format::TimeShape;
+    use crate::layout::ones;
     use crate::time::Clock;
-    use crate::uuid::v7::OwnLine;
+    use crate::word::{OwnLine, Reach, seeded, ticks_in};
     use crate::{MintError, SystemEntropy};
 
     /// The places of one set of generators: `tick << counter_bits | counter` in one word, every one given out once,
@@ -188,56 +192,71 @@ mod process {
     impl Line {
         pub(crate) const fn new(shape: &TimeShape, counter_bits: u32, seed_bits: u32) -> Self {
             assert!(seed_bits <= counter_bits && counter_bits < 32);
+            let mut ticks = Ticks::of(shape);
+            // A tick that the word has no room for is the end of time.
+            let room = (u64::MAX >> counter_bits) - 1;
+            if ticks.last > room {
+                ticks.last = room;
+            }
             Line {
                 word: OwnLine(AtomicU64::new(0)),
-                ticks: Ticks::of(shape),
+                ticks,
                 counter_bits,
                 seed_bits,
-                max_ahead: ticks_in(MAX_AHEAD, shape.tick),
+                max_ahead: ticks_in(Reach::MAX_AHEAD, shape.tick, AHEAD_LEAST),
             }
         }
 
         /// Takes `count` places now and returns the first.
         #[inline]
         pub(crate) fn claim(&self, clock: &(impl Clock + ?Sized), count: u64) -> Result<u64, MintError> {
-            self.claim_at(self.ticks.now(clock)?, count, self.max_ahead)
+            self.claim_at(self.now(clock)?, count, self.max_ahead)
+        }
+
+        /// The tick that the clock shows.
+        #[inline]
+        pub(crate) fn now(&self, clock: &(impl Clock + ?Sized)) -> Result<u64, MintError> {
+            self.ticks.now(clock)
+        }
+
+        /// Takes up to `want` places of one tick, of which the caller has the low `width` bits, and returns the first
+        /// and how many. One word for all widths: every caller sees its own of it, strictly increasing.
+        pub(crate) fn claim_in_tick(&self, now: u64, want: u64, width: u32) -> Result<(u64, u64), MintError> {
+            let (bits, reach) = (self.counter_bits, self.reach(now, self.max_ahead));
+            let seed = || random(width - 1);
+            seeded::take_in_tick(&self.word.0, reach.places(bits), (bits, width), want, seed)
+                .map_err(|place| reach.refusal(place >> bits))
         }
 
         pub(crate) fn word(&self) -> &OwnLine {
             &self.word
         }
 
+        #[inline]
         pub(super) fn claim_at(&self, now: u64, count: u64, max_ahead: u64) -> Result<u64, MintError> {
             let bits = self.counter_bits;
-            let begin = now << bits;
-            // One past the last place within reach.
-            let end = now.saturating_add(max_ahead).saturating_add(1) << bits;
-            let mut seen = self.word.0.load(Ordering::Relaxed);
-            loop {
-                let first = if seen < begin {
-                    let random: [u8; 4] = crate::entropy::random_array();
-                    let seed = u32::from_be_bytes(random) & ((1u32 << self.seed_bits) - 1);
-                    begin | u64::from(seed)
-                } else {
-                    seen
-                };
-                let next = first.checked_add(count).filter(|next| *next <= end);
-                let Some(next) = next else {
-                    return Err(MintError::TooFarAhead {
-                        ticks: (first.saturating_add(count).saturating_sub(end) >> bits).max(1),
-                    });
-                };
-                // Relaxed suffices: this one word is changed by read-modify-write alone.
-                match self
-                    .word
-                    .0
-                    .compare_exchange_weak(seen, next, Ordering::Relaxed, Ordering::Relaxed)
-                {
-                    Ok(_) => return Ok(first),
-                    Err(other) => seen = other,
-                }
+            let places = self.reach(now, max_ahead).places(bits);
+            let end = places.end;
+            let seed = || random(self.seed_bits);
+            seeded::take_all(&self.word.0, places, count, seed).map_err(|place| MintError::TooFarAhead {
+                ticks: (place.saturating_add(count).saturating_sub(end) >> bits).max(1),
+            })
+        }
+
+        #[inline]
+        fn reach(&self, now: u64, max_ahead: u64) -> Reach {
+            Reach {
+                now,
+                max_ahead,
+                last: self.ticks.last,
             }
         }
+    }
+
+    /// That many random bits, at most 32.
+    #[inline]
+    fn random(bits: u32) -> u64 {
+        u64::from(u32::from_be_bytes(crate::entropy::random_array())) & ones(bits)
     }
 
     /// Refuses a forked child what would repeat its parent's ids: a worker of the caller's, and the parent's
@@ -360,6 +379,20 @@ mod process {
             assert_eq!(refused, MintError::TooFarAhead { ticks: 1 });
             assert_eq!(line.claim_at(11, 1, 2), Ok(13 << 4));
             assert_eq!(line.claim_at(5, 1, 2), Err(MintError::TooFarAhead { ticks: 5 }));
+        }
+
+        #[test]
+        fn a_tick_that_the_word_has_no_room_for_is_the_end_of_time() {
+            let line = Line::new(&TimeShape::new(Duration::from_millis(1), 0, 1 << 50, 3), 31, 30);
+            let last = (1 << 33) - 2;
+            let at = |tick| crate::FixedClock(crate::Timestamp::from_unix_millis(tick));
+            let place = line.claim(&at(last), 1).expect("the last tick");
+            assert_eq!(place >> 31, last as u64);
+            assert_eq!(line.claim(&at(last + 1), 1), Err(MintError::TimeFieldFull));
+            assert!(matches!(
+                line.claim(&at(last), 1 << 31),
+                Err(MintError::TooFarAhead { .. })
+            ));
         }
 
         #[test]

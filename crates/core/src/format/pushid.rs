@@ -252,9 +252,7 @@ impl<C: Clock, E: Entropy> PushIdGenerator<C, E> {
     /// The clock stands before 1970 or past 10889, or the id would lie more than `max_ahead` ahead of it.
     pub fn next_id(&mut self) -> Result<PushId, MintError> {
         let (millis, counter) = self.places.take()?;
-        let mut random = [0; 8];
-        self.places.entropy.fill(&mut random);
-        Ok(PushId::of_place(millis, counter, u64::from_be_bytes(random)))
+        Ok(made(millis, counter, &mut self.places.entropy))
     }
 
     /// Fills the front of `out`, with one clock reading, and returns how many ids it holds: all, or fewer where
@@ -263,18 +261,14 @@ impl<C: Clock, E: Entropy> PushIdGenerator<C, E> {
     /// # Errors
     /// As [`Self::next_id`], if not even one id can be made.
     pub fn fill(&mut self, out: &mut [PushId]) -> Result<usize, MintError> {
-        if out.is_empty() {
-            return Ok(0);
-        }
-        let (first, made) = self.places.take_many(out.len())?;
-        for (place, id) in (first..).zip(&mut out[..made]) {
-            let (millis, counter) = self.places.split(place);
-            let mut random = [0; 8];
-            self.places.entropy.fill(&mut random);
-            *id = PushId::of_place(millis, counter, u64::from_be_bytes(random));
-        }
-        Ok(made)
+        self.places.fill(out, made)
     }
+}
+
+fn made(millis: u64, counter: u64, entropy: &mut impl Entropy) -> PushId {
+    let mut random = [0; 8];
+    entropy.fill(&mut random);
+    PushId::of_place(millis, counter, u64::from_be_bytes(random))
 }
 
 impl<C, E> core::fmt::Debug for PushIdGenerator<C, E> {

@@ -23,6 +23,7 @@ use super::{BLANK, Details, Format, FormatError, GenOptions, Id};
 use crate::layout::ones;
 use crate::text::TextError;
 use crate::time::{Clock, Timestamp};
+use crate::word::Reach;
 use crate::{Entropy, MintError};
 
 pub(super) const SCRU128: Format = Format {
@@ -206,6 +207,7 @@ impl<C: Clock, E: Entropy> Scru128Generator<C, E> {
         Ok(out.len())
     }
 
+    /// No kernel: two counters, of which the higher is drawn anew by the second.
     fn next_at(&mut self, now: u64) -> Result<Scru128, MintError> {
         let (mut timestamp, mut lo) = match self.timestamp {
             Some(last) if last >= now => (last, self.counter_lo + 1),
@@ -218,14 +220,12 @@ impl<C: Clock, E: Entropy> Scru128Generator<C, E> {
                 (timestamp, hi, lo) = (timestamp + 1, 0, self.draw() & ones(24));
             }
         }
-        if timestamp > ones(48) {
-            return Err(MintError::TimeFieldFull);
-        }
-        if timestamp - now > self.max_ahead_ms {
-            return Err(MintError::TooFarAhead {
-                ticks: timestamp - now - self.max_ahead_ms,
-            });
-        }
+        let reach = Reach {
+            now,
+            max_ahead: self.max_ahead_ms,
+            last: ones(48),
+        };
+        reach.check(timestamp)?;
         if self.timestamp.is_none() || timestamp - self.drawn_at >= 1000 {
             hi = self.draw() & ones(24);
             self.drawn_at = timestamp;

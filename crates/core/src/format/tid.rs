@@ -146,7 +146,7 @@ fn pack(micros: u64, clock_id: u64) -> Tid {
 
 /// Makes TIDs from a clock and an entropy source of your choice; no state outside itself.
 ///
-/// Strictly increasing, a microsecond each, at most 10 s ahead of the clock; a clock that goes back is held. The
+/// Strictly increasing, a microsecond each, at most `max_ahead` (10 s) ahead of the clock; a clock that goes back is held. The
 /// clock id is drawn once: after `fork` a child makes its own generator.
 ///
 /// ```
@@ -174,10 +174,26 @@ impl<C: Clock, E: Entropy> TidGenerator<C, E> {
         }
     }
 
+    /// Sets how far ids may run ahead of the clock; whole microseconds, at least 2.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use mintage::{FixedClock, SystemEntropy, TidGenerator, Timestamp};
+    /// let clock = FixedClock(Timestamp::from_unix_millis(1_688_137_381_887));
+    /// let mut generator = TidGenerator::new(clock, SystemEntropy).max_ahead(Duration::from_micros(5));
+    /// let made = std::iter::repeat_with(|| generator.next_id()).take_while(Result::is_ok).count();
+    /// assert_eq!(made, 6);
+    /// ```
+    #[must_use]
+    pub fn max_ahead(mut self, max_ahead: Duration) -> Self {
+        self.places.set_max_ahead(max_ahead);
+        self
+    }
+
     /// The next TID.
     ///
     /// # Errors
-    /// The clock stands before 1970 or past 2255, or the id would lie more than 10 s ahead of it.
+    /// The clock stands before 1970 or past 2255, or the id would lie more than `max_ahead` ahead of it.
     pub fn next_id(&mut self) -> Result<Tid, MintError> {
         let (micros, _) = self.places.take()?;
         Ok(pack(micros, self.clock_id))
@@ -189,15 +205,8 @@ impl<C: Clock, E: Entropy> TidGenerator<C, E> {
     /// # Errors
     /// As [`Self::next_id`], if not even one id can be made.
     pub fn fill(&mut self, out: &mut [Tid]) -> Result<usize, MintError> {
-        if out.is_empty() {
-            return Ok(0);
-        }
-        let (first, made) = self.places.take_many(out.len())?;
-        for (place, id) in (first..).zip(&mut out[..made]) {
-            let (micros, _) = self.places.split(place);
-            *id = pack(micros, self.clock_id);
-        }
-        Ok(made)
+        let clock_id = self.clock_id;
+        self.places.fill(out, |micros, _, _| pack(micros, clock_id))
     }
 }
 

@@ -95,7 +95,7 @@ pub(super) const TSID: Format = Format {
 /// 2020-01-01T00:00:00Z.
 const EPOCH_MS: i64 = 1_577_836_800_000;
 /// Node and counter.
-const TAIL_BITS: u32 = 22;
+pub(super) const TAIL_BITS: u32 = 22;
 const NODE_BITS: u32 = 10;
 const NODE_BITS_MAX: u32 = 20;
 
@@ -203,7 +203,7 @@ impl Settings {
 /// Makes TSIDs from a clock and an entropy source of your choice; no state outside itself.
 ///
 /// Strictly increasing: the counter starts at random in the lower half of its field in every millisecond and
-/// carries into the next, at most 10 s ahead of the clock; a clock that goes back is held. The node is the
+/// carries into the next, at most `max_ahead` (10 s) ahead of the clock; a clock that goes back is held. The node is the
 /// caller's, or drawn once: after `fork` a child makes its own generator.
 ///
 /// ```
@@ -246,11 +246,30 @@ impl<C: Clock, E: Entropy> TsidGenerator<C, E> {
         }
     }
 
+    /// Sets how far ids may run ahead of the clock; whole milliseconds, at least 2.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use mintage::{FixedClock, GenOptions, MintError, SystemEntropy, Timestamp, TsidGenerator};
+    /// let clock = FixedClock(Timestamp::from_unix_millis(1_700_000_000_000));
+    /// let options = GenOptions { node: Some(7), node_bits: Some(20), ..GenOptions::default() };
+    /// let generator = TsidGenerator::new(&options, clock, SystemEntropy)?;
+    /// let mut generator = generator.max_ahead(Duration::from_millis(5));
+    /// let last = std::iter::repeat_with(|| generator.next_id()).find_map(Result::err);
+    /// assert_eq!(last, Some(MintError::TooFarAhead { ticks: 1 })); // four ids a millisecond, for six of them
+    /// # Ok::<(), mintage::FormatError>(())
+    /// ```
+    #[must_use]
+    pub fn max_ahead(mut self, max_ahead: Duration) -> Self {
+        self.places.set_max_ahead(max_ahead);
+        self
+    }
+
     /// The next TSID.
     ///
     /// # Errors
-    /// The clock stands before the epoch or past the end of 42 bits, or the id would lie more than 10 s ahead of
-    /// it.
+    /// The clock stands before the epoch or past the end of 42 bits, or the id would lie more than `max_ahead` ahead
+    /// of it.
     pub fn next_id(&mut self) -> Result<Tsid, MintError> {
         let (tick, counter) = self.places.take()?;
         Ok(self.settings.pack(tick, self.node, counter))
@@ -261,15 +280,9 @@ impl<C: Clock, E: Entropy> TsidGenerator<C, E> {
     /// # Errors
     /// As [`Self::next_id`], if not even one id can be made.
     pub fn fill(&mut self, out: &mut [Tsid]) -> Result<usize, MintError> {
-        if out.is_empty() {
-            return Ok(0);
-        }
-        let (first, made) = self.places.take_many(out.len())?;
-        for (place, id) in (first..).zip(&mut out[..made]) {
-            let (tick, counter) = self.places.split(place);
-            *id = self.settings.pack(tick, self.node, counter);
-        }
-        Ok(made)
+        let (settings, node) = (self.settings, self.node);
+        self.places
+            .fill(out, |tick, counter, _| settings.pack(tick, node, counter))
     }
 }
 
@@ -286,14 +299,10 @@ pub use process::tsid;
 
 #[cfg(feature = "std")]
 mod process {
-    use core::sync::atomic::Ordering;
-
     use super::{Settings, TAIL_BITS, Tsid};
     use crate::format::places::{ForkGuard, Own};
     use crate::format::{FormatError, GenOptions, Id, Source};
     use crate::layout::ones;
-    use crate::time::Clock as _;
-    use crate::uuid::v7::OwnLine;
     use crate::{MintError, Timestamp};
 
     /// A new TSID with the `node`, `node_bits` and `epoch` of `options`; without a node, one that the process
@@ -326,8 +335,6 @@ mod process {
     static NODE: Own = Own::new();
     static GUARD: ForkGuard = ForkGuard::new();
 
-    const MAX_AHEAD_MS: u64 = 10_000;
-
     fn fill<T>(
         from: Source<'_>,
         settings: &Settings,
@@ -342,21 +349,16 @@ mod process {
             None => NODE.get().wrapping_add(from.generators.turn()),
         };
         let shape = settings.shape();
+        let line = &from.generators.tsid;
         // Few bits of a node do not tell one turn from another.
         let now = if settings.node.is_some() || settings.node_bits < 10 {
-            from.generators.unspent(from.clock)?.unix_millis()
+            line.now(&from.generators.unspent(from.clock)?)?
         } else {
-            from.clock.unix_millis()
+            line.now(from.clock)?
         };
-        let now = u64::try_from(now).map_err(|_| MintError::BeforeEpoch)?;
         let mut rest = out;
         while !rest.is_empty() {
-            let (place, count) = claim(
-                &from.generators.tsid,
-                now,
-                rest.len() as u64,
-                settings.counter_bits(),
-            )?;
+            let (place, count) = line.claim_in_tick(now, rest.len() as u64, settings.counter_bits())?;
             let millis = Timestamp::from_unix_millis((place >> TAIL_BITS) as i64);
             let tick = match shape.tick_of(millis) {
                 Ok(tick) => tick,
@@ -370,37 +372,6 @@ mod process {
             rest = later;
         }
         Ok(())
-    }
-
-    /// Takes up to `want` places of one millisecond, `unix_ms << 22 | counter`; returns the first and how many. One
-    /// word for all settings: every caller sees its own counter's width of it, strictly increasing.
-    fn claim(line: &OwnLine, now: u64, want: u64, counter_bits: u32) -> Result<(u64, u64), MintError> {
-        let mut seen = line.0.load(Ordering::Relaxed);
-        loop {
-            let first = if seen < now << TAIL_BITS {
-                let random: [u8; 4] = crate::entropy::random_array();
-                now << TAIL_BITS | u64::from(u32::from_be_bytes(random)) & ones(counter_bits - 1)
-            } else if seen & ones(TAIL_BITS) > ones(counter_bits) {
-                // The counter is full, or another caller's is wider: the next millisecond.
-                ((seen >> TAIL_BITS) + 1) << TAIL_BITS
-            } else {
-                seen
-            };
-            let ahead = (first >> TAIL_BITS).saturating_sub(now);
-            if ahead > MAX_AHEAD_MS {
-                return Err(MintError::TooFarAhead {
-                    ticks: ahead - MAX_AHEAD_MS,
-                });
-            }
-            let count = want.min(ones(counter_bits) + 1 - (first & ones(TAIL_BITS)));
-            match line
-                .0
-                .compare_exchange_weak(seen, first + count, Ordering::Relaxed, Ordering::Relaxed)
-            {
-                Ok(_) => return Ok((first, count)),
-                Err(other) => seen = other,
-            }
-        }
     }
 
     #[cfg(test)]

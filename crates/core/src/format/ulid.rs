@@ -31,6 +31,7 @@ use super::{BLANK, Details, Format, FormatError, GenOptions, Id, TimeShape};
 use crate::layout::ones;
 use crate::text::TextError;
 use crate::time::{Clock, Timestamp};
+use crate::word::Reach;
 use crate::{Entropy, MintError};
 
 pub(super) const ULID: Format = Format {
@@ -376,18 +377,16 @@ impl<C: Clock, E: Entropy> UlidGenerator<C, E> {
     }
 
     fn next_at(&mut self, now: u64) -> Result<Ulid, FormatError> {
-        if now > ones(48) {
-            return Err(MintError::TimeFieldFull.into());
-        }
+        let reach = Reach {
+            now,
+            max_ahead: self.max_ahead_ms,
+            last: ones(48),
+        };
+        reach.check(now)?;
+        // No kernel: it goes on by steps of its own, which do not carry.
         let next = match self.last {
             Some(last) if (last >> 80) as u64 >= now => {
-                let ahead = (last >> 80) as u64 - now;
-                if ahead > self.max_ahead_ms {
-                    return Err(MintError::TooFarAhead {
-                        ticks: ahead - self.max_ahead_ms,
-                    }
-                    .into());
-                }
+                reach.check((last >> 80) as u64)?;
                 let next = last.checked_add(self.draw_step()).ok_or(FormatError::Full)?;
                 if next >> 80 != last >> 80 {
                     return Err(FormatError::Full);

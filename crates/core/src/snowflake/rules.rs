@@ -4,6 +4,7 @@ use super::{CLOSED, MintError, Snowflake, WORD_BITS};
 use crate::atomic::{AtomicU64, Ordering};
 use crate::clock_policy::ClockPolicy;
 use crate::layout::{Layout, SequenceStart, ones, place_from, places_in_a_row};
+use crate::word::seeded::Word as _;
 
 /// How a generator differs from the plain one.
 pub(super) struct Rules {
@@ -21,59 +22,62 @@ pub(super) struct Rules {
 }
 
 impl Snowflake {
-    /// The same for generators with rules, by compare-and-swap: look, decide, swap or look again.
+    /// The same for generators with rules.
     pub(super) fn reserve_by(&self, rules: &Rules, tick: u64, want: u64) -> Result<(u64, u64), MintError> {
-        let bits = self.sequence_bits;
-        let bump_shift = rules.bump_shift();
-        let mut seen = self.word.0.load(Ordering::Relaxed);
-        if seen >= CLOSED {
+        if self.word.0.load(Ordering::Relaxed) >= CLOSED {
             return Err(MintError::Closed);
         }
-        let highest = rules.highest.load(Ordering::Relaxed);
-        let back = highest.saturating_sub(tick);
+        let back = rules.highest.load(Ordering::Relaxed).saturating_sub(tick);
         if back > 0 && matches!(rules.policy, ClockPolicy::Wait { .. } | ClockPolicy::Error) {
             return Err(MintError::ClockBack {
                 ticks: back,
                 wait: back <= rules.wait_ticks,
             });
         }
-        loop {
-            let until = self.until.load(Ordering::Relaxed);
-            let reach = tick.saturating_add(self.max_ahead).saturating_add(1).min(until);
-            let limit = reach << bits;
-            if seen >= CLOSED {
-                return Err(MintError::Closed);
-            }
-            let (mut bump, mut place) = (seen >> bump_shift, seen & ones(bump_shift));
-            if place >= limit && back > self.max_ahead && bump < rules.rollbacks {
-                // Followed, under the next value of the rollback field.
-                bump += 1;
-                place = tick.max(rules.from_tick).min(until) << bits;
-            }
-            let first = place_from(rules.start, place, tick.min(until), bits);
-            if first >= limit {
-                return Err(self.refusal(first, tick, until));
-            }
-            let count = want
-                .min(limit - first)
-                .min(places_in_a_row(rules.start, first, bits));
-            let next = bump << bump_shift | (first + count);
-            match self
-                .word
-                .0
-                .compare_exchange_weak(seen, next, Ordering::AcqRel, Ordering::Relaxed)
-            {
-                Ok(_) => {
-                    if bump == seen >> bump_shift {
-                        rules.highest.fetch_max(tick, Ordering::Relaxed);
-                    } else {
-                        rules.highest.store(tick, Ordering::Relaxed);
-                    }
-                    return Ok((bump << bump_shift | first, count));
-                }
-                Err(other) => seen = other,
-            }
+        let (first, count, followed) = self.word.0.change(|seen| {
+            let found = self.find(rules, seen, (tick, back), want)?;
+            Ok((found.0 + found.1, found))
+        })?;
+        if followed {
+            rules.highest.store(tick, Ordering::Relaxed);
+        } else {
+            rules.highest.fetch_max(tick, Ordering::Relaxed);
         }
+        Ok((first, count))
+    }
+
+    /// What may be taken where the word is `seen` at `tick`, to which the clock went `back`: the first place with its
+    /// rollback value, how many, and whether that follows the clock back.
+    fn find(
+        &self,
+        rules: &Rules,
+        seen: u64,
+        (tick, back): (u64, u64),
+        want: u64,
+    ) -> Result<(u64, u64, bool), MintError> {
+        let (bits, bump_shift) = (self.sequence_bits, rules.bump_shift());
+        let until = self.until.load(Ordering::Relaxed);
+        let reach = tick.saturating_add(self.max_ahead).saturating_add(1).min(until);
+        // The last place stays free where places reach up to the rollback value: the next one would count as another.
+        let limit = (reach << bits).min(ones(bump_shift));
+        if seen >= CLOSED {
+            return Err(MintError::Closed);
+        }
+        let (mut bump, mut place) = (seen >> bump_shift, seen & ones(bump_shift));
+        let followed = place >= limit && back > self.max_ahead && bump < rules.rollbacks;
+        if followed {
+            // Under the next value of the rollback field.
+            bump += 1;
+            place = tick.max(rules.from_tick).min(until) << bits;
+        }
+        let first = place_from(rules.start, place, tick.min(until), bits);
+        if first >= limit {
+            return Err(self.refusal(first, tick, until));
+        }
+        let count = want
+            .min(limit - first)
+            .min(places_in_a_row(rules.start, first, bits));
+        Ok((bump << bump_shift | first, count, followed))
     }
 }
 

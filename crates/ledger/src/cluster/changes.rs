@@ -5,12 +5,16 @@
 //! looks at this register eight times a second, looks the named sequences up, drops what it holds of an older
 //! generation, and says in its instance register how far it has followed.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
 use crate::name::Name;
 use crate::runtime::fresh_token;
-use crate::store::{BODY_MAX_BYTES, Cas, Key, Marks, Outcome, StoreError, StoreErrorKind, Value, Versioned};
+use crate::store::{
+    BODY_MAX_BYTES, CHANGES_KEY, Cas, Key, Marks, Outcome, StoreError, StoreErrorKind, Value, Versioned,
+};
 
 /// How many changes are named; who has missed more looks at everything it has.
 const NAMED_MAX: usize = 32;
@@ -18,6 +22,11 @@ const NAMED_MAX: usize = 32;
 const NAMED_BYTES_MAX: usize = BODY_MAX_BYTES / 4;
 /// How often a lost race for the register is tried again.
 const TRIES: usize = 64;
+
+/// How long a change waits for the others at most: longer than one that has just died counts as alive.
+const SEEN_WITHIN: Duration = Duration::from_millis(3_500);
+/// How often it looks.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 #[derive(Serialize, Deserialize, Default)]
 struct Body {
@@ -50,7 +59,7 @@ pub(crate) enum Missed {
 
 /// Where changes are counted.
 pub(crate) fn key() -> Key {
-    Key::new("cluster/changes").expect("a constant within the key grammar")
+    Key::new(CHANGES_KEY).expect("a constant within the key grammar")
 }
 
 /// The number of the last change, and what was missed by who has seen up to `seen`.
@@ -117,6 +126,39 @@ pub(crate) async fn count(context: &Context, name: &Name) -> Result<u64, StoreEr
         Outcome::NotDone,
         format!("too many writers on {key}"),
     ))
+}
+
+impl Context {
+    /// Counts a change of a definition and waits until everybody who lives follows it; the names of those who do
+    /// not in time (protocol S5).
+    pub(crate) async fn seen_by_all(&self, name: &Name) -> Vec<String> {
+        if self.store.exclusive() {
+            return Vec::new();
+        }
+        let begun = self.runtime.boottime();
+        let late = || self.runtime.boottime().saturating_sub(begun) > SEEN_WITHIN;
+        let peers = || self.cluster.peers.lock().expect("no panic while held");
+        let number = loop {
+            match count(self, name).await {
+                Ok(number) => break number,
+                Err(error) => {
+                    tracing::warn!(sequence = %name, %error, "others could not be told of a change");
+                    if late() {
+                        return peers().peers.names(self.runtime.boottime());
+                    }
+                }
+            }
+            self.runtime.sleep(LOOK_EVERY).await;
+        };
+        loop {
+            let looked = self.observe().await;
+            let behind = peers().peers.behind(number, self.runtime.boottime());
+            if (looked.is_ok() && behind.is_empty()) || late() {
+                return behind;
+            }
+            self.runtime.sleep(LOOK_EVERY).await;
+        }
+    }
 }
 
 #[cfg(test)]

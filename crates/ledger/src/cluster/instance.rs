@@ -10,7 +10,8 @@ use std::time::Duration;
 use mintage::Clock;
 
 use super::peers::InstanceBody;
-use super::{Context, changes};
+use super::{changes, instance_key};
+use crate::context::Context;
 use crate::error::LedgerError;
 use crate::ledger::Ledger;
 use crate::runtime::fresh_token;
@@ -41,6 +42,13 @@ struct Register {
     shows: Option<u64>,
 }
 
+impl Context {
+    /// This process's own register.
+    pub(crate) fn instance_key(&self) -> Key {
+        instance_key(self.instance())
+    }
+}
+
 impl Ledger {
     /// What this process does first: it follows everything that was changed before, since it holds nothing yet,
     /// and takes the register of its journal over, where it has one.
@@ -53,7 +61,7 @@ impl Ledger {
             Ok(found) => found,
             // One store of a set: nothing is changed while it is away, and all is looked at when it is back.
             Err(_) if !context.store.reachable(&changes::key()) => None,
-            Err(error) => return Err(LedgerError::from_store(error)),
+            Err(error) => return Err(error.into()),
         };
         let (last, _) = changes::since(found.as_ref(), 0);
         context.cluster.seen.store(last, Ordering::Release);
@@ -297,7 +305,7 @@ async fn enter(context: &Context) -> Result<Option<Entered>, LedgerError> {
         return Ok(None);
     };
     let key = context.instance_key();
-    let found = context.store.get(&key).await.map_err(LedgerError::from_store)?;
+    let found = context.store.get(&key).await?;
     let why = match found {
         None => "its register is not there",
         Some(found) => match serde_json::from_str::<InstanceBody>(&found.value.body) {
@@ -315,7 +323,7 @@ async fn enter(context: &Context) -> Result<Option<Entered>, LedgerError> {
                     Ok(Cas::Done(version)) => return Ok(Some((key, version))),
                     Ok(Cas::Lost(_)) => "another process has its register",
                     // It may have landed: the next process with this journal finds out, or it is a gap.
-                    Err(error) => return Err(LedgerError::from_store(error)),
+                    Err(error) => return Err(error.into()),
                 }
             }
             Ok(_) => "the journal is an old copy",

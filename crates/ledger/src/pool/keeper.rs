@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use mintage::{Snowflake, Window};
 
-use super::lease::{Lease, Owner, Renewal, Unknown};
+use super::acquire::Unknown;
+use super::lease::{Lease, Owner, Renewal};
 use super::{Pool, Seat};
 use crate::error::LedgerError;
 use crate::repeats::Repeats;
@@ -23,97 +24,30 @@ struct Holding {
     seat: Arc<Seat>,
 }
 
+/// What the task knows from one round to the next.
+#[derive(Debug)]
+struct Keeper {
+    holding: Option<Holding>,
+    unknown: Option<Unknown>,
+    backoff: Duration,
+    renewing: Repeats,
+    taking: Repeats,
+    /// Whether the clock was settled in the last round.
+    settled: bool,
+}
+
 impl Pool {
     pub(super) async fn keep(self: Arc<Self>) {
-        let mut holding: Option<Holding> = None;
-        let mut unknown: Option<Unknown> = None;
-        let mut backoff = BACKOFF_MIN;
-        let (mut renewing, mut taking) = (Repeats::default(), Repeats::default());
-        let mut settled = self.context.clock.is_settled();
+        let mut keeper = Keeper {
+            holding: None,
+            unknown: None,
+            backoff: BACKOFF_MIN,
+            renewing: Repeats::default(),
+            taking: Repeats::default(),
+            settled: self.context.clock.is_settled(),
+        };
         while !self.stop.load(Ordering::Acquire) {
-            // What was refused for the clock's sake is asked for as if anew.
-            if settled != self.context.clock.is_settled() {
-                (settled, backoff) = (true, BACKOFF_MIN);
-            }
-            let dropped = self.seat.load().is_none();
-            let stepped = |held: &Holding| held.clock_epoch != self.context.clock.epoch();
-            if holding.as_ref().is_some_and(|held| dropped || stepped(held)) {
-                self.let_go(holding.take());
-            }
-            let pause = match holding.as_mut() {
-                Some(held) => match self.renew(&self.owner(), &mut held.lease).await {
-                    Renewal::Extended => {
-                        held.seat.generator.extend(held.lease.until);
-                        if let Some((lasted, failed)) = renewing.succeeded(self.context.runtime.boottime()) {
-                            let for_ms = lasted.as_millis() as u64;
-                            tracing::info!(pool = %self.name, for_ms, failed, "the window is renewed again");
-                        }
-                        // Whoever waits for the window to be extended may go on, if it was.
-                        self.tell(self.passed(held.lease.until));
-                        RENEW_EVERY
-                    }
-                    // The one of several stores that has this worker is down: another has others.
-                    Renewal::Kept(_)
-                        if !self.is_reachable(held.seat.worker)
-                            && self.now_tick().is_ok_and(|now| now >= held.lease.until) =>
-                    {
-                        self.let_go(holding.take());
-                        Duration::ZERO
-                    }
-                    Renewal::Kept(error) => {
-                        let now = self.context.runtime.boottime();
-                        if let Some(count) = renewing.failed(now) {
-                            tracing::warn!(pool = %self.name, count, %error, "could not renew the window");
-                        }
-                        // Those who mint hear of it once the window has passed.
-                        self.tell_until(error, now + RENEW_EVERY);
-                        RENEW_EVERY
-                    }
-                    Renewal::Lost => {
-                        self.let_go(holding.take());
-                        Duration::ZERO
-                    }
-                },
-                None => match self.take_seat(&mut unknown).await {
-                    Ok(held) => {
-                        self.context
-                            .counters
-                            .windows_acquired
-                            .fetch_add(1, Ordering::Relaxed);
-                        self.seat.store(Some(Arc::clone(&held.seat)));
-                        holding = Some(held);
-                        backoff = BACKOFF_MIN;
-                        self.tell(None);
-                        let now = self.context.runtime.boottime();
-                        // A window that was lost is got anew: nothing fails to be renewed any more.
-                        renewing.succeeded(now);
-                        if let Some((lasted, failed)) = taking.succeeded(now) {
-                            let for_ms = lasted.as_millis() as u64;
-                            tracing::info!(pool = %self.name, for_ms, failed, "a window is held again");
-                        }
-                        RENEW_EVERY
-                    }
-                    Err(LedgerError::NoPool { .. }) => {
-                        self.stop.store(true, Ordering::Release);
-                        Duration::ZERO
-                    }
-                    Err(error) => {
-                        if let Some(count) = taking.failed(self.context.runtime.boottime()) {
-                            tracing::warn!(pool = %self.name, count, %error, "no window");
-                        }
-                        // A worker that is known to be free sooner is not waited past.
-                        let pause = match &error {
-                            LedgerError::Unavailable { retry_after_s, .. } => {
-                                backoff.min(Duration::from_secs(*retry_after_s))
-                            }
-                            _ => backoff,
-                        };
-                        backoff = (backoff * 2).min(BACKOFF_MAX);
-                        self.tell_until(error, self.context.runtime.boottime() + pause);
-                        pause
-                    }
-                },
-            };
+            let pause = self.keep_once(&mut keeper).await;
             if !pause.is_zero() {
                 tokio::select! {
                     // In a fixed order, so that a simulated run repeats.
@@ -123,7 +57,7 @@ impl Pool {
                 }
             }
         }
-        if let Some(held) = holding {
+        if let Some(held) = keeper.holding {
             self.seat.store(None);
             // Closed by one swap, then the last id is read (protocol W7).
             let unused_from = held.seat.generator.close();
@@ -137,6 +71,104 @@ impl Pool {
             false => LedgerError::Closing,
         }));
         self.ended.notify_waiters();
+    }
+
+    /// Extends the window that is held, or takes one; answers when to do so again.
+    async fn keep_once(&self, keeper: &mut Keeper) -> Duration {
+        // What was refused for the clock's sake is asked for as if anew.
+        if keeper.settled != self.context.clock.is_settled() {
+            (keeper.settled, keeper.backoff) = (true, BACKOFF_MIN);
+        }
+        let dropped = self.seat.load().is_none();
+        let stepped = |held: &Holding| held.clock_epoch != self.context.clock.epoch();
+        if keeper
+            .holding
+            .as_ref()
+            .is_some_and(|held| dropped || stepped(held))
+        {
+            self.let_go(keeper.holding.take());
+        }
+        match keeper.holding.as_mut() {
+            Some(held) => {
+                let renewal = self.renew(&self.owner(), &mut held.lease).await;
+                self.renewed(keeper, renewal)
+            }
+            None => match self.take_seat(&mut keeper.unknown).await {
+                Ok(held) => self.taken(keeper, held),
+                Err(error) => self.not_taken(keeper, error),
+            },
+        }
+    }
+
+    /// After a renewal (protocol W5).
+    fn renewed(&self, keeper: &mut Keeper, renewal: Renewal) -> Duration {
+        let now = self.context.runtime.boottime();
+        match (renewal, &keeper.holding) {
+            (Renewal::Extended, Some(held)) => {
+                held.seat.generator.extend(held.lease.until);
+                if let Some((lasted, failed)) = keeper.renewing.succeeded(now) {
+                    let for_ms = lasted.as_millis() as u64;
+                    tracing::info!(pool = %self.name, for_ms, failed, "the window is renewed again");
+                }
+                // Whoever waits for the window to be extended may go on, if it was.
+                self.tell(self.passed(held.lease.until));
+                RENEW_EVERY
+            }
+            // The one of several stores that has this worker is down: another has others.
+            (Renewal::Kept(error), Some(held))
+                if self.is_reachable(held.seat.worker)
+                    || !self.now_tick().is_ok_and(|now| now >= held.lease.until) =>
+            {
+                if let Some(count) = keeper.renewing.failed(now) {
+                    tracing::warn!(pool = %self.name, count, %error, "could not renew the window");
+                }
+                // Those who mint hear of it once the window has passed.
+                self.tell_until(error, now + RENEW_EVERY);
+                RENEW_EVERY
+            }
+            _ => {
+                self.let_go(keeper.holding.take());
+                Duration::ZERO
+            }
+        }
+    }
+
+    fn taken(&self, keeper: &mut Keeper, held: Holding) -> Duration {
+        let acquired = &self.context.counters.windows_acquired;
+        acquired.fetch_add(1, Ordering::Relaxed);
+        self.seat.store(Some(Arc::clone(&held.seat)));
+        keeper.holding = Some(held);
+        keeper.backoff = BACKOFF_MIN;
+        self.tell(None);
+        let now = self.context.runtime.boottime();
+        // A window that was lost is got anew: nothing fails to be renewed any more.
+        keeper.renewing.succeeded(now);
+        if let Some((lasted, failed)) = keeper.taking.succeeded(now) {
+            let for_ms = lasted.as_millis() as u64;
+            tracing::info!(pool = %self.name, for_ms, failed, "a window is held again");
+        }
+        RENEW_EVERY
+    }
+
+    fn not_taken(&self, keeper: &mut Keeper, error: LedgerError) -> Duration {
+        if matches!(error, LedgerError::NoPool { .. }) {
+            self.stop.store(true, Ordering::Release);
+            return Duration::ZERO;
+        }
+        let now = self.context.runtime.boottime();
+        if let Some(count) = keeper.taking.failed(now) {
+            tracing::warn!(pool = %self.name, count, %error, "no window");
+        }
+        // A worker that is known to be free sooner is not waited past.
+        let pause = match &error {
+            LedgerError::Unavailable { retry_after_s, .. } => {
+                keeper.backoff.min(Duration::from_secs(*retry_after_s))
+            }
+            _ => keeper.backoff,
+        };
+        keeper.backoff = (keeper.backoff * 2).min(BACKOFF_MAX);
+        self.tell_until(error, now + pause);
+        pause
     }
 
     /// The refusal once the window has passed that could not be renewed.

@@ -4,17 +4,21 @@
 //! | --- | --- |
 //! | `kind` | what a pool makes, and its stored record |
 //! | `window` | the rules of windows: lengths, choice, the stored record |
-//! | `lease` | windows against the store: acquire, renew, give back |
+//! | `time` | the validated time at which windows are taken and extended |
+//! | `acquire` | the search for a free worker |
+//! | `lease` | a window that is held: renew, give back; the records of all |
 //! | `lend` | windows for programs that mint by themselves |
 //! | `keeper` | the one task per pool that holds this process's own window |
 //! | `drop` | pools that are not wanted any more |
 
+mod acquire;
 mod drop;
 mod keeper;
-mod kind;
+pub(crate) mod kind;
 mod lease;
 mod lend;
-mod window;
+mod time;
+pub(crate) mod window;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -59,7 +63,7 @@ pub struct Pool {
     dropped: AtomicBool,
     /// When somebody last asked and got nothing, in milliseconds of boot time; 0: never.
     refused_ms: AtomicU64,
-    held: Mutex<Held>,
+    held: Mutex<HeldCount>,
     /// The keeper has ended.
     ended: Notify,
 }
@@ -131,7 +135,7 @@ fn utc(at: Timestamp) -> String {
 
 /// How many workers somebody holds, as last counted.
 #[derive(Debug, Default)]
-struct Held {
+struct HeldCount {
     last: Option<u64>,
     parked: Option<Parked>,
     pace: Pace,

@@ -1,24 +1,25 @@
 //! Changes of a sequence's definition or position: one conditional write each (protocol S5).
 
-use super::spec::SetOutcome;
-use super::state::{Range, State};
-use super::worker::{CLAIM_TRIES, Change, Claimed, Worker};
+use super::claim::CLAIM_TRIES;
+use super::range::Range;
+use super::spec::{Change, SequenceSpec, SetOutcome};
+use super::state::State;
+use super::task::SequenceTask;
 use crate::error::LedgerError;
 use crate::runtime::fresh_token;
-use crate::sequence::SequenceSpec;
 use crate::store::{Cas, Marks, Outcome};
 
-impl Worker<'_> {
+impl SequenceTask<'_> {
     /// The ordinal below which everything counts as issued, given what was closed: the topmost stock was not, where
     /// nobody else can have it.
     pub(super) fn issued(&self, ranges: &[Range]) -> u64 {
-        let mut issued = self.held.state.ordinal;
-        if self.sequence.stays_open() {
-            // Shared: a copy of this process may issue them still, so they are spent (protocol S5, as W7).
+        let mut issued = self.known.state.ordinal;
+        if self.sequence.is_shared() {
+            // A copy of this process may issue them still, so they are spent (protocol S5, as W7).
             return issued;
         }
         for range in ranges.iter().rev() {
-            if range.ordinal + range.run.count != issued {
+            if range.end() != issued {
                 break;
             }
             issued = range.ordinal;
@@ -26,20 +27,22 @@ impl Worker<'_> {
         issued
     }
 
-    /// Changes the definition or position, exactly: the stock is closed first (protocol S5).
+    /// Changes the definition or position (protocol S5). Where the store is ours alone, exactly: the stock is closed
+    /// first. On a shared one takers go on: what they get lies below the mark, and forward is measured from the mark;
+    /// the stock of the old definition is dropped with the store's answer.
     pub(super) async fn change(&mut self, change: Change) -> Result<SetOutcome, LedgerError> {
         let existed = self.sequence.exists();
         let previous = self.sequence.stock.last_issued().filter(|_| existed);
-        let mut ranges = self.take_back();
-        let changed = self.apply(change, &mut ranges).await;
-        if matches!(changed, Ok(true)) {
-            // Numbers of the old definition that were not issued are spent.
-            self.lose(ranges);
-            self.sequence
-                .restock(self.held.state.last_before(self.held.state.ordinal));
-            self.sequence.publish(&self.held.state);
-        } else {
-            self.put_back(ranges, None, 0);
+        let is_shared = self.sequence.is_shared();
+        let mut ranges = match is_shared {
+            true => std::mem::take(&mut self.known.adopted),
+            false => self.close().ranges.into(),
+        };
+        let changed = self.apply(&change, &mut ranges).await;
+        let is_changed = matches!(changed, Ok(true));
+        match is_shared {
+            true => self.end_change_shared(ranges, is_changed).await,
+            false => self.end_change_alone(ranges, is_changed),
         }
         changed.map(|_| SetOutcome {
             previous,
@@ -48,32 +51,60 @@ impl Worker<'_> {
     }
 
     /// Writes the changed record; `false`: there was nothing to change.
-    async fn apply(&mut self, change: Change, ranges: &mut Vec<Range>) -> Result<bool, LedgerError> {
+    async fn apply(&mut self, change: &Change, ranges: &mut Vec<Range>) -> Result<bool, LedgerError> {
         let context = &self.sequence.context;
-        let name = &self.sequence.name;
         for _ in 0..CLAIM_TRIES {
-            if self.held.stale {
-                let found = context
-                    .store
-                    .get(&self.sequence.key)
-                    .await
-                    .map_err(LedgerError::from_store)?;
-                let landed = self.reconcile(found)?;
-                ranges.extend(landed);
+            ranges.extend(self.refresh().await?);
+            let Some(next) = self.changed(change, self.issued(ranges))? else {
+                return Ok(false);
+            };
+            let expected = self.known.state.version;
+            let token = fresh_token(&*context.runtime);
+            let value = next.write(token);
+            let written = context
+                .store
+                .compare_and_set(&self.sequence.key, expected, value, Marks::NeverLower)
+                .await;
+            match written.map(|cas| cas.of_attempt(token)) {
+                Ok(Cas::Done(version)) => {
+                    self.forget_attempts();
+                    self.stored(State {
+                        version: Some(version),
+                        ..next
+                    });
+                    return Ok(true);
+                }
+                Ok(Cas::Lost(found)) => {
+                    let generation = self.known.state.generation;
+                    let landed = self.reconcile(found)?;
+                    if self.known.state.generation != generation {
+                        self.lose(std::mem::take(ranges));
+                    }
+                    ranges.extend(landed);
+                }
+                Err(error) => {
+                    context.counters.failed();
+                    if error.outcome == Outcome::Unknown {
+                        // It may have landed and made our unused numbers its own: they are spent.
+                        self.known.stale = true;
+                        self.lose(std::mem::take(ranges));
+                    }
+                    return Err(error.into());
+                }
             }
-            let state = &self.held.state;
-            let exists = self.is_stored();
-            let issued = self.issued(ranges);
-            let next = match &change {
+        }
+        Err(self.too_many_writers())
+    }
+
+    /// What the record becomes; `None`: it is so already.
+    fn changed(&self, change: &Change, issued: u64) -> Result<Option<State>, LedgerError> {
+        let (name, state) = (&self.sequence.name, &self.known.state);
+        let exists = self.is_stored();
+        let next =
+            match change {
                 Change::Create(spec) if exists => {
-                    let asked = State::fresh(spec, context.settings.max_gap)?;
-                    return match state.difference(&asked) {
-                        None => Ok(false),
-                        Some(difference) => Err(LedgerError::Exists {
-                            name: name.clone(),
-                            difference,
-                        }),
-                    };
+                    state.check_same(name, spec, self.sequence.context.settings.max_gap)?;
+                    return Ok(None);
                 }
                 Change::Create(spec) => {
                     self.sequence.check_room()?;
@@ -98,65 +129,6 @@ impl Worker<'_> {
                 Change::Alter(patch) => state.altered(name, issued, patch)?,
                 Change::Drop => state.tombstone(issued),
             };
-            let token = fresh_token(&*context.runtime);
-            let value = next.write(token);
-            match context
-                .store
-                .compare_and_set(&self.sequence.key, state.version, value, Marks::NeverLower)
-                .await
-                .map(|cas| cas.of_attempt(token))
-            {
-                Ok(Cas::Done(version)) => {
-                    self.forget_attempts();
-                    self.stored(State {
-                        version: Some(version),
-                        ..next
-                    });
-                    return Ok(true);
-                }
-                Ok(Cas::Lost(found)) => {
-                    let generation = self.held.state.generation;
-                    let landed = self.reconcile(found)?;
-                    if self.held.state.generation != generation {
-                        self.lose(std::mem::take(ranges));
-                    }
-                    ranges.extend(landed);
-                }
-                Err(error) => {
-                    context.counters.failed();
-                    if error.outcome == Outcome::Unknown {
-                        // It may have landed and made our unused numbers its own: they are spent.
-                        self.held.stale = true;
-                        self.lose(std::mem::take(ranges));
-                    }
-                    return Err(LedgerError::from_store(error));
-                }
-            }
-        }
-        Err(LedgerError::Unavailable {
-            message: format!("too many writers on sequence {name}"),
-            retry_after_s: 1,
-        })
-    }
-
-    /// Changes the definition or position while takers go on: what they get lies below the mark, and forward is
-    /// measured from the mark. The stock of the old definition is dropped with the store's answer.
-    pub(super) async fn change_open(&mut self, change: Change) -> Result<SetOutcome, LedgerError> {
-        let existed = self.sequence.exists();
-        let previous = self.sequence.stock.last_issued().filter(|_| existed);
-        let mut ranges = std::mem::take(&mut self.held.adopted);
-        let changed = self.apply(change, &mut ranges).await;
-        if matches!(changed, Ok(true)) {
-            self.lose(ranges);
-        } else {
-            for range in ranges {
-                self.keep(Claimed { range, landed: true }, None, 0, 0).await;
-            }
-        }
-        self.sequence.publish(&self.held.state);
-        changed.map(|_| SetOutcome {
-            previous,
-            created: !existed,
-        })
+        Ok(Some(next))
     }
 }

@@ -4,30 +4,42 @@
 //! | --- | --- |
 //! | `spec` | what people say and are told |
 //! | `state` | the rules, as arithmetic on the stored record |
+//! | `range` | runs of numbers and their ordinals |
 //! | `stock`, `counter` | numbers in memory: the hot path |
 //! | `demand` | how large a block should be |
-//! | `worker` | the one task that talks to the store: claims |
-//! | `exact` | its work where the store is ours alone, or no number may be lost |
-//! | `open` | its work on shared stores, and what is kept for an outage |
+//! | `task` | the one task that talks to the store, and how it serves: as one of the next three |
+//! | `alone` | where the store is ours alone: the stock is closed meanwhile |
+//! | `shared` | where it is not: the stock stays open |
+//! | `gap_free` | where no number may be lost: there is no stock |
+//! | `closed` | what the first and the last have in common |
+//! | `claim` | one claim, from the first try to its outcome |
+//! | `memory` | what the task knows from one round to the next |
+//! | `found` | what the store holds, taken over |
+//! | `plan` | how much is kept for an outage |
 //! | `change` | changes of the definition |
 //! | `owned` | large blocks, of which pieces go to the stock |
-//! | `stripe` | the numbers of one store out of several |
 //! | `stripes` | changes of the definition in all of them |
 //! | `usage` | how fast a name is used, and what it has left |
 
+mod alone;
 mod change;
+mod claim;
+mod closed;
 mod counter;
 mod demand;
-mod exact;
-mod open;
+mod found;
+mod gap_free;
+mod memory;
 mod owned;
+mod plan;
+mod range;
+mod shared;
 mod spec;
 mod state;
 mod stock;
-mod stripe;
 mod stripes;
+mod task;
 mod usage;
-mod worker;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -37,22 +49,23 @@ use arc_swap::ArcSwap;
 use mintage::Run;
 use tokio::sync::oneshot;
 
+pub(crate) use spec::Change;
 pub use spec::{Gap, MAX_GAP_LIMIT, RestartAt, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome};
 pub(crate) use state::State;
-pub(crate) use stripe::{STRIPES_MAX, Stripe};
 pub(crate) use stripes::ChangeOfAll;
+pub(crate) use usage::InUse;
 pub use usage::SequenceStock;
-pub(crate) use worker::Change;
 
 use crate::context::Context;
 use crate::error::LedgerError;
 use crate::journal::Entry;
 use crate::name::Name;
 use crate::store::Key;
+use memory::TaskMemory;
 use owned::Owned;
-use state::Range;
+use range::{Ask, Range};
 use stock::{Stock, Taken};
-use worker::{Held, Job, Worker};
+use task::{Job, SequenceTask, Taker};
 
 /// One sequence, shared by all who take from it.
 ///
@@ -63,6 +76,7 @@ pub struct Sequence {
     name: Name,
     key: Key,
     context: Arc<Context>,
+    in_use: Arc<InUse>,
     stock: Stock,
     owned: Owned,
     exists: AtomicBool,
@@ -82,15 +96,15 @@ pub struct Sequence {
     refused_ms: AtomicU64,
     me: Weak<Sequence>,
     queue: Mutex<Queue>,
-    /// What the record was when the worker last looked.
+    /// What the record was when the task last looked.
     published: ArcSwap<State>,
 }
 
 #[derive(Debug)]
 struct Queue {
     jobs: VecDeque<Job>,
-    /// The worker's own state; `None` while it works.
-    idle: Option<Held>,
+    /// The task's own state; `None` while it works.
+    idle: Option<TaskMemory>,
 }
 
 /// Ends a feeding, however it ends.
@@ -102,10 +116,10 @@ impl Drop for Fed<'_> {
     }
 }
 
-/// The worker while it works. Dropped half-way, it leaves the sequence to the next worker.
+/// The task while it works. Dropped half-way, it leaves the sequence to the next one.
 struct Work {
     sequence: Arc<Sequence>,
-    held: Option<Held>,
+    known: Option<TaskMemory>,
 }
 
 impl Work {
@@ -114,15 +128,15 @@ impl Work {
             let jobs = {
                 let mut queue = self.sequence.queue.lock().expect("no panic while held");
                 if queue.jobs.is_empty() {
-                    queue.idle = self.held.take();
+                    queue.idle = self.known.take();
                     return;
                 }
                 std::mem::take(&mut queue.jobs)
             };
-            let held = self.held.as_mut().expect("put back only at the end");
-            Worker {
+            let known = self.known.as_mut().expect("put back only at the end");
+            SequenceTask {
                 sequence: &self.sequence,
-                held,
+                known,
             }
             .serve(jobs)
             .await;
@@ -132,10 +146,10 @@ impl Work {
 
 impl Drop for Work {
     fn drop(&mut self) {
-        if let Some(mut held) = self.held.take() {
-            held.interrupted();
+        if let Some(mut known) = self.known.take() {
+            known.interrupted();
             let mut queue = self.sequence.queue.lock().expect("no panic while held");
-            queue.idle = Some(held);
+            queue.idle = Some(known);
             // Those who wait hear that nothing comes.
             queue.jobs.clear();
         }
@@ -146,6 +160,7 @@ impl Sequence {
     /// `owned` are the numbers of large blocks that the journal's `entry` says are ours.
     pub(crate) fn new(
         context: Arc<Context>,
+        in_use: Arc<InUse>,
         name: Name,
         key: Key,
         state: State,
@@ -164,6 +179,7 @@ impl Sequence {
             name,
             key,
             context,
+            in_use,
             stock: Stock::empty(state.last_before(state.ordinal).filter(|_| exists)),
             exists: AtomicBool::new(exists),
             was_made: AtomicBool::new(false),
@@ -172,7 +188,7 @@ impl Sequence {
             published: ArcSwap::from_pointee(state.clone()),
             queue: Mutex::new(Queue {
                 jobs: VecDeque::new(),
-                idle: Some(Held::new(state)),
+                idle: Some(TaskMemory::new(state)),
             }),
         })
     }
@@ -202,7 +218,8 @@ impl Sequence {
     /// A run that the current block has not: out of that and the next together if they touch, else of a later one.
     #[cold]
     fn take_further(self: &Arc<Self>, n: u64) -> Option<Run> {
-        let served = self.stock.serve(n, true, None, None);
+        let run = Ask { n, contiguous: true };
+        let served = self.stock.serve(run, None, None);
         self.context.counters.lost(served.passed);
         if served.run.is_some() && served.low {
             self.run_low();
@@ -228,10 +245,7 @@ impl Sequence {
     /// # Errors
     /// The bound was reached, the store cannot be reached, or nothing is minted any more.
     pub async fn take(self: &Arc<Self>, n: u64) -> Result<Run, LedgerError> {
-        match self.take_owned(n, false).await {
-            Some(run) => Ok(run),
-            None => self.ask(n, false).await,
-        }
+        self.take_or_ask(Ask { n, contiguous: false }).await
     }
 
     /// Takes exactly `n` numbers as one run of consecutive values (protocol S2).
@@ -251,19 +265,16 @@ impl Sequence {
                 stock::TAKE_MAX
             )));
         }
-        match self.take_owned(n, true).await {
-            Some(run) => Ok(run),
-            None => self.ask(n, true).await,
-        }
+        self.take_or_ask(Ask { n, contiguous: true }).await
     }
 
-    async fn ask(self: &Arc<Self>, n: u64, contiguous: bool) -> Result<Run, LedgerError> {
+    async fn take_or_ask(self: &Arc<Self>, mut ask: Ask) -> Result<Run, LedgerError> {
+        ask.n = ask.n.clamp(1, stock::TAKE_MAX);
+        if let Some(run) = self.take_owned(ask).await {
+            return Ok(run);
+        }
         let (answer, answered) = oneshot::channel();
-        self.enqueue(Job::Take {
-            n: n.clamp(1, stock::TAKE_MAX),
-            contiguous,
-            answer,
-        })?;
+        self.enqueue(Job::Take(Taker { ask, answer }))?;
         let taken = answered.await.map_err(|_| LedgerError::Closing)?;
         if matches!(taken, Err(LedgerError::Unavailable { .. })) {
             self.was_refused();
@@ -291,7 +302,7 @@ impl Sequence {
             return false;
         }
         let queue = self.queue.lock().expect("no panic while held");
-        queue.jobs.is_empty() && queue.idle.as_ref().is_some_and(Held::is_at_rest)
+        queue.jobs.is_empty() && queue.idle.as_ref().is_some_and(TaskMemory::is_at_rest)
     }
 
     /// Loses all stock, at once: this process's register was lost (protocol R4).
@@ -302,7 +313,7 @@ impl Sequence {
     /// Another node has raised the generation to `generation`: numbers of an older definition are not given out
     /// from here on (protocol S5). At once, whatever the store does; the new definition is read at the next claim.
     pub(crate) fn saw_generation(&self, generation: u64) {
-        if self.stays_open() && self.published.load().generation < generation {
+        if self.is_shared() && self.published.load().generation < generation {
             self.drop_all(None);
         }
     }
@@ -353,13 +364,13 @@ impl Sequence {
     /// The stock is low.
     #[cold]
     fn run_low(self: &Arc<Self>) {
-        if self.stays_open() && self.owned_count() > 0 {
+        if self.is_shared() && self.owned_count() > 0 {
             if !self.feeding.swap(true, Ordering::AcqRel) {
                 let sequence = Arc::clone(self);
                 self.context.runtime.spawn_near(Box::pin(async move {
                     let _done = Fed(&sequence);
                     sequence.keep_active();
-                    sequence.feed(0, false).await;
+                    sequence.feed(None).await;
                 }));
             }
             return;
@@ -386,21 +397,21 @@ impl Sequence {
         Ok(())
     }
 
-    /// Queues a job and starts the worker if it rests.
+    /// Queues a job and starts the task if it rests.
     fn push(self: &Arc<Self>, job: Job) {
         let mut queue = self.queue.lock().expect("no panic while held");
         queue.jobs.push_back(job);
-        if let Some(held) = queue.idle.take() {
+        if let Some(known) = queue.idle.take() {
             drop(queue);
             let work = Work {
                 sequence: Arc::clone(self),
-                held: Some(held),
+                known: Some(known),
             };
             self.context.runtime.spawn_near(Box::pin(work.run()));
         }
     }
 
-    // What the worker tells.
+    // What the task tells.
 
     fn note_made(&self) {
         self.was_made.store(true, Ordering::Release);

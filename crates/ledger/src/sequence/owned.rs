@@ -1,8 +1,8 @@
 //! What a sequence owns beyond its stock: large blocks of a shared store, of which small pieces go into stock once
 //! the journal has them (protocol S7). It also decides who may add to the stock.
 //!
-//! On a shared store the stock stays open while the worker waits for the store. Three may add to it or drop it:
-//! the worker (what it claimed), a feeding (a piece of a large block), and whoever drops everything (the instance
+//! On a shared store the stock stays open while the task waits for the store. Three may add to it or drop it:
+//! the task (what it claimed), a feeding (a piece of a large block), and whoever drops everything (the instance
 //! register was lost, another node changed the definition). They exclude each other by one short lock, which is
 //! never held across a call; what was under way when everything was dropped is told by the epoch.
 
@@ -15,8 +15,8 @@ use mintage::Run;
 
 use super::Sequence;
 use super::demand::Demand;
+use super::range::{Ask, Range, push, total};
 use super::spec::Gap;
-use super::state::Range;
 use crate::forecast::Pace;
 use crate::journal::Entry;
 
@@ -60,15 +60,12 @@ impl Owned {
 impl Inner {
     /// How many numbers are owned beyond the stock.
     pub(super) fn count(&self) -> u64 {
-        self.ranges.iter().map(|range| range.run.count).sum()
+        total(&self.ranges)
     }
 
     /// Adds a block behind the others.
     pub(super) fn push(&mut self, range: Range) {
-        match self.ranges.back_mut().filter(|last| last.touches(&range)) {
-            Some(last) => last.run.count += range.run.count,
-            None => self.ranges.push_back(range),
-        }
+        push(&mut self.ranges, range);
     }
 
     /// The ordinals owned, for the journal.
@@ -110,9 +107,9 @@ impl Drop for Piece<'_> {
 }
 
 impl Sequence {
-    /// Whether takers go on while the worker waits for the store: so it is on shared stores. Where the store is
-    /// ours alone, the stock is closed for exactness, and gap-free sequences have none.
-    pub(super) fn stays_open(&self) -> bool {
+    /// Whether others may write to the store. Takers then go on while the task waits for it; where it is ours alone, the
+    /// stock is closed for exactness.
+    pub(super) fn is_shared(&self) -> bool {
         !self.context.store.exclusive()
     }
 
@@ -138,41 +135,39 @@ impl Sequence {
         block.min(max_gap.saturating_sub(unused))
     }
 
-    /// Takes 1 to `n` numbers (exactly `n` if contiguous) from memory, or from what this process owns.
-    pub(super) async fn take_owned(self: &Arc<Self>, n: u64, contiguous: bool) -> Option<Run> {
-        match self.from_stock(n, contiguous) {
+    /// Takes from memory, or from what this process owns.
+    pub(super) async fn take_owned(self: &Arc<Self>, ask: Ask) -> Option<Run> {
+        match self.from_stock(ask) {
             Some(run) => Some(run),
-            None => self.feed(n, contiguous).await,
+            None => self.feed(Some(ask)).await,
         }
     }
 
-    /// Takes 1 to `n` numbers (exactly `n` if contiguous) from the stock.
-    fn from_stock(self: &Arc<Self>, n: u64, contiguous: bool) -> Option<Run> {
-        match contiguous {
-            true => self.try_take_contiguous(n),
-            false => self.try_take(n),
+    fn from_stock(self: &Arc<Self>, ask: Ask) -> Option<Run> {
+        match ask.contiguous {
+            true => self.try_take_contiguous(ask.n),
+            false => self.try_take(ask.n),
         }
     }
 
-    /// Hands a piece of the large blocks out: up to `n` numbers to the caller (exactly `n`, if contiguous, or
-    /// nothing), a second's worth to the stock. On disk first. `None`: nothing is owned, or `n` was 0.
-    pub(super) async fn feed(self: &Arc<Self>, n: u64, contiguous: bool) -> Option<Run> {
+    /// Hands a piece of the large blocks out: what is asked for to the caller, a second's worth to the stock. On disk
+    /// first. `None`: nothing is owned that answers it, or nothing was asked for.
+    pub(super) async fn feed(self: &Arc<Self>, ask: Option<Ask>) -> Option<Run> {
         let journal = self.context.journal.as_ref()?;
         // Whoever adds to the stock holds this, so that pieces come into it in their order.
         let mut entry = self.owned.entry.lock().await;
         // Somebody else may have fed the stock while we waited.
-        if n > 0
-            && let Some(run) = self.from_stock(n, contiguous)
-        {
+        if let Some(run) = ask.and_then(|ask| self.from_stock(ask)) {
             return Some(run);
         }
+        let n = ask.map_or(0, |ask| ask.n);
         let max_gap = self.published.load().max_gap;
         let unused = self.stock.unused();
         let block = self.block(n, unused, max_gap);
-        if n == 0 && (block == 0 || unused > block) {
+        if ask.is_none() && (block == 0 || unused > block) {
             return None;
         }
-        let mut piece = self.cut(n, n.saturating_add(block), contiguous)?;
+        let mut piece = self.cut(ask, n.saturating_add(block))?;
         let until = piece.range.as_ref().map_or(0, Range::end);
         let written = journal.hand_out(&self.name, &mut entry, until).await;
         let mut inner = self.owned.lock();
@@ -188,20 +183,20 @@ impl Sequence {
             self.context.counters.lost(range.run.count);
             return None;
         }
-        if n == 0 {
+        let Some(ask) = ask else {
             self.stock.append(range, block / 2);
             return None;
-        }
-        let served = self.stock.serve(n, contiguous, Some(range), Some(block / 2));
+        };
+        let served = self.stock.serve(ask, Some(range), Some(block / 2));
         self.context.counters.lost(served.passed);
         served.run
     }
 
-    /// Takes up to `count` numbers out of the first large block, for a run of `n` out of the first that has it, with
-    /// what the stock ends with where that touches; what lies before is passed over.
-    fn cut(&self, n: u64, count: u64, contiguous: bool) -> Option<Piece<'_>> {
+    /// Takes up to `count` numbers out of the first large block; for a run, out of the first that has it, with what the
+    /// stock ends with where that touches: what lies before is passed over.
+    fn cut(&self, ask: Option<Ask>, count: u64) -> Option<Piece<'_>> {
         let mut inner = self.owned.lock();
-        if contiguous {
+        if let Some(Ask { n, .. }) = ask.filter(|ask| ask.contiguous) {
             let in_stock = self.stock.touching(inner.ranges.front()?);
             let fits = |(at, range): (usize, &Range)| {
                 let before = if at == 0 { in_stock } else { 0 };
@@ -231,12 +226,7 @@ impl Sequence {
         let mut lost = inner.count();
         inner.ranges.clear();
         let last = last.or(self.stock.last_issued());
-        lost += self
-            .stock
-            .close()
-            .iter()
-            .map(|range| range.run.count)
-            .sum::<u64>();
+        lost += total(&self.stock.close());
         self.stock.restart(last);
         self.context.counters.lost(lost);
         inner.epoch
@@ -254,7 +244,7 @@ impl Sequence {
         };
         // Only what lies on top of what was handed out can be taken back.
         rest.sort_unstable_by_key(|range| range.ordinal);
-        let mut lost: u64 = rest.iter().map(|range| range.run.count).sum();
+        let mut lost = total(&rest);
         if let Some(journal) = &self.context.journal {
             let mut from = entry.mark();
             for range in rest.iter().rev() {
@@ -272,12 +262,7 @@ impl Sequence {
 
     /// Whether there is a second level: a journal that works, and a sequence that may lose numbers.
     pub(super) fn has_second_level(&self) -> bool {
-        self.stays_open()
-            && self
-                .context
-                .journal
-                .as_ref()
-                .is_some_and(|journal| journal.works())
-            && self.published.load().gap == Gap::Bounded
+        let journal = self.context.journal.as_ref();
+        journal.is_some_and(|journal| journal.works()) && self.published.load().gap == Gap::Bounded
     }
 }

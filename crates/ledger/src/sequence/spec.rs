@@ -1,12 +1,14 @@
 //! What people say about a sequence, and what they are told.
 
 use mintage::{Base, SequenceDef, SequenceOptions};
+use serde::{Deserialize, Serialize};
 
 use crate::forecast::Forecast;
 use crate::name::Name;
 
 /// Whether numbers may be lost.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Gap {
     /// A crash may lose at most `max_gap` numbers; numbers are served from memory.
     #[default]
@@ -93,6 +95,16 @@ pub struct SetOutcome {
     pub previous: Option<i64>,
     /// Whether the sequence was made by this call.
     pub created: bool,
+}
+
+/// A change of the definition or position.
+#[derive(Debug)]
+pub(crate) enum Change {
+    Create(SequenceSpec),
+    Alter(SequencePatch),
+    Restart { to: Base, allow_repeat: bool },
+    Set(Base),
+    Drop,
 }
 
 /// The largest `max_gap`.

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A take reads `used`, refuses without adding when the block has not that many left, adds, and checks the
-//! result again (protocol W4's order, S2's counters from 0). One worker per sequence installs, extends and
+//! result again (protocol W4's order, S2's counters from 0). One task per sequence installs, extends and
 //! closes blocks; any number of threads take.
 
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ use arc_swap::ArcSwap;
 use mintage::Run;
 
 use super::counter::{Counter, Take};
-use super::state::Range;
+use super::range::{Ask, Range, lined_up, push, take_from, total};
 
 /// A reserved run of numbers that threads take from.
 #[derive(Debug)]
@@ -189,7 +189,7 @@ impl Stock {
     }
 
     /// Closes the block by one swap and hands back everything unused, in order; takes find nothing until the
-    /// next [`Stock::install`]. Worker only.
+    /// next [`Stock::install`]. The task only.
     pub(crate) fn close(&self) -> Vec<Range> {
         let mut spare = self.spare.lock().expect("no panic while held");
         let block = self.current.load();
@@ -204,12 +204,11 @@ impl Stock {
             .collect()
     }
 
-    /// Opens the stock again with these ranges; `last` is the last number issued meanwhile, if any. Worker only.
-    pub(crate) fn install(&self, ranges: Vec<Range>, last: Option<i64>, low_water: u64) {
+    /// Opens the stock again with these ranges; `last` is the last number issued meanwhile, if any. The task only.
+    pub(crate) fn install(&self, mut ranges: VecDeque<Range>, last: Option<i64>, low_water: u64) {
         let mut spare = self.spare.lock().expect("no panic while held");
         debug_assert!(self.current.load().counter.is_closed() || spare.is_empty());
         let before = last.or(self.current.load().last_issued());
-        let mut ranges = VecDeque::from(ranges);
         let block = Block::new(ranges.pop_front(), before, low_water);
         *spare = ranges;
         self.current.store(Arc::new(block));
@@ -223,22 +222,16 @@ impl Stock {
         self.current.store(Arc::new(block));
     }
 
-    /// Puts `more` behind what is in stock and takes from the front of it all: 1 to `n` numbers, or exactly `n` as one
-    /// run, for which what lies before the first place that has them is passed over. Numbers rise, whoever asks for
-    /// singles and who for runs (protocol S2): nothing that lies below a number that was answered is given out later.
-    /// Where nothing fits, `more` stays in stock.
-    pub(crate) fn serve(
-        &self,
-        n: u64,
-        contiguous: bool,
-        more: Option<Range>,
-        low_water: Option<u64>,
-    ) -> Served {
+    /// Puts `more` behind what is in stock and takes what is asked for from the front of it all; for a run, what lies
+    /// before the first place that has it is passed over. Numbers rise, whoever asks for singles and who for runs
+    /// (protocol S2): nothing that lies below a number that was answered is given out later. Where nothing fits, `more`
+    /// stays in stock.
+    pub(crate) fn serve(&self, ask: Ask, more: Option<Range>, low_water: Option<u64>) -> Served {
         let mut spare = self.spare.lock().expect("no panic while held");
         let block = self.current.load();
-        let fits = |range: &Range| !contiguous || range.run.count >= n;
+        let fits = |range: &Range| ask.fits(range);
         let left = block.rest(block.counter.used(), block.counter.limit());
-        if block.counter.is_closed() && more.is_none() || n > TAKE_MAX {
+        if block.counter.is_closed() && more.is_none() || ask.n > TAKE_MAX {
             return Served::default();
         }
         if more.is_none()
@@ -256,20 +249,13 @@ impl Stock {
         let mut line = lined_up(rest.into_iter().chain(spare.drain(..)).chain(more));
         let mut served = Served::default();
         let mut last = block.last_issued();
-        if let Some(at) = line.iter().position(fits) {
-            served.passed = line.drain(..at).map(|range| range.run.count).sum();
-            let at = line.iter().position(fits).expect("it is still there");
-            let (head, tail) = line[at].split(n);
-            match tail {
-                Some(tail) => line[at] = tail,
-                None => drop(line.remove(at)),
-            }
-            self.taken_before.fetch_add(head.run.count, Ordering::Relaxed);
-            last = Some(head.run.last());
-            served.run = Some(head.run);
+        if let Some((passed, run)) = take_from(&mut line, ask) {
+            self.taken_before.fetch_add(run.count, Ordering::Relaxed);
+            last = Some(run.last());
+            (served.passed, served.run) = (total(&passed), Some(run));
         }
         let low_water = low_water.unwrap_or(block.counter.low_water());
-        served.low = line.iter().map(|range| range.run.count).sum::<u64>() <= low_water;
+        served.low = total(&line) <= low_water;
         let next = Block::new(line.pop_front(), last, low_water);
         *spare = line;
         self.current.store(Arc::new(next));
@@ -286,7 +272,7 @@ impl Stock {
             .map_or(0, |end| end.run.count)
     }
 
-    /// Adds a range behind what is in stock, without disturbing takers. Worker only.
+    /// Adds a range behind what is in stock, without disturbing takers. The task only.
     pub(crate) fn append(&self, range: Range, low_water: u64) {
         let mut spare = self.spare.lock().expect("no panic while held");
         let block = self.current.load();
@@ -303,10 +289,8 @@ impl Stock {
         let continues = spare.is_empty() && limit > 0 && held.touches(&range);
         if continues && block.counter.extend(range.run.count) {
             // In place: a single server never jumps.
-        } else if let Some(last) = spare.back_mut().filter(|last| last.touches(&range)) {
-            last.run.count += range.run.count;
         } else {
-            spare.push_back(range);
+            push(&mut spare, range);
         }
     }
 
@@ -314,7 +298,7 @@ impl Stock {
     pub(crate) fn unused(&self) -> u64 {
         let spare = self.spare.lock().expect("no panic while held");
         let block = self.current.load();
-        block.counter.left() + spare.iter().map(|range| range.run.count).sum::<u64>()
+        block.counter.left() + total(&*spare)
     }
 
     /// How many numbers were ever taken from this stock.
@@ -331,18 +315,6 @@ impl Stock {
     pub(crate) fn last_issued(&self) -> Option<i64> {
         self.current.load().last_issued()
     }
-}
-
-/// Ranges in their order, those that touch joined.
-fn lined_up(ranges: impl Iterator<Item = Range>) -> VecDeque<Range> {
-    let mut line: VecDeque<Range> = VecDeque::new();
-    for range in ranges {
-        match line.back_mut().filter(|last| last.touches(&range)) {
-            Some(last) => last.run.count += range.run.count,
-            None => line.push_back(range),
-        }
-    }
-    line
 }
 
 #[cfg(test)]
@@ -362,6 +334,14 @@ mod tests {
                 count,
             },
         }
+    }
+
+    fn run(n: u64) -> Ask {
+        Ask { n, contiguous: true }
+    }
+
+    fn single(n: u64) -> Ask {
+        Ask { n, contiguous: false }
     }
 
     fn taken(stock: &Stock, n: u64) -> Option<Run> {
@@ -456,25 +436,25 @@ mod tests {
         let stock = Stock::empty(Some(7));
         stock.append(range(7, 3), 0);
         assert_eq!(taken(&stock, 1).map(|run| run.first), Some(8));
-        assert_eq!(stock.serve(3, true, None, None), Served::default());
+        assert_eq!(stock.serve(run(3), None, None), Served::default());
         // What touches is one run.
-        let served = stock.serve(4, true, Some(range(10, 4)), Some(1));
+        let served = stock.serve(run(4), Some(range(10, 4)), Some(1));
         assert_eq!(served.run.map(|run| (run.first, run.count)), Some((9, 4)));
         assert_eq!((served.passed, served.low), (0, false));
-        let served = stock.serve(3, true, Some(range(100, 5)), None);
+        let served = stock.serve(run(3), Some(range(100, 5)), None);
         assert_eq!(served.run.map(|run| (run.first, run.count)), Some((101, 3)));
         assert_eq!(served.passed, 2, "13 and 14");
         assert_eq!(stock.last_issued(), Some(103));
         assert_eq!(taken(&stock, 1).map(|run| run.first), Some(104));
         // Singles come from the front; a run that fits nowhere leaves everything where it is.
-        let served = stock.serve(1, false, Some(range(200, 2)), None);
+        let served = stock.serve(single(1), Some(range(200, 2)), None);
         assert_eq!(served.run.map(|run| run.first), Some(105));
-        assert_eq!(stock.serve(9, true, Some(range(300, 2)), None).run, None);
+        assert_eq!(stock.serve(run(9), Some(range(300, 2)), None).run, None);
         assert_eq!(stock.touching(&range(302, 1)), 2);
         assert_eq!(stock.touching(&range(303, 1)), 0);
         assert_eq!((stock.unused(), stock.taken()), (4, 10));
         stock.close();
-        assert_eq!(stock.serve(1, false, None, None), Served::default());
+        assert_eq!(stock.serve(single(1), None, None), Served::default());
         stock.restart(Some(3));
         assert_eq!(stock.last_issued(), Some(3));
     }
@@ -526,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn takers_and_the_worker_neither_repeat_nor_lose_much() {
+    fn takers_and_the_task_neither_repeat_nor_lose_much() {
         let stock = Arc::new(Stock::empty(None));
         let done = Arc::new(AtomicBool::new(false));
         let takers: Vec<_> = (0..3)
@@ -553,10 +533,10 @@ mod tests {
                 0 => {
                     let mut rest = stock.close();
                     rest.push(range(reserved, count));
-                    stock.install(rest, None, 5);
+                    stock.install(rest.into(), None, 5);
                 }
                 1 => given_back += stock.close().iter().map(|range| range.run.count).sum::<u64>(),
-                2 => stock.install(vec![range(reserved, count)], None, 5),
+                2 => stock.install([range(reserved, count)].into(), None, 5),
                 _ => stock.append(range(reserved, count), 5),
             }
             if round % 10 != 1 {

@@ -9,15 +9,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mintage::Base;
-
-use super::spec::SequenceSpec;
+use super::spec::{Change, SequencePatch, SequenceSpec};
 use super::state::State;
-use super::worker::Change;
 use crate::error::LedgerError;
+use crate::guard::Guard;
 use crate::name::Name;
 use crate::runtime::{Runtime, fresh_token};
-use crate::store::{Cas, Guard, Key, Marks, Outcome, Store, StoreError, Striped, Version};
+use crate::store::{Cas, Key, Marks, Outcome, Store, StoreError, Version};
+use crate::striped::Striped;
 
 /// How often one store is tried again after losing a race for the record.
 const TRIES: usize = 64;
@@ -38,7 +37,7 @@ pub(crate) struct ChangeOfAll<'a> {
 }
 
 /// A record that this change holds fast.
-struct Held {
+struct Frozen {
     store: Arc<Guard>,
     state: State,
     /// What another change had frozen is not thawed alone: that one may be known to others.
@@ -51,7 +50,7 @@ impl ChangeOfAll<'_> {
     /// that this did not reach to the end serves the name no more until the same change, or any other, or whoever
     /// asks it for a number, has brought it to the end with all stores there.
     pub(crate) async fn make(&self) -> Result<(), LedgerError> {
-        let members = self.striped.members_all().map_err(LedgerError::from_store)?;
+        let members = self.striped.members_all()?;
         // First every store is asked whether it could.
         let mut states = Vec::with_capacity(members.len());
         for (number, store) in &members {
@@ -88,7 +87,7 @@ impl ChangeOfAll<'_> {
 
     async fn read(&self, number: u8, store: &dyn Store) -> Result<State, LedgerError> {
         let found = self.striped.read_of(number, store, self.key).await;
-        State::read(self.name, &found.map_err(LedgerError::from_store)?)
+        State::read(self.name, &found?)
     }
 
     /// What each record becomes; `None`: it is so already.
@@ -124,7 +123,7 @@ impl ChangeOfAll<'_> {
         }
     }
 
-    async fn freeze(&self, number: u8, store: Arc<Guard>) -> Result<Held, LedgerError> {
+    async fn freeze(&self, number: u8, store: Arc<Guard>) -> Result<Frozen, LedgerError> {
         let begun = self.runtime.boottime();
         let mut tries = 0;
         while tries < TRIES {
@@ -135,9 +134,9 @@ impl ChangeOfAll<'_> {
             }
             let frozen = state.frozen();
             let put = self.put(&store, &state, &frozen).await;
-            if let Some(version) = put.map_err(LedgerError::from_store)? {
+            if let Some(version) = put? {
                 let version = Version::of_stripe(version, state.stripe(), 0);
-                return Ok(Held {
+                return Ok(Frozen {
                     store,
                     state: State {
                         version: Some(version),
@@ -153,7 +152,7 @@ impl ChangeOfAll<'_> {
     }
 
     /// Thaws what was frozen for nothing, as far as it can be reached.
-    async fn give_up(&self, held: Vec<Held>) {
+    async fn give_up(&self, held: Vec<Frozen>) {
         for one in held.iter().filter(|one| !one.was_frozen) {
             let thawed = State {
                 frozen: false,
@@ -167,7 +166,7 @@ impl ChangeOfAll<'_> {
 
     /// Ends the change in every store that can be reached: those that cannot stay frozen. The first store decides:
     /// everybody freezes it first, so that no other change has begun where its record is still ours.
-    async fn write_all(&self, held: Vec<Held>, nexts: Vec<Option<State>>) -> Result<(), LedgerError> {
+    async fn write_all(&self, held: Vec<Frozen>, nexts: Vec<Option<State>>) -> Result<(), LedgerError> {
         let mut failed = None;
         for (at, (one, next)) in held.iter().zip(nexts).enumerate() {
             let next = State {
@@ -181,19 +180,19 @@ impl ChangeOfAll<'_> {
                     if error.outcome == Outcome::NotDone {
                         self.give_up(held).await;
                     }
-                    return Err(LedgerError::from_store(error));
+                    return Err(error.into());
                 }
-                Err(error) => failed = failed.or(Some(LedgerError::from_store(error))),
+                Err(error) => failed = failed.or(Some(error.into())),
             }
         }
         failed.map_or(Ok(()), Err)
     }
 
     fn lost(&self) -> LedgerError {
-        LedgerError::Unavailable {
-            message: format!("too many writers on sequence {}; change it again", self.name),
-            retry_after_s: 1,
-        }
+        LedgerError::unavailable(format!(
+            "too many writers on sequence {}; change it again",
+            self.name
+        ))
     }
 }
 
@@ -208,9 +207,10 @@ fn next(
     past: Option<(i64, i64)>,
 ) -> Result<Option<State>, LedgerError> {
     let behind = state.is_behind(known);
-    let state = match behind {
-        true => known.taught(state),
-        false => state.clone(),
+    let state = if behind {
+        known.taught(state)
+    } else {
+        state.clone()
     };
     let there = Some(&state).filter(|state| !state.dropped);
     let made = |spec: &SequenceSpec| {
@@ -228,46 +228,36 @@ fn next(
     };
     let mut next = match (change, there) {
         (Change::Create(spec), Some(state)) => {
-            let asked = State::fresh(spec, max_gap)?;
-            return match state.difference(&asked) {
-                None => Ok(behind.then(|| state.clone())),
-                Some(difference) => Err(LedgerError::Exists {
-                    name: name.clone(),
-                    difference,
-                }),
-            };
+            state.check_same(name, spec, max_gap)?;
+            return Ok(behind.then(|| state.clone()));
         }
         (Change::Create(spec), None) => made(spec)?,
         (Change::Set(to), None) => {
             let made = made(&SequenceSpec::of_first_set(*to))?;
-            let issued = made.ordinal;
-            made.moved(name, issued, *to, false)?
+            made.moved(name, made.ordinal, *to, false)?
         }
-        (Change::Set(to), Some(state)) => forward(state, name, *to)?,
+        (Change::Set(to), Some(state)) => state.moved(name, state.ordinal, *to, false)?,
         (Change::Drop, None) => return Ok(behind.then(|| state.clone())),
         (_, None) => return Err(LedgerError::NotFound { name: name.clone() }),
         (Change::Restart { to, allow_repeat }, Some(state)) => {
             state.moved(name, state.ordinal, *to, *allow_repeat)?
         }
-        (Change::Alter(patch), Some(state)) => {
-            let altered = state.altered(name, state.ordinal, patch)?;
-            if (altered.def.start, altered.def.increment, altered.def.cycle)
-                != (state.def.start, state.def.increment, state.def.cycle)
-            {
-                return Err(LedgerError::Invalid(format!(
-                    "sequence {name} lies in several stores, whose shares follow from start and increment: drop it and \
-                     make another"
-                )));
-            }
-            altered
-        }
+        (Change::Alter(patch), Some(state)) => altered(state, name, patch)?,
         (Change::Drop, Some(state)) => state.tombstone(state.ordinal),
     };
     next.generation = known.generation + 1;
     Ok(Some(next))
 }
 
-/// A move of one store's share: one that stands beyond already stays where it is.
-fn forward(state: &State, name: &Name, to: Base) -> Result<State, LedgerError> {
-    state.moved(name, state.ordinal, to, false)
+/// Shares follow from start and increment, which therefore stay.
+fn altered(state: &State, name: &Name, patch: &SequencePatch) -> Result<State, LedgerError> {
+    let altered = state.altered(name, state.ordinal, patch)?;
+    let share = |state: &State| (state.def.start, state.def.increment, state.def.cycle);
+    if share(&altered) != share(state) {
+        return Err(LedgerError::Invalid(format!(
+            "sequence {name} lies in several stores, whose shares follow from start and increment: drop it and make \
+             another"
+        )));
+    }
+    Ok(altered)
 }

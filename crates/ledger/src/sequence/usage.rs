@@ -1,7 +1,8 @@
 //! How fast a name is used, what it has left, and for how long that lasts.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mintage::Clock;
@@ -35,6 +36,15 @@ pub struct SequenceStock {
     pub ran_out: bool,
 }
 
+/// The sequences of a ledger that are looked after.
+#[derive(Debug, Default)]
+pub(crate) struct InUse {
+    /// Those that were used lately: the outage budget is kept for these.
+    pub(crate) active: Mutex<Vec<Arc<Sequence>>>,
+    /// Those that have no further number: they are told of although nobody uses them any more.
+    pub(crate) ended: Mutex<BTreeSet<Name>>,
+}
+
 impl Sequence {
     /// Puts the sequence among those that are looked after every second.
     pub(super) fn keep_active(&self) {
@@ -43,7 +53,7 @@ impl Sequence {
             && let Some(me) = self.me.upgrade()
         {
             self.refresh_use();
-            self.context.active.lock().expect("no panic while held").push(me);
+            self.in_use.active.lock().expect("no panic while held").push(me);
         }
     }
 
@@ -71,7 +81,7 @@ impl Sequence {
             owned.demand.note_use(now, used)
         };
         if self.has_ended() {
-            let mut ended = self.context.ended.lock().expect("no panic while held");
+            let mut ended = self.in_use.ended.lock().expect("no panic while held");
             if ended.len() < ENDED_MAX && !ended.contains(&self.name) {
                 ended.insert(self.name.clone());
             }
@@ -80,7 +90,7 @@ impl Sequence {
             self.active.store(false, Ordering::Release);
             return false;
         }
-        if self.stays_open() && self.exists() && !self.refill.load(Ordering::Relaxed) {
+        if self.is_shared() && self.exists() && !self.refill.load(Ordering::Relaxed) {
             let state = self.published.load();
             if state.gap == Gap::Bounded && self.plan(state.left(), state.max_gap).want > 0 {
                 self.ask_for_refill();

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::registry::{StoreSettings, lossy};
+use super::settings::{StoreSettings, lossy};
 use super::{Class, Durability, Outcome, PROGRESS_KEY, StoreError, StoreErrorKind};
+use crate::advice::Advice;
 use crate::runtime::{BoxFuture, Runtime};
 
 /// The schema that this program makes and understands, in every shared store.
@@ -31,7 +32,7 @@ pub(super) trait Driver: Send + Sync + 'static {
     type Connection: Clone + Send + Sync + 'static;
 
     /// What every request on a connection compares the meta record with.
-    type Guard: Clone + Send + Sync + 'static;
+    type MetaStamp: Clone + Send + Sync + 'static;
 
     /// The store's scheme.
     fn scheme(&self) -> &'static str;
@@ -46,14 +47,17 @@ pub(super) trait Driver: Send + Sync + 'static {
     fn discard(&self, _: &Self::Connection) {}
 
     /// Asks who answers.
-    fn probe(&self, connection: Self::Connection) -> BoxFuture<'_, Result<Probe<Self::Guard>, Failure>>;
+    fn probe(
+        &self,
+        connection: Self::Connection,
+    ) -> BoxFuture<'_, Result<Answering<Self::MetaStamp>, Failure>>;
 }
 
 /// Who answers on a connection.
 #[derive(Clone, Debug)]
-pub(super) struct Probe<G> {
+pub(super) struct Answering<S> {
     /// What `mint init` wrote; `None` where it did not, or where it is gone.
-    pub(super) meta: Option<(Meta, G)>,
+    pub(super) meta: Option<(InitRecord, S)>,
     /// Whether the registers still have the mark that `mint init` set among them.
     pub(super) whole: bool,
     /// What the store may forget.
@@ -64,7 +68,7 @@ pub(super) struct Probe<G> {
 
 /// The record of `mint init`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Meta {
+pub(super) struct InitRecord {
     pub(super) schema: u32,
     pub(super) cluster_id: u128,
 }
@@ -110,8 +114,8 @@ struct State<D: Driver> {
 /// A connection that was probed.
 pub(super) struct Connected<D: Driver> {
     pub(super) connection: D::Connection,
-    /// Guards every request on it.
-    pub(super) guard: D::Guard,
+    /// The meta record that it was probed with: every request on it names it.
+    pub(super) met: D::MetaStamp,
 }
 
 /// What was asked, for messages: a verb with its preposition, and a key.
@@ -190,7 +194,7 @@ impl<D: Driver> Link<D> {
     }
 
     /// Judges the record that a call outside of the guarded ones found; for `mint init`.
-    pub(super) fn check_meta(&self, meta: Option<Meta>) -> Result<Meta, StoreError> {
+    pub(super) fn check_meta(&self, meta: Option<InitRecord>) -> Result<InitRecord, StoreError> {
         self.identify(meta)
     }
 
@@ -416,8 +420,8 @@ impl<D: Driver> Link<D> {
                 return Err(self.not_connected(Failure::Lost(why)));
             }
         };
-        let guard = self.judge(probe)?;
-        Ok(Connected { connection, guard })
+        let met = self.judge(probe)?;
+        Ok(Connected { connection, met })
     }
 
     /// Makes a new connection the one in use, unless another one came first.
@@ -479,17 +483,16 @@ impl<D: Driver> Link<D> {
     }
 
     /// Takes a probe in: refuses a store that is not ours, notes its class.
-    fn judge(&self, probe: Probe<D::Guard>) -> Result<D::Guard, StoreError> {
-        let (meta, guard) = probe.meta.unzip();
+    fn judge(&self, probe: Answering<D::MetaStamp>) -> Result<D::MetaStamp, StoreError> {
+        let (meta, met) = probe.meta.unzip();
         self.identify(meta)?;
         if !probe.whole {
             let why = format!(
                 "{} has lost its registers: mint_register was emptied",
                 self.driver.place()
             );
-            let error = StoreError::new(StoreErrorKind::Foreign, Outcome::NotDone, why).with_hint(
-                "restore the store, or go on in another one: `mint store restore FILE --store URL --advance N`",
-            );
+            let error = StoreError::new(StoreErrorKind::Foreign, Outcome::NotDone, why)
+                .with_hint(Advice::RestoreOrMove);
             return Err(match self.was_open() {
                 true => self.stop(error),
                 false => error,
@@ -509,10 +512,10 @@ impl<D: Driver> Link<D> {
             tracing::warn!(store = %self.driver.place(), class = now.class.letter(), why = %now.why,
                 "the store's class has changed");
         }
-        Ok(guard.expect("what was identified was there"))
+        Ok(met.expect("what was identified was there"))
     }
 
-    fn identify(&self, meta: Option<Meta>) -> Result<Meta, StoreError> {
+    fn identify(&self, meta: Option<InitRecord>) -> Result<InitRecord, StoreError> {
         let place = self.driver.place();
         let foreign = |why: String| StoreError::new(StoreErrorKind::Foreign, Outcome::NotDone, why);
         let known = self.cluster_id.get().copied();
@@ -530,7 +533,7 @@ impl<D: Driver> Link<D> {
                 Some(_) => {
                     "was it emptied, or is it another store? never start over on one that was in use".into()
                 }
-                None => format!("make it with mint init --store {place}"),
+                None => Advice::Initialise { place: Some(place) },
             }));
         };
         if meta.schema != SCHEMA {
@@ -539,11 +542,13 @@ impl<D: Driver> Link<D> {
                 true => foreign(format!(
                     "{place} has schema version {found}, this program knows {SCHEMA} at most"
                 ))
-                .with_hint("upgrade mint on this machine"),
+                .with_hint(Advice::NewerProgram {
+                    on_this_machine: true,
+                }),
                 false => foreign(format!(
                     "{place} has schema version {found}, this program needs {SCHEMA}"
                 ))
-                .with_hint(format!("bring it up with mint init --store {place}")),
+                .with_hint(Advice::Upgrade { place }),
             });
         }
         if let Some(known) = known.filter(|known| *known != meta.cluster_id) {
@@ -557,7 +562,7 @@ impl<D: Driver> Link<D> {
                 "{place} is cluster {:032x}, expected {expected:032x}",
                 meta.cluster_id
             ))
-            .with_hint("check the store's URL and store.cluster_id"));
+            .with_hint(Advice::CheckClusterId));
         }
         self.cluster_id.get_or_init(|| meta.cluster_id);
         Ok(meta)

@@ -90,7 +90,7 @@ impl MemoryStore {
     fn set(&self, key: &Key, expected: Option<Version>, new: Value, marks: Marks) -> Result<Cas, StoreError> {
         let mut registers = self.registers();
         let found = registers.get(key);
-        match judge_set(key, found.map(current), expected, &new, marks)? {
+        match judge_set(key, found.map(Current::of), expected, &new, marks)? {
             Verdict::Lost => Ok(Cas::Lost(found.cloned())),
             Verdict::Go(version) => {
                 registers.insert(key.clone(), Versioned { value: new, version });
@@ -105,7 +105,7 @@ impl MemoryStore {
             judge_claim(claim, None)?;
             return Ok(Cas::Lost(None));
         };
-        match judge_claim(claim, Some(current(found)))? {
+        match judge_claim(claim, Some(Current::of(found)))? {
             None => Ok(Cas::Lost(Some(found.clone()))),
             Some((version, mark)) => {
                 found.version = version;
@@ -119,7 +119,7 @@ impl MemoryStore {
     fn take_away(&self, key: &Key, expected: Version) -> Result<Cas, StoreError> {
         let mut registers = self.registers();
         let found = registers.get(key);
-        match judge_remove(key, found.map(current), expected)? {
+        match judge_remove(key, found.map(Current::of), expected)? {
             Verdict::Lost => Ok(Cas::Lost(found.cloned())),
             Verdict::Go(version) => {
                 registers.remove(key);
@@ -145,13 +145,6 @@ impl MemoryStore {
             .take_while(|(key, _)| key.as_str().starts_with(prefix.as_str()))
             .take(limit);
         Ok(page.map(|(key, found)| (key.clone(), found.clone())).collect())
-    }
-}
-
-fn current(found: &Versioned) -> Current {
-    Current {
-        mark: found.value.mark,
-        version: found.version,
     }
 }
 

@@ -14,6 +14,8 @@
 
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 mod address;
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+mod cas_store;
 #[cfg(any(test, feature = "testing"))]
 pub mod conformance;
 pub mod embedded;
@@ -21,15 +23,13 @@ pub mod embedded;
 mod etcd;
 #[cfg(any(test, feature = "testing"))]
 mod faulty;
-mod guard;
-#[cfg(any(feature = "etcd", feature = "zookeeper"))]
-mod guarded;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 mod link;
 mod memory;
 #[cfg(feature = "mysql")]
 mod mysql;
 mod pin;
+mod pinned;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
@@ -44,15 +44,17 @@ mod sql;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
 
+mod pages;
+mod settings;
 mod shown;
-mod striped;
-pub mod tools;
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
 use mintage::Timestamp;
 
+use crate::advice::Advice;
 use crate::runtime::BoxFuture;
 
 #[cfg(feature = "redis")]
@@ -62,18 +64,20 @@ pub use embedded::EmbeddedStore;
 pub use etcd::EtcdStore;
 #[cfg(any(test, feature = "testing"))]
 pub use faulty::{FaultCounts, FaultPlan, FaultyStore};
-pub(crate) use guard::Guard;
-pub use guard::LossyRules;
 pub use memory::MemoryStore;
+pub(crate) use pages::Pages;
+pub use pin::Pins;
+pub use pinned::open_pinned;
 #[cfg(any(test, feature = "testing"))]
-pub use pin::remembering;
-pub use pin::{Pins, open_pinned};
-pub use registry::{
-    Initialised, STORES, StoreKind, StoreSettings, check_store_url, embedded_folder, init_store, open_store,
-};
+pub use pinned::remembering;
+pub(crate) use registry::make_schema;
+pub use registry::{STORES, StoreKind, check_store_url, embedded_folder, open_store, store_folder};
+pub(crate) use rules::check_limit;
+pub(crate) use seen::{Known, Reserved};
 pub use seen::{Progress, Seen};
+pub(crate) use settings::lossy;
+pub use settings::{Initialised, StoreSettings};
 pub use shown::{holds_password, shown_url};
-pub use striped::{OpenMember, StripeNote, Striped, stripe_of};
 
 #[cfg(feature = "zookeeper")]
 pub use zookeeper::ZooKeeperStore;
@@ -85,7 +89,13 @@ pub const BODY_MAX_BYTES: usize = 16 * 1024;
 pub(crate) const KEY_MAX_BYTES: usize = 300;
 
 /// The register that says how far the store has come (`guard/progress`): who has stopped for good says so there.
-const PROGRESS_KEY: &str = "cluster/progress";
+pub(crate) const PROGRESS_KEY: &str = "cluster/progress";
+
+/// The register that counts changes of definitions (protocol S5): of a set of stores one alone has it.
+pub(crate) const CHANGES_KEY: &str = "cluster/changes";
+
+/// The body of a register of which only the mark is known: a mark is never removed (protocol R2).
+pub const TOMBSTONE_BODY: &str = r#"{"tombstone":true}"#;
 
 /// The largest page [`Store::scan`] answers.
 pub const SCAN_LIMIT_MAX: u16 = 1000;
@@ -155,6 +165,19 @@ pub struct Value {
     pub token: u128,
     /// A JSON document, thus without NUL characters.
     pub body: String,
+}
+
+impl Value {
+    /// Whether nothing but the mark is known ([`TOMBSTONE_BODY`]).
+    ///
+    /// ```
+    /// use mintage_ledger::{TOMBSTONE_BODY, Value};
+    /// let value = Value { mark: 7, token: 1, body: TOMBSTONE_BODY.to_string() };
+    /// assert!(value.is_tombstone());
+    /// ```
+    pub fn is_tombstone(&self) -> bool {
+        self.body == TOMBSTONE_BODY
+    }
 }
 
 /// A value and its version.
@@ -247,7 +270,7 @@ pub struct StoreError {
     /// What was asked and found, in words.
     pub message: String,
     /// What to do about it, if anything.
-    pub hint: Option<String>,
+    pub hint: Option<Advice>,
 }
 
 impl StoreError {
@@ -263,7 +286,7 @@ impl StoreError {
 
     /// The same error with a hint.
     #[must_use]
-    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn with_hint(mut self, hint: impl Into<Advice>) -> Self {
         self.hint = Some(hint.into());
         self
     }
@@ -383,34 +406,22 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// `(old mark, old mark + add]` of the version expected. The default reads and then writes.
     fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
         Box::pin(async move {
-            let Some(found) = self.get(&claim.key).await? else {
-                return Ok(Cas::Lost(None));
-            };
-            if found.version != claim.expected {
-                return Ok(Cas::Lost(Some(found)));
+            let found = self.get(&claim.key).await?;
+            match (
+                rules::judge_claim(claim, found.as_ref().map(rules::Current::of))?,
+                found,
+            ) {
+                (Some((_, mark)), Some(found)) => {
+                    let new = Value {
+                        mark,
+                        token: claim.token,
+                        body: found.value.body,
+                    };
+                    self.compare_and_set(&claim.key, Some(claim.expected), new, Marks::NeverLower)
+                        .await
+                }
+                (_, found) => Ok(Cas::Lost(found)),
             }
-            let Some(mark) = found
-                .value
-                .mark
-                .checked_add(claim.add)
-                .filter(|m| *m <= i64::MAX as u64)
-            else {
-                return Err(StoreError::new(
-                    StoreErrorKind::Invalid,
-                    Outcome::NotDone,
-                    format!(
-                        "mark {} of {} plus {} passes 2^63-1",
-                        found.value.mark, claim.key, claim.add
-                    ),
-                ));
-            };
-            let new = Value {
-                mark,
-                token: claim.token,
-                body: found.value.body,
-            };
-            self.compare_and_set(&claim.key, Some(claim.expected), new, Marks::NeverLower)
-                .await
         })
     }
 
@@ -420,8 +431,8 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         false
     }
 
-    /// The set of stores that this is, if it is one (protocol S9).
-    fn striped(&self) -> Option<&Striped> {
+    /// Several stores as one are more than the seam knows of (protocol S9): what they are to those who ask for them.
+    fn as_set(&self) -> Option<&(dyn Any + Send + Sync)> {
         None
     }
 

@@ -13,9 +13,10 @@ use sqlx::ConnectOptions;
 use sqlx::error::DatabaseError;
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection, MySqlDatabaseError};
 
-use super::registry::Initialised;
+use super::settings::Initialised;
 use super::sql::galera::View;
-use super::sql::session::{Arg, Column, Dialect, Field, Probe, Row, Session, Sort, session};
+use super::sql::row::{Arg, Column, Field, Row};
+use super::sql::session::{Dialect, Probe, Session, Sort, session};
 use super::sql::statements::Texts;
 use super::sql::{self, url};
 use super::{Class, Durability, Store, StoreError, StoreSettings};
@@ -154,18 +155,18 @@ impl Dialect for MySql {
 
     fn probe<'a>(&'a self, session: &'a mut MySqlConnection) -> BoxFuture<'a, Result<Probe, sqlx::Error>> {
         Box::pin(async move {
-            let mut settings = HashMap::new();
+            let mut settings = Settings::default();
             for sql in [SETTINGS, STATUS, NOW] {
                 for row in session.rows(&sql.into(), &[], &[Column::Text; 2]).await? {
                     if let [Field::Text(name), Field::Text(value)] = &row[..] {
-                        settings.insert(name.to_ascii_lowercase(), value.clone());
+                        settings.0.insert(name.to_ascii_lowercase(), value.clone());
                     }
                 }
             }
             let engines = session.rows(&OTHER_ENGINES.into(), &[], &[Column::Text]).await?;
             let engines: Vec<&str> = engines.iter().filter_map(|row| row[0].text()).collect();
             let mut probe = judge(&settings, &engines);
-            if is_on(&settings, "wsrep_on") && probe.unwritable.is_none() {
+            if settings.is_on("wsrep_on") && probe.unwritable.is_none() {
                 let rows = match session.rows(&VIEW.into(), &[], &[Column::Text; 3]).await {
                     // Before Galera 4.
                     Err(sqlx::Error::Database(error)) if self.sort(&*error) == Sort::Missing => Vec::new(),
@@ -216,10 +217,23 @@ fn sort(number: u16) -> Sort {
     }
 }
 
-/// Whether a setting is there and on.
-fn is_on(settings: &HashMap<String, String>, name: &str) -> bool {
-    let value = settings.get(name).map_or("", String::as_str);
-    matches!(value.to_ascii_uppercase().as_str(), "ON" | "1" | "YES")
+/// The server's settings, by their names in small letters.
+#[derive(Default)]
+struct Settings(HashMap<String, String>);
+
+impl Settings {
+    /// A setting; empty where the server does not have it.
+    fn value(&self, name: &str) -> &str {
+        self.0.get(name).map_or("", String::as_str)
+    }
+
+    fn is_on(&self, name: &str) -> bool {
+        matches!(self.value(name).to_ascii_uppercase().as_str(), "ON" | "1" | "YES")
+    }
+
+    fn is_off(&self, name: &str) -> bool {
+        matches!(self.value(name).to_ascii_uppercase().as_str(), "OFF" | "0")
+    }
 }
 
 /// Names the copy of the data that a node of Galera shows: its history as far as it can be told from another one.
@@ -240,93 +254,119 @@ fn judge_view(probe: &mut Probe, rows: &[Row]) {
     }
 }
 
-/// The class that the settings give, worst first.
-fn judge(settings: &HashMap<String, String>, other_engines: &[&str]) -> Probe {
-    let value = |name: &str| settings.get(name).map_or("", String::as_str);
-    let on = |name: &str| is_on(settings, name);
-    let unwritable = ["read_only", "super_read_only", "innodb_read_only"]
-        .into_iter()
-        .find(|name| on(name))
-        .map(|name| format!("{name} is on"));
-    let galera = on("wsrep_on");
-    let unwritable = match galera {
-        true if !on("wsrep_ready") => Some("the Galera node is not ready (wsrep_ready is off)".to_string()),
-        true if !value("wsrep_cluster_status").eq_ignore_ascii_case("Primary") => Some(format!(
-            "the Galera node is cut off from most others (wsrep_cluster_status is {})",
-            value("wsrep_cluster_status")
-        )),
-        _ => unwritable,
+/// What the settings say of the server.
+fn judge(settings: &Settings, other_engines: &[&str]) -> Probe {
+    let durability = match lossy(settings, other_engines) {
+        Some((why, fix)) => Durability {
+            class: Class::Lossy,
+            why,
+            fix: Some(fix.to_string()),
+        },
+        None => Durability {
+            class: Class::Durable,
+            why: format!("{}, {}", flushed(settings), replication(settings)),
+            fix: None,
+        },
     };
-    let lossy = |why: String, fix: &str| (Class::Lossy, why, Some(fix.to_string()));
-    let flush = value("innodb_flush_log_at_trx_commit");
-    let (class, why, fix) = if !other_engines.is_empty() {
-        lossy(
-            format!(
-                "{}: only InnoDB keeps what it acknowledges",
-                other_engines.join(", ")
-            ),
+    // Replication demands a server id of each server; MySQL keeps a UUID with the data as well.
+    let copy = match settings.value("server_uuid") {
+        "" => format!("server_id {}", settings.value("server_id")),
+        uuid => uuid.to_string(),
+    };
+    let view = settings.value("wsrep_cluster_conf_id").parse().ok();
+    let seconds = |name| settings.value(name).parse::<i64>().unwrap_or_default();
+    Probe {
+        durability,
+        copy,
+        view: view.filter(|_| settings.is_on("wsrep_on")),
+        started_s: seconds("now") - seconds("uptime"),
+        unwritable: unwritable(settings),
+    }
+}
+
+/// Why the server takes no writes now, if so.
+fn unwritable(settings: &Settings) -> Option<String> {
+    let status = settings.value("wsrep_cluster_status");
+    match settings.is_on("wsrep_on") {
+        true if !settings.is_on("wsrep_ready") => {
+            Some("the Galera node is not ready (wsrep_ready is off)".to_string())
+        }
+        true if !status.eq_ignore_ascii_case("Primary") => Some(format!(
+            "the Galera node is cut off from most others (wsrep_cluster_status is {status})"
+        )),
+        _ => ["read_only", "super_read_only", "innodb_read_only"]
+            .into_iter()
+            .find(|name| settings.is_on(name))
+            .map(|name| format!("{name} is on")),
+    }
+}
+
+/// Why the server may lose what it acknowledges, worst first, and what to change.
+fn lossy(settings: &Settings, other_engines: &[&str]) -> Option<(String, &'static str)> {
+    let flush = settings.value("innodb_flush_log_at_trx_commit");
+    if !other_engines.is_empty() {
+        let engines = other_engines.join(", ");
+        return Some((
+            format!("{engines}: only InnoDB keeps what it acknowledges"),
             "ALTER TABLE mint_register ENGINE = InnoDB; ALTER TABLE mint_meta ENGINE = InnoDB",
-        )
-    } else if flush != "1" {
-        lossy(
+        ));
+    }
+    if flush != "1" {
+        return Some((
             format!("innodb_flush_log_at_trx_commit={flush}: a crash loses acknowledged writes"),
             "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the server's configuration",
-        )
-    } else if !value("innodb_doublewrite").is_empty()
-        && matches!(
-            value("innodb_doublewrite").to_ascii_uppercase().as_str(),
-            "OFF" | "0"
-        )
-    {
-        lossy(
+        ));
+    }
+    if settings.is_off("innodb_doublewrite") {
+        return Some((
             "innodb_doublewrite=OFF: a crash of the machine can tear pages".to_string(),
             "set innodb_doublewrite = ON in the server's configuration and restart it",
-        )
-    } else if on("log_bin") && value("sync_binlog") != "1" {
-        lossy(
+        ));
+    }
+    let sync = settings.value("sync_binlog");
+    (settings.is_on("log_bin") && sync != "1").then(|| {
+        (
             format!(
-                "sync_binlog={} with a binary log: after a crash of the machine, log and tables may disagree",
-                value("sync_binlog")
+                "sync_binlog={sync} with a binary log: after a crash of the machine, log and tables may disagree"
             ),
             "SET GLOBAL sync_binlog = 1, and in the server's configuration",
         )
-    } else {
-        let flushed = format!(
-            "{} {}: innodb_flush_log_at_trx_commit=1, innodb_doublewrite=ON{}",
-            if value("version").contains("MariaDB") {
-                "MariaDB"
-            } else {
-                "MySQL"
-            },
-            value("version").split('-').next().unwrap_or_default(),
-            if on("log_bin") { ", sync_binlog=1" } else { "" }
-        );
-        let replication = if galera {
-            "Galera: where most nodes ended at once, another may lack acknowledged writes, and is refused"
-        } else if !value("group_replication_group_name").is_empty() {
-            "group replication: another member may lack acknowledged writes, and is refused"
-        } else if on("rpl_semi_sync_master_enabled") || on("rpl_semi_sync_source_enabled") {
-            "semi-synchronous replication: another replica than the one that confirmed may lack acknowledged writes, \
-             so any promotion is refused"
+    })
+}
+
+/// What keeps every write that was acknowledged.
+fn flushed(settings: &Settings) -> String {
+    let version = settings.value("version");
+    format!(
+        "{} {}: innodb_flush_log_at_trx_commit=1, innodb_doublewrite=ON{}",
+        if version.contains("MariaDB") {
+            "MariaDB"
         } else {
-            "no synchronous replica"
-        };
-        (Class::Durable, format!("{flushed}, {replication}"), None)
-    };
-    // Replication demands a server id of each server; MySQL keeps a UUID with the data as well.
-    let copy = match value("server_uuid") {
-        "" => format!("server_id {}", value("server_id")),
-        uuid => uuid.to_string(),
-    };
-    Probe {
-        durability: Durability { class, why, fix },
-        copy,
-        view: galera
-            .then(|| value("wsrep_cluster_conf_id").parse().ok())
-            .flatten(),
-        started_s: value("now").parse::<i64>().unwrap_or_default()
-            - value("uptime").parse::<i64>().unwrap_or_default(),
-        unwritable,
+            "MySQL"
+        },
+        version.split('-').next().unwrap_or_default(),
+        if settings.is_on("log_bin") {
+            ", sync_binlog=1"
+        } else {
+            ""
+        }
+    )
+}
+
+/// What becomes of them when another server takes over.
+fn replication(settings: &Settings) -> &'static str {
+    let is_semi_synchronous = ["rpl_semi_sync_master_enabled", "rpl_semi_sync_source_enabled"]
+        .into_iter()
+        .any(|name| settings.is_on(name));
+    if settings.is_on("wsrep_on") {
+        "Galera: where most nodes ended at once, another may lack acknowledged writes, and is refused"
+    } else if !settings.value("group_replication_group_name").is_empty() {
+        "group replication: another member may lack acknowledged writes, and is refused"
+    } else if is_semi_synchronous {
+        "semi-synchronous replication: another replica than the one that confirmed may lack acknowledged writes, so any \
+         promotion is refused"
+    } else {
+        "no synchronous replica"
     }
 }
 
@@ -350,7 +390,7 @@ mod tests {
         ];
         let all = healthy.iter().chain(changed);
         let settings = all.map(|(name, value)| (name.to_string(), value.to_string()));
-        judge(&settings.collect(), engines)
+        judge(&Settings(settings.collect()), engines)
     }
 
     #[track_caller]

@@ -12,8 +12,9 @@ use sqlx::ConnectOptions;
 use sqlx::error::DatabaseError;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgDatabaseError, PgSeverity};
 
-use super::registry::Initialised;
-use super::sql::session::{Arg, Column, Dialect, Field, Probe, Row, Session, Sort, session};
+use super::settings::Initialised;
+use super::sql::row::{Arg, Column, Field, Row};
+use super::sql::session::{Dialect, Probe, Session, Sort, session};
 use super::sql::standbys::Wanted;
 use super::sql::statements::Texts;
 use super::sql::{self, UNKNOWN_SYSTEM, url};

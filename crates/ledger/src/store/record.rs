@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::link::{Meta, SCHEMA};
+use super::link::{InitRecord, SCHEMA};
 use super::{Value, Version, Versioned};
 
 #[derive(Serialize, Deserialize)]
@@ -75,9 +75,9 @@ pub(super) fn write_meta(cluster_id: u128) -> Vec<u8> {
 }
 
 /// Reads the document of `mint init`; `None` if it is not one.
-pub(super) fn read_meta(bytes: &[u8]) -> Option<Meta> {
+pub(super) fn read_meta(bytes: &[u8]) -> Option<InitRecord> {
     let record: MetaRecord = serde_json::from_slice(bytes).ok()?;
-    Some(Meta {
+    Some(InitRecord {
         schema: record.schema_version,
         cluster_id: u128::from_str_radix(&record.cluster_id, 16).ok()?,
     })
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(read_meta(b"{}"), None);
         assert_eq!(
             read_meta(&write_meta(9)),
-            Some(Meta {
+            Some(InitRecord {
                 schema: SCHEMA,
                 cluster_id: 9
             })

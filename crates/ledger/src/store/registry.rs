@@ -1,61 +1,12 @@
 //! The table of stores and the one way to open one from its URL.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::tools::Restored;
-use super::{
-    Class, EmbeddedStore, Guard, LossyRules, MemoryStore, Outcome, Store, StoreError, StoreErrorKind,
-};
+use super::settings::{Initialised, StoreSettings, lossy};
+use super::{Class, EmbeddedStore, MemoryStore, Outcome, Store, StoreError, StoreErrorKind};
+use crate::advice::Advice;
 use crate::runtime::{BoxFuture, Runtime};
-
-/// What opening a store may be told.
-#[derive(Clone, Debug)]
-pub struct StoreSettings {
-    /// How long to wait for another process to let go of the embedded folder; zero refuses at once.
-    /// One-shot commands wait, servers do not.
-    pub lock_wait: Duration,
-    /// File systems that the embedded folder may lie on though their locks and syncs may not hold: some of
-    /// [`shared_file_systems`](crate::shared_file_systems).
-    pub allow_file_systems: Vec<String>,
-    /// Whether the embedded store may be made where there is none. Only what takes numbers needs that: for the others
-    /// it would make an empty store of a mistyped name.
-    pub create: bool,
-    /// Where this machine notes how far an embedded folder got, so that an older image of its volume is seen; nowhere,
-    /// if `None`.
-    pub state_folder: Option<PathBuf>,
-    /// Shared stores: the cluster id that must be found; any, if `None`. For [`init_store`]: the one to make, a
-    /// random one if `None`.
-    pub expect_cluster: Option<u128>,
-    /// Shared stores: whether one that may forget acknowledged writes ([`super::Class::Lossy`]) is taken.
-    pub allow_lossy: bool,
-    /// Shared stores: whether another copy of the data than the one that was last written (a promoted replica, a
-    /// restored or moved database) is accepted though it may lack acknowledged writes. For tools that then raise
-    /// every mark.
-    pub accept_copy: bool,
-    /// Shared stores: how long one request may take before its outcome counts as unknown.
-    pub request_timeout: Duration,
-    /// Shared stores: how long a call waits for a connection. Making one may take five times this, and one that comes
-    /// after its caller has given up is kept for the next.
-    pub connect_timeout: Duration,
-}
-
-impl Default for StoreSettings {
-    fn default() -> Self {
-        StoreSettings {
-            lock_wait: Duration::ZERO,
-            allow_file_systems: Vec::new(),
-            create: true,
-            state_folder: None,
-            expect_cluster: None,
-            allow_lossy: false,
-            accept_copy: false,
-            request_timeout: Duration::from_secs(2),
-            connect_timeout: Duration::from_secs(2),
-        }
-    }
-}
 
 /// One kind of store: a row of [`STORES`].
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +25,7 @@ pub struct StoreKind {
 }
 
 impl StoreKind {
-    /// Whether several processes may use it at a time: those that [`init_store`] makes.
+    /// Whether several processes may use it at a time: those that [`init_store`](crate::init_store) makes.
     pub fn is_shared(&self) -> bool {
         self.init.is_some()
     }
@@ -93,9 +44,7 @@ impl StoreKind {
             (None, Some((_, feature))) => Err(invalid(format!(
                 "this build was made without the store {scheme}:"
             ))
-            .with_hint(format!(
-                "build with its feature: cargo build --release --features {feature}"
-            ))),
+            .with_hint(Advice::BuildWith { feature })),
             (None, None) => {
                 // Only the scheme is shown: the rest of a URL may hold a password, and so may what is no URL.
                 let is_scheme = rest.starts_with("//") && scheme.bytes().all(|b| b.is_ascii_lowercase());
@@ -108,15 +57,6 @@ impl StoreKind {
             }
         }
     }
-}
-
-/// What [`init_store`] came to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Initialised {
-    /// The store's cluster id.
-    pub cluster_id: u128,
-    /// Whether this call made it; otherwise it was there.
-    pub created: bool,
 }
 
 type Check = fn(&str, &StoreSettings, Arc<dyn Runtime>) -> Result<(), StoreError>;
@@ -297,45 +237,24 @@ pub fn check_store_url(
     (kind.check)(rest, settings, runtime)
 }
 
-/// Makes the schema and the cluster id of the shared store at `url`; does nothing to one that has them.
+/// Makes schema and cluster id of the shared store at `url`, nothing else.
 ///
 /// # Errors
-/// [`StoreErrorKind::Invalid`] for a URL that names no store or one that needs no such step; otherwise what
-/// the store itself refuses.
-pub async fn init_store(
+/// [`StoreErrorKind::Invalid`] for a URL that names no store or one that needs no such step; otherwise what the store
+/// itself refuses.
+pub(crate) async fn make_schema(
     url: &str,
     settings: &StoreSettings,
     runtime: Arc<dyn Runtime>,
 ) -> Result<Initialised, StoreError> {
     let (kind, rest) = StoreKind::of(url)?;
-    let Some(init) = kind.init else {
-        return Err(invalid(format!(
+    match kind.init {
+        Some(init) => init(rest, settings, runtime).await,
+        None => Err(invalid(format!(
             "store {}: needs no initialising, it is made at its first opening",
             kind.scheme
-        )));
-    };
-    let made = init(rest, settings, Arc::clone(&runtime)).await?;
-    if made.created {
-        // One that may forget says from its first moment on which copy of it is whole.
-        let any = StoreSettings {
-            allow_lossy: true,
-            expect_cluster: Some(made.cluster_id),
-            ..settings.clone()
-        };
-        let store = (kind.open)(rest, &any, Arc::clone(&runtime)).await?;
-        if store.class() == Class::Lossy {
-            Guard::new(
-                store,
-                runtime,
-                Some(LossyRules::default()),
-                Restored::default(),
-                None,
-            )
-            .begin()
-            .await?;
-        }
+        ))),
     }
-    Ok(made)
 }
 
 /// Refuses a shared store that may forget what it acknowledged, unless that was allowed. The one place that
@@ -346,27 +265,6 @@ fn admit(store: &dyn Store, settings: &StoreSettings) -> Result<(), StoreError> 
         return Ok(());
     }
     Err(lossy(store.scheme(), &found))
-}
-
-/// The refusal of a store of class L, with the setting to change.
-pub(super) fn lossy(scheme: &str, found: &super::Durability) -> StoreError {
-    let why = if found.why.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", found.why)
-    };
-    let fix = found
-        .fix
-        .as_deref()
-        .unwrap_or("use a store that keeps what it acknowledges");
-    StoreError::new(
-        StoreErrorKind::Denied,
-        Outcome::NotDone,
-        format!("the {scheme} store may lose what it has acknowledged, class L{why}"),
-    )
-    .with_hint(format!(
-        "{fix}; or set store.allow_lossy = true and read in docs/operate.md what that costs"
-    ))
 }
 
 fn open_memory(rest: &str, _: &StoreSettings, runtime: Arc<dyn Runtime>) -> Opening {
@@ -430,6 +328,18 @@ pub fn embedded_folder(path: &str) -> &Path {
     })
 }
 
+/// The folder that a store's URL names, where it is one on this machine.
+///
+/// ```
+/// use std::path::Path;
+/// use mintage_ledger::store_folder;
+/// assert_eq!(store_folder("file:./ids"), Some(Path::new("./ids")));
+/// assert_eq!(store_folder("memory:"), None);
+/// ```
+pub fn store_folder(url: &str) -> Option<&Path> {
+    url.strip_prefix("file:").map(embedded_folder)
+}
+
 fn invalid(message: String) -> StoreError {
     StoreError::new(StoreErrorKind::Invalid, Outcome::NotDone, message)
 }
@@ -453,7 +363,7 @@ mod tests {
                         !built && error.message.starts_with("this build was made without"),
                         "{error}"
                     );
-                    assert!(error.hint.unwrap().ends_with(&format!("--features {scheme}")));
+                    assert_eq!(error.hint, Some(Advice::BuildWith { feature: scheme }));
                 }
             }
         }
@@ -465,9 +375,8 @@ mod tests {
         let refused = admit(&*store, &StoreSettings::default()).unwrap_err();
         assert_eq!(refused.kind, StoreErrorKind::Denied);
         assert!(
-            refused.hint.unwrap().contains("store.allow_lossy = true"),
-            "{}",
-            refused.message
+            matches!(refused.hint, Some(Advice::AllowLossy { .. })),
+            "{refused:?}"
         );
         let found = super::super::Durability {
             class: Class::Lossy,
@@ -479,12 +388,8 @@ mod tests {
             refused.message,
             "the redis store may lose what it has acknowledged, class L (appendfsync is everysec)"
         );
-        assert!(
-            refused
-                .hint
-                .unwrap()
-                .starts_with("CONFIG SET appendfsync always; or ")
-        );
+        let fix = "CONFIG SET appendfsync always".to_string();
+        assert_eq!(refused.hint, Some(Advice::AllowLossy { fix }));
         let allowed = StoreSettings {
             allow_lossy: true,
             ..StoreSettings::default()

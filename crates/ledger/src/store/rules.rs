@@ -1,12 +1,23 @@
 //! The checks that every in-process store shares: what is invalid to ask, and which write wins.
 
-use super::{BODY_MAX_BYTES, Claim, Key, Marks, Outcome, StoreError, StoreErrorKind, Value, Version};
+use super::{
+    BODY_MAX_BYTES, Claim, Key, Marks, Outcome, StoreError, StoreErrorKind, Value, Version, Versioned,
+};
 
 /// What a check needs to know of a register: no body, so that a cache can answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Current {
     pub(crate) mark: u64,
     pub(crate) version: Version,
+}
+
+impl Current {
+    pub(crate) fn of(found: &Versioned) -> Current {
+        Current {
+            mark: found.value.mark,
+            version: found.version,
+        }
+    }
 }
 
 /// How a write stands before it is made.

@@ -42,20 +42,20 @@ pub struct Progress {
 
 /// A register as it was reserved from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Mark {
-    pub(super) version: Version,
-    pub(super) mark: u64,
-    pub(super) token: u128,
+pub(crate) struct Reserved {
+    pub(crate) version: Version,
+    pub(crate) mark: u64,
+    pub(crate) token: u128,
 }
 
 /// What was seen before.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(super) struct Known {
-    pub(super) progress: Progress,
+pub(crate) struct Known {
+    pub(crate) progress: Progress,
     /// What was reserved last, since the last proper restore.
-    pub(super) marks: HashMap<Key, Mark>,
+    pub(crate) marks: HashMap<Key, Reserved>,
     /// Why a process of this machine stopped for good, unless the store was restored properly since.
-    pub(super) stopped: Option<(u64, String)>,
+    pub(crate) stopped: Option<(u64, String)>,
 }
 
 /// What this machine has seen of one shared store.
@@ -76,11 +76,11 @@ struct Slot {
     bytes: usize,
     noted: Progress,
     /// Reserved since the counter moved last, and since it moved before.
-    marks: [HashMap<Key, Mark>; 2],
+    marks: [HashMap<Key, Reserved>; 2],
 }
 
 impl Seen {
-    pub(super) fn new(pins: Pins, url: &str, runtime: Arc<dyn Runtime>) -> Arc<Seen> {
+    pub(crate) fn new(pins: Pins, url: &str, runtime: Arc<dyn Runtime>) -> Arc<Seen> {
         Arc::new(Seen {
             pins,
             url: url.to_string(),
@@ -90,7 +90,7 @@ impl Seen {
     }
 
     /// The store as it is named to people.
-    pub(super) fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         super::shown::shown_url(&self.url)
     }
 
@@ -98,7 +98,7 @@ impl Seen {
     ///
     /// # Errors
     /// A file is there and cannot be read.
-    pub(super) fn known(&self) -> Result<Known, super::StoreError> {
+    pub(crate) fn known(&self) -> Result<Known, super::StoreError> {
         let mut known = Known {
             stopped: self.pins.stopped(&self.url)?,
             ..Known::default()
@@ -119,14 +119,14 @@ impl Seen {
 
     /// Notes that minting has ended for good while the store had been restored `restores` times. On disk when this
     /// returns, where it can be.
-    pub(super) fn stop(&self, restores: u64, why: &str) {
+    pub(crate) fn stop(&self, restores: u64, why: &str) {
         if let Err(error) = self.pins.stop(&self.url, restores, why) {
             tracing::error!(%error, "cannot note on this machine why minting stopped for good");
         }
     }
 
     /// Notes a reservation, before anybody sees a number of it.
-    pub(super) fn reserved(&self, key: &Key, mark: Mark) {
+    pub(crate) fn reserved(&self, key: &Key, mark: Reserved) {
         let mut slot = self.slot();
         let line = mark_line(key, &mark);
         slot.marks[0].insert(key.clone(), mark);
@@ -134,7 +134,7 @@ impl Seen {
     }
 
     /// Notes how far the store has come; synced soon after.
-    pub(super) fn advance(&self, progress: Progress) {
+    pub(crate) fn advance(&self, progress: Progress) {
         let mut slot = self.slot();
         if progress <= slot.noted {
             return;
@@ -158,7 +158,7 @@ impl Seen {
     }
 
     /// Takes over what was known when this process began, so that its own file says no less.
-    pub(super) fn begin(&self, known: &Known) {
+    pub(crate) fn begin(&self, known: &Known) {
         let mut slot = self.slot();
         slot.noted = known.progress;
         slot.marks = [known.marks.clone(), HashMap::new()];
@@ -287,7 +287,7 @@ fn counter_line(progress: Progress) -> String {
     format!("counter {} {}\n", progress.restores, progress.counter)
 }
 
-fn mark_line(key: &Key, mark: &Mark) -> String {
+fn mark_line(key: &Key, mark: &Reserved) -> String {
     format!(
         "mark {} {} {:032x} {key}\n",
         mark.version.0, mark.mark, mark.token
@@ -327,7 +327,7 @@ fn read(bytes: &[u8], known: &mut Known) {
                 ) else {
                     continue;
                 };
-                let new = Mark {
+                let new = Reserved {
                     version: Version(version),
                     mark,
                     token,
@@ -364,8 +364,8 @@ mod tests {
         Progress { restores, counter }
     }
 
-    fn mark(version: u64, mark: u64) -> Mark {
-        Mark {
+    fn mark(version: u64, mark: u64) -> Reserved {
+        Reserved {
             version: Version(version),
             mark,
             token: 7,

@@ -4,19 +4,20 @@
 //! variable (`server.http.listen` is `MINT_SERVER__HTTP__LISTEN`), `mint config show`, the commented default
 //! file and the reference page all come from that row.
 
+mod access;
 mod load;
 mod reload;
 mod value;
+mod words;
 
 use std::time::Duration;
 
+pub use access::WebOrigin;
 pub(crate) use load::edits;
 pub use load::{ConfigError, Loaded, Origin, Override, Sources, load};
 pub use reload::Reloaded;
-pub use value::{
-    Auto, Bytes, ClusterId, Expire, Listen, LocalPath, LogFormat, LogLevel, NodeName, Off, Setting, StoreUrl,
-    WebOrigin,
-};
+pub use value::{Auto, Bytes, ClusterId, Listen, LocalPath, NodeName, Off, Setting, StoreUrl};
+pub use words::{Expire, LogFormat, LogLevel};
 
 use mintage::ClockPolicy;
 
@@ -50,6 +51,8 @@ pub struct Key {
     pub show: fn(&Config) -> String,
     /// Whether two configurations differ in it.
     pub differs: fn(&Config, &Config) -> bool,
+    /// Where a face listens, if that is what it says.
+    pub listen: fn(&Config) -> Option<&Listen>,
     /// Takes the value of the second configuration into the first.
     pub copy: fn(&mut Config, &Config),
 }
@@ -62,18 +65,18 @@ impl Key {
 
     /// Whether a running server takes a new value (SIGHUP); otherwise the next start does.
     pub fn is_reloaded(&self) -> bool {
-        let limit = self.path.starts_with("server.") && !FIXED.contains(&self.path);
+        let limit = self.path.starts_with("server.")
+            && !FIXED.contains(&self.path)
+            && !self.path.ends_with(".listen");
         limit || matches!(self.path, "auth.tokens" | "log.level")
     }
 }
 
-/// What of the server is fixed at its start: what others know it by, its threads, its addresses, and the sizes of
-/// buffers that connections share.
+/// What of the server is fixed at its start: what others know it by, its threads, and the sizes of buffers that
+/// connections share; and where it listens.
 const FIXED: &[&str] = &[
     "server.name",
     "server.threads",
-    "server.http.listen",
-    "server.resp.listen",
     "server.http.max_header",
     "server.resp.max_request",
 ];
@@ -122,6 +125,7 @@ macro_rules! settings {
                     },
                     show: |config| Setting::show(&config.$field),
                     differs: |one, other| one.$field != other.$field,
+                    listen: |config| Setting::as_listen(&config.$field),
                     copy: |to, from| to.$field = from.$field.clone(),
                 },)*
             ]);
@@ -145,7 +149,7 @@ settings! {
     "store.url_file" url_file: Off<LocalPath> = "off";
     /// The cluster id that a shared store must have, as `mint init` prints it; `auto` is the one met there first, remembered in `store.state_folder`.
     "store.cluster_id" cluster_id: Auto<ClusterId> = "auto";
-    /// Whether a shared store may be used that can lose what it has acknowledged (class L). Windows are then short, and a failover skips numbers: see docs/operate.md.
+    /// Whether a shared store may be used that can lose what it has acknowledged (class L). Windows are then short, and a failover skips numbers: see docs/cluster.md.
     "store.allow_lossy" allow_lossy: bool = "false";
     /// With `store.allow_lossy`: numbers of one name that one server reserves per second at most. A failover skips what a hundred servers could have reserved since the store was last known to be whole.
     "store.max_rate" max_rate: u64 = "1000000" in 1000 ..= 1_000_000_000;
@@ -205,7 +209,7 @@ settings! {
     "server.turn_us" turn_us: u64 = "200" in 10 ..= 1_000_000;
     /// How long a client may leave answers unread.
     "server.write_timeout" write_timeout: Duration = "10s" in 250 ..= 3_600_000;
-    /// Where HTTP listens; `off` for nowhere.
+    /// Where HTTP listens: an address, `unix:PATH`, or `off` for nowhere.
     "server.http.listen" http_listen: Listen = "127.0.0.1:7600";
     /// Host names that may stand in `Host` besides `localhost` and addresses, while HTTP listens on loopback.
     "server.http.hosts" http_hosts: Vec<String> = "";
@@ -225,7 +229,7 @@ settings! {
     "server.http.max_body" http_max_body: Bytes = "4KiB" in 256 ..= 1_048_576;
     /// Names that `/metrics` shows one by one: the busiest sequences, and as many pools.
     "server.http.metrics_names" metrics_names: u64 = "100" in 0 ..= 100_000;
-    /// Where the Redis protocol listens; `off` for nowhere.
+    /// Where the Redis protocol listens: an address, `unix:PATH`, or `off` for nowhere.
     "server.resp.listen" resp_listen: Listen = "127.0.0.1:7601";
     /// How long a connection may stay without ever sending a byte.
     "server.resp.first_byte_timeout" resp_first_byte_timeout: Off<Duration> = "60s" in 250 ..= 86_400_000;
@@ -259,7 +263,7 @@ settings! {
     "server.resp.max_queued_of_all" resp_max_queued_of_all: Bytes = "64MiB" in 65_536 ..= 1_099_511_627_776;
     /// Names that `KEYS` may answer; beyond, it is refused and `SCAN` is the way.
     "server.resp.max_keys" resp_max_keys: u64 = "100000" in 1 ..= 10_000_000;
-    /// Who may do what: `[{name = "web", sha256 = "…", may = ["allocate", "admin"]}]`; `mint token new NAME` prints one.
+    /// Who may do what: `[{name = "web", sha256 = "…", may = ["allocate", "admin"]}]`, or `read` for who only looks; `mint token new NAME` prints one.
     "auth.tokens" tokens: Vec<Token> = "[]";
     /// How logs are written.
     "log.format" log_format: LogFormat = "text";
@@ -284,17 +288,13 @@ impl Config {
     /// A listener that others can reach without tokens, unless `insecure` is set.
     pub fn validate(&self) -> Result<Vec<String>, ConfigError> {
         let mut warnings = Vec::new();
-        let faces = [
-            ("server.http.listen", "--http", self.http_listen),
-            ("server.resp.listen", "--resp", self.resp_listen),
-        ];
-        let open = faces.iter().filter_map(|(path, flag, listen)| {
-            listen
-                .0
-                .filter(|address| !address.ip().is_loopback())
-                .map(|address| (path, flag, address))
-        });
-        for (path, flag, address) in open {
+        let faces = || {
+            keys()
+                .iter()
+                .filter_map(|key| Some((key.path, (key.listen)(self)?.0.as_ref()?)))
+        };
+        for (path, address) in faces().filter(|(_, address)| !address.is_local()) {
+            let face = path.split('.').rev().nth(1).unwrap_or_default();
             if !self.tokens.is_empty() {
                 warnings.push(format!("{path} = {address} has no TLS: tokens travel in clear"));
             } else if self.insecure {
@@ -303,16 +303,18 @@ impl Config {
                 ));
             } else {
                 return Err(ConfigError::new(format!(
-                    "{path} ({flag}) = {address} is reachable by others, and no tokens are configured"
+                    "{path} (--{face}) = {address} is reachable by others, and no tokens are configured"
                 ))
                 .with_hint("add [auth] tokens (mint token new NAME prints one), listen on 127.0.0.1, or pass --insecure"));
             }
         }
         warnings.extend(self.url_file.0.as_ref().and_then(load::readable_by_others));
-        if self.http_listen.0.is_none() && self.resp_listen.0.is_none() {
-            return Err(ConfigError::new(
-                "server.http.listen and server.resp.listen are both off: there is nothing to serve",
-            ));
+        if faces().next().is_none() {
+            let all = keys().iter().filter(|key| (key.listen)(self).is_some());
+            let all = all.map(|key| key.path).collect::<Vec<_>>().join(" and ");
+            return Err(ConfigError::new(format!(
+                "{all} are all off: there is nothing to serve"
+            )));
         }
         if self.allow_lossy && !self.store_urls.is_empty() {
             return Err(ConfigError::new(

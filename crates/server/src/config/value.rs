@@ -1,15 +1,12 @@
 //! The types of settings: how each is read from text or TOML, and how it is shown.
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::transport::Endpoint;
 use mintage::{ClockPolicy, NotAClockPolicy};
 use mintage_ledger::shown_url;
-use serde::Deserialize;
-
-use crate::auth::{Right, Token, TokenDigest};
 
 /// A type that a setting can have.
 pub trait Setting: Sized {
@@ -43,15 +40,20 @@ pub trait Setting: Sized {
         None
     }
 
+    /// Where to listen, where that is what the setting says.
+    fn as_listen(&self) -> Option<&Listen> {
+        None
+    }
+
     /// A bound of the range as a person writes it.
     fn show_bound(bound: u64) -> String {
         bound.to_string()
     }
 }
 
-/// An address to listen on, or `off`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Listen(pub Option<SocketAddr>);
+/// Where to listen: an address, the path of a unix socket, or `off`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Listen(pub Option<Endpoint>);
 
 /// A setting that the program chooses itself unless told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,39 +83,6 @@ pub struct LocalPath(pub PathBuf);
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NodeName(pub String);
 
-/// How logs are written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LogFormat {
-    /// For people.
-    Text,
-    /// One JSON document a line.
-    Json,
-}
-
-/// What becomes of commands that would make a number expire.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Expire {
-    /// They are refused.
-    Refuse,
-    /// They are answered, and change nothing.
-    Ignore,
-}
-
-/// The least severe log records that are written.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum LogLevel {
-    /// What stops the work.
-    Error,
-    /// What needs attention.
-    Warn,
-    /// What an operator wants to see once.
-    Info,
-    /// What a developer wants to see.
-    Debug,
-    /// Everything.
-    Trace,
-}
-
 impl StoreUrl {
     /// The URL as it may be shown ([`shown_url`]).
     ///
@@ -130,24 +99,6 @@ impl fmt::Debug for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.redacted())
     }
-}
-
-impl LogFormat {
-    const NAMES: [(&'static str, LogFormat); 2] = [("text", LogFormat::Text), ("json", LogFormat::Json)];
-}
-
-impl Expire {
-    const NAMES: [(&'static str, Expire); 2] = [("refuse", Expire::Refuse), ("ignore", Expire::Ignore)];
-}
-
-impl LogLevel {
-    const NAMES: [(&'static str, LogLevel); 5] = [
-        ("error", LogLevel::Error),
-        ("warn", LogLevel::Warn),
-        ("info", LogLevel::Info),
-        ("debug", LogLevel::Debug),
-        ("trace", LogLevel::Trace),
-    ];
 }
 
 impl Setting for bool {
@@ -314,23 +265,24 @@ impl Setting for Listen {
         if text == "off" {
             return Ok(Listen(None));
         }
-        let numeric = match text.strip_prefix("localhost:") {
-            Some(port) => format!("127.0.0.1:{port}"),
-            None => text.to_string(),
+        let endpoint = match text.starts_with("unix:") {
+            true => text.parse(),
+            false => text.parse().map_err(or("off")),
         };
-        numeric.parse().map(|address| Listen(Some(address))).map_err(|_| {
-            format!(
-                "{text:?} is neither ADDRESS:PORT, such as \"127.0.0.1:7600\" or \"[::1]:7600\", nor \"off\""
-            )
-        })
+        endpoint.map(|endpoint| Listen(Some(endpoint)))
     }
 
     fn show(&self) -> String {
         quoted(
             &self
                 .0
-                .map_or_else(|| "off".to_string(), |address| address.to_string()),
+                .as_ref()
+                .map_or_else(|| "off".to_string(), Endpoint::to_string),
         )
+    }
+
+    fn as_listen(&self) -> Option<&Listen> {
+        Some(self)
     }
 }
 
@@ -438,42 +390,6 @@ impl Setting for NodeName {
     }
 }
 
-impl Setting for LogFormat {
-    const KIND: &'static str = "text or json";
-
-    fn parse(text: &str) -> Result<Self, String> {
-        named(text, &LogFormat::NAMES)
-    }
-
-    fn show(&self) -> String {
-        show_named(*self, &LogFormat::NAMES)
-    }
-}
-
-impl Setting for Expire {
-    const KIND: &'static str = "refuse or ignore";
-
-    fn parse(text: &str) -> Result<Self, String> {
-        named(text, &Expire::NAMES)
-    }
-
-    fn show(&self) -> String {
-        show_named(*self, &Expire::NAMES)
-    }
-}
-
-impl Setting for LogLevel {
-    const KIND: &'static str = "level";
-
-    fn parse(text: &str) -> Result<Self, String> {
-        named(text, &LogLevel::NAMES)
-    }
-
-    fn show(&self) -> String {
-        show_named(*self, &LogLevel::NAMES)
-    }
-}
-
 impl Setting for Vec<String> {
     const KIND: &'static str = "list of texts";
 
@@ -502,160 +418,12 @@ impl Setting for Vec<String> {
     }
 }
 
-/// Where web pages come from: scheme, host and port, as browsers write it in `Origin`.
-///
-/// ```
-/// use mintage_server::config::WebOrigin;
-/// assert!("https://app.example.com".parse::<WebOrigin>().is_ok() && "http://localhost:5173".parse::<WebOrigin>().is_ok());
-/// assert!("*".parse::<WebOrigin>().is_err() && "https://app.example.com/".parse::<WebOrigin>().is_err());
-/// ```
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct WebOrigin(String);
-
-impl WebOrigin {
-    /// As browsers write it.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl std::str::FromStr for WebOrigin {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<WebOrigin, String> {
-        if text == "*" {
-            return Err(
-                "\"*\" would let the pages of every site take and move numbers: name each origin".into(),
-            );
-        }
-        let authority = ["http://", "https://"]
-            .iter()
-            .find_map(|scheme| text.strip_prefix(scheme));
-        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-.:[]".contains(&byte);
-        match authority.filter(|rest| !rest.is_empty() && rest.bytes().all(fits)) {
-            Some(_) => Ok(WebOrigin(text.to_ascii_lowercase())),
-            None => Err(format!(
-                "{text:?} is no origin: http:// or https://, a host, and a port if it is not the usual one, without a \
-                 path, as in https://app.example.com"
-            )),
-        }
-    }
-}
-
-impl Setting for Vec<WebOrigin> {
-    const KIND: &'static str = "list of origins";
-
-    fn parse(text: &str) -> Result<Self, String> {
-        Vec::<String>::parse(text)?
-            .iter()
-            .map(|origin| origin.parse())
-            .collect()
-    }
-
-    fn from_toml(value: &toml::Value) -> Result<Self, String> {
-        Vec::<String>::from_toml(value)?
-            .iter()
-            .map(|origin| origin.parse())
-            .collect()
-    }
-
-    fn show(&self) -> String {
-        self.iter()
-            .map(|origin| origin.0.clone())
-            .collect::<Vec<_>>()
-            .show()
-    }
-}
-
-/// A token as it stands in the file.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TokenEntry {
-    name: String,
-    sha256: String,
-    may: Vec<Right>,
-}
-
-impl Setting for Vec<Token> {
-    const KIND: &'static str = "list of tokens";
-
-    fn parse(text: &str) -> Result<Self, String> {
-        // As an environment variable: the same array as in the file. The text may hold anything, so that a
-        // parser's message, which quotes it, is not passed on.
-        let table: toml::Table = format!("tokens = {text}").parse().map_err(|_| {
-            "not a TOML array such as [{name = \"web\", sha256 = \"…\", may = [\"allocate\"]}]".to_string()
-        })?;
-        Self::from_toml(&table["tokens"])
-    }
-
-    fn from_toml(value: &toml::Value) -> Result<Self, String> {
-        let list = value
-            .as_array()
-            .ok_or_else(|| format!("expected {}, found {}", Self::KIND, value.type_str()))?;
-        let mut tokens: Vec<Token> = Vec::new();
-        for (i, item) in list.iter().enumerate() {
-            let entry: TokenEntry = item
-                .clone()
-                .try_into()
-                .map_err(|e| format!("token {}: {}", i + 1, e.message()))?;
-            let digest =
-                TokenDigest::from_hex(&entry.sha256).map_err(|e| format!("token {:?}: {e}", entry.name))?;
-            // Two may share a name, while one takes over from the other; but one token is one person's.
-            if let Some(same) = tokens.iter().find(|token| token.digest == digest) {
-                return Err(format!(
-                    "token {}: the same token stands twice, here and for {:?}",
-                    i + 1,
-                    same.name
-                ));
-            }
-            tokens.push(Token {
-                name: entry.name,
-                digest,
-                may: entry.may,
-            });
-        }
-        Ok(tokens)
-    }
-
-    fn show(&self) -> String {
-        let show = |t: &Token| {
-            let may: Vec<String> = t.may.iter().map(|r| quoted(r.as_str())).collect();
-            format!(
-                "{{ name = {}, sha256 = \"***\", may = [{}] }}",
-                quoted(&t.name),
-                may.join(", ")
-            )
-        };
-        format!("[{}]", self.iter().map(show).collect::<Vec<_>>().join(", "))
-    }
-}
-
 fn or(word: &'static str) -> impl Fn(String) -> String {
     move |error| format!("{error}, nor {word:?}")
 }
 
-fn named<T: Copy>(text: &str, names: &[(&'static str, T)]) -> Result<T, String> {
-    names
-        .iter()
-        .find(|(name, _)| *name == text)
-        .map(|(_, value)| *value)
-        .ok_or_else(|| {
-            let all: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
-            format!("{text:?} is none of {}", all.join(", "))
-        })
-}
-
-fn show_named<T: Copy + PartialEq>(value: T, names: &[(&'static str, T)]) -> String {
-    quoted(
-        names
-            .iter()
-            .find(|(_, v)| *v == value)
-            .map_or("", |(name, _)| name),
-    )
-}
-
 /// A text as a TOML basic string.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_string()).to_string()
 }
 
@@ -685,6 +453,8 @@ fn show_ms(ms: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::{Token, TokenDigest};
+    use crate::config::{LogFormat, LogLevel};
 
     #[track_caller]
     fn check_shown<T: Setting>(text: &str, shown: &str) {
@@ -705,6 +475,7 @@ mod tests {
         check_shown::<Auto<u64>>("4", "4");
         check_shown::<Listen>("localhost:0", "\"127.0.0.1:0\"");
         check_shown::<Listen>("[::1]:7600", "\"[::1]:7600\"");
+        check_shown::<Listen>("unix:/run/mint.sock", "\"unix:/run/mint.sock\"");
         check_shown::<Vec<String>>("a, b", "[\"a\", \"b\"]");
         check_shown::<LogFormat>("json", "\"json\"");
         check_shown::<Vec<StoreUrl>>("etcd://a,b  redis://h/", "[\"etcd://a,b\", \"redis://h/\"]");

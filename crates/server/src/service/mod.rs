@@ -1,36 +1,37 @@
 //! What the server can do, free of any protocol: plain types in, plain types or a [`ServiceError`] out.
 //!
-//! [`Service`] is shared by all threads; [`Worker`] is one serving thread's door to it, with that thread's
-//! counters and its memory of names. A request is answered without waiting while numbers are in stock.
+//! [`Service`] is shared by all threads; a [`Door`] is one serving thread's way to it, with that thread's counters and
+//! its memory of names. A request is answered without waiting while numbers are in stock. A [`SendDoor`] does the same
+//! for whoever goes from thread to thread.
 //!
 //! **Faces import this; this imports no face.**
 
-mod cursors;
-mod names;
-mod worker;
+mod door;
+mod known;
+mod refusals;
+mod send_door;
 
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use mintage::{Base, Clock, Reading};
+use mintage::{Base, Clock, Reading, Run, Uuid};
 use mintage_ledger::{
-    Changed, Ledger, LedgerError, Name, SequenceInfo, SequencePatch, SequenceSpec, StoreError,
+    Changed, Ledger, LedgerError, Name, Pool, Sequence, SequenceInfo, SequencePatch, SequenceSpec,
 };
 
-pub use worker::Worker;
+pub use door::Door;
+pub use refusals::from_ledger;
+pub use send_door::SendDoor;
 
 use crate::auth::{Failures, Tokens};
 use crate::config::{Config, Reloaded};
 use crate::desk::{Desk, Found, Lookout};
+pub use crate::error::Answer;
 use crate::error::{Code, ServiceError};
-use crate::held::Total;
+use crate::formats::Make;
 use crate::metrics::Metrics;
-use crate::noise::Log;
-use crate::places::Places;
-use cursors::Cursors;
-
-/// What every operation answers.
-pub type Answer<T> = Result<T, ServiceError>;
+use crate::noise::{Asker, Log, Noise};
+use crate::transport::Peer;
 
 /// What all threads share.
 #[derive(Debug)]
@@ -43,12 +44,8 @@ pub struct Service {
     metrics: Arc<Metrics>,
     log: Log,
     failures: Failures,
-    places: Arc<Places>,
-    unread: Arc<Total>,
-    queued: Arc<Total>,
     lists: Desk,
     lookout: Lookout,
-    cursors: Mutex<Cursors>,
     /// Held while a conditional `set` looks and then acts.
     setting: tokio::sync::Mutex<()>,
     started_boottime: Duration,
@@ -59,9 +56,9 @@ pub struct Service {
 pub enum Condition {
     /// In any case.
     Always,
-    /// Only to a name that does not exist (Redis's `NX`).
+    /// Only to a name that does not exist.
     IfAbsent,
-    /// Only to a name that exists (Redis's `XX`).
+    /// Only to a name that exists.
     IfPresent,
 }
 
@@ -76,32 +73,19 @@ pub struct SetAnswer {
     pub pending: Vec<String>,
 }
 
-/// One page of names.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Page {
-    /// The names, in order.
-    pub names: Vec<Name>,
-    /// Where to go on; 0 at the end.
-    pub cursor: u64,
-}
-
 impl Service {
     /// A service over an open ledger.
     pub fn new(ledger: Arc<Ledger>, config: Arc<Config>) -> Arc<Service> {
         Arc::new(Service {
             tokens: Tokens::new(config.tokens.clone()),
-            places: Places::new(&config),
             ledger,
             config: RwLock::new(config),
             changes: tokio::sync::watch::Sender::new(0),
             metrics: Arc::default(),
             log: Log::default(),
             failures: Failures::default(),
-            unread: Arc::default(),
-            queued: Arc::default(),
             lists: Desk::new("lists"),
             lookout: Lookout::new(),
-            cursors: Mutex::default(),
             setting: tokio::sync::Mutex::default(),
             started_boottime: mintage::boottime(),
         })
@@ -123,7 +107,6 @@ impl Service {
         let (reloaded, merged) = Reloaded::between(&config, new);
         if !reloaded.changed.is_empty() {
             self.tokens.replace(merged.tokens.clone());
-            self.places.limit(&merged);
             *config = Arc::new(merged);
             drop(config);
             self.changes.send_modify(|changes| *changes += 1);
@@ -172,24 +155,10 @@ impl Service {
         self.lists.run(work(Arc::clone(self))).await?
     }
 
-    /// Who has shown wrong tokens lately.
-    pub(crate) fn failures(&self) -> &Failures {
-        &self.failures
-    }
-
-    /// The places for connections.
-    pub(crate) fn places(&self) -> &Arc<Places> {
-        &self.places
-    }
-
-    /// Answers that clients have not read yet.
-    pub(crate) fn unread(&self) -> &Arc<Total> {
-        &self.unread
-    }
-
-    /// What connections have queued since their `MULTI`.
-    pub(crate) fn queued(&self) -> &Arc<Total> {
-        &self.queued
+    /// A wrong token was shown: counts it, and answers how long its answer waits.
+    pub(crate) fn delay_of_wrong_token(&self, peer: Peer) -> Duration {
+        self.log.note(Noise::WrongToken, peer);
+        self.config().wrong_token_delay * self.failures.note(peer)
     }
 
     /// How long it has run.
@@ -345,10 +314,10 @@ impl Service {
                     .filter(|name| matches(name)),
             );
             if names.len() as u64 > max {
-                let message = format!("more than {max} names match");
-                return Err(
-                    ServiceError::new(Code::TooMany, message).with_hint("read them page by page (SCAN)")
-                );
+                return Err(ServiceError::new(
+                    Code::TooMany,
+                    format!("more than {max} names match"),
+                ));
             }
             if !full {
                 return Ok(names);
@@ -356,98 +325,95 @@ impl Service {
         }
     }
 
-    /// The next page of names behind a cursor; 0 begins. Names that exist all the time are seen exactly once.
+    /// The last number issued of a sequence, if it exists and has issued any. What is no name does not exist.
     ///
     /// # Errors
-    /// [`Code::InvalidArgument`] for a cursor that was never given out or is forgotten, and what the store says.
-    pub async fn page(&self, cursor: u64, limit: u16) -> Answer<Page> {
-        let after = match cursor {
-            0 => None,
-            cursor => {
-                let found = self.cursors.lock().expect("no panic while held").find(cursor);
-                Some(found.ok_or_else(|| ServiceError::new(Code::InvalidArgument, "invalid cursor"))?)
-            }
-        };
-        let names: Vec<Name> = self
-            .list(after.as_ref(), limit)
-            .await?
-            .into_iter()
-            .map(|info| info.name)
-            .collect();
-        let more = names.len() == usize::from(limit);
-        let cursor = match names.last() {
-            Some(last) if more => self
-                .cursors
-                .lock()
-                .expect("no panic while held")
-                .remember(last.clone()),
-            _ => 0,
-        };
-        Ok(Page { names, cursor })
+    /// What the store says.
+    pub(crate) async fn last(&self, name: &[u8]) -> Answer<Option<i64>> {
+        Ok(self.find_any(name).await?.and_then(|info| info.last))
     }
+
+    /// Whether a sequence exists. What is no name does not.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub(crate) async fn exists(&self, name: &[u8]) -> Answer<bool> {
+        Ok(self.find_any(name).await?.is_some())
+    }
+
+    async fn find_any(&self, name: &[u8]) -> Answer<Option<SequenceInfo>> {
+        match Name::from_bytes(name) {
+            Ok(name) => self.find(&name).await,
+            Err(_) => Ok(None),
+        }
+    }
+
+    async fn sequence_or_create(&self, name: &[u8]) -> Answer<Arc<Sequence>> {
+        let name = self.name(name)?;
+        self.ledger.sequence_or_create(&name).await.map_err(from_ledger)
+    }
+
+    /// Takes 1 to `n` numbers; the log is told who has made the sequence by this.
+    async fn take_some(&self, sequence: &Arc<Sequence>, n: u64, by: &Asker<'_>) -> Answer<Run> {
+        let taken = sequence.take(n).await;
+        self.tell_first_use(sequence, by);
+        taken.map_err(from_ledger)
+    }
+
+    /// The same for one run of exactly `n`.
+    async fn take_run(&self, sequence: &Arc<Sequence>, n: u64, by: &Asker<'_>) -> Answer<Run> {
+        let taken = sequence.take_contiguous(n).await;
+        self.tell_first_use(sequence, by);
+        taken.map_err(from_ledger)
+    }
+
+    fn tell_first_use(&self, sequence: &Sequence, by: &Asker<'_>) {
+        if sequence.told_as_made() {
+            self.log.note_first_use(sequence.name(), by);
+        }
+    }
+
+    async fn pool(&self, name: &[u8]) -> Answer<Arc<Pool>> {
+        let name = self.name(name)?;
+        self.ledger.pool_or_default(&name).await.map_err(from_ledger)
+    }
+
+    /// Fills `out` with UUIDs from memory; `false`: they come from a pool.
+    fn mint_uuids(&self, make: Make, out: &mut [Uuid]) -> bool {
+        match make {
+            Make::Uuid4 => mintage::uuid4_many(out),
+            Make::Uuid7 => {
+                let clock = self.ledger.clock();
+                clock.make(|generators, clock| generators.uuid7_many(clock, out));
+            }
+            Make::Uuid1 | Make::Uuid6 | Make::Snowflake | Make::Core => return false,
+        }
+        true
+    }
+
+    /// Fills `out` with UUIDs of version 1 or 6.
+    async fn mint_uuid1(&self, make: Make, pool: &[u8], out: &mut [Uuid]) -> Answer<()> {
+        self.pool(pool)
+            .await?
+            .mint_uuid1(out)
+            .await
+            .map_err(from_ledger)?;
+        if make == Make::Uuid6 {
+            for id in out.iter_mut() {
+                *id = mintage::uuid1_to_6(id).expect("made as version 1 just now");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Checks how many ids a request asks for.
+fn check_count(count: Option<u64>, max: u64) -> Answer<u64> {
+    let message = || format!("count must be a whole number from 1 to {max}");
+    count
+        .filter(|count| (1..=max).contains(count))
+        .ok_or_else(|| ServiceError::new(Code::InvalidCount, message()))
 }
 
 /// How many sequences are read from the ledger at a time.
 const LIST_PAGE: u16 = 1000;
-
-/// What a ledger's refusal is called towards clients, and what they can do.
-pub fn from_ledger(error: LedgerError) -> ServiceError {
-    let message = error.to_string();
-    match error {
-        LedgerError::Name(_) => ServiceError::new(Code::InvalidName, message)
-            .with_hint("a name is any UTF-8 text of 1 to 255 bytes without control characters"),
-        LedgerError::NotFound { .. } | LedgerError::NoPool { .. } | LedgerError::NoWindow { .. } => {
-            ServiceError::new(Code::NotFound, message)
-        }
-        LedgerError::WindowLost { .. } => ServiceError::new(Code::Conflict, message)
-            .with_hint("stop minting with it and take another window"),
-        LedgerError::NoAutoCreate { .. } => {
-            ServiceError::new(Code::NotFound, message).with_hint("create the sequence first")
-        }
-        LedgerError::PoolInUse { .. } => ServiceError::new(Code::Conflict, message).with_hint(
-            "a window ends by itself some time after its holder stops; this server lets go a minute after its last id",
-        ),
-        LedgerError::PoolDropped { .. } => ServiceError::new(Code::Exists, message)
-            .with_hint("make it with that layout again, or take another name: ids of two layouts can be equal"),
-        LedgerError::Exists { .. } | LedgerError::PoolExists { .. } => {
-            ServiceError::new(Code::Exists, message)
-                .with_hint("change the definition instead, or take another name")
-        }
-        LedgerError::Invalid(_) => ServiceError::new(Code::InvalidArgument, message),
-        LedgerError::Exhausted { .. }
-        | LedgerError::RunTooLong { .. }
-        | LedgerError::TimeFieldFull { .. } => ServiceError::new(Code::Exhausted, message),
-        LedgerError::OnlyForward { .. } => ServiceError::new(Code::OnlyForward, message)
-            .with_hint("restart with allow_repeat goes back, loudly"),
-        LedgerError::NeedsAllowRepeat { .. } => ServiceError::new(Code::NeedsAllowRepeat, message)
-            .with_hint("say allow_repeat if repeats are acceptable"),
-        LedgerError::TooMany { .. } => ServiceError::new(Code::TooMany, message)
-            .with_hint("raise sequences.max_sequences, or drop what is unused"),
-        LedgerError::TooManyDropped { .. } => ServiceError::new(Code::TooMany, message)
-            .with_hint("use dropped names again, or raise sequences.max_dropped"),
-        LedgerError::ClockBack { by, .. } => ServiceError::new(Code::ClockBack, message)
-            .with_hint("set the clock right, or give the pool the clock policy hold")
-            .with_retry_after_s(by.as_secs().clamp(1, 60)),
-        LedgerError::Unavailable { retry_after_s, .. } => {
-            ServiceError::new(Code::Unavailable, message).with_retry_after_s(retry_after_s)
-        }
-        LedgerError::Closing => {
-            ServiceError::new(Code::Unavailable, "the server is stopping").with_retry_after_s(1)
-        }
-        LedgerError::Stopped(store) => with_hint_of(ServiceError::new(Code::Stopped, message), store),
-        LedgerError::Store(store) => with_hint_of(
-            ServiceError::new(Code::Unavailable, message).with_retry_after_s(STORE_RETRY_S),
-            store,
-        ),
-    }
-}
-
-fn with_hint_of(error: ServiceError, store: StoreError) -> ServiceError {
-    match store.hint {
-        Some(hint) => error.with_hint(hint),
-        None => error,
-    }
-}
-
-/// When to ask again after the store refused for a reason that an operator has to remove.
-const STORE_RETRY_S: u64 = 5;

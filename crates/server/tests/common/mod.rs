@@ -67,10 +67,10 @@ impl Server {
         change: impl FnOnce(&mut Config),
         wrap: impl FnOnce(Arc<dyn Store>, Arc<dyn Runtime>) -> Arc<dyn Store> + Send + 'static,
     ) -> Server {
-        let any_port = Listen(Some("127.0.0.1:0".parse().unwrap()));
+        let any_port = || Listen(Some("127.0.0.1:0".parse().unwrap()));
         let mut config = Config {
-            http_listen: any_port,
-            resp_listen: any_port,
+            http_listen: any_port(),
+            resp_listen: any_port(),
             ..Config::default()
         };
         change(&mut config);
@@ -116,14 +116,20 @@ impl Server {
         self.thread.take().unwrap().join().expect("no panic")
     }
 
+    /// Where a face listens.
+    pub fn address(&self, face: &str) -> SocketAddr {
+        let address = self.serving.address(face).expect("it listens");
+        address.tcp().expect("it is one of TCP")
+    }
+
     /// A connection to the Redis protocol.
     pub fn resp(&self) -> Client {
-        Client::connect(self.serving.resp.unwrap())
+        Client::connect(self.address("resp"))
     }
 
     /// A connection to HTTP.
     pub fn http(&self) -> Client {
-        Client::connect(self.serving.http.unwrap())
+        Client::connect(self.address("http"))
     }
 }
 

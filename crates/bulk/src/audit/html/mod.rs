@@ -103,7 +103,7 @@ fn cards(report: &Report, page: &mut String) {
     card(
         "repeats",
         &count(report.repeats.ids),
-        "ids that stand more than once",
+        "ids that occur more than once",
     );
     card(
         "out of order",
@@ -178,8 +178,8 @@ fn section_repeats(report: &Report, page: &mut String) {
             "<section><h2>Repeats</h2><p>{} more than once; {} too many.</p>\
              <table><tr><th>id</th><th>times</th><th>where</th></tr>",
             match repeats.ids {
-                1 => "1 id stands".to_string(),
-                many => format!("{} ids stand", count(many)),
+                1 => "1 id occurs".to_string(),
+                many => format!("{} ids occur", count(many)),
             },
             match repeats.lines {
                 1 => "1 line is".to_string(),
@@ -320,7 +320,7 @@ fn section_order(report: &Report, page: &mut String) {
             if let Some(first) = &order.first {
                 let _ = write!(
                     page,
-                    "; the first that stands behind a larger one is at {}",
+                    "; the first that comes after a larger one is at {}",
                     escape(first)
                 );
             }
@@ -397,7 +397,9 @@ fn section_workers(report: &Report, page: &mut String) {
     );
     page.push_str(&bars_across(&shown, "ids of each worker"));
     if !report.in_order_enough() {
-        page.push_str("<p>The files are not in the order of making, so steps of clocks cannot be told.</p>");
+        page.push_str(
+            "<p>The ids are not in the order in which they were made, so steps of clocks are unknown.</p>",
+        );
     } else if workers.steps.is_empty() {
         page.push_str("<p>No worker's time goes back.</p>");
     } else {
@@ -567,7 +569,7 @@ pub fn span_words(micros: i64) -> String {
     }
 }
 
-/// A time in UTC with so many digits after the second.
+/// A time in UTC with this many digits after the second.
 fn time(micros: i64, digits: u32) -> String {
     let unit = 10i64.pow(6 - digits);
     let cut = micros.div_euclid(unit) * unit;

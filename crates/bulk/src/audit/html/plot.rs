@@ -55,7 +55,7 @@ pub(super) fn bars(values: &[(String, u64)], line: Option<f64>, title: &str) -> 
     svg
 }
 
-/// Bars that lie, one below the other: name, value, and what stands beside it.
+/// Bars that lie, one below the other: name, value, and the text beside it.
 pub(super) fn bars_across(values: &[(String, u64, String)], title: &str) -> String {
     const ROW: f64 = 22.0;
     const NAMES: f64 = 140.0;

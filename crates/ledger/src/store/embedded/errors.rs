@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::super::{Outcome, StoreError, StoreErrorKind};
+use crate::advice::Advice;
 
 /// What a failed call left behind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,13 +28,13 @@ fn not_done(kind: StoreErrorKind, message: String) -> StoreError {
 
 /// A record is damaged or two records disagree.
 pub(super) fn damaged(folder: &Path, what: impl Display) -> StoreError {
-    not_done(StoreErrorKind::Corrupt, format!("store {} is refused: {what}", folder.display())).with_hint(
-        format!(
-            "`mint store check --store {0}` lists every finding; `mint store repair --store {0}` raises each mark to the higher of \
-             its two records; or restore a backup",
-            store_url(folder)
-        ),
+    not_done(
+        StoreErrorKind::Corrupt,
+        format!("store {} is refused: {what}", folder.display()),
     )
+    .with_hint(Advice::CheckOrRepair {
+        store: store_url(folder),
+    })
 }
 
 /// A restore made it and was cut off.
@@ -42,8 +43,10 @@ pub(super) fn half_restored(folder: &Path) -> StoreError {
         "store {} is refused: a restore into it was begun and is not finished",
         folder.display()
     );
-    not_done(StoreErrorKind::Stopped, message)
-        .with_hint("give the `mint store restore` command again that began it; or remove the folder")
+    not_done(StoreErrorKind::Stopped, message).with_hint(Advice::FinishRestore {
+        or_remove: true,
+        finishes: false,
+    })
 }
 
 /// Written by a later program.
@@ -52,7 +55,9 @@ pub(super) fn newer(folder: &Path, file: &str, found: i64, known: i64) -> StoreE
         "store {}: {file} has schema {found}, this program knows up to {known}",
         folder.display()
     );
-    not_done(StoreErrorKind::Foreign, message).with_hint("start the newer `mint` that wrote it")
+    not_done(StoreErrorKind::Foreign, message).with_hint(Advice::NewerProgram {
+        on_this_machine: false,
+    })
 }
 
 /// Something that may pass: space, permissions, another process's tool.
@@ -115,7 +120,7 @@ pub(super) fn stopped(folder: &Path, why: impl Display, outcome: Outcome) -> Sto
 }
 
 /// Copied or otherwise not the folder it was made as.
-pub(super) fn foreign(folder: &Path, what: impl Display, hint: impl Into<String>) -> StoreError {
+pub(super) fn foreign(folder: &Path, what: impl Display, hint: impl Into<Advice>) -> StoreError {
     not_done(
         StoreErrorKind::Foreign,
         format!("store {} is refused: {what}", folder.display()),
@@ -134,15 +139,21 @@ pub(super) fn store_url(folder: &Path) -> String {
 }
 
 /// A copy, or an older state of the folder itself: what makes it safe depends on what was given out since.
-fn restored(folder: &Path, what: impl Display, adopt_if: &str, advance_if: &str) -> StoreError {
+fn restored(
+    folder: &Path,
+    what: impl Display,
+    adopt_if: &'static str,
+    advance_if: &'static str,
+) -> StoreError {
     let store = store_url(folder);
     foreign(
         folder,
         what,
-        format!(
-            "`mint store adopt --store {store}` if {adopt_if}; `mint store restore --advance N --store {store}` if {advance_if}, with \
-             N above what it can have issued since"
-        ),
+        Advice::AdoptOrRaise {
+            store,
+            adopt_if,
+            advance_if,
+        },
     )
 }
 
@@ -172,11 +183,11 @@ pub(super) fn no_store(folder: &Path) -> StoreError {
         StoreErrorKind::Invalid,
         format!("there is no store in {}", folder.display()),
     )
-    .with_hint("name the folder that `mint serve` was given, default ./mint-data")
+    .with_hint(Advice::NameTheFolder)
 }
 
 /// What lies there is not to be trusted.
-pub(super) fn denied(folder: &Path, what: impl Display, hint: impl Into<String>) -> StoreError {
+pub(super) fn denied(folder: &Path, what: impl Display, hint: impl Into<Advice>) -> StoreError {
     not_done(
         StoreErrorKind::Denied,
         format!("store {} is refused: {what}", folder.display()),
@@ -191,7 +202,7 @@ pub(super) fn in_use(folder: &Path, holder: Option<&str>) -> StoreError {
         StoreErrorKind::InUse,
         format!("store {} is in use by {by}", folder.display()),
     )
-    .with_hint("stop it, talk to it with --server, or name another folder with --store file:PATH")
+    .with_hint(Advice::UseAnother)
 }
 
 /// What an I/O error on the witness left behind when nothing had been written.

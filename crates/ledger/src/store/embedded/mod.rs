@@ -51,9 +51,9 @@ use engine::{Answer, Call, Message, Op, closed};
 use folder::Folder;
 use witness::WitnessFile;
 
-pub use repair::{RepairReport, TOMBSTONE_BODY, repair};
+pub use repair::{RepairReport, repair};
 pub use tools::{CheckReport, ToolReport, adopt, check};
-pub(crate) use tools::{adopt_as, make_to_restore, open_to_restore};
+pub(crate) use tools::{adopt_as, check_each, make_to_restore, open_to_restore};
 
 /// The folder when a URL names none.
 pub const DEFAULT_FOLDER: &str = "./mint-data";

@@ -11,6 +11,7 @@ use rustix::process::geteuid;
 
 use super::super::StoreError;
 use super::errors;
+use crate::advice::Advice;
 
 /// What others may do.
 const OTHERS: u32 = 0o077;
@@ -65,9 +66,6 @@ fn check_owner(folder: &Path, name: &str, found: &fs::Metadata) -> Result<(), St
     Err(errors::denied(
         folder,
         format!("{name} belongs to user {}, and this is user {ours}", found.uid()),
-        format!(
-            "run this as user {}, or name a folder of your own with --store file:PATH",
-            found.uid()
-        ),
+        Advice::RunAsOwner { user: found.uid() },
     ))
 }

@@ -6,17 +6,15 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::super::{Key, Outcome, StoreError, StoreErrorKind, StoreSettings};
+use super::super::{Key, Outcome, StoreError, StoreErrorKind, StoreSettings, TOMBSTONE_BODY};
 use super::database::{Database, Meta, OpenError, Read, Row, Stamp, lost_hash, lost_name, refuse};
 use super::engine::row_record;
 use super::folder::{DATABASE, Folder, Identity, WITNESS};
 use super::recover::Known;
 use super::witness::{self, Header, Kind, Record};
 use super::{Tuning, errors, key_hash, lock, open, private, reached};
+use crate::advice::Advice;
 use crate::runtime::{Runtime, fresh_token};
-
-/// The body of a register whose own body was lost: its mark still stands, whatever it was.
-pub const TOMBSTONE_BODY: &str = r#"{"tombstone":true}"#;
 
 /// What [`repair`] did.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -25,6 +23,8 @@ pub struct RepairReport {
     pub sound: usize,
     /// What was done, one line for each register that was not.
     pub repaired: Vec<String>,
+    /// Claims that only damaged records of the witness held may be lost.
+    pub may_lack_claims: bool,
     /// The database file could not be mended and was made again from what could be read.
     pub rebuilt: bool,
     /// What could not be saved, and what to think of next.
@@ -95,9 +95,7 @@ pub async fn repair(
                 path.display()
             ),
         )
-        .with_hint(
-            "restore a backup: `mint store restore FILE --store file:PATH --advance N`, into another folder",
-        ));
+        .with_hint(Advice::RestoreElsewhere));
     };
     if let Some(why) = &rows.broken {
         report
@@ -160,11 +158,7 @@ fn save_records(folder: &Folder, report: &mut RepairReport) -> Result<SavedRecor
         Err(Err(error)) => return Err(errors::system(folder.path(), "cannot read the witness", &error)),
     }
     if saved.unreadable > 0 || saved.header.is_none() {
-        report.warnings.push(
-            "claims that only damaged witness records held may be lost: if in doubt run `mint store restore \
-             --advance N --store file:PATH` with N above what was issued in the last second"
-                .to_string(),
-        );
+        report.may_lack_claims = true;
     }
     Ok(saved)
 }
@@ -187,8 +181,7 @@ fn check_whole_without_witness(folder: &Folder, identity: Option<&Identity>) -> 
         ),
     )
     .with_hint(
-        "put those files back if they still exist; else restore a backup into a new folder: `mint store restore FILE \
-         --advance N --store file:PATH`",
+        Advice::PutFilesBack,
     ))
 }
 

@@ -1,20 +1,15 @@
 //! What an operator does to a folder that no process has open: adopt a copy, check; and what a restore needs.
 
-use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use mintage::Timestamp;
-
-use super::super::{EmbeddedStore, Key, StoreError, StoreErrorKind, StoreSettings, Value};
+use super::super::{EmbeddedStore, Key, StoreError, StoreErrorKind, StoreSettings, Value, Versioned};
 use super::database::{Database, Read, refuse};
 use super::engine::Engine;
-use super::folder::{Content, Folder, WITNESS};
-use super::recover::{compare, read_witness};
+use super::folder::{Content, Folder, Identity, WITNESS};
+use super::recover::{Testimony, compare, read_witness};
 use super::{OpenReport, Shared, Tuning, errors, lock, open, private};
-use crate::name::Name;
-use crate::pool::{Parked, PoolSpec, WindowBody};
 use crate::runtime::Runtime;
 
 /// What [`adopt`] did.
@@ -180,41 +175,8 @@ fn note(engine: &mut Engine, runtime: &dyn Runtime, what: &str) {
     let _ = engine.folder.beat(runtime.wall());
 }
 
-/// Workers that a wrong clock parked, in words, a line for each pool.
-fn parked(database: &Database, now: Timestamp) -> rusqlite::Result<Vec<String>> {
-    let mut pools: HashMap<Name, (PoolSpec, Option<Parked>)> = HashMap::new();
-    // In the order of their keys: pools come before windows.
-    database.each::<rusqlite::Error>(|read| {
-        let Read::Whole(row) = read else { return Ok(()) };
-        if let Some(Ok(name)) = row.key.strip_prefix("pool/").map(Name::from_key) {
-            if let Ok(spec) = PoolSpec::read(&name, &row.body) {
-                pools.insert(name, (spec, None));
-            }
-            return Ok(());
-        }
-        let pool = row
-            .key
-            .strip_prefix("window/")
-            .and_then(|rest| rest.rsplit_once('/'));
-        let name = pool.and_then(|(pool, _)| Name::from_key(pool).ok());
-        if let Some((spec, parked)) = name.and_then(|name| pools.get_mut(&name)) {
-            let found = row.versioned();
-            let until = spec.kind.ticks().time_of(found.value.mark);
-            if until > now && WindowBody::read(&found).is_ok_and(|body| body.is_from_ahead(now)) {
-                *parked = Some(Parked::and_until(*parked, until));
-            }
-        }
-        Ok(())
-    })?;
-    let mut lines: Vec<String> = pools
-        .into_iter()
-        .filter_map(|(name, (_, parked))| Some(format!("pool {name}: {}", parked?)))
-        .collect();
-    lines.sort();
-    Ok(lines)
-}
-
-/// Verifies everything and changes nothing.
+/// Verifies that both records agree and changes nothing. What the registers mean is for
+/// [`tools::check`](crate::tools::check()).
 ///
 /// # Errors
 /// When the folder cannot be locked or read; damage is a finding, not an error.
@@ -223,81 +185,122 @@ pub async fn check(
     settings: &StoreSettings,
     runtime: Arc<dyn Runtime>,
 ) -> Result<CheckReport, StoreError> {
-    let path = path.as_ref();
-    let folder = lock_existing(path, settings, &*runtime).await?;
+    check_each(path.as_ref(), settings, &*runtime, &mut |_, _| {}).await
+}
+
+/// As [`check`]; every register that can be read goes to `each`, in the order of their keys.
+pub(crate) async fn check_each(
+    path: &Path,
+    settings: &StoreSettings,
+    runtime: &dyn Runtime,
+    each: &mut dyn FnMut(&Key, &Versioned),
+) -> Result<CheckReport, StoreError> {
+    let folder = lock_existing(path, settings, runtime).await?;
     let mut report = CheckReport::default();
-    let identity = folder.read_identity();
-    match &identity {
-        Err(error) => report.findings.push(error.message.clone()),
-        Ok(identity) => match open::check_inode(&folder, identity) {
-            Err(error) if error.kind == StoreErrorKind::Foreign => report.findings.push(error.message),
-            Err(error) => return Err(error),
-            Ok(()) if !identity.clean => report.notes.push("the last stop was not clean".to_string()),
-            Ok(()) => {}
-        },
-    }
-    let file = private::open(&folder.file(WITNESS))
-        .map_err(|e| errors::system(path, "cannot read the witness", &e))?;
-    let testimony = match read_witness(&file) {
-        Ok(testimony) => Some(testimony),
-        Err(Ok(damage)) => {
-            report.findings.push(damage);
-            None
-        }
-        Err(Err(error)) => return Err(errors::system(path, "cannot read the witness", &error)),
-    };
-    if let Some(scan) = testimony.as_ref().map(|t| &t.scan) {
-        let noted = identity
-            .as_ref()
-            .ok()
-            .and_then(|identity| identity.reached.as_ref());
-        if let Err(error) = open::check_reached(&folder, noted, scan.header.base_lsn + scan.next) {
-            report.findings.push(error.message);
-        }
-        if scan.damaged_copies > 0 {
-            let many = scan.damaged_copies;
-            report.notes.push(format!(
-                "{many} witness records are damaged in one of their two copies"
-            ));
-        }
-        if scan.torn {
-            report
-                .notes
-                .push("the last append to the witness is torn: it was never acknowledged".to_string());
-        }
-    }
+    let identity = check_identity(&folder, &mut report)?;
+    let testimony = check_witness(&folder, identity.as_ref(), &mut report)?;
     let shm = folder.file("mint.db-shm");
     let had_shm = shm.exists();
-    match Database::open_to_read(&folder.database()?) {
-        Err(error) => report.findings.push(refuse(path, error).message),
-        Ok((database, meta)) => {
-            match database.integrity() {
-                Ok(lines) => report
-                    .findings
-                    .extend(lines.into_iter().map(|line| format!("mint.db: {line}"))),
-                Err(error) => report
-                    .findings
-                    .push(format!("mint.db cannot be checked: {error}")),
-            }
-            if let Ok(parked) = parked(&database, runtime.wall()) {
-                report.notes.extend(parked);
-            }
-            if let Some(testimony) = &testimony {
-                match compare(&database, &meta, testimony) {
-                    Ok(found) => {
-                        report.registers = found.entries.len();
-                        report.claims_pending = found.pending.len();
-                        report.unwitnessed = found.unwitnessed;
-                        report.findings.extend(found.findings);
-                    }
-                    Err(error) => report.findings.push(format!("mint.db cannot be read: {error}")),
-                }
-            }
-        }
-    }
+    check_database(&folder, testimony.as_ref(), &mut report, each)?;
     if !had_shm {
         // Made by reading; the lock says that nobody else needs it.
         let _ = fs::remove_file(shm);
     }
     Ok(report)
+}
+
+/// What the folder says of itself, and whether it is where that was said.
+fn check_identity(folder: &Folder, report: &mut CheckReport) -> Result<Option<Identity>, StoreError> {
+    let identity = match folder.read_identity() {
+        Ok(identity) => identity,
+        Err(error) => {
+            report.findings.push(error.message);
+            return Ok(None);
+        }
+    };
+    match open::check_inode(folder, &identity) {
+        Err(error) if error.kind == StoreErrorKind::Foreign => report.findings.push(error.message),
+        Err(error) => return Err(error),
+        Ok(()) if !identity.clean => report.notes.push("the last stop was not clean".to_string()),
+        Ok(()) => {}
+    }
+    Ok(Some(identity))
+}
+
+fn check_witness(
+    folder: &Folder,
+    identity: Option<&Identity>,
+    report: &mut CheckReport,
+) -> Result<Option<Testimony>, StoreError> {
+    let unreadable = |e: std::io::Error| errors::system(folder.path(), "cannot read the witness", &e);
+    let file = private::open(&folder.file(WITNESS)).map_err(unreadable)?;
+    let testimony = match read_witness(&file) {
+        Ok(testimony) => testimony,
+        Err(Ok(damage)) => {
+            report.findings.push(damage);
+            return Ok(None);
+        }
+        Err(Err(error)) => return Err(unreadable(error)),
+    };
+    let scan = &testimony.scan;
+    let noted = identity.and_then(|identity| identity.reached.as_ref());
+    if let Err(error) = open::check_reached(folder, noted, scan.header.base_lsn + scan.next) {
+        report.findings.push(error.message);
+    }
+    if scan.damaged_copies > 0 {
+        let many = scan.damaged_copies;
+        report.notes.push(format!(
+            "{many} witness records are damaged in one of their two copies"
+        ));
+    }
+    if scan.torn {
+        let torn = "the last append to the witness is torn: it was never acknowledged";
+        report.notes.push(torn.to_string());
+    }
+    Ok(Some(testimony))
+}
+
+fn check_database(
+    folder: &Folder,
+    testimony: Option<&Testimony>,
+    report: &mut CheckReport,
+    each: &mut dyn FnMut(&Key, &Versioned),
+) -> Result<(), StoreError> {
+    let (database, meta) = match Database::open_to_read(&folder.database()?) {
+        Ok(opened) => opened,
+        Err(error) => {
+            report.findings.push(refuse(folder.path(), error).message);
+            return Ok(());
+        }
+    };
+    match database.integrity() {
+        Ok(lines) => report
+            .findings
+            .extend(lines.into_iter().map(|line| format!("mint.db: {line}"))),
+        Err(error) => report
+            .findings
+            .push(format!("mint.db cannot be checked: {error}")),
+    }
+    // What cannot be read is found by comparing.
+    let _ = database.each(|read| -> Result<(), rusqlite::Error> {
+        if let Read::Whole(row) = read
+            && let Ok(key) = Key::new(row.key.clone())
+        {
+            each(&key, &row.versioned());
+        }
+        Ok(())
+    });
+    let Some(testimony) = testimony else {
+        return Ok(());
+    };
+    match compare(&database, &meta, testimony) {
+        Ok(found) => {
+            report.registers = found.entries.len();
+            report.claims_pending = found.pending.len();
+            report.unwitnessed = found.unwitnessed;
+            report.findings.extend(found.findings);
+        }
+        Err(error) => report.findings.push(format!("mint.db cannot be read: {error}")),
+    }
+    Ok(())
 }

@@ -22,7 +22,7 @@ use tonic::{Code, Status};
 use tonic_prost::ProstCodec;
 
 use super::super::address::{Address, Host, TlsFiles, invalid};
-use super::super::link::{Driver, Failure, Probe, on_own_thread};
+use super::super::link::{Answering, Driver, Failure, on_own_thread};
 use super::super::{Class, Durability, StoreError, StoreErrorKind, record};
 use super::proto::{
     AuthenticateRequest, AuthenticateResponse, MemberListRequest, MemberListResponse, RangeRequest,
@@ -342,7 +342,7 @@ fn with_sources(error: &dyn Error) -> String {
 impl Driver for Etcd {
     type Connection = Connection;
     /// The meta record's text.
-    type Guard = Vec<u8>;
+    type MetaStamp = Vec<u8>;
 
     fn scheme(&self) -> &'static str {
         "etcd"
@@ -358,7 +358,7 @@ impl Driver for Etcd {
         Box::pin(on_own_thread(&self.runtime, work))
     }
 
-    fn probe(&self, connection: Connection) -> BoxFuture<'_, Result<Probe<Vec<u8>>, Failure>> {
+    fn probe(&self, connection: Connection) -> BoxFuture<'_, Result<Answering<Vec<u8>>, Failure>> {
         Box::pin(async move {
             let meta = connection.range(&self.names.meta).await?;
             let header = meta.header.unwrap_or_default();
@@ -375,12 +375,12 @@ impl Driver for Etcd {
                 Some(found) => match record::read_meta(&found.value) {
                     Some(meta) => Some((meta, found.value)),
                     None => {
-                        let why = "mint_meta is not as mint init wrote it".to_string();
+                        let why = "mint_meta is not as it was made".to_string();
                         return Err(Failure::Useless(StoreErrorKind::Corrupt, why));
                     }
                 },
             };
-            Ok(Probe {
+            Ok(Answering {
                 meta,
                 whole: !connection.range(&self.names.sentinel).await?.kvs.is_empty(),
                 durability: judge(voters),

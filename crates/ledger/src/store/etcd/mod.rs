@@ -19,9 +19,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use self::connect::Etcd;
 use self::proto::{Compare, KeyValue, RequestOp, TxnRequest, TxnResponse};
-use super::guarded::{Copies, Guarded, Held, Put};
+use super::cas_store::{Cached, CasStore, Copies, Put};
 use super::link::{Connected, Failure, Link, What};
-use super::registry::{Initialised, StoreSettings};
+use super::settings::{Initialised, StoreSettings};
 use super::{Key, Outcome, StoreError, StoreErrorKind, StoreResult, Versioned, record};
 use crate::runtime::{BoxFuture, Runtime, fresh_token};
 
@@ -125,7 +125,7 @@ impl EtcdStore {
     ) -> Result<TxnResponse, Failure> {
         let names = &self.link.driver.names;
         let mut compare = vec![
-            proto::has_value(&names.meta, &connected.guard),
+            proto::has_value(&names.meta, &connected.met),
             proto::exists(&names.sentinel),
         ];
         compare.extend(condition);
@@ -143,7 +143,7 @@ impl EtcdStore {
         self.check_revision(before, &answer)?;
         if !answer.succeeded {
             let found = kvs(&answer, 0).first().map(|kv| kv.value.as_slice());
-            if found != Some(connected.guard.as_slice()) || kvs(&answer, 1).is_empty() {
+            if found != Some(connected.met.as_slice()) || kvs(&answer, 1).is_empty() {
                 return Err(Failure::Stranger);
             }
             answer.responses.drain(..2);
@@ -194,18 +194,18 @@ fn damaged(name: &[u8]) -> StoreError {
     )
 }
 
-fn held(kv: Option<&KeyValue>) -> Result<Option<Held<i64>>, StoreError> {
+fn cached(kv: Option<&KeyValue>) -> Result<Option<Cached<i64>>, StoreError> {
     let Some(kv) = kv else { return Ok(None) };
     let found = record::read(&kv.value).ok_or_else(|| damaged(&kv.key))?;
-    Ok(Some(Held {
+    Ok(Some(Cached {
         found,
-        guard: kv.mod_revision,
+        revision: kv.mod_revision,
     }))
 }
 
-impl Guarded for EtcdStore {
+impl CasStore for EtcdStore {
     type Driver = Etcd;
-    type Guard = i64;
+    type Revision = i64;
 
     fn link(&self) -> &Link<Etcd> {
         &self.link
@@ -215,13 +215,13 @@ impl Guarded for EtcdStore {
         &self.copies
     }
 
-    fn read<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Held<i64>>, StoreError>> {
+    fn read<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Cached<i64>>, StoreError>> {
         Box::pin(async move {
             let read = proto::read(&self.name(key));
             let answer = self.link.read(What("read of", key.as_str()), |connected| {
                 self.txn(connected, None, vec![read], vec![])
             });
-            held(kvs(&answer.await?, 0).first())
+            cached(kvs(&answer.await?, 0).first())
         })
     }
 
@@ -229,14 +229,18 @@ impl Guarded for EtcdStore {
         &'a self,
         verb: &'static str,
         key: &'a Key,
-        old: Option<&'a Held<i64>>,
+        old: Option<&'a Cached<i64>>,
         new: &'a Versioned,
     ) -> BoxFuture<'a, Result<Put<i64>, StoreError>> {
         let write = proto::put(&self.name(key), record::write(new));
         Box::pin(self.change(verb, key, old, write))
     }
 
-    fn delete<'a>(&'a self, key: &'a Key, old: &'a Held<i64>) -> BoxFuture<'a, Result<Put<i64>, StoreError>> {
+    fn delete<'a>(
+        &'a self,
+        key: &'a Key,
+        old: &'a Cached<i64>,
+    ) -> BoxFuture<'a, Result<Put<i64>, StoreError>> {
         let remove = proto::delete(&self.name(key));
         Box::pin(self.change("removal of", key, Some(old), remove))
     }
@@ -298,12 +302,12 @@ impl EtcdStore {
         &self,
         verb: &'static str,
         key: &Key,
-        old: Option<&Held<i64>>,
+        old: Option<&Cached<i64>>,
         operation: RequestOp,
     ) -> Result<Put<i64>, StoreError> {
         let name = self.name(key);
         let condition = match old {
-            Some(old) => proto::written_at(&name, old.guard),
+            Some(old) => proto::written_at(&name, old.revision),
             None => proto::is_absent(&name),
         };
         let otherwise = vec![proto::read(&name)];
@@ -313,7 +317,7 @@ impl EtcdStore {
         let answer = answer.await?;
         Ok(match answer.succeeded {
             true => Put::Done(answer.header.unwrap_or_default().revision),
-            false => Put::Changed(held(kvs(&answer, 0).first())?),
+            false => Put::Changed(cached(kvs(&answer, 0).first())?),
         })
     }
 }

@@ -10,7 +10,7 @@ use redis::{
 };
 
 use super::super::address::{Address, TlsFiles, invalid};
-use super::super::link::{Driver, Failure, Meta, Probe, on_own_thread};
+use super::super::link::{Answering, Driver, Failure, InitRecord, on_own_thread};
 use super::super::{StoreError, StoreErrorKind};
 use super::durability::{Found, judge};
 use super::script;
@@ -143,7 +143,7 @@ fn certificates(files: &TlsFiles) -> Result<TlsCertificates, StoreError> {
 
 impl Driver for Redis {
     type Connection = MultiplexedConnection;
-    type Guard = Meta;
+    type MetaStamp = InitRecord;
 
     fn scheme(&self) -> &'static str {
         "redis"
@@ -170,7 +170,10 @@ impl Driver for Redis {
         })
     }
 
-    fn probe(&self, mut connection: MultiplexedConnection) -> BoxFuture<'_, Result<Probe<Meta>, Failure>> {
+    fn probe(
+        &self,
+        mut connection: MultiplexedConnection,
+    ) -> BoxFuture<'_, Result<Answering<InitRecord>, Failure>> {
         Box::pin(async move {
             let info: Result<String, _> = redis::cmd("INFO").query_async(&mut connection).await;
             let config: Result<Vec<String>, _> = redis::cmd("CONFIG")
@@ -206,11 +209,11 @@ impl Driver for Redis {
                     script::meta(&schema, &id)
                 }
                 _ => {
-                    let why = format!("{} is not as mint init wrote it", self.names.meta);
+                    let why = format!("{} is not as it was made", self.names.meta);
                     return Err(Failure::Useless(StoreErrorKind::Corrupt, why));
                 }
             };
-            Ok(Probe {
+            Ok(Answering {
                 meta: meta.map(|meta| (meta, meta)),
                 whole: whole.is_some(),
                 durability: judge(&found),

@@ -22,9 +22,9 @@ use mintage::Timestamp;
 
 use self::connect::Redis;
 use self::script::{Answer, CLAIM, GET, INIT, REMOVE, RENAME, SCAN, SET, Script};
-use super::link::{Connected, Failure, Link, Meta, SCHEMA, What};
-use super::registry::{Initialised, StoreSettings};
+use super::link::{Connected, Failure, InitRecord, Link, SCHEMA, What};
 use super::rules::{Current, Verdict, check_limit, check_value, judge_claim, judge_remove, judge_set};
+use super::settings::{Initialised, StoreSettings};
 use super::{
     Cas, Claim, Class, Durability, Key, Marks, Outcome, Store, StoreError, StoreErrorKind, StoreResult,
     Value, Version, Versioned,
@@ -91,7 +91,7 @@ impl RedisStore {
             Answer::Remains => Err(foreign(format!(
                 "{place} has registers or a record of mint, but no schema: it was emptied in part"
             ))),
-            answer => Err(nonsense(&format!("mint init at {place}"), &answer)),
+            answer => Err(nonsense(&format!("initialising {place}"), &answer)),
         }
     }
 
@@ -104,7 +104,7 @@ impl RedisStore {
         args: Vec<Vec<u8>>,
     ) -> Result<Answer, Failure> {
         let names = &self.link.driver.names;
-        let Meta { schema, cluster_id } = connected.guard;
+        let InitRecord { schema, cluster_id } = connected.met;
         let mut all = vec![
             schema.to_string().into_bytes(),
             format!("{cluster_id:032x}").into_bytes(),
@@ -137,7 +137,13 @@ impl RedisStore {
         marks: Marks,
     ) -> Result<Cas, StoreError> {
         check_value(key, &new)?;
-        let judge = |found: Option<Versioned>| match judge_set(key, current(&found), expected, &new, marks)? {
+        let judge = |found: Option<Versioned>| match judge_set(
+            key,
+            found.as_ref().map(Current::of),
+            expected,
+            &new,
+            marks,
+        )? {
             Verdict::Lost => Ok(Some(found)),
             Verdict::Go(_) => Ok(None),
         };
@@ -173,7 +179,7 @@ impl RedisStore {
 
     async fn add(&self, claim: &Claim) -> Result<Cas, StoreError> {
         let key = &claim.key;
-        let judge = |found: Option<Versioned>| match judge_claim(claim, current(&found))? {
+        let judge = |found: Option<Versioned>| match judge_claim(claim, found.as_ref().map(Current::of))? {
             None => Ok(Some(found)),
             Some(_) => Ok(None),
         };
@@ -200,10 +206,11 @@ impl RedisStore {
     }
 
     async fn take_away(&self, key: &Key, expected: Version) -> Result<Cas, StoreError> {
-        let judge = |found: Option<Versioned>| match judge_remove(key, current(&found), expected)? {
-            Verdict::Lost => Ok(Some(found)),
-            Verdict::Go(_) => Ok(None),
-        };
+        let judge =
+            |found: Option<Versioned>| match judge_remove(key, found.as_ref().map(Current::of), expected)? {
+                Verdict::Lost => Ok(Some(found)),
+                Verdict::Go(_) => Ok(None),
+            };
         let register = self.register(key);
         let args = vec![expected.0.to_string().into(), key.as_str().into()];
         let answer = self.link.write(What("removal of", key.as_str()), |connected| {
@@ -269,13 +276,6 @@ fn nonsense(what: &str, answer: &Answer) -> StoreError {
         Outcome::Unknown,
         format!("{what}: the script answers {answer:?}"),
     )
-}
-
-fn current(found: &Option<Versioned>) -> Option<Current> {
-    found.as_ref().map(|found| Current {
-        mark: found.value.mark,
-        version: found.version,
-    })
 }
 
 /// The version after a guarded write; `None` where the rules must say that there is none.

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use redis::aio::MultiplexedConnection;
 use redis::{ErrorKind, RedisError, ServerErrorKind};
 
-use super::super::link::{Failure, Meta};
+use super::super::link::{Failure, InitRecord};
 use super::super::{Key, StoreErrorKind, Value, Version, Versioned};
 
 /// One script, and how the server calls it.
@@ -56,7 +56,7 @@ pub(super) enum Answer {
     Page(Vec<(Key, Versioned)>),
     /// Of `mint init`.
     Made,
-    There(Option<Meta>),
+    There(Option<InitRecord>),
     Remains,
 }
 
@@ -127,8 +127,8 @@ fn read(parts: &[Vec<u8>]) -> Option<Answer> {
 }
 
 /// The record of `mint init` from its two fields.
-pub(super) fn meta(schema: &[u8], id: &[u8]) -> Option<Meta> {
-    Some(Meta {
+pub(super) fn meta(schema: &[u8], id: &[u8]) -> Option<InitRecord> {
+    Some(InitRecord {
         schema: text(schema)?.parse().ok()?,
         cluster_id: u128::from_str_radix(text(id)?, 16).ok()?,
     })

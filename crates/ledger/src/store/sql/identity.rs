@@ -2,8 +2,10 @@
 
 use super::super::{Class, Outcome, StoreError, StoreErrorKind};
 use super::galera;
-use super::session::{Field, Probe};
+use super::row::Field;
+use super::session::Probe;
 use super::statements::SCHEMA_VERSION;
+use crate::advice::Advice;
 
 /// What the first columns of every read say.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,7 +32,7 @@ impl Head {
 
 /// What `mint_meta` holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Meta {
+pub(super) struct MetaRow {
     pub(super) head: Head,
     /// The copy of the data that was last accepted.
     pub(super) copy: String,
@@ -38,9 +40,9 @@ pub(super) struct Meta {
     pub(super) class: String,
 }
 
-impl Meta {
-    pub(super) fn read(row: &[Field]) -> Option<Meta> {
-        Some(Meta {
+impl MetaRow {
+    pub(super) fn read(row: &[Field]) -> Option<MetaRow> {
+        Some(MetaRow {
             head: Head::read(row)?,
             copy: row.get(3)?.text()?.to_string(),
             class: row.get(4)?.text()?.trim_end().to_string(),
@@ -68,7 +70,7 @@ pub(super) fn letter(class: Class) -> &'static str {
     }
 }
 
-fn refused(kind: StoreErrorKind, store: &str, what: String, hint: &str) -> StoreError {
+fn refused(kind: StoreErrorKind, store: &str, what: String, hint: impl Into<Advice>) -> StoreError {
     let message = format!("store {store} is refused: {what}");
     StoreError::new(kind, Outcome::NotDone, message).with_hint(hint)
 }
@@ -79,8 +81,7 @@ pub(super) fn not_made(store: &str, what: &str) -> StoreError {
         StoreErrorKind::Foreign,
         store,
         what.to_string(),
-        "`mint init --store URL` makes schema and cluster id; if this store was in use before, it was emptied: \
-         restore it with `mint store restore FILE --store URL --advance N`",
+        Advice::InitialiseOrRestore,
     )
 }
 
@@ -90,18 +91,13 @@ pub(super) fn emptied(store: &str, what: &str) -> StoreError {
         StoreErrorKind::Foreign,
         store,
         what.to_string(),
-        "it was in use and has been emptied: restore the database, or a backup: `mint store restore FILE --store URL --advance N`",
+        Advice::RestoreBackup,
     )
 }
 
 /// What is written there is damaged.
 pub(super) fn damaged(store: &str, what: String) -> StoreError {
-    refused(
-        StoreErrorKind::Corrupt,
-        store,
-        what,
-        "restore the database from a backup, then `mint store restore --advance N --store URL`",
-    )
+    refused(StoreErrorKind::Corrupt, store, what, Advice::RestoreDatabase)
 }
 
 /// Checks schema version, cluster id and sentinel.
@@ -136,9 +132,11 @@ pub(super) fn check_head(store: &str, head: &Head, expected: Option<u128>) -> Re
 pub(super) fn other_schema(store: &str, found: i64) -> StoreError {
     let what = format!("it has schema {found}, this program works with {SCHEMA_VERSION}");
     let hint = if found > SCHEMA_VERSION {
-        "start the newer `mint` that made it"
+        Advice::NewerProgram {
+            on_this_machine: false,
+        }
     } else {
-        "no release made that schema: restore mint_meta from a backup"
+        "no release made that schema: restore mint_meta from a backup".into()
     };
     refused(StoreErrorKind::Foreign, store, what, hint)
 }
@@ -169,7 +167,7 @@ pub(super) fn same_copy(one: &str, other: &str) -> bool {
 
 /// Compares the copy that answers with the one in `mint_meta`. Only a class that both that row and this process
 /// know to be [`Class::Survives`] lets another copy take over.
-pub(super) fn judge_copy(meta: &Meta, known: Option<Class>, probe: &Probe, allow_lossy: bool) -> Copy {
+pub(super) fn judge_copy(meta: &MetaRow, known: Option<Class>, probe: &Probe, allow_lossy: bool) -> Copy {
     let same = same_copy(&meta.copy, &probe.copy);
     if same && meta.class == letter(probe.durability.class) {
         return Copy::Same;
@@ -183,7 +181,7 @@ pub(super) fn judge_copy(meta: &Meta, known: Option<Class>, probe: &Probe, allow
 }
 
 /// Another copy took over where that may have lost something (docs/stores-sql.md).
-pub(super) fn taken_over(store: &str, meta: &Meta, probe: &Probe) -> StoreError {
+pub(super) fn taken_over(store: &str, meta: &MetaRow, probe: &Probe) -> StoreError {
     refused(
         StoreErrorKind::Foreign,
         store,
@@ -192,8 +190,7 @@ pub(super) fn taken_over(store: &str, meta: &Meta, probe: &Probe) -> StoreError 
              a replica was promoted, or the database was restored or moved, and marks may have gone back",
             probe.copy, meta.copy, meta.class
         ),
-        "`mint store restore --store URL --advance N` raises every mark and accepts this copy; synchronous replicas \
-         or allow_lossy = true go on by themselves",
+        Advice::AcceptCopy,
     )
 }
 
@@ -202,8 +199,8 @@ mod tests {
     use super::*;
     use crate::store::Durability;
 
-    fn meta(copy: &str, class: &str) -> Meta {
-        Meta {
+    fn meta(copy: &str, class: &str) -> MetaRow {
+        MetaRow {
             head: Head {
                 schema_version: SCHEMA_VERSION,
                 cluster_id: 1,

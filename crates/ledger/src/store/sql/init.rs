@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::registry::Initialised;
+use super::super::settings::Initialised;
 use super::super::{Outcome, StoreError, StoreSettings};
-use super::identity::{Meta, check_head, damaged, hex, letter, other_schema};
-use super::pool::{Kept, Pool};
-use super::session::{Arg, Column, Dialect, Fault, Session, Sort};
+use super::SqlStore;
+use super::connections::{Connections, Kept};
+use super::eyes::{ATTEMPT_MAX, Eyes, attempt, read_meta, within};
+use super::identity::{MetaRow, check_head, damaged, hex, letter, other_schema};
+use super::row::{Arg, Column};
+use super::session::{Dialect, Fault, Session, Sort};
 use super::statements::{SCHEMA_VERSION, Statements};
-use super::{ATTEMPT_MAX, Eyes, SqlStore, attempt, read_meta, within};
 use crate::runtime::{Runtime, fresh_token};
 
 /// Making tables may wait for the locks of others.
@@ -38,7 +40,7 @@ pub(in super::super) async fn init<D: Dialect>(
             news: None,
         })
     };
-    let made = attempt(&eyes, &Arc::new(Pool::new()), until, Box::pin(making)).await?;
+    let made = attempt(&eyes, &Arc::new(Connections::new()), until, Box::pin(making)).await?;
     let (dialect, mut session) = (&eyes.dialect, made.session);
     let cluster = settings.expect_cluster.unwrap_or_else(|| fresh_token(&*runtime));
     let limit = TABLES_TIMEOUT.max(settings.request_timeout);
@@ -90,7 +92,7 @@ async fn make<D: Dialect>(
 }
 
 /// What an initialised store answers.
-fn found(store: &str, meta: &Meta, expected: Option<u128>) -> Result<Initialised, StoreError> {
+fn found(store: &str, meta: &MetaRow, expected: Option<u128>) -> Result<Initialised, StoreError> {
     if meta.head.schema_version != SCHEMA_VERSION {
         return Err(other_schema(store, meta.head.schema_version));
     }
@@ -111,10 +113,10 @@ impl<D: Dialect> SqlStore<D> {
     /// Gives the tables another cluster id, in one transaction.
     pub(super) async fn rename(&self, id: u128) -> Result<(), StoreError> {
         let what = "cannot change the cluster id";
-        let mut lease = self.lease(what).await?;
+        let mut checkout = self.checkout(what).await?;
         let (id, eyes) = (hex(id), &self.eyes);
         let body = sentinel_body(&id);
-        let session = &mut lease.kept.session;
+        let session = &mut checkout.kept.session;
         let changing = async {
             session.script("BEGIN").await?;
             let args = [Arg::Text(&id), Arg::Text(&self.cluster)];
@@ -125,17 +127,17 @@ impl<D: Dialect> SqlStore<D> {
             Ok::<_, sqlx::Error>(rows)
         };
         // A connection that is not given back is closed, and with it the transaction.
-        match within(&*eyes.runtime, lease.until, changing).await {
+        match within(&*eyes.runtime, checkout.until, changing).await {
             Some(Ok(1)) => {
-                lease.done();
+                checkout.done();
                 Ok(())
             }
             Some(Ok(_)) => Err(damaged(self.label(), "mint_meta was changed meanwhile".into())),
             Some(Err(error)) => {
                 let fault = Fault::new(&eyes.dialect, &error);
-                Err(lease.failed(fault, what, Outcome::Unknown))
+                Err(checkout.failed(fault, what, Outcome::Unknown))
             }
-            None => Err(lease.failed(Fault::late(eyes.settings.request_timeout), what, Outcome::Unknown)),
+            None => Err(checkout.failed(Fault::late(eyes.settings.request_timeout), what, Outcome::Unknown)),
         }
     }
 }

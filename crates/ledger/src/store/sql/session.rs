@@ -4,49 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::super::{Durability, Outcome, StoreError, StoreErrorKind};
+use super::row::{Arg, Column, Row};
 use super::statements::Texts;
+use crate::advice::Advice;
 use crate::runtime::BoxFuture;
-
-/// A value bound to a statement.
-#[derive(Clone, Copy)]
-pub(in super::super) enum Arg<'a> {
-    Text(&'a str),
-    Int(i64),
-}
-
-/// What a column of an answer holds when it is not NULL.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in super::super) enum Column {
-    Text,
-    Int,
-}
-
-/// A field of an answer.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(in super::super) enum Field {
-    Null,
-    Text(String),
-    Int(i64),
-}
-
-impl Field {
-    pub(in super::super) fn text(&self) -> Option<&str> {
-        match self {
-            Field::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    pub(in super::super) fn int(&self) -> Option<i64> {
-        match self {
-            Field::Int(int) => Some(*int),
-            _ => None,
-        }
-    }
-}
-
-/// One row of an answer.
-pub(in super::super) type Row = Vec<Field>;
 
 /// One connection to a server. Dropping it closes it; one whose call was dropped half-way must be dropped too.
 pub(in super::super) trait Session: Send + Sized + 'static {
@@ -275,42 +236,43 @@ impl Fault {
 
     /// The error that a store call answers; `outcome` is what an unclear end means for it.
     pub(in super::super) fn error(self, store: &str, what: &str, outcome: Outcome) -> StoreError {
-        let (kind, hint) = match self.sort {
-            Sort::Denied => (
-                StoreErrorKind::Denied,
-                "check user and password in the URL; the rights an account needs are in docs/stores-sql.md",
-            ),
+        let (kind, hint): (_, Option<Advice>) = match self.sort {
+            Sort::Denied => (StoreErrorKind::Denied, Some(Advice::AllowRights)),
             Sort::ReadOnly => (
                 StoreErrorKind::Unavailable,
-                "name the primary in the URL; it goes on by itself when the server takes writes again",
+                Some(
+                    "name the primary in the URL; it goes on by itself when the server takes writes again"
+                        .into(),
+                ),
             ),
             Sort::Full => (
                 StoreErrorKind::Unavailable,
-                "free space on the server; it goes on by itself",
+                Some("free space on the server; it goes on by itself".into()),
             ),
-            Sort::Damaged => (StoreErrorKind::Corrupt, "restore the database from a backup"),
-            Sort::Missing => (
-                StoreErrorKind::Foreign,
-                "`mint init --store URL` makes the schema",
+            Sort::Damaged => (
+                StoreErrorKind::Corrupt,
+                Some("restore the database from a backup".into()),
             ),
+            Sort::Missing => (StoreErrorKind::Foreign, Some(Advice::Initialise { place: None })),
             Sort::Pooled => (
                 StoreErrorKind::Unavailable,
-                "a pooler in transaction mode stands before the server: name the server itself, or set \
-                 pool_mode = session for this database",
+                Some(
+                    "a pooler in transaction mode stands before the server: name the server itself, or set \
+                     pool_mode = session for this database"
+                        .into(),
+                ),
             ),
             Sort::Duplicate | Sort::Again | Sort::Busy | Sort::Refused | Sort::Unclear => {
-                (StoreErrorKind::Unavailable, "")
+                (StoreErrorKind::Unavailable, None)
             }
         };
         let outcome = match self.sort {
             Sort::Unclear => outcome,
             _ => Outcome::NotDone,
         };
-        let error = StoreError::new(kind, outcome, format!("store {store}: {what}: {}", self.text));
-        if hint.is_empty() {
-            error
-        } else {
-            error.with_hint(hint)
+        StoreError {
+            hint,
+            ..StoreError::new(kind, outcome, format!("store {store}: {what}: {}", self.text))
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::session::Column;
+use super::row::Column;
 
 /// The schema version that this program makes and understands.
 pub(in super::super) const SCHEMA_VERSION: i64 = 1;

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use zookeeper_client::{Acl, Acls, Client, Error, MultiReadResult, SessionState};
 
 use super::super::address::{Address, invalid};
-use super::super::link::{Driver, Failure, Meta, Probe};
+use super::super::link::{Answering, Driver, Failure, InitRecord};
 use super::super::{Class, Durability, StoreError, StoreErrorKind, record};
 use super::names::Names;
 use super::tls::Tls;
@@ -31,7 +31,7 @@ pub(in crate::store) struct ZooKeeper {
 
 /// What every write compares: the meta record's version, and the node that carries the cluster id in its name.
 #[derive(Clone, Debug)]
-pub(in crate::store) struct MetaGuard {
+pub(in crate::store) struct MetaStamp {
     pub(super) text: Vec<u8>,
     pub(super) version: i32,
     /// The node that exists as long as the registers are those of this cluster.
@@ -220,7 +220,7 @@ pub(super) fn failure(error: &Error) -> Failure {
 
 impl Driver for ZooKeeper {
     type Connection = Connection;
-    type Guard = MetaGuard;
+    type MetaStamp = MetaStamp;
 
     fn scheme(&self) -> &'static str {
         "zookeeper"
@@ -269,7 +269,7 @@ impl Driver for ZooKeeper {
         drop(alive.unwrap_or_else(PoisonError::into_inner).take());
     }
 
-    fn probe(&self, connection: Connection) -> BoxFuture<'_, Result<Probe<MetaGuard>, Failure>> {
+    fn probe(&self, connection: Connection) -> BoxFuture<'_, Result<Answering<MetaStamp>, Failure>> {
         Box::pin(async move {
             let client = connection.live()?;
             let sync = client.sync("/");
@@ -278,7 +278,7 @@ impl Driver for ZooKeeper {
             let (text, stat) = match meta.await {
                 Ok(found) => found,
                 Err(Error::NoNode) => {
-                    return Ok(Probe {
+                    return Ok(Answering {
                         meta: None,
                         whole: true,
                         durability: judge(None),
@@ -292,8 +292,8 @@ impl Driver for ZooKeeper {
                 Err(error) => return Err(failure(&error)),
             };
             let damaged = |why: &str| Failure::Useless(StoreErrorKind::Corrupt, why.to_string());
-            let meta: Meta =
-                record::read_meta(&text).ok_or_else(|| damaged("mint_meta is not as mint init wrote it"))?;
+            let meta: InitRecord =
+                record::read_meta(&text).ok_or_else(|| damaged("mint_meta is not as it was made"))?;
             let config = match client.get_config().await {
                 Ok((config, _)) => Some(config),
                 Err(Error::NoNode | Error::NoAuth) => None,
@@ -304,10 +304,10 @@ impl Driver for ZooKeeper {
                 .check_stat(&cluster)
                 .await
                 .map_err(|error| failure(&error))?;
-            Ok(Probe {
+            Ok(Answering {
                 meta: Some((
                     meta,
-                    MetaGuard {
+                    MetaStamp {
                         text,
                         version: stat.version,
                         cluster,

@@ -24,9 +24,9 @@ use zookeeper_client::{Acls, Client, CreateMode, Error, MultiWriteError, MultiWr
 
 use self::connect::{Ask, Connection, Found, ZooKeeper, failure, read_all};
 use self::names::key_of;
-use super::guarded::{Copies, Guarded, Held, Put};
+use super::cas_store::{Cached, CasStore, Copies, Put};
 use super::link::{Connected, Failure, Link, What};
-use super::registry::{Initialised, StoreSettings};
+use super::settings::{Initialised, StoreSettings};
 use super::{Key, Outcome, StoreError, StoreErrorKind, StoreResult, Versioned, record};
 use crate::runtime::{BoxFuture, Runtime, fresh_token};
 
@@ -145,7 +145,7 @@ impl ZooKeeperStore {
         &self,
         connected: &Connected<ZooKeeper>,
         key: &Key,
-    ) -> Result<Option<Held<Node>>, Failure> {
+    ) -> Result<Option<Cached<Node>>, Failure> {
         let names = &self.link.driver.names;
         let client = connected.connection.live()?;
         let base = names.base(key);
@@ -171,8 +171,8 @@ impl ZooKeeperStore {
             match self.beside_meta(connected, data)?.pop() {
                 Some(Ok(Found::Data(data, version))) => {
                     let found = record::read(&data).ok_or_else(|| damaged(key))?;
-                    let guard = Node { name, version };
-                    return Ok(Some(Held { found, guard }));
+                    let revision = Node { name, version };
+                    return Ok(Some(Cached { found, revision }));
                 }
                 // Removed, or moved on, since its name was read.
                 Some(Err(Error::NoNode)) => {}
@@ -192,7 +192,7 @@ impl ZooKeeperStore {
     ) -> Result<Vec<Result<Found, Error>>, Failure> {
         let rest = answers.split_off(answers.len().min(1));
         match answers.pop() {
-            Some(Ok(Found::Data(text, _))) if text == connected.guard.text => Ok(rest),
+            Some(Ok(Found::Data(text, _))) if text == connected.met.text => Ok(rest),
             Some(Err(Error::NoAuth)) => Err(failure(&Error::NoAuth)),
             _ => Err(Failure::Stranger),
         }
@@ -205,14 +205,14 @@ impl ZooKeeperStore {
         fill: impl FnOnce(&mut MultiWriter<'_>) -> Result<(), Error>,
     ) -> Result<Option<Vec<MultiWriteResult>>, Failure> {
         let plain = |error: Error| failure(&error);
-        let guard = &connected.guard;
+        let met = &connected.met;
         let before = self.newest.load(Ordering::SeqCst);
         // The writer is gone before the wait: it holds raw bytes only.
         let commit = {
             let mut writer = connected.connection.live()?.new_multi_writer();
             let meta = &self.link.driver.names.meta;
-            writer.add_check_version(meta, guard.version).map_err(plain)?;
-            writer.add_check_version(&guard.cluster, 0).map_err(plain)?;
+            writer.add_check_version(meta, met.version).map_err(plain)?;
+            writer.add_check_version(&met.cluster, 0).map_err(plain)?;
             fill(&mut writer).map_err(plain)?;
             writer.commit()
         };
@@ -258,39 +258,39 @@ impl ZooKeeperStore {
         &self,
         connected: &Connected<ZooKeeper>,
         key: &Key,
-        old: Option<&Held<Node>>,
+        old: Option<&Cached<Node>>,
         new: &Versioned,
     ) -> Result<Put<Node>, Failure> {
         let base = self.link.driver.names.base(key);
         let Connection { acls, .. } = &connected.connection;
         let options = CreateMode::Persistent.with_acls(Acls::new(acls));
         let data = record::write(new);
-        let full = old.is_some_and(|old| old.guard.version >= self.link.driver.writes_per_node - 1);
-        let guard = match old {
+        let full = old.is_some_and(|old| old.revision.version >= self.link.driver.writes_per_node - 1);
+        let revision = match old {
             Some(old) if !full => Node {
-                name: old.guard.name.clone(),
-                version: old.guard.version + 1,
+                name: old.revision.name.clone(),
+                version: old.revision.version + 1,
             },
             _ => Node {
                 name: format!("{:016x}", fresh_token(&*self.runtime) as u64),
                 version: 0,
             },
         };
-        let path = format!("{base}/{}", guard.name);
+        let path = format!("{base}/{}", revision.name);
         let written = self.write(connected, |writer| match old {
             None => {
                 writer.add_create(&base, b"", &options)?;
                 writer.add_create(&path, &data, &options)
             }
             Some(old) if full => {
-                let before = format!("{base}/{}", old.guard.name);
-                writer.add_delete(&before, Some(old.guard.version))?;
+                let before = format!("{base}/{}", old.revision.name);
+                writer.add_delete(&before, Some(old.revision.version))?;
                 writer.add_create(&path, &data, &options)
             }
-            Some(old) => writer.add_set_data(&path, &data, Some(old.guard.version)),
+            Some(old) => writer.add_set_data(&path, &data, Some(old.revision.version)),
         });
         match written.await? {
-            Some(_) => Ok(Put::Done(guard)),
+            Some(_) => Ok(Put::Done(revision)),
             None => Ok(Put::Changed(self.read_after(connected, key).await?)),
         }
     }
@@ -299,10 +299,10 @@ impl ZooKeeperStore {
         let names = &self.link.driver.names;
         let Connection { acls, .. } = &connected.connection;
         let options = CreateMode::Persistent.with_acls(Acls::new(acls));
-        let guard = &connected.guard;
+        let met = &connected.met;
         let renamed = self.write(connected, |writer| {
-            writer.add_set_data(&names.meta, &record::write_meta(id), Some(guard.version))?;
-            writer.add_delete(&guard.cluster, Some(0))?;
+            writer.add_set_data(&names.meta, &record::write_meta(id), Some(met.version))?;
+            writer.add_delete(&met.cluster, Some(0))?;
             writer.add_create(&names.sentinel(id), b"", &options)
         });
         renamed.await?.map(drop).ok_or(Failure::Stranger)
@@ -312,17 +312,17 @@ impl ZooKeeperStore {
         &self,
         connected: &Connected<ZooKeeper>,
         key: &Key,
-        old: &Held<Node>,
+        old: &Cached<Node>,
     ) -> Result<Put<Node>, Failure> {
         let base = self.link.driver.names.base(key);
-        let path = format!("{base}/{}", old.guard.name);
+        let path = format!("{base}/{}", old.revision.name);
         let written = self.write(connected, |writer| {
-            writer.add_delete(&path, Some(old.guard.version))?;
+            writer.add_delete(&path, Some(old.revision.version))?;
             // Nobody ever writes data there.
             writer.add_delete(&base, Some(0))
         });
         match written.await? {
-            Some(_) => Ok(Put::Done(old.guard.clone())),
+            Some(_) => Ok(Put::Done(old.revision.clone())),
             None => Ok(Put::Changed(self.read_after(connected, key).await?)),
         }
     }
@@ -332,7 +332,7 @@ impl ZooKeeperStore {
         &self,
         connected: &Connected<ZooKeeper>,
         key: &Key,
-    ) -> Result<Option<Held<Node>>, Failure> {
+    ) -> Result<Option<Cached<Node>>, Failure> {
         match self.read_held(connected, key).await {
             Err(Failure::Lost(why)) => Err(Failure::Useless(StoreErrorKind::Unavailable, why)),
             outcome => outcome,
@@ -430,9 +430,9 @@ fn damaged(key: &Key) -> Failure {
     Failure::Refused(StoreErrorKind::Corrupt, format!("{key} was not written by mint"))
 }
 
-impl Guarded for ZooKeeperStore {
+impl CasStore for ZooKeeperStore {
     type Driver = ZooKeeper;
-    type Guard = Node;
+    type Revision = Node;
 
     fn link(&self) -> &Link<ZooKeeper> {
         &self.link
@@ -442,7 +442,7 @@ impl Guarded for ZooKeeperStore {
         &self.copies
     }
 
-    fn read<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Held<Node>>, StoreError>> {
+    fn read<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Cached<Node>>, StoreError>> {
         Box::pin(
             self.link
                 .read(What("read of", key.as_str()), async move |connected| {
@@ -455,7 +455,7 @@ impl Guarded for ZooKeeperStore {
         &'a self,
         verb: &'static str,
         key: &'a Key,
-        old: Option<&'a Held<Node>>,
+        old: Option<&'a Cached<Node>>,
         new: &'a Versioned,
     ) -> BoxFuture<'a, Result<Put<Node>, StoreError>> {
         Box::pin(self.link.write(What(verb, key.as_str()), async move |connected| {
@@ -466,7 +466,7 @@ impl Guarded for ZooKeeperStore {
     fn delete<'a>(
         &'a self,
         key: &'a Key,
-        old: &'a Held<Node>,
+        old: &'a Cached<Node>,
     ) -> BoxFuture<'a, Result<Put<Node>, StoreError>> {
         Box::pin(
             self.link

@@ -1,0 +1,132 @@
+//! Runs of numbers and where they lie in their sequence; lines of them, and what is taken out of a line.
+
+use std::collections::VecDeque;
+
+use mintage::Run;
+
+/// Numbers with consecutive ordinals on one linear run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Range {
+    pub ordinal: u64,
+    pub run: Run,
+}
+
+impl Range {
+    /// The ordinal after the last.
+    pub(crate) fn end(&self) -> u64 {
+        self.ordinal + self.run.count
+    }
+
+    /// Splits off the first `n` (at most all).
+    pub(crate) fn split(self, n: u64) -> (Range, Option<Range>) {
+        let (head, tail) = self.run.split(n);
+        let rest = Range {
+            ordinal: self.ordinal + head.count,
+            run: tail,
+        };
+        (Range { run: head, ..self }, (tail.count > 0).then_some(rest))
+    }
+
+    /// Whether `next` goes on where this one ends, in ordinals and in values.
+    pub(crate) fn touches(&self, next: &Range) -> bool {
+        self.end() == next.ordinal
+            && self.run.step == next.run.step
+            && self.run.last().checked_add(self.run.step) == Some(next.run.first)
+    }
+}
+
+/// How many numbers are asked for, and whether as one run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ask {
+    pub(crate) n: u64,
+    pub(crate) contiguous: bool,
+}
+
+impl Ask {
+    /// Whether these can answer it, in part at least where that is allowed.
+    pub(super) fn fits(self, range: &Range) -> bool {
+        !self.contiguous || range.run.count >= self.n
+    }
+}
+
+/// How many numbers they are.
+pub(super) fn total<'a>(ranges: impl IntoIterator<Item = &'a Range>) -> u64 {
+    ranges.into_iter().map(|range| range.run.count).sum()
+}
+
+/// Adds a range behind the others; to the last, where they touch.
+pub(super) fn push(line: &mut VecDeque<Range>, range: Range) {
+    match line.back_mut().filter(|last| last.touches(&range)) {
+        Some(last) => last.run.count += range.run.count,
+        None => line.push_back(range),
+    }
+}
+
+/// The ranges in their order, of which those that touch are one.
+pub(super) fn lined_up(ranges: impl Iterator<Item = Range>) -> VecDeque<Range> {
+    let mut line = VecDeque::new();
+    ranges.for_each(|range| push(&mut line, range));
+    line
+}
+
+/// Takes what is asked for from the first place that has it, together with what lies before: numbers rise, whoever asks
+/// for singles and who for runs (protocol S2), so that nothing below a number that is answered is given out later.
+pub(super) fn take_from(line: &mut VecDeque<Range>, ask: Ask) -> Option<(Vec<Range>, Run)> {
+    let at = line.iter().position(|range| ask.fits(range))?;
+    let passed = line.drain(..at).collect();
+    let (head, tail) = line.pop_front()?.split(ask.n);
+    if let Some(tail) = tail {
+        line.push_front(tail);
+    }
+    Some((passed, head.run))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(ordinal: u64, count: u64) -> Range {
+        let run = Run {
+            first: ordinal as i64 + 1,
+            step: 1,
+            count,
+        };
+        Range { ordinal, run }
+    }
+
+    #[test]
+    fn ranges_that_touch_are_one() {
+        let line = lined_up([range(0, 2), range(2, 3), range(6, 1)].into_iter());
+        assert_eq!(line, [range(0, 5), range(6, 1)]);
+        assert_eq!(total(&line), 6);
+        // In ordinals they do, in values not: another base lies between.
+        let mut moved = range(7, 1);
+        moved.run.first = 100;
+        assert!(!range(6, 1).touches(&moved));
+    }
+
+    #[test]
+    fn what_is_asked_for_comes_from_the_first_place_that_has_it() {
+        let line = || VecDeque::from([range(0, 2), range(10, 4), range(20, 9)]);
+        // How many, as one run; what is passed over, the first number and how many, what is left.
+        for (n, contiguous, passed, first, count, left) in [
+            (5, false, 0, 1, 2, 13),
+            (1, false, 0, 1, 1, 14),
+            (2, true, 0, 1, 2, 13),
+            (3, true, 2, 11, 3, 10),
+            (9, true, 6, 21, 9, 0),
+        ] {
+            let mut line = line();
+            let (before, run) = take_from(&mut line, Ask { n, contiguous }).unwrap();
+            let taken = (total(&before), run.first, run.count, total(&line));
+            assert_eq!(taken, (passed, first, count, left), "{n} {contiguous}");
+        }
+        let mut all = line();
+        let run = Ask {
+            n: 10,
+            contiguous: true,
+        };
+        assert_eq!(take_from(&mut all, run), None);
+        assert_eq!(all, line());
+    }
+}

@@ -1,0 +1,188 @@
+//! The one task of a sequence that talks to the store: refill, claims, and changes of the definition, one after
+//! the other (protocol S5).
+//!
+//! Requests queue up while the store is busy; the next round serves all of them with one claim, which is the
+//! group commit of gap-free sequences.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use mintage::Run;
+use tokio::sync::oneshot;
+
+use super::Sequence;
+use super::memory::TaskMemory;
+use super::range::{Ask, Range, total};
+use super::spec::{Change, Gap, SequenceSpec, SetOutcome};
+use super::state::State;
+use crate::error::LedgerError;
+
+/// What is asked of the task.
+#[derive(Debug)]
+pub(crate) enum Job {
+    Take(Taker),
+    Refill,
+    Change {
+        change: Change,
+        answer: oneshot::Sender<Result<SetOutcome, LedgerError>>,
+    },
+    GiveBack {
+        answer: oneshot::Sender<()>,
+    },
+    Look {
+        answer: oneshot::Sender<bool>,
+    },
+}
+
+/// Somebody who waits for numbers.
+#[derive(Debug)]
+pub(crate) struct Taker {
+    pub(crate) ask: Ask,
+    pub(crate) answer: oneshot::Sender<Result<Run, LedgerError>>,
+}
+
+pub(super) type Takers = VecDeque<Taker>;
+
+/// How a sequence is served: by whose store it is, and by whether numbers may be lost. Each has a file of its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ServedAs {
+    /// The store is ours alone: the stock is closed while it is asked.
+    Alone,
+    /// The store is shared: takers go on from stock meanwhile.
+    Shared,
+    /// On any store: there is no stock.
+    GapFree,
+}
+
+/// One round of work on one sequence.
+pub(crate) struct SequenceTask<'a> {
+    pub(crate) sequence: &'a Arc<Sequence>,
+    pub(crate) known: &'a mut TaskMemory,
+}
+
+impl SequenceTask<'_> {
+    /// Serves everything that was queued, in order; neighbouring takes together.
+    pub(crate) async fn serve(&mut self, jobs: VecDeque<Job>) {
+        let mut takes = Takers::new();
+        if jobs.iter().any(|job| !matches!(job, Job::GiveBack { .. })) {
+            self.sequence.keep_active();
+        }
+        for job in jobs {
+            self.forget_if_dropped();
+            if !matches!(job, Job::Take(_) | Job::Refill) {
+                self.serve_takes(std::mem::take(&mut takes)).await;
+            }
+            match job {
+                Job::Take(take) => takes.push_back(take),
+                Job::Refill => self.refill().await,
+                Job::Change { change, answer } => {
+                    // A caller that went away does not undo the change.
+                    let _ = answer.send(self.change(change).await);
+                }
+                Job::Look { answer } => {
+                    let _ = answer.send(self.look().await);
+                }
+                Job::GiveBack { answer } => {
+                    match self.sequence.is_shared() {
+                        true => self.sequence.put_away().await,
+                        false => self.give_back().await,
+                    }
+                    self.sequence.restock(self.sequence.stock.last_issued());
+                    let _ = answer.send(());
+                }
+            }
+        }
+        self.serve_takes(takes).await;
+        if self.known.attempts.is_empty() {
+            // Room for a few takes half of what a name needs in memory.
+            self.known.attempts = Vec::new();
+        }
+    }
+
+    fn served_as(&self) -> ServedAs {
+        match self.known.state.gap {
+            Gap::None => ServedAs::GapFree,
+            Gap::Bounded if self.sequence.is_shared() => ServedAs::Shared,
+            Gap::Bounded => ServedAs::Alone,
+        }
+    }
+
+    async fn serve_takes(&mut self, takes: Takers) {
+        if takes.is_empty() {
+            return;
+        }
+        if let Err(error) = self.ensure_exists() {
+            return refuse(takes, &error);
+        }
+        match self.served_as() {
+            ServedAs::Alone => self.serve_alone(takes).await,
+            ServedAs::Shared => self.serve_shared(takes).await,
+            ServedAs::GapFree => self.serve_gap_free(takes).await,
+        }
+    }
+
+    async fn refill(&mut self) {
+        match self.served_as() {
+            ServedAs::Alone => self.refill_alone().await,
+            ServedAs::Shared => self.refill_shared().await,
+            ServedAs::GapFree => self.sequence.refill_begins(),
+        }
+    }
+
+    /// What this process held when everything was dropped is not ours any more, nor is what is under way: a copy of
+    /// this process would find its own tokens too (protocol R1, R4).
+    pub(super) fn forget_if_dropped(&mut self) {
+        let epoch = self.sequence.owned.lock().epoch;
+        if epoch != self.known.epoch {
+            self.known.epoch = epoch;
+            self.forget_attempts();
+            let adopted = std::mem::take(&mut self.known.adopted);
+            self.lose(adopted);
+            self.known.stale = true;
+        }
+    }
+
+    /// Whether the store has the sequence, as far as is known.
+    pub(super) fn is_stored(&self) -> bool {
+        self.known.state.version.is_some() && !self.known.state.dropped && !self.known.unsaved
+    }
+
+    /// A name's first use makes it; over a tombstone it continues above (protocol R2). Written by the claim
+    /// that follows.
+    pub(super) fn ensure_exists(&mut self) -> Result<(), LedgerError> {
+        if self.is_stored() || self.known.state.frozen {
+            return Ok(());
+        }
+        let settings = &self.sequence.context.settings;
+        let name = &self.sequence.name;
+        if !settings.auto_create {
+            return Err(LedgerError::NoAutoCreate { name: name.clone() });
+        }
+        self.sequence.check_room()?;
+        if self.known.state.dropped {
+            self.known.state = self.made(&SequenceSpec::default())?;
+        }
+        self.known.unsaved = true;
+        Ok(())
+    }
+
+    /// The state of a name that is made now, over nothing or over its tombstone.
+    pub(super) fn made(&self, spec: &SequenceSpec) -> Result<State, LedgerError> {
+        let max_gap = self.sequence.context.settings.max_gap;
+        match self.known.state.version {
+            Some(_) => self.known.state.recreated(&self.sequence.name, spec, max_gap),
+            None => State::fresh(spec, max_gap),
+        }
+    }
+
+    /// Counts what nobody will see.
+    pub(super) fn lose(&self, ranges: Vec<Range>) {
+        self.sequence.context.counters.lost(total(&ranges));
+    }
+}
+
+pub(super) fn refuse(takes: Takers, error: &LedgerError) {
+    for take in takes {
+        let _ = take.answer.send(Err(error.clone()));
+    }
+}

@@ -1,0 +1,97 @@
+//! Which store of a set: what a store says of itself, and what a version says of a record.
+//!
+//! The versions of sequences that the ledger sees say which store answered, and count how often this process changed
+//! the store, so that they only grow:
+//!
+//! ```text
+//!   1 bit: striped | 15 bits: changes | 4 bits: stores - 1 | 4 bits: store | 40 bits: the store's own version
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use super::refused;
+use super::stripe::{STRIPES_MAX, Stripe};
+use crate::store::{Key, Store, StoreError, StoreErrorKind, Version, Versioned};
+
+const VERSION_BITS: u32 = 40;
+const SWITCH_SHIFT: u32 = 48;
+pub(super) const SWITCHES_MAX: u64 = (1 << 15) - 1;
+const STRIPED: u64 = 1 << 63;
+
+impl Version {
+    /// Which store of a set the version is of.
+    pub(crate) fn stripe(self) -> Stripe {
+        match self.0 & STRIPED {
+            0 => Stripe::WHOLE,
+            _ => Stripe {
+                number: (self.0 >> VERSION_BITS & 15) as u8,
+                of: (self.0 >> (VERSION_BITS + 4) & 15) as u8 + 1,
+            },
+        }
+    }
+
+    /// The version as its store knows it.
+    pub(crate) fn raw(self) -> Version {
+        match self.0 & STRIPED {
+            0 => self,
+            _ => Version(self.0 & ((1 << VERSION_BITS) - 1)),
+        }
+    }
+
+    /// Whether there is a record: stores count their versions from 1.
+    pub(crate) fn is_written(self) -> bool {
+        self.raw().0 > 0
+    }
+
+    pub(super) fn switch(self) -> u64 {
+        self.0 >> SWITCH_SHIFT & SWITCHES_MAX
+    }
+
+    pub(crate) fn of_stripe(raw: Version, stripe: Stripe, switch: u64) -> Version {
+        let place = u64::from(stripe.number) | u64::from(stripe.of - 1) << 4;
+        Version(STRIPED | switch << SWITCH_SHIFT | place << VERSION_BITS | raw.0)
+    }
+}
+
+/// What a store says of its place in a set.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
+pub struct StripeNote {
+    /// The set, hexadecimal.
+    pub set: String,
+    /// Which store this is, from 0.
+    pub number: u8,
+    /// How many there are.
+    pub of: u8,
+}
+
+/// Where a store says it.
+pub(crate) fn stripe_key() -> Key {
+    Key::new("cluster/stripe").expect("a constant within the key grammar")
+}
+
+/// A store's place in a set, if it has one.
+///
+/// # Errors
+/// The store does not answer, or its note makes no sense.
+pub async fn stripe_of(store: &dyn Store) -> Result<Option<StripeNote>, StoreError> {
+    let Some(found) = store.get(&stripe_key()).await? else {
+        return Ok(None);
+    };
+    let note: Option<StripeNote> = serde_json::from_str(&found.value.body).ok();
+    let sound = |note: &StripeNote| note.of <= STRIPES_MAX && note.number < note.of;
+    match note.filter(sound) {
+        Some(note) => Ok(Some(note)),
+        None => Err(refused(
+            StoreErrorKind::Corrupt,
+            format!("its place in a set makes no sense: {}", found.value.body),
+        )),
+    }
+}
+
+/// A sequence's record as one that lies in this store of a set.
+pub(crate) fn placed(found: Versioned, stripe: Stripe) -> Versioned {
+    Versioned {
+        version: Version::of_stripe(found.version, stripe, 0),
+        ..found
+    }
+}

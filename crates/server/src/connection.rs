@@ -1,0 +1,29 @@
+//! A connection that was accepted, as its face is given it.
+
+use std::rc::Rc;
+
+use crate::metrics::{FaceId, OpenConnection};
+use crate::places::ConnectionPlace;
+use crate::thread::ServingThread;
+use crate::transport::{Peer, Stream};
+use crate::watch::WatchedConnection;
+
+/// A connection and all that is needed to serve it.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) stream: Stream,
+    pub(crate) peer: Peer,
+    /// The face that it belongs to, for the counters.
+    pub(crate) face: FaceId,
+    pub(crate) thread: Rc<ServingThread>,
+    pub(crate) watch: WatchedConnection,
+    /// Counts and holds its place until dropped.
+    pub(crate) counted: Counted,
+}
+
+/// What counts a connection as open.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    pub(crate) place: ConnectionPlace,
+    pub(crate) _open: OpenConnection,
+}

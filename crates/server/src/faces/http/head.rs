@@ -1,0 +1,335 @@
+//! The head of a request: who asks, for what form of answer, and whether they may.
+
+use std::net::IpAddr;
+
+use hyper::Version;
+use hyper::header::{self, HeaderName};
+use hyper::http::request::Parts;
+
+use crate::auth::{Identity, Right, Tokens};
+use crate::config::Config;
+use crate::error::{Code, ServiceError};
+use crate::service::Answer;
+use crate::transport::Endpoint;
+
+/// What is read of a request's head, whoever framed it. A header that is present but no text is empty here, so
+/// that it counts as present and fits nothing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Head<'r> {
+    pub(super) method: &'r str,
+    pub(super) path: &'r str,
+    pub(super) query: &'r str,
+    /// The host of an absolute target, which stands above `Host`.
+    pub(super) authority: Option<&'r str>,
+    pub(super) host: Option<&'r str>,
+    pub(super) origin: Option<&'r str>,
+    pub(super) accept: Option<&'r str>,
+    pub(super) authorization: Option<&'r str>,
+    pub(super) content_length: Option<&'r str>,
+    pub(super) content_type: Option<&'r str>,
+    pub(super) idempotency_key: Option<&'r str>,
+    /// A browser asks whether a page may send a request (`Access-Control-Request-Method`).
+    pub(super) asks_whether: bool,
+    /// Whether there is a `Transfer-Encoding`.
+    pub(super) chunked: bool,
+    pub(super) is_http_10: bool,
+    /// Our address on this connection.
+    pub(super) local: Option<&'r Endpoint>,
+}
+
+/// A form of answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Media {
+    /// `application/json`
+    Json,
+    /// `text/plain`: one id a line.
+    Text,
+    /// `application/octet-stream`: ids packed, most significant byte first.
+    Octets,
+}
+
+impl Media {
+    /// Every form, the preferred first.
+    const ALL: [Media; 3] = [Media::Json, Media::Text, Media::Octets];
+
+    /// The media type.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Media::Json => "application/json",
+            Media::Text => "text/plain; charset=utf-8",
+            Media::Octets => "application/octet-stream",
+        }
+    }
+
+    fn matches(self, range: &str) -> bool {
+        let name = self.as_str().split(';').next().unwrap_or_default();
+        let kind = name.split('/').next().unwrap_or_default();
+        range == "*/*" || range == name || range.strip_suffix("/*") == Some(kind)
+    }
+}
+
+impl<'r> Head<'r> {
+    /// The head of a request that hyper framed.
+    pub(super) fn of(parts: &'r Parts, local: Option<&'r Endpoint>) -> Self {
+        let text = |name: HeaderName| {
+            parts
+                .headers
+                .get(name)
+                .map(|value| value.to_str().unwrap_or_default())
+        };
+        // Two hosts are none.
+        let hosts = parts.headers.get_all(header::HOST).iter().count();
+        Head {
+            method: parts.method.as_str(),
+            path: parts.uri.path(),
+            query: parts.uri.query().unwrap_or_default(),
+            authority: parts.uri.authority().map(|authority| authority.as_str()),
+            host: if hosts > 1 { Some("") } else { text(header::HOST) },
+            origin: text(header::ORIGIN),
+            accept: text(header::ACCEPT),
+            authorization: text(header::AUTHORIZATION),
+            content_length: text(header::CONTENT_LENGTH),
+            content_type: text(header::CONTENT_TYPE),
+            idempotency_key: text(HeaderName::from_static("idempotency-key")),
+            asks_whether: parts.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD),
+            chunked: parts.headers.contains_key(header::TRANSFER_ENCODING),
+            is_http_10: parts.version == Version::HTTP_10,
+            local,
+        }
+    }
+
+    /// Whether the connection must not be used again: where a request's length could be read in two ways, what
+    /// follows it may be somebody else's.
+    pub(super) fn closes(&self) -> bool {
+        self.chunked
+    }
+
+    /// Refuses host names that do not belong to a server on loopback: a web site whose name was pointed at
+    /// 127.0.0.1 (DNS rebinding) is not a client. Where tokens are needed they prove that better, and a proxy on the
+    /// same machine passes on the name that it was asked by.
+    pub(super) fn check_host(&self, config: &Config, tokens: &Tokens) -> Answer<()> {
+        let Some(local) = self.local.filter(|local| local.is_local()) else {
+            return Ok(());
+        };
+        let host = match self.authority.or(self.host) {
+            Some(host) => host,
+            None if self.is_http_10 => return Ok(()),
+            None => return Err(ServiceError::new(Code::Protocol, "the request has no Host")),
+        };
+        let name = host_name(host);
+        let known = name.eq_ignore_ascii_case("localhost")
+            || name
+                .trim_start_matches('[')
+                .trim_end_matches(']')
+                .parse::<IpAddr>()
+                .is_ok()
+            || config
+                .http_hosts
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(name));
+        if known || tokens.required() {
+            return Ok(());
+        }
+        let shown: String = host.chars().take(80).collect();
+        Err(ServiceError::new(
+            Code::WrongHost,
+            format!("host {shown:?} does not belong to this server on {local}"),
+        )
+        .with_hint("add the name to server.http.hosts"))
+    }
+
+    /// Refuses the promise that the same request sent again does nothing: nobody keeps it yet.
+    pub(super) fn check_idempotency(&self) -> Answer<()> {
+        match self.idempotency_key {
+            Some(_) if !matches!(self.method, "GET" | "HEAD" | "OPTIONS") => Err(ServiceError::new(
+                Code::IdempotencyKey,
+                "Idempotency-Key is not honoured: this request sent again would do its work again",
+            )
+            .with_hint(
+                "leave the header out; docs/http-reference.md says which refusals may have spent ids",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a body that says beforehand that it is too long.
+    pub(super) fn check_size(&self, config: &Config) -> Answer<()> {
+        let declared = self.content_length.and_then(|text| text.parse::<u64>().ok());
+        match declared {
+            Some(length) if length > config.http_max_body.0 as u64 => Err(too_large(config)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Finds out who asks, and whether they may.
+    pub(super) fn authorise(&self, tokens: &Tokens, right: Right) -> Answer<Identity> {
+        if !tokens.required() {
+            return Ok(Identity::ANYBODY);
+        }
+        let Some(given) = self.authorization else {
+            return Err(ServiceError::new(Code::Unauthenticated, "this needs a token")
+                .with_hint("send it as Authorization: Bearer TOKEN"));
+        };
+        let token = given
+            .split_once(' ')
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        let Some((_, token)) = token else {
+            return Err(ServiceError::new(
+                Code::Unauthenticated,
+                "the scheme of Authorization must be Bearer",
+            ));
+        };
+        let Some(identity) = tokens.identify(token.trim().as_bytes()) else {
+            return Err(ServiceError::new(Code::WrongToken, "the token is not known"));
+        };
+        if !identity.may(right) {
+            let message = format!("token {:?} may not {}", identity.name(), right.as_str());
+            return Err(ServiceError::new(Code::Forbidden, message));
+        }
+        Ok(identity)
+    }
+
+    /// The form of the answer that the client likes best (RFC 9110 section 12.5.1).
+    pub(super) fn media(&self) -> Answer<Media> {
+        let Some(accept) = self.accept else {
+            return Ok(Media::Json);
+        };
+        if accept == "*/*" {
+            return Ok(Media::Json);
+        }
+        let accept = accept.to_ascii_lowercase();
+        let mut best: Option<(f32, Media)> = None;
+        for media in Media::ALL {
+            let weight = weight_of(media, &accept);
+            if weight > 0.0 && best.is_none_or(|(highest, _)| weight > highest) {
+                best = Some((weight, media));
+            }
+        }
+        best.map(|(_, media)| media).ok_or_else(|| {
+            let offered: Vec<&str> = Media::ALL.iter().map(|media| media.as_str()).collect();
+            ServiceError::new(Code::NotAcceptable, "none of the accepted media types is offered")
+                .with_hint(format!("offered are {}", offered.join(", ")))
+        })
+    }
+}
+
+/// How much a client likes a form: the weight of the most specific range that matches, 0 if none.
+fn weight_of(media: Media, accept: &str) -> f32 {
+    let mut found: Option<(usize, f32)> = None;
+    for range in accept.split(',') {
+        let mut parts = range.split(';').map(str::trim);
+        let Some(name) = parts.next().filter(|name| media.matches(name)) else {
+            continue;
+        };
+        let weight = parts
+            .find_map(|p| p.strip_prefix("q="))
+            .map_or(1.0, |q| q.parse().unwrap_or(0.0));
+        // `*/*` is less specific than `text/*`, and that less than `text/plain`.
+        let specific = 2usize.saturating_sub(name.matches('*').count());
+        if found.is_none_or(|(most, _)| specific > most) {
+            found = Some((specific, weight));
+        }
+    }
+    found.map_or(0.0, |(_, weight)| weight)
+}
+
+/// A host without its port.
+fn host_name(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) && !name.ends_with(':') => name,
+        _ => host,
+    }
+}
+
+/// The refusal of a body that is too long.
+pub(super) fn too_large(config: &Config) -> ServiceError {
+    let max = config.http_max_body.0;
+    ServiceError::new(
+        Code::BodyTooLarge,
+        format!("a body has at most {max} bytes (server.http.max_body)"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn preferred(accept: &str) -> Option<Media> {
+        Head {
+            accept: Some(accept),
+            ..Head::default()
+        }
+        .media()
+        .ok()
+    }
+
+    #[test]
+    fn the_form_that_the_client_likes_best_is_chosen() {
+        for (accept, media) in [
+            ("*/*", Some(Media::Json)),
+            ("text/plain", Some(Media::Text)),
+            ("TEXT/PLAIN", Some(Media::Text)),
+            ("text/*", Some(Media::Text)),
+            ("application/*", Some(Media::Json)),
+            ("application/octet-stream", Some(Media::Octets)),
+            ("text/html, application/xhtml+xml, */*;q=0.8", Some(Media::Json)),
+            ("application/json;q=0.1, text/plain;q=0.2", Some(Media::Text)),
+            ("application/json;q=0, */*", Some(Media::Text)),
+            ("image/png", None),
+            ("application/json;q=0", None),
+        ] {
+            assert_eq!(preferred(accept), media, "{accept}");
+        }
+    }
+
+    #[test]
+    fn hosts_lose_their_port_and_nothing_else() {
+        for (host, name) in [
+            ("localhost:7600", "localhost"),
+            ("127.0.0.1", "127.0.0.1"),
+            ("[::1]:7600", "[::1]"),
+            ("[::1]", "[::1]"),
+            ("evil.example:80", "evil.example"),
+        ] {
+            assert_eq!(host_name(host), name);
+        }
+    }
+
+    fn is_own(host: Option<&str>, is_http_10: bool, local: &str) -> bool {
+        let config = Config {
+            http_hosts: vec!["ids.internal".into()],
+            ..Config::default()
+        };
+        let local: Endpoint = local.parse().unwrap();
+        Head {
+            host,
+            is_http_10,
+            local: Some(&local),
+            ..Head::default()
+        }
+        .check_host(&config, &Tokens::default())
+        .is_ok()
+    }
+
+    #[test]
+    fn names_pointed_at_loopback_are_refused_there() {
+        for (host, own) in [
+            ("localhost:7600", true),
+            ("LocalHost", true),
+            ("127.0.0.1:1", true),
+            ("[::1]:7600", true),
+            ("10.1.2.3", true),
+            ("ids.internal:7600", true),
+            ("evil.example", false),
+            ("localhost.evil.example", false),
+            ("127.0.0.1.evil.example", false),
+            ("", false),
+        ] {
+            assert_eq!(is_own(Some(host), false, "127.0.0.1:7600"), own, "{host}");
+            assert_eq!(is_own(Some(host), false, "unix:/run/mint.sock"), own, "{host}");
+            assert!(is_own(Some(host), false, "10.0.0.1:7600"), "{host}");
+        }
+        assert!(!is_own(None, false, "127.0.0.1:7600"));
+        assert!(is_own(None, true, "127.0.0.1:7600"));
+    }
+}

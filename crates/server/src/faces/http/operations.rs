@@ -1,0 +1,325 @@
+//! `/livez`, `/readyz`, `/metrics`: for those who run the server.
+
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, LazyLock};
+
+use hyper::StatusCode;
+use mintage_ledger::{Class, Limited, Name, NameReadiness, PartReadiness, RESERVE_BUCKETS_US};
+use mintage_wire::{Live, NotReady, OneReady, PartReady, Ready};
+
+use super::Guest;
+use super::answer::{Response, line};
+use super::head::{Head, Media};
+use super::request::Query;
+use crate::desk::Found;
+use crate::error::{CODES, Code, ServiceError};
+use crate::faces;
+use crate::metrics::{Exposition, IdKind, REQUEST_BUCKETS_US};
+use crate::service::{Answer, Service};
+use crate::thread::ServingThread;
+use crate::{process, render};
+
+/// `GET /livez`: the process answers.
+pub(super) fn livez() -> Response {
+    Response::json(StatusCode::OK, &Live { live: true })
+}
+
+/// `GET /openapi.json`: made once, since it never changes.
+pub(super) fn openapi() -> Response {
+    static TEXT: LazyLock<Vec<u8>> = LazyLock::new(|| line(&mintage_wire::openapi()));
+    Response::new(StatusCode::OK, Media::Json.as_str(), TEXT.as_slice())
+}
+
+/// `GET /readyz?for=sequences|pools|NAME`: ids can be given out, or why not; and how long, while the store does not
+/// answer. Without `for`: anything at all.
+///
+/// What is in use is as it was found at most a second ago; that the process stopped is told at once.
+pub(super) async fn readyz(
+    thread: &Rc<ServingThread>,
+    guest: &Guest,
+    head: &Head<'_>,
+    query: &Query<'_>,
+) -> Answer<Response> {
+    let wanted = query.get("for")?;
+    let found = thread.service().found().await?;
+    let ledger = thread.service().ledger();
+    let (ready, store) = (
+        ledger.ready_as_of(&found.survey),
+        ledger.status_as_of(&found.survey),
+    );
+    let degraded = store.degraded().filter(|_| ready.ready);
+    let limited = store.limited.map(|why| {
+        let why = match why {
+            Limited::NoJournal => "no state folder",
+            Limited::JournalFails => "the journal cannot be written",
+        };
+        format!("{why}: the outage budget of a sequence is limited by its max_gap")
+    });
+    let mut document = match wanted.as_deref() {
+        None => Ready {
+            ready: ready.ready,
+            reasons: ready.reasons,
+            sequences: Some(part(&ready.sequences)),
+            pools: Some(part(&ready.pools)),
+            ..Ready::default()
+        },
+        Some(b"sequences") => of_part(&ready.sequences),
+        Some(b"pools") => of_part(&ready.pools),
+        Some(name) => {
+            guest.may_ask_for_a_name(thread, head).await?;
+            named(thread.service(), name).await?
+        }
+    };
+    document.notes = degraded.into_iter().chain(ready.notes).chain(limited).collect();
+    document.store = render::store_status(&store);
+    let status = match document.ready {
+        true => StatusCode::OK,
+        false => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    Ok(Response::json(status, &document))
+}
+
+fn part(part: &PartReadiness) -> PartReady {
+    let not_ready = part.not_ready.iter().map(|(name, reason)| NotReady {
+        name: name.to_string(),
+        reason: reason.clone(),
+    });
+    PartReady {
+        ready: part.ready,
+        reasons: part.reasons.clone(),
+        not_ready: not_ready.collect(),
+    }
+}
+
+fn of_part(asked: &PartReadiness) -> Ready {
+    let part = part(asked);
+    Ready {
+        ready: part.ready,
+        reasons: part.reasons,
+        not_ready: Some(part.not_ready),
+        ..Ready::default()
+    }
+}
+
+/// Whether the sequence of a name, or the pool, can give something out; both, if there are both.
+async fn named(service: &Arc<Service>, name: &[u8]) -> Answer<Ready> {
+    let name = service.name(name)?;
+    let mut known = service.ledger().name_ready(&name);
+    if known.sequence.is_none() && known.pool.is_none() {
+        // What nobody has used here must be reserved for first.
+        let unused = || service.ledger().reserves_nothing().map_or(Ok(()), Err);
+        match what_is_there(service, &name).await {
+            Ok((sequence, pool)) => {
+                known.sequence = sequence.then(unused);
+                known.pool = pool.then(unused);
+            }
+            // Nobody knows whether it is there, so it gives nothing out.
+            Err(error) if error.code == Code::Unavailable => {
+                return Ok(Ready {
+                    name: Some(name.to_string()),
+                    reasons: vec![error.message.into_owned()],
+                    ..Ready::default()
+                });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let NameReadiness { sequence, pool } = known;
+    if sequence.is_none() && pool.is_none() {
+        let message = format!("there is no sequence and no pool {name}");
+        return Err(ServiceError::new(Code::NotFound, message));
+    }
+    let reasons: Vec<String> = [&sequence, &pool]
+        .into_iter()
+        .filter_map(|ready| ready.clone()?.err())
+        .collect();
+    let one = |of: Result<(), String>| OneReady { ready: of.is_ok() };
+    Ok(Ready {
+        name: Some(name.to_string()),
+        ready: reasons.is_empty(),
+        reasons,
+        sequence: sequence.map(one),
+        pool: pool.map(one),
+        ..Ready::default()
+    })
+}
+
+/// Whether there is a sequence, and whether there is a pool, of a name.
+async fn what_is_there(service: &Arc<Service>, name: &Name) -> Answer<(bool, bool)> {
+    Ok((service.find(name).await?.is_some(), service.has_pool(name).await?))
+}
+
+/// `GET /metrics`
+pub(super) async fn metrics(thread: &Rc<ServingThread>) -> Answer<Response> {
+    let found = thread.service().found().await?;
+    let mut out = Exposition::default();
+    count_requests(thread, &mut out);
+    process::describe(&mut out);
+    describe_ledger(thread, &found, &mut out);
+    let mut text = out.finish();
+    text.push_str(&found.metrics);
+    Ok(Response::new(
+        StatusCode::OK,
+        "text/plain; version=0.0.4; charset=utf-8",
+        text,
+    ))
+}
+
+/// What is left while the store does not answer.
+fn describe_budgets(thread: &Rc<ServingThread>, found: &Found, out: &mut Exposition) {
+    let ledger = thread.service().ledger();
+    let status = ledger.status_as_of(&found.survey);
+    if let Some(first) = &status.first_to_end {
+        out.metric(
+            "mint_budget_left_seconds",
+            "gauge",
+            "How long everything in use goes on without the store.",
+        );
+        out.sample("mint_budget_left_seconds", &[], first.left.as_secs_f64());
+    }
+    out.metric("mint_store_up", "gauge", "Whether the store answers.");
+    let up = status.down_for.is_none() && ledger.stopped().is_none();
+    out.sample("mint_store_up", &[], f64::from(u8::from(up)));
+    out.metric(
+        "mint_store_down_seconds",
+        "gauge",
+        "For how long the store has not answered.",
+    );
+    let down = status.down_for.unwrap_or_default();
+    out.sample("mint_store_down_seconds", &[], down.as_secs_f64());
+}
+
+fn count_requests(thread: &Rc<ServingThread>, out: &mut Exposition) {
+    let metrics = thread.service().metrics();
+    out.metric("mint_build_info", "gauge", "The version that runs.");
+    out.sample("mint_build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1.0);
+    out.metric("mint_uptime_seconds", "gauge", "How long the server has run.");
+    out.sample(
+        "mint_uptime_seconds",
+        &[],
+        thread.service().uptime().as_secs_f64(),
+    );
+    out.metric("mint_ids_total", "counter", "Ids given out.");
+    for kind in IdKind::ALL {
+        out.sample(
+            "mint_ids_total",
+            &[("kind", kind.as_str())],
+            metrics.ids(kind) as f64,
+        );
+    }
+    out.metric(
+        "mint_requests_total",
+        "counter",
+        "Requests, refused ones included.",
+    );
+    for (id, face) in faces::numbered() {
+        out.sample(
+            "mint_requests_total",
+            &[("face", face.name)],
+            metrics.requests(id) as f64,
+        );
+    }
+    out.metric(
+        "mint_request_seconds",
+        "histogram",
+        "How long requests took from their arrival; those that arrived together count alike.",
+    );
+    for (id, face) in faces::numbered() {
+        let (buckets, sum_us) = metrics.durations(id);
+        let labels = [("face", face.name)];
+        out.histogram(
+            "mint_request_seconds",
+            &labels,
+            &REQUEST_BUCKETS_US,
+            &buckets,
+            sum_us,
+        );
+    }
+    count_connections(thread, out);
+}
+
+fn count_connections(thread: &Rc<ServingThread>, out: &mut Exposition) {
+    let metrics = thread.service().metrics();
+    out.metric(
+        "mint_refused_total",
+        "counter",
+        "Requests and connections that were refused, by error code.",
+    );
+    for row in CODES {
+        out.sample(
+            "mint_refused_total",
+            &[("code", row.name)],
+            metrics.refused(row.code) as f64,
+        );
+    }
+    out.metric("mint_connections", "gauge", "Open connections.");
+    for (id, face) in faces::numbered() {
+        out.sample(
+            "mint_connections",
+            &[("face", face.name)],
+            metrics.connections(id) as f64,
+        );
+    }
+    out.metric(
+        "mint_unread_bytes",
+        "gauge",
+        "Answers that clients have not read yet, of those that do not keep up.",
+    );
+    out.sample("mint_unread_bytes", &[], thread.shared().unread.bytes() as f64);
+}
+
+fn describe_ledger(thread: &Rc<ServingThread>, found: &Found, out: &mut Exposition) {
+    let ledger = thread.service().ledger();
+    let counters = ledger.counters();
+    out.metric("mint_sequences", "gauge", "Sequences that exist.");
+    out.sample("mint_sequences", &[], ledger.sequence_count() as f64);
+
+    out.metric("mint_reserve_seconds", "histogram", "How long reservations took.");
+    let buckets = counters
+        .reserve_buckets
+        .each_ref()
+        .map(|bucket| bucket.load(Ordering::Relaxed));
+    let sum_us = counters.reserve_us.load(Ordering::Relaxed);
+    out.histogram("mint_reserve_seconds", &[], &RESERVE_BUCKETS_US, &buckets, sum_us);
+
+    out.metric(
+        "mint_gap_ids_total",
+        "counter",
+        "Numbers reserved and known to be lost.",
+    );
+    out.sample(
+        "mint_gap_ids_total",
+        &[],
+        counters.gap_ids.load(Ordering::Relaxed) as f64,
+    );
+
+    let clock = ledger.clock();
+    let report = clock.report();
+    out.metric(
+        "mint_clock_offset_seconds",
+        "gauge",
+        "Wall clock minus the clock that ids read.",
+    );
+    out.sample("mint_clock_offset_seconds", &[], report.offset_ns as f64 / 1e9);
+    out.metric(
+        "mint_clock_steps_total",
+        "counter",
+        "How often the wall clock was stepped.",
+    );
+    out.sample("mint_clock_steps_total", &[], report.steps as f64);
+
+    describe_budgets(thread, found, out);
+    out.metric(
+        "mint_store_class",
+        "gauge",
+        "What the store may forget: 1 at its class.",
+    );
+    for class in [Class::Survives, Class::Durable, Class::Lossy] {
+        out.sample(
+            "mint_store_class",
+            &[("class", class.letter())],
+            f64::from(u8::from(ledger.store_class() == class)),
+        );
+    }
+}

@@ -1,0 +1,514 @@
+//! The commands: one table, one file per family.
+//!
+//! Names, arities and flags are Redis 7.0's; `COMMAND` prints this table, so clients see what is there.
+
+mod connection;
+mod counters;
+mod expiry;
+mod keys;
+mod mint;
+mod queue;
+mod server;
+mod transactions;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::auth::{Identity, Right};
+use crate::error::{Code, ServiceError};
+use crate::faces::resp::frame::{Args, strict_integer};
+use crate::faces::resp::reply::Reply;
+use crate::metrics::FaceId;
+use crate::noise::Asker;
+use crate::thread::ServingThread;
+use crate::transport::{Endpoint, Peer};
+pub(super) use queue::Queue;
+
+/// One connection's state, as its commands see and change it.
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// Unique within the server's life.
+    pub id: u64,
+    /// Who it is, once known.
+    pub identity: Option<Identity>,
+    /// What `CLIENT SETNAME` said.
+    pub name: String,
+    /// What `CLIENT SETINFO` said: library, version.
+    pub library: [String; 2],
+    /// The client's address.
+    pub peer: Peer,
+    /// Our address.
+    pub local: Option<Endpoint>,
+    /// This face, for the counters.
+    pub face: FaceId,
+    /// When it connected, in boot time.
+    pub since_boottime: Duration,
+    /// How many wrong tokens it has shown.
+    pub wrong_tokens: u64,
+    /// What was said since `MULTI`.
+    pub queue: Option<Queue>,
+}
+
+/// A request on its way to its answer.
+pub(crate) struct Call<'a> {
+    /// Its arguments; 0 is the command.
+    pub args: Args<'a>,
+    /// How many byte-identical requests follow each other here, this one included. Above 1 only for
+    /// [`CommandRow::repeats`].
+    pub run: u64,
+    /// How many of them this call answers: 1, unless it takes the whole run.
+    pub served: u64,
+    pub thread: &'a Rc<ServingThread>,
+    pub session: &'a mut Session,
+    pub reply: &'a mut Reply,
+}
+
+/// What becomes of a request.
+pub(crate) enum Flow {
+    /// It is answered.
+    Done,
+    /// It is answered, and the connection ends.
+    Close,
+    /// Its answer needs the store.
+    Wait(Later),
+    /// Its answer is those of all these requests.
+    Run(Queue),
+}
+
+/// An answer to come.
+pub(crate) type Later = Pin<Box<dyn Future<Output = Reply>>>;
+
+impl Call<'_> {
+    /// Takes upon itself to answer the whole run of identical requests; how many they are.
+    #[inline]
+    fn serve_run(&mut self) -> u64 {
+        self.served = self.run;
+        self.run
+    }
+
+    /// Answers when `work` is done; requests behind this one wait, other connections do not.
+    fn later<F>(&self, work: impl FnOnce(Rc<ServingThread>, Reply) -> F) -> Flow
+    where
+        F: Future<Output = Reply> + 'static,
+    {
+        Flow::Wait(Box::pin(work(self.thread.clone(), self.reply.detached())))
+    }
+
+    /// Who asks this.
+    fn asker(&self) -> Asker<'static> {
+        let identity = self.session.identity.as_ref();
+        Asker {
+            token: identity.map_or("default", Identity::name).to_string().into(),
+            peer: self.session.peer,
+        }
+    }
+
+    /// Answers with an error in Redis's words.
+    fn error(&mut self, code: Code, text: &str) -> Flow {
+        self.reply.error(code, text);
+        Flow::Done
+    }
+
+    /// Argument `i`, to be kept.
+    fn owned(&self, i: usize) -> Vec<u8> {
+        self.args.at(i).to_vec()
+    }
+
+    /// Argument `i` as an integer, or Redis's refusal.
+    fn integer(&mut self, i: usize) -> Option<i64> {
+        let number = strict_integer(self.args.at(i));
+        if number.is_none() {
+            self.reply.error(Code::InvalidArgument, NOT_AN_INTEGER);
+        }
+        number
+    }
+
+    fn syntax_error(&mut self) -> Flow {
+        self.error(Code::InvalidArgument, "ERR syntax error")
+    }
+
+    /// Whether argument `i` is this word, in any case.
+    fn is(&self, i: usize, word: &str) -> bool {
+        self.args.at(i).eq_ignore_ascii_case(word.as_bytes())
+    }
+}
+
+/// Who may use a command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Access {
+    /// Everybody, authenticated or not.
+    Open,
+    /// Who is authenticated.
+    Known,
+    /// Who may do this.
+    With(Right),
+}
+
+/// One command.
+#[derive(Debug)]
+pub(crate) struct CommandRow {
+    /// Its name, in lower case.
+    pub name: &'static str,
+    /// How many arguments it takes, itself included; negative: at least that many.
+    pub arity: i32,
+    /// Redis's flags.
+    pub flags: &'static [&'static str],
+    /// Where its keys stand: first, last (negative: from the end), step; zeros: nowhere.
+    pub keys: (i32, i32, i32),
+    pub access: Access,
+    /// Whether a run of byte-identical requests may be answered at once.
+    pub repeats: bool,
+    /// Redis's group, for `COMMAND DOCS`.
+    pub group: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    pub run: fn(&mut Call<'_>) -> Flow,
+}
+
+const ALLOCATE: Access = Access::With(Right::Allocate);
+const READ: Access = Access::With(Right::Read);
+const ADMIN: Access = Access::With(Right::Admin);
+const NO_KEYS: (i32, i32, i32) = (0, 0, 0);
+const ONE_KEY: (i32, i32, i32) = (1, 1, 1);
+
+macro_rules! commands {
+    ($($name:literal $arity:literal [$($flag:literal)*] $keys:expr, $access:expr, $repeats:literal, $group:literal, $run:path, $summary:literal;)*) => {
+        /// Every command; the most used first.
+        pub(crate) static COMMANDS: &[CommandRow] = &[$(CommandRow {
+            name: $name, arity: $arity, flags: &[$($flag),*], keys: $keys, access: $access, repeats: $repeats,
+            group: $group, summary: $summary, run: $run,
+        },)*];
+    };
+}
+
+commands! {
+    "incr" 2 ["write" "fast"] ONE_KEY, ALLOCATE, true, "string", counters::incr, "Takes the next number of a sequence";
+    "incrby" 3 ["write" "fast"] ONE_KEY, ALLOCATE, false, "string", counters::incrby, "Takes a run of numbers, answers its last";
+    "get" 2 ["readonly" "fast"] ONE_KEY, READ, false, "string", counters::get, "The last number that was issued";
+    "mget" -2 ["readonly" "fast"] (1, -1, 1), READ, false, "string", counters::mget, "The last numbers that were issued";
+    "set" -3 ["write"] ONE_KEY, ADMIN, false, "string", counters::set, "Creates a sequence or moves it forward";
+    "setnx" 3 ["write" "fast"] ONE_KEY, ADMIN, false, "string", counters::setnx, "Creates a sequence unless there is one";
+    "getset" 3 ["write" "fast"] ONE_KEY, ADMIN, false, "string", counters::getset, "As SET, answers the number before";
+    "setex" 4 ["write"] ONE_KEY, ADMIN, false, "string", counters::setex, "As SET, where expiry is ignored";
+    "psetex" 4 ["write"] ONE_KEY, ADMIN, false, "string", counters::psetex, "As SET, where expiry is ignored";
+    "decr" 2 ["write" "fast"] ONE_KEY, ALLOCATE, false, "string", counters::decr, "Refused: says what to create instead";
+    "decrby" 3 ["write" "fast"] ONE_KEY, ALLOCATE, false, "string", counters::decrby, "Refused: says what to create instead";
+    "multi" 1 ["fast"] NO_KEYS, Access::Known, false, "transactions", transactions::multi, "Queues what follows until EXEC";
+    "exec" 1 [] NO_KEYS, Access::Known, false, "transactions", transactions::exec, "Runs what was queued";
+    "discard" 1 ["fast"] NO_KEYS, Access::Known, false, "transactions", transactions::discard, "Forgets what was queued";
+    "watch" -2 ["fast"] (1, -1, 1), Access::Known, false, "transactions", transactions::watch, "Refused: says what needs none";
+    "unwatch" 1 ["fast"] NO_KEYS, Access::Known, false, "transactions", transactions::unwatch, "Nothing is watched";
+    "expire" -3 ["write" "fast"] ONE_KEY, ALLOCATE, false, "generic", expiry::expire, "Refused or ignored: numbers never expire";
+    "pexpire" -3 ["write" "fast"] ONE_KEY, ALLOCATE, false, "generic", expiry::expire, "Refused or ignored: numbers never expire";
+    "expireat" -3 ["write" "fast"] ONE_KEY, ALLOCATE, false, "generic", expiry::expire, "Refused or ignored: numbers never expire";
+    "pexpireat" -3 ["write" "fast"] ONE_KEY, ALLOCATE, false, "generic", expiry::expire, "Refused or ignored: numbers never expire";
+    "persist" 2 ["write" "fast"] ONE_KEY, ALLOCATE, false, "generic", expiry::persist, "0: numbers never expire";
+    "ttl" 2 ["readonly" "fast"] ONE_KEY, READ, false, "generic", expiry::ttl, "-1 for a sequence, -2 for nothing";
+    "pttl" 2 ["readonly" "fast"] ONE_KEY, READ, false, "generic", expiry::ttl, "-1 for a sequence, -2 for nothing";
+    "expiretime" 2 ["readonly" "fast"] ONE_KEY, READ, false, "generic", expiry::ttl, "-1 for a sequence, -2 for nothing";
+    "pexpiretime" 2 ["readonly" "fast"] ONE_KEY, READ, false, "generic", expiry::ttl, "-1 for a sequence, -2 for nothing";
+    "exists" -2 ["readonly" "fast"] (1, -1, 1), READ, false, "generic", keys::exists, "How many of the names exist";
+    "del" -2 ["write"] (1, -1, 1), ADMIN, false, "generic", keys::del, "Drops sequences; tombstones keep their marks";
+    "type" 2 ["readonly" "fast"] ONE_KEY, READ, false, "generic", keys::type_of, "string for a sequence, none for nothing";
+    "keys" 2 ["readonly"] NO_KEYS, READ, false, "generic", keys::keys, "The names that match a pattern";
+    "scan" -2 ["readonly"] NO_KEYS, READ, false, "generic", keys::scan, "The names, page by page";
+    "dbsize" 1 ["readonly" "fast"] NO_KEYS, READ, false, "server", keys::dbsize, "How many sequences there are";
+    "mint.next" -2 ["write" "fast"] ONE_KEY, ALLOCATE, true, "module", mint::next, "Takes the next numbers of a sequence";
+    "mint.show" 2 ["readonly" "fast"] ONE_KEY, READ, false, "module", mint::show, "What a sequence is and where it stands";
+    "mint.id" -2 ["fast"] NO_KEYS, ALLOCATE, true, "module", mint::id, "Makes ids of a format";
+    "mint.snowflake" -2 ["fast"] NO_KEYS, ALLOCATE, true, "module", mint::snowflake, "Makes ids of a pool";
+    "mint.inspect" 2 ["readonly" "fast"] NO_KEYS, READ, false, "module", mint::inspect, "What an id is";
+    "ping" -1 ["fast"] NO_KEYS, Access::Known, false, "connection", connection::ping, "Answers PONG";
+    "echo" 2 ["fast"] NO_KEYS, Access::Known, false, "connection", connection::echo, "Answers what was sent";
+    "select" 2 ["fast"] NO_KEYS, Access::Known, false, "connection", connection::select, "There is database 0 only";
+    "auth" -2 ["fast" "no_auth"] NO_KEYS, Access::Open, false, "connection", connection::auth, "Shows a token";
+    "hello" -1 ["fast" "no_auth"] NO_KEYS, Access::Open, false, "connection", connection::hello, "Chooses the protocol's version";
+    "client" -2 [] NO_KEYS, Access::Known, false, "connection", connection::client, "Names and describes a connection";
+    "quit" -1 ["fast" "no_auth"] NO_KEYS, Access::Open, false, "connection", connection::quit, "Ends the connection";
+    "reset" 1 ["fast" "no_auth"] NO_KEYS, Access::Open, false, "connection", connection::reset, "Makes the connection as new";
+    "command" -1 [] NO_KEYS, Access::Known, false, "server", server::command, "Describes the commands";
+    "config" -2 ["admin"] NO_KEYS, Access::Known, false, "server", server::config, "Redis's settings, as far as they are true here";
+    "info" -1 [] NO_KEYS, Access::Known, false, "server", server::info, "How the server is";
+    "time" 1 ["fast"] NO_KEYS, Access::Known, false, "server", server::time, "The time";
+}
+
+/// The command called `name`, in any case.
+#[inline]
+pub(crate) fn find(name: &[u8]) -> Option<&'static CommandRow> {
+    COMMANDS
+        .iter()
+        .find(|row| name.eq_ignore_ascii_case(row.name.as_bytes()))
+}
+
+/// Runs one request, or keeps it for `EXEC`: existence, arity and rights first, in Redis's order.
+#[inline]
+pub(crate) fn run(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Flow {
+    let Some(row) = permitted(row, call) else {
+        transactions::refused(row, call);
+        return Flow::Done;
+    };
+    match call.session.queue {
+        Some(_) if !transactions::is_at_once(row) => transactions::keep(row, call),
+        _ if matches!(row.access, ADMIN) => told_of(row, call),
+        _ => (row.run)(call),
+    }
+}
+
+/// The command, if it may be run like this; else it is refused already.
+#[inline]
+fn permitted(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Option<&'static CommandRow> {
+    let Some(row) = row else {
+        refuse_unknown(call);
+        return None;
+    };
+    // Not its arguments: AUTH has a secret there.
+    tracing::debug!(peer = %call.session.peer, command = row.name, count = call.run, "request");
+    if !fits(row.arity, call.args.len()) {
+        match row.name {
+            "exec" => call.reply.error(Code::InvalidArgument, transactions::EXEC_ARITY),
+            name => drop(refuse_arity(call, name)),
+        }
+        return None;
+    }
+    let tokens = call.thread.service().tokens();
+    // Tokens may have changed since it showed one, or needed none.
+    if call
+        .session
+        .identity
+        .as_ref()
+        .is_none_or(|identity| !tokens.holds(identity))
+    {
+        call.session.identity = tokens.anonymous();
+    }
+    let allowed = match (row.access, &call.session.identity) {
+        (Access::Open, _) | (Access::Known, Some(_)) => true,
+        (_, None) => {
+            call.reply.error(Code::Unauthenticated, NO_AUTH);
+            return None;
+        }
+        (Access::With(right), Some(identity)) => identity.may(right),
+    };
+    if !allowed {
+        let text = format!(
+            "NOPERM this user has no permissions to run the '{}' command",
+            row.name
+        );
+        call.reply.error(Code::Forbidden, &text);
+        return None;
+    }
+    Some(row)
+}
+
+/// Runs a command that changes sequences, and has the log tell who did so.
+#[cold]
+fn told_of(row: &'static CommandRow, call: &mut Call<'_>) -> Flow {
+    let (Asker { token, peer }, what) = (call.asker(), row.name);
+    let names: Vec<String> = (1..call.args.len())
+        .take(if row.keys.1 < 0 { usize::MAX } else { 1 })
+        .map(|at| String::from_utf8_lossy(call.args.at(at)).into_owned())
+        .collect();
+    match (row.run)(call) {
+        Flow::Wait(later) => Flow::Wait(Box::pin(async move {
+            let reply = later.await;
+            // Nothing was changed by what is refused, finds nothing, or does not apply.
+            let answers_old = row.name == "getset";
+            let unchanged =
+                reply.bytes().starts_with(b"-") || !answers_old && UNCHANGED.contains(&reply.bytes());
+            if !unchanged {
+                let name = names.join(" ");
+                tracing::info!(what, name, token = &*token, %peer, "changed");
+            }
+            reply
+        })),
+        flow => flow,
+    }
+}
+
+/// The answers of `DEL` and `SET` that did nothing.
+const UNCHANGED: [&[u8]; 3] = [b":0\r\n", b"$-1\r\n", b"_\r\n"];
+
+/// Whether a number of arguments fits an arity.
+fn fits(arity: i32, arguments: usize) -> bool {
+    let arguments = arguments as i64;
+    if arity < 0 {
+        arguments >= -i64::from(arity)
+    } else {
+        arguments == i64::from(arity)
+    }
+}
+
+#[cold]
+fn refuse_unknown(call: &mut Call<'_>) -> Flow {
+    let mut shown = String::new();
+    for arg in call.args.from(1) {
+        if shown.len() >= SHOWN_MAX {
+            break;
+        }
+        let room = SHOWN_MAX - shown.len();
+        shown.push_str(&format!(
+            "'{}' ",
+            String::from_utf8_lossy(&arg[..arg.len().min(room)])
+        ));
+    }
+    let name = call.args.at(0);
+    let name = String::from_utf8_lossy(&name[..name.len().min(SHOWN_MAX)]);
+    let text = format!("ERR unknown command '{name}', with args beginning with: {shown}");
+    call.error(Code::UnknownCommand, &text)
+}
+
+#[cold]
+fn refuse_arity(call: &mut Call<'_>, name: &str) -> Flow {
+    let text = format!("ERR wrong number of arguments for '{name}' command");
+    call.error(Code::InvalidArgument, &text)
+}
+
+/// A subcommand: its name in lower case, arity with the command's name, one sentence, and what it does.
+struct Subcommand {
+    name: &'static str,
+    arity: i32,
+    summary: &'static str,
+    run: fn(&mut Call<'_>) -> Flow,
+}
+
+/// Runs a subcommand, with Redis's refusals.
+fn run_subcommand(call: &mut Call<'_>, command: &str, table: &'static [Subcommand]) -> Flow {
+    if call.is(1, "help") {
+        call.reply.array(table.len() + 1);
+        call.reply.simple(&format!(
+            "{} <subcommand> [<arg> ...]. Subcommands are:",
+            command.to_uppercase()
+        ));
+        for row in table {
+            call.reply
+                .simple(&format!("{}: {}", row.name.to_uppercase(), row.summary));
+        }
+        return Flow::Done;
+    }
+    match find_subcommand(call, command, table) {
+        Some(row) => (row.run)(call),
+        None => Flow::Done,
+    }
+}
+
+/// Finds a subcommand that takes so many arguments; `None`: refused already.
+fn find_subcommand(
+    call: &mut Call<'_>,
+    command: &str,
+    table: &'static [Subcommand],
+) -> Option<&'static Subcommand> {
+    let Some(row) = table.iter().find(|row| call.is(1, row.name)) else {
+        let name = call.args.at(1);
+        let name = String::from_utf8_lossy(&name[..name.len().min(SHOWN_MAX)]);
+        let text = format!(
+            "ERR unknown subcommand '{name}'. Try {} HELP.",
+            command.to_uppercase()
+        );
+        call.error(Code::UnknownCommand, &text);
+        return None;
+    };
+    if !fits(row.arity, call.args.len()) {
+        refuse_arity(call, &format!("{command}|{}", row.name));
+        return None;
+    }
+    Some(row)
+}
+
+/// Whether a request names no subcommand, or one that there is; else it is refused already.
+fn is_known_subcommand(row: &CommandRow, call: &mut Call<'_>) -> bool {
+    let table = match row.name {
+        "client" => connection::CLIENT,
+        "command" => server::COMMAND,
+        "config" => server::CONFIG,
+        _ => return true,
+    };
+    call.args.len() == 1 || call.is(1, "help") || find_subcommand(call, row.name, table).is_some()
+}
+
+/// Reads `[COUNT n]` from argument `from` on; `None`: refused already.
+fn count_option(call: &mut Call<'_>, from: usize) -> Option<Option<u64>> {
+    match call.args.len() - from {
+        0 => Some(None),
+        2 if call.is(from, "count") => {
+            let count = strict_integer(call.args.at(from + 1)).and_then(|n| u64::try_from(n).ok());
+            match call.thread.count(count) {
+                Ok(count) => Some(Some(count)),
+                Err(error) => {
+                    call.reply.refuse(&error);
+                    None
+                }
+            }
+        }
+        _ => {
+            call.syntax_error();
+            None
+        }
+    }
+}
+
+/// Answers an error of a counter command: at a bound, Redis's own words.
+fn refuse_counter(reply: &mut Reply, error: &ServiceError) {
+    match error.code {
+        Code::Exhausted => reply.error(error.code, "ERR increment or decrement would overflow"),
+        _ => reply.refuse(error),
+    }
+}
+
+const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
+const NO_AUTH: &str = "NOAUTH Authentication required.";
+const WRONG_PASS: &str = "WRONGPASS invalid username-password pair or user is disabled.";
+
+/// How much of what a client sent is shown to it in an error.
+const SHOWN_MAX: usize = 128;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_commands_are_operations_and_need_the_same_right() {
+        let is_ours = |row: &&CommandRow| row.name.starts_with("mint.");
+        for row in COMMANDS.iter().filter(is_ours) {
+            let operation = mintage_wire::OPERATIONS.iter().find(|operation| {
+                let usage = operation.command.unwrap_or_default();
+                usage
+                    .split(' ')
+                    .next()
+                    .is_some_and(|name| name.eq_ignore_ascii_case(row.name))
+            });
+            let right = operation.expect("it is in the table of operations").right;
+            assert_eq!(right.map(Access::With), Some(row.access), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_in_lower_case() {
+        for (i, row) in COMMANDS.iter().enumerate() {
+            assert_eq!(row.name, row.name.to_lowercase());
+            assert!(
+                COMMANDS[..i].iter().all(|other| other.name != row.name),
+                "{}",
+                row.name
+            );
+            assert!(std::ptr::eq(
+                find(row.name.to_uppercase().as_bytes()).unwrap(),
+                row
+            ));
+        }
+    }
+
+    #[test]
+    fn arities_count_as_in_redis() {
+        for (arity, arguments, fit) in [
+            (2, 2, true),
+            (2, 1, false),
+            (2, 3, false),
+            (-2, 2, true),
+            (-2, 9, true),
+            (-2, 1, false),
+        ] {
+            assert_eq!(fits(arity, arguments), fit, "{arity} {arguments}");
+        }
+    }
+}

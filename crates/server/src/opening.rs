@@ -1,0 +1,185 @@
+//! Opens what a configuration names: the store or a set of stores, the journal beside it, and the ledger over them.
+//! Whoever has a runtime can use it; no thread of the server is needed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use mintage_ledger::{
+    Ledger, LedgerSettings, LossyRules, OpenMember, Outcome, Runtime, Store, StoreError, StoreErrorKind,
+    StoreSettings, Striped, SystemRuntime, open_journal, open_pinned,
+};
+use mintage_local::state_file::user_state_folder;
+
+use crate::advice;
+use crate::config::{Config, StoreUrl};
+use crate::host::RunError;
+use crate::service::from_ledger;
+
+/// Opens a configuration's store and the ledger over it, on the current runtime.
+///
+/// # Errors
+/// What the store says, with its hint.
+pub async fn open_ledger(config: &Config) -> Result<Arc<Ledger>, RunError> {
+    let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
+    let folder = state_folder(config);
+    let store = open_stores(config, &store_settings(config), runtime.clone())
+        .await
+        .map_err(|e| {
+            RunError::new(
+                format!("cannot open store {}: {}", stores_shown(config), e.message),
+                e.hint.map(|hint| advice::words(hint).into_owned()),
+            )
+        })?;
+    let mut settings = ledger_settings(config);
+    settings.journal = journal(config, &*store, folder.as_deref(), runtime.clone()).await;
+    Ledger::open(store, settings, runtime).await.map_err(|e| {
+        let error = from_ledger(e);
+        RunError::new(error.message, error.hint.map(String::from))
+    })
+}
+
+/// Opens the store that a configuration names, or its set of stores.
+///
+/// # Errors
+/// What the store says, with its hint.
+pub async fn open_stores(
+    config: &Config,
+    settings: &StoreSettings,
+    runtime: Arc<dyn Runtime>,
+) -> Result<Arc<dyn Store>, StoreError> {
+    let folder = state_folder(config);
+    if config.store_urls.is_empty() {
+        return open_pinned(&config.store_url.0, settings, folder.as_deref(), runtime).await;
+    }
+    let expected = settings.expect_cluster;
+    let member = |url: &StoreUrl| {
+        let shared = Arc::new((
+            url.0.clone(),
+            StoreSettings {
+                // The set has an id of its own.
+                expect_cluster: None,
+                ..settings.clone()
+            },
+            folder.clone(),
+            Arc::clone(&runtime),
+        ));
+        let open: OpenMember = Box::new(move || {
+            let shared = Arc::clone(&shared);
+            Box::pin(async move {
+                let (url, settings, folder, runtime) = &*shared;
+                open_pinned(url, settings, folder.as_deref(), Arc::clone(runtime)).await
+            })
+        });
+        (url.redacted(), open)
+    };
+    let members = config.store_urls.iter().map(member).collect();
+    let set = Striped::open(members, Arc::clone(&runtime)).await?;
+    match expected.filter(|expected| *expected != set.cluster_id()) {
+        None => Ok(set),
+        Some(expected) => Err(StoreError::new(
+            StoreErrorKind::Foreign,
+            Outcome::NotDone,
+            format!(
+                "the stores are set {:032x}, expected {expected:032x}",
+                set.cluster_id()
+            ),
+        )),
+    }
+}
+
+/// The URL of the store, or those of its set, without passwords.
+pub fn stores_shown(config: &Config) -> String {
+    match config.store_urls.as_slice() {
+        [] => config.store_url.redacted(),
+        urls => urls.iter().map(StoreUrl::redacted).collect::<Vec<_>>().join(" "),
+    }
+}
+
+/// This machine's own record of what it owns in a shared store; without one the outage budget is limited.
+async fn journal(
+    config: &Config,
+    store: &dyn Store,
+    folder: Option<&Path>,
+    runtime: Arc<dyn Runtime>,
+) -> Option<Arc<dyn Store>> {
+    // What a set's stores own are not one name's ordinals; and another store is what it has for an outage.
+    if store.exclusive() || store.striped().is_some() || config.outage_budget.is_zero() {
+        return None;
+    }
+    let Some(folder) = folder else {
+        tracing::warn!("no state folder: the outage budget of a sequence is limited by its max_gap");
+        return None;
+    };
+    match open_journal(folder, store.cluster_id(), &store_settings(config), runtime).await {
+        Ok(journal) => Some(journal),
+        Err(error) => {
+            tracing::warn!(%error, "no journal: the outage budget of a sequence is limited by its max_gap");
+            None
+        }
+    }
+}
+
+/// What a configuration tells the store.
+pub fn store_settings(config: &Config) -> StoreSettings {
+    StoreSettings {
+        expect_cluster: config.cluster_id.0.map(|id| id.0),
+        allow_lossy: config.allow_lossy,
+        allow_file_systems: config.allow_file_systems.clone(),
+        state_folder: state_folder(config),
+        request_timeout: config.request_timeout,
+        connect_timeout: config.connect_timeout,
+        ..StoreSettings::default()
+    }
+}
+
+/// Where this machine remembers what shared stores were, if there is such a place.
+pub fn state_folder(config: &Config) -> Option<PathBuf> {
+    if let Some(folder) = &config.state_folder.0 {
+        return Some(folder.0.clone());
+    }
+    let variable = |name| std::env::var_os(name).map(PathBuf::from);
+    // systemd names one folder, or several with colons between.
+    if let Some(folders) = variable("STATE_DIRECTORY") {
+        let first = folders.to_string_lossy().split(':').next().map(PathBuf::from);
+        return first.filter(|folder| folder.is_absolute());
+    }
+    user_state_folder(variable("XDG_STATE_HOME").as_deref(), variable("HOME").as_deref())
+}
+
+/// What this process calls itself towards others of its cluster.
+fn node_name(config: &Config) -> String {
+    match &config.server_name.0 {
+        Some(name) => name.0.clone(),
+        // A machine without a name has its process ids still.
+        None => format!(
+            "{}:{}",
+            mintage::host_name().unwrap_or_default(),
+            std::process::id()
+        ),
+    }
+}
+
+/// What a configuration tells the ledger.
+pub fn ledger_settings(config: &Config) -> LedgerSettings {
+    LedgerSettings {
+        auto_create: config.auto_create,
+        max_sequences: config.max_sequences,
+        max_dropped: config.max_dropped,
+        max_loaded: config.max_loaded,
+        idle_after: config.idle_after,
+        max_gap: config.max_gap,
+        window: config.window.0,
+        max_ahead: config.max_ahead,
+        clock_policy: config.clock_policy,
+        clock_confirm: config.clock_confirm,
+        lossy: config.allow_lossy.then(|| LossyRules {
+            max_rate: config.max_rate,
+            window: config.window.0.unwrap_or(LossyRules::default().window),
+        }),
+        outage_budget: config.outage_budget,
+        // A request may have to make its connection first.
+        request_timeout: config.request_timeout + config.connect_timeout,
+        journal: None,
+        instance_name: node_name(config),
+    }
+}

@@ -1,0 +1,265 @@
+//! One serving thread's door to the service: the hot path.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mintage::{Run, Uuid};
+use mintage_ledger::{Pool, Sequence};
+
+use super::known::KnownSequences;
+use super::{Answer, Service, check_count, from_ledger};
+use crate::config::Config;
+use crate::formats::{FormatRow, Make};
+use crate::metrics::{IdKind, ThreadCounters};
+use crate::noise::Asker;
+
+/// One thread's way to the service: its memory of names, its counters. Not shared between threads: no lock, no
+/// contended line. Who must be free to go from thread to thread takes a [`SendDoor`](super::SendDoor).
+#[derive(Debug)]
+pub struct Door {
+    service: Arc<Service>,
+    /// This thread's own, so that no request touches what threads share.
+    config: RefCell<Rc<Config>>,
+    counters: Arc<ThreadCounters>,
+    known: RefCell<KnownSequences>,
+    /// The pool asked for last.
+    pool: RefCell<Option<Arc<Pool>>>,
+}
+
+impl Door {
+    /// The door of one out of so many threads.
+    pub fn new(service: Arc<Service>, threads: u64) -> Door {
+        let config = service.config();
+        Door {
+            counters: service.metrics.thread(),
+            known: RefCell::new(KnownSequences::new(names_max(&config, threads))),
+            config: RefCell::new(Rc::new(Config::clone(&config))),
+            service,
+            pool: RefCell::new(None),
+        }
+    }
+
+    /// What all threads share.
+    pub fn service(&self) -> &Arc<Service> {
+        &self.service
+    }
+
+    /// The configuration, as it is now.
+    #[inline]
+    pub fn config(&self) -> Rc<Config> {
+        Rc::clone(&self.config.borrow())
+    }
+
+    /// Follows changes of the configuration, for ever.
+    pub(crate) async fn follow_configuration(&self) {
+        let mut changes = self.service.changes();
+        // What changed before anybody listened.
+        changes.mark_changed();
+        while changes.changed().await.is_ok() {
+            let config = self.service.config();
+            *self.config.borrow_mut() = Rc::new(Config::clone(&config));
+        }
+    }
+
+    /// This thread's counters.
+    pub fn counters(&self) -> &Arc<ThreadCounters> {
+        &self.counters
+    }
+
+    /// Checks how many ids a request asks for.
+    ///
+    /// # Errors
+    /// [`Code::InvalidCount`], with the range.
+    pub fn count(&self, count: Option<u64>) -> Answer<u64> {
+        check_count(count, self.config().max_count)
+    }
+
+    /// Takes 1 to `n` numbers of a sequence that this thread knows, if any are in stock. No lock, no
+    /// allocation, no wait.
+    #[inline]
+    pub fn try_take(&self, name: &[u8], n: u64) -> Option<Run> {
+        let run = self.known.borrow_mut().find(name)?.try_take(n)?;
+        self.counters.ids(IdKind::Sequence, run.count);
+        Some(run)
+    }
+
+    /// Takes one run of exactly `n` numbers of a sequence that this thread knows, if memory has it. No lock, no
+    /// allocation, no wait.
+    #[inline]
+    pub fn try_take_contiguous(&self, name: &[u8], n: u64) -> Option<Run> {
+        let run = self.known.borrow_mut().find(name)?.try_take_contiguous(n)?;
+        self.counters.ids(IdKind::Sequence, run.count);
+        Some(run)
+    }
+
+    /// Takes exactly `n` numbers, handing them to `each` run by run; makes the sequence if needed, and has the log tell
+    /// by whom.
+    ///
+    /// # Errors
+    /// What stopped it; runs handed out before are used up.
+    pub async fn take(
+        &self,
+        name: &[u8],
+        n: u64,
+        by: &Asker<'_>,
+        mut each: impl FnMut(Run),
+    ) -> Answer<Arc<Sequence>> {
+        let sequence = self.sequence_or_create(name).await?;
+        let mut left = n;
+        while left > 0 {
+            let run = self.service.take_some(&sequence, left, by).await?;
+            self.counters.ids(IdKind::Sequence, run.count);
+            left -= run.count;
+            each(run);
+        }
+        Ok(sequence)
+    }
+
+    /// Takes exactly `n` numbers as one run without a hole; makes the sequence as [`Door::take`] does.
+    ///
+    /// # Errors
+    /// [`Code::Exhausted`] when fewer are left before the bound, and what the store says.
+    pub async fn take_contiguous(&self, name: &[u8], n: u64, by: &Asker<'_>) -> Answer<(Run, Arc<Sequence>)> {
+        let sequence = self.sequence_or_create(name).await?;
+        let run = self.service.take_run(&sequence, n, by).await?;
+        self.counters.ids(IdKind::Sequence, run.count);
+        Ok((run, sequence))
+    }
+
+    /// Whether a sequence that this thread knows repeats by definition.
+    pub fn is_cycling(&self, name: &[u8]) -> bool {
+        self.known
+            .borrow_mut()
+            .find(name)
+            .is_some_and(|sequence| sequence.is_cycling())
+    }
+
+    /// The last number issued of a sequence that this thread knows to exist.
+    pub fn last_issued(&self, name: &[u8]) -> Option<i64> {
+        let mut known = self.known.borrow_mut();
+        known.find(name)?.last_issued()
+    }
+
+    /// The last number issued of a sequence, if it exists and has issued any. What is no name does not exist.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn last(&self, name: &[u8]) -> Answer<Option<i64>> {
+        if let Some(last) = self.last_issued(name) {
+            return Ok(Some(last));
+        }
+        self.service.last(name).await
+    }
+
+    /// Whether a sequence exists. What is no name does not.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn exists(&self, name: &[u8]) -> Answer<bool> {
+        if self
+            .known
+            .borrow_mut()
+            .find(name)
+            .is_some_and(|sequence| sequence.exists())
+        {
+            return Ok(true);
+        }
+        self.service.exists(name).await
+    }
+
+    /// Fills `out` with UUIDs from memory; `false`: they must be waited for ([`Door::mint_timed`]).
+    pub fn mint_uuids(&self, make: Make, out: &mut [Uuid]) -> bool {
+        if !self.service.mint_uuids(make, out) {
+            return false;
+        }
+        self.counters.ids(make.kind(), out.len() as u64);
+        true
+    }
+
+    /// Makes `count` ids of a format that core makes alone, by the clock of the ledger.
+    ///
+    /// # Errors
+    /// As [`FormatRow::make`].
+    pub fn make(
+        &self,
+        row: &FormatRow,
+        options: &mintage::GenOptions,
+        count: usize,
+    ) -> Answer<Vec<mintage::Id>> {
+        let ids = row.make(self.service.ledger.clock(), options, count)?;
+        self.counters.ids(row.make.kind(), count as u64);
+        Ok(ids)
+    }
+
+    /// Fills `out` with UUIDs of any version that is made here; versions 1 and 6 come from `pool`.
+    ///
+    /// # Errors
+    /// There is no such pool, or it makes something else. [`Code::Unavailable`] with the seconds to wait: no window, or more than 10 million of versions 1 and 6 a
+    /// second.
+    pub async fn mint_timed(&self, make: Make, pool: &[u8], out: &mut [Uuid]) -> Answer<()> {
+        if self.mint_uuids(make, out) {
+            return Ok(());
+        }
+        self.service.mint_uuid1(make, pool, out).await?;
+        self.counters.ids(make.kind(), out.len() as u64);
+        Ok(())
+    }
+
+    /// Fills the beginning of `out` with ids of the pool this thread asked last; how many, 0 if it must wait.
+    pub fn try_mint(&self, pool: &[u8], out: &mut [u64]) -> usize {
+        let known = self.pool.borrow();
+        let Some(pool) = known
+            .as_ref()
+            .filter(|known| known.name().as_str().as_bytes() == pool)
+        else {
+            return 0;
+        };
+        let minted = pool.try_mint(out).unwrap_or(0);
+        self.counters.ids(IdKind::Snowflake, minted as u64);
+        minted
+    }
+
+    /// Fills `out` with ids of a pool.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`], [`Code::Unavailable`] with the seconds to wait, [`Code::Exhausted`].
+    pub async fn mint(&self, pool: &[u8], out: &mut [u64]) -> Answer<()> {
+        let pool = self.service.pool(pool).await?;
+        pool.mint(out).await.map_err(from_ledger)?;
+        self.counters.ids(IdKind::Snowflake, out.len() as u64);
+        *self.pool.borrow_mut() = Some(pool);
+        Ok(())
+    }
+
+    /// Forgets names that were not used lately, every now and then, for ever.
+    pub(crate) async fn let_idle_names_go(&self) {
+        loop {
+            tokio::time::sleep(self.config().idle_after.clamp(LOOK_EVERY.0, LOOK_EVERY.1)).await;
+            self.known.borrow_mut().let_idle_go();
+        }
+    }
+
+    async fn sequence_or_create(&self, name: &[u8]) -> Answer<Arc<Sequence>> {
+        if let Some(known) = self.known.borrow_mut().find(name) {
+            return Ok(known.clone());
+        }
+        let sequence = self.service.sequence_or_create(name).await?;
+        self.known.borrow_mut().remember(name, &sequence);
+        Ok(sequence)
+    }
+}
+
+/// How many names one thread remembers at most; about 200 bytes each.
+const NAMES_MAX: usize = 16_384;
+
+/// How often names that are not used any more are looked for.
+const LOOK_EVERY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+
+/// How many names one of so many threads remembers: all of them together no more than half of those that the ledger may
+/// hold, which could let none go otherwise.
+fn names_max(config: &Config, threads: u64) -> usize {
+    let share = config.max_loaded / (2 * threads.max(1));
+    usize::try_from(share).unwrap_or(usize::MAX).clamp(1, NAMES_MAX)
+}
