@@ -178,7 +178,7 @@ options! {
     /// Where time begins, where it can be chosen.
     Epoch "epoch" epoch: Option<Timestamp> = Timestamp {
         form: OptionForm::Text("TIME"),
-        says: "where time begins: a date, RFC 3339, or milliseconds since 1970",
+        says: "where time begins, also that of a layout: a date, RFC 3339, or milliseconds since 1970",
         read: time_text::epoch,
     }
     /// The layout of a Snowflake; Twitter's if none.
