@@ -13,6 +13,7 @@ use crate::step;
 const CRATES: &[&str] = &[
     "crates/bulk",
     "crates/cli",
+    "crates/core",
     "crates/ledger",
     "crates/local",
     "crates/server",

@@ -1,6 +1,13 @@
 //! What of the SQL packs is generated: the parts that come from the library's table of presets, which the tree has, and
 //! the script of PostgreSQL's extension, which it has not.
 
+#[cfg_attr(
+    not(test),
+    expect(
+        dead_code,
+        reason = "what is not written here, the command's build script takes"
+    )
+)]
 mod join;
 
 use std::fmt::Write as _;

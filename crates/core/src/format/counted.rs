@@ -2,16 +2,13 @@
 
 use core::time::Duration;
 
+use super::FormatError;
 use super::places::Places;
-use super::{FormatError, TimeShape};
+pub(super) use super::shapes::COUNTED_SECONDS as SECONDS;
+use super::shapes::COUNTER_BITS;
 use crate::layout::ones;
 use crate::time::{Clock, Timestamp};
 use crate::{Entropy, MintError};
-
-/// Unsigned seconds since 1970, to 2106.
-pub(super) const SECONDS: TimeShape = TimeShape::new(Duration::from_secs(1), 0, 1 << 32, 0);
-
-pub(super) const COUNTER_BITS: u32 = 24;
 
 /// The id of a second, the low 40 bits of `process` and the low 24 of `counter`.
 #[inline]

@@ -42,7 +42,7 @@ mod owned {
     use ::uuid::Uuid;
 
     use crate::format::places::Line;
-    use crate::format::{counted, flake, ksuid, scru128, tid, tsid, ulid};
+    use crate::format::{flake, shapes};
     use crate::time::{Clock, Timestamp};
     use crate::uuid::v7;
     use crate::word::OwnLine;
@@ -103,22 +103,26 @@ mod owned {
                 millis: OwnLine(AtomicU64::new(0)),
                 gregorian: OwnLine(AtomicU64::new(0)),
                 // As wide as the widest that a caller asks for.
-                tsid: Line::new(&ulid::MILLIS, tsid::TAIL_BITS, 0),
-                ksuid: Line::new(&ksuid::SECONDS, 24, 23),
-                ksuid_ms: Line::new(&ksuid::STEPS, 24, 23),
+                tsid: Line::new(&shapes::ULID_MILLIS, shapes::TSID_TAIL_BITS, 0),
+                ksuid: Line::new(&shapes::KSUID_SECONDS, 24, 23),
+                ksuid_ms: Line::new(&shapes::KSUID_STEPS, 24, 23),
                 xid: Line::new(
-                    &counted::SECONDS,
-                    counted::COUNTER_BITS,
-                    counted::COUNTER_BITS - 1,
+                    &shapes::COUNTED_SECONDS,
+                    shapes::COUNTER_BITS,
+                    shapes::COUNTER_BITS - 1,
                 ),
                 objectid: Line::new(
-                    &counted::SECONDS,
-                    counted::COUNTER_BITS,
-                    counted::COUNTER_BITS - 1,
+                    &shapes::COUNTED_SECONDS,
+                    shapes::COUNTER_BITS,
+                    shapes::COUNTER_BITS - 1,
                 ),
                 // All that fits beside a millisecond in 64 bits.
-                scru128: Line::new(&ulid::MILLIS, scru128::LINE_BITS, scru128::LINE_BITS - 1),
-                tid: Line::new(&tid::MICROS, 0, 0),
+                scru128: Line::new(
+                    &shapes::ULID_MILLIS,
+                    shapes::SCRU128_LINE_BITS,
+                    shapes::SCRU128_LINE_BITS - 1,
+                ),
+                tid: Line::new(&shapes::TID_MICROS, 0, 0),
                 flake: Line::new(&flake::MILLIS, 16, 0),
                 turn,
                 begun,
@@ -186,7 +190,7 @@ mod owned {
         /// The last time of the formats that take a worker of the caller's; `None` if they made nothing.
         fn last_with_workers(&self) -> Option<Timestamp> {
             let of = |word: &OwnLine| word.0.load(Ordering::Relaxed);
-            let millis = (of(self.tsid.word()) >> tsid::TAIL_BITS).max(of(self.flake.word()) >> 16);
+            let millis = (of(self.tsid.word()) >> shapes::TSID_TAIL_BITS).max(of(self.flake.word()) >> 16);
             let micros = of(self.tid.word()).max(millis.saturating_mul(1000));
             let ticks = of(&self.gregorian).saturating_sub(crate::uuid::gregorian::UNIX_OFFSET as u64);
             let ticks = ticks.max(micros.saturating_mul(10));

@@ -16,9 +16,10 @@
 use core::time::Duration;
 
 use super::places::Places;
+use super::shapes::{KSUID_SECONDS as SECONDS, KSUID_STEPS as STEPS};
 use super::value::id_type;
 use super::wide::{self, BASE62};
-use super::{BLANK, Details, Format, FormatError, GenOptions, Id, TimeShape};
+use super::{BLANK, Details, Format, FormatError, GenOptions, Id};
 use crate::text::TextError;
 use crate::time::{Clock, Timestamp};
 use crate::{Entropy, MintError};
@@ -108,13 +109,6 @@ pub(super) const KSUID_MS: Format = Format {
     }),
     ..KSUID
 };
-
-const EPOCH_MS: i64 = 1_400_000_000_000;
-
-pub(super) const SECONDS: TimeShape = TimeShape::new(Duration::from_secs(1), EPOCH_MS, 1 << 32, 0);
-
-/// 250 steps a second.
-pub(super) const STEPS: TimeShape = TimeShape::new(Duration::from_millis(4), EPOCH_MS, 250 << 32, 3);
 
 id_type! {
     /// A KSUID: 32 bits of seconds since 2014-05-13T16:53:20Z and 128 random ones, 27 characters of base 62.

@@ -22,6 +22,7 @@ mod pushid;
 mod repeats;
 mod scru128;
 mod scru64;
+mod shapes;
 mod sqids;
 mod tid;
 mod timeflake;

@@ -251,15 +251,12 @@ impl<C, E> core::fmt::Debug for Scru128Generator<C, E> {
 #[cfg(feature = "std")]
 pub use process::{scru128, scru128_many};
 
-/// The width of the process's counter: all that fits beside a millisecond in 64 bits.
-#[cfg(feature = "std")]
-pub(super) const LINE_BITS: u32 = 22;
-
 #[cfg(feature = "std")]
 mod process {
-    use super::{LINE_BITS, Scru128};
+    use super::Scru128;
     use crate::SystemClock;
     use crate::format::places::Own;
+    use crate::format::shapes::SCRU128_LINE_BITS as LINE_BITS;
     use crate::format::{FormatError, Generators, PROCESS};
     use crate::layout::ones;
     use crate::time::Clock;

@@ -16,8 +16,9 @@ use core::time::Duration;
 
 use super::base32::{Letters, decode_64, encode_64};
 use super::places::Places;
+use super::shapes::TID_MICROS as MICROS;
 use super::value::id_type;
-use super::{BLANK, Details, Format, FormatError, GenOption, GenOptions, Id, TimeShape};
+use super::{BLANK, Details, Format, FormatError, GenOption, GenOptions, Id};
 use crate::layout::ones;
 use crate::text::TextError;
 use crate::time::{Clock, Timestamp};
@@ -80,8 +81,6 @@ pub(super) const TID: Format = Format {
     }),
     ..BLANK
 };
-
-pub(super) const MICROS: TimeShape = TimeShape::new(Duration::from_micros(1), 0, 1 << 53, 6);
 
 /// The clock id chosen.
 fn node_of(options: &GenOptions) -> Result<Option<u64>, FormatError> {

@@ -18,6 +18,7 @@ use core::time::Duration;
 
 use super::base32::{Letters, decode_64, encode_64};
 use super::places::Places;
+use super::shapes::TSID_TAIL_BITS as TAIL_BITS;
 use super::value::id_type;
 use super::{BLANK, Details, Format, FormatError, GenOption, GenOptions, Id, TimeShape};
 use crate::layout::ones;
@@ -94,8 +95,6 @@ pub(super) const TSID: Format = Format {
 
 /// 2020-01-01T00:00:00Z.
 const EPOCH_MS: i64 = 1_577_836_800_000;
-/// Node and counter.
-pub(super) const TAIL_BITS: u32 = 22;
 const NODE_BITS: u32 = 10;
 const NODE_BITS_MAX: u32 = 20;
 

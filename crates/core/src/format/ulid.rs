@@ -24,10 +24,11 @@ use super::Source;
 #[cfg(feature = "std")]
 use super::base32::encode_lines_128;
 use super::base32::{Letters, decode_128, encode_128};
+pub(super) use super::shapes::ULID_MILLIS as MILLIS;
 use super::value::id_type;
 #[cfg(feature = "std")]
 use super::value::{in_order, places, through};
-use super::{BLANK, Details, Format, FormatError, GenOptions, Id, TimeShape};
+use super::{BLANK, Details, Format, FormatError, GenOptions, Id};
 use crate::layout::ones;
 use crate::text::TextError;
 use crate::time::{Clock, Timestamp};
@@ -79,9 +80,6 @@ pub(super) const ULID: Format = Format {
     }),
     ..BLANK
 };
-
-/// 48 bits of milliseconds since 1970, to 10889.
-pub(super) const MILLIS: TimeShape = TimeShape::new(Duration::from_millis(1), 0, 1 << 48, 3);
 
 id_type! {
     /// A ULID: 48 bits of milliseconds and 80 random ones, 26 characters of Crockford's base32.
