@@ -170,7 +170,10 @@ mod tests {
 
     /// What the parameters of a request choose.
     fn by_parameter(option: GenOption, text: &str) -> Result<GenOptions, String> {
-        let format = FORMATS.iter().find(|row| row.options.contains(&option)).unwrap();
+        let format = FORMATS
+            .iter()
+            .find(|row| row.options.contains(&option))
+            .expect("some format takes it");
         let (row, mut options) = (
             FormatRow {
                 format,

@@ -110,6 +110,7 @@ macro_rules! delegate_store {
         $crate::delegate_store! { @one [$($own)*] $inner $($of)* }
     };
     (@one [] $inner:tt $name:ident($($arg:ident: $type:ty),*) -> $answer:ty) => {
+        #[allow(clippy::needless_lifetimes, reason = "some answers name it")]
         fn $name<'a>(&'a self, $($arg: $type),*) -> $answer {
             $crate::store_types::Store::$name(&*self.$inner, $($arg),*)
         }
