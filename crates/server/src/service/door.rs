@@ -71,7 +71,7 @@ impl Door {
     /// Checks how many ids a request asks for.
     ///
     /// # Errors
-    /// [`Code::InvalidCount`], with the range.
+    /// [`Code::InvalidCount`](crate::error::Code::InvalidCount), with the range.
     pub fn count(&self, count: Option<u64>) -> Answer<u64> {
         check_count(count, self.config().max_count)
     }
@@ -120,7 +120,7 @@ impl Door {
     /// Takes exactly `n` numbers as one run without a hole; makes the sequence as [`Door::take`] does.
     ///
     /// # Errors
-    /// [`Code::Exhausted`] when fewer are left before the bound, and what the store says.
+    /// [`Code::Exhausted`](crate::error::Code::Exhausted) when fewer are left before the bound, and what the store says.
     pub async fn take_contiguous(&self, name: &[u8], n: u64, by: &Asker<'_>) -> Answer<(Run, Arc<Sequence>)> {
         let sequence = self.sequence_or_create(name).await?;
         let run = self.service.take_run(&sequence, n, by).await?;
@@ -196,7 +196,7 @@ impl Door {
     /// Fills `out` with UUIDs of any version that is made here; versions 1 and 6 come from `pool`.
     ///
     /// # Errors
-    /// There is no such pool, or it makes something else. [`Code::Unavailable`] with the seconds to wait: no window, or more than 10 million of versions 1 and 6 a
+    /// There is no such pool, or it makes something else. [`Code::Unavailable`](crate::error::Code::Unavailable) with the seconds to wait: no window, or more than 10 million of versions 1 and 6 a
     /// second.
     pub async fn mint_timed(&self, make: Make, pool: &[u8], out: &mut [Uuid]) -> Answer<()> {
         if self.mint_uuids(make, out) {
@@ -224,7 +224,7 @@ impl Door {
     /// Fills `out` with ids of a pool.
     ///
     /// # Errors
-    /// [`Code::NotFound`], [`Code::Unavailable`] with the seconds to wait, [`Code::Exhausted`].
+    /// [`Code::NotFound`](crate::error::Code::NotFound), [`Code::Unavailable`](crate::error::Code::Unavailable) with the seconds to wait, [`Code::Exhausted`](crate::error::Code::Exhausted).
     pub async fn mint(&self, pool: &[u8], out: &mut [u64]) -> Answer<()> {
         let pool = self.service.pool(pool).await?;
         pool.mint(out).await.map_err(from_ledger)?;
