@@ -212,7 +212,7 @@ fn a_third_store_joins_a_set_only_as_told_and_nothing_repeats() {
             .args(["--config", "mint.toml"])
             .refused()
     };
-    refused_start(&three).fails(3, "no member of a set", "mint store stripes make");
+    refused_start(&three).fails(3, "not a member of a set", "mint store stripes make");
     let not_whole = "not a whole set";
     for (args, code, why) in [
         (vec!["make", &a, &b, &c], 3, "in set "),

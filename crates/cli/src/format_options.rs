@@ -130,7 +130,7 @@ pub(crate) fn refused(format: &Format, error: &FormatError) -> Failure {
         FormatError::NoOption { option, takes, .. } => {
             let takes: Vec<String> = takes.iter().map(|takes| format!("--{}", takes.name())).collect();
             let (option, name) = (option.name(), format.name);
-            Failure::usage(format_args!("--{option} means nothing for format {name}")).with_hint(match takes
+            Failure::usage(format_args!("--{option} does not apply to format {name}")).with_hint(match takes
                 .is_empty()
             {
                 true => "it takes none of these options".to_string(),

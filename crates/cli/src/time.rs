@@ -117,7 +117,7 @@ mod tests {
         for (text, says) in [
             ("", "is not a time"),
             ("yesterday", "is not a time"),
-            ("2022-02-22T19:22:22", "in which zone"),
+            ("2022-02-22T19:22:22", "no time zone"),
             ("2022-02-29", "does not exist"),
             ("1900-02-29", "does not exist"),
             ("2022-13-01", "does not exist"),

@@ -125,7 +125,7 @@ fn date_time(text: &str) -> Result<Timestamp, String> {
     };
     if rest.0.is_empty() {
         return Err(format!(
-            "{text:?} does not say in which zone: add Z for UTC, or an offset such as +01:00"
+            "{text:?} has no time zone: add Z for UTC, or an offset such as +01:00"
         ));
     }
     let east = rest.zone().filter(|_| rest.0.is_empty()).ok_or_else(wrong)?;

@@ -8,6 +8,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use mintage_ledger::embedded::check;
 use mintage_ledger::{Cas, EmbeddedStore, Key, Outcome, Store, StoreErrorKind, StoreSettings, SystemRuntime};
@@ -18,9 +19,17 @@ const FOLDER: &str = "MINT_KILL_TEST_FOLDER";
 const LIMIT: &str = "MINT_KILL_TEST_LIMIT";
 const KEYS: u64 = 8;
 
+/// What another test of this program has just started holds a copy of the lock until it runs its own program.
+fn settings() -> StoreSettings {
+    StoreSettings {
+        lock_wait: Duration::from_secs(10),
+        ..StoreSettings::default()
+    }
+}
+
 async fn open(path: &Path) -> Arc<EmbeddedStore> {
     let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
-    EmbeddedStore::open(path, &StoreSettings::default(), runtime)
+    EmbeddedStore::open(path, &settings(), runtime)
         .await
         .unwrap_or_else(|e| panic!("{e}"))
 }
@@ -109,7 +118,7 @@ async fn nothing_acknowledged_is_lost_by_kill_9() {
 
         if folder.join("mint.db").exists() && !folder.join("CREATING").exists() {
             let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
-            let report = check(&folder, &StoreSettings::default(), runtime).await.unwrap();
+            let report = check(&folder, &settings(), runtime).await.unwrap();
             assert_eq!(report.findings, Vec::<String>::new(), "round {round}");
         }
         let store = open(&folder).await;

@@ -92,7 +92,7 @@ mod tests {
                 Advice::AllowLossy {
                     fix: "CONFIG SET appendfsync always".to_string(),
                 },
-                "CONFIG SET appendfsync always; or set store.allow_lossy = true and read in docs/operate.md what that \
+                "CONFIG SET appendfsync always; or set store.allow_lossy = true and read in docs/cluster.md what that \
                  costs",
             ),
             (

@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 /// Reads `id` by one layout; `None` if it is not an id of it.
 ///
 /// ```
-/// /// use mintage::{Layout, Timestamp, inspect_layout};
+/// use mintage::{Layout, Timestamp, inspect_layout};
 /// let layout = Layout::builder("mine").time("timestamp_ms", 41).worker("worker", 10).sequence("sequence", 12);
 /// let layout = layout.build()?;
 /// let now = Timestamp::from_unix_millis(1_800_000_000_000);

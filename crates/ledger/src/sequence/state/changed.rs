@@ -204,7 +204,7 @@ impl State {
                 base.value = value.ok_or_else(|| {
                     LedgerError::Invalid(format!(
                         "sequence {name} was dropped after issuing {low}..{high}, and the new bounds {}..{} leave \
-                         nothing beyond",
+                         no further number",
                         def.min, def.max
                     ))
                 })?;
