@@ -136,7 +136,7 @@ options! {
     /// What stands in front: of a TypeID, of a token.
     Prefix "prefix" prefix: Option<String> = String {
         form: OptionForm::Text("TEXT"),
-        says: "what stands in front",
+        says: "the prefix",
         read: |text| Ok(text.into()),
     }
     /// The symbols of a NanoID, a token or a Sqid.
@@ -172,7 +172,7 @@ options! {
     /// How wide that place is, where it can be chosen.
     NodeBits "node-bits" node_bits: Option<u32> = u32 {
         form: OptionForm::Number(u32::MAX as u64),
-        says: "how wide the node is, 0 to 20",
+        says: "how many bits the node has, 0 to 20",
         read: number,
     }
     /// Where time begins, where it can be chosen.
@@ -196,13 +196,13 @@ options! {
     /// The numbers that a Sqid or a Hashid stands for.
     Numbers "numbers" numbers: Vec<u64> = Vec<u64> {
         form: OptionForm::Numbers,
-        says: "what it stands for",
+        says: "the numbers to encode",
         read: numbers,
     }
     /// What a Hashid is turned round by.
     Salt "salt" salt: Option<String> = String {
         form: OptionForm::Text("TEXT"),
-        says: "what it is turned round by",
+        says: "the salt",
         read: |text| Ok(text.into()),
     }
     /// The namespace of a UUID made from a name.
