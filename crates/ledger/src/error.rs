@@ -174,13 +174,9 @@ impl LedgerError {
             retry_after_s: RETRY_AFTER_S,
         }
     }
-
-    /// What a store error means for the caller of a ledger operation.
-    pub(crate) fn from_store(error: StoreError) -> Self {
-        error.into()
-    }
 }
 
+/// What a store error means for the caller of a ledger operation.
 impl From<StoreError> for LedgerError {
     fn from(error: StoreError) -> Self {
         match error.kind {

@@ -231,7 +231,7 @@ impl Journal {
         runtime: Arc<dyn Runtime>,
     ) -> Result<Journal, LedgerError> {
         let cluster = format!("{cluster:032x}");
-        let found = store.get(&node_key()).await.map_err(LedgerError::from_store)?;
+        let found = store.get(&node_key()).await?;
         let known = found.as_ref().and_then(|found| {
             let body: Node = serde_json::from_str(&found.value.body).ok()?;
             let node = u128::from_str_radix(&body.node, 16).ok()?;
@@ -252,8 +252,7 @@ impl Journal {
                     copies,
                     &*runtime,
                 )
-                .await
-                .map_err(LedgerError::from_store)?;
+                .await?;
                 (node, copies, version)
             }
         };

@@ -18,7 +18,7 @@ impl Ledger {
             return Err(LedgerError::Stopped(error));
         }
         if context.store.striped().is_some() {
-            return Err(LedgerError::from_store(
+            return Err(LedgerError::from(
                 StoreError::new(
                     StoreErrorKind::Invalid,
                     Outcome::NotDone,
@@ -39,6 +39,6 @@ impl Ledger {
             return Err(LedgerError::Stopped(error));
         }
         let page = lines.next(&*self.context.watched).await;
-        page.map_err(LedgerError::from_store)
+        page.map_err(LedgerError::from)
     }
 }

@@ -224,102 +224,88 @@ impl Verdict {
 
 /// Everything that is not as it could be, in words.
 fn findings(report: &Report) -> Vec<(Fault, String)> {
-    let mut found = Vec::new();
-    let mut add = |fault, there: bool, words: String| {
-        if there {
-            found.push((fault, words));
-        }
-    };
-    let repeats = &report.repeats;
-    add(
-        Fault::Repeats,
-        repeats.ids > 0,
-        match repeats.across_files {
-            0 => format!("{} more than once", stand(repeats.ids)),
-            across => format!(
-                "{} more than once, {across} of them in more than one file",
-                stand(repeats.ids)
+    let found = [
+        (Fault::Repeats, repeats(&report.repeats)),
+        (Fault::None, without(&report.without)),
+        (
+            Fault::Unreadable,
+            counted(report.unreadable.lines, "1 line holds no id", "lines hold no id"),
+        ),
+        (
+            Fault::Future,
+            counted(
+                report.times.future,
+                "1 id lies in the future",
+                "ids lie in the future",
             ),
-        },
-    );
-    add(
-        Fault::None,
-        report.without.lines > 0,
-        match report.without.lines {
-            1 => format!("1 line has no id: {}", report.without.words()),
-            lines => format!("{lines} lines have no id: {}", report.without.words()),
-        },
-    );
-    add(
-        Fault::Unreadable,
-        report.unreadable.lines > 0,
-        match report.unreadable.lines {
-            1 => "1 line holds no id".into(),
-            lines => format!("{lines} lines hold no id"),
-        },
-    );
-    add(
-        Fault::Future,
-        report.times.future > 0,
-        match report.times.future {
-            1 => "1 id lies in the future".into(),
-            ids => format!("{ids} ids lie in the future"),
-        },
-    );
-    let kinds: Vec<String> = report
-        .formats
-        .iter()
-        .map(|seen| format!("{} {}", seen.ids, seen.words()))
-        .collect();
-    add(
-        Fault::Mixed,
-        kinds.len() > 1,
-        format!("formats are mixed: {}", kinds.join(", ")),
-    );
-    add(
-        Fault::Order,
-        report.order.to_move > 0,
-        match report.order.to_move {
-            1 => "1 row is out of order".into(),
-            rows => format!("{rows} rows are out of order"),
-        },
-    );
-    add(
-        Fault::Steps,
-        report.workers.steps_back > 0 && report.in_order_enough(),
-        match report.workers.steps_back {
-            1 => "a worker's time went back once".into(),
-            steps => format!("workers' times went back {steps} times"),
-        },
-    );
-    if let Some(numbers) = &report.numbers {
-        add(
-            Fault::Gaps,
-            numbers.lost > 0,
-            match numbers.lost {
-                1 => "1 number is missing".into(),
-                lost => {
-                    let gaps = if numbers.gaps == 1 { "gap" } else { "gaps" };
-                    format!("{lost} numbers are missing, in {} {gaps}", numbers.gaps)
-                }
-            },
-        );
-    }
-    if let Some(shards) = &report.shards {
-        add(
-            Fault::Shards,
-            !shards.even,
-            format!("id % {} is {}", shards.shards, shards.words),
-        );
-    }
-    found
+        ),
+        (Fault::Mixed, mixed(&report.formats)),
+        (
+            Fault::Order,
+            counted(
+                report.order.to_move,
+                "1 row is out of order",
+                "rows are out of order",
+            ),
+        ),
+        (Fault::Steps, steps(report)),
+        (Fault::Gaps, report.numbers.as_ref().and_then(gaps)),
+        (Fault::Shards, report.shards.as_ref().and_then(uneven)),
+    ];
+    let there = |(fault, words): (Fault, Option<String>)| Some((fault, words?));
+    found.into_iter().filter_map(there).collect()
 }
 
-fn stand(ids: u64) -> String {
-    match ids {
-        1 => "1 id occurs".into(),
-        ids => format!("{ids} ids occur"),
+/// None of them is no finding; `one` is said of one, `many` of more.
+fn counted(number: u64, one: &str, many: &str) -> Option<String> {
+    match number {
+        0 => None,
+        1 => Some(one.into()),
+        number => Some(format!("{number} {many}")),
     }
+}
+
+fn repeats(repeats: &Repeats) -> Option<String> {
+    let occur = counted(repeats.ids, "1 id occurs", "ids occur")?;
+    Some(match repeats.across_files {
+        0 => format!("{occur} more than once"),
+        across => format!("{occur} more than once, {across} of them in more than one file"),
+    })
+}
+
+fn without(without: &Without) -> Option<String> {
+    let lines = counted(without.lines, "1 line has no id", "lines have no id")?;
+    Some(format!("{lines}: {}", without.words()))
+}
+
+fn mixed(formats: &[FormatSeen]) -> Option<String> {
+    let kinds = formats
+        .iter()
+        .map(|seen| format!("{} {}", seen.ids, seen.words()));
+    let kinds: Vec<String> = kinds.collect();
+    (kinds.len() > 1).then(|| format!("formats are mixed: {}", kinds.join(", ")))
+}
+
+fn steps(report: &Report) -> Option<String> {
+    match report.workers.steps_back {
+        0 => None,
+        _ if !report.in_order_enough() => None,
+        1 => Some("a worker's time went back once".into()),
+        steps => Some(format!("workers' times went back {steps} times")),
+    }
+}
+
+fn gaps(numbers: &Numbers) -> Option<String> {
+    let gaps = if numbers.gaps == 1 { "gap" } else { "gaps" };
+    match numbers.lost {
+        0 => None,
+        1 => Some("1 number is missing".into()),
+        lost => Some(format!("{lost} numbers are missing, in {} {gaps}", numbers.gaps)),
+    }
+}
+
+fn uneven(shards: &Shards) -> Option<String> {
+    (!shards.even).then(|| format!("id % {} is {}", shards.shards, shards.words))
 }
 
 impl Report {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::facts::Bad;
 use super::placer::Placer;
 use super::{BackfillRun, Filled};
 use crate::error::Error;
@@ -53,6 +54,22 @@ impl DryRun {
         self.troubles == 0 && self.exhausted.is_none()
     }
 
+    /// A row that cannot be used.
+    fn trouble(&mut self, bad: Bad, name: &str, line: u64) {
+        self.troubles += 1;
+        if self.listed.len() < LISTED_MAX {
+            let message = &bad.error.message;
+            let what = message.strip_prefix(&format!("{name}:{line}: "));
+            self.listed.push(Trouble {
+                line,
+                what: what.unwrap_or(message).to_string(),
+            });
+        }
+        // What a dry run would list is listed here.
+        let hint = bad.error.hint.filter(|hint| !hint.asks_for_a_dry_run());
+        self.count(bad.kind, line, hint);
+    }
+
     fn count(&mut self, what: &'static str, line: u64, hint: Option<Hint>) {
         match self.kinds.iter_mut().find(|kind| kind.what == what) {
             Some(kind) => {
@@ -99,22 +116,7 @@ pub(super) fn run(mut run: BackfillRun<'_>, watch: Watch<'_>) -> Result<DryRun, 
         let facts = match run.reader.read(&row, &name, &run.scheme) {
             Ok(facts) => facts,
             Err(bad) => {
-                found.troubles += 1;
-                let place = format!("{name}:{}: ", row.line);
-                if found.listed.len() < LISTED_MAX {
-                    let what = bad
-                        .error
-                        .message
-                        .strip_prefix(&place)
-                        .unwrap_or(&bad.error.message);
-                    found.listed.push(Trouble {
-                        line: row.line,
-                        what: what.to_string(),
-                    });
-                }
-                // What a dry run would list is listed here.
-                let hint = bad.error.hint.filter(|hint| !hint.asks_for_a_dry_run());
-                found.count(bad.kind, row.line, hint);
+                found.trouble(bad, &name, row.line);
                 continue;
             }
         };

@@ -191,68 +191,59 @@ impl<'a> BackfillRun<'a> {
         result
     }
 
+    /// Writes the output from where an earlier run left it, or from its beginning, in the way that it was in.
     fn write_file(
         &mut self,
         part: File,
         paths: &Paths,
-        mut saved: Option<Saved>,
+        saved: Option<Saved>,
         resumable: bool,
         watch: Watch<'_>,
     ) -> Result<Filled, Error> {
-        let Target::File(output) = &self.options.output else {
-            unreachable!("the caller has a file");
-        };
-        let compression = Compression::of_name(output);
+        let compression = Compression::of_name(&paths.output);
         let every = match resumable {
             true => self.options.checkpoint_every,
             false => Duration::MAX,
         };
         if let Some(saved) = &saved {
-            self.filled = saved.filled.clone();
-            self.filled.resumed_after = Some(saved.filled.rows + saved.filled.kept);
-            self.reader.times.seen = saved.filled.zones.clone();
-            self.meter = Meter::default();
-            self.rows
-                .go_on_at(&self.options.input, saved.position, &self.meter)?;
+            self.go_on(saved)?;
         }
+        let open = |part, from| Output::to_file(part, from, paths.clone(), compression, every);
+        let from = saved.as_ref().map_or(0, |saved| saved.output_bytes);
         if let Some(Saved {
-            how: How::Streaming { .. },
-            ..
-        })
-        | None = saved
-        {
-            let from = saved.as_ref().map_or(0, |saved| saved.output_bytes);
-            let keep = part
-                .try_clone()
-                .map_err(|e| Error::file("write", &paths.part, &e))?;
-            let mut out = Output::to_file(part, from, paths.clone(), compression, every)?;
-            match stream::run(self, &mut out, saved.as_ref(), watch)? {
-                Streamed::Done => return self.done(out),
-                Streamed::OutOfOrder { line } => {
-                    if self.options.in_order {
-                        return Err(self.disorder(line));
-                    }
-                    out.stop()?;
-                    paths.clear();
-                    self.again()?;
-                    self.filled.out_of_order = line;
-                    let bucket_rows = sorted::assign(self, paths, watch)?;
-                    let out = Output::to_file(keep, 0, paths.clone(), compression, every)?;
-                    return self.write_sorted(out, paths, bucket_rows, 0, watch);
-                }
-            }
-        }
-        let Some(Saved {
             how: How::Sorted { bucket_rows },
             members,
-            output_bytes,
             ..
-        }) = saved.take()
-        else {
-            unreachable!("the other way was taken above");
+        }) = saved
+        {
+            return self.write_sorted(open(part, from)?, paths, bucket_rows, members, watch);
+        }
+        let keep = part
+            .try_clone()
+            .map_err(|e| Error::file("write", &paths.part, &e))?;
+        let mut out = open(part, from)?;
+        let Streamed::OutOfOrder { line } = stream::run(self, &mut out, saved.as_ref(), watch)? else {
+            return self.done(out);
         };
-        let out = Output::to_file(part, output_bytes, paths.clone(), compression, every)?;
-        self.write_sorted(out, paths, bucket_rows, members, watch)
+        if self.options.in_order {
+            return Err(self.disorder(line));
+        }
+        out.stop()?;
+        paths.clear();
+        self.again()?;
+        self.filled.out_of_order = line;
+        let bucket_rows = sorted::assign(self, paths, watch)?;
+        self.write_sorted(open(keep, 0)?, paths, bucket_rows, 0, watch)
+    }
+
+    /// Takes up what an interrupted run had done.
+    fn go_on(&mut self, saved: &Saved) -> Result<(), Error> {
+        self.filled = saved.filled.clone();
+        self.filled.resumed_after = Some(saved.filled.rows + saved.filled.kept);
+        self.reader.times.seen = saved.filled.zones.clone();
+        self.meter = Meter::default();
+        self.rows
+            .go_on_at(&self.options.input, saved.position, &self.meter)
     }
 
     fn write_sorted(

@@ -338,33 +338,12 @@ impl Rows {
             true => names,
             false => (1..=names.len()).map(|n| n.to_string()).collect(),
         };
-        let mut slots = vec![None; names.len()];
-        for (wanted, column) in self.wanted.iter().enumerate() {
-            let mut found = names.iter().enumerate().filter(|(_, name)| *name == column);
-            let Some((at, _)) = found.next() else {
-                let what = format!("{} has no column {column:?}", self.lines.name());
-                let hint = match names.len() {
-                    1 => format!(
-                        "there is only {}: is {:?} what separates the fields?",
-                        shown(names[0].as_bytes()),
-                        char::from(dialect.delimiter)
-                    ),
-                    _ => column_hint(column, &names),
-                };
-                return Err(Error::usage(what).with_hint(hint));
-            };
-            if let Some((again, _)) = found.next() {
-                return Err(Error::usage(format_args!(
-                    "{} has two columns {column:?}: the {} and the {}",
-                    self.lines.name(),
-                    ordinal(at + 1),
-                    ordinal(again + 1)
-                )));
-            }
-            // One column may serve twice, as key and as node.
-            slots[at].get_or_insert_with(Vec::new).push(wanted);
-        }
-        fields.expect(slots);
+        fields.expect(slots_of(
+            &self.wanted,
+            &names,
+            self.lines.name(),
+            dialect.delimiter,
+        )?);
         if dialect.header {
             let raw = self.lines.data()[..end].to_vec();
             self.lines.consume(end, count);
@@ -372,6 +351,42 @@ impl Rows {
         }
         Ok(())
     }
+}
+
+/// For each field of a row, which of the wanted columns it is.
+fn slots_of(
+    wanted: &[String],
+    names: &[String],
+    file: &str,
+    delimiter: u8,
+) -> Result<Vec<Option<Vec<usize>>>, Error> {
+    let mut slots = vec![None; names.len()];
+    for (at_wanted, column) in wanted.iter().enumerate() {
+        let mut found = names.iter().enumerate().filter(|(_, name)| *name == column);
+        let Some((at, _)) = found.next() else {
+            let what = format!("{} has no column {column:?}", file);
+            let hint = match names.len() {
+                1 => format!(
+                    "there is only {}: is {:?} what separates the fields?",
+                    shown(names[0].as_bytes()),
+                    char::from(delimiter)
+                ),
+                _ => column_hint(column, names),
+            };
+            return Err(Error::usage(what).with_hint(hint));
+        };
+        if let Some((again, _)) = found.next() {
+            return Err(Error::usage(format_args!(
+                "{} has two columns {column:?}: the {} and the {}",
+                file,
+                ordinal(at + 1),
+                ordinal(again + 1)
+            )));
+        }
+        // One column may serve twice, as key and as node.
+        slots[at].get_or_insert_with(Vec::new).push(at_wanted);
+    }
+    Ok(slots)
 }
 
 /// A place between two rows.

@@ -43,6 +43,8 @@ pub(super) fn text(report: &Report, out: &mut Out) -> Result<(), Failure> {
         }
     }
     layout(report, out)?;
+    without(report, out)?;
+    unreadable(report, out)?;
     repeats(report, out)?;
     order(report, out)?;
     times(report, out)?;
@@ -107,35 +109,41 @@ fn layout(report: &Report, out: &mut Out) -> Result<(), Failure> {
     row(out, "layout", &words)
 }
 
+/// Lines without an id, such as empty ones.
+fn without(report: &Report, out: &mut Out) -> Result<(), Failure> {
+    let without = &report.without;
+    let lines = match without.lines {
+        0 => return Ok(()),
+        1 => "1 line has".into(),
+        lines => format!("{} lines have", thousands(lines)),
+    };
+    let first = without.listed.first().map_or("", |(place, _)| place);
+    let (words, first) = (printable(&without.words()), printable(first));
+    row(
+        out,
+        "none",
+        &format!("{lines} no id: {words}; the first at {first}"),
+    )
+}
+
+/// Lines with something else than an id.
+fn unreadable(report: &Report, out: &mut Out) -> Result<(), Failure> {
+    let lines = report.unreadable.lines;
+    if lines == 0 {
+        return Ok(());
+    }
+    row(out, "unread", &format!("{} lines hold no id", thousands(lines)))?;
+    for (place, why) in report.unreadable.listed.iter().take(SHOWN) {
+        row(out, "", &format!("{}: {}", printable(place), printable(why)))?;
+    }
+    match lines.saturating_sub(SHOWN as u64) {
+        0 => Ok(()),
+        more => row(out, "", &format!("and {} more", thousands(more))),
+    }
+}
+
 fn repeats(report: &Report, out: &mut Out) -> Result<(), Failure> {
     let repeats = &report.repeats;
-    let without = &report.without;
-    if without.lines > 0 {
-        let first = without.listed.first().map_or("", |(place, _)| place);
-        let words = format!(
-            "{} no id: {}; the first at {}",
-            match without.lines {
-                1 => "1 line has".into(),
-                lines => format!("{} lines have", thousands(lines)),
-            },
-            printable(&without.words()),
-            printable(first)
-        );
-        row(out, "none", &words)?;
-    }
-    if report.unreadable.lines > 0 {
-        row(
-            out,
-            "unread",
-            &format!("{} lines hold no id", thousands(report.unreadable.lines)),
-        )?;
-        for (place, why) in report.unreadable.listed.iter().take(SHOWN) {
-            row(out, "", &format!("{}: {}", printable(place), printable(why)))?;
-        }
-        if let more @ 1.. = report.unreadable.lines.saturating_sub(SHOWN as u64) {
-            row(out, "", &format!("and {} more", thousands(more)))?;
-        }
-    }
     if repeats.ids == 0 {
         return row(out, "repeats", "none");
     }

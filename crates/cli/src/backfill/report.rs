@@ -43,62 +43,9 @@ pub(super) fn filled(
 
 /// What a dry run found: the lines, then a sentence.
 pub(super) fn dry(found: &DryRun, options: &BackfillOptions, out: &mut Out) -> Result<(), Failure> {
-    if out.json {
-        let mut document = document(&found.filled, options);
-        document["troubles"] = found.troubles.into();
-        document["listed"] = json!(found.listed);
-        document["kinds"] = found
-            .kinds
-            .iter()
-            .map(|kind| {
-                json!({
-                    "what": kind.what,
-                    "lines": kind.lines,
-                    "first_line": kind.first_line,
-                    "hint": kind.hint.as_ref().map(hints::words),
-                })
-            })
-            .collect();
-        document["exhausted"] = json!(found.exhausted);
-        document["hint"] = json!(found.hint.as_ref().map(hints::words));
-        out.json_line(&document)?;
-    } else {
-        let name = options.input.name();
-        for trouble in found.listed.iter().chain(&found.exhausted) {
-            out.line(format!("{name}:{}: {}", trouble.line, printable(&trouble.what)))?;
-        }
-        let listed = found.listed.len() as u64;
-        if found.troubles > listed {
-            out.line(format!("and {} lines more", thousands(found.troubles - listed)))?;
-        }
-        // Where every line is of another kind, the list says it all.
-        if found.troubles > found.kinds.len() as u64 {
-            for kind in &found.kinds {
-                let lines = if kind.lines == 1 { "line" } else { "lines" };
-                out.line(format!(
-                    "{} {lines}: {}; the first is line {}",
-                    thousands(kind.lines),
-                    kind.what,
-                    kind.first_line
-                ))?;
-            }
-        }
-        let verdict = match (found.troubles, &found.exhausted) {
-            (0, None) => "every row can get an id".to_string(),
-            (0, Some(_)) => "a time has more rows than ids".to_string(),
-            (troubles, _) => format!(
-                "{} of {} rows cannot get an id",
-                thousands(troubles),
-                thousands(found.filled.rows + troubles)
-            ),
-        };
-        out.line(format!("{verdict}{}", span_words(&found.filled)))?;
-        for remark in remarks(&found.filled, options) {
-            out.line(remark)?;
-        }
-        if let Some(hint) = &found.hint {
-            out.note(format!("hint: {}", hints::words(hint)));
-        }
+    match out.json {
+        true => out.json_line(&dry_document(found, options))?,
+        false => dry_lines(found, options, out)?,
     }
     match found.sound() {
         true => Ok(()),
@@ -107,6 +54,69 @@ pub(super) fn dry(found: &DryRun, options: &BackfillOptions, out: &mut Out) -> R
             Err(Failure::Negative)
         }
     }
+}
+
+/// What a dry run found, as one JSON value.
+fn dry_document(found: &DryRun, options: &BackfillOptions) -> Value {
+    let mut document = document(&found.filled, options);
+    document["troubles"] = found.troubles.into();
+    document["listed"] = json!(found.listed);
+    document["kinds"] = found
+        .kinds
+        .iter()
+        .map(|kind| {
+            json!({
+                "what": kind.what,
+                "lines": kind.lines,
+                "first_line": kind.first_line,
+                "hint": kind.hint.as_ref().map(hints::words),
+            })
+        })
+        .collect();
+    document["exhausted"] = json!(found.exhausted);
+    document["hint"] = json!(found.hint.as_ref().map(hints::words));
+    document
+}
+
+/// The lines that cannot be used, how many there are of each kind, and what that comes to.
+fn dry_lines(found: &DryRun, options: &BackfillOptions, out: &mut Out) -> Result<(), Failure> {
+    let name = options.input.name();
+    for trouble in found.listed.iter().chain(&found.exhausted) {
+        out.line(format!("{name}:{}: {}", trouble.line, printable(&trouble.what)))?;
+    }
+    let listed = found.listed.len() as u64;
+    if found.troubles > listed {
+        out.line(format!("and {} lines more", thousands(found.troubles - listed)))?;
+    }
+    // Where every line is of another kind, the list says it all.
+    if found.troubles > found.kinds.len() as u64 {
+        for kind in &found.kinds {
+            let lines = if kind.lines == 1 { "line" } else { "lines" };
+            out.line(format!(
+                "{} {lines}: {}; the first is line {}",
+                thousands(kind.lines),
+                kind.what,
+                kind.first_line
+            ))?;
+        }
+    }
+    let verdict = match (found.troubles, &found.exhausted) {
+        (0, None) => "every row can get an id".to_string(),
+        (0, Some(_)) => "a time has more rows than ids".to_string(),
+        (troubles, _) => format!(
+            "{} of {} rows cannot get an id",
+            thousands(troubles),
+            thousands(found.filled.rows + troubles)
+        ),
+    };
+    out.line(format!("{verdict}{}", span_words(&found.filled)))?;
+    for remark in remarks(&found.filled, options) {
+        out.line(remark)?;
+    }
+    if let Some(hint) = &found.hint {
+        out.note(format!("hint: {}", hints::words(hint)));
+    }
+    Ok(())
 }
 
 fn span_words(filled: &Filled) -> String {

@@ -9,7 +9,7 @@ use clap::{Subcommand, ValueEnum};
 use mintage::{ClockPolicy, Layout};
 use mintage_local::name::Name;
 use mintage_wire::{Pool, PoolDefinition, PoolWithWindows};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::backend::Backend;
 use crate::errors::Failure;
@@ -101,6 +101,16 @@ impl Kind {
     }
 }
 
+impl PoolCommand {
+    /// What becomes of a store that is not there: only what creates a pool makes one.
+    fn absent(&self) -> Absent {
+        match self {
+            PoolCommand::Create { .. } => Absent::Make,
+            _ => Absent::Refuse,
+        }
+    }
+}
+
 /// What is left to do once the pools are at hand.
 type Work = Box<dyn FnOnce(&Pools, &mut Out) -> Result<(), Failure>>;
 
@@ -135,37 +145,31 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
             let name = checked(name)?;
             Box::new(move |pools, out| {
                 pools.drop_pool(&name)?;
-                match out.json {
-                    true => out.json_line(&json!({"dropped": name.as_str()})),
-                    false => Ok(()),
-                }
+                done(&json!({"dropped": name.as_str()}), out)
             })
         }
         PoolCommand::Release { name, worker } => {
             let (name, worker) = (checked(name)?, *worker);
             Box::new(move |pools, out| {
                 pools.release(&name, worker)?;
-                match out.json {
-                    true => out.json_line(&json!({"released": worker.to_string(), "pool": name.as_str()})),
-                    false => Ok(()),
-                }
+                done(
+                    &json!({"released": worker.to_string(), "pool": name.as_str()}),
+                    out,
+                )
             })
         }
         PoolCommand::Retire { name, worker } => {
             let (name, worker) = (checked(name)?, *worker);
             Box::new(move |pools, out| {
                 pools.retire(&name, worker)?;
-                match out.json {
-                    true => out.json_line(&json!({"retired": worker.to_string(), "pool": name.as_str()})),
-                    false => Ok(()),
-                }
+                done(
+                    &json!({"retired": worker.to_string(), "pool": name.as_str()}),
+                    out,
+                )
             })
         }
     };
-    let absent = match &args.command {
-        PoolCommand::Create { .. } => Absent::Make,
-        _ => Absent::Refuse,
-    };
+    let absent = args.command.absent();
     let pools = Pools(Backend::open(
         args.server.as_deref(),
         &args.tls,
@@ -174,6 +178,14 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     )?);
     let done = work(&pools, out);
     pools.0.close_after(done)
+}
+
+/// Says to a program, and only to one, what was done.
+fn done(what: &Value, out: &mut Out) -> Result<(), Failure> {
+    match out.json {
+        true => out.json_line(what),
+        false => Ok(()),
+    }
 }
 
 /// The layout in full, since the preset may be another one elsewhere.

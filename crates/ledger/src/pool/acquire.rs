@@ -306,7 +306,7 @@ impl Search<'_> {
                         from,
                     });
                 }
-                Err(LedgerError::from_store(error))
+                Err(LedgerError::from(error))
             }
         }
     }

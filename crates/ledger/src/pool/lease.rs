@@ -90,11 +90,7 @@ impl Pool {
 
     pub(super) async fn record(&self, worker: u64) -> Result<Option<Versioned>, LedgerError> {
         let key = window::key(&self.name, worker);
-        self.context
-            .store
-            .get(&key)
-            .await
-            .map_err(LedgerError::from_store)
+        self.context.store.get(&key).await.map_err(LedgerError::from)
     }
 
     pub(super) fn is_reachable(&self, worker: u64) -> bool {
@@ -108,7 +104,7 @@ impl Pool {
         let after = first.checked_sub(1).map(|worker| window::key(pool, worker));
         let prefix = window::prefix(pool);
         let found = self.context.store.scan(&prefix, after.as_ref(), limit).await;
-        let found = found.map_err(LedgerError::from_store)?;
+        let found = found?;
         Ok(found
             .into_iter()
             .filter_map(|(key, found)| Some((window::worker_of(&key)?, found)))
@@ -147,7 +143,7 @@ impl Pool {
                 name: self.name.clone(),
                 worker,
             }),
-            Err(error) => Err(LedgerError::from_store(error)),
+            Err(error) => Err(LedgerError::from(error)),
         }
     }
 
@@ -247,7 +243,7 @@ impl Pool {
                     lease.attempts.truncate(ATTEMPTS_MAX - 1);
                     lease.attempts.insert(0, (token, until));
                 }
-                Renewal::Kept(LedgerError::from_store(error))
+                Renewal::Kept(LedgerError::from(error))
             }
         }
     }
@@ -296,7 +292,7 @@ impl Pool {
             }
             Ok(Cas::Lost(_)) => Renewal::Lost,
             // The next renewal finds the record as it is.
-            Err(error) => Renewal::Kept(LedgerError::from_store(error)),
+            Err(error) => Renewal::Kept(LedgerError::from(error)),
         }
     }
 

@@ -396,6 +396,13 @@ fn section_workers(report: &Report, page: &mut String) {
         }
     );
     page.push_str(&bars_across(&shown, "ids of each worker"));
+    steps_of_clocks(report, page);
+    page.push_str("</section>");
+}
+
+/// Where workers' times went back, if that can be told.
+fn steps_of_clocks(report: &Report, page: &mut String) {
+    let workers = &report.workers;
     if !report.in_order_enough() {
         page.push_str(
             "<p>The ids are not in the order in which they were made, so steps of clocks are unknown.</p>",
@@ -418,7 +425,6 @@ fn section_workers(report: &Report, page: &mut String) {
         }
         page.push_str("</table>");
     }
-    page.push_str("</section>");
 }
 
 fn section_shards(report: &Report, page: &mut String) {
