@@ -3,6 +3,7 @@
 use mintage_local::file_system::WHY_REFUSED;
 use mintage_local::snowflake::LocalError;
 use mintage_local::state_file::StateFileError;
+use mintage_wire::allow_file_system;
 
 /// Of the file.
 pub(crate) fn of_file(error: &StateFileError) -> Option<String> {
@@ -11,10 +12,7 @@ pub(crate) fn of_file(error: &StateFileError) -> Option<String> {
             "use another file; remove {} only when no id of the last seconds can have come from it",
             path.display()
         )),
-        StateFileError::Shared { kind, .. } => Some(format!(
-            "{WHY_REFUSED}; if nothing else ever reaches it, set store.allow_file_systems = [\"{kind}\"] (in the environment \
-             MINT_STORE__ALLOW_FILE_SYSTEMS={kind})"
-        )),
+        StateFileError::Shared { kind, .. } => Some(allow_file_system(WHY_REFUSED, kind)),
         StateFileError::Io { .. } if error.is_link() => {
             Some("it is a link: name the file that it leads to".into())
         }

@@ -24,6 +24,11 @@ pub enum Advice {
         /// When marks must be raised.
         advance_if: &'static str,
     },
+    /// A local disk; or the consent that nothing else ever reaches this file system.
+    AllowFileSystem {
+        /// What kind it is.
+        kind: &'static str,
+    },
     /// A store that may forget: the setting of the store that ends that, or allowing it.
     AllowLossy {
         /// What to change in the store.
@@ -115,6 +120,8 @@ pub enum Advice {
     UseAnother,
     /// A backup of each store of the set, one by one.
     BackUpEachStore,
+    /// Fewer numbers of one name at a time, or a higher limit.
+    RaiseMaxRate,
 }
 
 impl From<&'static str> for Advice {

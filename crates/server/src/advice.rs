@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 
 use mintage_ledger::Advice;
+use mintage_local::file_system::WHY_REFUSED;
+use mintage_wire::allow_file_system;
 
 /// What to do, in words.
 pub fn words(advice: Advice) -> Cow<'static, str> {
@@ -57,6 +59,8 @@ pub fn words(advice: Advice) -> Cow<'static, str> {
         Advice::Unseal => "use the store it was moved to; `mint store unseal --store URL` gives this one back if that one was never used".into(),
         Advice::Upgrade { place } => format!("bring it up with mint init --store {place}").into(),
         Advice::UseAnother => "stop it, talk to it with --server, or name another folder with --store file:PATH".into(),
+        Advice::AllowFileSystem { kind } => allow_file_system(WHY_REFUSED, kind).into(),
+        Advice::RaiseMaxRate => "take fewer numbers of one name at a time, or raise store.max_rate".into(),
         Advice::BackUpEachStore => "back up each store of it: `mint store backup FILE --store URL`".into(),
     }
 }

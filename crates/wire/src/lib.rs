@@ -17,6 +17,7 @@ mod quoted;
 pub mod readings;
 mod sequences;
 mod time;
+mod words;
 
 pub use code::{CODES, Code, CodeRow};
 pub use formats::{
@@ -37,3 +38,4 @@ pub use sequences::{
     Ending, Forecast, Ids, Pending, Range, Restart, Sequence, SequenceDefinition, Sequences,
 };
 pub use time::{length, shown};
+pub use words::allow_file_system;

@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::Guard;
 use super::memory::Met;
 use crate::advance::{Raise, newest_wall, pools};
+use crate::advice::Advice;
 use crate::runtime::fresh_token;
 use crate::store::{
     Cas, Key, Marks, Outcome, SCAN_LIMIT_MAX, StoreError, StoreErrorKind, Value, Version, Versioned,
@@ -253,10 +254,11 @@ impl Recovery {
                 StoreErrorKind::Unavailable,
                 Outcome::NotDone,
                 format!(
-                    "{added} numbers of {key} are more than store.max_rate = {} allows on a store of class L",
+                    "{added} numbers of {key} are more than the {} a second that a store of class L may give out",
                     self.rules.max_rate
                 ),
-            ));
+            )
+            .with_hint(Advice::RaiseMaxRate));
         }
         paid.insert(key.clone(), until);
         Ok(())

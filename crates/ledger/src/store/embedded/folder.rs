@@ -23,6 +23,7 @@ use super::super::StoreError;
 use super::inode::Inode;
 use super::reached::{self, Reached};
 use super::{errors, private};
+use crate::advice::Advice;
 use crate::file_system;
 
 /// The names in the folder.
@@ -408,11 +409,7 @@ fn check_file_system(path: &Path, looked_at: &Path, allowed: &[String]) -> Resul
         Some(name) if !allowed.iter().any(|allowed| allowed == name) => Err(errors::denied(
             path,
             format!("it is on a file system of the kind {name}, whose locks and syncs may not hold"),
-            format!(
-                "{}; if nothing else ever reaches it, set store.allow_file_systems = [\"{name}\"] (in the environment \
-                 MINT_STORE__ALLOW_FILE_SYSTEMS={name})",
-                file_system::WHY_REFUSED
-            ),
+            Advice::AllowFileSystem { kind: name },
         )),
         Some(name) => {
             tracing::warn!(folder = %path.display(), kind = name, "the store is on a file system whose locks may not hold");
