@@ -245,9 +245,11 @@ settings! {
 }
 
 // The faces of other systems: a name for each, whose folder has its settings.
+use crate::faces::idgo::settings as idgo;
 use crate::faces::leaf::settings as leaf;
 faces! {
     leaf,
+    idgo,
 }
 
 impl Config {
