@@ -13,6 +13,7 @@ mod command;
 mod core_command;
 mod docs;
 mod face_idgo;
+mod face_tinyid;
 mod faults;
 mod folder;
 mod formats_command;

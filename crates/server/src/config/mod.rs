@@ -247,9 +247,11 @@ settings! {
 // The faces of other systems: a name for each, whose folder has its settings.
 use crate::faces::idgo::settings as idgo;
 use crate::faces::leaf::settings as leaf;
+use crate::faces::tinyid::settings as tinyid;
 faces! {
     leaf,
     idgo,
+    tinyid,
 }
 
 impl Config {

@@ -6,6 +6,7 @@ pub(crate) mod idgo;
 pub(crate) mod keyed;
 pub(crate) mod leaf;
 pub mod resp;
+pub(crate) mod tinyid;
 pub(crate) mod web;
 
 use std::sync::Arc;
@@ -120,7 +121,7 @@ pub(crate) struct Serves {
 }
 
 /// Every face.
-pub static FACES: &[Face] = &[http::FACE, resp::FACE, leaf::FACE, idgo::FACE];
+pub static FACES: &[Face] = &[http::FACE, resp::FACE, leaf::FACE, idgo::FACE, tinyid::FACE];
 
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");
 
