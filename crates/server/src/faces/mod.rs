@@ -121,7 +121,14 @@ pub(crate) struct Serves {
 }
 
 /// Every face.
-pub static FACES: &[Face] = &[http::FACE, resp::FACE, leaf::FACE, idgo::FACE, tinyid::FACE];
+pub static FACES: &[Face] = &[
+    // Our own, then those of other systems.
+    http::FACE,
+    resp::FACE,
+    leaf::FACE,
+    idgo::FACE,
+    tinyid::FACE,
+];
 
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");
 
