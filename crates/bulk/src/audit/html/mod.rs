@@ -428,29 +428,33 @@ fn steps_of_clocks(report: &Report, page: &mut String) {
 }
 
 fn section_shards(report: &Report, page: &mut String) {
-    let Some(shards) = &report.shards else { return };
-    let values: Vec<(String, u64)> = shards
-        .counts
-        .iter()
-        .enumerate()
-        .map(|(shard, ids)| (format!("shard {shard}"), *ids))
-        .collect();
-    let share = report.ids as f64 / f64::from(shards.shards);
-    let _ = write!(
-        page,
-        "<section><h2>Shards</h2><p class=\"{}\">id % {} is {} (chi-square {:.1} with {} degrees of freedom; chance alone gives more in {:.1} of 100 cases).</p>",
-        if shards.even { "" } else { "bad" },
-        shards.shards,
-        escape(&shards.words),
-        shards.chi_square,
-        shards.shards - 1,
-        shards.p * 100.0
-    );
-    page.push_str(&bars(
-        &values,
-        Some(share),
-        "ids of each shard; the line is an even share",
-    ));
+    let spreads = report.spreads();
+    if spreads.is_empty() {
+        return;
+    }
+    page.push_str("<section><h2>Shards</h2>");
+    for (fault, what, spread) in spreads {
+        let good = spread.even || report.on_purpose(fault);
+        let _ = write!(
+            page,
+            "<p class=\"{}\">{} is {} (chi-square {:.1} with {} degrees of freedom; chance alone gives more in {:.1} of 100 cases).</p>",
+            if good { "" } else { "bad" },
+            escape(&what),
+            escape(&spread.words),
+            spread.chi_square,
+            spread.shards - 1,
+            spread.p * 100.0
+        );
+        let noun = if fault == Fault::Ranges { "range" } else { "shard" };
+        if let (Fault::Ranges, Some(ranges)) = (fault, &report.ranges) {
+            let _ = write!(page, "<p>{}.</p>", escape(&ranges.moving.words));
+        }
+        let counts = spread.counts.iter().enumerate();
+        let values: Vec<(String, u64)> = counts.map(|(at, ids)| (format!("{noun} {at}"), *ids)).collect();
+        let share = spread.counts.iter().sum::<u64>() as f64 / f64::from(spread.shards);
+        let title = format!("ids of each {noun}; the line is an even share");
+        page.push_str(&bars(&values, Some(share), &title));
+    }
     if let Some(sequences) = &report.sequences {
         let _ = write!(
             page,
