@@ -41,7 +41,7 @@ pub struct Report {
     pub shards: Option<Shards>,
     /// How ranges of their leading octets do.
     pub ranges: Option<Ranges>,
-    /// How the remainder of a hash does: SipHash-2-4 under a key of zeros, of the id's 16 octets, or of the 16 of its
+    /// How the remainder of a hash does: SipHash-2-4 under a key of zeros, of the id as 16 octets, or of those of its
     /// own hash where it is longer or text.
     pub hash: Option<Shards>,
     /// Of plain numbers: what is missing.
