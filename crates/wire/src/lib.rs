@@ -16,6 +16,7 @@ mod pools;
 mod quoted;
 pub mod readings;
 mod sequences;
+mod series;
 mod time;
 mod words;
 
@@ -37,5 +38,6 @@ pub use quoted::{Quoted, RestartAt, Whole};
 pub use sequences::{
     Ending, Forecast, Ids, Pending, Range, Restart, Sequence, SequenceDefinition, Sequences,
 };
+pub use series::SeriesPage;
 pub use time::{length, shown};
 pub use words::allow_file_system;

@@ -9,7 +9,7 @@
 //! | `cors` | pages of other sites |
 //! | `route` | paths and methods, from the table of operations |
 //! | `answer`, `id_list`, `date` | answers and problem documents |
-//! | `sequences`, `pools`, `ids`, `inspect`, `operations`, `backup` | what the routes do |
+//! | `sequences`, `pools`, `ids`, `series`, `inspect`, `operations`, `backup` | what the routes do |
 //! | `testing` | the readers without a connection |
 
 mod answer;
@@ -29,6 +29,7 @@ mod pools;
 mod request;
 mod route;
 mod sequences;
+mod series;
 mod strict;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -332,6 +333,8 @@ async fn operate(
         Op::ListPresets => Ok(pools::presets()),
         Op::ListFormats => Ok(pools::formats()),
         Op::Inspect => inspect::inspect(thread, query, name),
+        Op::ShowSeries => series::show(thread, head, query).await,
+        Op::ShowNamedSeries => series::show_named(thread, head, query, name).await,
         Op::Backup => backup::begin(thread),
         Op::Livez => Ok(operations::livez()),
         Op::Readyz => operations::readyz(thread, guest, head, query).await,
