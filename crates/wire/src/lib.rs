@@ -17,6 +17,7 @@ mod quoted;
 pub mod readings;
 mod sequences;
 mod series;
+mod sessions;
 mod time;
 mod words;
 
@@ -39,5 +40,6 @@ pub use sequences::{
     Ending, Forecast, Ids, Pending, Range, Restart, Sequence, SequenceDefinition, Sequences,
 };
 pub use series::SeriesPage;
+pub use sessions::{SESSION_COMMANDS, SessionCommand};
 pub use time::{length, shown};
 pub use words::allow_file_system;

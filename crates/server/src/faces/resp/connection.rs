@@ -67,6 +67,7 @@ pub(super) async fn serve(connection: connection::Connection) {
             since_boottime: mintage::boottime(),
             wrong_tokens: 0,
             queue: None,
+            taken: Rc::default(),
         },
         socket: Socket::new(stream, watch, thread.clone(), config.resp_max_request.0),
         reply: Reply::new(false, thread.counters().clone()),

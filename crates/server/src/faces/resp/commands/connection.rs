@@ -42,6 +42,7 @@ pub(super) fn quit(call: &mut Call<'_>) -> Flow {
 pub(super) fn reset(call: &mut Call<'_>) -> Flow {
     call.session.name.clear();
     call.session.queue = None;
+    call.session.taken.take();
     call.session.identity = call.thread.service().tokens().anonymous();
     call.reply.set_resp3(false);
     call.reply.simple("RESET");
