@@ -142,7 +142,8 @@ pub(crate) fn check_stores(config: &Config) -> Result<(), Failure> {
     })
 }
 
-fn refused(error: ConfigError) -> Failure {
+/// A configuration that cannot be used is wrong usage.
+pub(crate) fn refused(error: ConfigError) -> Failure {
     Failure::usage(&error).with_hint_if(error.hint)
 }
 

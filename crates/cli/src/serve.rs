@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use mintage_ledger::Class;
 use mintage_server::config::{Config, ConfigError, Loaded, LogFormat, LogLevel, Override};
-use mintage_server::faces::FACES;
+use mintage_server::faces::{FACES, Face};
 use mintage_server::transport::Endpoint;
 use mintage_server::{Host, Serving, serve, stores_shown};
 use serde_json::{Value, json};
 
 use crate::color::Color;
-use crate::config::{check_stores, load, read, store_given, validated};
+use crate::config::{check_stores, load, read, refused, store_given, validated};
 use crate::errors::Failure;
 use crate::logging;
 use crate::out::Out;
@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// Address of the Redis protocol, unix:PATH, or off [default: 127.0.0.1:7601]
     #[arg(long, value_name = "ADDR")]
     resp: Option<String>,
+    /// Serve clients of another system as well: NAME, NAME=ADDR, NAME=main for our HTTP port, or all; may be repeated [default addresses: docs/faces.md]
+    #[arg(long, value_name = "NAME[=ADDR]")]
+    face: Vec<String>,
     /// Configuration file; without it ./mint.toml, if there is one
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -61,7 +64,7 @@ impl Args {
         }
     }
 
-    fn overrides(&self) -> Vec<Override> {
+    fn overrides(&self) -> Result<Vec<Override>, ConfigError> {
         let given = [
             ("server.http.listen", "--http", self.http.as_deref()),
             ("server.resp.listen", "--resp", self.resp.as_deref()),
@@ -77,15 +80,50 @@ impl Args {
             })
         };
         let store = self.store.as_deref().map(store_given).unwrap_or_default();
-        store
-            .into_iter()
-            .chain(given.into_iter().filter_map(row))
-            .collect()
+        let settings = store.into_iter().chain(given.into_iter().filter_map(row));
+        Ok(settings.chain(faces_given(&self.face)?).collect())
     }
 }
 
+/// Where `--face` has faces listen: all that is said of one together, a comma between.
+fn faces_given(given: &[String]) -> Result<Vec<Override>, ConfigError> {
+    let foreign = || FACES.iter().filter(|face| face.is_foreign());
+    let mut listens: Vec<Override> = Vec::new();
+    for text in given {
+        let (name, address) = match text.split_once('=') {
+            Some((name, address)) => (name, Some(address)),
+            None => (text.as_str(), None),
+        };
+        let named: Vec<&Face> = match (name, address) {
+            ("all", None) => foreign().collect(),
+            _ => foreign().filter(|face| face.name == name).collect(),
+        };
+        if named.is_empty() {
+            let known: Vec<&str> = foreign().map(|face| face.name).collect();
+            return Err(ConfigError::new(format!("--face {text}: there is no such face"))
+                .with_hint(format!("there are {}, and all", known.join(", "))));
+        }
+        for face in named {
+            let address = address.map_or_else(|| format!("127.0.0.1:{}", face.port), str::to_string);
+            let path = format!("{}.listen", face.section);
+            match listens.iter_mut().find(|listen| listen.path == path) {
+                Some(listen) => listen.value = format!("{},{address}", listen.value),
+                None => listens.push(Override {
+                    path,
+                    value: address,
+                    flag: format!("--face {}", face.name),
+                }),
+            }
+        }
+    }
+    Ok(listens)
+}
+
 pub(crate) fn run(args: &Args, color: Color, out: &mut Out) -> Result<(), Failure> {
-    let loaded = load(args.config.as_deref(), args.overrides());
+    let loaded = args
+        .overrides()
+        .map_err(refused)
+        .and_then(|overrides| load(args.config.as_deref(), overrides));
     let format = match &loaded {
         Ok(loaded) => loaded.config.log_format,
         Err(_) => args.log_format_wished(),
@@ -163,7 +201,9 @@ impl Host for Running<'_> {
     fn ready(&mut self, serving: &Serving) {
         let shown = |face| serving.address(face).map_or("off".to_string(), |a| a.to_string());
         let all = serving.addresses.iter();
-        let faces: Vec<String> = all.map(|(face, address)| format!("{face}={address}")).collect();
+        let own = all.map(|(face, address)| format!("{face}={address}"));
+        let sharing = serving.sharing.iter().map(|face| format!("{face}=main"));
+        let faces: Vec<String> = own.chain(sharing).collect();
         tracing::info!(
             version = env!("CARGO_PKG_VERSION"),
             store = self.store,
@@ -181,7 +221,7 @@ impl Host for Running<'_> {
     }
 
     fn reload(&mut self) -> Result<Config, ConfigError> {
-        Ok(read(self.args.config.as_deref(), self.args.overrides())?.config)
+        Ok(read(self.args.config.as_deref(), self.args.overrides()?)?.config)
     }
 
     fn set_log_level(&mut self, level: LogLevel) {
@@ -195,10 +235,17 @@ fn announce(serving: &Serving, store: &str, out: &mut Out) -> Result<(), Failure
     let why = &serving.durability.why;
     if out.json {
         let mut document = serde_json::Map::new();
-        for face in FACES {
+        for face in FACES.iter().filter(|face| !face.is_foreign()) {
             let address = serving.address(face.name);
             document.insert(face.name.into(), address.map(ToString::to_string).into());
         }
+        let foreign = FACES.iter().filter(|face| face.is_foreign());
+        let foreign = foreign.map(|face| (face.name, places(face, serving)));
+        let foreign: serde_json::Map<String, Value> = foreign
+            .filter(|(_, places)| !places.is_empty())
+            .map(|(name, places)| (name.to_string(), json!(places)))
+            .collect();
+        document.insert("faces".into(), foreign.into());
         document.insert("store".into(), store.into());
         document.insert("class".into(), letter.into());
         document.insert("class_why".into(), why.as_str().into());
@@ -208,18 +255,37 @@ fn announce(serving: &Serving, store: &str, out: &mut Out) -> Result<(), Failure
         return out.flush();
     }
     out.line(concat!("mint ", env!("CARGO_PKG_VERSION"), " serves"))?;
+    let labels = FACES.iter().filter(|face| !places(face, serving).is_empty());
+    let width = labels.map(|face| face.label.len()).max().unwrap_or(0).max(6);
     for face in FACES {
-        if let Some(address) = serving.address(face.name) {
+        for address in at(face, serving) {
             let (shown, example) = (address.to_string(), (face.example)(&reachable(address)));
-            out.line(format!("  {:<6} {shown:<21}  {example}", face.label))?;
+            out.line(format!("  {:<width$} {shown:<21}  {example}", face.label))?;
         }
     }
     let why = match why.as_str() {
         "" => String::new(),
         why => format!(" ({why})"),
     };
-    out.line(format!("  store  {store:<21}  class {letter}: {meaning}{why}"))?;
+    out.line(format!(
+        "  {:<width$} {store:<21}  class {letter}: {meaning}{why}",
+        "store"
+    ))?;
     out.flush()
+}
+
+/// Where a face can be reached: where it listens, and our own port where it shares that.
+fn at<'s>(face: &'static Face, serving: &'s Serving) -> impl Iterator<Item = &'s Endpoint> {
+    let shares = serving.sharing.contains(&face.name);
+    let of = |name: &'static str| {
+        let all = serving.addresses.iter().filter(move |(of, _)| *of == name);
+        all.map(|(_, address)| address)
+    };
+    of(face.name).chain(of("http").filter(move |_| shares))
+}
+
+fn places(face: &'static Face, serving: &Serving) -> Vec<String> {
+    at(face, serving).map(ToString::to_string).collect()
 }
 
 /// An address that a client on this machine can use.

@@ -70,7 +70,17 @@ pub struct Token {
 
 /// Who a connection or request turned out to be.
 #[derive(Clone, Debug)]
-pub struct Identity(Option<Arc<Known>>);
+pub struct Identity(Who);
+
+#[derive(Clone, Debug)]
+enum Who {
+    /// No tokens are configured.
+    Anybody,
+    /// A face asks for none, though some are configured.
+    Guest,
+    /// The holder of a token.
+    Known(Arc<Known>),
+}
 
 /// A token that is known, or was.
 #[derive(Debug)]
@@ -82,18 +92,27 @@ struct Known {
 
 impl Identity {
     /// Where no tokens are configured, everybody may do everything.
-    pub const ANYBODY: Identity = Identity(None);
+    pub const ANYBODY: Identity = Identity(Who::Anybody);
+
+    /// A client of a face that asks for no token, though some are configured: it may take ids and look.
+    pub const OPEN: Identity = Identity(Who::Guest);
 
     /// Whether this identity has a right.
     pub fn may(&self, right: Right) -> bool {
-        self.0
-            .as_ref()
-            .is_none_or(|known| known.token.may.iter().any(|has| has.grants(right)))
+        match &self.0 {
+            Who::Anybody => true,
+            Who::Guest => Right::Allocate.grants(right),
+            Who::Known(known) => known.token.may.iter().any(|has| has.grants(right)),
+        }
     }
 
-    /// The token's name; `default` where none is configured, as Redis calls its only user.
+    /// The token's name; `default` where none is configured, as Redis calls its only user; `open` where none is asked for.
     pub fn name(&self) -> &str {
-        self.0.as_ref().map_or("default", |known| &known.token.name)
+        match &self.0 {
+            Who::Anybody => "default",
+            Who::Guest => "open",
+            Who::Known(known) => &known.token.name,
+        }
     }
 }
 
@@ -161,8 +180,9 @@ impl Tokens {
     #[inline]
     pub fn holds(&self, identity: &Identity) -> bool {
         match &identity.0 {
-            Some(known) => !known.revoked.load(Ordering::Acquire),
-            None => !self.required(),
+            Who::Known(known) => !known.revoked.load(Ordering::Acquire),
+            Who::Anybody => !self.required(),
+            Who::Guest => true,
         }
     }
 
@@ -177,7 +197,7 @@ impl Tokens {
         let mut found = None;
         for known in &*self.known.read().expect("no panic while held") {
             if bool::from(known.token.digest.0.ct_eq(&digest.0)) {
-                found = Some(Identity(Some(known.clone())));
+                found = Some(Identity(Who::Known(known.clone())));
             }
         }
         found

@@ -39,6 +39,14 @@ impl ServiceError {
         self
     }
 
+    /// Whether nothing more can be read on the connection: what follows may be the rest of what was refused.
+    pub(crate) fn ends_connection(&self) -> bool {
+        matches!(
+            self.code,
+            Code::Protocol | Code::BodyTooLarge | Code::HeaderTooLarge | Code::RequestTimeout
+        )
+    }
+
     /// The same refusal, worth asking again after `seconds`.
     #[must_use]
     pub fn with_retry_after_s(mut self, seconds: u64) -> Self {

@@ -40,6 +40,8 @@ impl RunError {
 pub struct Serving {
     /// Where each face listens that does, by its name.
     pub addresses: Vec<(&'static str, Endpoint)>,
+    /// The faces whose requests our own port of HTTP answers too.
+    pub sharing: Vec<&'static str>,
     /// How many threads serve.
     pub threads: usize,
     /// The store's scheme: `file`, `memory`, …

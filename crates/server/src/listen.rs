@@ -92,13 +92,13 @@ pub struct ListenError {
 impl ListenError {
     /// What to do about it.
     pub fn hint(&self) -> String {
-        let (name, section) = (self.face.name, self.face.section);
+        let (flag, section) = (self.face.flag(), self.face.section);
         match (self.source.kind(), &self.address) {
             (io::ErrorKind::AddrInUse, Endpoint::Tcp(address)) => {
                 let port = address.port();
-                format!("another program has port {port}; choose another with --{name} or {section}.listen")
+                format!("another program has port {port}; choose another with {flag} or {section}.listen")
             }
-            _ => format!("choose another address with --{name} or {section}.listen"),
+            _ => format!("choose another address with {flag} or {section}.listen"),
         }
     }
 }
@@ -126,29 +126,28 @@ impl std::error::Error for ListenError {
 pub fn bind(config: &Config, threads: usize) -> Result<Sockets, ListenError> {
     let mut all = Vec::new();
     for (id, face) in faces::numbered() {
-        let Some(address) = (face.listen)(config).0.clone() else {
-            continue;
-        };
-        let bound = match &address {
-            _ if !face.speaks.contains(&address.transport()) => Err(io::Error::other(format!(
-                "{} is not spoken over this",
-                face.title
-            ))),
-            Endpoint::Tcp(address) => bind_tcp(*address, threads),
-            Endpoint::Unix(path) => bind_unix(path, threads),
-        };
-        let (address, sockets, path) = bound.map_err(|source| ListenError {
-            face,
-            address,
-            source,
-        })?;
-        all.push(Listeners {
-            address,
-            face,
-            id,
-            sockets,
-            path,
-        });
+        for address in &(face.listen)(config).endpoints {
+            let bound = match address {
+                _ if !face.speaks.contains(&address.transport()) => Err(io::Error::other(format!(
+                    "{} is not spoken over this",
+                    face.title
+                ))),
+                Endpoint::Tcp(address) => bind_tcp(*address, threads),
+                Endpoint::Unix(path) => bind_unix(path, threads),
+            };
+            let (address, sockets, path) = bound.map_err(|source| ListenError {
+                face,
+                address: address.clone(),
+                source,
+            })?;
+            all.push(Listeners {
+                address,
+                face,
+                id,
+                sockets,
+                path,
+            });
+        }
     }
     Ok(Sockets(all))
 }
@@ -237,8 +236,8 @@ mod tests {
 
     fn config(http: &Endpoint) -> Config {
         Config {
-            http_listen: Listen(Some(http.clone())),
-            resp_listen: Listen(None),
+            http_listen: http.clone().into(),
+            resp_listen: Listen::OFF,
             ..Config::default()
         }
     }

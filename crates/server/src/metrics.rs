@@ -112,6 +112,17 @@ struct FaceCounters {
     requests: Tally,
     accepted: Tally,
     durations: Durations,
+    /// Requests by how they were answered: well, then by the code of the refusal. Of faces of other systems.
+    answers: Answers,
+}
+
+#[derive(Debug)]
+struct Answers([Tally; 1 + CODES.len()]);
+
+impl Default for Answers {
+    fn default() -> Self {
+        Answers(std::array::from_fn(|_| Tally::default()))
+    }
 }
 
 /// The upper bounds of the buckets of request durations, in microseconds.
@@ -167,6 +178,12 @@ impl ThreadCounters {
         let durations = &self.faces[face.at()].durations;
         durations.buckets[bucket.unwrap_or(REQUEST_BUCKETS_US.len())].add(count);
         durations.sum_us.add(us.saturating_mul(count));
+    }
+
+    /// Counts how a request of another system's client was answered: well, or with which refusal.
+    #[inline]
+    pub fn face_answered(&self, face: FaceId, refused: Option<Code>) {
+        self.faces[face.at()].answers.0[refused.map_or(0, |code| 1 + code as usize)].add(1);
     }
 
     /// Counts a connection that was accepted.
@@ -226,6 +243,11 @@ impl Metrics {
     /// Connections ever accepted by one face.
     pub fn accepted(&self, face: FaceId) -> u64 {
         self.sum(|t| &t.faces[face.at()].accepted)
+    }
+
+    /// Requests of another system's clients that were answered well, or with one refusal.
+    pub fn face_answers(&self, face: FaceId, refused: Option<Code>) -> u64 {
+        self.sum(|t| &t.faces[face.at()].answers.0[refused.map_or(0, |code| 1 + code as usize)])
     }
 
     /// Refusals with one code.
@@ -292,6 +314,21 @@ impl Exposition {
             self.0.push('}');
         }
         self.0.push_str(&format!(" {value}\n"));
+    }
+
+    /// A whole metric of counts: one for each value of a label.
+    pub fn counts<'v>(
+        &mut self,
+        name: &str,
+        kind: &str,
+        help: &str,
+        label: &str,
+        counts: impl Iterator<Item = (&'v str, u64)>,
+    ) {
+        self.metric(name, kind, help);
+        for (value, count) in counts {
+            self.sample(name, &[(label, value)], count as f64);
+        }
     }
 
     /// The samples of a histogram: how many there were in each bucket, those above the last bound behind them, and the

@@ -29,6 +29,10 @@ pub enum Noise {
     Accept,
     /// A sequence that its first use has made.
     FirstUse,
+    /// A key of another system's client that cannot be the name of a sequence.
+    NoName,
+    /// Bytes that are nothing the face speaks.
+    OtherProtocol,
 }
 
 /// Who or what caused a line.
@@ -39,6 +43,8 @@ enum Cause {
     Use(Name, Asker<'static>),
     /// The system's refusal, by its number.
     System(Option<i32>),
+    /// What a client sent, told in words.
+    Sent(String, Peer),
 }
 
 /// Who asks for something.
@@ -51,19 +57,21 @@ pub struct Asker<'t> {
 }
 
 impl Noise {
-    const ALL: [Noise; 6] = [
+    const ALL: [Noise; 8] = [
         Noise::WrongToken,
         Noise::WebPage,
         Noise::TooManyConnections,
         Noise::Unread,
         Noise::Accept,
         Noise::FirstUse,
+        Noise::NoName,
+        Noise::OtherProtocol,
     ];
 
     /// How often a line of this kind is written.
     fn every(self) -> Duration {
         match self {
-            Noise::Accept => Duration::from_secs(60),
+            Noise::Accept | Noise::NoName | Noise::OtherProtocol => Duration::from_secs(60),
             _ => EVERY,
         }
     }
@@ -104,6 +112,11 @@ impl Log {
         };
         let cause = Cause::Use(name.clone(), by);
         self.note_at(Noise::FirstUse, cause, mintage::boottime());
+    }
+
+    /// Notes what `peer` sent, in words.
+    pub fn note_sent(&self, kind: Noise, what: String, peer: Peer) {
+        self.note_at(kind, Cause::Sent(what, peer), mintage::boottime());
     }
 
     /// Notes that a connection could not be accepted.
@@ -175,6 +188,13 @@ fn write(kind: Noise, line: Line) {
             let error = number.map_or_else(|| io::Error::other("unknown"), io::Error::from_raw_os_error);
             return tracing::warn!(count, %error, "connections cannot be accepted");
         }
+        Cause::Sent(what, peer) => {
+            let about = match kind {
+                Noise::NoName => "a key is no name of a sequence, and faces.NAME.names has no entry for it",
+                _ => "bytes of another protocol: closed",
+            };
+            return tracing::warn!(count, what, %peer, "{about}");
+        }
     };
     match kind {
         Noise::WrongToken => tracing::warn!(count, %peer, "a wrong token was shown"),
@@ -189,7 +209,7 @@ fn write(kind: Noise, line: Line) {
             %peer,
             "answers that nobody reads passed server.max_unread: the client that has waited longest is cut off"
         ),
-        Noise::Accept | Noise::FirstUse => {}
+        Noise::Accept | Noise::FirstUse | Noise::NoName | Noise::OtherProtocol => {}
     }
 }
 

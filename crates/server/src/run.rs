@@ -107,9 +107,13 @@ async fn serve_until(
 ) -> Result<(), RunError> {
     let service = &shared.service;
     let ledger = Arc::clone(service.ledger());
+    faces::make_pools(service)
+        .await
+        .map_err(|e| RunError::new(e.message, e.hint.map(String::from)))?;
     let all = || sockets.0.iter();
     let serving = Serving {
         addresses: all().map(|l| (l.face.name, l.address.clone())).collect(),
+        sharing: faces::sharing(&service.config()),
         threads: all().map(|l| l.sockets.len()).max().unwrap_or(0),
         store: ledger.store_scheme(),
         durability: ledger.store_durability(),
@@ -254,6 +258,13 @@ async fn accept(listener: Listener, id: FaceId, face: &'static Face, thread: Rc<
 fn begin(stream: Stream, peer: Peer, id: FaceId, face: &'static Face, thread: &Rc<ServingThread>) {
     let serves = &face.serves;
     thread.counters().accepted(id);
+    if face
+        .access(&thread.config())
+        .is_some_and(|access| !access.lets_in(peer))
+    {
+        thread.counters().refused(Code::Forbidden);
+        return;
+    }
     let answers_health = serves.health_deadlines.is_some();
     let Some(place) = thread.shared().places.take(answers_health, peer) else {
         thread.counters().refused(Code::TooManyConnections);

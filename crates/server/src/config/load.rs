@@ -328,19 +328,20 @@ fn nearest(path: &str) -> Option<&'static str> {
     fn last(path: &str) -> &str {
         path.rsplit('.').next().unwrap_or_default()
     }
-    let mut best: Option<(usize, &str)> = None;
+    let mut best: Option<(usize, usize, &str)> = None;
     for key in keys() {
         let most = (key.path.len() - 1) / 2;
-        let most = best.map_or(most, |(fewest, _)| most.min(fewest));
-        // The right name in the wrong section is nearer than another name in the right one.
+        let most = best.map_or(most, |(fewest, ..)| most.min(fewest));
+        // The right name in the wrong section is nearer than another name in the right one; of several, the one whose
+        // section is nearest.
         let edits = match last(key.path) == last(path) {
             true => Some(1),
             false => edits(key.path, path, most),
         };
-        let found = edits.map(|edits| (edits, key.path));
+        let found = edits.map(|edits| (edits, strsim::levenshtein(key.path, path), key.path));
         best = found.into_iter().chain(best).min();
     }
-    best.map(|(_, known)| known)
+    best.map(|(.., known)| known)
 }
 
 /// Insertions, removals and replacements of letters that turn `a` into `b`, if `most` are enough.
@@ -506,10 +507,15 @@ mod tests {
             ),
             (
                 "[server.http]\nlisten = 5",
-                "server.http.listen: \"5\" is neither ADDRESS:PORT",
+                "server.http.listen: expected address, found integer",
                 "",
             ),
-            ("[server.http]\nlisten = [5]", "expected address, found array", ""),
+            (
+                "[server.http]\nlisten = [5]",
+                "expected list of texts, found array",
+                "",
+            ),
+            ("[server.http]\nlisten = 5.5", "expected address, found float", ""),
             ("server = 5", "server is a section", ""),
             (
                 "[server]\nmax_count = 0",

@@ -5,67 +5,38 @@
 //! file and the reference page all come from that row.
 
 mod access;
+pub(crate) mod faces;
 mod load;
 mod reload;
-mod value;
-mod words;
+pub(crate) mod row;
+pub(crate) mod value;
+pub(crate) mod words;
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 pub use access::WebOrigin;
+pub use faces::{Access, Keys, Names, Prefix};
 pub(crate) use load::edits;
 pub use load::{ConfigError, Loaded, Origin, Override, Sources, load};
 pub use reload::Reloaded;
+use row::row;
+pub use row::{Input, Row};
 pub use value::{Auto, Bytes, ClusterId, Listen, LocalPath, NodeName, Off, Setting, StoreUrl};
-pub use words::{Expire, LogFormat, LogLevel};
+pub use words::{Expire, FaceAuth, LogFormat, LogLevel};
 
 use mintage::ClockPolicy;
 
 use crate::auth::Token;
-
-/// A setting's value on its way in.
-#[derive(Clone, Copy, Debug)]
-pub enum Input<'a> {
-    /// From the environment or a flag.
-    Text(&'a str),
-    /// From a file.
-    Toml(&'a toml::Value),
-}
+use crate::transport::Endpoint;
 
 /// One setting: everything there is to know about it.
-#[derive(Debug)]
-pub struct Key {
-    /// Where it stands in the file, dots between the sections.
-    pub path: &'static str,
-    /// What kind of value it takes.
-    pub kind: &'static str,
-    /// The default as it would be written in the environment.
-    pub default: &'static str,
-    /// The smallest and largest value, as a person writes them.
-    pub range: Option<(String, String)>,
-    /// What it does.
-    pub doc: &'static str,
-    /// Reads a value into a configuration.
-    pub set: fn(&mut Config, Input<'_>) -> Result<(), String>,
-    /// The value as TOML, secrets as `***`.
-    pub show: fn(&Config) -> String,
-    /// Whether two configurations differ in it.
-    pub differs: fn(&Config, &Config) -> bool,
-    /// Where a face listens, if that is what it says.
-    pub listen: fn(&Config) -> Option<&Listen>,
-    /// Takes the value of the second configuration into the first.
-    pub copy: fn(&mut Config, &Config),
-}
+pub type Key = Row<Config>;
 
-impl Key {
-    /// The environment variable of this setting.
-    pub fn environment(&self) -> String {
-        format!("MINT_{}", self.path.replace('.', "__").to_uppercase())
-    }
-
+impl Row<Config> {
     /// Whether a running server takes a new value (SIGHUP); otherwise the next start does.
     pub fn is_reloaded(&self) -> bool {
-        let limit = self.path.starts_with("server.")
+        let limit = (self.path.starts_with("server.") || self.path.starts_with("faces."))
             && !FIXED.contains(&self.path)
             && !self.path.ends_with(".listen");
         limit || matches!(self.path, "auth.tokens" | "log.level")
@@ -87,12 +58,15 @@ macro_rules! settings {
         #[derive(Clone, PartialEq, Debug)]
         pub struct Config {
             $($(#[doc = $doc])+ pub $field: $type,)*
+            /// The sections of the faces of other systems.
+            pub faces: Faces,
         }
 
         impl Default for Config {
             fn default() -> Self {
-                static DEFAULT: std::sync::LazyLock<Config> = std::sync::LazyLock::new(|| Config {
+                static DEFAULT: LazyLock<Config> = LazyLock::new(|| Config {
                     $($field: <$type as Setting>::parse($default).expect("a test reads every default"),)*
+                    faces: Faces::default(),
                 });
                 DEFAULT.clone()
             }
@@ -100,41 +74,40 @@ macro_rules! settings {
 
         /// Every setting, grouped by section, in the order of the documentation.
         pub fn keys() -> &'static [Key] {
-            static KEYS: std::sync::LazyLock<Vec<Key>> = std::sync::LazyLock::new(|| vec![
-                $(Key {
-                    path: $path,
-                    kind: <$type as Setting>::KIND,
-                    default: $default,
-                    range: settings!(@range $type $(, $low, $high)?),
-                    doc: concat!($($doc),+).trim_ascii_start(),
-                    set: |config, input| {
-                        let value = match input {
-                            Input::Text(text) => <$type as Setting>::parse(text)?,
-                            Input::Toml(value) => <$type as Setting>::from_toml(value)?,
-                        };
-                        $(if let Some(size) = Setting::magnitude(&value) && !($low..=$high).contains(&size) {
-                            return Err(format!(
-                                "{} is out of range: {} to {}",
-                                Setting::show(&value),
-                                <$type as Setting>::show_bound($low),
-                                <$type as Setting>::show_bound($high),
-                            ));
-                        })?
-                        config.$field = value;
-                        Ok(())
-                    },
-                    show: |config| Setting::show(&config.$field),
-                    differs: |one, other| one.$field != other.$field,
-                    listen: |config| Setting::as_listen(&config.$field),
-                    copy: |to, from| to.$field = from.$field.clone(),
-                },)*
-            ]);
+            static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
+                let mut keys = vec![
+                    $(row!(Config, $path, $field: $type = $default, [$($low, $high)?], concat!($($doc),+).trim_ascii_start()),)*
+                ];
+                keys.extend(rows_of_faces());
+                keys
+            });
             &KEYS
         }
     };
-    (@range $type:ty) => { None };
-    (@range $type:ty, $low:literal, $high:literal) => {
-        Some((<$type as Setting>::show_bound($low), <$type as Setting>::show_bound($high)))
+}
+
+macro_rules! faces {
+    ($($face:ident,)*) => {
+        /// The sections of the faces of other systems.
+        #[derive(Clone, PartialEq, Debug, Default)]
+        pub struct Faces {
+            $(#[doc = concat!("`faces.", stringify!($face), "`")] pub $face: $face::Settings,)*
+        }
+
+        impl Faces {
+            /// Who reaches each, by its name, and how it reads keys.
+            pub fn all(&self) -> impl Iterator<Item = (&'static str, &Access, &Keys)> {
+                [$((stringify!($face), &self.$face.access, &self.$face.keys),)*].into_iter()
+            }
+        }
+
+        fn rows_of_faces() -> Vec<Key> {
+            let mut keys = Vec::new();
+            $(keys.extend($face::rows().into_iter().map(|row| {
+                row.of(|config: &Config| &config.faces.$face, |config: &mut Config| &mut config.faces.$face)
+            }));)*
+            keys
+        }
     };
 }
 
@@ -271,6 +244,12 @@ settings! {
     "log.level" log_level: LogLevel = "info";
 }
 
+// The faces of other systems: a name for each, whose folder has its settings.
+use crate::faces::leaf::settings as leaf;
+faces! {
+    leaf,
+}
+
 impl Config {
     /// The URL of the store, or those of its set.
     pub fn stores(&self) -> &[StoreUrl] {
@@ -287,35 +266,8 @@ impl Config {
     /// # Errors
     /// A listener that others can reach without tokens, unless `insecure` is set.
     pub fn validate(&self) -> Result<Vec<String>, ConfigError> {
-        let mut warnings = Vec::new();
-        let faces = || {
-            keys()
-                .iter()
-                .filter_map(|key| Some((key.path, (key.listen)(self)?.0.as_ref()?)))
-        };
-        for (path, address) in faces().filter(|(_, address)| !address.is_local()) {
-            let face = path.split('.').rev().nth(1).unwrap_or_default();
-            if !self.tokens.is_empty() {
-                warnings.push(format!("{path} = {address} has no TLS: tokens travel in clear"));
-            } else if self.insecure {
-                warnings.push(format!(
-                    "{path} = {address} is open: anybody who reaches it can take and drop numbers"
-                ));
-            } else {
-                return Err(ConfigError::new(format!(
-                    "{path} (--{face}) = {address} is reachable by others, and no tokens are configured"
-                ))
-                .with_hint("add [auth] tokens (mint token new NAME prints one), listen on 127.0.0.1, or pass --insecure"));
-            }
-        }
+        let mut warnings = self.check_listeners()?;
         warnings.extend(self.url_file.0.as_ref().and_then(load::readable_by_others));
-        if faces().next().is_none() {
-            let all = keys().iter().filter(|key| (key.listen)(self).is_some());
-            let all = all.map(|key| key.path).collect::<Vec<_>>().join(" and ");
-            return Err(ConfigError::new(format!(
-                "{all} are all off: there is nothing to serve"
-            )));
-        }
         if self.allow_lossy && !self.store_urls.is_empty() {
             return Err(ConfigError::new(
                 "store.urls and store.allow_lossy do not go together: a store of a set must keep what it acknowledges",
@@ -335,6 +287,115 @@ impl Config {
             ));
         }
         Ok(warnings)
+    }
+
+    /// Whom the listeners can be reached by, and whether they go together.
+    fn check_listeners(&self) -> Result<Vec<String>, ConfigError> {
+        let mut warnings = Vec::new();
+        let mut taken: Vec<(&str, &Endpoint)> = Vec::new();
+        let listeners = || {
+            keys()
+                .iter()
+                .filter_map(|key| Some((key.path, (key.listen)(self)?)))
+        };
+        for (path, listen) in listeners() {
+            let access = self.access(path);
+            if listen.main {
+                self.check_main(path, access)?;
+            }
+            for endpoint in &listen.endpoints {
+                let is_any_port = endpoint.tcp().is_some_and(|address| address.port() == 0);
+                if let Some((other, _)) = taken.iter().find(|(_, one)| *one == endpoint && !is_any_port) {
+                    return Err(
+                        ConfigError::new(format!("{path} and {other} are both {endpoint}"))
+                            .with_hint("give each face a port of its own, or set one of them off"),
+                    );
+                }
+                taken.push((path, endpoint));
+                if !endpoint.is_local() {
+                    warnings.push(self.check_reachable(path, endpoint, access)?);
+                }
+            }
+        }
+        if taken.is_empty() {
+            let own = listeners().filter(|(path, _)| self.access(path).is_none());
+            let own = own.map(|(path, _)| path).collect::<Vec<_>>().join(" and ");
+            return Err(ConfigError::new(format!(
+                "{own} are all off: there is nothing to serve"
+            )));
+        }
+        for (face, access, asked) in self.faces.all() {
+            if asked.create && access.auth == FaceAuth::Open && !self.tokens.is_empty() {
+                return Err(ConfigError::new(format!(
+                    "faces.{face}.create and faces.{face}.auth = \"open\" do not go together: where tokens are configured, nobody creates without one"
+                )));
+            }
+        }
+        Ok(warnings)
+    }
+
+    /// Who may use the face of another system that listens where this setting says.
+    fn access(&self, path: &str) -> Option<&Access> {
+        let face = path.strip_prefix("faces.")?.strip_suffix(".listen")?;
+        let found = self.faces.all().find(|(name, ..)| *name == face);
+        found.map(|(_, access, _)| access)
+    }
+
+    fn check_main(&self, path: &str, access: Option<&Access>) -> Result<(), ConfigError> {
+        let refuse = |why: &str| Err(ConfigError::new(format!("{path} = \"main\": {why}")));
+        match access {
+            Some(access) if !access.fits_main => {
+                refuse("this face has no paths of its own, so it needs a port of its own")
+            }
+            Some(_) if self.http_listen.is_off() => refuse("server.http.listen is off"),
+            Some(_) => Ok(()),
+            None => refuse("this is our own port: it needs an address"),
+        }
+    }
+
+    /// What to warn of where others can reach a listener.
+    fn check_reachable(
+        &self,
+        path: &str,
+        endpoint: &Endpoint,
+        access: Option<&Access>,
+    ) -> Result<String, ConfigError> {
+        let is_open = access.is_some_and(|access| access.auth == FaceAuth::Open);
+        let is_limited = access.is_some_and(|access| !access.allow.is_empty());
+        if !self.tokens.is_empty() && !is_open {
+            return Ok(format!("{path} = {endpoint} has no TLS: tokens travel in clear"));
+        }
+        if is_open && is_limited {
+            return Ok(format!(
+                "{path} = {endpoint} asks for no token: whoever comes from the networks of allow can take numbers"
+            ));
+        }
+        if self.insecure {
+            return Ok(format!(
+                "{path} = {endpoint} is open: anybody who reaches it can take and drop numbers"
+            ));
+        }
+        let face = path.strip_suffix(".listen").unwrap_or(path);
+        let name = face.rsplit('.').next().unwrap_or_default();
+        let flag = match access {
+            Some(_) => format!("--face {name}"),
+            None => format!("--{name}"),
+        };
+        let why = match is_open {
+            true => "and it asks for no tokens",
+            false => "and no tokens are configured",
+        };
+        let ways = match access {
+            Some(_) => format!(
+                "one of three: [auth] tokens with {face}.auth = \"token\" (mint token new NAME prints one), {face}.auth = \"open\" with {face}.allow, or --insecure; or listen on 127.0.0.1"
+            ),
+            None => {
+                "add [auth] tokens (mint token new NAME prints one), listen on 127.0.0.1, or pass --insecure"
+                    .into()
+            }
+        };
+        let message = format!("{path} ({flag}) = {endpoint} is reachable by others, {why}");
+        Err(ConfigError::new(message).with_hint(ways))
     }
 }
 
@@ -416,11 +477,13 @@ mod tests {
         let table: toml::Table = uncommented.parse().expect("the file is TOML");
         let loaded = load::from_table(&table).expect("every line is a setting");
         assert_eq!(loaded, Config::default());
-        assert_eq!(
-            uncommented.matches(" = ").count(),
-            keys().len() + 3,
-            "the tokens' words hold three more"
-        );
+        let given = keys().iter().filter(|key| {
+            let (_, name) = key.path.rsplit_once('.').unwrap_or(("", key.path));
+            uncommented
+                .lines()
+                .any(|line| line.starts_with(&format!("{name} = ")))
+        });
+        assert_eq!(given.count(), keys().len());
     }
 
     #[test]
@@ -452,7 +515,7 @@ mod tests {
 
     #[test]
     fn addresses_that_others_reach_need_tokens_or_insecure() {
-        let open = Listen(Some("0.0.0.0:7600".parse().unwrap()));
+        let open = Listen::parse("0.0.0.0:7600").unwrap();
         let config = Config {
             http_listen: open,
             ..Config::default()
@@ -485,8 +548,8 @@ mod tests {
     #[test]
     fn a_server_without_faces_is_refused() {
         let config = Config {
-            http_listen: Listen(None),
-            resp_listen: Listen(None),
+            http_listen: Listen::OFF,
+            resp_listen: Listen::OFF,
             ..Config::default()
         };
         assert!(config.validate().is_err());

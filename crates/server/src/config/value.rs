@@ -51,9 +51,45 @@ pub trait Setting: Sized {
     }
 }
 
-/// Where to listen: an address, the path of a unix socket, or `off`.
+/// Where to listen: addresses, paths of unix sockets, our own port of the protocol (`main`), or nowhere (`off`).
+///
+/// ```
+/// use mintage_server::config::{Listen, Setting};
+/// let listen = Listen::parse("main, 127.0.0.1:8080")?;
+/// assert!(listen.main && listen.endpoints.len() == 1 && !listen.is_off());
+/// assert_eq!(listen.show(), "[\"main\", \"127.0.0.1:8080\"]");
+/// assert!(Listen::parse("off")?.is_off());
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Listen(pub Option<Endpoint>);
+pub struct Listen {
+    /// Our own port of the same protocol answers its requests too.
+    pub main: bool,
+    /// Addresses and sockets of its own.
+    pub endpoints: Vec<Endpoint>,
+}
+
+impl Listen {
+    /// Nowhere.
+    pub const OFF: Listen = Listen {
+        main: false,
+        endpoints: Vec::new(),
+    };
+
+    /// Whether it is nowhere.
+    pub fn is_off(&self) -> bool {
+        *self == Listen::OFF
+    }
+}
+
+impl From<Endpoint> for Listen {
+    fn from(endpoint: Endpoint) -> Listen {
+        Listen {
+            main: false,
+            endpoints: vec![endpoint],
+        }
+    }
+}
 
 /// A setting that the program chooses itself unless told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -262,23 +298,39 @@ impl Setting for Listen {
     const KIND: &'static str = "address";
 
     fn parse(text: &str) -> Result<Self, String> {
-        if text == "off" {
-            return Ok(Listen(None));
+        let mut listen = Listen::OFF;
+        let places: Vec<&str> = text.split(',').map(str::trim).collect();
+        for place in &places {
+            match *place {
+                "off" if places.len() == 1 => {}
+                "off" => return Err(format!("{text:?}: off stands alone")),
+                "main" => listen.main = true,
+                unix if unix.starts_with("unix:") => listen.endpoints.push(unix.parse()?),
+                address => listen.endpoints.push(address.parse().map_err(or("off"))?),
+            }
         }
-        let endpoint = match text.starts_with("unix:") {
-            true => text.parse(),
-            false => text.parse().map_err(or("off")),
-        };
-        endpoint.map(|endpoint| Listen(Some(endpoint)))
+        Ok(listen)
+    }
+
+    fn from_toml(value: &toml::Value) -> Result<Self, String> {
+        match value {
+            toml::Value::Array(_) => Self::parse(&Vec::<String>::from_toml(value)?.join(",")),
+            toml::Value::String(text) => Self::parse(text),
+            other => Err(format!("expected {}, found {}", Self::KIND, other.type_str())),
+        }
     }
 
     fn show(&self) -> String {
-        quoted(
-            &self
-                .0
-                .as_ref()
-                .map_or_else(|| "off".to_string(), Endpoint::to_string),
-        )
+        let main = self.main.then(|| "main".to_string());
+        let places: Vec<String> = main
+            .into_iter()
+            .chain(self.endpoints.iter().map(Endpoint::to_string))
+            .collect();
+        match places.as_slice() {
+            [] => quoted("off"),
+            [one] => quoted(one),
+            _ => places.show(),
+        }
     }
 
     fn as_listen(&self) -> Option<&Listen> {

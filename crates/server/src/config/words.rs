@@ -20,6 +20,15 @@ pub enum Expire {
     Ignore,
 }
 
+/// What a face of another system asks of its clients where tokens are configured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FaceAuth {
+    /// A token.
+    Token,
+    /// Nothing; and nobody creates, moves or drops.
+    Open,
+}
+
 /// The least severe log records that are written.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum LogLevel {
@@ -43,6 +52,10 @@ impl Expire {
     const NAMES: [(&'static str, Expire); 2] = [("refuse", Expire::Refuse), ("ignore", Expire::Ignore)];
 }
 
+impl FaceAuth {
+    const NAMES: [(&'static str, FaceAuth); 2] = [("token", FaceAuth::Token), ("open", FaceAuth::Open)];
+}
+
 impl LogLevel {
     const NAMES: [(&'static str, LogLevel); 5] = [
         ("error", LogLevel::Error),
@@ -62,6 +75,18 @@ impl Setting for LogFormat {
 
     fn show(&self) -> String {
         show_named(*self, &LogFormat::NAMES)
+    }
+}
+
+impl Setting for FaceAuth {
+    const KIND: &'static str = "token or open";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        named(text, &FaceAuth::NAMES)
+    }
+
+    fn show(&self) -> String {
+        show_named(*self, &FaceAuth::NAMES)
     }
 }
 

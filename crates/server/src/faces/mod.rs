@@ -2,12 +2,21 @@
 //! the banner and the stop loop over the rows.
 
 pub mod http;
+pub(crate) mod keyed;
+pub(crate) mod leaf;
 pub mod resp;
 pub mod thrift;
+pub(crate) mod web;
 
-use crate::config::{Config, Listen};
+use std::sync::Arc;
+
+use mintage_ledger::{Name, PoolKind};
+
+use crate::config::{Access, Config, Listen};
 use crate::connection::Connection;
+use crate::error::Answer;
 use crate::metrics::{FACES_MAX, FaceId};
+use crate::service::{Service, from_ledger};
 use crate::transport::{Endpoint, Transport};
 use crate::watch::Deadlines;
 
@@ -30,7 +39,69 @@ pub struct Face {
     pub listen: fn(&Config) -> &Listen,
     /// A command that tries it at an address, for the banner.
     pub example: fn(&Endpoint) -> String,
+    /// The pools that it takes ids from; those that are missing are made when the server starts.
+    pub(crate) pools: fn(&Config) -> Vec<NeededPool>,
     pub(crate) serves: Serves,
+    /// What it is for our own port of HTTP, where it may share that.
+    pub(crate) foreign: Option<&'static web::foreign::Foreign>,
+}
+
+impl Face {
+    /// Whether it is one of another system, whose settings are a section of `faces`.
+    pub fn is_foreign(&self) -> bool {
+        self.section.starts_with("faces.")
+    }
+
+    /// The flag of `mint serve` that says where it listens.
+    pub fn flag(&self) -> String {
+        match self.is_foreign() {
+            true => format!("--face {}=ADDRESS", self.name),
+            false => format!("--{}", self.name),
+        }
+    }
+
+    /// Who reaches it, where it is one of another system.
+    pub(crate) fn access<'c>(&self, config: &'c Config) -> Option<&'c Access> {
+        let found = config.faces.all().find(|(name, ..)| *name == self.name);
+        found.map(|(_, access, _)| access)
+    }
+
+    /// Whether our own port of its protocol answers its requests too.
+    pub fn shares_our_port(&self, config: &Config) -> bool {
+        (self.listen)(config).main
+    }
+}
+
+/// A pool that a face takes ids from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct NeededPool {
+    pub(crate) name: String,
+    /// The preset whose layout it is made with.
+    pub(crate) preset: &'static str,
+}
+
+/// Makes the pools that faces need and that are not there.
+///
+/// # Errors
+/// What the store says.
+pub(crate) async fn make_pools(service: &Service) -> Answer<()> {
+    let config = service.config();
+    let serving = FACES.iter().filter(|face| !(face.listen)(&config).is_off());
+    for needed in serving.flat_map(|face| (face.pools)(&config)) {
+        let name = Name::from_bytes(needed.name.as_bytes()).expect("a face's pool has a name");
+        if service.has_pool(&name).await? {
+            continue;
+        }
+        let layout = mintage::preset(needed.preset).expect("a row of PRESETS").layout();
+        let kind = PoolKind::Snowflake(Arc::new(layout));
+        service
+            .ledger()
+            .create_pool(&name, kind.into())
+            .await
+            .map_err(from_ledger)?;
+        tracing::info!(pool = %name, preset = needed.preset, "made for a face");
+    }
+    Ok(())
 }
 
 /// How a face serves its connections.
@@ -49,13 +120,24 @@ pub(crate) struct Serves {
 }
 
 /// Every face.
-pub static FACES: &[Face] = &[http::FACE, resp::FACE];
+pub static FACES: &[Face] = &[http::FACE, resp::FACE, leaf::FACE];
 
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");
 
 /// Every face with what it is counted by.
 pub(crate) fn numbered() -> impl Iterator<Item = (FaceId, &'static Face)> {
     FACES.iter().enumerate().map(|(at, face)| (FaceId::new(at), face))
+}
+
+/// The faces that are not off, and our own, with what each is counted by.
+pub(crate) fn serving(config: &Config) -> impl Iterator<Item = (FaceId, &'static Face)> {
+    numbered().filter(|(_, face)| !face.is_foreign() || !(face.listen)(config).is_off())
+}
+
+/// The faces whose requests our own port of HTTP answers too.
+pub(crate) fn sharing(config: &Config) -> Vec<&'static str> {
+    let sharing = FACES.iter().filter(|face| face.shares_our_port(config));
+    sharing.map(|face| face.name).collect()
 }
 
 /// The largest request of any face, in bytes.
@@ -82,13 +164,15 @@ mod tests {
             );
             // It is off, or where its row says.
             let expected = format!("127.0.0.1:{}", face.port);
-            assert!(
-                listen
-                    .0
-                    .as_ref()
-                    .is_none_or(|address| address.to_string() == expected),
-                "{path}"
-            );
+            let given: Vec<String> = listen.endpoints.iter().map(ToString::to_string).collect();
+            assert!(listen.is_off() || given == [expected], "{path}");
+            let shares = face.access(&config).is_some_and(|access| access.fits_main);
+            assert_eq!(shares, face.foreign.is_some(), "{}", face.name);
+            let others = FACES.iter().filter(|other| other.port == face.port);
+            assert_eq!(others.count(), 1, "port {}", face.port);
+            for pool in (face.pools)(&config) {
+                assert!(mintage::preset(pool.preset).is_some(), "{}", pool.preset);
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ use mintage_ledger::{
     FaultPlan, FaultyStore, Ledger, MemoryStore, Runtime, Store, StoreSettings, SystemRuntime, open_store,
 };
 use mintage_server::auth::{Right, Token, TokenDigest};
-use mintage_server::config::{Config, Listen};
+use mintage_server::config::{Config, Listen, Setting};
 use mintage_server::{RunError, Serving, Stop, ledger_settings, listen, run};
 use socket2::{Domain, Socket, Type};
 use tokio::sync::watch;
@@ -67,7 +67,7 @@ impl Server {
         change: impl FnOnce(&mut Config),
         wrap: impl FnOnce(Arc<dyn Store>, Arc<dyn Runtime>) -> Arc<dyn Store> + Send + 'static,
     ) -> Server {
-        let any_port = || Listen(Some("127.0.0.1:0".parse().unwrap()));
+        let any_port = || Listen::parse("127.0.0.1:0").unwrap();
         let mut config = Config {
             http_listen: any_port(),
             resp_listen: any_port(),

@@ -15,9 +15,9 @@ use hyper::body::{Body, Bytes, Frame};
 use mintage_ledger::tools::BackupLines;
 use mintage_ledger::{Ledger, LedgerError};
 
-use super::answer::Response;
-use super::io::One;
 use crate::error::ServiceError;
+use crate::faces::web::answer::Response;
+use crate::faces::web::io::One;
 use crate::service::from_ledger;
 use crate::thread::ServingThread;
 use crate::turn::after_the_others;

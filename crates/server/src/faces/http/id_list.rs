@@ -1,6 +1,6 @@
 //! The answers that hold ids, in the form that the client accepts: the one writer of `mintage_wire::Ids`.
 
-use super::head::Media;
+use crate::faces::web::head::Media;
 
 /// Collects ids.
 pub(super) struct IdList {

@@ -6,11 +6,11 @@ use mintage::{GenOptions, Id, Uuid};
 use mintage_ledger::{DEFAULT_POOL, UUID1_POOL};
 use mintage_wire::parameter;
 
-use super::answer::Response;
-use super::head::{Head, Media};
 use super::id_list::IdList;
 use super::request::Query;
 use crate::error::{Code, ServiceError};
+use crate::faces::web::answer::Response;
+use crate::faces::web::head::{Head, Media};
 use crate::formats::{FormatRow, Make, format};
 use crate::service::Answer;
 use crate::thread::ServingThread;

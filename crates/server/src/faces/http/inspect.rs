@@ -8,9 +8,9 @@ use mintage::{Clock, Format, FormatError, GenOption, GenOptions, Layout};
 use mintage_wire::parameter;
 use mintage_wire::readings::{NotReadAs, ReadAs};
 
-use super::answer::Response;
 use super::request::Query;
 use crate::error::{Code, ServiceError};
+use crate::faces::web::answer::Response;
 use crate::service::Answer;
 use crate::thread::ServingThread;
 

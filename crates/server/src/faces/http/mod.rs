@@ -1,60 +1,51 @@
-//! HTTP/1.1: what curl and every HTTP client speak.
+//! Our own face of HTTP: what curl and every HTTP client speak.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `plain` | requests without a body, framed in place: the hot path |
-//! | `by_hyper`, `io` | all other requests, framed by hyper |
-//! | `strict` | heads that must not be served |
-//! | `head`, `request`, `document` | who asks for what: head, query, body |
-//! | `cors` | pages of other sites |
 //! | `route` | paths and methods, from the table of operations |
-//! | `answer`, `id_list`, `date` | answers and problem documents |
+//! | `request`, `document` | queries and bodies |
+//! | `id_list`, `problem` | answers that hold ids, and refusals |
 //! | `sequences`, `pools`, `ids`, `inspect`, `operations`, `backup` | what the routes do |
 //! | `testing` | the readers without a connection |
+//!
+//! How requests arrive and answers leave is [`web`](super::web)'s.
 
-mod answer;
 mod backup;
-mod by_hyper;
-mod cors;
-mod date;
 mod document;
-mod head;
 mod id_list;
 mod ids;
 mod inspect;
-mod io;
 mod operations;
-mod plain;
 mod pools;
+mod problem;
 mod request;
 mod route;
 mod sequences;
-mod strict;
 #[cfg(feature = "testing")]
 pub mod testing;
 
 use std::rc::Rc;
-use std::time::Duration;
 
 use hyper::StatusCode;
 use hyper::body::Incoming;
 use mintage_wire::{Op, Takes};
 
+use super::web::answer::Response;
+use super::web::body::read_body;
+use super::web::foreign::{self, Foreign};
+use super::web::head::Head;
+use super::web::io::One;
+use super::web::{self, Site, cors};
 use super::{Face, Serves};
 use crate::auth::{Identity, Right};
-use crate::config::Config;
-use crate::connection::{Connection, Counted};
 use crate::error::{Code, ServiceError};
+use crate::faces;
 use crate::metrics::FaceId;
 use crate::noise::Asker;
 use crate::service::{Answer, Door};
-use crate::socket::{End, Socket};
 use crate::thread::ServingThread;
-use crate::transport::{Endpoint, Peer, Transport};
-use crate::watch::{Deadlines, Verdict, Watch};
-use answer::Response;
-use head::Head;
-use plain::Left;
+use crate::transport::{Endpoint, Transport};
+use crate::watch::Watch;
 use request::Query;
 use route::Route;
 
@@ -74,155 +65,91 @@ pub(super) const FACE: Face = Face {
             path.display()
         ),
     },
+    pools: |_| Vec::new(),
     serves: Serves {
-        request_bytes: |config| config.http_max_header.0,
-        deadlines,
-        health_deadlines: Some(health_deadlines),
-        too_many: TOO_MANY_CONNECTIONS,
-        begin: |connection| drop(tokio::task::spawn_local(serve(connection))),
+        health_deadlines: Some(web::health_deadlines),
+        ..web::serves(|connection| web::begin(connection, Own))
     },
+    foreign: None,
 };
 
-/// How long a connection may wait for what.
-fn deadlines(config: &Config) -> Deadlines {
-    Deadlines {
-        first_byte: Some(config.http_request_timeout),
-        request: config.http_idle_timeout.0,
-        rest: Some(config.http_request_timeout),
-        writing: Some(config.write_timeout),
-        authentication: config
-            .authentication_timeout
-            .0
-            .filter(|_| !config.tokens.is_empty()),
+/// Our own routes, and those of the faces that share our port.
+#[derive(Clone, Copy, Debug)]
+struct Own;
+
+impl Own {
+    /// The face that shares our port and has this path.
+    fn shared_with(self, thread: &Door, path: &str) -> Option<(FaceId, &'static Foreign)> {
+        if path.starts_with(OURS) {
+            return None;
+        }
+        let config = thread.config();
+        let mut sharing = faces::numbered().filter(|(_, face)| (face.listen)(&config).main);
+        sharing.find_map(|(id, face)| Some((id, face.foreign.filter(|face| (face.owns)(path))?)))
     }
 }
 
-/// The same for a place that is kept for questions about health: there are few, so nobody stays.
-fn health_deadlines(config: &Config) -> Deadlines {
-    let short = Some(config.http_request_timeout.min(HEALTH_TIMEOUT));
-    Deadlines {
-        first_byte: short,
-        request: short,
-        rest: short,
-        writing: short,
-        authentication: None,
-    }
-}
+/// No other face has a path that begins so.
+const OURS: &str = "/v1/";
 
-const HEALTH_TIMEOUT: Duration = Duration::from_secs(1);
+type Guest = web::Guest<Own>;
 
-/// Serves one connection until it ends.
-async fn serve(connection: Connection) {
-    let Connection {
-        stream,
-        peer,
-        face,
-        thread,
-        watch,
-        counted,
-    } = connection;
-    let guest = Guest {
-        peer,
-        local: stream.local().ok(),
-        face,
-        watch: Rc::clone(&watch),
-        for_health: counted.place.is_for_health(),
-        _counted: counted,
-    };
-    let for_health = guest.for_health;
-    let mut socket = Socket::new(stream, watch, thread.clone(), thread.config().http_max_header.0);
-    let end = loop {
-        let framing = match plain::serve(&mut socket, &thread, &guest).await {
-            Left::HandedOver(_) if for_health => break End::Client,
-            Left::HandedOver(framing) => framing,
-            Left::Ended(end) => {
-                if let Some(Verdict::Late(code)) = socket.watch().peek() {
-                    thread.counters().refused(code);
-                    tracing::debug!(%peer, %code, "connection closed");
-                }
-                if for_health && end == End::Verdict {
-                    // There was no place for whatever it wanted to ask.
-                    let _ = socket.flush(&mut TOO_MANY_CONNECTIONS.to_vec()).await;
-                }
-                break end;
+impl Site for Own {
+    type Body = backup::AnyBody;
+
+    async fn answer(
+        self,
+        thread: &Rc<ServingThread>,
+        guest: &Guest,
+        head: &Head<'_>,
+        body: Option<Incoming>,
+    ) -> Response {
+        if let Some((id, face)) = self.shared_with(thread, head.path)
+            && !guest.for_health
+        {
+            return foreign::answer(face, id, thread, guest, head, body).await;
+        }
+        let mut response = match do_what_is_asked(thread, guest, head, body).await {
+            Ok(response) => response,
+            Err(error) => {
+                thread.counters().refused(error.code);
+                self.refuse(thread, head, &error)
             }
         };
-        if let Some(end) = by_hyper::serve(&mut socket, &thread, &guest, framing).await {
-            break end;
-        }
-    };
-    socket.close(end).await;
-}
-
-/// Whose requests these are.
-pub(super) struct Guest {
-    peer: Peer,
-    /// Our end of the connection.
-    local: Option<Endpoint>,
-    face: FaceId,
-    watch: Rc<Watch>,
-    /// There is no place for it but for questions about the server's health.
-    for_health: bool,
-    _counted: Counted,
-}
-
-impl Guest {
-    /// Whether the connection ends with an answer.
-    fn leaves(&self, config: &Config) -> bool {
-        self.for_health || self.watch.wrong_tokens() >= config.max_wrong_tokens
+        cors::mark(head, &thread.config(), &mut response);
+        response
     }
 
-    /// A question for one name may ask the store: like others that do, it takes a place and a token.
-    async fn may_ask_for_a_name(&self, thread: &Door, head: &Head<'_>) -> Answer<()> {
-        if self.for_health {
-            let why = "too many connections: only /livez and /readyz without a name are answered";
-            return Err(ServiceError::new(Code::TooManyConnections, why));
-        }
-        self.authorise(thread, head, Right::Read).await.map(|_| ())
+    fn refuse(self, _: &Door, head: &Head<'_>, error: &ServiceError) -> Response {
+        problem::problem(head, error)
     }
 
-    /// Every request, for who asks for that much: without its query, which may hold anything.
-    fn note_request(&self, head: &Head<'_>, response: &Response) {
-        tracing::debug!(
-            peer = %self.peer,
-            method = head.method,
-            path = head.path,
-            status = response.status.as_u16(),
-            "request"
-        );
+    fn hands_over(self, thread: &Door, path: &str) -> bool {
+        // Answers of unknown length are hyper's.
+        path == Op::Backup.row().path
+            || self
+                .shared_with(thread, path)
+                .is_some_and(|(_, face)| face.reads_all_headers)
     }
 
-    /// Finds out who it is, and whether it may.
-    async fn authorise(&self, thread: &Door, head: &Head<'_>, right: Right) -> Answer<Identity> {
-        let judged = head.authorise(thread.service().tokens(), right);
-        match &judged {
-            Err(error) if error.code == Code::WrongToken => {
-                self.watch.wrong_token();
-                tokio::time::sleep(thread.service().delay_of_wrong_token(self.peer)).await;
-            }
-            Err(error) if error.code == Code::Unauthenticated => {}
-            _ => self.watch.authenticated(),
-        }
-        judged
+    fn for_hyper(
+        self,
+        response: Response,
+        thread: &Rc<ServingThread>,
+        watch: Rc<Watch>,
+        one: Rc<One>,
+    ) -> hyper::Response<backup::AnyBody> {
+        backup::for_hyper(response, thread, watch, one)
     }
 }
 
-/// Answers one request, whoever framed it.
-async fn answer_to(
-    thread: &Rc<ServingThread>,
-    guest: &Guest,
-    head: &Head<'_>,
-    body: Option<Incoming>,
-) -> Response {
-    let mut response = match do_what_is_asked(thread, guest, head, body).await {
-        Ok(response) => response,
-        Err(error) => {
-            thread.counters().refused(error.code);
-            Response::problem(head, &error)
-        }
-    };
-    cors::mark(head, &thread.config(), &mut response);
-    response
+/// A question for one name may ask the store: like others that do, it takes a place and a token.
+async fn may_ask_for_a_name(guest: &Guest, thread: &Door, head: &Head<'_>) -> Answer<()> {
+    if guest.for_health {
+        let why = "too many connections: only /livez and /readyz without a name are answered";
+        return Err(ServiceError::new(Code::TooManyConnections, why));
+    }
+    guest.authorise(thread, head, Right::Read).await.map(|_| ())
 }
 
 async fn do_what_is_asked(
@@ -234,7 +161,7 @@ async fn do_what_is_asked(
     head.check_host(&thread.config(), thread.service().tokens())?;
     cors::check_origin(head, &thread.config())?;
     head.check_size(&thread.config())?;
-    if let Some(response) = cors::preflight(head, &thread.config()) {
+    if let Some(response) = cors::preflight(head, &thread.config(), || Route::allow_header(head.path)) {
         return Ok(response);
     }
     let route = Route::of(head.path);
@@ -257,7 +184,7 @@ async fn do_what_is_asked(
         return Err(route.refuse_method(head.method));
     };
     head.check_idempotency()?;
-    let body = request::read_body(thread, body).await?;
+    let body = read_body(thread, body).await?;
     request::check_body(operation.takes, head, &body)?;
     let parameters = match operation.takes {
         Takes::Parameters => document::parameters(&body)?,
@@ -339,10 +266,3 @@ async fn operate(
         Op::Metrics => operations::metrics(thread).await,
     }
 }
-
-/// What a connection beyond the limit is told.
-const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
-    content-type: application/problem+json\r\ncache-control: no-store\r\ncontent-length: 187\r\n\
-    connection: close\r\nretry-after: 1\r\n\r\n\
-    {\"type\":\"urn:mint:error:too_many_connections\",\"title\":\"too many connections\",\"status\":503,\
-    \"code\":\"too_many_connections\",\"detail\":\"as many connections are open as may be\",\"retry_after\":1}\n";

@@ -8,13 +8,13 @@ use hyper::StatusCode;
 use mintage_ledger::{Class, Limited, Name, NameReadiness, PartReadiness, RESERVE_BUCKETS_US};
 use mintage_wire::{Live, NotReady, OneReady, PartReady, Ready};
 
-use super::Guest;
-use super::answer::{Response, line};
-use super::head::{Head, Media};
 use super::request::Query;
+use super::{Guest, may_ask_for_a_name};
 use crate::desk::Found;
 use crate::error::{CODES, Code, ServiceError};
 use crate::faces;
+use crate::faces::web::answer::{Response, line};
+use crate::faces::web::head::{Head, Media};
 use crate::metrics::{Exposition, IdKind, REQUEST_BUCKETS_US};
 use crate::service::{Answer, Service};
 use crate::thread::ServingThread;
@@ -67,7 +67,7 @@ pub(super) async fn readyz(
         Some(b"sequences") => of_part(&ready.sequences),
         Some(b"pools") => of_part(&ready.pools),
         Some(name) => {
-            guest.may_ask_for_a_name(thread, head).await?;
+            may_ask_for_a_name(guest, thread, head).await?;
             named(thread.service(), name).await?
         }
     };
@@ -200,32 +200,18 @@ fn count_requests(thread: &Rc<ServingThread>, out: &mut Exposition) {
         &[],
         thread.service().uptime().as_secs_f64(),
     );
-    out.metric("mint_ids_total", "counter", "Ids given out.");
-    for kind in IdKind::ALL {
-        out.sample(
-            "mint_ids_total",
-            &[("kind", kind.as_str())],
-            metrics.ids(kind) as f64,
-        );
-    }
-    out.metric(
-        "mint_requests_total",
-        "counter",
-        "Requests, refused ones included.",
-    );
-    for (id, face) in faces::numbered() {
-        out.sample(
-            "mint_requests_total",
-            &[("face", face.name)],
-            metrics.requests(id) as f64,
-        );
-    }
+    let ids = IdKind::ALL.iter().map(|kind| (kind.as_str(), metrics.ids(*kind)));
+    out.counts("mint_ids_total", "counter", "Ids given out.", "kind", ids);
+    let config = thread.config();
+    let requests = faces::serving(&config).map(|(id, face)| (face.name, metrics.requests(id)));
+    let words = "Requests, refused ones included.";
+    out.counts("mint_requests_total", "counter", words, "face", requests);
     out.metric(
         "mint_request_seconds",
         "histogram",
         "How long requests took from their arrival; those that arrived together count alike.",
     );
-    for (id, face) in faces::numbered() {
+    for (id, face) in faces::serving(&config) {
         let (buckets, sum_us) = metrics.durations(id);
         let labels = [("face", face.name)];
         out.histogram(
@@ -241,25 +227,29 @@ fn count_requests(thread: &Rc<ServingThread>, out: &mut Exposition) {
 
 fn count_connections(thread: &Rc<ServingThread>, out: &mut Exposition) {
     let metrics = thread.service().metrics();
+    let refused = CODES.iter().map(|row| (row.name, metrics.refused(row.code)));
+    let words = "Requests and connections that were refused, by error code.";
+    out.counts("mint_refused_total", "counter", words, "code", refused);
+    let config = thread.config();
+    let open = faces::serving(&config).map(|(id, face)| (face.name, metrics.connections(id)));
+    out.counts("mint_connections", "gauge", "Open connections.", "face", open);
     out.metric(
-        "mint_refused_total",
+        "mint_face_requests_total",
         "counter",
-        "Requests and connections that were refused, by error code.",
+        "Requests of other systems' clients, by how they were answered: ok, or the code of the refusal.",
     );
-    for row in CODES {
-        out.sample(
-            "mint_refused_total",
-            &[("code", row.name)],
-            metrics.refused(row.code) as f64,
-        );
-    }
-    out.metric("mint_connections", "gauge", "Open connections.");
-    for (id, face) in faces::numbered() {
-        out.sample(
-            "mint_connections",
-            &[("face", face.name)],
-            metrics.connections(id) as f64,
-        );
+    for (id, face) in faces::serving(&config).filter(|(_, face)| face.is_foreign()) {
+        let codes = CODES
+            .iter()
+            .map(|row| (row.name, metrics.face_answers(id, Some(row.code))));
+        let refused = codes.filter(|(_, count)| *count > 0);
+        for (answer, count) in [("ok", metrics.face_answers(id, None))]
+            .into_iter()
+            .chain(refused)
+        {
+            let labels = [("face", face.name), ("answer", answer)];
+            out.sample("mint_face_requests_total", &labels, count as f64);
+        }
     }
     out.metric(
         "mint_unread_bytes",

@@ -9,10 +9,10 @@ use mintage_wire::{
     Borrower, Format, Formats, Held, PoolPage, PoolWithWindows, Pools, Preset, Presets, Retired,
 };
 
-use super::answer::Response;
 use super::document::parse;
 use super::request::Query;
 use crate::error::{Code, ServiceError};
+use crate::faces::web::answer::Response;
 use crate::render;
 use crate::requests::{self, invalid};
 use crate::service::{Answer, Service, from_ledger};

@@ -1,17 +1,12 @@
 //! What a request says behind its head: query and body.
 
-use std::borrow::Cow;
-use std::rc::Rc;
-
-use http_body_util::{BodyExt, Limited};
-use hyper::body::{Body, Incoming};
 use mintage_ledger::Name;
 use mintage_wire::{Kind, Operation, Parameter, Takes, percent};
+use std::borrow::Cow;
 
-use super::head::{Head, too_large};
 use crate::error::{Code, ServiceError};
+use crate::faces::web::head::Head;
 use crate::service::{Answer, Door};
-use crate::thread::ServingThread;
 
 /// The parameters of a request: of its query, and where the route takes them so, of a JSON body.
 #[derive(Debug)]
@@ -171,24 +166,6 @@ impl<'q> Query<'q> {
             .split('&')
             .filter(|pair| !pair.is_empty())
             .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-    }
-}
-
-/// Reads a body, within its limits of length and time; none is an empty one.
-pub(super) async fn read_body(thread: &Rc<ServingThread>, body: Option<Incoming>) -> Answer<Vec<u8>> {
-    let Some(body) = body.filter(|body| !body.is_end_stream()) else {
-        return Ok(Vec::new());
-    };
-    let config = thread.config();
-    let collected = Limited::new(body, config.http_max_body.0).collect();
-    match tokio::time::timeout(config.http_request_timeout, collected).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes().to_vec()),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(too_large(&config)),
-        Ok(Err(_)) => Err(ServiceError::new(Code::Protocol, "the body did not arrive whole")),
-        Err(_) => Err(ServiceError::new(
-            Code::RequestTimeout,
-            "the body did not arrive in time",
-        )),
     }
 }
 

@@ -7,12 +7,12 @@ use hyper::StatusCode;
 use mintage::Run;
 use mintage_wire::{Pending, Sequences};
 
-use super::answer::Response;
 use super::document::parse;
-use super::head::{Head, Media};
 use super::id_list::IdList;
 use super::request::Query;
 use crate::error::{Code, ServiceError};
+use crate::faces::web::answer::Response;
+use crate::faces::web::head::{Head, Media};
 use crate::noise::Asker;
 use crate::service::{Answer, Service, from_ledger};
 use crate::thread::ServingThread;

@@ -2,13 +2,13 @@
 
 use std::net::Ipv4Addr;
 
-use super::cors::check_origin;
-use super::plain::{Framed, frame};
 use super::request::Query;
 use super::route::Route;
 use super::{pools, sequences};
 use crate::auth::Tokens;
 use crate::config::Config;
+use crate::faces::web::cors::check_origin;
+use crate::faces::web::plain::{Framed, frame};
 use crate::transport::Endpoint;
 
 /// What the start of a buffer is.

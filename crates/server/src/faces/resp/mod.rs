@@ -44,6 +44,7 @@ pub(super) const FACE: Face = Face {
         }
         Endpoint::Unix(path) => format!("redis-cli -s {} INCR orders", path.display()),
     },
+    pools: |_| Vec::new(),
     serves: Serves {
         request_bytes: |config| config.resp_max_request.0,
         deadlines: connection::deadlines,
@@ -51,4 +52,5 @@ pub(super) const FACE: Face = Face {
         too_many: b"-ERR max number of clients reached\r\n",
         begin: |connection| drop(tokio::task::spawn_local(connection::serve(connection))),
     },
+    foreign: None,
 };

@@ -132,7 +132,7 @@ pub(super) static CONFIG: &[Subcommand] = &[Subcommand {
 fn config_get(call: &mut Call<'_>) -> Flow {
     let config = call.thread.config();
     let durable = call.thread.service().ledger().store_class() != Class::Lossy;
-    let port = config.resp_listen.0.as_ref().map_or(0, Endpoint::port);
+    let port = config.resp_listen.endpoints.first().map_or(0, Endpoint::port);
     let settings: [(&str, String); 10] = [
         ("appendonly", if durable { "yes" } else { "no" }.to_string()),
         ("appendfsync", if durable { "always" } else { "no" }.to_string()),

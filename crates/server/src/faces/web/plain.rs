@@ -9,12 +9,11 @@
 use std::rc::Rc;
 
 use memchr::memchr;
-use mintage_wire::Op;
 
 use super::answer::Response;
 use super::head::Head;
 use super::strict::{self, Framing, Strict};
-use super::{Guest, answer_to, date};
+use super::{Guest, Site, date};
 use crate::error::{Code, ServiceError};
 use crate::service::Door;
 use crate::socket::{End, Socket};
@@ -25,7 +24,7 @@ use crate::watch::{Verdict, Waiting};
 /// What the start of a buffer is. One lives at a time, on the stack of the hot path.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
-pub(super) enum Framed<'b> {
+pub(crate) enum Framed<'b> {
     /// A request of so many bytes.
     Request(Head<'b>, usize),
     /// The beginning of a request.
@@ -35,7 +34,7 @@ pub(super) enum Framed<'b> {
 }
 
 /// Why the plain path was left.
-pub(super) enum Left {
+pub(crate) enum Left {
     /// The connection ends.
     Ended(End),
     /// hyper goes on with what was read: a request that is framed so.
@@ -43,7 +42,11 @@ pub(super) enum Left {
 }
 
 /// Answers plain requests until there is another one.
-pub(super) async fn serve(socket: &mut Socket, thread: &Rc<ServingThread>, guest: &Guest) -> Left {
+pub(crate) async fn serve<S: Site>(
+    socket: &mut Socket,
+    thread: &Rc<ServingThread>,
+    guest: &Guest<S>,
+) -> Left {
     let mut turn = Turn::begin(thread);
     loop {
         let (buffer, filled) = match socket.fill(&mut turn).await {
@@ -76,10 +79,10 @@ enum Next {
     HandOver(Framing),
 }
 
-async fn answer_all(
+async fn answer_all<S: Site>(
     socket: &mut Socket,
     thread: &Rc<ServingThread>,
-    guest: &Guest,
+    guest: &Guest<S>,
     input: &[u8],
     out: &mut Vec<u8>,
     turn: &mut Turn,
@@ -89,6 +92,9 @@ async fn answer_all(
     while at < input.len() {
         let rest = &input[at..];
         match frame(rest, thread.config().http_max_headers as usize) {
+            Framed::Request(head, _) if guest.site.hands_over(thread, head.path) => {
+                return leave(socket, thread, guest, Framed::Other, rest, out);
+            }
             Framed::Request(head, len) => {
                 socket.watch().wait_for(Waiting::Nothing);
                 let head = Head {
@@ -124,10 +130,10 @@ async fn answer_all(
 }
 
 /// What becomes of a rest that is no whole request of the plain kind.
-fn leave(
+fn leave<S: Site>(
     socket: &mut Socket,
     thread: &Rc<ServingThread>,
-    guest: &Guest,
+    guest: &Guest<S>,
     framed: Framed<'_>,
     rest: &[u8],
     out: &mut Vec<u8>,
@@ -151,10 +157,10 @@ fn leave(
 }
 
 /// Answers what must not be served, whatever it was.
-fn refuse(thread: &Rc<ServingThread>, guest: &Guest, error: &ServiceError, out: &mut Vec<u8>) {
+fn refuse<S: Site>(thread: &Rc<ServingThread>, guest: &Guest<S>, error: &ServiceError, out: &mut Vec<u8>) {
     thread.counters().requests(guest.face, 1);
     thread.counters().refused(error.code);
-    let response = Response::problem(&Head::default(), error);
+    let response = guest.site.refuse(thread, &Head::default(), error);
     date::with_now(thread, |date| response.write(date, out));
 }
 
@@ -174,15 +180,15 @@ fn too_many_headers(thread: &Door) -> ServiceError {
     )
 }
 
-async fn answer(thread: &Rc<ServingThread>, guest: &Guest, head: &Head<'_>) -> Response {
+async fn answer<S: Site>(thread: &Rc<ServingThread>, guest: &Guest<S>, head: &Head<'_>) -> Response {
     thread.counters().requests(guest.face, 1);
-    let response = answer_to(thread, guest, head, None).await;
+    let response = guest.site.answer(thread, guest, head, None).await;
     guest.note_request(head, &response);
     response
 }
 
 /// Frames one request.
-pub(super) fn frame(buffer: &[u8], headers_max: usize) -> Framed<'_> {
+pub(crate) fn frame(buffer: &[u8], headers_max: usize) -> Framed<'_> {
     let mut head = Head::default();
     let Some(end) = memchr(b'\n', buffer) else {
         return Framed::Incomplete;
@@ -225,8 +231,7 @@ fn take_request_line<'b>(line: &'b [u8], head: &mut Head<'b>) -> Option<()> {
     }
     let target = std::str::from_utf8(target).ok()?;
     (head.path, head.query) = target.split_once('?').unwrap_or((target, ""));
-    // Answers of unknown length are hyper's.
-    (head.path != Op::Backup.row().path).then_some(())
+    Some(())
 }
 
 /// `name: value`, with a CR at its end.
@@ -256,6 +261,7 @@ fn take_header<'b>(line: &'b [u8], head: &mut Head<'b>) -> Option<()> {
         2 if is("te") => return None,
         10 if is("connection") => return value.eq_ignore_ascii_case("keep-alive").then_some(()),
         13 if is("authorization") => &mut head.authorization,
+        14 if is("sec-fetch-site") => &mut head.fetch_site,
         14 if is("content-length") && value == "0" => &mut head.content_length,
         14 if is("content-length") => return None,
         14 if is("http2-settings") => return None,
@@ -314,7 +320,6 @@ mod tests {
             "GET http://localhost/a HTTP/1.1\r\n",
             "GET * HTTP/1.1\r\n",
             "GET /a#b HTTP/1.1\r\n",
-            "GET /v1/backup HTTP/1.1\r\n",
             "GET /\u{e9} HTTP/1.1\r\n",
             "\r\nGET /a HTTP/1.1\r\n",
             "GET /a HTTP/1.1\r\nhost: a\r\nhost: b\r\n",

@@ -1,4 +1,4 @@
-//! Answers and problem documents (RFC 9457).
+//! Answers.
 
 use std::borrow::Cow;
 
@@ -6,19 +6,17 @@ use http_body_util::Full;
 use hyper::StatusCode;
 use hyper::body::Bytes;
 use hyper::header::{self, HeaderName, HeaderValue};
-use mintage_wire::{Problem, percent};
+use mintage_wire::percent;
 use serde::Serialize;
 
-use super::head::{Head, Media};
-use super::route::Route;
-use crate::error::{Code, ServiceError};
+use super::head::Media;
 
 /// An answer, not yet bound to a way of sending it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Response {
-    pub(super) status: StatusCode,
+pub(crate) struct Response {
+    pub(crate) status: StatusCode,
     /// Empty: there is no body.
-    media_type: &'static str,
+    media_type: Cow<'static, str>,
     /// Besides those that every answer has. Names in lower case; values are text of ours.
     headers: Vec<(&'static str, Cow<'static, str>)>,
     body: Vec<u8>,
@@ -37,29 +35,22 @@ fn always<'a>() -> impl Iterator<Item = (&'static str, &'a str)> {
 }
 
 /// A document as a line of JSON.
-pub(super) fn line(document: &impl Serialize) -> Vec<u8> {
+pub(crate) fn line(document: &impl Serialize) -> Vec<u8> {
     let mut text = serde_json::to_vec(document).expect("texts and numbers are JSON");
     text.push(b'\n');
     text
 }
 
-/// What a refusal tells of what was asked is cut: whoever sent it knows the rest.
-fn cut(detail: &str) -> Cow<'_, str> {
-    match detail.char_indices().nth(DETAIL_MAX) {
-        Some((at, _)) => Cow::Owned(format!("{}…", &detail[..at])),
-        None => Cow::Borrowed(detail),
-    }
-}
-
-/// The longest `detail` of a problem document, in characters.
-const DETAIL_MAX: usize = 600;
-
 impl Response {
     /// An answer of a media type.
-    pub(super) fn new(status: StatusCode, media_type: &'static str, body: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn new(
+        status: StatusCode,
+        media_type: impl Into<Cow<'static, str>>,
+        body: impl Into<Vec<u8>>,
+    ) -> Self {
         Response {
             status,
-            media_type,
+            media_type: media_type.into(),
             headers: Vec::new(),
             body: body.into(),
             streamed: false,
@@ -67,7 +58,7 @@ impl Response {
     }
 
     /// An answer whose body is not made yet.
-    pub(super) fn streamed(status: StatusCode, media_type: &'static str) -> Self {
+    pub(crate) fn streamed(status: StatusCode, media_type: &'static str) -> Self {
         Response {
             streamed: true,
             ..Response::new(status, media_type, "")
@@ -75,99 +66,67 @@ impl Response {
     }
 
     /// Whether the body comes page by page.
-    pub(super) fn is_streamed(&self) -> bool {
+    pub(crate) fn is_streamed(&self) -> bool {
         self.streamed
     }
 
     /// An answer without a body.
-    pub(super) fn empty(status: StatusCode) -> Self {
+    pub(crate) fn empty(status: StatusCode) -> Self {
         Response::new(status, "", "")
     }
 
     /// Ids that were just given out.
-    pub(super) fn ids(media: Media, body: Vec<u8>) -> Self {
+    pub(crate) fn ids(media: Media, body: Vec<u8>) -> Self {
         Response::new(StatusCode::OK, media.as_str(), body)
     }
 
     /// A JSON document.
-    pub(super) fn json(status: StatusCode, document: &impl Serialize) -> Self {
+    pub(crate) fn json(status: StatusCode, document: &impl Serialize) -> Self {
         Response::new(status, Media::Json.as_str(), line(document))
     }
 
     /// Something that was made, and where under `/v1` it is.
-    pub(super) fn created(segments: &[&str], document: &impl Serialize) -> Self {
+    pub(crate) fn created(segments: &[&str], document: &impl Serialize) -> Self {
         let mut response = Response::json(StatusCode::CREATED, document);
         let encoded: Vec<String> = segments.iter().map(|segment| percent::encode(segment)).collect();
         response.add("location", format!("/v1/{}", encoded.join("/")));
         response
     }
 
-    /// A refusal.
-    pub(super) fn problem(head: &Head<'_>, error: &ServiceError) -> Self {
-        let row = error.code.row();
-        let document = Problem {
-            kind: format!("urn:mint:error:{}", row.name).into(),
-            title: row.title.into(),
-            status: row.http_status,
-            code: row.name.into(),
-            detail: cut(&error.message),
-            hint: error.hint.as_deref().map(Cow::Borrowed),
-            retry_after: error.retry_after_s,
-        };
-        let status = StatusCode::from_u16(row.http_status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = Response::new(status, "application/problem+json", line(&document));
-        if let Some(seconds) = error.retry_after_s {
-            response.add("retry-after", seconds.to_string());
-        }
-        match error.code {
-            Code::Unauthenticated | Code::WrongToken => {
-                response.add("www-authenticate", "Bearer realm=\"mint\"");
-            }
-            Code::MethodNotAllowed => {
-                if let Some(allowed) = Route::allow_header(head.path) {
-                    response.add("allow", allowed);
-                }
-            }
-            // What follows on the connection may be the rest of what was refused.
-            Code::Protocol | Code::BodyTooLarge | Code::HeaderTooLarge | Code::RequestTimeout => {
-                response.close()
-            }
-            _ => {}
-        }
-        response
-    }
-
     /// Adds a header.
-    pub(super) fn add(&mut self, name: &'static str, value: impl Into<Cow<'static, str>>) {
+    pub(crate) fn add(&mut self, name: &'static str, value: impl Into<Cow<'static, str>>) {
         self.headers.push((name, value.into()));
     }
 
     /// The value of a header besides those that every answer has.
     #[cfg(test)]
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(given, _)| *given == name);
         found.map(|(_, value)| &**value)
     }
 
     /// Says that the connection ends with this answer.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         if !self.closes() {
             self.add("connection", "close");
         }
     }
 
     /// Whether the connection ends with this answer.
-    pub(super) fn closes(&self) -> bool {
+    pub(crate) fn closes(&self) -> bool {
         self.headers.iter().any(|(name, _)| *name == "connection")
     }
 
     /// For hyper to send.
-    pub(super) fn for_hyper(self) -> hyper::Response<Full<Bytes>> {
+    pub(crate) fn for_hyper(self) -> hyper::Response<Full<Bytes>> {
         let mut response = hyper::Response::new(Full::new(Bytes::from(self.body)));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         if !self.media_type.is_empty() {
-            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.media_type));
+            // Where it was taken from the request it is one of those that fit.
+            if let Ok(value) = HeaderValue::from_str(&self.media_type) {
+                headers.insert(header::CONTENT_TYPE, value);
+            }
         }
         for (name, value) in always() {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
@@ -181,7 +140,7 @@ impl Response {
     }
 
     /// As bytes. `date` is the value of `Date`.
-    pub(super) fn write(&self, date: &str, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, date: &str, out: &mut Vec<u8>) {
         let mut put = |text: &str| out.extend_from_slice(text.as_bytes());
         put("HTTP/1.1 ");
         put(self.status.as_str());
@@ -189,7 +148,7 @@ impl Response {
         put(self.status.canonical_reason().unwrap_or_default());
         if !self.media_type.is_empty() {
             put("\r\ncontent-type: ");
-            put(self.media_type);
+            put(&self.media_type);
         }
         for (name, value) in always().chain(self.headers.iter().map(|(name, value)| (*name, &**value))) {
             put("\r\n");

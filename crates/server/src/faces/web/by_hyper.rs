@@ -15,7 +15,7 @@ use super::answer::Response;
 use super::head::Head;
 use super::io::{Io, One};
 use super::strict::Framing;
-use super::{Guest, answer_to, backup};
+use super::{Guest, Site};
 use crate::config::Config;
 use crate::error::Code;
 use crate::socket::{End, Socket};
@@ -27,10 +27,10 @@ use crate::watch::{Verdict, Waiting};
 /// the goodbye is left to the caller.
 ///
 /// So every head passes the one judge of what may be served ([`strict`](super::strict)), whoever frames it.
-pub(super) async fn serve(
+pub(crate) async fn serve<S: Site>(
     socket: &mut Socket,
     thread: &Rc<ServingThread>,
-    guest: &Guest,
+    guest: &Guest<S>,
     framing: Framing,
 ) -> Option<End> {
     let config = thread.config();
@@ -47,7 +47,8 @@ pub(super) async fn serve(
             thread.counters().answered(guest.face, 1, took);
             after_the_others().await;
             watch.wait_for(Waiting::Request);
-            Ok::<_, Infallible>(backup::for_hyper(response, thread, Rc::clone(&watch), one))
+            let site = guest.site;
+            Ok::<_, Infallible>(site.for_hyper(response, thread, Rc::clone(&watch), one))
         }
     });
     let io = Io::new(stream, (*watch).clone(), Rc::clone(thread), Rc::clone(&one));
@@ -110,11 +111,15 @@ fn builder(config: &Config) -> http1::Builder {
     builder
 }
 
-async fn answer(thread: &Rc<ServingThread>, guest: &Guest, request: Request<Incoming>) -> Response {
+async fn answer<S: Site>(
+    thread: &Rc<ServingThread>,
+    guest: &Guest<S>,
+    request: Request<Incoming>,
+) -> Response {
     thread.counters().requests(guest.face, 1);
     let (parts, body) = request.into_parts();
     let head = Head::of(&parts, guest.local.as_ref());
-    let mut response = answer_to(thread, guest, &head, Some(body)).await;
+    let mut response = guest.site.answer(thread, guest, &head, Some(body)).await;
     guest.note_request(&head, &response);
     if head.closes() || guest.leaves(&thread.config()) {
         response.close();

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use hyper::Version;
-use hyper::header::{self, HeaderName};
+use hyper::header::{self, HeaderMap, HeaderName};
 use hyper::http::request::Parts;
 
 use crate::auth::{Identity, Right, Tokens};
@@ -15,31 +15,35 @@ use crate::transport::Endpoint;
 /// What is read of a request's head, whoever framed it. A header that is present but no text is empty here, so
 /// that it counts as present and fits nothing.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Head<'r> {
-    pub(super) method: &'r str,
-    pub(super) path: &'r str,
-    pub(super) query: &'r str,
+pub(crate) struct Head<'r> {
+    pub(crate) method: &'r str,
+    pub(crate) path: &'r str,
+    pub(crate) query: &'r str,
     /// The host of an absolute target, which stands above `Host`.
-    pub(super) authority: Option<&'r str>,
-    pub(super) host: Option<&'r str>,
-    pub(super) origin: Option<&'r str>,
-    pub(super) accept: Option<&'r str>,
-    pub(super) authorization: Option<&'r str>,
-    pub(super) content_length: Option<&'r str>,
-    pub(super) content_type: Option<&'r str>,
-    pub(super) idempotency_key: Option<&'r str>,
+    pub(crate) authority: Option<&'r str>,
+    pub(crate) host: Option<&'r str>,
+    pub(crate) origin: Option<&'r str>,
+    /// Where a browser says that the request comes from (`Sec-Fetch-Site`).
+    pub(crate) fetch_site: Option<&'r str>,
+    pub(crate) accept: Option<&'r str>,
+    pub(crate) authorization: Option<&'r str>,
+    pub(crate) content_length: Option<&'r str>,
+    pub(crate) content_type: Option<&'r str>,
+    pub(crate) idempotency_key: Option<&'r str>,
     /// A browser asks whether a page may send a request (`Access-Control-Request-Method`).
-    pub(super) asks_whether: bool,
+    pub(crate) asks_whether: bool,
     /// Whether there is a `Transfer-Encoding`.
-    pub(super) chunked: bool,
-    pub(super) is_http_10: bool,
+    pub(crate) chunked: bool,
+    pub(crate) is_http_10: bool,
+    /// All headers, where hyper framed the request.
+    pub(crate) all: Option<&'r HeaderMap>,
     /// Our address on this connection.
-    pub(super) local: Option<&'r Endpoint>,
+    pub(crate) local: Option<&'r Endpoint>,
 }
 
 /// A form of answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Media {
+pub(crate) enum Media {
     /// `application/json`
     Json,
     /// `text/plain`: one id a line.
@@ -53,7 +57,7 @@ impl Media {
     const ALL: [Media; 3] = [Media::Json, Media::Text, Media::Octets];
 
     /// The media type.
-    pub(super) fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Media::Json => "application/json",
             Media::Text => "text/plain; charset=utf-8",
@@ -70,7 +74,7 @@ impl Media {
 
 impl<'r> Head<'r> {
     /// The head of a request that hyper framed.
-    pub(super) fn of(parts: &'r Parts, local: Option<&'r Endpoint>) -> Self {
+    pub(crate) fn of(parts: &'r Parts, local: Option<&'r Endpoint>) -> Self {
         let text = |name: HeaderName| {
             parts
                 .headers
@@ -86,6 +90,7 @@ impl<'r> Head<'r> {
             authority: parts.uri.authority().map(|authority| authority.as_str()),
             host: if hosts > 1 { Some("") } else { text(header::HOST) },
             origin: text(header::ORIGIN),
+            fetch_site: text(HeaderName::from_static("sec-fetch-site")),
             accept: text(header::ACCEPT),
             authorization: text(header::AUTHORIZATION),
             content_length: text(header::CONTENT_LENGTH),
@@ -94,20 +99,21 @@ impl<'r> Head<'r> {
             asks_whether: parts.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD),
             chunked: parts.headers.contains_key(header::TRANSFER_ENCODING),
             is_http_10: parts.version == Version::HTTP_10,
+            all: Some(&parts.headers),
             local,
         }
     }
 
     /// Whether the connection must not be used again: where a request's length could be read in two ways, what
     /// follows it may be somebody else's.
-    pub(super) fn closes(&self) -> bool {
+    pub(crate) fn closes(&self) -> bool {
         self.chunked
     }
 
     /// Refuses host names that do not belong to a server on loopback: a web site whose name was pointed at
     /// 127.0.0.1 (DNS rebinding) is not a client. Where tokens are needed they prove that better, and a proxy on the
     /// same machine passes on the name that it was asked by.
-    pub(super) fn check_host(&self, config: &Config, tokens: &Tokens) -> Answer<()> {
+    pub(crate) fn check_host(&self, config: &Config, tokens: &Tokens) -> Answer<()> {
         let Some(local) = self.local.filter(|local| local.is_local()) else {
             return Ok(());
         };
@@ -139,7 +145,7 @@ impl<'r> Head<'r> {
     }
 
     /// Refuses the promise that the same request sent again does nothing: nobody keeps it yet.
-    pub(super) fn check_idempotency(&self) -> Answer<()> {
+    pub(crate) fn check_idempotency(&self) -> Answer<()> {
         match self.idempotency_key {
             Some(_) if !matches!(self.method, "GET" | "HEAD" | "OPTIONS") => Err(ServiceError::new(
                 Code::IdempotencyKey,
@@ -153,7 +159,7 @@ impl<'r> Head<'r> {
     }
 
     /// Refuses a body that says beforehand that it is too long.
-    pub(super) fn check_size(&self, config: &Config) -> Answer<()> {
+    pub(crate) fn check_size(&self, config: &Config) -> Answer<()> {
         let declared = self.content_length.and_then(|text| text.parse::<u64>().ok());
         match declared {
             Some(length) if length > config.http_max_body.0 as u64 => Err(too_large(config)),
@@ -162,7 +168,7 @@ impl<'r> Head<'r> {
     }
 
     /// Finds out who asks, and whether they may.
-    pub(super) fn authorise(&self, tokens: &Tokens, right: Right) -> Answer<Identity> {
+    pub(crate) fn authorise(&self, tokens: &Tokens, right: Right) -> Answer<Identity> {
         if !tokens.required() {
             return Ok(Identity::ANYBODY);
         }
@@ -190,7 +196,7 @@ impl<'r> Head<'r> {
     }
 
     /// The form of the answer that the client likes best (RFC 9110 section 12.5.1).
-    pub(super) fn media(&self) -> Answer<Media> {
+    pub(crate) fn media(&self) -> Answer<Media> {
         let Some(accept) = self.accept else {
             return Ok(Media::Json);
         };
@@ -242,7 +248,7 @@ fn host_name(host: &str) -> &str {
 }
 
 /// The refusal of a body that is too long.
-pub(super) fn too_large(config: &Config) -> ServiceError {
+pub(crate) fn too_large(config: &Config) -> ServiceError {
     let max = config.http_max_body.0;
     ServiceError::new(
         Code::BodyTooLarge,

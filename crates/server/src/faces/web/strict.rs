@@ -11,7 +11,7 @@ use memchr::memchr;
 
 /// What the start of a buffer is, as far as it has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Strict {
+pub(crate) enum Strict {
     /// Nothing is wrong yet.
     Incomplete,
     /// It must be refused, and the connection ended.
@@ -24,7 +24,7 @@ pub(super) enum Strict {
 
 /// How long a request is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Framing {
+pub(crate) enum Framing {
     /// So many bytes, body included.
     Bytes(u64),
     /// Until a last chunk.
@@ -34,7 +34,7 @@ pub(super) enum Framing {
 /// Looks at the head at the start of `buffer`, which may have so many header lines.
 ///
 /// What passes is taken by hyper too, so that nothing is refused without a word of ours.
-pub(super) fn look(buffer: &[u8], headers_max: usize) -> Strict {
+pub(crate) fn look(buffer: &[u8], headers_max: usize) -> Strict {
     let mut lines = Lines { buffer, at: 0 };
     // Empty lines before a request are passed over.
     let first = loop {

@@ -9,7 +9,6 @@ use hyper::StatusCode;
 
 use super::answer::Response;
 use super::head::Head;
-use super::route::Route;
 use crate::config::Config;
 use crate::error::{Code, ServiceError};
 use crate::service::Answer;
@@ -44,8 +43,22 @@ fn comes(head: &Head<'_>, config: &Config) -> Comes {
     }
 }
 
+/// The same for the faces that give out ids to a GET: browsers send that for an image of any page, without an `Origin`,
+/// and say so (`Sec-Fetch-Site`).
+pub(crate) fn check_page(head: &Head<'_>, config: &Config) -> Answer<()> {
+    check_origin(head, config)?;
+    match head.fetch_site {
+        Some("cross-site" | "same-site") if comes(head, config) != Comes::Listed => Err(ServiceError::new(
+            Code::CrossOrigin,
+            "the request comes from a page of another site",
+        )
+        .with_hint("if pages of it may ask, list it in server.http.origins")),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses requests that a page of another site made a browser send: they could burn numbers without seeing an answer.
-pub(super) fn check_origin(head: &Head<'_>, config: &Config) -> Answer<()> {
+pub(crate) fn check_origin(head: &Head<'_>, config: &Config) -> Answer<()> {
     match (comes(head, config), head.origin) {
         (Comes::Elsewhere, Some(origin)) => {
             let shown: String = origin.chars().take(80).collect();
@@ -58,13 +71,17 @@ pub(super) fn check_origin(head: &Head<'_>, config: &Config) -> Answer<()> {
 }
 
 /// The answer to a browser that asks whether a page may ask (a preflight), which carries no token; `None`: it is none.
-pub(super) fn preflight(head: &Head<'_>, config: &Config) -> Option<Response> {
+/// `methods` are those that fit the path, if it leads anywhere.
+pub(crate) fn preflight(
+    head: &Head<'_>,
+    config: &Config,
+    methods: impl FnOnce() -> Option<String>,
+) -> Option<Response> {
     if head.method != "OPTIONS" || !head.asks_whether || comes(head, config) == Comes::Elsewhere {
         return None;
     }
-    let methods = Route::allow_header(head.path)?;
     let mut response = Response::empty(StatusCode::NO_CONTENT);
-    response.add("access-control-allow-methods", methods);
+    response.add("access-control-allow-methods", methods()?);
     response.add(
         "access-control-allow-headers",
         "authorization, content-type, accept",
@@ -74,7 +91,7 @@ pub(super) fn preflight(head: &Head<'_>, config: &Config) -> Option<Response> {
 }
 
 /// Says on an answer which page may read it.
-pub(super) fn mark(head: &Head<'_>, config: &Config, response: &mut Response) {
+pub(crate) fn mark(head: &Head<'_>, config: &Config, response: &mut Response) {
     if config.http_origins.is_empty() {
         return;
     }

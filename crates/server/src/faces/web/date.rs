@@ -11,7 +11,7 @@ thread_local! {
 }
 
 /// Hands over the date of now, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
-pub(super) fn with_now<R>(thread: &Door, use_it: impl FnOnce(&str) -> R) -> R {
+pub(crate) fn with_now<R>(thread: &Door, use_it: impl FnOnce(&str) -> R) -> R {
     let second = thread
         .service()
         .ledger()

@@ -17,13 +17,13 @@ use crate::watch::{Waiting, Watch};
 
 /// One request, as hyper is given it.
 #[derive(Debug)]
-pub(super) struct One {
+pub(crate) struct One {
     /// What was read and not given out: the request, then what follows it.
     unused: RefCell<Vec<u8>>,
     /// How much of it hyper may still have; `None`: all that comes.
     left: Cell<Option<u64>>,
     /// hyper has its answer.
-    pub(super) answered: Cell<bool>,
+    pub(crate) answered: Cell<bool>,
     /// The client has its answer.
     sent: Cell<bool>,
     /// hyper asks for the next one.
@@ -31,7 +31,7 @@ pub(super) struct One {
 }
 
 impl One {
-    pub(super) fn new(unused: Vec<u8>, framing: Framing) -> One {
+    pub(crate) fn new(unused: Vec<u8>, framing: Framing) -> One {
         One {
             unused: RefCell::new(unused),
             left: Cell::new(match framing {
@@ -45,19 +45,19 @@ impl One {
     }
 
     /// Whether the request is over and the connection goes on.
-    pub(super) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.sent.get() && self.asks.get()
     }
 
     /// What follows the request.
-    pub(super) fn rest(&self) -> Vec<u8> {
+    pub(crate) fn rest(&self) -> Vec<u8> {
         self.unused.take()
     }
 }
 
 /// What hyper reads from and writes to.
 #[derive(Debug)]
-pub(super) struct Io<'s> {
+pub(crate) struct Io<'s> {
     stream: &'s mut Stream,
     watch: Rc<Watch>,
     thread: Rc<ServingThread>,
@@ -67,7 +67,7 @@ pub(super) struct Io<'s> {
 }
 
 impl<'s> Io<'s> {
-    pub(super) fn new(
+    pub(crate) fn new(
         stream: &'s mut Stream,
         watch: Rc<Watch>,
         thread: Rc<ServingThread>,

@@ -1,0 +1,166 @@
+//! Numbers for the keys of other systems' clients.
+
+use std::sync::Arc;
+
+use mintage::Run;
+use mintage_ledger::{Name, Sequence};
+
+use crate::auth::Identity;
+use crate::config::Keys;
+use crate::error::{Answer, Code, ServiceError};
+use crate::noise::{Asker, Noise};
+use crate::service::Door;
+use crate::transport::Peer;
+
+/// Takes numbers for one client of a face.
+pub(crate) struct Keyed<'a> {
+    pub(crate) thread: &'a Door,
+    pub(crate) keys: &'a Keys,
+    pub(crate) who: &'a Identity,
+    pub(crate) peer: Peer,
+}
+
+impl Keyed<'_> {
+    /// Takes exactly `n` numbers, handing them to `each` run by run.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`] for a key that is not known, and what the store says; runs handed out before are used up.
+    pub(crate) async fn take(&self, key: &[u8], n: u64, mut each: impl FnMut(Run)) -> Answer<()> {
+        let mut buffer = NameBuffer::default();
+        let name = self.name(key, &mut buffer)?;
+        let mut left = n;
+        while left > 0
+            && let Some(run) = self.thread.try_take(name, left)
+        {
+            left -= run.count;
+            each(run);
+        }
+        if left > 0 {
+            self.must_exist(name).await?;
+            self.thread.take(name, left, &self.asker(), each).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes one number.
+    ///
+    /// # Errors
+    /// As [`Keyed::take`].
+    pub(crate) async fn take_one(&self, key: &[u8]) -> Answer<i64> {
+        let mut number = 0;
+        self.take(key, 1, |run| number = run.first).await?;
+        Ok(number)
+    }
+
+    /// Takes exactly `n` numbers as one run without a hole.
+    ///
+    /// # Errors
+    /// As [`Keyed::take`]; [`Code::Exhausted`] when fewer are left before the bound.
+    pub(crate) async fn take_contiguous(&self, key: &[u8], n: u64) -> Answer<(Run, Arc<Sequence>)> {
+        let mut buffer = NameBuffer::default();
+        let name = self.name(key, &mut buffer)?;
+        self.must_exist(name).await?;
+        self.thread.take_contiguous(name, n, &self.asker()).await
+    }
+
+    /// The name of a key's sequence.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`]: it cannot have one; the log says why, once a minute.
+    pub(crate) fn name<'b>(&self, key: &[u8], buffer: &'b mut NameBuffer) -> Answer<&'b [u8]> {
+        let prefix = self.keys.prefix.0.as_bytes();
+        let listed = (!self.keys.names.0.is_empty())
+            .then(|| self.keys.names.0.get(std::str::from_utf8(key).ok()?))
+            .flatten();
+        let fits = match listed {
+            Some(name) => buffer.fill(&[name.as_str().as_bytes()]),
+            None if key.is_empty() => false,
+            None => buffer.fill(&[prefix, key]),
+        };
+        match fits {
+            true => Ok(buffer.bytes()),
+            false => Err(self.unknown(key, "it is empty or too long")),
+        }
+    }
+
+    /// Refuses a key whose sequence does not exist, where its first use may not make it.
+    async fn must_exist(&self, name: &[u8]) -> Answer<()> {
+        let known = Name::from_bytes(name).map_err(|error| self.unknown(name, &error.to_string()))?;
+        if self.keys.create && self.who.may(crate::auth::Right::Allocate) || self.thread.exists(name).await? {
+            return Ok(());
+        }
+        Err(ServiceError::new(
+            Code::NotFound,
+            format!("there is no sequence {known}"),
+        ))
+    }
+
+    fn unknown(&self, key: &[u8], why: &str) -> ServiceError {
+        let shown: String = String::from_utf8_lossy(key).chars().take(80).collect();
+        let log = self.thread.service().log();
+        log.note_sent(Noise::NoName, format!("{shown:?}: {why}"), self.peer);
+        ServiceError::new(
+            Code::NotFound,
+            format!("there is no sequence for {shown:?}: {why}"),
+        )
+    }
+
+    fn asker(&self) -> Asker<'_> {
+        Asker {
+            token: self.who.name().into(),
+            peer: self.peer,
+        }
+    }
+}
+
+/// The longest name of a key's sequence, in bytes.
+const NAME_BYTES_MAX: usize = 128;
+
+/// Where a name is put together.
+#[derive(Debug)]
+pub(crate) struct NameBuffer {
+    bytes: [u8; NAME_BYTES_MAX],
+    len: usize,
+}
+
+impl Default for NameBuffer {
+    fn default() -> Self {
+        NameBuffer {
+            bytes: [0; NAME_BYTES_MAX],
+            len: 0,
+        }
+    }
+}
+
+impl NameBuffer {
+    fn fill(&mut self, parts: &[&[u8]]) -> bool {
+        self.len = 0;
+        for part in parts {
+            let end = self.len + part.len();
+            let Some(place) = self.bytes.get_mut(self.len..end) else {
+                return false;
+            };
+            place.copy_from_slice(part);
+            self.len = end;
+        }
+        true
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_put_together_within_its_length() {
+        let mut buffer = NameBuffer::default();
+        assert!(buffer.fill(&[b"leaf:", b"order"]));
+        assert_eq!(buffer.bytes(), b"leaf:order");
+        assert!(buffer.fill(&[&[b'x'; NAME_BYTES_MAX]]));
+        assert!(!buffer.fill(&[b"p", &[b'x'; NAME_BYTES_MAX]]));
+    }
+}

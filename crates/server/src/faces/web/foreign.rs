@@ -1,0 +1,169 @@
+//! What the faces of other systems that speak HTTP have in common: who may ask, what takes no id, how a request is
+//! counted and refused. A face adds its paths, its answers and the form of its errors.
+//!
+//! Their clients ask by GET, which our own routes never answer with an id: what a browser sends for a page of another
+//! site is refused, nothing may be cached, and HEAD and OPTIONS never reach what takes.
+
+use std::pin::Pin;
+use std::rc::Rc;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+
+use super::answer::Response;
+use super::body::read_body;
+use super::head::Head;
+use super::io::One;
+use super::{Client, Guest, Site, cors};
+use crate::auth::{Identity, Right};
+use crate::config::{Access, Config, FaceAuth};
+use crate::error::{Code, ServiceError};
+use crate::metrics::FaceId;
+use crate::service::{Answer, Door};
+use crate::thread::ServingThread;
+use crate::watch::Watch;
+
+/// A face of another system, as one of HTTP.
+#[derive(Debug)]
+pub(crate) struct Foreign {
+    /// Who may use it.
+    pub(crate) access: fn(&Config) -> &Access,
+    /// Whether a path is one of its own, where it shares our port.
+    pub(crate) owns: fn(&str) -> bool,
+    /// What pages of other sites may send, where they may: the value of `Access-Control-Allow-Methods`.
+    pub(crate) methods: &'static str,
+    /// It reads headers that [`Head`] has no place for: [`Head::all`] is there with every request.
+    pub(crate) reads_all_headers: bool,
+    /// It finds out by itself who asks.
+    pub(crate) knows_tokens: bool,
+    /// What a token must be good for.
+    pub(crate) right: fn(&Head<'_>) -> Right,
+    /// The answer to HEAD and OPTIONS, which takes nothing; hyper leaves the body of HEAD out.
+    pub(crate) look: fn(&Head<'_>, &Config) -> Response,
+    /// The answer to any other request.
+    pub(crate) answer: for<'a> fn(&'a Asked<'a>) -> Answering<'a>,
+    /// A refusal in the face's own form; `Retry-After` and the end of the connection are added.
+    pub(crate) refuse: fn(&Head<'_>, &Config, &ServiceError) -> Response,
+}
+
+/// An answer that is being made.
+pub(crate) type Answering<'a> = Pin<Box<dyn Future<Output = Answer<Response>> + 'a>>;
+
+/// A request as it was read.
+pub(crate) struct Asked<'a> {
+    pub(crate) thread: &'a Rc<ServingThread>,
+    pub(crate) client: &'a Client,
+    pub(crate) head: &'a Head<'a>,
+    pub(crate) body: &'a [u8],
+    /// Who asks; it has the right that the face names.
+    pub(crate) who: Identity,
+}
+
+/// Answers one request of a face.
+pub(crate) async fn answer(
+    face: &'static Foreign,
+    id: FaceId,
+    thread: &Rc<ServingThread>,
+    client: &Client,
+    head: &Head<'_>,
+    body: Option<Incoming>,
+) -> Response {
+    let answered = judge(face, thread, client, head, body).await;
+    let refused = answered.as_ref().err().map(|error| error.code);
+    thread.counters().face_answered(id, refused);
+    let config = thread.config();
+    let mut response = answered.unwrap_or_else(|error| {
+        thread.counters().refused(error.code);
+        face.refusal(&config, head, &error)
+    });
+    cors::mark(head, &config, &mut response);
+    response
+}
+
+async fn judge(
+    face: &'static Foreign,
+    thread: &Rc<ServingThread>,
+    client: &Client,
+    head: &Head<'_>,
+    body: Option<Incoming>,
+) -> Answer<Response> {
+    let config = thread.config();
+    let (access, tokens) = ((face.access)(&config), thread.service().tokens());
+    if !access.lets_in(client.peer) {
+        let why = format!("clients of {} are not let in", client.peer);
+        return Err(ServiceError::new(Code::Forbidden, why));
+    }
+    head.check_host(&config, tokens)?;
+    cors::check_page(head, &config)?;
+    head.check_size(&config)?;
+    if let Some(response) = cors::preflight(head, &config, || Some(face.methods.to_string())) {
+        return Ok(response);
+    }
+    if matches!(head.method, "HEAD" | "OPTIONS") {
+        return Ok((face.look)(head, &config));
+    }
+    let who = match access.auth {
+        _ if !tokens.required() => Identity::ANYBODY,
+        _ if face.knows_tokens => Identity::OPEN,
+        FaceAuth::Token => client.authorise(thread, head, (face.right)(head)).await?,
+        FaceAuth::Open => {
+            client.is_welcome();
+            Identity::OPEN
+        }
+    };
+    let body = read_body(thread, body).await?;
+    let asked = Asked {
+        thread,
+        client,
+        head,
+        body: &body,
+        who,
+    };
+    (face.answer)(&asked).await
+}
+
+impl Foreign {
+    fn refusal(&self, config: &Config, head: &Head<'_>, error: &ServiceError) -> Response {
+        let mut response = (self.refuse)(head, config, error);
+        if let Some(seconds) = error.retry_after_s.filter(|_| response.status.is_server_error()) {
+            response.add("retry-after", seconds.to_string());
+        }
+        if error.ends_connection() {
+            response.close();
+        }
+        response
+    }
+}
+
+impl Site for &'static Foreign {
+    type Body = Full<Bytes>;
+
+    async fn answer(
+        self,
+        thread: &Rc<ServingThread>,
+        guest: &Guest<Self>,
+        head: &Head<'_>,
+        body: Option<Incoming>,
+    ) -> Response {
+        answer(self, guest.face, thread, guest, head, body).await
+    }
+
+    fn refuse(self, thread: &Door, head: &Head<'_>, error: &ServiceError) -> Response {
+        self.refusal(&thread.config(), head, error)
+    }
+
+    fn hands_over(self, _: &Door, _: &str) -> bool {
+        self.reads_all_headers
+    }
+
+    fn for_hyper(
+        self,
+        response: Response,
+        _: &Rc<ServingThread>,
+        _: Rc<Watch>,
+        one: Rc<One>,
+    ) -> hyper::Response<Full<Bytes>> {
+        one.answered.set(true);
+        response.for_hyper()
+    }
+}

@@ -1,0 +1,237 @@
+//! HTTP/1.1 as such: connections, heads, bodies, answers. What is answered is a [`Site`]'s: our own
+//! ([`http`](super::http)), or that of a system whose clients are served ([`foreign`]).
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `plain` | requests without a body, framed in place: the hot path |
+//! | `by_hyper`, `io` | all other requests, framed by hyper |
+//! | `strict` | heads that must not be served |
+//! | `head`, `body`, `form` | who asks for what: head, body, query and forms |
+//! | `cors` | pages of other sites |
+//! | `answer`, `date` | answers |
+//! | `foreign` | what the faces of other systems have in common |
+
+pub(crate) mod answer;
+pub(crate) mod body;
+mod by_hyper;
+pub(crate) mod cors;
+mod date;
+pub(crate) mod foreign;
+pub(crate) mod form;
+pub(crate) mod head;
+pub(crate) mod io;
+pub(crate) mod plain;
+mod strict;
+
+use std::ops::Deref;
+use std::rc::Rc;
+use std::time::Duration;
+
+use hyper::body::{Body, Bytes, Incoming};
+
+use super::Serves;
+use crate::auth::{Identity, Right};
+use crate::config::Config;
+use crate::connection::{Connection, Counted};
+use crate::error::{Code, ServiceError};
+use crate::metrics::FaceId;
+use crate::service::{Answer, Door};
+use crate::socket::{End, Socket};
+use crate::thread::ServingThread;
+use crate::transport::{Endpoint, Peer};
+use crate::watch::{Deadlines, Verdict, Watch};
+use answer::Response;
+use head::Head;
+use io::One;
+use plain::Left;
+
+/// What answers the requests of a connection.
+pub(crate) trait Site: Copy + 'static {
+    /// What its answers consist of, where hyper sends them.
+    type Body: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + 'static;
+
+    /// Answers one request, whoever framed it.
+    async fn answer(
+        self,
+        thread: &Rc<ServingThread>,
+        guest: &Guest<Self>,
+        head: &Head<'_>,
+        body: Option<Incoming>,
+    ) -> Response;
+
+    /// A refusal in its own form.
+    fn refuse(self, thread: &Door, head: &Head<'_>, error: &ServiceError) -> Response;
+
+    /// Whether hyper frames what asks for this path: it needs all headers, or its answer's length is not known.
+    fn hands_over(self, thread: &Door, path: &str) -> bool;
+
+    /// An answer for hyper, with its body; `one` is answered once hyper has all of it.
+    fn for_hyper(
+        self,
+        response: Response,
+        thread: &Rc<ServingThread>,
+        watch: Rc<Watch>,
+        one: Rc<One>,
+    ) -> hyper::Response<Self::Body>;
+}
+
+/// How a face of HTTP serves its connections, apart from what it answers.
+pub(crate) const fn serves(begin: fn(Connection)) -> Serves {
+    Serves {
+        request_bytes: |config| config.http_max_header.0,
+        deadlines,
+        health_deadlines: None,
+        too_many: TOO_MANY_CONNECTIONS,
+        begin,
+    }
+}
+
+/// How long a connection may wait for what.
+fn deadlines(config: &Config) -> Deadlines {
+    Deadlines {
+        first_byte: Some(config.http_request_timeout),
+        request: config.http_idle_timeout.0,
+        rest: Some(config.http_request_timeout),
+        writing: Some(config.write_timeout),
+        authentication: config
+            .authentication_timeout
+            .0
+            .filter(|_| !config.tokens.is_empty()),
+    }
+}
+
+/// The same for a place that is kept for questions about health: there are few, so nobody stays.
+pub(crate) fn health_deadlines(config: &Config) -> Deadlines {
+    let short = Some(config.http_request_timeout.min(HEALTH_TIMEOUT));
+    Deadlines {
+        first_byte: short,
+        request: short,
+        rest: short,
+        writing: short,
+        authentication: None,
+    }
+}
+
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Begins to serve a connection, in a task of its own.
+pub(crate) fn begin(connection: Connection, site: impl Site) {
+    drop(tokio::task::spawn_local(serve(connection, site)));
+}
+
+/// Serves one connection until it ends.
+async fn serve<S: Site>(connection: Connection, site: S) {
+    let Connection {
+        stream,
+        peer,
+        face,
+        thread,
+        watch,
+        counted,
+    } = connection;
+    let client = Client {
+        peer,
+        local: stream.local().ok(),
+        face,
+        watch: Rc::clone(&watch),
+        for_health: counted.place.is_for_health(),
+        _counted: counted,
+    };
+    let guest = Guest { site, client };
+    let for_health = guest.for_health;
+    let mut socket = Socket::new(stream, watch, thread.clone(), thread.config().http_max_header.0);
+    let end = loop {
+        let framing = match plain::serve(&mut socket, &thread, &guest).await {
+            Left::HandedOver(_) if for_health => break End::Client,
+            Left::HandedOver(framing) => framing,
+            Left::Ended(end) => {
+                if let Some(Verdict::Late(code)) = socket.watch().peek() {
+                    thread.counters().refused(code);
+                    tracing::debug!(%peer, %code, "connection closed");
+                }
+                if for_health && end == End::Verdict {
+                    // There was no place for whatever it wanted to ask.
+                    let _ = socket.flush(&mut TOO_MANY_CONNECTIONS.to_vec()).await;
+                }
+                break end;
+            }
+        };
+        if let Some(end) = by_hyper::serve(&mut socket, &thread, &guest, framing).await {
+            break end;
+        }
+    };
+    socket.close(end).await;
+}
+
+/// Whose requests these are, and what answers them.
+pub(crate) struct Guest<S> {
+    site: S,
+    client: Client,
+}
+
+impl<S> Deref for Guest<S> {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+/// The other end of a connection.
+pub(crate) struct Client {
+    pub(crate) peer: Peer,
+    /// Our end of the connection.
+    local: Option<Endpoint>,
+    pub(crate) face: FaceId,
+    watch: Rc<Watch>,
+    /// There is no place for it but for questions about the server's health.
+    pub(crate) for_health: bool,
+    _counted: Counted,
+}
+
+impl Client {
+    /// Whether the connection ends with an answer.
+    fn leaves(&self, config: &Config) -> bool {
+        self.for_health || self.watch.wrong_tokens() >= config.max_wrong_tokens
+    }
+
+    /// Every request, for who asks for that much: without its query, which may hold anything.
+    fn note_request(&self, head: &Head<'_>, response: &Response) {
+        tracing::debug!(
+            peer = %self.peer,
+            method = head.method,
+            path = head.path,
+            status = response.status.as_u16(),
+            "request"
+        );
+    }
+
+    /// It may stay: it has shown a token, or needs none for what it asked for.
+    pub(crate) fn is_welcome(&self) {
+        self.watch.authenticated();
+    }
+
+    /// Finds out who it is, and whether it may.
+    pub(crate) async fn authorise(&self, thread: &Door, head: &Head<'_>, right: Right) -> Answer<Identity> {
+        let judged = head.authorise(thread.service().tokens(), right);
+        match &judged {
+            Err(error) if error.code == Code::WrongToken => self.has_shown_a_wrong_token(thread).await,
+            Err(error) if error.code == Code::Unauthenticated => {}
+            _ => self.is_welcome(),
+        }
+        judged
+    }
+
+    /// Counts a wrong token, and waits as long as its answer has to.
+    pub(crate) async fn has_shown_a_wrong_token(&self, thread: &Door) {
+        self.watch.wrong_token();
+        tokio::time::sleep(thread.service().delay_of_wrong_token(self.peer)).await;
+    }
+}
+
+/// What a connection beyond the limit is told.
+const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
+    content-type: application/problem+json\r\ncache-control: no-store\r\ncontent-length: 187\r\n\
+    connection: close\r\nretry-after: 1\r\n\r\n\
+    {\"type\":\"urn:mint:error:too_many_connections\",\"title\":\"too many connections\",\"status\":503,\
+    \"code\":\"too_many_connections\",\"detail\":\"as many connections are open as may be\",\"retry_after\":1}\n";
