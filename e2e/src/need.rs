@@ -120,6 +120,11 @@ pub fn openapi_generator() -> Option<PathBuf> {
     python("openapi", "import openapi_spec_validator, openapi_python_client")
 }
 
+/// The same Python, where it has thriftpy2.
+pub fn thriftpy2() -> Option<PathBuf> {
+    python("thriftpy2", "import thriftpy2")
+}
+
 fn python(name: &str, imports: &str) -> Option<PathBuf> {
     let named = std::env::var_os("MINT_TEST_PYTHON").map(PathBuf::from);
     let python = named.unwrap_or_else(|| Path::new("python3").to_path_buf());

@@ -73,6 +73,7 @@ const PYTHON_PACKAGES: &[&str] = &[
     "hiredis==3.3.0",
     "openapi-spec-validator==0.9.0",
     "openapi-python-client==0.29.1",
+    "thriftpy2==0.7.1",
 ];
 
 /// Of versions that Debian's Node runs.
@@ -136,7 +137,7 @@ pub(crate) fn coverage() -> Option<OsString> {
 pub(crate) fn python() -> Option<PathBuf> {
     venv(
         "test-venv",
-        "import redis, hiredis, openapi_spec_validator, openapi_python_client",
+        "import redis, hiredis, openapi_spec_validator, openapi_python_client, thriftpy2",
         PYTHON_PACKAGES,
     )
 }

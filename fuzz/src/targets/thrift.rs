@@ -23,7 +23,7 @@ pub(super) fn target() -> Target {
         b"\x80\x01\0\x04\0\0\0\x0dget_timestamp\0\0\0\x07\0".to_vec(),
         b"GET / HTTP/1.1\r\n\r\n".to_vec(),
     ];
-    Target::new("thrift", seeds, check).longest(256).words(&[
+    Target::new("thrift", seeds, check).longest(320).words(&[
         "\0\0\0\x1f",
         "\0\0\0\x06",
         "\x01\0\0\0",

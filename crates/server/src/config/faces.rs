@@ -172,6 +172,7 @@ macro_rules! face_settings {
         }
 
         impl Default for Settings {
+            #[allow(unused_imports, dead_code, reason = "a face may have neither keys nor rows of its own")]
             fn default() -> Self {
                 use $crate::config::faces::{Access, Keys};
                 use $crate::config::value::{Listen, Setting};

@@ -246,8 +246,10 @@ settings! {
 
 // The faces of other systems: a name for each, whose folder has its settings.
 use crate::faces::leaf::settings as leaf;
+use crate::faces::thrift::settings as thrift;
 faces! {
     leaf,
+    thrift,
 }
 
 impl Config {

@@ -15,8 +15,9 @@ use mintage_ledger::{Name, PoolKind};
 use crate::config::{Access, Config, Listen};
 use crate::connection::Connection;
 use crate::error::Answer;
-use crate::metrics::{FACES_MAX, FaceId};
+use crate::metrics::{Exposition, FACES_MAX, FaceId};
 use crate::service::{Service, from_ledger};
+use crate::thread::Shared;
 use crate::transport::{Endpoint, Transport};
 use crate::watch::Deadlines;
 
@@ -120,9 +121,12 @@ pub(crate) struct Serves {
 }
 
 /// Every face.
-pub static FACES: &[Face] = &[http::FACE, resp::FACE, leaf::FACE];
+pub static FACES: &[Face] = &[http::FACE, resp::FACE, leaf::FACE, thrift::FACE];
 
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");
+
+/// What faces count beside requests and connections.
+pub(crate) static COUNTS: &[fn(&Shared, &mut Exposition)] = &[thrift::agents::expose];
 
 /// Every face with what it is counted by.
 pub(crate) fn numbered() -> impl Iterator<Item = (FaceId, &'static Face)> {

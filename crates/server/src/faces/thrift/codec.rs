@@ -10,10 +10,11 @@
 //!
 //! Lengths and numbers are 32 bits, big-endian, but the value, which has 64.
 
-use super::fields::{self, Fault, Found, I32, I64, STRING, Stop, Walk};
-use super::form::{self, Form, Told};
+use super::fields::{self, Found, I32, I64, STRING, Stop, Walk};
+use super::form::{self, Told};
 
-pub use super::fields::{DEPTH_MAX, MESSAGE_BYTES_MAX};
+pub use super::fields::{DEPTH_MAX, Fault, MESSAGE_BYTES_MAX};
+pub use super::form::Form;
 
 /// A call whose bytes are all there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
