@@ -31,8 +31,7 @@ impl Agents {
     fn shown(&self) -> Vec<(String, u64)> {
         let counts = self.counts.lock().expect("no panic while held");
         let each = counts.iter().map(|(agent, count)| (agent.as_str(), count));
-        let others = (self.others.load(Ordering::Relaxed) > 0).then_some((OTHERS, &self.others));
-        let all = each.chain(others);
+        let all = each.chain([(OTHERS, &self.others)]);
         all.map(|(agent, count)| (agent.to_string(), count.load(Ordering::Relaxed)))
             .collect()
     }
@@ -63,6 +62,9 @@ impl LastAgent {
 
 /// Tells how many ids each agent was given.
 pub(crate) fn expose(shared: &Shared, out: &mut Exposition) {
+    if shared.service.config().faces.thrift.access.listen.is_off() {
+        return;
+    }
     let agents = shared.of_face::<Agents>().shown();
     let words = "Ids given out over Thrift, by the agent that asked; from the 101st name on, other.";
     let counts = agents.iter().map(|(agent, count)| (agent.as_str(), *count));
@@ -96,9 +98,9 @@ mod tests {
     }
 
     #[test]
-    fn nobody_shares_nothing() {
+    fn the_others_are_shown_where_there_are_none() {
         let agents = Agents::default();
         agents.count_of("web").fetch_add(7, Ordering::Relaxed);
-        assert_eq!(agents.shown(), [("web".to_string(), 7)]);
+        assert_eq!(agents.shown(), [("web".to_string(), 7), (OTHERS.to_string(), 0)]);
     }
 }
