@@ -14,6 +14,7 @@ pub mod majority;
 pub mod namespace;
 pub mod need;
 pub mod outage;
+pub mod outside;
 pub mod proxy;
 pub mod random;
 pub mod redis;

@@ -191,6 +191,14 @@ fn has_node(modules: &Path, requires: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
+/// PHP on the command line with the extension php-redis.
+pub fn php_redis() -> bool {
+    let loaded = Command::new("php")
+        .args(["-r", "exit(class_exists('Redis') ? 0 : 1);"])
+        .status();
+    needed("php-redis", loaded.is_ok_and(|status| status.success()))
+}
+
 /// Prints a line that the test runner does not swallow.
 pub fn say(text: &str) {
     // The print macros are captured; a lost line of this kind is no reason to fail.

@@ -66,6 +66,16 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
     ("bindfs", &["--version"], "bindfs"),
 ];
 
+/// What only the deep tests use besides.
+pub(crate) const DEEP_TOOLS: &[Tool] = &[
+    ("php", &["--version"], "php-cli"),
+    (
+        "php",
+        &["-r", "exit(class_exists('Redis') ? 0 : 1);"],
+        "php-redis",
+    ),
+];
+
 /// What the server benchmark uses besides.
 pub(crate) const BENCH_TOOLS: &[Tool] = &[
     ("redis-server", &["--version"], "redis-server"),

@@ -27,6 +27,9 @@ fn tests(depth: Depth) -> Result<(), String> {
     let begun = Instant::now();
     let mut parts = vec![Part::of("programs that the tests use", || {
         provision::debian(provision::TEST_TOOLS);
+        if depth == Depth::Deep {
+            provision::debian(provision::DEEP_TOOLS);
+        }
         Ok(())
     })];
     let mut built = Built::default();

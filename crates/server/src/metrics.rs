@@ -180,10 +180,10 @@ impl ThreadCounters {
         durations.sum_us.add(us.saturating_mul(count));
     }
 
-    /// Counts how a request of another system's client was answered: well, or with which refusal.
+    /// Counts how requests of another system's clients were answered: well, or with which refusal.
     #[inline]
-    pub fn face_answered(&self, face: FaceId, refused: Option<Code>) {
-        self.faces[face.at()].answers.0[refused.map_or(0, |code| 1 + code as usize)].add(1);
+    pub fn face_answered(&self, face: FaceId, refused: Option<Code>, requests: u64) {
+        self.faces[face.at()].answers.0[refused.map_or(0, |code| 1 + code as usize)].add(requests);
     }
 
     /// Counts a connection that was accepted.

@@ -245,10 +245,12 @@ settings! {
 }
 
 // The faces of other systems: a name for each, whose folder has its settings.
+use crate::faces::idgo::settings as idgo;
 use crate::faces::leaf::settings as leaf;
 use crate::faces::thrift::settings as thrift;
 faces! {
     leaf,
+    idgo,
     thrift,
 }
 

@@ -28,16 +28,20 @@ pub struct Row<S> {
     /// Reads a value into the settings.
     pub set: Set<S>,
     /// The value as TOML, secrets as `***`.
-    pub show: Box<dyn Fn(&S) -> String + Send + Sync>,
+    pub show: Show<S>,
     /// Whether two settings differ in it.
-    pub differs: Box<dyn Fn(&S, &S) -> bool + Send + Sync>,
+    pub differs: Differs<S>,
     /// Where a face listens, if that is what it says.
-    pub listen: Box<dyn Fn(&S) -> Option<&Listen> + Send + Sync>,
+    pub listen: ListenOf<S>,
     /// Takes the value of the second into the first.
-    pub copy: Box<dyn Fn(&mut S, &S) + Send + Sync>,
+    pub copy: Copied<S>,
 }
 
 type Set<S> = Box<dyn Fn(&mut S, Input<'_>) -> Result<(), String> + Send + Sync>;
+type Show<S> = Box<dyn Fn(&S) -> String + Send + Sync>;
+type Differs<S> = Box<dyn Fn(&S, &S) -> bool + Send + Sync>;
+type ListenOf<S> = Box<dyn Fn(&S) -> Option<&Listen> + Send + Sync>;
+type Copied<S> = Box<dyn Fn(&mut S, &S) + Send + Sync>;
 
 impl<S> fmt::Debug for Row<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -68,19 +68,7 @@ impl Keyed<'_> {
     /// # Errors
     /// [`Code::NotFound`]: it cannot have one; the log says why, once a minute.
     pub(crate) fn name<'b>(&self, key: &[u8], buffer: &'b mut NameBuffer) -> Answer<&'b [u8]> {
-        let prefix = self.keys.prefix.0.as_bytes();
-        let listed = (!self.keys.names.0.is_empty())
-            .then(|| self.keys.names.0.get(std::str::from_utf8(key).ok()?))
-            .flatten();
-        let fits = match listed {
-            Some(name) => buffer.fill(&[name.as_str().as_bytes()]),
-            None if key.is_empty() => false,
-            None => buffer.fill(&[prefix, key]),
-        };
-        match fits {
-            true => Ok(buffer.bytes()),
-            false => Err(self.unknown(key, "it is empty or too long")),
-        }
+        joined(self.keys, key, buffer).ok_or_else(|| self.unknown(key, "it is empty or too long"))
     }
 
     /// Refuses a key whose sequence does not exist, where its first use may not make it.
@@ -111,6 +99,20 @@ impl Keyed<'_> {
             peer: self.peer,
         }
     }
+}
+
+/// The name of a key's sequence: the one that is listed for it, else the key behind the prefix. `None`: it is empty or too
+/// long.
+#[inline]
+pub(crate) fn joined<'b>(keys: &Keys, key: &[u8], buffer: &'b mut NameBuffer) -> Option<&'b [u8]> {
+    let listed = (!keys.names.0.is_empty())
+        .then(|| keys.names.0.get(std::str::from_utf8(key).ok()?))
+        .flatten();
+    let fits = match listed {
+        Some(name) => buffer.fill(&[name.as_str().as_bytes()]),
+        None => !key.is_empty() && buffer.fill(&[keys.prefix.0.as_bytes(), key]),
+    };
+    fits.then(|| buffer.bytes())
 }
 
 /// The longest name of a key's sequence, in bytes.

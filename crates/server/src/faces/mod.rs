@@ -2,6 +2,7 @@
 //! the banner and the stop loop over the rows.
 
 pub mod http;
+pub(crate) mod idgo;
 pub(crate) mod keyed;
 pub(crate) mod leaf;
 pub mod resp;
@@ -121,7 +122,7 @@ pub(crate) struct Serves {
 }
 
 /// Every face.
-pub static FACES: &[Face] = &[http::FACE, resp::FACE, leaf::FACE, thrift::FACE];
+pub static FACES: &[Face] = &[http::FACE, resp::FACE, leaf::FACE, idgo::FACE, thrift::FACE];
 
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");
 

@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use super::commands::{self, Call, Flow, Queue, Session};
+use super::commands::{self, Call, Dialect, Flow, Queue, Session};
 use super::frame::{FrameError, FrameLimits, Parser, Step};
 use super::reply::Reply;
 use super::web;
@@ -32,8 +32,13 @@ pub(super) fn deadlines(config: &Config) -> Deadlines {
     }
 }
 
+/// Begins to serve a connection, in a task of its own.
+pub(crate) fn begin(connection: connection::Connection, dialect: &'static Dialect) {
+    drop(tokio::task::spawn_local(serve(connection, dialect)));
+}
+
 /// Serves one connection until it ends.
-pub(super) async fn serve(connection: connection::Connection) {
+async fn serve(connection: connection::Connection, dialect: &'static Dialect) {
     let connection::Connection {
         stream,
         peer,
@@ -58,18 +63,23 @@ pub(super) async fn serve(connection: connection::Connection) {
     let mut connection = Connection {
         session: Session {
             id: thread.connection_id(),
-            identity: thread.service().tokens().anonymous(),
+            identity: dialect.anonymous(thread.service().tokens(), &config),
             name: String::new(),
             library: Default::default(),
             peer,
             local: stream.local().ok(),
             face,
+            dialect,
             since_boottime: mintage::boottime(),
             wrong_tokens: 0,
             queue: None,
         },
         socket: Socket::new(stream, watch, thread.clone(), config.resp_max_request.0),
-        reply: Reply::new(false, thread.counters().clone()),
+        reply: Reply::new(
+            false,
+            thread.counters().clone(),
+            dialect.is_foreign().then_some(face),
+        ),
         parser: Parser::default(),
         output_max: config.resp_max_output.0,
         turn: Turn::begin(&thread),
@@ -142,7 +152,10 @@ impl Connection {
                     at += len * served as usize;
                     match flow {
                         Flow::Done => {}
-                        Flow::Close => return Ok(Next::Close),
+                        Flow::Close => {
+                            self.reply.count_answered(served);
+                            return Ok(Next::Close);
+                        }
                         Flow::Wait(later) => {
                             let reply = later.await;
                             self.reply.append(&reply);
@@ -158,6 +171,7 @@ impl Connection {
                             look_at = 0;
                         }
                     }
+                    self.reply.count_answered(served);
                 }
                 Ok(Step::Nothing { len }) => at += len,
                 Ok(Step::Incomplete) if self.socket.is_full(rest.len()) => {
@@ -237,7 +251,7 @@ impl Connection {
     #[inline]
     fn execute_one(&mut self, rest: &[u8], len: usize) -> (u64, Flow) {
         let args = self.parser.args(rest);
-        let row = commands::find(args.at(0));
+        let row = self.session.dialect.find(args.at(0));
         let run = match row {
             Some(row) if row.repeats => run_length(rest, len).min(self.thread.config().turn_ids),
             _ if web::is_http(args, self.parser.is_inline()) => return self.refuse_web_page(),
@@ -265,7 +279,8 @@ impl Connection {
     }
 
     fn refuse_frame(&mut self, error: FrameError) -> Next {
-        self.reply.error(Code::Protocol, &format!("ERR {error}"));
+        let text = (self.session.dialect.no_request)(&error);
+        self.reply.error(Code::Protocol, &text);
         Next::Close
     }
 }

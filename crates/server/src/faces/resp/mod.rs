@@ -10,14 +10,16 @@
 //! | `cursors` | where readers of pages go on |
 //! | `glob` | patterns of KEYS, SCAN and CONFIG GET |
 
-mod commands;
-mod connection;
+pub(crate) mod commands;
+pub(crate) mod connection;
 mod cursors;
 mod digits;
 pub mod frame;
 pub mod glob;
 pub(crate) mod reply;
 mod web;
+
+use std::net::SocketAddr;
 
 use super::{Face, Serves};
 use crate::transport::{Endpoint, Transport};
@@ -35,22 +37,27 @@ pub(super) const FACE: Face = Face {
     speaks: &[Transport::Tcp, Transport::Unix],
     listen: |config| &config.resp_listen,
     example: |address| match address {
-        Endpoint::Tcp(address) => {
-            let host = match address.ip() {
-                ip if ip.is_loopback() && ip.is_ipv4() => String::new(),
-                ip => format!("-h {ip} "),
-            };
-            format!("redis-cli {host}-p {} INCR orders", address.port())
-        }
+        Endpoint::Tcp(address) => format!("redis-cli {} INCR orders", at(address)),
         Endpoint::Unix(path) => format!("redis-cli -s {} INCR orders", path.display()),
     },
     pools: |_| Vec::new(),
-    serves: Serves {
-        request_bytes: |config| config.resp_max_request.0,
-        deadlines: connection::deadlines,
-        health_deadlines: None,
-        too_many: b"-ERR max number of clients reached\r\n",
-        begin: |connection| drop(tokio::task::spawn_local(connection::serve(connection))),
-    },
+    serves: SERVES,
     foreign: None,
 };
+
+/// How a face of the Redis protocol serves its connections.
+pub(super) const SERVES: Serves = Serves {
+    request_bytes: |config| config.resp_max_request.0,
+    deadlines: connection::deadlines,
+    health_deadlines: None,
+    too_many: b"-ERR max number of clients reached\r\n",
+    begin: |connection| connection::begin(connection, &commands::OURS),
+};
+
+/// How redis-cli is told where to connect.
+pub(super) fn at(address: &SocketAddr) -> String {
+    match address.ip() {
+        ip if ip.is_loopback() && ip.is_ipv4() => format!("-p {}", address.port()),
+        ip => format!("-h {ip} -p {}", address.port()),
+    }
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::{Code, ServiceError};
 use crate::faces::resp::digits;
-use crate::metrics::ThreadCounters;
+use crate::metrics::{FaceId, ThreadCounters};
 
 /// Writes answers behind each other; one buffer per round of requests, sent with one write.
 #[derive(Debug)]
@@ -12,15 +12,43 @@ pub(crate) struct Reply {
     out: Vec<u8>,
     resp3: bool,
     counters: Arc<ThreadCounters>,
+    /// The face of another system whose answers these are.
+    face: Option<FaceId>,
+    /// Requests of that face which were refused since this was last asked.
+    refused: u64,
+    /// Whether what was asked for has changed anything, where a command says so.
+    changed: bool,
 }
 
 impl Reply {
     /// An empty answer in version 2 or 3.
-    pub(crate) fn new(resp3: bool, counters: Arc<ThreadCounters>) -> Self {
+    pub(crate) fn new(resp3: bool, counters: Arc<ThreadCounters>, face: Option<FaceId>) -> Self {
         Reply {
             out: Vec::new(),
             resp3,
             counters,
+            face,
+            refused: 0,
+            changed: true,
+        }
+    }
+
+    /// Says whether what was asked for has changed anything.
+    pub(crate) fn has_changed(&mut self, changed: bool) {
+        self.changed = changed;
+    }
+
+    /// Whether what was asked for may have changed anything.
+    pub(crate) fn changed(&self) -> bool {
+        self.changed
+    }
+
+    /// Counts so many requests as answered, those that were refused aside: they are counted already.
+    #[inline]
+    pub(crate) fn count_answered(&mut self, requests: u64) {
+        if let Some(face) = self.face {
+            let well = requests.saturating_sub(std::mem::take(&mut self.refused));
+            self.counters.face_answered(face, None, well);
         }
     }
 
@@ -46,7 +74,7 @@ impl Reply {
 
     /// An empty answer of the same version, for work that goes on elsewhere.
     pub(crate) fn detached(&self) -> Reply {
-        Reply::new(self.resp3, self.counters.clone())
+        Reply::new(self.resp3, self.counters.clone(), self.face)
     }
 
     /// `:n`.
@@ -103,6 +131,11 @@ impl Reply {
             .extend_from_slice(if self.resp3 { b"_\r\n" } else { b"$-1\r\n" });
     }
 
+    /// Nothing, in the words of version 2 whatever is spoken.
+    pub(crate) fn null_bulk(&mut self) {
+        self.out.extend_from_slice(b"$-1\r\n");
+    }
+
     /// Nothing where an array was asked for.
     pub(crate) fn null_array(&mut self) {
         self.out
@@ -140,6 +173,10 @@ impl Reply {
     /// An error in Redis's own words, prefix included.
     pub(crate) fn error(&mut self, code: Code, text: &str) {
         self.counters.refused(code);
+        if let Some(face) = self.face {
+            self.counters.face_answered(face, Some(code), 1);
+            self.refused += 1;
+        }
         self.out.push(b'-');
         // An error is one line, whatever the client sent.
         self.out.extend(
@@ -189,6 +226,7 @@ impl Reply {
     /// What was written elsewhere.
     pub(crate) fn append(&mut self, other: &Reply) {
         self.out.extend_from_slice(&other.out);
+        self.refused += other.refused;
     }
 
     fn header(&mut self, kind: u8, len: usize) {
@@ -217,7 +255,7 @@ mod tests {
     #[track_caller]
     fn check(write: impl Fn(&mut Reply), resp2: &str, resp3: &str) {
         for (version, wire) in [(false, resp2), (true, resp3)] {
-            let mut reply = Reply::new(version, Metrics::default().thread());
+            let mut reply = Reply::new(version, Metrics::default().thread(), None);
             write(&mut reply);
             assert_eq!(
                 String::from_utf8_lossy(reply.bytes()),

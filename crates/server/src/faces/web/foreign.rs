@@ -70,7 +70,7 @@ pub(crate) async fn answer(
 ) -> Response {
     let answered = judge(face, thread, client, head, body).await;
     let refused = answered.as_ref().err().map(|error| error.code);
-    thread.counters().face_answered(id, refused);
+    thread.counters().face_answered(id, refused, 1);
     let config = thread.config();
     let mut response = answered.unwrap_or_else(|error| {
         thread.counters().refused(error.code);

@@ -42,7 +42,8 @@ pub(super) fn quit(call: &mut Call<'_>) -> Flow {
 pub(super) fn reset(call: &mut Call<'_>) -> Flow {
     call.session.name.clear();
     call.session.queue = None;
-    call.session.identity = call.thread.service().tokens().anonymous();
+    let tokens = call.thread.service().tokens();
+    call.session.identity = call.session.dialect.anonymous(tokens, &call.thread.config());
     call.reply.set_resp3(false);
     call.reply.simple("RESET");
     Flow::Done

@@ -4,6 +4,7 @@
 
 mod connection;
 mod counters;
+mod dialect;
 mod expiry;
 mod keys;
 mod mint;
@@ -24,6 +25,7 @@ use crate::metrics::FaceId;
 use crate::noise::Asker;
 use crate::thread::ServingThread;
 use crate::transport::{Endpoint, Peer};
+pub(crate) use dialect::Dialect;
 pub(super) use queue::Queue;
 
 /// One connection's state, as its commands see and change it.
@@ -43,6 +45,8 @@ pub(crate) struct Session {
     pub local: Option<Endpoint>,
     /// This face, for the counters.
     pub face: FaceId,
+    /// What its port understands.
+    pub dialect: &'static Dialect,
     /// When it connected, in boot time.
     pub since_boottime: Duration,
     /// How many wrong tokens it has shown.
@@ -83,13 +87,13 @@ pub(crate) type Later = Pin<Box<dyn Future<Output = Reply>>>;
 impl Call<'_> {
     /// Takes upon itself to answer the whole run of identical requests; how many they are.
     #[inline]
-    fn serve_run(&mut self) -> u64 {
+    pub(crate) fn serve_run(&mut self) -> u64 {
         self.served = self.run;
         self.run
     }
 
     /// Answers when `work` is done; requests behind this one wait, other connections do not.
-    fn later<F>(&self, work: impl FnOnce(Rc<ServingThread>, Reply) -> F) -> Flow
+    pub(crate) fn later<F>(&self, work: impl FnOnce(Rc<ServingThread>, Reply) -> F) -> Flow
     where
         F: Future<Output = Reply> + 'static,
     {
@@ -130,7 +134,7 @@ impl Call<'_> {
     }
 
     /// Whether argument `i` is this word, in any case.
-    fn is(&self, i: usize, word: &str) -> bool {
+    pub(crate) fn is(&self, i: usize, word: &str) -> bool {
         self.args.at(i).eq_ignore_ascii_case(word.as_bytes())
     }
 }
@@ -171,7 +175,7 @@ const ALLOCATE: Access = Access::With(Right::Allocate);
 const READ: Access = Access::With(Right::Read);
 const ADMIN: Access = Access::With(Right::Admin);
 const NO_KEYS: (i32, i32, i32) = (0, 0, 0);
-const ONE_KEY: (i32, i32, i32) = (1, 1, 1);
+pub(crate) const ONE_KEY: (i32, i32, i32) = (1, 1, 1);
 
 macro_rules! commands {
     ($($name:literal $arity:literal [$($flag:literal)*] $keys:expr, $access:expr, $repeats:literal, $group:literal, $run:path, $summary:literal;)*) => {
@@ -234,13 +238,15 @@ commands! {
     "time" 1 ["fast"] NO_KEYS, Access::Known, false, "server", server::time, "The time";
 }
 
-/// The command called `name`, in any case.
-#[inline]
-pub(crate) fn find(name: &[u8]) -> Option<&'static CommandRow> {
-    COMMANDS
-        .iter()
-        .find(|row| name.eq_ignore_ascii_case(row.name.as_bytes()))
-}
+/// What our own port understands.
+pub(super) static OURS: Dialect = Dialect {
+    rows: COMMANDS,
+    shared: &[],
+    access: None,
+    unknown: refuse_unknown,
+    arity: refuse_arity,
+    no_request: |error| format!("ERR {error}"),
+};
 
 /// Runs one request, or keeps it for `EXEC`: existence, arity and rights first, in Redis's order.
 #[inline]
@@ -260,7 +266,7 @@ pub(crate) fn run(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Flow
 #[inline]
 fn permitted(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Option<&'static CommandRow> {
     let Some(row) = row else {
-        refuse_unknown(call);
+        (call.session.dialect.unknown)(call);
         return None;
     };
     // Not its arguments: AUTH has a secret there.
@@ -268,7 +274,7 @@ fn permitted(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Option<&'
     if !fits(row.arity, call.args.len()) {
         match row.name {
             "exec" => call.reply.error(Code::InvalidArgument, transactions::EXEC_ARITY),
-            name => drop(refuse_arity(call, name)),
+            name => drop((call.session.dialect.arity)(call, name)),
         }
         return None;
     }
@@ -280,7 +286,8 @@ fn permitted(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Option<&'
         .as_ref()
         .is_none_or(|identity| !tokens.holds(identity))
     {
-        call.session.identity = tokens.anonymous();
+        let config = call.thread.config();
+        call.session.identity = call.session.dialect.anonymous(tokens, &config);
     }
     let allowed = match (row.access, &call.session.identity) {
         (Access::Open, _) | (Access::Known, Some(_)) => true,
@@ -314,8 +321,9 @@ fn told_of(row: &'static CommandRow, call: &mut Call<'_>) -> Flow {
             let reply = later.await;
             // Nothing was changed by what is refused, finds nothing, or does not apply.
             let answers_old = row.name == "getset";
-            let unchanged =
-                reply.bytes().starts_with(b"-") || !answers_old && UNCHANGED.contains(&reply.bytes());
+            let unchanged = reply.bytes().starts_with(b"-")
+                || !answers_old && UNCHANGED.contains(&reply.bytes())
+                || !reply.changed();
             if !unchanged {
                 let name = names.join(" ");
                 tracing::info!(what, name, token = &*token, %peer, "changed");
@@ -492,7 +500,7 @@ mod tests {
                 row.name
             );
             assert!(std::ptr::eq(
-                find(row.name.to_uppercase().as_bytes()).unwrap(),
+                OURS.find(row.name.to_uppercase().as_bytes()).unwrap(),
                 row
             ));
         }

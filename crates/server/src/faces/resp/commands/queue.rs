@@ -92,7 +92,7 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
-    use super::super::find;
+    use super::super::OURS;
     use super::*;
 
     /// Whoever sends MULTI, a large request and a wrong one could otherwise keep everybody else from theirs.
@@ -103,7 +103,7 @@ mod tests {
         let ends = [0..3, 3..7];
         let args = Args::new(b"getname", &ends);
         assert!(queue.hold(args) > 7);
-        queue.keep(find(b"get").unwrap(), args);
+        queue.keep(OURS.find(b"get").unwrap(), args);
         assert!(queued.0.bytes() > 7 && queue.len() == 1);
         queue.spoil();
         assert_eq!((queued.0.bytes(), queue.len(), queue.bytes()), (0, 0, 0));

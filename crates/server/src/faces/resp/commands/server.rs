@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mintage::Clock;
 use mintage_ledger::Class;
 
-use super::{COMMANDS, Call, CommandRow, Flow, Subcommand, find, run_subcommand};
+use super::{Call, CommandRow, Flow, Subcommand, run_subcommand};
 use crate::desk::Found;
 use crate::error::Code;
 use crate::faces::resp::reply::Reply;
@@ -20,8 +20,13 @@ pub(super) fn command(call: &mut Call<'_>) -> Flow {
     if call.args.len() > 1 {
         return run_subcommand(call, "command", COMMAND);
     }
-    call.reply.array(COMMANDS.len());
-    COMMANDS.iter().for_each(|row| describe(call.reply, row));
+    describe_all(call)
+}
+
+fn describe_all(call: &mut Call<'_>) -> Flow {
+    let dialect = call.session.dialect;
+    call.reply.array(dialect.all().count());
+    dialect.all().for_each(|row| describe(call.reply, row));
     Flow::Done
 }
 
@@ -53,27 +58,24 @@ pub(super) static COMMAND: &[Subcommand] = &[
 ];
 
 fn command_count(call: &mut Call<'_>) -> Flow {
-    call.reply.integer(COMMANDS.len() as i64);
+    call.reply.integer(call.session.dialect.all().count() as i64);
     Flow::Done
 }
 
 fn command_list(call: &mut Call<'_>) -> Flow {
-    call.reply.array(COMMANDS.len());
-    COMMANDS
-        .iter()
-        .for_each(|row| call.reply.bulk(row.name.as_bytes()));
+    let dialect = call.session.dialect;
+    call.reply.array(dialect.all().count());
+    dialect.all().for_each(|row| call.reply.bulk(row.name.as_bytes()));
     Flow::Done
 }
 
 fn command_info(call: &mut Call<'_>) -> Flow {
     if call.args.len() == 2 {
-        call.reply.array(COMMANDS.len());
-        COMMANDS.iter().for_each(|row| describe(call.reply, row));
-        return Flow::Done;
+        return describe_all(call);
     }
     call.reply.array(call.args.len() - 2);
     for name in call.args.from(2) {
-        match find(name) {
+        match call.session.dialect.find(name) {
             Some(row) => describe(call.reply, row),
             None => call.reply.null_array(),
         }
@@ -83,8 +85,11 @@ fn command_info(call: &mut Call<'_>) -> Flow {
 
 fn command_docs(call: &mut Call<'_>) -> Flow {
     let rows: Vec<&CommandRow> = match call.args.len() {
-        2 => COMMANDS.iter().collect(),
-        _ => call.args.from(2).filter_map(find).collect(),
+        2 => call.session.dialect.all().collect(),
+        _ => {
+            let named = call.args.from(2);
+            named.filter_map(|name| call.session.dialect.find(name)).collect()
+        }
     };
     call.reply.map(rows.len());
     for row in rows {

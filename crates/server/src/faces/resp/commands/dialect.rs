@@ -1,0 +1,56 @@
+//! What a port that speaks the Redis protocol understands: our own, or that of a system whose clients speak it too.
+
+use super::{COMMANDS, Call, CommandRow, Flow};
+use crate::auth::{Identity, Tokens};
+use crate::config::{Access, Config, FaceAuth};
+use crate::faces::resp::frame::FrameError;
+
+/// The commands of a port, and its words for what it refuses before any command runs.
+#[derive(Debug)]
+pub(crate) struct Dialect {
+    /// Its own commands.
+    pub(crate) rows: &'static [CommandRow],
+    /// Those of our own port that mean the same here, by their names.
+    pub(crate) shared: &'static [&'static str],
+    /// Who may use it, where it is the face of another system.
+    pub(crate) access: Option<fn(&Config) -> &Access>,
+    /// Refuses a command that there is not.
+    pub(crate) unknown: fn(&mut Call<'_>) -> Flow,
+    /// Refuses a number of arguments that does not fit the command of this name.
+    pub(crate) arity: fn(&mut Call<'_>, &str) -> Flow,
+    /// What bytes that are no request are told.
+    pub(crate) no_request: fn(&FrameError) -> String,
+}
+
+impl Dialect {
+    /// The command called `name`, in any case.
+    #[inline]
+    pub(crate) fn find(&self, name: &[u8]) -> Option<&'static CommandRow> {
+        let is_called = |row: &&CommandRow| name.eq_ignore_ascii_case(row.name.as_bytes());
+        self.rows.iter().find(is_called).or_else(|| {
+            let row = COMMANDS.iter().find(is_called)?;
+            self.shared.contains(&row.name).then_some(row)
+        })
+    }
+
+    /// Every command.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &'static CommandRow> + use<> {
+        let shared = self.shared;
+        let of_ours = COMMANDS.iter().filter(move |row| shared.contains(&row.name));
+        self.rows.iter().chain(of_ours)
+    }
+
+    /// Whether it is the face of another system.
+    #[inline]
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.access.is_some()
+    }
+
+    /// Who a client is before it shows a token.
+    pub(crate) fn anonymous(&self, tokens: &Tokens, config: &Config) -> Option<Identity> {
+        let is_open = self
+            .access
+            .is_some_and(|access| access(config).auth == FaceAuth::Open);
+        tokens.anonymous().or(is_open.then_some(Identity::OPEN))
+    }
+}

@@ -1,0 +1,107 @@
+//! Clients of other systems, as programs of their own: each takes ids from two servers over one store, of which one is
+//! killed and started again meanwhile, and prints every id that it was given.
+
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+
+use crate::engine::port;
+use crate::engine::postgres::Postgres;
+use crate::run;
+use crate::server::{Server, Start};
+use crate::store_suite::Engine;
+
+/// Two servers that serve one face over one store.
+#[derive(Debug)]
+pub struct Pair {
+    starts: [Start; 2],
+    servers: [Option<Server>; 2],
+    /// Where the face is, on each.
+    pub at: [SocketAddr; 2],
+    _folder: tempfile::TempDir,
+    _store: Postgres,
+}
+
+impl Pair {
+    /// Starts them over a private PostgreSQL. `None`: there is none on this machine.
+    ///
+    /// # Panics
+    /// When one does not start.
+    pub fn run(face: &str, args: &[&str]) -> Option<Pair> {
+        let store = Postgres::run()?;
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let url = store.url(store.address());
+        run::mint(folder.path(), ["init", "--store", &url]).ok();
+        let at = [port::free(), port::free()];
+        let start = |node: usize| {
+            let own = folder.path().join(node.to_string());
+            std::fs::create_dir(&own).expect("the folder is ours");
+            let flag = format!("{face}={}", at[node]);
+            Start::in_folder(&own)
+                .args(["--store", &url, "--face", &flag])
+                .args(args)
+        };
+        let starts = [start(0), start(1)];
+        let servers = [Some(starts[0].ready()), Some(starts[1].ready())];
+        Some(Pair {
+            starts,
+            servers,
+            at,
+            _folder: folder,
+            _store: store,
+        })
+    }
+
+    /// One of the servers.
+    ///
+    /// # Panics
+    /// While it is killed.
+    pub fn server(&self, node: usize) -> &Server {
+        self.servers[node].as_ref().expect("it runs")
+    }
+
+    /// Kills one, and starts it again where it was.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn kill_and_start(&mut self, node: usize) {
+        if let Some(server) = self.servers[node].take() {
+            server.kill();
+        }
+        self.servers[node] = Some(self.starts[node].ready());
+    }
+
+    /// Runs a client to its end while the first server is killed and started again, three times, each time after it has
+    /// printed another thousand ids. The client prints an id a line and asks again where it was refused or cut off.
+    ///
+    /// # Panics
+    /// When the client fails, an id is no number, or one comes twice.
+    #[track_caller]
+    pub fn no_repeats(&mut self, client: &mut Command) -> HashSet<u64> {
+        let mut child = client
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the client can be started");
+        let lines = BufReader::new(child.stdout.take().expect("was piped")).lines();
+        let (mut ids, mut kills) = (HashSet::new(), 0);
+        for line in lines {
+            let line = line.expect("a pipe can be read");
+            let id: u64 = line
+                .trim()
+                .parse()
+                .unwrap_or_else(|_| panic!("{line:?} is no id"));
+            assert!(ids.insert(id), "{id} came twice");
+            if ids.len() >= 1000 * (kills + 1) && kills < KILLS {
+                kills += 1;
+                self.kill_and_start(0);
+            }
+        }
+        let ended = child.wait().expect("was started");
+        assert!(ended.success(), "the client ended with {ended}");
+        assert_eq!(kills, KILLS, "the client took {} ids only", ids.len());
+        ids
+    }
+}
+
+const KILLS: usize = 3;
