@@ -22,7 +22,7 @@ pub(super) fn deadlines(config: &Config) -> Deadlines {
     Deadlines {
         // There is no message in which a client could say who it is.
         authentication: None,
-        ..(resp::FACE.serves.deadlines)(config)
+        ..(resp::SERVES.deadlines)(config)
     }
 }
 
@@ -162,7 +162,7 @@ impl Connection {
         };
         if call.oneway {
             // Nobody would see the id: none is made.
-            self.thread.counters().face_answered(self.face, None);
+            self.thread.counters().face_answered(self.face, None, 1);
             return Next::Read;
         }
         let done = match methods::at_once(&self.thread, asked) {
@@ -174,7 +174,7 @@ impl Connection {
                 if let Asked::Id(agent) = asked {
                     self.agent.count(agent, self.thread.shared());
                 }
-                self.thread.counters().face_answered(self.face, None);
+                self.thread.counters().face_answered(self.face, None, 1);
                 codec::reply(&mut self.out, call, number);
                 Next::Read
             }
@@ -186,7 +186,7 @@ impl Connection {
     fn refuse(&mut self, call: &Call<'_>, refusal: &Refusal) -> Next {
         let counters = self.thread.counters();
         counters.refused(refusal.code);
-        counters.face_answered(self.face, Some(refusal.code));
+        counters.face_answered(self.face, Some(refusal.code), 1);
         if !call.oneway {
             codec::refuse(&mut self.out, call, refusal.exception, &refusal.text);
         }
@@ -201,7 +201,7 @@ impl Connection {
     fn refuse_foreign(&mut self, bytes: &[u8]) -> Next {
         let counters = self.thread.counters();
         counters.refused(Code::Protocol);
-        counters.face_answered(self.face, Some(Code::Protocol));
+        counters.face_answered(self.face, Some(Code::Protocol), 1);
         let first = &bytes[..bytes.len().min(FOREIGN_BYTES_SHOWN)];
         let what = format!("to the face thrift: \"{}\"", first.escape_ascii());
         self.thread
