@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use mintage_e2e::cluster::eventually;
 use mintage_e2e::engine::redis::Redis;
 use mintage_e2e::store_suite::Engine;
 use mintage_e2e::{binary, need, run, server::Server, server::Start};
@@ -504,4 +505,131 @@ fn two_servers_on_one_store_give_a_stock_client_no_id_twice() {
     check_ids(&ids);
     let workers: BTreeSet<u64> = ids.iter().map(|id| id >> 12 & 1023).collect();
     assert_eq!(workers.len(), 2, "each server has a worker of its own");
+}
+
+/// The number of a reply, or the text of an exception of type 6, to a call in the first form.
+#[track_caller]
+fn ask(stream: &mut TcpStream, name: &str, arguments: &[u8]) -> Result<u64, String> {
+    stream.write_all(&forms(name, CALL, 1, arguments)[0]).unwrap();
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).unwrap();
+    let mut answer = vec![0; u32::from_be_bytes(length) as usize];
+    stream.read_exact(&mut answer).unwrap();
+    if answer[3] == REPLY {
+        let at = answer.len() - 9;
+        return Ok(u64::from_be_bytes(answer[at..at + 8].try_into().unwrap()));
+    }
+    // Between the header, the field's type, number and length, and the kind.
+    let text = String::from_utf8(answer[12 + name.len() + 7..answer.len() - 8].to_vec()).unwrap();
+    let expected = &forms(name, EXCEPTION, 1, &refused(6, &text))[0];
+    assert_eq!(answer, expected[4..], "{text}");
+    Err(text)
+}
+
+/// The number in such a text.
+fn number_in(text: &str, begins: &str, ends: &str) -> Option<u64> {
+    text.strip_prefix(begins)?.strip_suffix(ends)?.parse().ok()
+}
+
+#[test]
+fn while_the_store_is_away_calls_are_refused_and_their_connection_outlasts_it() {
+    let Some(mut engine) = Redis::run() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let url = engine.url(engine.address());
+    run::mint(folder.path(), ["init", "--store", &url]).ok();
+    let server = start(folder.path())
+        .under(["env", "MINT_POOLS__WINDOW=1s"])
+        .args(["--store", &url])
+        .ready();
+    let mut stream = connect(&server);
+    let mut last = ask(&mut stream, "get_id", WEB_1).unwrap();
+    engine.freeze();
+    let mut refusal = None;
+    eventually("the window has ended", || {
+        match ask(&mut stream, "get_id", WEB_1) {
+            Ok(id) => assert!(std::mem::replace(&mut last, id) < id),
+            Err(text) => refusal = Some(text),
+        }
+        refusal.is_some()
+    });
+    let text = refusal.unwrap();
+    let retry_s = number_in(&text, "not available right now, retry in ", " s");
+    assert!(retry_s.is_some_and(|seconds| seconds > 0), "{text}");
+    // What needs no store is answered.
+    assert!(ask(&mut stream, "get_timestamp", b"\0").is_ok());
+    engine.thaw();
+    eventually("ids come again on the same connection", || {
+        ask(&mut stream, "get_id", WEB_1).is_ok_and(|id| id > last)
+    });
+    let metrics = metrics_of(&server);
+    assert!(
+        metrics.contains("mint_face_requests_total{face=\"thrift\",answer=\"unavailable\"} "),
+        "{metrics}"
+    );
+}
+
+#[test]
+fn a_clock_that_goes_back_is_told_in_the_originals_words() {
+    let Some(faketime) = need::faketime() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let clock = folder.path().join("clock");
+    let turn = |to: &str| {
+        let beside = clock.with_extension("new");
+        std::fs::write(&beside, format!("{to}\n")).unwrap();
+        std::fs::rename(beside, &clock).unwrap();
+    };
+    turn("+0");
+    // A pool that is there is taken as it is.
+    let before = Start::in_folder(folder.path()).ready();
+    let pool = r#"{"preset": "twitter", "clock_policy": "error"}"#;
+    assert_eq!(before.http("PUT", "/v1/pools/twitter", pool).status, 201);
+    assert_eq!(before.stop(), 0);
+    let server = start(folder.path())
+        .under(["env", "MINT_CLOCK__CONFIRM=1m"])
+        .under(faketime.environment(&clock))
+        .ready();
+    let mut stream = connect(&server);
+    let mut last = ask(&mut stream, "get_id", WEB_1).unwrap();
+    turn("-20s");
+    let mut refusal = None;
+    eventually("the clock is seen to have gone back", || {
+        match ask(&mut stream, "get_id", WEB_1) {
+            Ok(id) => assert!(std::mem::replace(&mut last, id) < id),
+            Err(text) => refusal = Some(text),
+        }
+        refusal.is_some()
+    });
+    let text = refusal.unwrap();
+    let begins = "Clock moved backwards.  Refusing to generate id for ";
+    let back_ms = number_in(&text, begins, " milliseconds").unwrap_or_else(|| panic!("{text}"));
+    assert!((10_000..=20_001).contains(&back_ms), "{text}");
+    turn("+0");
+    eventually("ids come again on the same connection", || {
+        ask(&mut stream, "get_id", WEB_1).is_ok_and(|id| id > last)
+    });
+}
+
+#[test]
+fn a_server_that_stopped_for_good_says_so_and_ends_the_connection() {
+    let Some(mut engine) = Redis::run() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let url = engine.url(engine.address());
+    run::mint(folder.path(), ["init", "--store", &url]).ok();
+    let server = start(folder.path())
+        .under(["env", "MINT_POOLS__WINDOW=1s"])
+        .args(["--store", &url])
+        .ready();
+    let mut stream = connect(&server);
+    ask(&mut stream, "get_id", WEB_1).unwrap();
+    // The store has lost everything.
+    engine.stop();
+    engine.wipe();
+    engine.start();
+    let mut refusal = String::new();
+    eventually("it has stopped for good", || {
+        refusal = ask(&mut stream, "get_id", WEB_1).err().unwrap_or_default();
+        !refusal.is_empty() && !refusal.starts_with("not available")
+    });
+    assert!(refusal.contains("stopped"), "{refusal}");
+    is_closed(&mut stream);
 }
