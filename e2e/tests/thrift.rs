@@ -324,6 +324,7 @@ fn where_tokens_are_needed_the_face_is_used_when_it_is_open() {
     let mut stream = connect(&closed);
     let _ = stream.write_all(&get_id(1)[0]);
     is_closed(&mut stream);
+    assert!(closed.log().contains("set faces.thrift.auth"), "{}", closed.log());
     assert_eq!(closed.stop(), 0);
     let open = start(folder.path())
         .under(["env", &tokens, "MINT_FACES__THRIFT__AUTH=open"])
@@ -505,6 +506,45 @@ fn two_servers_on_one_store_give_a_stock_client_no_id_twice() {
     check_ids(&ids);
     let workers: BTreeSet<u64> = ids.iter().map(|id| id >> 12 & 1023).collect();
     assert_eq!(workers.len(), 2, "each server has a worker of its own");
+}
+
+/// A client that reads nothing waits for itself: nobody else does, and it gets all its answers in the end.
+#[test]
+fn a_client_that_does_not_read_holds_nobody_up() {
+    // Twice as many bytes come back, more than the sockets' buffers hold.
+    const CALLS: usize = 30_000;
+    let name = "n".repeat(256);
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path()).ready();
+    let mut greedy = connect(&server);
+    let mut sending = greedy.try_clone().unwrap();
+    let many = forms(&name, CALL, 1, b"\0")[0].repeat(1000);
+    let sender = std::thread::spawn(move || {
+        for _ in 0..CALLS / 1000 {
+            sending.write_all(&many).unwrap();
+        }
+    });
+    let mut other = connect(&server);
+    eventually("the answers stay unread", || {
+        ask(&mut other, "get_id", WEB_1).unwrap();
+        let metrics = metrics_of(&server);
+        let unread = metrics
+            .lines()
+            .find_map(|line| line.strip_prefix("mint_unread_bytes "));
+        let unread: u64 = unread.unwrap().parse().unwrap();
+        assert!(unread < 2_000_000, "{unread}");
+        unread > 0
+    });
+    let answer = &forms(
+        &name,
+        EXCEPTION,
+        1,
+        &refused(1, &format!("Invalid method name: '{name}'")),
+    )[0];
+    for _ in 0..CALLS {
+        read_bytes(&mut greedy, answer);
+    }
+    sender.join().unwrap();
 }
 
 /// The number of a reply, or the text of an exception of type 6, to a call in the first form.

@@ -329,6 +329,11 @@ impl Config {
             )));
         }
         for (face, access, asked) in self.faces.all() {
+            if access.shuts_all_out(!self.tokens.is_empty()) && !access.listen.is_off() {
+                warnings.push(format!(
+                    "faces.{face}: its protocol has no place for a token, so that with tokens configured every connection is closed; set faces.{face}.auth = \"open\""
+                ));
+            }
             if asked.create && access.auth == FaceAuth::Open && !self.tokens.is_empty() {
                 return Err(ConfigError::new(format!(
                     "faces.{face}.create and faces.{face}.auth = \"open\" do not go together: where tokens are configured, nobody creates without one"
@@ -547,6 +552,27 @@ mod tests {
             ..config
         };
         assert!(with_token.validate().unwrap()[0].contains("in clear"));
+    }
+
+    #[test]
+    fn a_face_that_nobody_can_use_is_warned_of() {
+        let mut config = Config {
+            tokens: vec![Token {
+                name: "a".into(),
+                digest: crate::auth::TokenDigest::of(b"t"),
+                may: vec![],
+            }],
+            ..Config::default()
+        };
+        assert_eq!(config.validate().unwrap(), [""; 0]);
+        config.faces.thrift.access.listen = Listen::parse("127.0.0.1:7609").unwrap();
+        let warnings = config.validate().unwrap();
+        assert!(
+            warnings[0].contains("set faces.thrift.auth = \"open\""),
+            "{warnings:?}"
+        );
+        config.faces.thrift.access.auth = FaceAuth::Open;
+        assert_eq!(config.validate().unwrap(), [""; 0]);
     }
 
     #[test]

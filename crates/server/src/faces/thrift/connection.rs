@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::agents::LastAgent;
 use super::codec::{self, CALL_BYTES_MAX, Call, Reader, Step};
 use super::methods::{self, Asked, Refusal};
-use crate::config::{Config, FaceAuth};
+use crate::config::Config;
 use crate::connection;
 use crate::error::Code;
 use crate::faces::resp;
@@ -100,8 +100,9 @@ impl Connection {
     /// Whether this face may be used without a token, which its protocol has no place for. Looked at again and again,
     /// since the configuration may change.
     fn may_use(&self) -> bool {
-        !self.thread.service().tokens().required()
-            || self.thread.config().faces.thrift.access.auth == FaceAuth::Open
+        let tokens_required = self.thread.service().tokens().required();
+        let config = self.thread.config();
+        !config.faces.thrift.access.shuts_all_out(tokens_required)
     }
 
     /// Answers every complete call of `input` and keeps the rest.

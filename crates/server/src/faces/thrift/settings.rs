@@ -3,5 +3,5 @@
 use crate::config::faces::face_settings;
 
 face_settings! {
-    "thrift" fits_main: false;
+    "thrift" fits_main: false takes_tokens: false;
 }
