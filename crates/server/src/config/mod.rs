@@ -395,6 +395,9 @@ impl Config {
             false => "and no tokens are configured",
         };
         let ways = match access {
+            Some(access) if !access.takes_tokens => format!(
+                "one of two, since its protocol has no place for a token: {face}.auth = \"open\" with {face}.allow, or --insecure; or listen on 127.0.0.1"
+            ),
             Some(_) => format!(
                 "one of three: [auth] tokens with {face}.auth = \"token\" (mint token new NAME prints one), {face}.auth = \"open\" with {face}.allow, or --insecure; or listen on 127.0.0.1"
             ),
@@ -552,6 +555,21 @@ mod tests {
             ..config
         };
         assert!(with_token.validate().unwrap()[0].contains("in clear"));
+    }
+
+    #[test]
+    fn a_face_without_tokens_is_told_the_ways_that_it_has() {
+        let mut config = Config::default();
+        config.faces.thrift.access.listen = Listen::parse("0.0.0.0:7609").unwrap();
+        let hint = config.validate().unwrap_err().hint.unwrap();
+        assert!(
+            hint.starts_with("one of two") && hint.contains("faces.thrift.allow"),
+            "{hint}"
+        );
+        config.faces.thrift.access.auth = FaceAuth::Open;
+        assert!(config.validate().is_err());
+        config.faces.thrift.access.allow = vec!["10.0.0.0/8".parse().unwrap()];
+        assert!(config.validate().unwrap()[0].contains("networks of allow"));
     }
 
     #[test]

@@ -21,7 +21,7 @@ mod methods;
 pub(crate) mod settings;
 
 use super::{Face, NeededPool, Serves};
-use crate::transport::{Endpoint, Transport};
+use crate::transport::Transport;
 
 /// The row of this face.
 pub(super) const FACE: Face = Face {
@@ -32,10 +32,8 @@ pub(super) const FACE: Face = Face {
     port: 7609,
     speaks: &[Transport::Tcp, Transport::Unix],
     listen: |config| &config.faces.thrift.access.listen,
-    example: |address| match address {
-        Endpoint::Tcp(address) => format!("Thrift clients of Snowflake: {address}"),
-        Endpoint::Unix(path) => format!("Thrift clients of Snowflake: {}", path.display()),
-    },
+    // No command that everybody has speaks it.
+    example: |_| "get_id(\"web-1\") over Thrift: binary protocol, framed or not".into(),
     pools: |_| {
         vec![NeededPool {
             name: methods::POOL.into(),
