@@ -120,29 +120,75 @@ pub fn openapi_generator() -> Option<PathBuf> {
     python("openapi", "import openapi_spec_validator, openapi_python_client")
 }
 
+/// The same Python, where it has thriftpy2.
+pub fn thriftpy2() -> Option<PathBuf> {
+    python("thriftpy2", "import thriftpy2")
+}
+
+/// Apache's libraries of Thrift for Python, Node and Java, and what compiles for them.
+#[derive(Clone, Debug)]
+pub struct ApacheThrift {
+    /// A Python that has it.
+    pub python: PathBuf,
+    /// The folder of packages in which Node finds it.
+    pub modules: PathBuf,
+    /// Where Java finds it, and what it needs.
+    pub classpath: String,
+}
+
+/// Apache's libraries of Thrift, if all are there.
+pub fn apache_thrift() -> Option<ApacheThrift> {
+    let jars = ["thrift", "slf4j-api", "slf4j-nop", "httpcore", "httpclient"];
+    let jars = jars.map(|name| format!("/usr/share/java/{name}.jar"));
+    let compilers = starts("thrift", "--version") && starts("javac", "-version");
+    let java = compilers && jars.iter().all(|jar| Path::new(jar).exists());
+    let (python, modules) = (clients_python(), clients_modules());
+    let there = java && has_python(&python, "import thrift") && has_node(&modules, "require('thrift')");
+    needed("apache-thrift", there).then(|| ApacheThrift {
+        python,
+        modules,
+        classpath: jars.join(":"),
+    })
+}
+
 fn python(name: &str, imports: &str) -> Option<PathBuf> {
+    let python = clients_python();
+    needed(name, has_python(&python, imports)).then_some(python)
+}
+
+fn clients_python() -> PathBuf {
     let named = std::env::var_os("MINT_TEST_PYTHON").map(PathBuf::from);
-    let python = named.unwrap_or_else(|| Path::new("python3").to_path_buf());
-    let there = Command::new(&python)
+    named.unwrap_or_else(|| Path::new("python3").to_path_buf())
+}
+
+fn has_python(python: &Path, imports: &str) -> bool {
+    Command::new(python)
         .args(["-c", imports])
         .stderr(Stdio::null())
         .status()
-        .is_ok_and(|status| status.success());
-    needed(name, there).then_some(python)
+        .is_ok_and(|status| status.success())
 }
 
 /// The folder of packages in which Node finds ioredis and node-redis; `cargo xtask test` makes one and names it in
 /// `MINT_TEST_NODE`.
 pub fn node() -> Option<PathBuf> {
+    let modules = clients_modules();
+    let there = has_node(&modules, "require('ioredis'); require('redis')");
+    needed("node", there).then_some(modules)
+}
+
+fn clients_modules() -> PathBuf {
     let named = std::env::var_os("MINT_TEST_NODE").map(PathBuf::from);
-    let modules = named.unwrap_or_else(|| Path::new("node_modules").to_path_buf());
-    let requires = Command::new("node")
-        .args(["-e", "require('ioredis'); require('redis')"])
-        .env("NODE_PATH", &modules)
+    named.unwrap_or_else(|| Path::new("node_modules").to_path_buf())
+}
+
+fn has_node(modules: &Path, requires: &str) -> bool {
+    Command::new("node")
+        .args(["-e", requires])
+        .env("NODE_PATH", modules)
         .stderr(Stdio::null())
         .status()
-        .is_ok_and(|status| status.success());
-    needed("node", requires).then_some(modules)
+        .is_ok_and(|status| status.success())
 }
 
 /// PHP on the command line with the extension php-redis.

@@ -50,6 +50,7 @@ mod store_redis;
 mod store_tools;
 mod store_zookeeper;
 mod striped;
+mod thrift;
 mod traps;
 mod unix;
 mod watching;

@@ -236,7 +236,9 @@ fn the_table_of_metrics_is_what_a_server_answers() {
     let folder = tempfile::tempdir().unwrap();
     let url = engine.url(engine.address());
     run::mint(folder.path(), ["init", "--store", &url]).ok();
-    let server = Start::in_folder(folder.path()).args(["--store", &url]).ready();
+    let server = Start::in_folder(folder.path())
+        .args(["--store", &url, "--face", "thrift=127.0.0.1:0"])
+        .ready();
     let mut redis = server.redis();
     server.http("PUT", "/v1/sequences/few", r#"{"max": "2"}"#);
     for _ in 0..3 {

@@ -50,6 +50,13 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
         &["-c", "test -f /usr/share/java/zookeeper.jar"],
         "zookeeper",
     ),
+    ("thrift", &["--version"], "thrift-compiler"),
+    (
+        "sh",
+        &["-c", "test -f /usr/share/java/thrift.jar"],
+        "libthrift-java",
+    ),
+    ("javac", &["-version"], "default-jdk-headless"),
     ("faketime", &["--version"], "faketime"),
     ("ip", &["-V"], "iproute2"),
     ("nft", &["--version"], "nftables"),
@@ -84,10 +91,12 @@ const PYTHON_PACKAGES: &[&str] = &[
     "hiredis==3.3.0",
     "openapi-spec-validator==0.9.0",
     "openapi-python-client==0.29.1",
+    "thriftpy2==0.7.1",
+    "thrift==0.25.0",
 ];
 
 /// Of versions that Debian's Node runs.
-const NODE_PACKAGES: &[&str] = &["ioredis@5.9.2", "redis@5.9.0"];
+const NODE_PACKAGES: &[&str] = &["ioredis@5.9.2", "redis@5.9.0", "thrift@0.24.0"];
 
 /// Installs the absent ones of `tools`.
 pub(crate) fn debian(tools: &[Tool]) {
@@ -147,7 +156,7 @@ pub(crate) fn coverage() -> Option<OsString> {
 pub(crate) fn python() -> Option<PathBuf> {
     venv(
         "test-venv",
-        "import redis, hiredis, openapi_spec_validator, openapi_python_client",
+        "import redis, hiredis, openapi_spec_validator, openapi_python_client, thriftpy2, thrift",
         PYTHON_PACKAGES,
     )
 }
@@ -163,7 +172,7 @@ pub(crate) fn node() -> Option<PathBuf> {
     let modules = folder.join("node_modules");
     let mut probe = Command::new("node");
     probe
-        .args(["-e", "require('ioredis'); require('redis')"])
+        .args(["-e", "require('ioredis'); require('redis'); require('thrift')"])
         .env("NODE_PATH", &modules)
         .stderr(Stdio::null());
     if probe.status().is_ok_and(|status| status.success()) {

@@ -7,11 +7,13 @@
 //! is.
 
 mod before;
+mod light;
 mod load;
 mod peers;
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::{goals, machine};
 use load::{Sample, wrk};
@@ -37,6 +39,11 @@ struct Pair {
 const HTTP_GOAL: f64 = 0.9;
 /// The most that the median latency of one connection may be, beside Redis without persistence.
 const SINGLE_GOAL: f64 = 1.0;
+
+/// How many ids a second Thrift gives a light client at least.
+const THRIFT_GOAL: f64 = 100_000.0;
+/// How many calls the light client sends at a time.
+const LIGHT_PIPELINES: [usize; 2] = [1, 16];
 
 /// Indices into the targets of the Redis protocol.
 const VOLATILE: usize = 0;
@@ -69,7 +76,7 @@ const PAIRS: [Pair; 3] = [
 ];
 
 /// Runs everything and prints Markdown tables. Arguments: `--rounds N`, `--short` (a tenth of the requests),
-/// the words `redis`, `single`, `http` to run only some, and `--before BINARY` to compare two builds of `mint` instead.
+/// the words `redis`, `single`, `http`, `thrift` to run only some, and `--before BINARY` to compare two builds of `mint` instead.
 pub fn run(arguments: &[String]) {
     let value = |flag: &str| {
         let at = arguments.iter().position(|a| a == flag)?;
@@ -81,7 +88,7 @@ pub fn run(arguments: &[String]) {
     } else {
         1
     };
-    let words: Vec<&str> = ["redis", "single", "http"]
+    let words: Vec<&str> = ["redis", "single", "http", "thrift"]
         .into_iter()
         .filter(|word| arguments.iter().any(|a| a == word))
         .collect();
@@ -110,6 +117,9 @@ pub fn run(arguments: &[String]) {
     }
     if wanted("http") {
         http(&peers, rounds, divisor);
+    }
+    if wanted("thrift") {
+        thrift(&peers, rounds, divisor);
     }
     println!(
         "Taken by the hypervisor meanwhile: {:.1} % of the processors' time.",
@@ -211,6 +221,40 @@ fn http(peers: &Peers, rounds: usize, divisor: u64) {
     }
     let wall = ratios(mint, nginx, |ours, peer| ours.per_second / peer.per_second);
     goals::beside_goal("HTTP beside nginx", middle(&wall), HTTP_GOAL);
+    println!();
+}
+
+fn thrift(peers: &Peers, rounds: usize, divisor: u64) {
+    println!(
+        "{} connections of a light client, one thread: every connection gets P calls, then all answers are read. `PING` is \
+         what the sockets cost alone.\n",
+        light::CONNECTIONS
+    );
+    println!("| server | P | k/s | ratio to PING (worst, best) | CPU, µs | p50, ms | p99, ms |");
+    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
+    let targets = peers.light_targets();
+    let exchanges = [light::PING, light::SNOWFLAKE, light::THRIFT];
+    // The pool is there since the server has started, and its window from the first id on.
+    light::run(&targets[2], &exchanges[2], 1, Duration::from_millis(100));
+    let lasts = Duration::from_millis(2000 / divisor);
+    for pipeline in LIGHT_PIPELINES {
+        let samples = interleaved(rounds, targets.len(), |at| {
+            light::run(&targets[at], &exchanges[at], pipeline, lasts)
+        });
+        for (target, ours) in targets.iter().zip(&samples) {
+            println!(
+                "| {} | {pipeline} | {:.0} | {} | {:.3} | {:.3} | {:.3} |",
+                target.name,
+                median_of(ours, |s| s.per_second) / 1000.0,
+                shown(&ratios(ours, &samples[0], |ours, peer| ours.per_second / peer.per_second)),
+                median_of(ours, |s| s.cpu_us),
+                median_of(ours, |s| s.p50_ms),
+                median_of(ours, |s| s.p99_ms),
+            );
+        }
+        let what = format!("Thrift get_id, {pipeline} at a time");
+        goals::at_least(&what, median_of(&samples[2], |s| s.per_second), THRIFT_GOAL);
+    }
     println!();
 }
 

@@ -32,6 +32,8 @@ pub(super) struct Peers {
 pub(super) struct Mint {
     process: Process,
     http_port: u16,
+    /// Of the face of Thrift, where it was asked for.
+    thrift_port: Option<u16>,
 }
 
 /// A server and its port.
@@ -66,7 +68,7 @@ impl Peers {
                 &["--appendonly", "yes", "--appendfsync", "always"],
             ),
             nginx: nginx(&folder.join("nginx")),
-            mint: Mint::start(&folder.join("mint"), &binary()),
+            mint: Mint::start_with(&folder.join("mint"), &binary(), &["--face", "thrift=127.0.0.1:0"]),
             script: post_script(folder),
         }
     }
@@ -106,6 +108,27 @@ impl Peers {
             },
             self.mint
                 .posts("mint, durable", "/v1/sequences/orders/next", &self.script),
+        ]
+    }
+
+    /// What the light client asks: Redis, then mint over the Redis protocol and over Thrift.
+    pub(super) fn light_targets(&self) -> [Target; 3] {
+        let [redis, _, mint, _] = self.redis_targets();
+        let thrift = Target {
+            name: "mint, Thrift `get_id`",
+            port: self.mint.thrift_port.expect("started with this face"),
+            ..self.mint.counts("", "")
+        };
+        [
+            Target {
+                name: "Redis, `PING`",
+                ..redis
+            },
+            Target {
+                name: "mint, `MINT.SNOWFLAKE`",
+                ..mint
+            },
+            thrift,
         ]
     }
 
@@ -149,6 +172,10 @@ impl Peers {
 impl Mint {
     /// Starts `binary` in a folder of its own, with a gap-free sequence called `gapfree`.
     pub(super) fn start(folder: &Path, binary: &Path) -> Mint {
+        Mint::start_with(folder, binary, &[])
+    }
+
+    fn start_with(folder: &Path, binary: &Path, more: &[&str]) -> Mint {
         fs::create_dir_all(folder).expect("the folder is ours");
         let mut command = Command::new(binary);
         command.args([
@@ -159,6 +186,7 @@ impl Mint {
             "127.0.0.1:0",
             "--json",
         ]);
+        command.args(more);
         command
             .current_dir(folder)
             .stdin(Stdio::null())
@@ -170,21 +198,21 @@ impl Mint {
         BufReader::new(stdout)
             .read_line(&mut line)
             .expect("a pipe can be read");
-        let port = |face: &str| -> u16 {
-            let at = line
-                .find(&format!("\"{face}\":\""))
-                .unwrap_or_else(|| panic!("mint serve said {line:?}"));
-            let address = line[at..].split('"').nth(3).unwrap_or_default();
-            address
-                .rsplit(':')
-                .next()
-                .and_then(|p| p.parse().ok())
-                .expect("an address ends in a port")
+        // One address, or the first of a list.
+        let port = |face: &str| -> Option<u16> {
+            let at = line.find(&format!("\"{face}\":"))?;
+            let address = line[at..].split('"').nth(3)?;
+            address.rsplit(':').next()?.parse().ok()
         };
-        let (http_port, port) = (port("http"), port("resp"));
+        let [http_port, resp_port] = ["http", "resp"]
+            .map(|face| port(face).unwrap_or_else(|| panic!("mint serve said {line:?}")));
         let mint = Mint {
-            process: Process { child, port },
+            process: Process {
+                child,
+                port: resp_port,
+            },
             http_port,
+            thrift_port: port("thrift"),
         };
         mint.make_gap_free();
         mint

@@ -89,6 +89,23 @@ fn an_unknown_pool_is_refused() {
 }
 
 #[test]
+fn a_worker_is_held_before_the_first_id_and_the_ids_carry_it() {
+    run(|runtime| async move {
+        let store = memory(runtime.clone()).await;
+        let (ledger, pool) = pool_on(&store, &runtime).await;
+        assert_eq!(pool.info().worker, None);
+        let worker = pool.hold_worker().await.unwrap();
+        let mut ids = [0; 4];
+        pool.mint(&mut ids).await.unwrap();
+        for id in ids {
+            assert_eq!(pool.layout().unpack(id).unwrap().worker, worker);
+        }
+        ledger.close().await.unwrap();
+        assert_eq!(pool.hold_worker().await, Err(LedgerError::Closing));
+    });
+}
+
+#[test]
 fn closing_ends_the_keeper() {
     run(|runtime| async move {
         let store = memory(runtime.clone()).await;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::time::Duration;
 
 pub use mintage_wire::{CODES, Code, CodeRow};
 
@@ -19,6 +20,8 @@ pub struct ServiceError {
     pub hint: Option<Cow<'static, str>>,
     /// After how many seconds it is worth asking again.
     pub retry_after_s: Option<u64>,
+    /// How far the clock went back, of [`Code::ClockBack`]: some protocols have words with this.
+    pub clock_back: Option<Duration>,
 }
 
 impl ServiceError {
@@ -29,6 +32,7 @@ impl ServiceError {
             message: message.into(),
             hint: None,
             retry_after_s: None,
+            clock_back: None,
         }
     }
 
@@ -51,6 +55,13 @@ impl ServiceError {
     #[must_use]
     pub fn with_retry_after_s(mut self, seconds: u64) -> Self {
         self.retry_after_s = Some(seconds);
+        self
+    }
+
+    /// The same refusal, of a clock that went back so far.
+    #[must_use]
+    pub fn with_clock_back(mut self, by: Duration) -> Self {
+        self.clock_back = Some(by);
         self
     }
 }

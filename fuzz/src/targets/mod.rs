@@ -10,6 +10,7 @@ mod numbers;
 mod resp;
 mod rows;
 mod state;
+mod thrift;
 mod time;
 mod uuid_text;
 
@@ -26,6 +27,7 @@ pub fn targets() -> Vec<Target> {
     all.extend(names::targets());
     all.push(time::target());
     all.extend(resp::targets());
+    all.push(thrift::target());
     all.extend(http::targets());
     all.extend(config::targets());
     all.extend(state::targets());

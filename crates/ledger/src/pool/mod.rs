@@ -390,6 +390,19 @@ impl Pool {
         Ok(())
     }
 
+    /// The worker whose window this process holds; takes one first where it holds none. A moment later it may be another.
+    ///
+    /// # Errors
+    /// No window can be had.
+    pub async fn hold_worker(self: &Arc<Self>) -> Result<u64, LedgerError> {
+        loop {
+            if let Some(seat) = &*self.seat.load() {
+                return Ok(seat.worker);
+            }
+            self.window().await?;
+        }
+    }
+
     /// Waits until the keeper has a window or has failed to get one.
     async fn window(self: &Arc<Self>) -> Result<(), LedgerError> {
         if let Some(error) = self.context.store.stopped() {

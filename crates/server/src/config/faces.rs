@@ -24,6 +24,8 @@ pub struct Access {
     pub allow: Vec<IpNet>,
     /// It has paths of its own, which our own port of its protocol can answer too. Fixed.
     pub fits_main: bool,
+    /// Its protocol has a place for a token. Fixed.
+    pub takes_tokens: bool,
 }
 
 impl Access {
@@ -31,7 +33,7 @@ impl Access {
     ///
     /// ```
     /// use mintage_server::config::{Access, FaceAuth, Listen};
-    /// let access = Access { listen: Listen::OFF, auth: FaceAuth::Open, allow: vec!["10.0.0.0/8".parse().unwrap()], fits_main: true };
+    /// let access = Access { listen: Listen::OFF, auth: FaceAuth::Open, allow: vec!["10.0.0.0/8".parse().unwrap()], fits_main: true, takes_tokens: true };
     /// assert!(access.lets_in("10.1.2.3:5".parse().unwrap()) && !access.lets_in("192.168.0.1:5".parse().unwrap()));
     /// ```
     pub fn lets_in(&self, peer: Peer) -> bool {
@@ -40,6 +42,11 @@ impl Access {
         };
         let address: IpAddr = address.ip().to_canonical();
         self.allow.is_empty() || self.allow.iter().any(|network| network.contains(&address))
+    }
+
+    /// Whether nobody can use it: it asks for a token, which its protocol has no place for.
+    pub(crate) fn shuts_all_out(&self, tokens_required: bool) -> bool {
+        tokens_required && !self.takes_tokens && self.auth == FaceAuth::Token
     }
 }
 
@@ -158,7 +165,7 @@ fn network(text: &str) -> Result<IpNet, String> {
 /// for each row, and its rows for the whole configuration's table.
 macro_rules! face_settings {
     (
-        $face:literal fits_main: $fits_main:literal $(prefix: $prefix:literal)?;
+        $face:literal fits_main: $fits_main:literal $(takes_tokens: $takes_tokens:literal)? $(prefix: $prefix:literal)?;
         $($(#[doc = $doc:literal])+ $name:literal $field:ident: $type:ty = $default:literal $(in $low:literal ..= $high:literal)?;)*
     ) => {
         #[doc = concat!("What the face `", $face, "` is set by: `faces.", $face, "`.")]
@@ -172,13 +179,15 @@ macro_rules! face_settings {
         }
 
         impl Default for Settings {
+            #[allow(unused_imports, dead_code, reason = "a face may have neither keys nor rows of its own")]
             fn default() -> Self {
                 use $crate::config::faces::{Access, Keys};
                 use $crate::config::value::{Listen, Setting};
                 use $crate::config::words::FaceAuth;
                 const READ: &str = "a test reads every default";
+                let takes_tokens = [$($takes_tokens,)? true][0];
                 Settings {
-                    access: Access { listen: Listen::OFF, auth: FaceAuth::Token, allow: Vec::new(), fits_main: $fits_main },
+                    access: Access { listen: Listen::OFF, auth: FaceAuth::Token, allow: Vec::new(), fits_main: $fits_main, takes_tokens },
                     keys: Keys {
                         $(prefix: Setting::parse($prefix).expect(READ),)?
                         ..Keys::default()

@@ -249,11 +249,13 @@ settings! {
 // The faces of other systems: a name for each, whose folder has its settings.
 use crate::faces::idgo::settings as idgo;
 use crate::faces::leaf::settings as leaf;
+use crate::faces::thrift::settings as thrift;
 use crate::faces::tinyid::settings as tinyid;
 faces! {
     leaf,
-    idgo,
     tinyid,
+    idgo,
+    thrift,
 }
 
 impl Config {
@@ -331,6 +333,11 @@ impl Config {
             )));
         }
         for (face, access, asked) in self.faces.all() {
+            if access.shuts_all_out(!self.tokens.is_empty()) && !access.listen.is_off() {
+                warnings.push(format!(
+                    "faces.{face}: its protocol has no place for a token, so that with tokens configured every connection is closed; set faces.{face}.auth = \"open\""
+                ));
+            }
             if asked.create && access.auth == FaceAuth::Open && !self.tokens.is_empty() {
                 return Err(ConfigError::new(format!(
                     "faces.{face}.create and faces.{face}.auth = \"open\" do not go together: where tokens are configured, nobody creates without one"
@@ -392,6 +399,9 @@ impl Config {
             false => "and no tokens are configured",
         };
         let ways = match access {
+            Some(access) if !access.takes_tokens => format!(
+                "one of two, since its protocol has no place for a token: {face}.auth = \"open\" with {face}.allow, or --insecure; or listen on 127.0.0.1"
+            ),
             Some(_) => format!(
                 "one of three: [auth] tokens with {face}.auth = \"token\" (mint token new NAME prints one), {face}.auth = \"open\" with {face}.allow, or --insecure; or listen on 127.0.0.1"
             ),
@@ -549,6 +559,42 @@ mod tests {
             ..config
         };
         assert!(with_token.validate().unwrap()[0].contains("in clear"));
+    }
+
+    #[test]
+    fn a_face_without_tokens_is_told_the_ways_that_it_has() {
+        let mut config = Config::default();
+        config.faces.thrift.access.listen = Listen::parse("0.0.0.0:7609").unwrap();
+        let hint = config.validate().unwrap_err().hint.unwrap();
+        assert!(
+            hint.starts_with("one of two") && hint.contains("faces.thrift.allow"),
+            "{hint}"
+        );
+        config.faces.thrift.access.auth = FaceAuth::Open;
+        assert!(config.validate().is_err());
+        config.faces.thrift.access.allow = vec!["10.0.0.0/8".parse().unwrap()];
+        assert!(config.validate().unwrap()[0].contains("networks of allow"));
+    }
+
+    #[test]
+    fn a_face_that_nobody_can_use_is_warned_of() {
+        let mut config = Config {
+            tokens: vec![Token {
+                name: "a".into(),
+                digest: crate::auth::TokenDigest::of(b"t"),
+                may: vec![],
+            }],
+            ..Config::default()
+        };
+        assert_eq!(config.validate().unwrap(), [""; 0]);
+        config.faces.thrift.access.listen = Listen::parse("127.0.0.1:7609").unwrap();
+        let warnings = config.validate().unwrap();
+        assert!(
+            warnings[0].contains("set faces.thrift.auth = \"open\""),
+            "{warnings:?}"
+        );
+        config.faces.thrift.access.auth = FaceAuth::Open;
+        assert_eq!(config.validate().unwrap(), [""; 0]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub(crate) mod idgo;
 pub(crate) mod keyed;
 pub(crate) mod leaf;
 pub mod resp;
+pub mod thrift;
 pub(crate) mod tinyid;
 pub(crate) mod web;
 
@@ -16,8 +17,9 @@ use mintage_ledger::{Name, PoolKind};
 use crate::config::{Access, Config, Listen};
 use crate::connection::Connection;
 use crate::error::Answer;
-use crate::metrics::{FACES_MAX, FaceId};
+use crate::metrics::{Exposition, FACES_MAX, FaceId};
 use crate::service::{Service, from_ledger};
+use crate::thread::Shared;
 use crate::transport::{Endpoint, Transport};
 use crate::watch::Deadlines;
 
@@ -126,11 +128,15 @@ pub static FACES: &[Face] = &[
     http::FACE,
     resp::FACE,
     leaf::FACE,
-    idgo::FACE,
     tinyid::FACE,
+    idgo::FACE,
+    thrift::FACE,
 ];
 
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");
+
+/// What faces count beside requests and connections.
+pub(crate) static COUNTS: &[fn(&Shared, &mut Exposition)] = &[thrift::agents::expose];
 
 /// Every face with what it is counted by.
 pub(crate) fn numbered() -> impl Iterator<Item = (FaceId, &'static Face)> {

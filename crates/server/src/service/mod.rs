@@ -378,6 +378,16 @@ impl Service {
         self.ledger.pool_or_default(&name).await.map_err(from_ledger)
     }
 
+    /// The worker that this process holds of a pool; takes a window first where it holds none.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`], and what the store says.
+    pub(crate) async fn worker_of(&self, pool: &[u8]) -> Answer<(Arc<Pool>, u64)> {
+        let pool = self.pool(pool).await?;
+        let worker = pool.hold_worker().await.map_err(from_ledger)?;
+        Ok((pool, worker))
+    }
+
     /// Fills `out` with UUIDs from memory; `false`: they come from a pool.
     fn mint_uuids(&self, make: Make, out: &mut [Uuid]) -> bool {
         match make {

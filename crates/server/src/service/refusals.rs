@@ -42,7 +42,8 @@ pub fn from_ledger(error: LedgerError) -> ServiceError {
             .with_hint("use dropped names again, or raise sequences.max_dropped"),
         LedgerError::ClockBack { by, .. } => ServiceError::new(Code::ClockBack, message)
             .with_hint("set the clock right, or give the pool the clock policy hold")
-            .with_retry_after_s(by.as_secs().clamp(1, 60)),
+            .with_retry_after_s(by.as_secs().clamp(1, 60))
+            .with_clock_back(by),
         LedgerError::Unavailable { retry_after_s, .. } => {
             ServiceError::new(Code::Unavailable, message).with_retry_after_s(retry_after_s)
         }
