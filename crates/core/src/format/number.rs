@@ -192,3 +192,54 @@ fn refused(options: &GenOptions, error: &LayoutError) -> FormatError {
     };
     FormatError::option(option, alloc::format!("{error}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bounds_of_a_datacenter_hold_its_workers_alone() {
+        let time = Timestamp::from_unix_millis(1_656_432_460_105);
+        let twitter = preset("twitter").expect("a preset").layout();
+        for (datacenter, worker, smallest, largest) in [
+            (None, None, 0, 1023),
+            (None, Some(378), 378, 378),
+            (Some(11), None, 352, 383),
+            (Some(11), Some(26), 378, 378),
+        ] {
+            let options = GenOptions {
+                datacenter,
+                worker,
+                ..GenOptions::default()
+            };
+            let bounds = [SNOWFLAKE.min_at(time, &options), SNOWFLAKE.max_at(time, &options)];
+            let workers = bounds.map(|id| {
+                let id = u64::from_be_bytes(id.expect("it fits").array().expect("8 bytes"));
+                twitter.unpack(id).expect("of the layout").worker
+            });
+            assert_eq!(workers, [smallest, largest], "{datacenter:?} {worker:?}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_the_option_that_does_not_fit() {
+        for (layout, datacenter, worker, named) in [
+            ("twitter", Some(32), Some(1), "datacenter"),
+            ("twitter", Some(1), Some(32), "worker"),
+            ("twitter", None, Some(1024), "worker"),
+            ("sonyflake", Some(1), Some(1), "datacenter"),
+        ] {
+            let options = GenOptions {
+                layout: Some(Arc::new(preset(layout).expect("a preset").layout())),
+                datacenter,
+                worker,
+                ..GenOptions::default()
+            };
+            let refused = SNOWFLAKE.min_at(Timestamp::from_unix_millis(1_656_432_460_105), &options);
+            match refused {
+                Err(FormatError::Option { option, .. }) => assert_eq!(option, named),
+                other => panic!("{layout} {datacenter:?} {worker:?}: {other:?}"),
+            }
+        }
+    }
+}
