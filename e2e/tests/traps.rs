@@ -1,20 +1,31 @@
-//! `docs/traps.md`: every wrong statement stands with a check, and every check gives exactly what the page shows.
+//! `docs/traps.md` and `docs/traps-numbers.md`: every wrong statement stands with a check, and every check gives exactly
+//! what the page shows.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use mintage_e2e::console::{self, Step};
+use mintage_e2e::console::{self, Difference, Step};
 use mintage_e2e::sql::mariadb::Mariadb;
 use mintage_e2e::sql::postgres::Postgres;
 use mintage_e2e::{binary, need, run};
 
-fn page() -> String {
-    fs::read_to_string(binary::root().join("docs/traps.md")).unwrap()
+/// The pages of statements.
+const PAGES: [&str; 2] = ["traps.md", "traps-numbers.md"];
+/// The pages of programs.
+const PROGRAMS: [&str; 2] = ["traps.md", "traps-guess.md"];
+
+fn path(page: &str) -> PathBuf {
+    binary::root().join("docs").join(page)
 }
 
-/// A folder with `mint` in it, the programs that the page lists, and what the engines' clients are told.
+fn read(page: &str) -> String {
+    fs::read_to_string(path(page)).unwrap()
+}
+
+/// A folder with `mint` in it, the programs that the pages list, and what the engines' clients are told.
 struct Place {
     folder: tempfile::TempDir,
     postgres: Option<Postgres>,
@@ -23,11 +34,11 @@ struct Place {
 }
 
 impl Place {
-    fn new(page: &str) -> Place {
+    fn new() -> Place {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("bin")).unwrap();
         symlink(binary::mint(), folder.path().join("bin/mint")).unwrap();
-        for (name, text) in programs(page) {
+        for (name, text) in PROGRAMS.iter().flat_map(|page| programs(&read(page))) {
             fs::write(folder.path().join(name), text).unwrap();
         }
         let postgres = Postgres::start();
@@ -94,7 +105,7 @@ fn words(command: &Command) -> Vec<String> {
         .collect()
 }
 
-/// The programs of the page by their names, which stand in their first lines.
+/// The programs of a page by their names, which stand in their first lines.
 fn programs(page: &str) -> Vec<(String, String)> {
     let blocks = page.split("```js\n").skip(1);
     let text = blocks.map(|block| block.split("\n```").next().unwrap());
@@ -107,18 +118,24 @@ fn programs(page: &str) -> Vec<(String, String)> {
 
 #[test]
 fn every_check_gives_what_the_page_shows_digit_for_digit() {
-    let page = page();
-    let place = Place::new(&page);
-    for step in console::steps(&page) {
-        if place.cannot(&step) {
+    let place = Place::new();
+    for name in PAGES {
+        let page = read(name);
+        let steps = console::steps(&page)
+            .into_iter()
+            .filter(|step| !place.cannot(step));
+        let differences = steps.filter_map(|step| {
+            let given: Vec<String> = place.given(&step).lines().map(String::from).collect();
+            (given != step.output).then_some(Difference { step, given })
+        });
+        let differences: Vec<Difference> = differences.collect();
+        if std::env::var_os("MINT_TEST_UPDATE").is_some() && !differences.is_empty() {
+            fs::write(path(name), console::corrected(&page, &differences)).unwrap();
             continue;
         }
-        assert_eq!(
-            place.given(&step).lines().collect::<Vec<_>>(),
-            step.output,
-            "docs/traps.md:{}: $ {}",
-            step.line,
-            step.command
+        assert!(
+            differences.is_empty(),
+            "docs/{name}: {differences:#?}\nMINT_TEST_UPDATE=1 rewrites it"
         );
     }
 }
@@ -129,8 +146,7 @@ fn ids_of_a_real_source_are_not_guessed() {
     if !need::program("node") {
         return;
     }
-    let page = page();
-    let place = Place::new(&page);
+    let place = Place::new();
     let made = |line: &str| {
         let step = Step {
             line: 0,
@@ -156,9 +172,12 @@ fn ids_of_a_real_source_are_not_guessed() {
 
 #[test]
 fn every_statement_has_a_check() {
-    let page = page();
-    let traps: Vec<&str> = page.split("\n## ").skip(1).collect();
-    assert!(traps.len() >= 15);
+    let pages = PAGES.map(read);
+    let traps: Vec<&str> = pages
+        .iter()
+        .flat_map(|page| page.split("\n## ").skip(1))
+        .collect();
+    assert!(traps.len() >= 24);
     for trap in traps {
         let title = trap.lines().next().unwrap();
         assert!(title.starts_with('"'), "{title}: a statement in quotes");

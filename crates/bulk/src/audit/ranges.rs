@@ -84,7 +84,7 @@ impl RangeWatch {
     #[inline]
     pub(super) fn see(&mut self, key: u128, micros: Option<i64>) {
         // The first 64 bits decide: the part of all keys that lie below, times the ranges.
-        let range = (key >> 64) * self.counts.len() as u128 >> 64;
+        let range = ((key >> 64) * self.counts.len() as u128) >> 64;
         self.counts[range as usize] += 1;
         self.runs.see(key);
         if let Some((last, last_micros)) = self.last {

@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn so_many_writers_far_apart_are_so_many_ranges() {
         for writers in [2u128, 4, 8] {
-            let found = of((0..100_000).map(|at| at % writers << 100 | at)).ranges_at_once(16);
+            let found = of((0..100_000).map(|at| ((at % writers) << 100) | at)).ranges_at_once(16);
             assert!((found - writers as f64).abs() < 0.5, "{writers}: {found}");
         }
     }
