@@ -428,11 +428,28 @@ mod tests {
         of_time.sort();
         let mut shuffled: Vec<Uuid> = versions_1(3, 100_000_000).take(5_000).collect();
         shuffled.sort_by_key(|id| id.as_u128().wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        for ids in [sorted, backwards, of_time, shuffled] {
+        let (by_key, by_time) = ("they stand sorted", "their times go back and forth");
+        for (ids, why) in [
+            (sorted, by_key),
+            (backwards, by_key),
+            (of_time, by_time),
+            (shuffled, by_time),
+        ] {
             let moving = of_uuids(16, ids.into_iter()).ranges.unwrap().moving;
             assert_eq!((moving.at_once, moving.hot), (None, false), "{moving:?}");
-            assert!(moving.words.contains("not that in which they were made"));
+            assert!(moving.words.contains(why), "{moving:?}");
         }
+    }
+
+    /// Times that go back by milliseconds are those of several writers, and no other order.
+    #[test]
+    fn writers_of_one_file_are_a_few_milliseconds_apart() {
+        let millis = |at: u64| 1_645_557_742_000 + at - at % 4 * 7;
+        let ids = random(1).take(5_000).zip(100..).map(|(bits, at)| {
+            let random: [u8; 10] = bits.to_be_bytes()[..10].try_into().unwrap();
+            uuid::Builder::from_unix_timestamp_millis(millis(at), &random).into_uuid()
+        });
+        assert!(of_uuids(16, ids).ranges.unwrap().moving.hot);
     }
 
     #[test]

@@ -157,9 +157,9 @@ impl RangeWatch {
                 "where ids go that follow each other, these are too few to say".into(),
             );
         }
-        if self.not_as_made(lead) {
-            let words = "where ids go that follow each other, this order does not say: it is not that in which they were made";
-            return said(None, words.into());
+        if let Some(why) = self.not_as_made(lead) {
+            let words = format!("where ids go that follow each other, this order does not say: {why}");
+            return said(None, words);
         }
         let at_once = self.runs.ranges_at_once(ranges);
         let words = if at_once <= HOT {
@@ -188,14 +188,15 @@ impl RangeWatch {
         }
     }
 
-    /// Whether the files have the ids in another order than that in which they were made: by many times that go back,
-    /// or, where ids have no time and do not count, sorted.
-    fn not_as_made(&self, lead: Lead) -> bool {
+    /// Why the files may have the ids in another order than that in which they were made.
+    fn not_as_made(&self, lead: Lead) -> Option<&'static str> {
         let compared = self.up + self.down;
         match lead {
             // By chance 20 random ids stand in order once in 10^18.
-            Lead::Other if self.span.is_none() => compared >= 20 && (self.up == 0 || self.down == 0),
-            _ => self.back.saturating_mul(10) > compared,
+            Lead::Other if self.span.is_none() => (compared >= 20 && (self.up == 0 || self.down == 0))
+                .then_some("they stand sorted, and may have been made in another"),
+            _ => (self.back.saturating_mul(10) > compared)
+                .then_some("it is not that in which they were made, their times go back and forth"),
         }
     }
 

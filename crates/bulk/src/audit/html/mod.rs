@@ -1,6 +1,7 @@
 //! An audit as one page that needs nothing else: no script, no font, no picture from elsewhere.
 
 mod plot;
+mod shards;
 
 use std::fmt::Write as _;
 
@@ -8,6 +9,7 @@ use mintage::Timestamp;
 
 use super::report::{Fault, Report};
 use plot::{bars, bars_across, points};
+use shards::section_shards;
 
 /// The page.
 ///
@@ -425,46 +427,6 @@ fn steps_of_clocks(report: &Report, page: &mut String) {
         }
         page.push_str("</table>");
     }
-}
-
-fn section_shards(report: &Report, page: &mut String) {
-    let spreads = report.spreads();
-    if spreads.is_empty() {
-        return;
-    }
-    page.push_str("<section><h2>Shards</h2>");
-    for (fault, what, spread) in spreads {
-        let good = spread.even || report.on_purpose(fault);
-        let _ = write!(
-            page,
-            "<p class=\"{}\">{} is {} (chi-square {:.1} with {} degrees of freedom; chance alone gives more in {:.1} of 100 cases).</p>",
-            if good { "" } else { "bad" },
-            escape(&what),
-            escape(&spread.words),
-            spread.chi_square,
-            spread.shards - 1,
-            spread.p * 100.0
-        );
-        let noun = if fault == Fault::Ranges { "range" } else { "shard" };
-        if let (Fault::Ranges, Some(ranges)) = (fault, &report.ranges) {
-            let _ = write!(page, "<p>{}.</p>", escape(&ranges.moving.words));
-        }
-        let counts = spread.counts.iter().enumerate();
-        let values: Vec<(String, u64)> = counts.map(|(at, ids)| (format!("{noun} {at}"), *ids)).collect();
-        let share = spread.counts.iter().sum::<u64>() as f64 / f64::from(spread.shards);
-        let title = format!("ids of each {noun}; the line is an even share");
-        page.push_str(&bars(&values, Some(share), &title));
-    }
-    if let Some(sequences) = &report.sequences {
-        let _ = write!(
-            page,
-            "<p>{} ids have sequence 0; the largest sequence is {} of {}.</p>",
-            count(sequences.zero),
-            count(sequences.max),
-            count(sequences.limit)
-        );
-    }
-    page.push_str("</section>");
 }
 
 fn section_numbers(report: &Report, page: &mut String) {
