@@ -22,7 +22,7 @@ mod sorted;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 
-use mintage::{Timestamp, means_none};
+use mintage::{Layout, Timestamp, means_none};
 
 pub use html::{html, span_words};
 pub use order::Order;
@@ -383,21 +383,8 @@ impl<'a> Audit<'a> {
             NumbersAre::Snowflake { layout, guessed } => Some((layout.clone(), guessed.clone())),
             _ => None,
         };
-        let millis_of = |class: Class, identity: u128| match class {
-            Class::UUID => {
-                let version = (identity >> 76) as u8 & 15;
-                (version == 7).then_some((identity >> 80) as i64)
-            }
-            Class::SNOWFLAKE => {
-                let (layout, _) = layout
-                    .as_ref()
-                    .filter(|(layout, _)| layout.tick() == MILLISECOND)?;
-                let parts = layout.unpack(identity as u64).ok()?;
-                Some(layout.time_of(parts.tick).unix_millis())
-            }
-            class if class.name() == "ulid" => Some((identity >> 80) as i64),
-            _ => None,
-        };
+        let of_snowflakes = layout.as_ref().map(|(layout, _)| layout.clone());
+        let millis_of = |class, identity| millis_of(class, identity, of_snowflakes.as_deref());
         let sorted = std::mem::replace(&mut self.sorter, Sorter::new(0, &self.options.temp)).finish()?;
         let spilled_bytes = sorted.spilled();
         let mut found = examine(sorted, &self.names, &millis_of, watch)?;
@@ -455,6 +442,23 @@ impl<'a> Audit<'a> {
         };
         report.verdict = Verdict::of(&report, &self.options.fail_on);
         Ok(report)
+    }
+}
+
+/// The millisecond since 1970 of an id whose value begins with it.
+fn millis_of(class: Class, identity: u128, layout: Option<&Layout>) -> Option<i64> {
+    match class {
+        Class::UUID => {
+            let version = (identity >> 76) as u8 & 15;
+            (version == 7).then_some((identity >> 80) as i64)
+        }
+        Class::SNOWFLAKE => {
+            let layout = layout.filter(|layout| layout.tick() == MILLISECOND)?;
+            let parts = layout.unpack(identity as u64).ok()?;
+            Some(layout.time_of(parts.tick).unix_millis())
+        }
+        class if class.name() == "ulid" => Some((identity >> 80) as i64),
+        _ => None,
     }
 }
 
