@@ -390,25 +390,24 @@ impl<'a> Audit<'a> {
         let mut found = examine(sorted, &self.names, &millis_of, watch)?;
         self.texts_of(&mut found.repeats)?;
         // A few numbers among other ids are no sequence.
-        let sequence: u64 = self.kinds[usize::from(Class::SEQUENCE.0)]
-            .iter()
-            .map(|kind| kind.ids)
-            .sum();
-        let ids: u64 = self.files.iter().map(|file| file.ids).sum();
-        let numbers = found.numbers.filter(|_| sequence * 2 > ids);
-        let snowflakes = self.kinds[usize::from(Class::SNOWFLAKE.0)][0].ids > 0;
-        let layout = layout.filter(|_| snowflakes);
-        let order = self.order(ids);
-        let mut spellings: Vec<(String, u64)> = std::mem::take(&mut self.spellings).into_iter().collect();
-        spellings.sort_by_key(|(_, lines)| std::cmp::Reverse(*lines));
-        self.without.spellings = spellings;
         let counts = kind_counts(&self.kinds);
-        let mut even = self
-            .evenness
-            .result(&counts, layout.as_ref().map(|(layout, _)| &**layout));
-        if found.repeats.lines > 0 {
-            even.hash = even.hash.map(Shards::with_repeats);
-        }
+        let of_class = |class| {
+            counts
+                .iter()
+                .filter(move |kind| kind.class == class)
+                .map(|kind| kind.ids)
+                .sum::<u64>()
+        };
+        let ids: u64 = self.files.iter().map(|file| file.ids).sum();
+        let numbers = found.numbers.filter(|_| of_class(Class::SEQUENCE) * 2 > ids);
+        let layout = layout.filter(|_| of_class(Class::SNOWFLAKE) > 0);
+        let order = self.order(ids);
+        self.without.spellings = std::mem::take(&mut self.spellings).into_iter().collect();
+        self.without
+            .spellings
+            .sort_by_key(|(_, lines)| std::cmp::Reverse(*lines));
+        let layout_of = layout.as_ref().map(|(layout, _)| &**layout);
+        let even = self.evenness.result(&counts, layout_of, found.repeats.lines > 0);
         let (times, workers) = self.rates.result();
         let mut report = Report {
             made: self.options.made.clone(),
