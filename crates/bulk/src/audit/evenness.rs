@@ -56,8 +56,9 @@ impl Evenness {
             .for_each(|watch| watch.next_file());
     }
 
-    /// What was found of kinds with so many ids each; `layout` is that of Snowflakes.
-    pub(super) fn result(&self, kinds: &[KindCount], layout: Option<&Layout>) -> Even {
+    /// What was found of kinds with so many ids each; `layout` is that of Snowflakes, `repeats` whether ids stand more
+    /// than once.
+    pub(super) fn result(&self, kinds: &[KindCount], layout: Option<&Layout>, repeats: bool) -> Even {
         let shards = self.remainders.result().map(|shards| {
             let reason = (!shards.even).then(|| self.lowest(kinds, layout)).flatten();
             shards.because(reason)
@@ -65,7 +66,10 @@ impl Evenness {
         Even {
             shards,
             ranges: self.ranges(kinds),
-            hash: self.hashes.result(),
+            hash: self
+                .hashes
+                .result()
+                .map(|hash| if repeats { hash.with_repeats() } else { hash }),
         }
     }
 
@@ -184,7 +188,7 @@ mod tests {
                 }),
             }
         }
-        evenness.result(&kinds, read_as.layout.as_deref())
+        evenness.result(&kinds, read_as.layout.as_deref(), false)
     }
 
     fn of_uuids(shards: u32, ids: impl Iterator<Item = Uuid>) -> Even {

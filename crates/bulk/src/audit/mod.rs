@@ -22,7 +22,7 @@ mod sorted;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 
-use mintage::{Timestamp, means_none};
+use mintage::{Layout, Timestamp, means_none};
 
 pub use html::{html, span_words};
 pub use order::Order;
@@ -383,45 +383,31 @@ impl<'a> Audit<'a> {
             NumbersAre::Snowflake { layout, guessed } => Some((layout.clone(), guessed.clone())),
             _ => None,
         };
-        let millis_of = |class: Class, identity: u128| match class {
-            Class::UUID => {
-                let version = (identity >> 76) as u8 & 15;
-                (version == 7).then_some((identity >> 80) as i64)
-            }
-            Class::SNOWFLAKE => {
-                let (layout, _) = layout
-                    .as_ref()
-                    .filter(|(layout, _)| layout.tick() == MILLISECOND)?;
-                let parts = layout.unpack(identity as u64).ok()?;
-                Some(layout.time_of(parts.tick).unix_millis())
-            }
-            class if class.name() == "ulid" => Some((identity >> 80) as i64),
-            _ => None,
-        };
+        let of_snowflakes = layout.as_ref().map(|(layout, _)| layout.clone());
+        let millis_of = |class, identity| millis_of(class, identity, of_snowflakes.as_deref());
         let sorted = std::mem::replace(&mut self.sorter, Sorter::new(0, &self.options.temp)).finish()?;
         let spilled_bytes = sorted.spilled();
         let mut found = examine(sorted, &self.names, &millis_of, watch)?;
         self.texts_of(&mut found.repeats)?;
         // A few numbers among other ids are no sequence.
-        let sequence: u64 = self.kinds[usize::from(Class::SEQUENCE.0)]
-            .iter()
-            .map(|kind| kind.ids)
-            .sum();
-        let ids: u64 = self.files.iter().map(|file| file.ids).sum();
-        let numbers = found.numbers.filter(|_| sequence * 2 > ids);
-        let snowflakes = self.kinds[usize::from(Class::SNOWFLAKE.0)][0].ids > 0;
-        let layout = layout.filter(|_| snowflakes);
-        let order = self.order(ids);
-        let mut spellings: Vec<(String, u64)> = std::mem::take(&mut self.spellings).into_iter().collect();
-        spellings.sort_by_key(|(_, lines)| std::cmp::Reverse(*lines));
-        self.without.spellings = spellings;
         let counts = kind_counts(&self.kinds);
-        let mut even = self
-            .evenness
-            .result(&counts, layout.as_ref().map(|(layout, _)| &**layout));
-        if found.repeats.lines > 0 {
-            even.hash = even.hash.map(Shards::with_repeats);
-        }
+        let of_class = |class| {
+            counts
+                .iter()
+                .filter(move |kind| kind.class == class)
+                .map(|kind| kind.ids)
+                .sum::<u64>()
+        };
+        let ids: u64 = self.files.iter().map(|file| file.ids).sum();
+        let numbers = found.numbers.filter(|_| of_class(Class::SEQUENCE) * 2 > ids);
+        let layout = layout.filter(|_| of_class(Class::SNOWFLAKE) > 0);
+        let order = self.order(ids);
+        self.without.spellings = std::mem::take(&mut self.spellings).into_iter().collect();
+        self.without
+            .spellings
+            .sort_by_key(|(_, lines)| std::cmp::Reverse(*lines));
+        let layout_of = layout.as_ref().map(|(layout, _)| &**layout);
+        let even = self.evenness.result(&counts, layout_of, found.repeats.lines > 0);
         let (times, workers) = self.rates.result();
         let mut report = Report {
             made: self.options.made.clone(),
@@ -455,6 +441,23 @@ impl<'a> Audit<'a> {
         };
         report.verdict = Verdict::of(&report, &self.options.fail_on);
         Ok(report)
+    }
+}
+
+/// The millisecond since 1970 of an id whose value begins with it.
+fn millis_of(class: Class, identity: u128, layout: Option<&Layout>) -> Option<i64> {
+    match class {
+        Class::UUID => {
+            let version = (identity >> 76) as u8 & 15;
+            (version == 7).then_some((identity >> 80) as i64)
+        }
+        Class::SNOWFLAKE => {
+            let layout = layout.filter(|layout| layout.tick() == MILLISECOND)?;
+            let parts = layout.unpack(identity as u64).ok()?;
+            Some(layout.time_of(parts.tick).unix_millis())
+        }
+        class if class.name() == "ulid" => Some((identity >> 80) as i64),
+        _ => None,
     }
 }
 
