@@ -7,6 +7,8 @@
 mod access;
 mod load;
 mod reload;
+mod scripts;
+mod sha1;
 mod value;
 mod words;
 
@@ -16,6 +18,8 @@ pub use access::WebOrigin;
 pub(crate) use load::edits;
 pub use load::{ConfigError, Loaded, Origin, Override, Sources, load};
 pub use reload::Reloaded;
+pub use scripts::{Called, Does, Script};
+pub use sha1::Sha1Digest;
 pub use value::{Auto, Bytes, ClusterId, Listen, LocalPath, NodeName, Off, Setting, StoreUrl};
 pub use words::{Expire, LogFormat, LogLevel};
 
@@ -68,7 +72,7 @@ impl Key {
         let limit = self.path.starts_with("server.")
             && !FIXED.contains(&self.path)
             && !self.path.ends_with(".listen");
-        limit || matches!(self.path, "auth.tokens" | "log.level")
+        limit || matches!(self.path, "auth.tokens" | "faces.scripts" | "log.level")
     }
 }
 
@@ -263,6 +267,10 @@ settings! {
     "server.resp.max_queued_of_all" resp_max_queued_of_all: Bytes = "64MiB" in 65_536 ..= 1_099_511_627_776;
     /// Names that `KEYS` may answer; beyond, it is refused and `SCAN` is the way.
     "server.resp.max_keys" resp_max_keys: u64 = "100000" in 1 ..= 10_000_000;
+    /// Spellings of the known scripts that are remembered by their SHA-1, for `EVALSHA`; above that, the one that was met first is forgotten, and clients send its text again.
+    "server.resp.max_scripts" resp_max_scripts: u64 = "1000" in 1 ..= 1_000_000;
+    /// Lua scripts and functions whose meaning is declared, since no Lua is run: `[{sha1 = "…", does = "incr"}]`, or `file = "next.lua"`, or `function = "nextid"`; `does` is incr, incrby, range, snowflake, snowflake_text, icicle or seconds_partition, the last four with `pool`: docs/redis.md.
+    "faces.scripts" scripts: Vec<Script> = "[]";
     /// Who may do what: `[{name = "web", sha256 = "…", may = ["allocate", "admin"]}]`, or `read` for who only looks; `mint token new NAME` prints one.
     "auth.tokens" tokens: Vec<Token> = "[]";
     /// How logs are written.
@@ -418,8 +426,8 @@ mod tests {
         assert_eq!(loaded, Config::default());
         assert_eq!(
             uncommented.matches(" = ").count(),
-            keys().len() + 3,
-            "the tokens' words hold three more"
+            keys().len() + 7,
+            "the words of the tokens hold three more, those of the scripts four"
         );
     }
 

@@ -3,6 +3,7 @@
 
 pub mod http;
 pub mod resp;
+pub mod scripts;
 
 use crate::config::{Config, Listen};
 use crate::connection::Connection;
