@@ -131,6 +131,17 @@ fn python(name: &str, imports: &str) -> Option<PathBuf> {
     needed(name, there).then_some(python)
 }
 
+/// Whether PHP is there with the extension php-redis.
+pub fn php_redis() -> bool {
+    let loaded = Command::new("php")
+        .args(["-r", "exit(extension_loaded('redis') ? 0 : 1);"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    needed("php-redis", loaded)
+}
+
 /// The folder of packages in which Node finds ioredis and node-redis; `cargo xtask test` makes one and names it in
 /// `MINT_TEST_NODE`.
 pub fn node() -> Option<PathBuf> {

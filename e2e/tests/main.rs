@@ -32,6 +32,8 @@ mod redis_node;
 mod redis_parity;
 mod redis_py;
 mod restore;
+mod scripts;
+mod scripts_clients;
 mod set_back;
 mod slow;
 mod soak;

@@ -26,6 +26,12 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
     ("openssl", &["version"], "openssl"),
     ("node", &["--version"], "nodejs"),
     ("npm", &["--version"], "npm"),
+    ("php", &["--version"], "php-cli"),
+    (
+        "php",
+        &["-r", "exit(extension_loaded('redis') ? 0 : 1);"],
+        "php-redis",
+    ),
     ("python3", &["-m", "ensurepip", "--version"], "python3-venv"),
     (
         "/usr/lib/postgresql/15/bin/postgres",

@@ -9,6 +9,7 @@ mod names;
 mod numbers;
 mod resp;
 mod rows;
+mod scripts;
 mod state;
 mod time;
 mod uuid_text;
@@ -26,6 +27,7 @@ pub fn targets() -> Vec<Target> {
     all.extend(names::targets());
     all.push(time::target());
     all.extend(resp::targets());
+    all.push(scripts::target());
     all.extend(http::targets());
     all.extend(config::targets());
     all.extend(state::targets());

@@ -259,6 +259,8 @@ settings! {
     "server.resp.max_increment" resp_max_increment: u64 = "1000000" in 1 ..= 1_000_000_000;
     /// What becomes of `EXPIRE`, of the expiry of `SET`, and of their kin, though numbers never expire: `refuse` answers an error, `ignore` answers as if it had been set.
     "server.resp.expire" resp_expire: Expire = "refuse";
+    /// Spellings of the known scripts that are remembered by their SHA-1, for `EVALSHA`; above that, the one that was met first is forgotten, and clients send its text again.
+    "server.resp.max_scripts" resp_max_scripts: u64 = "1000" in 1 ..= 1_000_000;
     /// Commands that one `MULTI` may queue.
     "server.resp.max_queued" resp_max_queued: u64 = "16384" in 1 ..= 1_048_576;
     /// Their arguments.
@@ -267,8 +269,6 @@ settings! {
     "server.resp.max_queued_of_all" resp_max_queued_of_all: Bytes = "64MiB" in 65_536 ..= 1_099_511_627_776;
     /// Names that `KEYS` may answer; beyond, it is refused and `SCAN` is the way.
     "server.resp.max_keys" resp_max_keys: u64 = "100000" in 1 ..= 10_000_000;
-    /// Spellings of the known scripts that are remembered by their SHA-1, for `EVALSHA`; above that, the one that was met first is forgotten, and clients send its text again.
-    "server.resp.max_scripts" resp_max_scripts: u64 = "1000" in 1 ..= 1_000_000;
     /// Lua scripts and functions whose meaning is declared, since no Lua is run: `[{sha1 = "…", does = "incr"}]`, or `file = "next.lua"`, or `function = "nextid"`; `does` is incr, incrby, range, snowflake, snowflake_text, icicle or seconds_partition, the last four with `pool`: docs/redis.md.
     "faces.scripts" scripts: Vec<Script> = "[]";
     /// Who may do what: `[{name = "web", sha256 = "…", may = ["allocate", "admin"]}]`, or `read` for who only looks; `mint token new NAME` prints one.

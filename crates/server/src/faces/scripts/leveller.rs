@@ -9,7 +9,8 @@
 //! - numbers in other forms (`0x1`, `1.0`, `1e0`), though they are equal;
 //! - `redis.pcall`, which returns errors instead of raising them: arithmetic on what it returns is an error of its own;
 //! - a variable called `redis`, `KEYS` or `ARGV`, which would hide what the rest of the line means;
-//! - a second statement, a second `;`, and anything behind the last piece.
+//! - a second statement, a second `;`, and anything behind the last piece;
+//! - a line's end between a function and its `(`, which Lua 5.1 refuses as ambiguous.
 //!
 //! Total and linear: every byte is looked at once for each known script, nothing is allocated. Source: Lua 5.1.5
 //! `llex.c`, which is what Redis has built in.
@@ -34,7 +35,7 @@ pub fn meaning(text: &[u8]) -> Option<Does> {
 
 /// Whether a text is these pieces, whole.
 fn is_spelling(text: &[u8], pieces: &[Piece]) -> bool {
-    let mut tokens = Tokens { rest: text };
+    let mut tokens = Tokens::of(text);
     let mut variable: &[u8] = &[];
     for piece in pieces {
         if *piece == Piece::End {
@@ -43,7 +44,9 @@ fn is_spelling(text: &[u8], pieces: &[Piece]) -> bool {
         }
         let fits = match (*piece, tokens.next()) {
             (Piece::Word(word), Some(Token::Word(found))) => found == word.as_bytes(),
-            (Piece::Sign(sign), Some(Token::Sign(found))) => found == sign,
+            (Piece::Sign(sign), Some(Token::Sign(found))) => {
+                found == sign && !(sign == b'(' && tokens.line_ended)
+            }
             (Piece::Number(number), Some(Token::Number(found))) => found == number.as_bytes(),
             (Piece::Command(name), Some(Token::Text(found))) => found.eq_ignore_ascii_case(name.as_bytes()),
             (Piece::New, Some(Token::Word(found))) => {
@@ -84,9 +87,18 @@ enum Token<'a> {
 /// The tokens of a text.
 struct Tokens<'a> {
     rest: &'a [u8],
+    /// Whether a line ended between the last token and the one before it.
+    line_ended: bool,
 }
 
 impl<'a> Tokens<'a> {
+    fn of(text: &'a [u8]) -> Self {
+        Tokens {
+            rest: text,
+            line_ended: false,
+        }
+    }
+
     /// Passes one sign over, if it is the next token.
     fn pass(&mut self, sign: u8) {
         let before = self.rest;
@@ -97,23 +109,27 @@ impl<'a> Tokens<'a> {
 
     /// Passes over what means nothing; `false`: a comment that Lua would refuse.
     fn pass_blanks(&mut self) -> bool {
+        self.line_ended = false;
         loop {
             let blanks = self.rest.iter().take_while(|byte| is_blank(**byte)).count();
-            self.rest = &self.rest[blanks..];
+            self.pass_over(blanks);
             let Some(comment) = self.rest.strip_prefix(b"--") else {
                 return true;
             };
-            self.rest = match opening_level(comment) {
+            let length = match opening_level(comment) {
                 Some(level) => match long_comment_end(&comment[level + 2..], level) {
-                    Some(end) => &comment[level + 2 + end..],
+                    Some(end) => level + 2 + end,
                     None => return false,
                 },
-                None => {
-                    let line = comment.iter().take_while(|byte| !is_line_end(**byte)).count();
-                    &comment[line..]
-                }
+                None => comment.iter().take_while(|byte| !is_line_end(**byte)).count(),
             };
+            self.pass_over(b"--".len() + length);
         }
+    }
+
+    fn pass_over(&mut self, length: usize) {
+        let passed = self.cut(length);
+        self.line_ended |= passed.iter().any(|byte| is_line_end(*byte));
     }
 
     fn cut(&mut self, length: usize) -> &'a [u8] {
@@ -247,6 +263,7 @@ mod tests {
             "--[[ two\nlines ]] return redis.call('incr', --[==[ ]] [[ ]=] ]==] KEYS[1])",
             "--[ a line\rreturn redis.call('incr', KEYS[1])--",
             "--[=\nreturn redis.call('incr', KEYS[1])",
+            "return\nredis\n.\ncall --[[]] (\n'incr'\n,\nKEYS\n[\n1\n]\n)\n;\n",
             "--[[]]return redis.call('incr',KEYS[1])--[=[\0\u{e9}]=]",
         ] {
             assert_eq!(meaning(text.as_bytes()), Some(Does::Incr), "{text}");
@@ -292,6 +309,9 @@ mod tests {
             "return redis..call('incr', KEYS[1])",
             "return redis:call('incr', KEYS[1])",
             "return redis.call('incr', KEYS[1]) + 1",
+            "return redis.call\n('incr', KEYS[1])",
+            "return redis.call --\r('incr', KEYS[1])",
+            "return redis.call --[[\n]] ('incr', KEYS[1])",
             "return redis.call('incr', KEYS[1]);;",
             ";return redis.call('incr', KEYS[1])",
             "return redis.call('incr', KEYS[1]) return 1",
@@ -342,14 +362,17 @@ mod tests {
         #[test]
         fn blanks_between_pieces_change_nothing(blanks in proptest::collection::vec(blank(), 40)) {
             for known in &KNOWN {
-                let mut tokens = Tokens { rest: known.text.as_bytes() };
+                let mut tokens = Tokens::of(known.text.as_bytes());
                 let mut text = String::new();
                 for blank in &blanks {
+                    let before = tokens.rest;
+                    let token = tokens.next();
                     // Apart from a minus before it, which would make it another comment.
                     text.push(' ');
-                    text.push_str(blank);
-                    let before = tokens.rest;
-                    if tokens.next().is_none() {
+                    if token != Some(Token::Sign(b'(')) {
+                        text.push_str(blank);
+                    }
+                    if token.is_none() {
                         break;
                     }
                     let token = &before[..before.len() - tokens.rest.len()];
