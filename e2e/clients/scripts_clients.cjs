@@ -11,6 +11,9 @@ const { createClient, defineScript } = require("redis");
 const NEXT = "-- the next id\nreturn redis.call('INCR', KEYS[1]);\n";
 const RANGE = "local last = redis.call('incrby', KEYS[1], ARGV[1]); return {last - ARGV[1] + 1, last}";
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+// A client may wait for a server for ever that is gone for good.
+const within = (ms, answer) =>
+  Promise.race([answer, sleep(ms).then(() => Promise.reject(new Error("no answer in time")))]);
 const sha1 = (text) => createHash("sha1").update(text).digest("hex");
 
 function ioredisClient(port) {
@@ -79,9 +82,9 @@ async function take(seconds, name, ports) {
     const client = clients[turn % clients.length];
     try {
       if (turn % 3) {
-        process.stdout.write(`${await client.following("taken")}\n`);
+        process.stdout.write(`${await within(2000, client.following("taken"))}\n`);
       } else {
-        const [first, last] = await client.ranged("taken", 5);
+        const [first, last] = await within(2000, client.ranged("taken", 5));
         for (let n = first; n <= last; n++) process.stdout.write(`${n}\n`);
       }
     } catch (error) {
@@ -98,7 +101,10 @@ async function main([what, ...rest]) {
   console.log("ioredis, node-redis ok");
 }
 
-main(process.argv.slice(2)).catch((error) => {
-  console.error(error);
-  process.exit(1);
-});
+main(process.argv.slice(2)).then(
+  () => process.exit(0),
+  (error) => {
+    console.error(error);
+    process.exit(1);
+  },
+);

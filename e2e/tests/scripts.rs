@@ -633,7 +633,7 @@ fn declarations_that_cannot_be_used_are_refused_in_words() {
     drop(client);
     server.stop();
     Start::in_folder(folder.path()).refused().fails(
-        1,
+        3,
         &format!("faces.scripts: {says}"),
         "mint pool create NAME",
     );
@@ -728,4 +728,36 @@ fn takes_by_script_need_the_right_to_allocate() {
     let answers = commands.map(|command| client.ask(&command).unwrap());
     let not_found = refused("ERR Function not found".to_string());
     assert_eq!(answers, [Reply::Int(1), Reply::Int(2), not_found]);
+}
+
+/// What clients put together repeats neither itself nor what the pool makes, whatever happens to the server.
+#[test]
+fn parts_repeat_nothing_over_kills() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("next.lua"), "return 2").unwrap();
+    declare(folder.path(), DECLARED);
+    let mut random = Random::announced("ids in parts over kills");
+    let mut seen = HashSet::new();
+    for _ in 0..4 {
+        let server = Start::in_folder(folder.path()).ready();
+        let mut clients = [server.redis(), server.redis()];
+        for turn in 0..200 {
+            let client = &mut clients[turn % 2];
+            let count = (1 + random.below(if turn % 10 == 0 { 4096 } else { 20 })).to_string();
+            let ids = match client
+                .ask(&["FCALL", "icicle", "4", "4095", "1", "1023", &count])
+                .unwrap()
+            {
+                Reply::Array(answer) => icicle_ids(&answer),
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(ids.len().to_string(), count);
+            let between = client.ask(&["MINT.SNOWFLAKE", "default"]).unwrap().int().unwrap() as u64;
+            for id in ids.into_iter().chain([between]) {
+                assert!(seen.insert(id), "{id} came twice");
+            }
+        }
+        server.kill();
+    }
+    need::say(&format!("{} ids in parts over 3 kills, 0 repeats", seen.len()));
 }

@@ -4,8 +4,8 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::thread;
+use std::process::Command;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use mintage_e2e::engine::postgres::Postgres;
@@ -71,17 +71,13 @@ impl Client {
         need::say(out.trim_end());
     }
 
-    /// Begins to take numbers from these ports.
-    fn take(&self, seconds: u32, ports: &[u16]) -> Child {
+    /// Takes numbers from these ports, in a thread that reads what it prints.
+    fn take(&self, seconds: u32, ports: &[u16]) -> JoinHandle<Said> {
         let mut command = self.command();
         command.args(["take", &seconds.to_string()]);
         command.args(self.which);
         command.args(ports.iter().map(u16::to_string));
-        command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap()
+        thread::spawn(move || command.output().unwrap().into())
     }
 }
 
@@ -131,10 +127,10 @@ fn everybody() -> Vec<Client> {
 
 /// What was printed by all of them: no number twice, and enough from each.
 #[track_caller]
-fn check_unique(children: Vec<(Client, Child)>, least: usize) {
+fn check_unique(clients: Vec<(Client, JoinHandle<Said>)>, least: usize) {
     let mut seen = HashSet::new();
-    for (client, child) in children {
-        let said = Said::from(child.wait_with_output().unwrap());
+    for (client, taking) in clients {
+        let said = taking.join().unwrap();
         assert_eq!(said.code, 0, "{}: {}", client.name, said.err);
         let numbers: Vec<u64> = said.out.lines().map(|line| line.parse().unwrap()).collect();
         assert!(
@@ -156,7 +152,7 @@ fn no_number_comes_twice_by_script_over_kills() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = Start::in_folder(folder.path()).ready();
     let (http, resp) = (server.http.port(), server.resp.port());
-    let children: Vec<_> = everybody()
+    let clients: Vec<_> = everybody()
         .into_iter()
         .map(|client| (client.clone(), client.take(20, &[resp])))
         .collect();
@@ -170,7 +166,7 @@ fn no_number_comes_twice_by_script_over_kills() {
         server.kill();
         server = again.ready();
     }
-    check_unique(children, 100);
+    check_unique(clients, 100);
     drop(server);
 }
 
@@ -183,12 +179,12 @@ fn no_number_comes_twice_by_script_over_two_servers() {
     mint(folder.path(), ["init", "--store", &url]).ok();
     let mut servers = two_servers(folder.path(), &url);
     let ports: Vec<u16> = servers.iter().map(|server| server.resp.port()).collect();
-    let children: Vec<_> = everybody()
+    let clients: Vec<_> = everybody()
         .into_iter()
         .map(|client| (client.clone(), client.take(12, &ports)))
         .collect();
     thread::sleep(Duration::from_secs(6));
     // The other one goes on alone.
     servers.remove(0).kill();
-    check_unique(children, 100);
+    check_unique(clients, 100);
 }
