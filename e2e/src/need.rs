@@ -169,6 +169,17 @@ fn has_python(python: &Path, imports: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
+/// Whether PHP is there with the extension php-redis.
+pub fn php_redis() -> bool {
+    let loaded = Command::new("php")
+        .args(["-r", "exit(extension_loaded('redis') ? 0 : 1);"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    needed("php-redis", loaded)
+}
+
 /// The folder of packages in which Node finds ioredis and node-redis; `cargo xtask test` makes one and names it in
 /// `MINT_TEST_NODE`.
 pub fn node() -> Option<PathBuf> {
@@ -189,14 +200,6 @@ fn has_node(modules: &Path, requires: &str) -> bool {
         .stderr(Stdio::null())
         .status()
         .is_ok_and(|status| status.success())
-}
-
-/// PHP on the command line with the extension php-redis.
-pub fn php_redis() -> bool {
-    let loaded = Command::new("php")
-        .args(["-r", "exit(class_exists('Redis') ? 0 : 1);"])
-        .status();
-    needed("php-redis", loaded.is_ok_and(|status| status.success()))
 }
 
 /// Prints a line that the test runner does not swallow.

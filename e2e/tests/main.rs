@@ -35,6 +35,8 @@ mod redis_node;
 mod redis_parity;
 mod redis_py;
 mod restore;
+mod scripts;
+mod scripts_clients;
 mod series;
 mod sessions;
 mod set_back;

@@ -44,7 +44,7 @@ cargo xtask COMMAND
                    into docs/performance.md and docs/bulk.md (sql: always, into docs/sql.md)
 
 Environment
-  MINT_TEST_REQUIRE=redis,redis-py,curl,strace,root,postgres,mariadb,etcd,zookeeper,faketime,netns,nftables
+  MINT_TEST_REQUIRE=redis,redis-py,php-redis,curl,strace,root,postgres,mariadb,etcd,zookeeper,faketime,netns,nftables
                    an absent one fails the run; otherwise its tests print `skipped: NAME`
   MINT_TEST_KILLS  how many times the kill loop kills (default 200)
   MINT_TEST_BACKFILL_ROWS, MINT_TEST_AUDIT_IDS

@@ -15,6 +15,7 @@ use tokio::sync::{oneshot, watch};
 use crate::config::Config;
 use crate::connection::{Connection, Counted};
 use crate::error::Code;
+use crate::faces::scripts::parts::check_pools;
 use crate::faces::{self, Face};
 use crate::host::{Host, RunError, Serving, Stop};
 use crate::listen::{self, Bound, Sockets};
@@ -59,6 +60,9 @@ pub fn serve(config: Config, host: &mut dyn Host) -> Result<(), RunError> {
         let signals =
             Signals::listen().map_err(|e| RunError::new(format!("cannot listen for signals: {e}"), None))?;
         let ledger = open_ledger(&config).await?;
+        check_pools(&config.scripts, &ledger)
+            .await
+            .map_err(|e| RunError::new(format!("faces.scripts: {}", e.message), e.hint.map(String::from)))?;
         let (stop, stopped) = watch::channel(Stop::Not);
         let shared = Shared::new(Service::new(ledger, config));
         let mut reloads = signals::Reloads::listen()

@@ -9,6 +9,7 @@ mod names;
 mod numbers;
 mod resp;
 mod rows;
+mod scripts;
 mod state;
 mod thrift;
 mod time;
@@ -28,6 +29,7 @@ pub fn targets() -> Vec<Target> {
     all.push(time::target());
     all.extend(resp::targets());
     all.push(thrift::target());
+    all.push(scripts::target());
     all.extend(http::targets());
     all.extend(config::targets());
     all.extend(state::targets());

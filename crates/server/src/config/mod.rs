@@ -9,6 +9,8 @@ pub(crate) mod faces;
 mod load;
 mod reload;
 pub(crate) mod row;
+mod scripts;
+mod sha1;
 pub(crate) mod value;
 pub(crate) mod words;
 
@@ -22,6 +24,8 @@ pub use load::{ConfigError, Loaded, Origin, Override, Sources, load};
 pub use reload::Reloaded;
 use row::row;
 pub use row::{Input, Row};
+pub use scripts::{Called, Does, Script};
+pub use sha1::Sha1Digest;
 pub use value::{Auto, Bytes, ClusterId, Listen, LocalPath, NodeName, Off, Setting, StoreUrl};
 pub use words::{Expire, FaceAuth, LogFormat, LogLevel};
 
@@ -230,6 +234,8 @@ settings! {
     "server.resp.max_currval" resp_max_currval: u64 = "64" in 0 ..= 4096;
     /// What becomes of `EXPIRE`, of the expiry of `SET`, and of their kin, though numbers never expire: `refuse` answers an error, `ignore` answers as if it had been set.
     "server.resp.expire" resp_expire: Expire = "refuse";
+    /// Spellings of the known scripts that are remembered by their SHA-1, for `EVALSHA`; above that, the one that was met first is forgotten, and clients send its text again.
+    "server.resp.max_scripts" resp_max_scripts: u64 = "1000" in 1 ..= 1_000_000;
     /// Commands that one `MULTI` may queue.
     "server.resp.max_queued" resp_max_queued: u64 = "16384" in 1 ..= 1_048_576;
     /// Their arguments.
@@ -238,6 +244,8 @@ settings! {
     "server.resp.max_queued_of_all" resp_max_queued_of_all: Bytes = "64MiB" in 65_536 ..= 1_099_511_627_776;
     /// Names that `KEYS` may answer; beyond, it is refused and `SCAN` is the way.
     "server.resp.max_keys" resp_max_keys: u64 = "100000" in 1 ..= 10_000_000;
+    /// Lua scripts and functions whose meaning is declared, since no Lua is run: `[{sha1 = "…", does = "incr"}]`, or `file = "next.lua"`, or `function = "nextid"`; `does` is incr, incrby, range, snowflake, snowflake_text, icicle or seconds_partition, the last four with `pool`: docs/redis.md.
+    "faces.scripts" scripts: Vec<Script> = "[]";
     /// Who may do what: `[{name = "web", sha256 = "…", may = ["allocate", "admin"]}]`, or `read` for who only looks; `mint token new NAME` prints one.
     "auth.tokens" tokens: Vec<Token> = "[]";
     /// How logs are written.

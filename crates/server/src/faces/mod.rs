@@ -6,6 +6,7 @@ pub(crate) mod idgo;
 pub(crate) mod keyed;
 pub(crate) mod leaf;
 pub mod resp;
+pub mod scripts;
 pub mod thrift;
 pub(crate) mod tinyid;
 pub(crate) mod web;

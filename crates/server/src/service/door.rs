@@ -9,6 +9,7 @@ use mintage::{Run, Uuid};
 use mintage_ledger::{Pool, Sequence};
 
 use super::known::KnownSequences;
+use super::one_tick::{self, TickRun};
 use super::{Answer, Service, check_count, from_ledger};
 use crate::config::Config;
 use crate::formats::{FormatRow, Make};
@@ -231,6 +232,25 @@ impl Door {
         self.counters.ids(IdKind::Snowflake, out.len() as u64);
         *self.pool.borrow_mut() = Some(pool);
         Ok(())
+    }
+
+    /// Takes `count` ids of a pool, all of one tick and with sequence numbers that follow each other, if `fits` finds
+    /// nothing wrong with the pool.
+    ///
+    /// # Errors
+    /// What `fits` says; [`Code::InvalidCount`](crate::error::Code::InvalidCount) where a tick has fewer; and as
+    /// [`Door::mint`].
+    pub async fn mint_in_one_tick(
+        &self,
+        pool: &[u8],
+        count: u64,
+        fits: impl FnOnce(&Pool) -> Answer<()>,
+    ) -> Answer<TickRun> {
+        let pool = self.service.pool(pool).await?;
+        fits(&pool)?;
+        let run = one_tick::take(&pool, count).await?;
+        self.counters.ids(IdKind::Snowflake, count);
+        Ok(run)
     }
 
     /// Forgets names that were not used lately, every now and then, for ever.

@@ -8,6 +8,7 @@
 
 mod door;
 mod known;
+mod one_tick;
 mod refusals;
 mod send_door;
 
@@ -20,6 +21,7 @@ use mintage_ledger::{
 };
 
 pub use door::Door;
+pub use one_tick::TickRun;
 pub use refusals::from_ledger;
 pub use send_door::SendDoor;
 

@@ -3,27 +3,34 @@
 use super::{Call, Flow, NOT_AN_INTEGER, expiry, refuse_counter};
 use crate::error::{Code, ServiceError};
 use crate::faces::resp::frame::strict_integer;
+use crate::faces::resp::reply::Reply;
 use crate::service::Condition;
 
 /// `INCR key`, or a run of them: from stock if there is any, at once.
 pub(super) fn incr(call: &mut Call<'_>) -> Flow {
+    let name = call.args.at(1);
+    take_next(call, name)
+}
+
+/// The next number of a sequence for each of a run of requests.
+pub(super) fn take_next(call: &mut Call<'_>, name: &[u8]) -> Flow {
     let mut left = call.serve_run();
     while left > 0 {
-        match call.thread.try_take(call.args.at(1), left) {
+        match call.thread.try_take(name, left) {
             Some(run) => {
                 call.reply.integers(run);
-                call.took(run);
+                call.took(name, run);
                 left -= run.count;
             }
-            None => return incr_later(call, left),
+            None => return take_later(call, name, left),
         }
     }
     Flow::Done
 }
 
 #[cold]
-fn incr_later(call: &mut Call<'_>, left: u64) -> Flow {
-    let (name, by) = (call.owned(1), call.asker());
+fn take_later(call: &mut Call<'_>, name: &[u8], left: u64) -> Flow {
+    let (name, by) = (name.to_vec(), call.asker());
     let took = call.remembers(&name);
     call.later(move |thread, mut reply| async move {
         let mut unanswered = left;
@@ -42,29 +49,54 @@ fn incr_later(call: &mut Call<'_>, left: u64) -> Flow {
 
 /// `INCRBY key n`: one run without a hole; answers its last. With 0 it reads.
 pub(super) fn incrby(call: &mut Call<'_>) -> Flow {
+    let (name, count) = (call.args.at(1), call.args.at(2));
+    take_run(call, name, count, Shown::Last)
+}
+
+/// What is shown of a run of numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Shown {
+    /// Its last number.
+    Last,
+    /// Its first and its last.
+    Both,
+}
+
+impl Shown {
+    fn write(self, reply: &mut Reply, first: i64, last: i64) {
+        if self == Shown::Both {
+            reply.array(2);
+            reply.integer(first);
+        }
+        reply.integer(last);
+    }
+}
+
+/// One run without a hole of as many numbers as `count` says. With 0 it reads: an empty run behind the last number.
+pub(super) fn take_run(call: &mut Call<'_>, name: &[u8], count: &[u8], shown: Shown) -> Flow {
     let max = call.thread.config().resp_max_increment;
-    let n = match strict_integer(call.args.at(2)) {
-        Some(0) => return read(call),
-        Some(n) if n < 0 => return refuse_fall(call),
+    let n = match strict_integer(count) {
+        Some(0) => return read(call, name, shown),
+        Some(n) if n < 0 => return refuse_fall(call, name),
         n => n.map(i64::cast_unsigned).filter(|n| *n <= max),
     };
     let Some(n) = n else {
         return call.error(Code::InvalidArgument, NOT_AN_INTEGER);
     };
-    if n == 1 {
-        return incr(call);
+    if n == 1 && shown == Shown::Last {
+        return take_next(call, name);
     }
-    if let Some(run) = call.thread.try_take_contiguous(call.args.at(1), n) {
-        call.reply.integer(run.last());
-        call.took(run);
+    if let Some(run) = call.thread.try_take_contiguous(name, n) {
+        shown.write(call.reply, run.first, run.last());
+        call.took(name, run);
         return Flow::Done;
     }
-    let (name, by) = (call.owned(1), call.asker());
+    let (name, by) = (name.to_vec(), call.asker());
     let took = call.remembers(&name);
     call.later(move |thread, mut reply| async move {
         match thread.take_contiguous(&name, n, &by).await {
             Ok((run, _)) => {
-                reply.integer(run.last());
+                shown.write(&mut reply, run.first, run.last());
                 took(run);
             }
             Err(error) => refuse_counter(&mut reply, &error),
@@ -74,19 +106,22 @@ pub(super) fn incrby(call: &mut Call<'_>) -> Flow {
 }
 
 /// Where a counter stands, as a number: 0 before its first one, as Redis counts. Makes nothing.
-fn read(call: &mut Call<'_>) -> Flow {
-    if let Some(last) = call.thread.last_issued(call.args.at(1)) {
-        call.reply.integer(last);
+fn read(call: &mut Call<'_>, name: &[u8], shown: Shown) -> Flow {
+    if let Some(last) = call.thread.last_issued(name) {
+        shown.write(call.reply, last.saturating_add(1), last);
         return Flow::Done;
     }
-    let name = call.owned(1);
+    let name = name.to_vec();
     call.later(move |thread, mut reply| async move {
         let last = match thread.service().name(&name) {
             Ok(_) => thread.last(&name).await,
             Err(error) => Err(error),
         };
         match last {
-            Ok(last) => reply.integer(last.unwrap_or(0)),
+            Ok(last) => {
+                let last = last.unwrap_or(0);
+                shown.write(&mut reply, last.saturating_add(1), last);
+            }
             Err(error) => reply.refuse(&error),
         }
         reply
@@ -95,24 +130,26 @@ fn read(call: &mut Call<'_>) -> Flow {
 
 /// `DECR key`: refused, with what to do instead.
 pub(super) fn decr(call: &mut Call<'_>) -> Flow {
-    refuse_fall(call)
+    let name = call.args.at(1);
+    refuse_fall(call, name)
 }
 
 /// `DECRBY key n`: as `DECR`; with 0 it reads.
 pub(super) fn decrby(call: &mut Call<'_>) -> Flow {
+    let name = call.args.at(1);
     match call.integer(2) {
-        Some(0) => read(call),
-        Some(_) => refuse_fall(call),
+        Some(0) => read(call, name, Shown::Last),
+        Some(_) => refuse_fall(call, name),
         None => Flow::Done,
     }
 }
 
 /// A sequence counts one way, so that no number comes again.
 #[cold]
-fn refuse_fall(call: &mut Call<'_>) -> Flow {
+fn refuse_fall(call: &mut Call<'_>, name: &[u8]) -> Flow {
     const CREATE: &str = "for numbers that fall create a sequence with increment -1 and INCR it: \
                           mint seq create NAME --increment=-1";
-    let name = call.owned(1);
+    let name = name.to_vec();
     call.later(move |thread, mut reply| async move {
         let found = match thread.service().name(&name) {
             Ok(name) => thread.service().find(&name).await.map(|info| (name, info)),

@@ -9,6 +9,7 @@ mod expiry;
 mod keys;
 mod mint;
 mod queue;
+mod scripts;
 mod server;
 mod session;
 mod taken;
@@ -108,14 +109,11 @@ impl Call<'_> {
         Flow::Wait(Box::pin(work(self.thread.clone(), self.reply.detached())))
     }
 
-    /// Remembers for this connection what it took of the sequence named by argument 1.
+    /// Remembers for this connection what it took of a sequence.
     #[inline]
-    fn took(&self, run: Run) {
+    fn took(&self, name: &[u8], run: Run) {
         let max = || self.thread.config().resp_max_currval;
-        self.session
-            .taken
-            .borrow_mut()
-            .note(self.args.at(1), run.last(), max);
+        self.session.taken.borrow_mut().note(name, run.last(), max);
     }
 
     /// What remembers the same once an answer has come.
@@ -253,6 +251,14 @@ commands! {
     "mint.inspect" 2 ["readonly" "fast"] NO_KEYS, READ, false, "module", mint::inspect, "What an id is";
     "mint.currval" 2 ["readonly" "fast"] ONE_KEY, READ, false, "module", session::currval, "The last number that this connection took of a sequence";
     "mint.lastval" 1 ["readonly" "fast"] NO_KEYS, READ, false, "module", session::lastval, "The last number that this connection took of any sequence";
+    "eval" -3 ["noscript" "stale" "skip_monitor" "no_mandatory_keys" "movablekeys"] NO_KEYS, ALLOCATE, false, "scripting", scripts::eval, "Does what a known script means; no Lua is run";
+    "evalsha" -3 ["noscript" "stale" "skip_monitor" "no_mandatory_keys" "movablekeys"] NO_KEYS, ALLOCATE, false, "scripting", scripts::evalsha, "The same for a script's SHA-1";
+    "eval_ro" -3 ["readonly" "noscript" "stale" "skip_monitor" "no_mandatory_keys" "movablekeys"] NO_KEYS, ALLOCATE, false, "scripting", scripts::eval_ro, "Refused for what takes numbers";
+    "evalsha_ro" -3 ["readonly" "noscript" "stale" "skip_monitor" "no_mandatory_keys" "movablekeys"] NO_KEYS, ALLOCATE, false, "scripting", scripts::evalsha_ro, "Refused for what takes numbers";
+    "fcall" -3 ["noscript" "stale" "skip_monitor" "no_mandatory_keys" "movablekeys"] NO_KEYS, ALLOCATE, false, "scripting", scripts::fcall, "Does what a declared function means";
+    "fcall_ro" -3 ["readonly" "noscript" "stale" "skip_monitor" "no_mandatory_keys" "movablekeys"] NO_KEYS, ALLOCATE, false, "scripting", scripts::fcall_ro, "Refused for what takes numbers";
+    "script" -2 [] NO_KEYS, ALLOCATE, false, "scripting", scripts::script, "Knows scripts by their SHA-1";
+    "function" -2 [] NO_KEYS, Access::Known, false, "scripting", scripts::function, "Lists the declared functions";
     "ping" -1 ["fast"] NO_KEYS, Access::Known, false, "connection", connection::ping, "Answers PONG";
     "echo" 2 ["fast"] NO_KEYS, Access::Known, false, "connection", connection::echo, "Returns what was sent";
     "select" 2 ["fast"] NO_KEYS, Access::Known, false, "connection", connection::select, "There is database 0 only";
@@ -458,6 +464,8 @@ fn is_known_subcommand(row: &CommandRow, call: &mut Call<'_>) -> bool {
         "client" => connection::CLIENT,
         "command" => server::COMMAND,
         "config" => server::CONFIG,
+        "function" => scripts::FUNCTION,
+        "script" => scripts::SCRIPT,
         _ => return true,
     };
     call.args.len() == 1 || call.is(1, "help") || find_subcommand(call, row.name, table).is_some()

@@ -1,0 +1,190 @@
+//! Stock clients with scripts: they send a SHA-1, are told NOSCRIPT, send the text, and go on; also over the death of a
+//! server and over two servers on one store, where no number comes twice.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use mintage_e2e::engine::postgres::Postgres;
+use mintage_e2e::run::{Said, mint};
+use mintage_e2e::server::{Server, Start, two_servers};
+use mintage_e2e::store_suite::Engine;
+use mintage_e2e::{binary, need};
+
+/// A client program and what it is told before the ports.
+#[derive(Clone)]
+struct Client {
+    name: &'static str,
+    program: PathBuf,
+    script: PathBuf,
+    /// Which of the clients in the program, if it has several.
+    which: Option<&'static str>,
+    modules: Option<PathBuf>,
+}
+
+impl Client {
+    fn redis_py() -> Option<Client> {
+        Some(Client::of("redis-py", need::redis_py()?, "scripts_client.py"))
+    }
+
+    fn node(which: &'static str) -> Option<Client> {
+        let modules = need::node()?;
+        Some(Client {
+            which: Some(which),
+            modules: Some(modules),
+            ..Client::of(which, "node".into(), "scripts_clients.cjs")
+        })
+    }
+
+    fn php() -> Option<Client> {
+        need::php_redis().then(|| Client::of("php-redis", "php".into(), "scripts_client.php"))
+    }
+
+    fn of(name: &'static str, program: PathBuf, script: &str) -> Client {
+        Client {
+            name,
+            program,
+            script: binary::root().join("e2e/clients").join(script),
+            which: None,
+            modules: None,
+        }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        if let Some(modules) = &self.modules {
+            command.env("NODE_PATH", modules);
+        }
+        command.arg(&self.script);
+        command
+    }
+
+    #[track_caller]
+    fn check(&self, server: &Server) {
+        let mut command = self.command();
+        command.args(["check", &server.resp.port().to_string()]);
+        let out = Said::from(command.output().unwrap()).ok();
+        assert!(out.contains(" ok"), "{out}");
+        need::say(out.trim_end());
+    }
+
+    /// Takes numbers from these ports, in a thread that reads what it prints.
+    fn take(&self, seconds: u32, ports: &[u16]) -> JoinHandle<Said> {
+        let mut command = self.command();
+        command.args(["take", &seconds.to_string()]);
+        command.args(self.which);
+        command.args(ports.iter().map(u16::to_string));
+        thread::spawn(move || command.output().unwrap().into())
+    }
+}
+
+fn one_server() -> (tempfile::TempDir, Server) {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Start::in_folder(folder.path()).ready();
+    (folder, server)
+}
+
+#[test]
+fn stock_redis_py_does_its_noscript_dance() {
+    let Some(client) = Client::redis_py() else { return };
+    let (_folder, server) = one_server();
+    client.check(&server);
+}
+
+#[test]
+#[ignore = "minutes: stock clients beyond the first"]
+fn stock_ioredis_and_node_redis_do_their_noscript_dance() {
+    // One program checks both.
+    let Some(client) = Client::node("ioredis") else {
+        return;
+    };
+    let (_folder, server) = one_server();
+    client.check(&server);
+}
+
+#[test]
+#[ignore = "minutes: stock clients beyond the first"]
+fn stock_php_redis_does_its_noscript_dance() {
+    let Some(client) = Client::php() else { return };
+    let (_folder, server) = one_server();
+    client.check(&server);
+}
+
+/// All clients that are there, two of each.
+fn everybody() -> Vec<Client> {
+    let each = [
+        Client::redis_py(),
+        Client::node("ioredis"),
+        Client::node("node-redis"),
+        Client::php(),
+    ];
+    let each: Vec<Client> = each.into_iter().flatten().collect();
+    [each.clone(), each].concat()
+}
+
+/// What was printed by all of them: no number twice, and enough from each.
+#[track_caller]
+fn check_unique(clients: Vec<(Client, JoinHandle<Said>)>, least: usize) {
+    let mut seen = HashSet::new();
+    for (client, taking) in clients {
+        let said = taking.join().unwrap();
+        assert_eq!(said.code, 0, "{}: {}", client.name, said.err);
+        let numbers: Vec<u64> = said.out.lines().map(|line| line.parse().unwrap()).collect();
+        assert!(
+            numbers.len() >= least,
+            "{}: only {} numbers",
+            client.name,
+            numbers.len()
+        );
+        for number in numbers {
+            assert!(seen.insert(number), "{}: {number} came twice", client.name);
+        }
+    }
+    need::say(&format!("{} numbers by script, 0 repeats", seen.len()));
+}
+
+#[test]
+#[ignore = "minutes: kills under stock clients"]
+fn no_number_comes_twice_by_script_over_kills() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Start::in_folder(folder.path()).ready();
+    let (http, resp) = (server.http.port(), server.resp.port());
+    let clients: Vec<_> = everybody()
+        .into_iter()
+        .map(|client| (client.clone(), client.take(20, &[resp])))
+        .collect();
+    // The same port again, so that clients find it.
+    let again = Start::bare(
+        folder.path(),
+        &format!("--http 127.0.0.1:{http} --resp 127.0.0.1:{resp}"),
+    );
+    for _ in 0..8 {
+        thread::sleep(Duration::from_secs(2));
+        server.kill();
+        server = again.ready();
+    }
+    check_unique(clients, 100);
+    drop(server);
+}
+
+#[test]
+#[ignore = "minutes: two servers and a kill under stock clients"]
+fn no_number_comes_twice_by_script_over_two_servers() {
+    let Some(engine) = Postgres::run() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let url = engine.url(engine.address());
+    mint(folder.path(), ["init", "--store", &url]).ok();
+    let mut servers = two_servers(folder.path(), &url);
+    let ports: Vec<u16> = servers.iter().map(|server| server.resp.port()).collect();
+    let clients: Vec<_> = everybody()
+        .into_iter()
+        .map(|client| (client.clone(), client.take(12, &ports)))
+        .collect();
+    thread::sleep(Duration::from_secs(6));
+    // The other one goes on alone.
+    servers.remove(0).kill();
+    check_unique(clients, 100);
+}
