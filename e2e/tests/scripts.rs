@@ -685,6 +685,18 @@ fn a_script_is_declared_while_the_server_runs() {
     assert!(metrics.contains(&taken), "no {taken} in\n{metrics}");
 }
 
+/// What a script takes, its connection has taken.
+#[test]
+fn a_session_remembers_what_its_scripts_took() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Start::in_folder(folder.path()).ready();
+    let mut client = server.redis();
+    let run = ["EVAL", "return redis.call('incrby', KEYS[1], ARGV[1])", "1", "orders", "7"];
+    for words in [&run[..], &["MINT.CURRVAL", "orders"], &["MINT.LASTVAL"]] {
+        assert_eq!(client.ask(words).unwrap().int(), Some(7), "{words:?}");
+    }
+}
+
 #[test]
 fn takes_by_script_need_the_right_to_allocate() {
     let folder = tempfile::tempdir().unwrap();
