@@ -2,15 +2,16 @@
 //! killed and started again meanwhile, and prints every id that it was given.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 
 use crate::engine::port;
 use crate::engine::postgres::Postgres;
-use crate::run;
 use crate::server::{Server, Start};
 use crate::store_suite::Engine;
+use crate::{binary, run};
 
 /// Two servers that serve one face over one store.
 #[derive(Debug)]
@@ -28,7 +29,15 @@ impl Pair {
     ///
     /// # Panics
     /// When one does not start.
-    pub fn run(face: &str, args: &[&str]) -> Option<Pair> {
+    pub fn run(face: &str) -> Option<Pair> {
+        Pair::with_file(face, "")
+    }
+
+    /// The same with this configuration file.
+    ///
+    /// # Panics
+    /// When one does not start.
+    pub fn with_file(face: &str, settings: &str) -> Option<Pair> {
         let store = Postgres::run()?;
         let folder = tempfile::tempdir().expect("a folder can be made");
         let url = store.url(store.address());
@@ -37,10 +46,9 @@ impl Pair {
         let start = |node: usize| {
             let own = folder.path().join(node.to_string());
             std::fs::create_dir(&own).expect("the folder is ours");
+            std::fs::write(own.join("mint.toml"), settings).expect("the folder is ours");
             let flag = format!("{face}={}", at[node]);
-            Start::in_folder(&own)
-                .args(["--store", &url, "--face", &flag])
-                .args(args)
+            Start::in_folder(&own).args(["--store", &url, "--face", &flag])
         };
         let starts = [start(0), start(1)];
         let servers = [Some(starts[0].ready()), Some(starts[1].ready())];
@@ -51,6 +59,15 @@ impl Pair {
             _folder: folder,
             _store: store,
         })
+    }
+
+    /// A client program of `e2e/clients`, which is told the ports.
+    pub fn client(&self, program: impl AsRef<OsStr>, script: &str) -> Command {
+        let mut command = Command::new(program);
+        command
+            .arg(binary::root().join("e2e/clients").join(script))
+            .args(self.at.map(|at| at.port().to_string()));
+        command
     }
 
     /// One of the servers.

@@ -184,7 +184,7 @@ fn a_clock_that_went_back_and_shards_that_are_uneven_are_seen() {
         "repeats   none",
         "workers   2: 7 4,000 (50.0 %, 10 a second), 9 4,000 (50.0 %, 10 a second)",
         "clocks    1 step back; the largest:",
-        "shards    id % 16 is uneven: shard 0 has 16.0 times its share",
+        "shards    id % 16 is uneven: shard 0 has all of them, the other 15 none; they end in the sequence",
         "verdict   sound",
     ] {
         assert!(said.lines().any(|l| l.starts_with(line)), "{line}\n{said}");
@@ -251,8 +251,8 @@ fn the_page_is_whole_in_itself() {
     assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
     assert_eq!(
         page.matches("<svg").count(),
-        3,
-        "order, workers, shards; all within an hour"
+        5,
+        "order, workers, shards, ranges, hash; all within an hour"
     );
     assert!(page.contains("&lt;ids&gt;&amp;.txt") && !page.contains("<ids>"));
     for foreign in ["<script", "http://", "https://", "url(", "@import", " src="] {
@@ -384,4 +384,138 @@ fn a_report_says_when_by_what_and_of_which_bytes() {
     let sum = String::from_utf8(sum.stdout).unwrap()[..64].to_string();
     let (_, found) = report(home.path(), "numbers.gz");
     assert_eq!(found["files"][0]["sha256"], sum.as_str(), "{found:#}");
+}
+
+/// A file of a million ids, made as users make them.
+fn million(folder: &Path, name: &str, line: &str) {
+    let out = fs::File::create(folder.join(name)).unwrap();
+    let mut command = run::command(line.split_whitespace().chain(["-n", "1000000"]));
+    assert!(
+        command
+            .current_dir(folder)
+            .stdout(Stdio::from(out))
+            .status()
+            .unwrap()
+            .success()
+    );
+}
+
+/// Rows of an old log, one every 40 ms of eleven hours, as ids of version 1: 93 rounds of its low half.
+fn million_of_version_1(folder: &Path) {
+    let mut log = std::io::BufWriter::new(fs::File::create(folder.join("log.csv")).unwrap());
+    writeln!(log, "when").unwrap();
+    for row in 0..1_000_000u64 {
+        writeln!(log, "{}", 1_645_557_742_000 + row * 40).unwrap();
+    }
+    log.flush().unwrap();
+    drop(log);
+    let line =
+        "backfill log.csv -o v1.csv --time when --time-format unix-ms --id uuid1 --node-id 9f:6b:de:ce:d8:46";
+    mint(folder, &format!("{line} -q")).ok();
+}
+
+/// Row keys of version 1 were called uneven: only `id % N` was looked at, which sees the node.
+#[test]
+fn a_million_row_keys_of_version_1_are_even_by_range_and_by_hash_and_hot_at_any_moment() {
+    let home = home();
+    million_of_version_1(home.path());
+    let said = mint(home.path(), "audit v1.csv --column id");
+    for line in [
+        "shards    id % 16 is uneven: shard 6 has all of them, the other 15 none; they end in the node, the same for all ids of a machine, and id % 16 sees nothing else",
+        "ranges    uuid version 1 in 16 equal ranges of all keys is ",
+        "          ids that follow each other go to one of 16 ranges at a time, a hot spot: version 1 stays in each for 26.8 s",
+        "hash      a hash (SipHash-2-4) % 16 is ",
+        "note      ids that follow each other go to one of 16 ranges at a time",
+        "verdict   sound",
+    ] {
+        assert!(
+            said.out.lines().any(|l| l.starts_with(line)),
+            "{line}\n{}",
+            said.out
+        );
+    }
+    assert!(
+        said.out
+            .contains("; version 1 goes through all ranges every 429.5 s (chi-square"),
+        "{}",
+        said.out
+    );
+    let (code, found) = report(home.path(), "v1.csv --column id --fail-on ranges,hash");
+    assert_eq!(code, 0, "{}", found["verdict"]);
+    assert_eq!(
+        (&found["ranges"]["even"], &found["ranges"]["shards"]),
+        (&true.into(), &16.into())
+    );
+    assert_eq!(found["ranges"]["counts"].as_array().unwrap().len(), 16);
+    assert_eq!(
+        (&found["hash"]["even"], &found["shards"]["even"]),
+        (&true.into(), &false.into())
+    );
+    assert_eq!(
+        (&found["ranges"]["of"], &found["ranges"]["ordered"]),
+        (&"uuid version 1".into(), &false.into())
+    );
+    let (code, found) = report(home.path(), "v1.csv --column id --fail-on hot");
+    assert_eq!((code, &found["ranges"]["moving"]["hot"]), (1, &true.into()));
+    assert!(found["ranges"]["moving"]["at_once"].as_f64().unwrap() < 1.5);
+    assert_eq!(found["verdict"]["faults"][0]["what"], "hot");
+    // The same rows as they come out of a table that has them by key: nothing is said of an order that is not theirs.
+    let sorted = Command::new("sh")
+        .args([
+            "-c",
+            "tail -n +2 v1.csv | LC_ALL=C sort | cut -d, -f1 > sorted.txt",
+        ])
+        .current_dir(home.path())
+        .status();
+    assert!(sorted.unwrap().success());
+    let (code, found) = report(home.path(), "sorted.txt --fail-on hot,ranges");
+    assert_eq!(
+        (code, &found["ranges"]["moving"]["at_once"]),
+        (0, &Value::Null),
+        "{}",
+        found["ranges"]
+    );
+}
+
+#[test]
+fn a_million_row_keys_that_begin_with_their_time_are_hot_and_random_ones_are_not() {
+    let home = home();
+    million(home.path(), "v7", "uuid v7");
+    let (code, found) = report(home.path(), "v7 --shards 64");
+    assert_eq!(code, 0, "{}", found["verdict"]);
+    assert_eq!(
+        found["verdict"]["remarks"],
+        serde_json::json!([]),
+        "it is what they are for"
+    );
+    assert_eq!(
+        (&found["ranges"]["even"], &found["ranges"]["ordered"]),
+        (&false.into(), &true.into())
+    );
+    let said = mint(home.path(), "audit v7 --fail-on ranges,hot").out;
+    assert!(
+        said.contains("verdict   not sound: ids that follow each other go to one of 16 ranges at a time, a hot spot: they begin with their time, so that new ones stand last; uuid version 7 in 16 equal ranges of all keys is uneven: range 0 has all of them, the other 15 none; they begin with their time"),
+        "{said}"
+    );
+    million(home.path(), "v4", "uuid v4");
+    let (_, found) = report(home.path(), "v4 --fail-on hot");
+    assert_eq!(found["verdict"]["sound"], true, "{}", found["verdict"]);
+    // As even as chance makes them, which is called uneven once in a thousand times.
+    for way in ["shards", "ranges", "hash"] {
+        assert!(found[way]["p"].as_f64().unwrap() > 1e-9, "{way}: {}", found[way]);
+    }
+    assert!(found["ranges"]["moving"]["at_once"].as_f64().unwrap() > 12.0);
+}
+
+#[test]
+fn few_ids_are_not_called_uneven_and_a_wrong_way_is_refused() {
+    let home = home();
+    fs::write(home.path().join("few"), "919108f7-52d1-4320-9bac-f847db4148a8\n").unwrap();
+    let (code, found) = report(home.path(), "few --fail-on shards,ranges,hot,hash");
+    assert_eq!(
+        (code, &found["ranges"], &found["hash"]),
+        (0, &Value::Null, &Value::Null)
+    );
+    mint(home.path(), "audit few --fail-on warm").fails(2, "there are: repeats, none", "");
+    mint(home.path(), "audit few --shards 1").fails(2, "1 is not in 2..=65536", "");
 }

@@ -239,6 +239,20 @@ fn a_layout_of_ones_own_is_minted_and_checked() {
     assert_eq!(mint(home.path(), &format!("snowflake {at}")).ok(), own);
     let hex = mint(home.path(), &format!("snowflake {at} --format hex")).ok();
     assert_eq!(hex.trim(), "1565a11f6217a000");
+    // The same worker, by its two fields.
+    let both = "--datacenter 11 --worker 26 --at 2022-06-28T16:07:40.105Z";
+    assert_eq!(mint(home.path(), &format!("snowflake {both}")).ok(), own);
+    assert_eq!(
+        mint(home.path(), &format!("snowflake --layout {twitter} {both}")).ok(),
+        own
+    );
+    let minted = mint(home.path(), "snowflake --datacenter 3 --worker 9").ok();
+    let read = mint(
+        home.path(),
+        &format!("inspect --json --preset twitter {}", minted.trim()),
+    )
+    .ok();
+    assert!(read.contains(r#""datacenter":3,"worker":9,"#), "{read}");
     // What makes the same ids shares one state: both go on above the other.
     let a = mint(home.path(), "snowflake --worker 3").ok();
     let b = mint(home.path(), &format!("snowflake --worker 3 --layout {twitter}")).ok();
@@ -252,6 +266,21 @@ fn a_layout_of_ones_own_is_minted_and_checked() {
             "cannot be used with",
         ),
         ("--worker nine", "a number, ip16 or ordinal"),
+        ("--datacenter 11", "--worker"),
+        ("--datacenter x --worker 1", "--datacenter"),
+        (
+            "--datacenter 32 --worker 1",
+            "datacenter 32 does not fit layout \"twitter\": 5 bits, largest is 31",
+        ),
+        (
+            "--datacenter 1 --worker 32",
+            "worker 32 does not fit layout \"twitter\": 5 bits, largest is 31",
+        ),
+        (
+            "--preset sonyflake --datacenter 1 --worker 1",
+            "layout \"sonyflake\" has no field called datacenter or dc",
+        ),
+        ("--datacenter 1 --worker 1 --pool eu", "cannot be used with"),
         ("--at now", "needs a --worker"),
         (
             "--worker 1 --at 2001-01-01",
@@ -361,6 +390,24 @@ fn series_are_mariadbs() {
         ("25 28 --as letter", "Y Z AA AB"),
         ("Y AB --as number", "25 26 27 28"),
         ("2024-03-01 2024-02-28", "2024-03-01 2024-02-29 2024-02-28"),
+        ("15 1 --step=-3", "15 12 9 6 3"),
+        ("15 1 --step -3", "15 12 9 6 3"),
+        (
+            "2024-01-31 2024-04-30 --step 1mo",
+            "2024-01-31 2024-02-29 2024-03-31 2024-04-30",
+        ),
+        (
+            "2026-01-01T00:00:00Z 2026-01-01T03:00:00Z --step 1h30m",
+            "2026-01-01T00:00:00Z 2026-01-01T01:30:00Z 2026-01-01T03:00:00Z",
+        ),
+        (
+            "2026-01-01 2026-01-02 --step 12h --as time",
+            "2026-01-01T00:00:00Z 2026-01-01T12:00:00Z 2026-01-02T00:00:00Z",
+        ),
+        (
+            "2026-03-31T09:00:00+02:00 2026-01-31T09:00:00+02:00 --step -1mo",
+            "2026-03-31T09:00:00+02:00 2026-02-28T09:00:00+02:00 2026-01-31T09:00:00+02:00",
+        ),
     ] {
         check(&format!("series {name}"), &numbers.replace(' ', "\n"));
     }
@@ -374,6 +421,17 @@ fn series_are_mariadbs() {
         ("A 5", "not bounds of one such series"),
         ("2024-02-30 2024-03-01", "the day must exist"),
         ("0 3 --as letter", "1 is A"),
+        ("1 5 --step -1", "lies above it"),
+        ("1 5 --step 1h", "it takes a number"),
+        ("seq_1_to_5 --step 2", "its own step"),
+        ("seq_1_to_5 --as date", "not bounds of one such series"),
+        (
+            "2026-01-01T00:00:00Z 2026-01-02T00:00:00Z",
+            "needs a step with its unit",
+        ),
+        ("2026-01-01 2026-01-02 --step 1h", "ask for times"),
+        ("2026-01-01T00:00:00 2026-01-02 --step 1h", "no time zone"),
+        ("2026-01-01 2026-02-01 --step 1mo1d", "stand without others"),
     ] {
         mint(home.path(), &format!("series {line}")).fails(2, error, "");
     }
@@ -387,6 +445,21 @@ fn the_holes_of_a_column_are_found() {
     assert_eq!(mint(home.path(), "series 6 1 --missing column").ok(), "6\n4\n3\n");
     mint(home.path(), "series A F --missing column").fails(3, "line 1 of column is not letters", "");
     mint(home.path(), "series 1 6 --missing nosuch").fails(3, "nosuch", "");
+    // As databases print them, and at another offset.
+    let times = "2026-01-01 01:00:00+00:00\n2026-01-01T04:00:00+02:00\n2026-01-01T02:30:00Z\n";
+    std::fs::write(home.path().join("times"), times).unwrap();
+    let hours = "series 2026-01-01T00:00:00Z 2026-01-01T03:00:00Z --step 1h --missing times";
+    assert_eq!(
+        mint(home.path(), hours).ok(),
+        "2026-01-01T00:00:00Z\n2026-01-01T03:00:00Z\n"
+    );
+    mint(home.path(), &hours.replace("times", "column")).fails(3, "line 1 of column is not a time", "");
+    std::fs::write(home.path().join("days"), "2026-02-28\n2026-05-31\n").unwrap();
+    let months = "series 2026-01-31 2026-05-31 --step 1mo --missing days";
+    assert_eq!(
+        mint(home.path(), months).ok(),
+        "2026-01-31\n2026-03-31\n2026-04-30\n"
+    );
 }
 
 /// The first output of a command whose reader then leaves, which must end it quietly.
@@ -415,6 +488,11 @@ fn a_reader_that_leaves_ends_a_series_quietly() {
         home.path(),
         "series 1 9000000000000000000 --missing column",
         "1\n4\n5\n",
+    );
+    check_begins(
+        home.path(),
+        "series 0001-01-01T00:00:00Z 9999-12-31T00:00:00Z --step 1ms",
+        "0001-01-01T00:00:00.000Z\n",
     );
 }
 

@@ -4,26 +4,18 @@
 use std::process::Command;
 
 use mintage_e2e::engine::port;
+use mintage_e2e::need;
 use mintage_e2e::outside::Pair;
 use mintage_e2e::server::Start;
-use mintage_e2e::{binary, need};
-
-/// A client program of this project's, which is given where the face is.
-fn client(program: impl AsRef<std::ffi::OsStr>, script: &str, pair: &Pair) -> Command {
-    let mut command = Command::new(program);
-    command
-        .arg(binary::root().join("e2e/clients").join(script))
-        .args(pair.at.map(|at| at.port().to_string()));
-    command
-}
 
 #[test]
 fn redis_py_has_every_number_once() {
     let Some(python) = need::redis_py() else { return };
-    let Some(mut pair) = Pair::run("idgo", &[]) else {
+    let Some(mut pair) = Pair::run("idgo") else {
         return;
     };
-    let ids = pair.no_repeats(&mut client(python, "idgo_client.py", &pair));
+    let mut client = pair.client(python, "idgo_client.py");
+    let ids = pair.no_repeats(&mut client);
     assert!(ids.iter().all(|id| *id > 100), "it was set to 100");
 }
 
@@ -31,10 +23,10 @@ fn redis_py_has_every_number_once() {
 #[ignore = "minutes: more clients"]
 fn ioredis_and_node_redis_have_every_number_once() {
     let Some(modules) = need::node() else { return };
-    let Some(mut pair) = Pair::run("idgo", &[]) else {
+    let Some(mut pair) = Pair::run("idgo") else {
         return;
     };
-    let mut command = client("node", "idgo_client.js", &pair);
+    let mut command = pair.client("node", "idgo_client.js");
     pair.no_repeats(command.env("NODE_PATH", modules));
 }
 
@@ -44,10 +36,11 @@ fn php_redis_has_every_number_once() {
     if !need::php_redis() {
         return;
     }
-    let Some(mut pair) = Pair::run("idgo", &[]) else {
+    let Some(mut pair) = Pair::run("idgo") else {
         return;
     };
-    pair.no_repeats(&mut client("php", "idgo_client.php", &pair));
+    let mut client = pair.client("php", "idgo_client.php");
+    pair.no_repeats(&mut client);
 }
 
 /// `redis-benchmark -t get` asks for a key that it never made.

@@ -13,6 +13,8 @@ mod command;
 mod core_command;
 mod docs;
 mod face_idgo;
+mod face_tinyid;
+mod faces;
 mod faults;
 mod folder;
 mod formats_command;

@@ -68,6 +68,7 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
 
 /// What only the deep tests use besides.
 pub(crate) const DEEP_TOOLS: &[Tool] = &[
+    ("javac", &["-version"], "default-jdk-headless"),
     ("php", &["--version"], "php-cli"),
     (
         "php",

@@ -20,9 +20,9 @@ mod sort;
 mod time;
 
 pub use audit::{
-    AuditOptions, Fault, FileSeen, FormatSeen, LayoutRead, Made, NumberGap, Numbers, Order, ReadAs, Repeat,
-    Repeats, Report, Sequences, Shards, Step, Times, Unreadable, Verdict, Without, WorkerSeen, Workers,
-    audit, html, span_words,
+    AuditOptions, Fault, FileSeen, FormatSeen, LayoutRead, Made, Moving, NumberGap, Numbers, Order, Ranges,
+    ReadAs, Repeat, Repeats, Report, Sequences, Shards, Step, Times, Unreadable, Verdict, Without,
+    WorkerSeen, Workers, audit, html, span_words,
 };
 pub use backfill::{
     BackfillFormat, BackfillOptions, DryRun, Filled, IdPlace, SchemeOptions, Target, Trouble, TroubleKind,

@@ -73,7 +73,7 @@ pub(crate) enum Command {
     Pool(crate::pool::Args),
     /// Show the known Snowflake layouts
     Presets(crate::presets::Args),
-    /// Print a series of numbers, letters or dates, or the holes of a column
+    /// Print a series of numbers, letters, dates or times, or the holes of a column
     Series(crate::series::Args),
     /// Give the rows of a file ids that carry their times
     Backfill(Box<crate::backfill::Args>),

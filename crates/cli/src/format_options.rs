@@ -211,6 +211,7 @@ mod tests {
                 &["tweeter", "time=41"],
             ),
             (O::Worker, &["7"], &["seven"]),
+            (O::Datacenter, &["3"], &["eu"]),
             (O::Numbers, &["1,2,3"], &["1,,2"]),
             (O::Salt, &["pepper"], &[]),
             (

@@ -1,155 +1,87 @@
-//! `mint series`: generated series of numbers, letters or dates, and the holes of a column.
+//! `mint series`: generated series of numbers, letters, dates or times, and the holes of a column.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 
-use clap::ValueEnum;
-use mintage::{Series, SeriesError, date_of, day_of_date, letters_of, number_of_letters};
+use clap::builder::PossibleValuesParser;
+use mintage::{Series, SeriesError, SeriesForm, TextSeries};
 
 use crate::errors::Failure;
 use crate::out::Out;
 
 #[derive(clap::Args, Debug)]
 #[command(
-    override_usage = "mint series FROM TO [--step N] [--as FORM] [--missing FILE]\n       mint series seq_FROM_to_TO[_step_N]",
-    after_help = "A series that goes down is the one that goes up, reversed: 15 to 1 by 3 is 13 10 7 4 1. A step longer \
-    than the way gives FROM alone. Names are MariaDB's, and give what MariaDB gives."
+    override_usage = "mint series FROM TO [--step STEP] [--as FORM] [--missing FILE]\n       mint series seq_FROM_to_TO[_step_N]",
+    after_help = "A series that goes down is the one that goes up, reversed: 15 to 1 by 3 is 13 10 7 4 1. With a negative \
+    step it begins at FROM: 15 to 1 by -3 is 15 12 9 6 3. A step longer than the way gives FROM alone. Names are \
+    MariaDB's, and give what MariaDB gives.\n\n\
+    Steps of dates and times have units: w, d, h, m, s, ms, us, ns, together as in 1h30m; or months and years of the \
+    calendar, mo and y. Those are counted from FROM: 31 January, 28 February, 31 March. Times are written at the offset \
+    of FROM, which is fixed: there is no summer time."
 )]
 pub(crate) struct Args {
-    /// The first bound: a number, letters or a date; or a name such as seq_1_to_15_step_3
+    /// The first bound: a number, letters, a date or a time with its zone; or a name such as seq_1_to_15_step_3
     #[arg(allow_negative_numbers = true)]
     from: String,
     /// The other bound; the series goes down if it is less
     #[arg(allow_negative_numbers = true)]
     to: Option<String>,
-    /// From one to the next
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    step: u64,
-    /// What to write: 27, AA (as spreadsheets name columns), 1970-01-28 [default: as FROM and TO]
-    #[arg(long = "as", value_name = "FORM")]
-    form: Option<Form>,
+    /// From one to the next: a number, for dates also 2w, 1mo, 1y; times need one, such as 1h30m [default: 1]
+    #[arg(long, value_name = "STEP", allow_hyphen_values = true)]
+    step: Option<String>,
+    /// What to write: 27, AA (as spreadsheets name columns), 1970-01-28, 1970-01-28T00:00:00Z [default: as FROM and TO]
+    #[arg(long = "as", value_name = "FORM", value_parser = forms())]
+    form: Option<String>,
     /// Print those that are not in this file, one per line; - is standard input
     #[arg(long, value_name = "FILE|-")]
     missing: Option<String>,
 }
 
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-enum Form {
-    Number,
-    Letter,
-    Date,
+/// The forms of values.
+fn forms() -> PossibleValuesParser {
+    PossibleValuesParser::new(SeriesForm::ALL.iter().map(|form| form.name()))
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
-    let (series, form) = asked(args)?;
-    check_form(&series, form)?;
-    let mut sink = Sink { form, out };
+    let series = asked(args)?;
+    let mut sink = Sink::of(&series, out);
     match &args.missing {
         None => all(&series, &mut sink),
         Some(file) => holes(&series, file, &mut sink),
     }
 }
 
-/// The series, and how to write it.
-fn asked(args: &Args) -> Result<(Series, Form), Failure> {
+/// The series that is asked for.
+fn asked(args: &Args) -> Result<TextSeries, Failure> {
+    let form = args.form.as_deref().and_then(SeriesForm::from_name);
     let Some(to) = &args.to else {
         let hint = "for example mint series 1 10, or mint series seq_1_to_15_step_3";
-        if args.step != 1 {
+        if args.step.is_some() {
             return Err(Failure::usage("a name holds its own step").with_hint(hint));
         }
-        let series = args
-            .from
-            .parse()
-            .map_err(|e: SeriesError| Failure::usage(e).with_hint(hint))?;
-        return Ok((series, args.form.unwrap_or(Form::Number)));
+        return TextSeries::named(&args.from, form).map_err(|error| match error {
+            SeriesError::Name | SeriesError::ZeroStep => Failure::usage(error).with_hint(hint),
+            error => refused(&error),
+        });
     };
-    let (first, last) = (read(&args.from)?, read(to)?);
-    let form = match (args.form, first.1, last.1) {
-        (None, a, b) if a == b => a,
-        // Numbers can be written as letters; a date is a date.
-        (Some(Form::Letter), Form::Number, Form::Number) => Form::Letter,
-        (Some(Form::Number), Form::Letter, Form::Letter) => Form::Number,
-        (Some(wanted), a, b) if wanted == a && wanted == b => wanted,
-        _ => {
-            return Err(Failure::usage(format_args!(
-                "{} and {to} are not bounds of one such series",
-                args.from
-            ))
-            .with_hint("both are numbers, both letters, or both dates"));
-        }
-    };
-    let series = Series::new(first.0, last.0, args.step).map_err(Failure::usage)?;
-    Ok((series, form))
+    TextSeries::new(&args.from, to, args.step.as_deref(), form).map_err(|error| refused(&error))
 }
 
-/// A bound, and the form it has.
-fn read(text: &str) -> Result<(i128, Form), Failure> {
-    let looks_like = |form| match form {
-        Form::Number => text.trim_start_matches('-').bytes().all(|b| b.is_ascii_digit()),
-        Form::Letter => text.bytes().all(|b| b.is_ascii_alphabetic()),
-        Form::Date => text.contains('-'),
-    };
-    let form = [Form::Number, Form::Letter, Form::Date]
-        .into_iter()
-        .find(|form| looks_like(*form));
-    let number = match form {
-        _ if text.is_empty() => None,
-        Some(form) => parse(text, form),
-        None => None,
-    };
-    match (number, form) {
-        (Some(number), Some(form)) => Ok((number, form)),
-        (None, Some(Form::Letter)) => Err(Failure::usage(SeriesError::Letters)),
-        (None, Some(Form::Date)) => Err(Failure::usage(SeriesError::Date)),
-        _ => Err(Failure::usage(format_args!(
-            "{text:?} is not a bound: write a 64-bit number, letters, or a date YYYY-MM-DD"
-        ))),
-    }
+fn refused(error: &SeriesError) -> Failure {
+    Failure::usage(error).with_hint_if(error.hint())
 }
 
-/// A value of one form as a number.
-fn parse(text: &str, form: Form) -> Option<i128> {
-    match form {
-        Form::Number => {
-            let number = text.parse().ok()?;
-            (i128::from(i64::MIN)..=i128::from(u64::MAX))
-                .contains(&number)
-                .then_some(number)
-        }
-        Form::Letter => number_of_letters(text).ok().map(i128::from),
-        Form::Date => day_of_date(text).ok().map(i128::from),
-    }
-}
-
-/// Refuses numbers that the form cannot write.
-fn check_form(series: &Series, form: Form) -> Result<(), Failure> {
-    let ends = [series.first(), series.last()];
-    let fits = |number: &i128| match form {
-        Form::Number => true,
-        Form::Letter => *number >= 1,
-        Form::Date => i64::try_from(*number).is_ok_and(|day| date_of(day).is_ok()),
+fn all(series: &TextSeries, sink: &mut Sink<'_>) -> Result<(), Failure> {
+    let Some(numbers) = series.numbers() else {
+        return (0..series.count()).try_for_each(|place| sink.put(place));
     };
-    match ends.iter().find(|end| !fits(end)) {
-        None => Ok(()),
-        Some(end) if form == Form::Letter => {
-            Err(Failure::usage(format_args!("{end} has no letters: 1 is A")))
-        }
-        Some(end) => Err(Failure::usage(format_args!(
-            "{end} is not a day: {}",
-            SeriesError::Date
-        ))),
-    }
-}
-
-fn all(series: &Series, sink: &mut Sink<'_>) -> Result<(), Failure> {
     // Where everything fits 64 bits with room to spare, as it nearly always does, count in them.
-    let (first, last) = (i64::try_from(series.first()), i64::try_from(series.last()));
-    if let (Ok(mut number), Ok(last), Form::Number) = (first, last, sink.form) {
-        let mut rest = series.iter();
-        rest.next();
-        let step = rest
-            .next()
-            .map_or(0, |second| (second - i128::from(number)) as i64);
+    if let (Ok(mut number), Ok(last)) = (i64::try_from(numbers.first()), i64::try_from(numbers.last())) {
+        let step = match numbers.count() {
+            1 => 0,
+            _ => (numbers.at(1) - numbers.first()) as i64,
+        };
         loop {
             sink.put_number(number)?;
             if number == last {
@@ -158,48 +90,36 @@ fn all(series: &Series, sink: &mut Sink<'_>) -> Result<(), Failure> {
             number += step;
         }
     }
-    series.iter().try_for_each(|number| sink.put(number))
+    numbers.iter().try_for_each(|number| sink.put_number(number))
 }
 
-/// A series of up to this many numbers is kept track of bit by bit: 128 MiB.
+/// A series of up to this many values is kept track of bit by bit: 128 MiB.
 const BITS_MAX: u128 = 1 << 30;
 
-fn holes(series: &Series, file: &str, sink: &mut Sink<'_>) -> Result<(), Failure> {
-    let form = sink.form;
-    let values = Values::open(file, form)?;
+fn holes(series: &TextSeries, file: &str, sink: &mut Sink<'_>) -> Result<(), Failure> {
+    let present = Present::open(file, series)?;
     if series.count() > BITS_MAX {
-        let present = values.collect::<Result<Vec<i128>, Failure>>()?;
-        return series.missing(present).try_for_each(|number| sink.put(number));
+        let present = present.collect::<Result<BTreeSet<u128>, Failure>>()?;
+        return (0..series.count())
+            .filter(|place| !present.contains(place))
+            .try_for_each(|place| sink.put(place));
     }
-    let (low, high) = (
-        series.first().min(series.last()),
-        series.first().max(series.last()),
-    );
-    let step = if series.count() > 1 {
-        (high - low) / (series.count() as i128 - 1)
-    } else {
-        1
-    };
-    let place = |number: i128| ((number - low) / step) as usize;
-    let mut seen = vec![0u64; (series.count() as usize).div_ceil(64)];
-    for number in values {
-        let number = number?;
-        if series.contains(number) {
-            seen[place(number) / 64] |= 1 << (place(number) % 64);
-        }
+    let count = series.count() as usize;
+    let mut seen = vec![0u64; count.div_ceil(64)];
+    for place in present {
+        let place = place? as usize;
+        seen[place / 64] |= 1 << (place % 64);
     }
-    for number in series.iter() {
-        if seen[place(number) / 64] >> (place(number) % 64) & 1 == 0 {
-            sink.put(number)?;
-        }
-    }
-    Ok(())
+    (0..count)
+        .filter(|place| seen[place / 64] >> (place % 64) & 1 == 0)
+        .try_for_each(|place| sink.put(place as u128))
 }
 
-/// The values of a column: one a line, blanks around them and empty lines skipped.
-struct Values {
+/// The places of a column's values in a series: values one a line, blanks around them and empty lines skipped, and
+/// those that are not in the series.
+struct Present<'a> {
     input: Box<dyn BufRead>,
-    form: Form,
+    series: &'a TextSeries,
     name: String,
     line: Vec<u8>,
     at: u64,
@@ -208,8 +128,8 @@ struct Values {
 /// No value has more characters.
 const LINE_MAX: u64 = 4096;
 
-impl Values {
-    fn open(file: &str, form: Form) -> Result<Values, Failure> {
+impl Present<'_> {
+    fn open<'a>(file: &str, series: &'a TextSeries) -> Result<Present<'a>, Failure> {
         let (name, input): (_, Box<dyn Read>) = match file {
             "-" => ("standard input".to_string(), Box::new(io::stdin().lock())),
             _ => {
@@ -218,18 +138,17 @@ impl Values {
                 (file.to_string(), Box::new(opened))
             }
         };
-        let input = Box::new(BufReader::with_capacity(64 * 1024, input));
-        Ok(Values {
-            input,
-            form,
+        Ok(Present {
+            input: Box::new(BufReader::with_capacity(64 * 1024, input)),
+            series,
             name,
             line: Vec::new(),
             at: 0,
         })
     }
 
-    /// The next value, `None` at the end.
-    fn read(&mut self) -> Result<Option<i128>, Failure> {
+    /// The next place, `None` at the end.
+    fn read(&mut self) -> Result<Option<u128>, Failure> {
         loop {
             self.line.clear();
             self.at += 1;
@@ -245,27 +164,24 @@ impl Values {
                 continue;
             }
             let text = String::from_utf8_lossy(text);
-            return match parse(&text, self.form) {
-                Some(number) => Ok(Some(number)),
-                None => {
+            match self.series.place_of(&text) {
+                Ok(Some(place)) => return Ok(Some(place)),
+                Ok(None) => {}
+                Err(_) => {
                     let shown: String = text.chars().take(40).collect();
-                    let what = match self.form {
-                        Form::Number => "a number",
-                        Form::Letter => "letters",
-                        Form::Date => "a date YYYY-MM-DD",
-                    };
-                    Err(Failure::cannot(format_args!(
+                    let what = self.series.form().one();
+                    return Err(Failure::cannot(format_args!(
                         "line {} of {} is not {what}: {shown:?}",
                         self.at, self.name
-                    )))
+                    )));
                 }
-            };
+            }
         }
     }
 }
 
-impl Iterator for Values {
-    type Item = Result<i128, Failure>;
+impl Iterator for Present<'_> {
+    type Item = Result<u128, Failure>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.read().transpose()
@@ -274,34 +190,43 @@ impl Iterator for Values {
 
 /// Where the values go, one per line.
 struct Sink<'a> {
-    form: Form,
+    series: &'a TextSeries,
+    numbers: Option<Series>,
     out: &'a mut Out,
 }
 
-impl Sink<'_> {
-    fn put(&mut self, number: i128) -> Result<(), Failure> {
-        match self.form {
-            Form::Number => self.put_number(number),
-            Form::Letter => self.put_text(&letters_of(u64::try_from(number).unwrap_or(0))),
-            Form::Date => {
-                let day = i64::try_from(number).map_err(|_| SeriesError::Date);
-                self.put_text(&day.and_then(date_of).map_err(Failure::usage)?)
+impl<'a> Sink<'a> {
+    fn of(series: &'a TextSeries, out: &'a mut Out) -> Self {
+        Sink {
+            series,
+            numbers: series.numbers(),
+            out,
+        }
+    }
+
+    /// The value at a place.
+    fn put(&mut self, place: u128) -> Result<(), Failure> {
+        match self.numbers {
+            Some(numbers) => self.put_number(numbers.at(place)),
+            None => {
+                let series = self.series;
+                self.put_line(|line| series.write(place, line))
             }
         }
     }
 
     fn put_number(&mut self, number: impl itoa::Integer) -> Result<(), Failure> {
-        self.put_text(itoa::Buffer::new().format(number))
+        self.put_line(|line| line.extend_from_slice(itoa::Buffer::new().format(number).as_bytes()))
     }
 
-    fn put_text(&mut self, text: &str) -> Result<(), Failure> {
+    fn put_line(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), Failure> {
         let (before, after): (&[u8], &[u8]) = match self.out.json {
             true => (b"{\"seq\":\"", b"\"}\n"),
             false => (b"", b"\n"),
         };
         let buffer = self.out.buffer();
         buffer.extend_from_slice(before);
-        buffer.extend_from_slice(text.as_bytes());
+        write(buffer);
         buffer.extend_from_slice(after);
         self.out.written()
     }

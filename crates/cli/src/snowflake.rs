@@ -45,6 +45,9 @@ pub(crate) struct Args {
     /// of the host name); without it the state folder keeps one, drawn at random
     #[arg(long, value_name = "N|ip16|ordinal", value_parser = worker, conflicts_with_all = ["server", "store", "pool"])]
     worker: Option<WorkerSource>,
+    /// The datacenter, in a layout with a field of its own for it; --worker is then the worker in there
+    #[arg(long, value_name = "N", requires = "worker", conflicts_with_all = ["server", "store", "pool"])]
+    datacenter: Option<u64>,
     /// Made at this time; reserves nothing, so it may repeat what its worker made then (needs --worker)
     #[arg(
         long,
@@ -122,7 +125,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         None => preset_layout(&args.preset)?,
     };
     let worker = match args.worker {
-        Some(source) => Some(resolve(source, &layout, sink.out)?),
+        Some(source) => Some(resolve(source, args.datacenter, &layout, sink.out)?),
         None => None,
     };
     if let Some(at) = args.at {
@@ -160,11 +163,31 @@ pub(crate) fn no_such_preset(name: &str) -> Failure {
 }
 
 /// The worker id, and a word about where it comes from when that keeps nobody apart.
-fn resolve(source: WorkerSource, layout: &Layout, out: &Out) -> Result<u64, Failure> {
-    let worker = source.resolve(layout, |_| true).map_err(|error| match error {
-        HostError::Layout(error) => layout_refused(&error),
-        other => Failure::cannot(other).with_hint("mint snowflake --pool NAME leases one from a server"),
-    })?;
+fn resolve(
+    source: WorkerSource,
+    datacenter: Option<u64>,
+    layout: &Layout,
+    out: &Out,
+) -> Result<u64, Failure> {
+    let resolved = || {
+        source.resolve(layout, |_| true).map_err(|error| match error {
+            HostError::Layout(error) => layout_refused(&error),
+            other => Failure::cannot(other).with_hint("mint snowflake --pool NAME leases one from a server"),
+        })
+    };
+    let worker = match (datacenter, source) {
+        (None, _) => resolved()?,
+        (Some(datacenter), source) => {
+            let worker = match source {
+                // Whether it fits beside the datacenter is what counts.
+                WorkerSource::Number(worker) => worker,
+                _ => resolved()?,
+            };
+            layout
+                .worker_in(datacenter, worker)
+                .map_err(|e| layout_refused(&e))?
+        }
+    };
     let (from, shared_with) = match source {
         WorkerSource::Ip16 => (
             "the private IPv4 address",

@@ -60,6 +60,9 @@ pub(crate) fn layout_refused(error: &LayoutError) -> Failure {
              worker, as in --layout time={time_bits},worker=1,sequence={} --worker 0",
             sequence_bits.saturating_sub(1)
         )),
+        LayoutError::NoDatacenter { .. } => {
+            Failure::usage(error).with_hint("give the worker alone, or a --layout with a field worker:datacenter=BITS")
+        }
         other => Failure::usage(other),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mintage::{Clock, SystemClock, Timestamp};
+use mintage::{Clock, SystemClock, Timestamp, nanos_of_span};
 
 /// What an option that takes a time says about itself.
 pub(crate) const FORMS: &str = "Times: 2022-02-22T19:22:22.1234567Z or with +01:00, 2022-02-22 (UTC midnight), now, \
@@ -25,7 +25,7 @@ fn parse_at(text: &str, now: impl FnOnce() -> Timestamp) -> Result<Timestamp, St
 
 /// A length of time such as `10ms`, `1h30m`.
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
-    let nanos = span(text).and_then(|nanos| u64::try_from(nanos).ok());
+    let nanos = nanos_of_span(text).and_then(|nanos| u64::try_from(nanos).ok());
     nanos.map(Duration::from_nanos).ok_or_else(|| {
         format!("{text:?} is not a duration: write 10ms, 1s, 1h30m; units are w, d, h, m, s, ms, us, ns")
     })
@@ -39,43 +39,17 @@ fn offset(text: &str, now: Timestamp) -> Option<Timestamp> {
         Some(b'-') => -1,
         Some(_) => return None,
     };
-    let nanos = now.unix_nanos().checked_add(span(&text[1..])? * sign)?;
+    let nanos = now.unix_nanos().checked_add(nanos_of_span(&text[1..])? * sign)?;
     Some(Timestamp::from_unix_nanos(nanos))
 }
-
-/// Numbers with units, the longest unit first or in any order: `1h30m`. In nanoseconds.
-fn span(text: &str) -> Option<i128> {
-    let mut rest = text;
-    let mut total = 0i128;
-    while !rest.is_empty() {
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let letters = rest[digits..].bytes().take_while(u8::is_ascii_alphabetic).count();
-        let unit = match &rest[digits..digits + letters] {
-            "w" => 7 * DAY,
-            "d" => DAY,
-            "h" => 3600 * SECOND,
-            "m" | "min" => 60 * SECOND,
-            "s" => SECOND,
-            "ms" => 1_000_000,
-            "us" => 1000,
-            "ns" => 1,
-            _ => return None,
-        };
-        // An i64 of weeks is far from the end of i128.
-        total = total.checked_add(i128::from(rest[..digits].parse::<i64>().ok()?) * unit)?;
-        rest = &rest[digits + letters..];
-    }
-    (!text.is_empty()).then_some(total)
-}
-
-const SECOND: i128 = 1_000_000_000;
-const DAY: i128 = 86_400 * SECOND;
 
 #[cfg(test)]
 mod tests {
     use mintage_wire::shown;
 
     use super::*;
+
+    const SECOND: i128 = 1_000_000_000;
 
     #[track_caller]
     fn check(text: &str, nanos: i128) {

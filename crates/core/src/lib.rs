@@ -95,13 +95,15 @@ pub use inspect::{
 pub use layout::{Field, Layout, LayoutBuilder, LayoutError, Parts, Role, SequenceStart};
 pub use presets::{PRESETS, Preset, preset};
 pub use sequence::{Base, Run, RunIter, SequenceDef, SequenceError, SequenceOptions};
-pub use series::{Series, SeriesError, date_of, day_of_date, letters_of, number_of_letters};
+pub use series::{
+    Series, SeriesError, SeriesForm, TextSeries, date_of, day_of_date, letters_of, number_of_letters,
+};
 pub use snowflake::{MintError, Snowflake, Window};
 #[cfg(feature = "std")]
 pub use system::{SystemClock, boottime, boottime_near, clock_synchronised};
 pub use text::{SnowflakeText, TextError, UuidText, parse_uuid, parse_uuid_lenient, uuid_text};
 pub use time::{Clock, FixedClock, Timestamp};
-pub use time_text::NotATime;
+pub use time_text::{NotATime, nanos_of_span};
 pub use uuid::{
     CLOCK_SEQ_MAX, Domain, GregorianTicks, NAMESPACES, Node, Precision, UuidError, UuidOrder, V1Generator,
     V1State, V4Generator, V7Generator, namespace, uuid1_from, uuid1_to_6, uuid2_from, uuid6_from, uuid6_to_1,

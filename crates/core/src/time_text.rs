@@ -38,16 +38,59 @@ impl FromStr for Timestamp {
     type Err = NotATime;
 
     fn from_str(text: &str) -> Result<Self, NotATime> {
-        match text.strip_prefix('@') {
-            Some(rest) => unix(rest).ok_or_else(|| {
-                String::from(
-                    "seconds since 1970 are written @1645557742 or @1645557742.5, other units @1645557742000ms, us, ns",
-                )
-            }),
-            None => date_time(text),
-        }
-        .map_err(|reason| NotATime { reason })
+        zoned(text).map(|(at, _)| at)
     }
+}
+
+/// The same, and how many seconds east of Greenwich it was written: 0 where the text has no zone of its own.
+pub(crate) fn zoned(text: &str) -> Result<(Timestamp, i32), NotATime> {
+    match text.strip_prefix('@') {
+        Some(rest) => unix(rest).map(|at| (at, 0)).ok_or_else(|| {
+            String::from(
+                "seconds since 1970 are written @1645557742 or @1645557742.5, other units @1645557742000ms, us, ns",
+            )
+        }),
+        None => date_time(text),
+    }
+    .map_err(|reason| NotATime { reason })
+}
+
+/// A length of time in nanoseconds: numbers with the units `w`, `d`, `h`, `m` or `min`, `s`, `ms`, `us`, `ns`, one
+/// behind the other. `None` for anything else.
+///
+/// ```
+/// assert_eq!(mintage::nanos_of_span("1m40s"), Some(100_000_000_000));
+/// assert_eq!(mintage::nanos_of_span("100"), None); // of what?
+/// ```
+pub fn nanos_of_span(text: &str) -> Option<i128> {
+    sum_of_units(text, |unit| {
+        Some(match unit {
+            "w" => 7 * DAY,
+            "d" => DAY,
+            "h" => 3600 * SECOND,
+            "m" | "min" => 60 * SECOND,
+            "s" => SECOND,
+            "ms" => 1_000_000,
+            "us" => 1000,
+            "ns" => 1,
+            _ => return None,
+        })
+    })
+}
+
+/// Numbers with units, added up; `value_of` says what a unit stands for.
+pub(crate) fn sum_of_units(text: &str, value_of: impl Fn(&str) -> Option<i128>) -> Option<i128> {
+    let mut rest = text;
+    let mut total = 0i128;
+    while !rest.is_empty() {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let letters = rest[digits..].bytes().take_while(u8::is_ascii_alphabetic).count();
+        let unit = value_of(&rest[digits..digits + letters])?;
+        // An i64 of weeks is far from the end of i128.
+        total = total.checked_add(i128::from(rest[..digits].parse::<i64>().ok()?) * unit)?;
+        rest = &rest[digits + letters..];
+    }
+    (!text.is_empty()).then_some(total)
 }
 
 /// When time begins: digits alone are milliseconds since 1970, anything else is a time. What counts from it is stored
@@ -93,7 +136,7 @@ fn unix(text: &str) -> Option<Timestamp> {
 }
 
 /// RFC 3339, years of up to six digits with a sign (as ISO 8601), or a date alone.
-fn date_time(text: &str) -> Result<Timestamp, String> {
+fn date_time(text: &str) -> Result<(Timestamp, i32), String> {
     let wrong = || {
         format!("{text:?} is not a time: write 2022-02-22T19:22:22Z, a date, @1645557742 or @1645557742000ms")
     };
@@ -105,7 +148,7 @@ fn date_time(text: &str) -> Result<Timestamp, String> {
         .map(|date| i128::from(date.day_number()))
         .ok_or_else(|| format!("{text:?} names a day that does not exist"))?;
     if rest.0.is_empty() {
-        return Ok(Timestamp::from_unix_nanos(days * DAY));
+        return Ok((Timestamp::from_unix_nanos(days * DAY), 0));
     }
     rest.one_of("Tt ").ok_or_else(wrong)?;
     let hour = rest.digits(2).ok_or_else(wrong)?;
@@ -130,7 +173,7 @@ fn date_time(text: &str) -> Result<Timestamp, String> {
     }
     let east = rest.zone().filter(|_| rest.0.is_empty()).ok_or_else(wrong)?;
     let of_day = (hour * 3600 + minute * 60 + second - east) * SECOND + fraction;
-    Ok(Timestamp::from_unix_nanos(days * DAY + of_day))
+    Ok((Timestamp::from_unix_nanos(days * DAY + of_day), east as i32))
 }
 
 /// Takes a text apart from the left.

@@ -219,6 +219,45 @@ fn what_is_no_series_is_refused_with_what_one_is() {
         day_of_date("2023-02-29").unwrap_err(),
         "a date is YYYY-MM-DD, years 0001 to 9999, and the day must exist",
     );
+    for (from, to, step, says) in [
+        ("A", "5", None, "A and 5 are not bounds of one such series"),
+        (
+            "1#",
+            "5",
+            None,
+            "\"1#\" is not a bound: write a 64-bit number, letters, a date YYYY-MM-DD or a time YYYY-MM-DDTHH:MM:SSZ",
+        ),
+        (
+            "1",
+            "5",
+            Some("1h"),
+            "\"1h\" is not a step of this series: it takes a number",
+        ),
+        (
+            "1",
+            "5",
+            Some("-1"),
+            "the step -1 leads down from 1, and 5 lies above it",
+        ),
+        (
+            "2026-01-01T00:00:00Z",
+            "2026-01-02",
+            None,
+            "a series of times needs a step with its unit",
+        ),
+        (
+            "2026-01-01T00:00:00",
+            "2026-01-02",
+            Some("1h"),
+            "\"2026-01-01T00:00:00\" has no time zone: add Z for UTC, or an offset such as +01:00",
+        ),
+    ] {
+        check(TextSeries::new(from, to, step, None).unwrap_err(), says);
+    }
+    check(
+        TextSeries::new("0", "5", None, Some(SeriesForm::Letter)).unwrap_err(),
+        "0 has no letters: 1 is A",
+    );
 }
 
 #[test]

@@ -45,6 +45,11 @@ impl TokenDigest {
         Ok(TokenDigest(digest))
     }
 
+    /// Whether this is the other digest, in a time that does not tell how much of it fits.
+    pub fn is(&self, other: &TokenDigest) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+
     /// The digest as 64 hexadecimal digits.
     pub fn to_hex(&self) -> String {
         self.0.iter().map(|b| format!("{b:02x}")).collect()
@@ -196,7 +201,7 @@ impl Tokens {
         let digest = TokenDigest::of(token);
         let mut found = None;
         for known in &*self.known.read().expect("no panic while held") {
-            if bool::from(known.token.digest.0.ct_eq(&digest.0)) {
+            if known.token.digest.is(&digest) {
                 found = Some(Identity(Who::Known(known.clone())));
             }
         }

@@ -606,6 +606,7 @@ fn both_ways_of_framing_answer_alike() {
         ("GET", "/v1/sequences/nothing"),
         ("DELETE", "/v1/sequences/NAME"),
         ("GET", "/v1/inspect/017f22e2-79b0-7cc3-98c4-dc0c0c07398f"),
+        ("GET", "/v1/series/seq_1_to_30"),
         ("GET", "/livez"),
         ("GET", "/readyz"),
         ("GET", "/nope?x=1"),

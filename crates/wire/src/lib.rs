@@ -16,6 +16,8 @@ mod pools;
 mod quoted;
 pub mod readings;
 mod sequences;
+mod series;
+mod sessions;
 mod time;
 mod words;
 
@@ -37,5 +39,7 @@ pub use quoted::{Quoted, RestartAt, Whole};
 pub use sequences::{
     Ending, Forecast, Ids, Pending, Range, Restart, Sequence, SequenceDefinition, Sequences,
 };
+pub use series::SeriesPage;
+pub use sessions::{SESSION_COMMANDS, SessionCommand};
 pub use time::{length, shown};
 pub use words::allow_file_system;

@@ -1,6 +1,6 @@
 //! Numbers as text: Snowflakes, dates and letters of series, policies.
 
-use mintage::{ClockPolicy, SnowflakeText, date_of, day_of_date, letters_of, number_of_letters};
+use mintage::{ClockPolicy, SnowflakeText, TextSeries, date_of, day_of_date, letters_of, number_of_letters};
 
 use crate::{Target, saw, seeds};
 
@@ -21,6 +21,18 @@ pub(super) fn targets() -> Vec<Target> {
         "series",
         ["2024-02-29", "-0001-12-31", "A", "ZZ", "crpxnlskvljfhh"],
         series,
+    ));
+    all.push(Target::new(
+        "series-of-text",
+        [
+            "1 15 3",
+            "Y AB",
+            "2025-12-31 2026-04-30 1mo",
+            "2026-03-31 2026-01-15 -1y6mo",
+            "2026-01-01T22:00:00+05:45 2026-01-02T00:00:00Z 1h30m",
+            "@0 @90 500ms",
+        ],
+        series_of_text,
     ));
     all.push(Target::new(
         "clock-policy",
@@ -57,6 +69,20 @@ fn series(input: &[u8]) {
     if let Ok(number) = number_of_letters(&text) {
         assert_eq!(letters_of(number), text.to_ascii_uppercase());
         saw(text.len());
+    }
+}
+
+/// Bounds and step, blanks between them: whatever was admitted has its ends where they are read back.
+fn series_of_text(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let mut words = text.split(' ');
+    let (from, to) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    if let Ok(series) = TextSeries::new(from, to, words.next(), None) {
+        let last = series.count() - 1;
+        for place in [0, last / 2, last] {
+            assert_eq!(series.place_of(&series.text(place)), Ok(Some(place)), "{text}");
+        }
+        saw((series.form(), 128 - last.leading_zeros()));
     }
 }
 

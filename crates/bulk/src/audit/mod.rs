@@ -5,12 +5,17 @@
 //! beside each other and so do the ends of a gap.
 
 mod along;
+mod chi_square;
+mod evenness;
 mod html;
+mod kinds;
 mod moves;
 mod order;
+mod ranges;
 mod rates;
 mod reading;
 mod report;
+mod runs;
 mod shards;
 mod sorted;
 
@@ -21,6 +26,7 @@ use mintage::{Timestamp, means_none};
 
 pub use html::{html, span_words};
 pub use order::Order;
+pub use ranges::{Moving, Ranges};
 pub use rates::{Step, Times, WorkerSeen, Workers};
 pub use reading::{IdRead, ReadAs, read_id};
 pub use report::{
@@ -35,11 +41,11 @@ use crate::progress::{Phase, Watch, tell};
 use crate::rows::{Row, RowFormat, Rows};
 use crate::sort::Sorter;
 use along::Along;
+use evenness::Evenness;
+use kinds::{Kind, VERSIONS, formats_of, kind_counts};
 use order::OrderWatch;
 use rates::{LISTED, RateCount};
 use reading::{Class, Numbers as NumbersAre, Reader, Seen, sorts};
-use report::words_of;
-use shards::ShardCount;
 use sorted::{FILES_MAX, IdRecord, examine};
 
 /// What an audit is to do.
@@ -51,7 +57,7 @@ pub struct AuditOptions {
     pub column: Option<String>,
     /// How ids are read.
     pub read_as: ReadAs,
-    /// Over how many shards ids should spread.
+    /// Over how many shards, by remainder, by range and by hash, ids should spread.
     pub shards: u32,
     /// What counts as the present; ids may lie a little after it.
     pub now: Timestamp,
@@ -151,18 +157,12 @@ struct Audit<'a> {
     orders: Vec<Order>,
     watches: Vec<Option<OrderWatch>>,
     rates: RateCount,
-    shards: ShardCount,
+    evenness: Evenness,
     sequences: Sequences,
     along: Along,
     rows: u64,
     /// The first ids, until it is decided what numbers are: file, line, text.
     sample: Option<VecDeque<(usize, u64, Vec<u8>)>>,
-}
-
-#[derive(Clone, Default)]
-struct Kind {
-    ids: u64,
-    first: Option<(usize, u64)>,
 }
 
 impl<'a> Audit<'a> {
@@ -191,7 +191,7 @@ impl<'a> Audit<'a> {
             orders: vec![Order::default(); Class::MAX * VERSIONS],
             watches: Vec::new(),
             rates: RateCount::new(now_us.saturating_add(tolerance)),
-            shards: ShardCount::new(options.shards),
+            evenness: Evenness::new(options.shards),
             sequences: Sequences::default(),
             along: Along::default(),
             rows: 0,
@@ -213,6 +213,7 @@ impl<'a> Audit<'a> {
         let mut rows = Rows::open(source, format, std::slice::from_ref(&column), &hashing)?;
         self.watches.resize_with(Class::MAX * VERSIONS, || None);
         self.rates.next_file();
+        self.evenness.next_file();
         while let Some(row) = rows.next()? {
             self.rows += 1;
             tell(watch, Phase::Reading, self.rows, total, || meter.bytes());
@@ -308,7 +309,7 @@ impl<'a> Audit<'a> {
             Class::SEQUENCE => reading::sequence_of(seen.identity).unsigned_abs().into(),
             _ => seen.identity,
         };
-        self.shards.see(value);
+        self.evenness.see(&seen, value);
         self.sorter.push(IdRecord::new(class, seen.identity, file, line))
     }
 
@@ -326,23 +327,15 @@ impl<'a> Audit<'a> {
 
     /// The order of the kinds that are more than a few; the others are named.
     fn order(&mut self, ids: u64) -> Order {
-        let counts = self.kinds.iter().enumerate().flat_map(|(class, versions)| {
-            versions
-                .iter()
-                .enumerate()
-                .map(move |(version, kind)| (kind.ids, class, version))
-        });
-        let mut counts: Vec<(u64, usize, usize)> = counts.filter(|(ids, ..)| *ids > 0).collect();
-        counts.sort_by_key(|(ids, ..)| std::cmp::Reverse(*ids));
         let mut order = Order::default();
-        for (count, class, version) in counts {
-            let of_kind = std::mem::take(&mut self.orders[class * VERSIONS + version]);
+        for kind in kind_counts(&self.kinds) {
+            let at = usize::from(kind.class.0) * VERSIONS + usize::from(kind.version);
+            let of_kind = std::mem::take(&mut self.orders[at]);
             if of_kind.compared == 0 {
                 continue;
             }
-            if count * 100 < ids {
-                let words = words_of(Class(class as u8).name(), (version > 0).then_some(version as u8));
-                order.left_out.push(format!("{count} {words}"));
+            if kind.ids * 100 < ids {
+                order.left_out.push(format!("{} {}", kind.ids, kind.words()));
             } else {
                 order.add(of_kind);
             }
@@ -422,6 +415,13 @@ impl<'a> Audit<'a> {
         let mut spellings: Vec<(String, u64)> = std::mem::take(&mut self.spellings).into_iter().collect();
         spellings.sort_by_key(|(_, lines)| std::cmp::Reverse(*lines));
         self.without.spellings = spellings;
+        let counts = kind_counts(&self.kinds);
+        let mut even = self
+            .evenness
+            .result(&counts, layout.as_ref().map(|(layout, _)| &**layout));
+        if found.repeats.lines > 0 {
+            even.hash = even.hash.map(Shards::with_repeats);
+        }
         let (times, workers) = self.rates.result();
         let mut report = Report {
             made: self.options.made.clone(),
@@ -444,7 +444,9 @@ impl<'a> Audit<'a> {
             times,
             busiest_ms: found.busiest_ms,
             workers,
-            shards: self.shards.result(),
+            shards: even.shards,
+            ranges: even.ranges,
+            hash: even.hash,
             numbers,
             along: self.along.points(),
             now_us: micros_of(self.options.now),
@@ -456,32 +458,11 @@ impl<'a> Audit<'a> {
     }
 }
 
-fn formats_of(kinds: &[[Kind; VERSIONS]], names: &[String]) -> Vec<FormatSeen> {
-    let mut formats: Vec<FormatSeen> = kinds
-        .iter()
-        .enumerate()
-        .flat_map(|(class, versions)| versions.iter().enumerate().map(move |(v, kind)| (class, v, kind)))
-        .filter_map(|(class, version, kind)| {
-            let (file, line) = kind.first?;
-            Some(FormatSeen {
-                format: Class(class as u8).name(),
-                version: (version > 0).then_some(version as u8),
-                ids: kind.ids,
-                first: format!("{}:{line}", names[file]),
-            })
-        })
-        .collect();
-    formats.sort_by_key(|seen| std::cmp::Reverse(seen.ids));
-    formats
-}
-
 fn micros_of(at: Timestamp) -> i64 {
     i64::try_from(at.unix_nanos().div_euclid(1000)).unwrap_or(i64::MAX)
 }
 
 const MILLISECOND: std::time::Duration = std::time::Duration::from_millis(1);
-/// A UUID's version has 4 bits.
-const VERSIONS: usize = 16;
 /// A thirty-second of the memory for sorting holds ends of runs, 16 bytes each.
 const MEMORY_PER_END: usize = 512;
 /// How many ids decide what numbers are.

@@ -30,6 +30,12 @@ impl Class {
         Class(Class::ROWS + row as u8)
     }
 
+    /// Its row in `FORMATS`, if it stands for one.
+    pub(super) fn row(self) -> Option<usize> {
+        let row = usize::from(self.0.checked_sub(Class::ROWS)?);
+        (row < FORMATS.len()).then_some(row)
+    }
+
     /// Its name in every list of formats; `text` for what is none of them.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -81,6 +87,8 @@ pub(super) struct Seen {
     pub(super) identity: u128,
     /// Sorts as the ids of the class are meant to.
     pub(super) rank: u128,
+    /// The first 128 bits of its octets, or of its text where it is text: what a store orders rows by.
+    pub(super) key: u128,
     /// Microseconds since 1970.
     pub(super) micros: Option<i64>,
     /// Who made it.
@@ -96,6 +104,7 @@ impl Seen {
             version: 0,
             identity: value,
             rank: value,
+            key: value,
             micros: None,
             worker: None,
             detail: 0,
@@ -253,6 +262,7 @@ impl Reader {
         let hash = hash(text);
         Seen {
             rank: 0,
+            key: leading(text),
             ..Seen::new(Class::TEXT, hash)
         }
     }
@@ -279,6 +289,7 @@ impl Reader {
             micros: i64::try_from(at).ok(),
             worker: (layout.worker_bits() > 0).then_some(parts.worker),
             detail: parts.sequence,
+            key: u128::from(id) << 64,
             ..Seen::new(Class::SNOWFLAKE, id.into())
         })
     }
@@ -337,7 +348,11 @@ fn read_sequence(text: &[u8]) -> Option<Seen> {
         return None;
     }
     let value: i64 = std::str::from_utf8(text).ok()?.parse().ok()?;
-    Some(Seen::new(Class::SEQUENCE, (value as u64 ^ SIGN).into()))
+    let sorting = value as u64 ^ SIGN;
+    Some(Seen {
+        key: u128::from(sorting) << 64,
+        ..Seen::new(Class::SEQUENCE, sorting.into())
+    })
 }
 
 /// A number without a sign.
@@ -377,6 +392,7 @@ fn read_row(row: usize, text: &[u8], options: &GenOptions) -> Option<Seen> {
                 .map_or(0, |first| u128::from_be_bytes(*first));
         }
     }
+    seen.key = leading(if id.text().is_some() { text } else { id.bytes() });
     seen.micros = format.time_of(&id, options).ok()?.and_then(|time| {
         // 64 bits of nanoseconds reach to 2262, where a division costs a fraction.
         match i64::try_from(time.at.unix_nanos()) {
@@ -388,6 +404,14 @@ fn read_row(row: usize, text: &[u8], options: &GenOptions) -> Option<Seen> {
         seen.rank = 0;
     }
     Some(seen)
+}
+
+/// The first 16 octets, filled up with zeros.
+fn leading(octets: &[u8]) -> u128 {
+    let mut first = [0; 16];
+    let len = octets.len().min(16);
+    first[..len].copy_from_slice(&octets[..len]);
+    u128::from_be_bytes(first)
 }
 
 fn hash(text: &[u8]) -> u128 {

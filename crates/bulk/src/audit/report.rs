@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::order::Order;
+use super::ranges::Ranges;
 use super::rates::{Times, Workers};
 use super::shards::Shards;
 use super::sorted::{Numbers, Repeats};
@@ -36,8 +37,13 @@ pub struct Report {
     pub workers: Workers,
     /// A Snowflake's sequences: how many are 0, and the largest.
     pub sequences: Option<Sequences>,
-    /// How `id % n` spreads them.
+    /// How `id % n` spreads them; none for fewer than five ids a shard, as with the next two.
     pub shards: Option<Shards>,
+    /// How ranges of their leading octets do.
+    pub ranges: Option<Ranges>,
+    /// How the remainder of a hash does: SipHash-2-4 under a key of zeros, of the id as 16 octets, or of those of its
+    /// own hash where it is longer or text.
+    pub hash: Option<Shards>,
     /// Of plain numbers: what is missing.
     pub numbers: Option<Numbers>,
     /// Time along the file: row and microseconds since 1970, some two thousand points.
@@ -174,8 +180,14 @@ pub enum Fault {
     Steps,
     /// A sequence lost numbers.
     Gaps,
-    /// They spread unevenly.
+    /// `id % n` spreads them unevenly.
     Shards,
+    /// Ranges of their leading octets do.
+    Ranges,
+    /// Ids that follow each other go to one range.
+    Hot,
+    /// The remainder of a hash spreads them unevenly.
+    Hash,
 }
 
 impl Fault {
@@ -190,7 +202,16 @@ impl Fault {
         ("steps", Fault::Steps),
         ("gaps", Fault::Gaps),
         ("shards", Fault::Shards),
+        ("ranges", Fault::Ranges),
+        ("hot", Fault::Hot),
+        ("hash", Fault::Hash),
     ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        let row = Fault::ALL.iter().find(|(_, fault)| *fault == self);
+        row.map_or("", |(name, _)| name)
+    }
 
     /// What an audit fails for unless something else is asked for.
     pub const DEFAULT: &[Fault] = &[Fault::Repeats, Fault::None, Fault::Unreadable, Fault::Future];
@@ -214,6 +235,7 @@ impl Verdict {
         for (fault, found) in findings(report) {
             match fail_on.contains(&fault) {
                 true => verdict.faults.push((fault, found)),
+                false if report.on_purpose(fault) => {}
                 false => verdict.remarks.push((fault, found)),
             }
         }
@@ -250,10 +272,19 @@ fn findings(report: &Report) -> Vec<(Fault, String)> {
         ),
         (Fault::Steps, steps(report)),
         (Fault::Gaps, report.numbers.as_ref().and_then(gaps)),
-        (Fault::Shards, report.shards.as_ref().and_then(uneven)),
+        (
+            Fault::Hot,
+            report
+                .ranges
+                .as_ref()
+                .filter(|ranges| ranges.moving.hot)
+                .map(|ranges| ranges.moving.words.clone()),
+        ),
     ];
     let there = |(fault, words): (Fault, Option<String>)| Some((fault, words?));
-    found.into_iter().filter_map(there).collect()
+    let uneven = report.spreads().into_iter().filter(|(_, _, spread)| !spread.even);
+    let uneven = uneven.map(|(fault, what, spread)| (fault, format!("{what} is {}", spread.words)));
+    found.into_iter().filter_map(there).chain(uneven).collect()
 }
 
 /// None of them is no finding; `one` is said of one, `many` of more.
@@ -304,11 +335,34 @@ fn gaps(numbers: &Numbers) -> Option<String> {
     }
 }
 
-fn uneven(shards: &Shards) -> Option<String> {
-    (!shards.even).then(|| format!("id % {} is {}", shards.shards, shards.words))
-}
-
 impl Report {
+    /// Whether this is what ids of their kind are for, and no news unless somebody asks.
+    pub fn on_purpose(&self, fault: Fault) -> bool {
+        let ordered = self.ranges.as_ref().is_some_and(|ranges| ranges.ordered);
+        ordered && matches!(fault, Fault::Ranges | Fault::Hot)
+    }
+
+    /// How ids spread in each way in which stores share out rows: by remainder, by range, by hash. With what is
+    /// uneven if it is, and the way in words, for a sentence that goes on with what was found.
+    pub fn spreads(&self) -> Vec<(Fault, String, &Shards)> {
+        let shards = self.shards.as_ref().map(|spread| {
+            let what = format!("id % {}", spread.shards);
+            (Fault::Shards, what, spread)
+        });
+        let ranges = self.ranges.as_ref().map(|ranges| {
+            let what = format!(
+                "{} in {} equal ranges of all keys",
+                ranges.of, ranges.spread.shards
+            );
+            (Fault::Ranges, what, &ranges.spread)
+        });
+        let hash = self.hash.as_ref().map(|spread| {
+            let what = format!("a hash (SipHash-2-4) % {}", spread.shards);
+            (Fault::Hash, what, spread)
+        });
+        [shards, ranges, hash].into_iter().flatten().collect()
+    }
+
     /// Whether nearly every worker's ids follow each other in time, so that one that does not says something about a
     /// clock and not about the order of the file.
     pub fn in_order_enough(&self) -> bool {

@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// A layout of your own, see mint snowflake --help
     #[arg(long, value_name = "LAYOUT", value_parser = parse_layout)]
     layout: Option<Layout>,
-    /// Over how many shards id % N should spread
+    /// Over how many shards ids should spread, by id % N, by ranges of their leading octets and by a hash
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(2..=65_536))]
     shards: u32,
     /// The present time; ids after it are in the future
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// How far after the present an id may lie
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration)]
     tolerance: Duration,
-    /// What makes the audit fail: repeats, none, unreadable, future, mixed, order, steps, gaps, shards
+    /// What makes the audit fail: repeats, none, unreadable, future, mixed, order, steps, gaps, shards, ranges, hot, hash
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_fault,
         default_value = "repeats,none,unreadable,future")]
     fail_on: Vec<Fault>,
@@ -67,9 +67,11 @@ Examples:
   mint audit orders.csv --column id --html report.html
   mint audit node1.log.gz node2.log.gz --pattern '^(?<id>[0-9a-f-]{36})' --as uuid7
   mint audit invoices.tsv --column number --as sequence --fail-on repeats,gaps
+  mint audit rowkeys.txt --shards 64 --fail-on ranges,hot
 
 A cell that is empty, or says NULL, nil, None, \\N or n/a, is no id and counted apart. Order says how many rows would have to \
-move. -v adds the date, the version and the hashes of the files, as --json and --html do.
+move. Shards, ranges and hash say how stores would share out the ids that share out rows so; hot \
+is when ids that follow each other go to one range. -v adds the date, the version and the hashes of the files, as --json and --html do.
 
 Exit code 0: sound. 1: it found what --fail-on lists. Any number of ids; several files are checked against each other.";
 

@@ -1,7 +1,7 @@
 //! An audit as lines of text, and as JSON.
 
 use mintage::Timestamp;
-use mintage_bulk::{FormatSeen, Report, span_words};
+use mintage_bulk::{Fault, FormatSeen, Report, span_words};
 use serde_json::{Value, json};
 
 use crate::errors::Failure;
@@ -50,19 +50,35 @@ pub(super) fn text(report: &Report, out: &mut Out) -> Result<(), Failure> {
     times(report, out)?;
     workers(report, out)?;
     numbers(report, out)?;
-    if let Some(shards) = &report.shards {
-        let words = format!(
-            "id % {} is {} (chi-square {:.1}, {} degrees of freedom; chance gives more in {:.1} of 100)",
-            shards.shards,
-            shards.words,
-            shards.chi_square,
-            shards.shards - 1,
-            shards.p * 100.0
-        );
-        row(out, "shards", &words)?;
-    }
+    spreads(report, out)?;
     made(report, out)?;
     verdict(report, out)
+}
+
+/// Evenness in each way in which stores share out rows.
+fn spreads(report: &Report, out: &mut Out) -> Result<(), Failure> {
+    for (fault, what, spread) in report.spreads() {
+        let words = format!(
+            "{what} is {} (chi-square {:.1}, {} degrees of freedom; chance gives more in {:.1} of 100)",
+            spread.words,
+            spread.chi_square,
+            spread.shards - 1,
+            spread.p * 100.0
+        );
+        row(out, fault.name(), &words)?;
+        if let (Fault::Ranges, Some(ranges)) = (fault, &report.ranges) {
+            row(out, "", &ranges.moving.words)?;
+            if !ranges.left_out.is_empty() {
+                let others = ranges.left_out.join(", ");
+                row(
+                    out,
+                    "",
+                    &format!("left out, as they have ranges of their own: {others}"),
+                )?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Who made this from what, and when: for later readers.

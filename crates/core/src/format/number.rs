@@ -32,7 +32,7 @@ pub(super) const SNOWFLAKE: Format = Format {
         3,
     )),
     bytes_sort: true,
-    options: &[GenOption::Layout, GenOption::Worker],
+    options: &[GenOption::Layout, GenOption::Worker, GenOption::Datacenter],
     parse: |text, options| {
         let id = SnowflakeText::Dec.read(text)?;
         match layout_of(options).unpack(id) {
@@ -54,15 +54,27 @@ pub(super) const SNOWFLAKE: Format = Format {
         let mut random = [0; 8];
         entropy.fill(&mut random);
         let sequence = u64::from_be_bytes(random) & ones(layout.sequence_bits());
-        at(time, options, &layout, options.worker.unwrap_or(0), sequence)
+        at(
+            time,
+            options,
+            &layout,
+            worker_of(options, &layout, Of::Smallest)?,
+            sequence,
+        )
     }),
     min_at: Some(|time, options| {
         let layout = layout_of(options);
-        at(time, options, &layout, options.worker.unwrap_or(0), 0)
+        at(
+            time,
+            options,
+            &layout,
+            worker_of(options, &layout, Of::Smallest)?,
+            0,
+        )
     }),
     max_at: Some(|time, options| {
         let layout = layout_of(options);
-        let worker = options.worker.unwrap_or(ones(layout.worker_bits()));
+        let worker = worker_of(options, &layout, Of::Largest)?;
         let id = at(time, options, &layout, worker, ones(layout.sequence_bits()))?;
         // The rollback field, if there is one, is largest too.
         let rollback = ones(layout.rollback_bits()) << layout.rollback_shift();
@@ -143,11 +155,40 @@ fn at(
     Ok(id.map_err(|error| refused(options, &error))?.into())
 }
 
+/// Which of the workers that were not chosen.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Smallest,
+    Largest,
+}
+
+/// The worker chosen, in the datacenter chosen; else the smallest or largest there is.
+fn worker_of(options: &GenOptions, layout: &Layout, which: Of) -> Result<u64, FormatError> {
+    let bits = layout.worker_bits() - layout.datacenter_field().map_or(0, |field| field.bits);
+    match (options.datacenter, options.worker, which) {
+        (None, Some(worker), _) => Ok(worker),
+        (None, None, Of::Smallest) => Ok(0),
+        (None, None, Of::Largest) => Ok(ones(layout.worker_bits())),
+        (Some(datacenter), worker, which) => {
+            let worker = worker.unwrap_or(if which == Of::Smallest { 0 } else { ones(bits) });
+            layout
+                .worker_in(datacenter, worker)
+                .map_err(|error| refused(options, &error))
+        }
+    }
+}
+
 fn refused(options: &GenOptions, error: &LayoutError) -> FormatError {
-    let option = if options.worker.is_some() {
-        "worker"
-    } else {
-        "layout"
+    let option = match (error, options.datacenter, options.worker) {
+        (
+            LayoutError::NoDatacenter { .. }
+            | LayoutError::TooLarge {
+                what: "datacenter", ..
+            },
+            ..,
+        ) => "datacenter",
+        (_, _, Some(_)) => "worker",
+        _ => "layout",
     };
     FormatError::option(option, alloc::format!("{error}"))
 }

@@ -193,6 +193,12 @@ options! {
         says: "the worker",
         read: number,
     }
+    /// The datacenter of that worker, where the layout has a field for it.
+    Datacenter "datacenter" datacenter: Option<u64> = u64 {
+        form: OptionForm::Number(u64::MAX),
+        says: "the datacenter, where the layout has a field for it; the worker is then the one in there",
+        read: number,
+    }
     /// The numbers that a Sqid or a Hashid stands for.
     Numbers "numbers" numbers: Vec<u64> = Vec<u64> {
         form: OptionForm::Numbers,
@@ -443,6 +449,7 @@ mod tests {
                 Some("time=41"),
             ),
             (GenOption::Worker, "7", Some("seven")),
+            (GenOption::Datacenter, "3", Some("eu")),
             (GenOption::Checksum, "true", Some("yes")),
             (GenOption::Namespace, "dns", Some("ftp")),
             (GenOption::Name, "www.example.com", None),

@@ -17,11 +17,16 @@ pub enum LayoutError {
         /// What is wrong.
         reason: String,
     },
-    /// A worker id, sequence number or tick is larger than its field.
+    /// A datacenter was named, and no field of the layout is called one.
+    NoDatacenter {
+        /// The layout's name.
+        layout: String,
+    },
+    /// A worker id, sequence number, tick or datacenter is larger than its field.
     TooLarge {
         /// The layout's name.
         layout: String,
-        /// Which: `worker id`, `sequence` or `tick`.
+        /// Which: `worker id`, `sequence`, `tick`, or `datacenter` and `worker` in one.
         what: &'static str,
         /// The value asked for.
         value: u64,
@@ -94,6 +99,10 @@ impl fmt::Display for LayoutError {
                     "{what} {value} does not fit layout {layout:?}: {bits} bits, largest is {max}"
                 )
             }
+            Self::NoDatacenter { layout } => write!(
+                f,
+                "layout {layout:?} has no field called datacenter or dc: its worker is one number"
+            ),
             Self::BeforeEpoch { layout, time, epoch } => {
                 write!(f, "{time} lies before the epoch of layout {layout:?}, {epoch}")
             }

@@ -1,6 +1,7 @@
 //! Layouts as data: how a 64-bit id is cut into fields, what a tick is, where time begins.
 
 mod builder;
+mod datacenter;
 mod error;
 pub(crate) mod spec;
 mod start;

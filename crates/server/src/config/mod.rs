@@ -226,6 +226,8 @@ settings! {
     "server.resp.max_output" resp_max_output: Bytes = "256KiB" in 4096 ..= 1_073_741_824;
     /// The largest `INCRBY`.
     "server.resp.max_increment" resp_max_increment: u64 = "1000000" in 1 ..= 1_000_000_000;
+    /// Sequences of which one connection remembers the last number it took, for `MINT.CURRVAL`; 0: of none.
+    "server.resp.max_currval" resp_max_currval: u64 = "64" in 0 ..= 4096;
     /// What becomes of `EXPIRE`, of the expiry of `SET`, and of their kin, though numbers never expire: `refuse` answers an error, `ignore` answers as if it had been set.
     "server.resp.expire" resp_expire: Expire = "refuse";
     /// Commands that one `MULTI` may queue.
@@ -248,9 +250,11 @@ settings! {
 use crate::faces::idgo::settings as idgo;
 use crate::faces::leaf::settings as leaf;
 use crate::faces::thrift::settings as thrift;
+use crate::faces::tinyid::settings as tinyid;
 faces! {
     leaf,
     idgo,
+    tinyid,
     thrift,
 }
 

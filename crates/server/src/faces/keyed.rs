@@ -1,20 +1,22 @@
 //! Numbers for the keys of other systems' clients.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use mintage::Run;
-use mintage_ledger::{Name, Sequence};
+use mintage_ledger::{Name, Sequence, SequenceInfo};
 
-use crate::auth::Identity;
+use crate::auth::{Identity, Right};
 use crate::config::Keys;
 use crate::error::{Answer, Code, ServiceError};
 use crate::noise::{Asker, Noise};
-use crate::service::Door;
+use crate::thread::ServingThread;
 use crate::transport::Peer;
+use crate::turn::Turn;
 
 /// Takes numbers for one client of a face.
 pub(crate) struct Keyed<'a> {
-    pub(crate) thread: &'a Door,
+    pub(crate) thread: &'a Rc<ServingThread>,
     pub(crate) keys: &'a Keys,
     pub(crate) who: &'a Identity,
     pub(crate) peer: Peer,
@@ -29,15 +31,21 @@ impl Keyed<'_> {
         let mut buffer = NameBuffer::default();
         let name = self.name(key, &mut buffer)?;
         let mut left = n;
-        while left > 0
-            && let Some(run) = self.thread.try_take(name, left)
-        {
-            left -= run.count;
-            each(run);
-        }
-        if left > 0 {
-            self.must_exist(name).await?;
-            self.thread.take(name, left, &self.asker(), each).await?;
+        let mut turn = None;
+        while left > 0 {
+            let part = left.min(self.thread.config().turn_ids);
+            if let Some(run) = self.thread.try_take(name, part) {
+                left -= run.count;
+                each(run);
+            } else {
+                self.must_exist(name).await?;
+                self.thread.take(name, part, &self.asker(), &mut each).await?;
+                left -= part;
+            }
+            if left > 0 {
+                let turn = turn.get_or_insert_with(|| Turn::begin(self.thread));
+                turn.give_way_if_over().await;
+            }
         }
         Ok(())
     }
@@ -63,6 +71,16 @@ impl Keyed<'_> {
         self.thread.take_contiguous(name, n, &self.asker()).await
     }
 
+    /// What a key's sequence is.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`] for a key that is not known, and what the store says.
+    pub(crate) async fn find(&self, key: &[u8]) -> Answer<SequenceInfo> {
+        let mut buffer = NameBuffer::default();
+        let name = self.thread.service().name(self.name(key, &mut buffer)?)?;
+        self.thread.service().show(&name).await
+    }
+
     /// The name of a key's sequence.
     ///
     /// # Errors
@@ -74,7 +92,7 @@ impl Keyed<'_> {
     /// Refuses a key whose sequence does not exist, where its first use may not make it.
     async fn must_exist(&self, name: &[u8]) -> Answer<()> {
         let known = Name::from_bytes(name).map_err(|error| self.unknown(name, &error.to_string()))?;
-        if self.keys.create && self.who.may(crate::auth::Right::Allocate) || self.thread.exists(name).await? {
+        if self.keys.create && self.who.may(Right::Allocate) || self.thread.exists(name).await? {
             return Ok(());
         }
         Err(ServiceError::new(

@@ -7,6 +7,7 @@ pub(crate) mod keyed;
 pub(crate) mod leaf;
 pub mod resp;
 pub mod thrift;
+pub(crate) mod tinyid;
 pub(crate) mod web;
 
 use std::sync::Arc;
@@ -122,7 +123,15 @@ pub(crate) struct Serves {
 }
 
 /// Every face.
-pub static FACES: &[Face] = &[http::FACE, resp::FACE, leaf::FACE, idgo::FACE, thrift::FACE];
+pub static FACES: &[Face] = &[
+    // Our own, then those of other systems.
+    http::FACE,
+    resp::FACE,
+    leaf::FACE,
+    idgo::FACE,
+    tinyid::FACE,
+    thrift::FACE,
+];
 
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");
 

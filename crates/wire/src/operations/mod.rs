@@ -8,7 +8,7 @@ use self::operation::Right::{Admin, Allocate};
 use self::operation::Takes::{Document, Parameters};
 use self::operation::{Operation, PLAIN, Parameter, of};
 use crate::code::Code::{self, *};
-use crate::{formats, health, inspected, pools, sequences};
+use crate::{formats, health, inspected, pools, sequences, series};
 
 macro_rules! segment {
     ($text:literal) => {
@@ -226,6 +226,27 @@ operations! {
             command: Some("MINT.INSPECT id"),
         }
     }
+    ["v1", "series"] {
+        GET ShowSeries "lists a generated series of numbers, letters, dates or times, whole or page by page; takes no ids" {
+            parameters: &[
+                Parameter { name: "from", kind: Text, says: "the first bound: a number, letters, a date, or a time with its zone" },
+                Parameter { name: "to", kind: Text, says: "the other bound; the series goes down if it is less" },
+                Parameter { name: "step", kind: Text, says: "from one to the next; 1 if absent; of dates also `2w`, `1mo`, `1y`; of times `1h30m`" },
+                SERIES_AS,
+                SERIES_COUNT,
+                SERIES_AFTER,
+            ],
+            answers: &[(200, Ids(of::<series::SeriesPage>))],
+            refuses: &[InvalidCount, NotAcceptable],
+        }
+    }
+    ["v1", "series", name] {
+        GET ShowNamedSeries "lists a series by MariaDB's name for it: `seq_1_to_15_step_3`" {
+            parameters: &[SERIES_AS, SERIES_COUNT, SERIES_AFTER],
+            answers: &[(200, Ids(of::<series::SeriesPage>))],
+            refuses: &[InvalidCount, NotAcceptable],
+        }
+    }
     ["v1", "backup"] {
         GET Backup "returns the store as a backup, line by line" {
             right: Some(Admin),
@@ -291,6 +312,22 @@ const AFTER: Parameter = Parameter {
     name: "after",
     kind: Text,
     says: "names after this one",
+};
+
+const SERIES_AS: Parameter = Parameter {
+    name: "as",
+    kind: OneOf(&["number", "letter", "date", "time"]),
+    says: "what the values are written as; as the bounds if absent",
+};
+const SERIES_COUNT: Parameter = Parameter {
+    name: "count",
+    kind: Whole(1, None),
+    says: "how many at most, up to 10,000 unless configured; the whole series if absent",
+};
+const SERIES_AFTER: Parameter = Parameter {
+    name: "after",
+    kind: Text,
+    says: "values after this one of the series",
 };
 
 fn ids_or_range(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {

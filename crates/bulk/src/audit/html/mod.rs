@@ -1,6 +1,7 @@
 //! An audit as one page that needs nothing else: no script, no font, no picture from elsewhere.
 
 mod plot;
+mod shards;
 
 use std::fmt::Write as _;
 
@@ -8,6 +9,7 @@ use mintage::Timestamp;
 
 use super::report::{Fault, Report};
 use plot::{bars, bars_across, points};
+use shards::section_shards;
 
 /// The page.
 ///
@@ -425,42 +427,6 @@ fn steps_of_clocks(report: &Report, page: &mut String) {
         }
         page.push_str("</table>");
     }
-}
-
-fn section_shards(report: &Report, page: &mut String) {
-    let Some(shards) = &report.shards else { return };
-    let values: Vec<(String, u64)> = shards
-        .counts
-        .iter()
-        .enumerate()
-        .map(|(shard, ids)| (format!("shard {shard}"), *ids))
-        .collect();
-    let share = report.ids as f64 / f64::from(shards.shards);
-    let _ = write!(
-        page,
-        "<section><h2>Shards</h2><p class=\"{}\">id % {} is {} (chi-square {:.1} with {} degrees of freedom; chance alone gives more in {:.1} of 100 cases).</p>",
-        if shards.even { "" } else { "bad" },
-        shards.shards,
-        escape(&shards.words),
-        shards.chi_square,
-        shards.shards - 1,
-        shards.p * 100.0
-    );
-    page.push_str(&bars(
-        &values,
-        Some(share),
-        "ids of each shard; the line is an even share",
-    ));
-    if let Some(sequences) = &report.sequences {
-        let _ = write!(
-            page,
-            "<p>{} ids have sequence 0; the largest sequence is {} of {}.</p>",
-            count(sequences.zero),
-            count(sequences.max),
-            count(sequences.limit)
-        );
-    }
-    page.push_str("</section>");
 }
 
 fn section_numbers(report: &Report, page: &mut String) {

@@ -5,7 +5,7 @@
 //! | `route` | paths and methods, from the table of operations |
 //! | `request`, `document` | queries and bodies |
 //! | `id_list`, `problem` | answers that hold ids, and refusals |
-//! | `sequences`, `pools`, `ids`, `inspect`, `operations`, `backup` | what the routes do |
+//! | `sequences`, `pools`, `ids`, `series`, `inspect`, `operations`, `backup` | what the routes do |
 //! | `testing` | the readers without a connection |
 //!
 //! How requests arrive and answers leave is [`web`](super::web)'s.
@@ -21,6 +21,7 @@ mod problem;
 mod request;
 mod route;
 mod sequences;
+mod series;
 #[cfg(feature = "testing")]
 pub mod testing;
 
@@ -259,6 +260,8 @@ async fn operate(
         Op::ListPresets => Ok(pools::presets()),
         Op::ListFormats => Ok(pools::formats()),
         Op::Inspect => inspect::inspect(thread, query, name),
+        Op::ShowSeries => series::show(thread, head, query).await,
+        Op::ShowNamedSeries => series::show_named(thread, head, query, name).await,
         Op::Backup => backup::begin(thread),
         Op::Livez => Ok(operations::livez()),
         Op::Readyz => operations::readyz(thread, guest, head, query).await,

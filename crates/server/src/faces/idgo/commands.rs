@@ -290,7 +290,7 @@ impl Client {
         Ok(keyed.take_contiguous(&self.key, n).await?.0)
     }
 
-    fn keyed<'a>(&'a self, thread: &'a ServingThread, keys: &'a crate::config::Keys) -> Keyed<'a> {
+    fn keyed<'a>(&'a self, thread: &'a Rc<ServingThread>, keys: &'a crate::config::Keys) -> Keyed<'a> {
         Keyed {
             thread,
             keys,

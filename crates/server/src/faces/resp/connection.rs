@@ -73,6 +73,7 @@ async fn serve(connection: connection::Connection, dialect: &'static Dialect) {
             since_boottime: mintage::boottime(),
             wrong_tokens: 0,
             queue: None,
+            taken: Rc::default(),
         },
         socket: Socket::new(stream, watch, thread.clone(), config.resp_max_request.0),
         reply: Reply::new(

@@ -22,17 +22,14 @@ pub(crate) struct Response {
     body: Vec<u8>,
     /// The body comes page by page.
     streamed: bool,
+    /// Who may keep it, and how long.
+    cache: &'static str,
 }
 
-/// What every answer has: what this server says changes with every request, so nobody may keep it.
-const ALWAYS: [(&str, &str); 2] = [
-    ("cache-control", "no-store"),
-    ("x-content-type-options", "nosniff"),
-];
-
-fn always<'a>() -> impl Iterator<Item = (&'static str, &'a str)> {
-    ALWAYS.into_iter()
-}
+/// What this server says changes with every request, so nobody may keep it; but for a few answers.
+const KEPT_BY_NOBODY: &str = "no-store";
+/// A day, by the client that asked for it and was allowed to.
+const KEPT_BY_THE_CLIENT: &str = "private, max-age=86400";
 
 /// A document as a line of JSON.
 pub(crate) fn line(document: &impl Serialize) -> Vec<u8> {
@@ -54,6 +51,7 @@ impl Response {
             headers: Vec::new(),
             body: body.into(),
             streamed: false,
+            cache: KEPT_BY_NOBODY,
         }
     }
 
@@ -78,6 +76,22 @@ impl Response {
     /// Ids that were just given out.
     pub(crate) fn ids(media: Media, body: Vec<u8>) -> Self {
         Response::new(StatusCode::OK, media.as_str(), body)
+    }
+
+    /// What is the same whenever it is asked for, in the form that the client accepts.
+    pub(crate) fn lasting(media: Media, body: Vec<u8>) -> Self {
+        let mut response = Response::ids(media, body);
+        response.cache = KEPT_BY_THE_CLIENT;
+        response.add("vary", "accept");
+        response
+    }
+
+    /// What every answer has.
+    fn always(&self) -> [(&'static str, &'static str); 2] {
+        [
+            ("cache-control", self.cache),
+            ("x-content-type-options", "nosniff"),
+        ]
     }
 
     /// A JSON document.
@@ -119,6 +133,7 @@ impl Response {
 
     /// For hyper to send.
     pub(crate) fn for_hyper(self) -> hyper::Response<Full<Bytes>> {
+        let always = self.always();
         let mut response = hyper::Response::new(Full::new(Bytes::from(self.body)));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
@@ -128,12 +143,12 @@ impl Response {
                 headers.insert(header::CONTENT_TYPE, value);
             }
         }
-        for (name, value) in always() {
+        for (name, value) in always {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
         for (name, value) in self.headers {
             if let Ok(value) = HeaderValue::from_str(&value) {
-                headers.insert(HeaderName::from_static(name), value);
+                headers.append(HeaderName::from_static(name), value);
             }
         }
         response
@@ -150,7 +165,8 @@ impl Response {
             put("\r\ncontent-type: ");
             put(&self.media_type);
         }
-        for (name, value) in always().chain(self.headers.iter().map(|(name, value)| (*name, &**value))) {
+        let own = self.headers.iter().map(|(name, value)| (*name, &**value));
+        for (name, value) in self.always().into_iter().chain(own) {
             put("\r\n");
             put(name);
             put(": ");

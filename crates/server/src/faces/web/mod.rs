@@ -9,7 +9,7 @@
 //! | `head`, `body`, `form` | who asks for what: head, body, query and forms |
 //! | `cors` | pages of other sites |
 //! | `answer`, `date` | answers |
-//! | `foreign` | what the faces of other systems have in common |
+//! | `foreign`, `spring` | what the faces of other systems have in common; those of them that Spring Boot serves |
 
 pub(crate) mod answer;
 pub(crate) mod body;
@@ -21,6 +21,7 @@ pub(crate) mod form;
 pub(crate) mod head;
 pub(crate) mod io;
 pub(crate) mod plain;
+pub(crate) mod spring;
 mod strict;
 
 use std::ops::Deref;

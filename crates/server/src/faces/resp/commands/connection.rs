@@ -44,6 +44,7 @@ pub(super) fn reset(call: &mut Call<'_>) -> Flow {
     call.session.queue = None;
     let tokens = call.thread.service().tokens();
     call.session.identity = call.session.dialect.anonymous(tokens, &call.thread.config());
+    call.session.taken.take();
     call.reply.set_resp3(false);
     call.reply.simple("RESET");
     Flow::Done

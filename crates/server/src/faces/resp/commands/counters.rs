@@ -12,6 +12,7 @@ pub(super) fn incr(call: &mut Call<'_>) -> Flow {
         match call.thread.try_take(call.args.at(1), left) {
             Some(run) => {
                 call.reply.integers(run);
+                call.took(run);
                 left -= run.count;
             }
             None => return incr_later(call, left),
@@ -23,11 +24,13 @@ pub(super) fn incr(call: &mut Call<'_>) -> Flow {
 #[cold]
 fn incr_later(call: &mut Call<'_>, left: u64) -> Flow {
     let (name, by) = (call.owned(1), call.asker());
+    let took = call.remembers(&name);
     call.later(move |thread, mut reply| async move {
         let mut unanswered = left;
         let taken = thread.take(&name, left, &by, |run| {
             unanswered -= run.count;
             reply.integers(run);
+            took(run);
         });
         if let Err(error) = taken.await {
             // Each of the requests gets its answer.
@@ -53,12 +56,17 @@ pub(super) fn incrby(call: &mut Call<'_>) -> Flow {
     }
     if let Some(run) = call.thread.try_take_contiguous(call.args.at(1), n) {
         call.reply.integer(run.last());
+        call.took(run);
         return Flow::Done;
     }
     let (name, by) = (call.owned(1), call.asker());
+    let took = call.remembers(&name);
     call.later(move |thread, mut reply| async move {
         match thread.take_contiguous(&name, n, &by).await {
-            Ok((run, _)) => reply.integer(run.last()),
+            Ok((run, _)) => {
+                reply.integer(run.last());
+                took(run);
+            }
             Err(error) => refuse_counter(&mut reply, &error),
         }
         reply

@@ -22,13 +22,17 @@ pub(super) fn next(call: &mut Call<'_>) -> Flow {
         return super::counters::incr(call);
     };
     let (name, by) = (call.owned(1), call.asker());
+    let took = call.remembers(&name);
     call.later(move |thread, mut reply| async move {
         let mut numbers = reply.detached();
         numbers.array(count as usize);
-        let (mut turn, mut left) = (Turn::begin(&thread), count);
+        let (mut turn, mut left, mut last) = (Turn::begin(&thread), count, None);
         while left > 0 {
             let part = left.min(thread.config().turn_ids);
-            let taken = thread.take(&name, part, &by, |run| numbers.integers(run));
+            let taken = thread.take(&name, part, &by, |run| {
+                numbers.integers(run);
+                last = Some(run);
+            });
             if let Err(error) = taken.await {
                 refuse_counter(&mut reply, &error);
                 return reply;
@@ -36,6 +40,8 @@ pub(super) fn next(call: &mut Call<'_>) -> Flow {
             left -= part;
             turn.give_way_if_over().await;
         }
+        // What was taken before a refusal is not answered, so the connection does not know it.
+        last.into_iter().for_each(took);
         numbers
     })
 }

@@ -10,12 +10,17 @@ mod keys;
 mod mint;
 mod queue;
 mod server;
+mod session;
+mod taken;
 mod transactions;
 
+use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
+
+use mintage::Run;
 
 use crate::auth::{Identity, Right};
 use crate::error::{Code, ServiceError};
@@ -27,6 +32,7 @@ use crate::thread::ServingThread;
 use crate::transport::{Endpoint, Peer};
 pub(crate) use dialect::Dialect;
 pub(super) use queue::Queue;
+pub(super) use taken::Taken;
 
 /// One connection's state, as its commands see and change it.
 #[derive(Debug)]
@@ -53,6 +59,8 @@ pub(crate) struct Session {
     pub wrong_tokens: u64,
     /// What was said since `MULTI`.
     pub queue: Option<Queue>,
+    /// The numbers it took last; shared with answers that are still to come.
+    pub taken: Rc<RefCell<Taken>>,
 }
 
 /// A request on its way to its answer.
@@ -98,6 +106,25 @@ impl Call<'_> {
         F: Future<Output = Reply> + 'static,
     {
         Flow::Wait(Box::pin(work(self.thread.clone(), self.reply.detached())))
+    }
+
+    /// Remembers for this connection what it took of the sequence named by argument 1.
+    #[inline]
+    fn took(&self, run: Run) {
+        let max = || self.thread.config().resp_max_currval;
+        self.session
+            .taken
+            .borrow_mut()
+            .note(self.args.at(1), run.last(), max);
+    }
+
+    /// What remembers the same once an answer has come.
+    fn remembers(&self, name: &[u8]) -> impl Fn(Run) + use<> {
+        let (thread, taken, name) = (self.thread.clone(), self.session.taken.clone(), name.to_vec());
+        move |run| {
+            let max = || thread.config().resp_max_currval;
+            taken.borrow_mut().note(&name, run.last(), max);
+        }
     }
 
     /// Who asks this.
@@ -224,6 +251,8 @@ commands! {
     "mint.id" -2 ["fast"] NO_KEYS, ALLOCATE, true, "module", mint::id, "Makes ids of a format";
     "mint.snowflake" -2 ["fast"] NO_KEYS, ALLOCATE, true, "module", mint::snowflake, "Makes ids of a pool";
     "mint.inspect" 2 ["readonly" "fast"] NO_KEYS, READ, false, "module", mint::inspect, "What an id is";
+    "mint.currval" 2 ["readonly" "fast"] ONE_KEY, READ, false, "module", session::currval, "The last number that this connection took of a sequence";
+    "mint.lastval" 1 ["readonly" "fast"] NO_KEYS, READ, false, "module", session::lastval, "The last number that this connection took of any sequence";
     "ping" -1 ["fast"] NO_KEYS, Access::Known, false, "connection", connection::ping, "Answers PONG";
     "echo" 2 ["fast"] NO_KEYS, Access::Known, false, "connection", connection::echo, "Returns what was sent";
     "select" 2 ["fast"] NO_KEYS, Access::Known, false, "connection", connection::select, "There is database 0 only";
@@ -475,17 +504,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_own_commands_are_operations_and_need_the_same_right() {
+    fn our_own_commands_are_documented_and_need_the_same_right() {
         let is_ours = |row: &&CommandRow| row.name.starts_with("mint.");
         for row in COMMANDS.iter().filter(is_ours) {
-            let operation = mintage_wire::OPERATIONS.iter().find(|operation| {
-                let usage = operation.command.unwrap_or_default();
-                usage
-                    .split(' ')
-                    .next()
-                    .is_some_and(|name| name.eq_ignore_ascii_case(row.name))
-            });
-            let right = operation.expect("it is in the table of operations").right;
+            let is_it = |usage: &str| {
+                let name = usage.split(' ').next();
+                name.is_some_and(|name| name.eq_ignore_ascii_case(row.name))
+            };
+            let operation = mintage_wire::OPERATIONS
+                .iter()
+                .find(|operation| operation.command.is_some_and(is_it));
+            let of_session = mintage_wire::SESSION_COMMANDS
+                .iter()
+                .find(|known| is_it(known.command));
+            let right = operation
+                .and_then(|operation| operation.right)
+                .or(of_session.map(|known| known.right));
             assert_eq!(right.map(Access::With), Some(row.access), "{}", row.name);
         }
     }

@@ -4,10 +4,8 @@
 //! 15 (recorded on MariaDB 10.11, engine SEQUENCE). There is no empty series.
 
 use alloc::collections::BTreeSet;
-use alloc::string::{String, ToString};
-use core::fmt;
 
-use crate::calendar::Date;
+use super::error::SeriesError;
 
 /// The numbers from one bound to another by a step.
 ///
@@ -27,20 +25,6 @@ pub struct Series {
     count: u128,
 }
 
-/// Why a series was refused.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum SeriesError {
-    /// The step is zero.
-    ZeroStep,
-    /// The name is not `seq_FROM_to_TO` or `seq_FROM_to_TO_step_N` with decimal numbers up to 2^64 - 1.
-    Name,
-    /// Letters are A to Z, at most 13 of them.
-    Letters,
-    /// A date is YYYY-MM-DD in the years 1 to 9999, and the day exists.
-    Date,
-}
-
 impl Series {
     /// The series from `from` to `to`, descending if `to` is less; both within 64 bits, signed or not.
     ///
@@ -53,15 +37,21 @@ impl Series {
             return Err(SeriesError::ZeroStep);
         }
         let bound = |n: i128| n.clamp(i128::from(i64::MIN), i128::from(u64::MAX));
-        let (from, to, step) = (bound(from), bound(to), i128::from(step));
-        let way = (to - from).abs();
-        let steps = way / step;
-        let (first, step) = if from <= to || steps == 0 {
-            (from, step)
-        } else {
-            (to + steps * step, -step)
+        let (from, to) = (bound(from), bound(to));
+        Ok(Series::between(from, to, i128::from(step)).expect("a step above 0 leads to every bound"))
+    }
+
+    /// The same of any numbers whose distance is far below 2^127. A negative step begins at `from` and goes down;
+    /// `None` where it leads away from `to`. It is not zero.
+    pub(super) const fn between(from: i128, to: i128, step: i128) -> Option<Self> {
+        let steps = (to - from).abs() / step.abs();
+        let (first, step) = match (from <= to, step < 0) {
+            _ if from == to => (from, step),
+            (true, true) => return None,
+            (false, false) if steps > 0 => (to + steps * step, -step),
+            _ => (from, step),
         };
-        Ok(Series {
+        Some(Series {
             first,
             step,
             count: steps as u128 + 1,
@@ -85,18 +75,41 @@ impl Series {
 
     /// Whether `number` is in the series.
     pub const fn contains(&self, number: i128) -> bool {
+        self.place_of(number).is_some()
+    }
+
+    /// The number at a place, counted from 0.
+    ///
+    /// # Panics
+    /// There are not as many.
+    pub const fn at(&self, place: u128) -> i128 {
+        assert!(place < self.count);
+        self.first + self.step * place as i128
+    }
+
+    /// The place of a number, counted from 0, if it is in the series.
+    ///
+    /// ```
+    /// let series = mintage::Series::new(15, 1, 3)?;
+    /// assert_eq!((series.at(1), series.place_of(10), series.place_of(11)), (10, Some(1), None));
+    /// # Ok::<(), mintage::SeriesError>(())
+    /// ```
+    pub const fn place_of(&self, number: i128) -> Option<u128> {
         let (low, high) = if self.step > 0 {
             (self.first, self.last())
         } else {
             (self.last(), self.first)
         };
-        low <= number && number <= high && (number - low) % self.step == 0
+        if number < low || number > high || (number - self.first) % self.step != 0 {
+            return None;
+        }
+        Some(((number - self.first) / self.step) as u128)
     }
 
     /// The numbers in order.
     pub fn iter(&self) -> impl Iterator<Item = i128> + use<> {
-        let Series { first, step, count } = *self;
-        (0..count).map(move |i| first + step * i as i128)
+        let series = *self;
+        (0..series.count).map(move |place| series.at(place))
     }
 
     /// The numbers of the series that are not among `present`, in order: the holes of a column.
@@ -136,96 +149,6 @@ fn decimal(text: &str) -> Result<u64, SeriesError> {
     }
     Ok(text.parse().unwrap_or(u64::MAX))
 }
-
-/// The letters of a number, as spreadsheets count columns: 1 is A, 26 is Z, 27 is AA; nothing for 0.
-///
-/// ```
-/// assert_eq!(mintage::letters_of(28), "AB");
-/// assert_eq!(mintage::number_of_letters("AB"), Ok(28));
-/// ```
-pub fn letters_of(mut number: u64) -> String {
-    let mut reversed = alloc::vec::Vec::new();
-    while number > 0 {
-        number -= 1;
-        reversed.push(b'A' + (number % 26) as u8);
-        number /= 26;
-    }
-    reversed.iter().rev().map(|byte| char::from(*byte)).collect()
-}
-
-/// The number of letters of either case: the reverse of [`letters_of`].
-///
-/// # Errors
-/// No letters, other characters, or more than 13 of them.
-pub fn number_of_letters(letters: &str) -> Result<u64, SeriesError> {
-    if letters.is_empty() || letters.len() > 13 {
-        return Err(SeriesError::Letters);
-    }
-    letters
-        .bytes()
-        .try_fold(0, |number: u64, byte| match byte.to_ascii_uppercase() {
-            // 13 letters stay below 27^13 < 2^62.
-            letter @ b'A'..=b'Z' => Ok(number * 26 + u64::from(letter - b'A') + 1),
-            _ => Err(SeriesError::Letters),
-        })
-}
-
-/// The date of a day number: days since 1970-01-01 in the Gregorian calendar, years 1 to 9999.
-///
-/// # Errors
-/// The day lies outside those years.
-///
-/// ```
-/// assert_eq!(mintage::date_of(19_045).as_deref(), Ok("2022-02-22"));
-/// assert_eq!(mintage::day_of_date("2022-02-22"), Ok(19_045));
-/// ```
-pub fn date_of(day: i64) -> Result<String, SeriesError> {
-    if !(DAYS_FROM_YEAR_1..=DAYS_TO_YEAR_9999).contains(&day) {
-        return Err(SeriesError::Date);
-    }
-    Ok(Date::from_day_number(day).to_string())
-}
-
-/// The day number of a date YYYY-MM-DD: the reverse of [`date_of`].
-///
-/// # Errors
-/// Another form, a day that does not exist, or a year outside 1 to 9999.
-pub fn day_of_date(date: &str) -> Result<i64, SeriesError> {
-    // RFC 3339's full-date, and nothing that only reads like one: "+1" is a number to a parser.
-    let is_shaped = date.bytes().enumerate().all(|(at, byte)| match at {
-        4 | 7 => byte == b'-',
-        _ => byte.is_ascii_digit(),
-    });
-    let day = (is_shaped && date.len() == 10)
-        .then(|| {
-            Date::new(
-                date[..4].parse().ok()?,
-                date[5..7].parse().ok()?,
-                date[8..].parse().ok()?,
-            )
-        })
-        .flatten()
-        .map(Date::day_number);
-    day.filter(|day| (DAYS_FROM_YEAR_1..=DAYS_TO_YEAR_9999).contains(day))
-        .ok_or(SeriesError::Date)
-}
-
-/// 0001-01-01 and 9999-12-31.
-const DAYS_FROM_YEAR_1: i64 = -719_162;
-const DAYS_TO_YEAR_9999: i64 = 2_932_896;
-
-impl fmt::Display for SeriesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::ZeroStep => "a series needs a step of at least 1",
-            Self::Name => "a series is named seq_FROM_to_TO or seq_FROM_to_TO_step_N, all decimal numbers",
-            Self::Letters => "letters are A to Z, at most 13 of them",
-            Self::Date => "a date is YYYY-MM-DD, years 0001 to 9999, and the day must exist",
-        })
-    }
-}
-
-impl core::error::Error for SeriesError {}
 
 #[cfg(test)]
 mod tests {
@@ -292,53 +215,24 @@ mod tests {
         #[test]
         fn contains_is_membership(from in -50i128..50, to in -50i128..50, step in 1u64..20, number in -60i128..60) {
             let series = Series::new(from, to, step).expect("a step");
-            prop_assert_eq!(series.contains(number), series.iter().any(|n| n == number));
+            let place = series.iter().position(|n| n == number);
+            prop_assert_eq!(series.place_of(number), place.map(|place| place as u128));
+            prop_assert_eq!(series.contains(number), place.is_some());
         }
 
         #[test]
-        fn letters_read_back(number in any::<u32>()) {
-            prop_assert_eq!(number_of_letters(&letters_of(u64::from(number) + 1)), Ok(u64::from(number) + 1));
-        }
-
-        #[test]
-        fn dates_read_back_and_are_in_order(day in DAYS_FROM_YEAR_1..DAYS_TO_YEAR_9999) {
-            let (date, next) = (date_of(day).expect("in range"), date_of(day + 1).expect("in range"));
-            prop_assert_eq!(day_of_date(&date), Ok(day));
-            prop_assert!(date < next);
-        }
-
-        #[test]
-        fn no_text_makes_a_reader_panic(text in "\\PC{0,20}") {
+        fn no_text_makes_the_reader_panic(text in "\\PC{0,20}") {
             let _ = text.parse::<Series>();
-            let _ = day_of_date(&text);
-            let _ = number_of_letters(&text);
         }
     }
 
     #[test]
-    fn days_that_do_not_exist_are_refused() {
-        for date in [
-            "2023-02-29",
-            "1900-02-29",
-            "2022-13-01",
-            "2022-00-01",
-            "2022-04-31",
-            "0000-01-01",
-            "2022-2-02",
-            "2022/02/02",
-            "2022-02-02Z",
-        ] {
-            assert_eq!(day_of_date(date), Err(SeriesError::Date), "{date}");
-        }
-        for (date, day) in [
-            ("0001-01-01", DAYS_FROM_YEAR_1),
-            ("9999-12-31", DAYS_TO_YEAR_9999),
-            ("1970-01-01", 0),
-            ("2000-02-29", 11_016),
-        ] {
-            assert_eq!(day_of_date(date), Ok(day));
-        }
-        assert!(date_of(DAYS_TO_YEAR_9999 + 1).is_err());
-        assert!(date_of(i64::MIN).is_err());
+    fn a_step_down_begins_at_the_first_bound() {
+        let down =
+            |from, to, step| Series::between(from, to, step).map(|series| series.iter().collect::<Vec<_>>());
+        assert_eq!(down(15, 1, -3).as_deref(), Some(&[15, 12, 9, 6, 3][..]));
+        assert_eq!(down(15, 1, -20).as_deref(), Some(&[15][..]));
+        assert_eq!(down(5, 5, -1).as_deref(), Some(&[5][..]));
+        assert_eq!(down(1, 15, -3), None);
     }
 }
