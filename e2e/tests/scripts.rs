@@ -691,7 +691,13 @@ fn a_session_remembers_what_its_scripts_took() {
     let folder = tempfile::tempdir().unwrap();
     let server = Start::in_folder(folder.path()).ready();
     let mut client = server.redis();
-    let run = ["EVAL", "return redis.call('incrby', KEYS[1], ARGV[1])", "1", "orders", "7"];
+    let run = [
+        "EVAL",
+        "return redis.call('incrby', KEYS[1], ARGV[1])",
+        "1",
+        "orders",
+        "7",
+    ];
     for words in [&run[..], &["MINT.CURRVAL", "orders"], &["MINT.LASTVAL"]] {
         assert_eq!(client.ask(words).unwrap().int(), Some(7), "{words:?}");
     }

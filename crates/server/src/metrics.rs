@@ -1,5 +1,6 @@
 //! Counters. Each serving thread has its own and is their only writer; a scrape adds them up.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -273,6 +274,39 @@ impl Metrics {
     }
 }
 
+/// Counts by names that clients choose: so many are told apart, those that come later count together as `other`.
+#[derive(Debug, Default)]
+pub struct NamedCounts<const MAX: usize> {
+    counts: Mutex<BTreeMap<String, Arc<AtomicU64>>>,
+    others: Arc<AtomicU64>,
+}
+
+/// Who shares one count.
+const OTHERS: &str = "other";
+
+impl<const MAX: usize> NamedCounts<MAX> {
+    /// The count of a name, to be added to without a lock.
+    pub fn of(&self, name: &str) -> Arc<AtomicU64> {
+        let mut counts = self.counts.lock().expect("no panic while held");
+        if let Some(count) = counts.get(name) {
+            return Arc::clone(count);
+        }
+        if name == OTHERS || counts.len() >= MAX {
+            return Arc::clone(&self.others);
+        }
+        Arc::clone(counts.entry(name.to_string()).or_default())
+    }
+
+    /// Every name with its count, the others last.
+    pub fn shown(&self) -> Vec<(String, u64)> {
+        let counts = self.counts.lock().expect("no panic while held");
+        let each = counts.iter().map(|(name, count)| (name.as_str(), count));
+        let all = each.chain([(OTHERS, &self.others)]);
+        all.map(|(name, count)| (name.to_string(), count.load(Ordering::Relaxed)))
+            .collect()
+    }
+}
+
 /// A connection that counts as open until this is dropped.
 #[derive(Debug)]
 pub struct OpenConnection {
@@ -407,6 +441,24 @@ mod tests {
         assert_eq!(faces.map(|face| metrics.connections(face)), [1, 1]);
         drop(first);
         assert_eq!(faces.map(|face| metrics.connections(face)), [0, 1]);
+    }
+
+    #[test]
+    fn a_hundred_names_are_told_apart_and_the_others_count_together() {
+        let names = NamedCounts::<100>::default();
+        assert_eq!(names.shown(), [("other".to_string(), 0)]);
+        let count = |name: &str| names.of(name).fetch_add(1, Ordering::Relaxed);
+        for n in 0..150 {
+            count(&format!("agent-{n:03}"));
+        }
+        for again in ["agent-099", "agent-100", "other"] {
+            count(again);
+        }
+        let shown = names.shown();
+        assert_eq!(shown.len(), 101);
+        assert_eq!(shown[0], ("agent-000".to_string(), 1));
+        assert_eq!(shown[99], ("agent-099".to_string(), 2));
+        assert_eq!(shown[100], ("other".to_string(), 52));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::thread::ServingThread;
 use crate::transport::Stream;
-use crate::turn::Turn;
+use crate::turn::{LOOK_BYTES, Turn};
 use crate::watch::{Verdict, Waiting, WatchedConnection};
 
 /// Why a connection ends.
@@ -170,6 +170,24 @@ impl Socket {
         self.watch.wait_for(Waiting::Nothing);
         out.clear();
         outcome
+    }
+
+    /// Sends what has been written if it is `output_max`, and lets others come first if this turn is over: nothing more
+    /// is done for a client that does not read. Answers how much may be written until the next look.
+    pub(crate) async fn look(
+        &mut self,
+        out: &mut Vec<u8>,
+        output_max: usize,
+        turn: &mut Turn,
+    ) -> Result<usize, End> {
+        let over = turn.is_over();
+        if over || out.len() >= output_max {
+            self.flush(out).await?;
+        }
+        if over {
+            turn.give_way().await;
+        }
+        Ok(out.len() + LOOK_BYTES)
     }
 
     /// Says goodbye, so that the client gets the last answer even if it is still sending: the end of a chunked

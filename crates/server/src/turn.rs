@@ -82,9 +82,18 @@ impl Turn {
         self.answered += count;
     }
 
+    /// Lets others come first before answers are sent: those that are ready, or all if this turn is over. It goes on over
+    /// as many rounds as the client has requests for.
+    pub(crate) async fn give_way_after_all(&mut self, face: FaceId) {
+        match self.is_over_after_all(face) {
+            true => self.give_way().await,
+            false => after_the_others().await,
+        }
+    }
+
     /// Whether it is used up, once all that arrived has been answered: notes how long that took. One look at the clock
     /// serves both, however many requests there were.
-    pub(crate) fn is_over_after_all(&mut self, face: FaceId) -> bool {
+    fn is_over_after_all(&mut self, face: FaceId) -> bool {
         let now = mintage::boottime();
         let took = now.saturating_sub(self.arrived);
         let count = std::mem::take(&mut self.answered);

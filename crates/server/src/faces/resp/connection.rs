@@ -15,7 +15,7 @@ use crate::error::Code;
 use crate::noise::Noise;
 use crate::socket::{End, Socket};
 use crate::thread::ServingThread;
-use crate::turn::{LOOK_BYTES, Turn, after_the_others};
+use crate::turn::{LOOK_BYTES, Turn};
 use crate::watch::{Deadlines, Verdict, Waiting};
 
 /// How long a connection may wait for what.
@@ -225,28 +225,18 @@ impl Connection {
         Ok(Next::Read)
     }
 
-    /// Sends what has been written if this is much, and lets others come first if this turn is over. Answers how much
-    /// may be written until the next look.
+    /// As [`Socket::look`].
     async fn look(&mut self) -> Result<usize, End> {
-        let over = self.turn.is_over();
-        if over || self.reply.bytes().len() >= self.output_max {
-            self.socket.flush(self.reply.buffer()).await?;
-        }
-        if over {
-            self.turn.give_way().await;
-        }
-        Ok(self.reply.bytes().len() + LOOK_BYTES)
+        let out = self.reply.buffer();
+        self.socket.look(out, self.output_max, &mut self.turn).await
     }
 
-    /// Before answers are sent: a turn goes on over as many rounds as the client has requests for.
+    /// Before answers are sent.
     async fn give_way(&mut self) {
         if self.session.identity.is_some() {
             self.socket.watch().authenticated();
         }
-        match self.turn.is_over_after_all(self.session.face) {
-            true => self.turn.give_way().await,
-            false => after_the_others().await,
-        }
+        self.turn.give_way_after_all(self.session.face).await;
     }
 
     #[inline]

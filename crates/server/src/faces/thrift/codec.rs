@@ -73,12 +73,11 @@ pub struct Reader {
     walk: Option<Walk>,
 }
 
-/// The header of a call.
+/// A call as far as its header tells.
 #[derive(Clone, Copy)]
 struct Header<'a> {
-    name: &'a [u8],
+    call: Call<'a>,
     kind: u8,
-    sequence_number: i32,
     ends: usize,
 }
 
@@ -112,16 +111,16 @@ impl Reader {
     fn unframed<'a>(&mut self, form: Form, input: &'a [u8]) -> Step<'a> {
         let input = &input[..input.len().min(MESSAGE_BYTES_MAX)];
         let header = match header(form, input) {
-            Ok(Some(header)) => header,
-            Ok(None) => return Step::Incomplete,
-            Err(NotAHeader) => return Step::Foreign,
+            Ok(header) => header,
+            Err(Stop::Incomplete) => return Step::Incomplete,
+            Err(Stop::Fault(_)) => return Step::Foreign,
         };
         let walk = self.walk.get_or_insert_with(|| Walk::new(header.ends));
         match walk.go_on(input) {
-            Ok((found, len)) => header.call(form, input, found, len),
+            Ok((found, len)) => header.step(input, found, len),
             Err(Stop::Incomplete) if input.len() < MESSAGE_BYTES_MAX => Step::Incomplete,
-            Err(Stop::Incomplete) => header.broken(form, Fault::TooLong, None),
-            Err(Stop::Fault(fault)) => header.broken(form, fault, None),
+            Err(Stop::Incomplete) => header.broken(Fault::TooLong, None),
+            Err(Stop::Fault(fault)) => header.broken(fault, None),
         }
     }
 }
@@ -136,89 +135,68 @@ fn framed(form: Form, length: usize, input: &[u8]) -> Step<'_> {
     }
     let body = &input[FRAME_LENGTH_BYTES..input.len().min(len)];
     let header = match header(form, body) {
-        Ok(Some(header)) => header,
-        Ok(None) if !there => return Step::Incomplete,
-        Ok(None) | Err(NotAHeader) => return Step::Foreign,
+        Ok(header) => header,
+        Err(Stop::Incomplete) if !there => return Step::Incomplete,
+        Err(_) => return Step::Foreign,
     };
     if is_too_long {
-        return header.broken(form, Fault::TooLong, None);
+        return header.broken(Fault::TooLong, None);
     }
     match Walk::new(header.ends).go_on(body) {
-        Ok((found, ends)) if ends == body.len() => header.call(form, body, found, len),
-        Ok((_, ends)) => header.broken(form, Fault::Behind(body.len() - ends), Some(len)),
-        Err(Stop::Incomplete) => header.broken(form, Fault::Short, Some(len)),
-        Err(Stop::Fault(fault)) => header.broken(form, fault, Some(len)),
+        Ok((found, ends)) if ends == body.len() => header.step(body, found, len),
+        Ok((_, ends)) => header.broken(Fault::Behind(body.len() - ends), Some(len)),
+        Err(Stop::Incomplete) => header.broken(Fault::Short, Some(len)),
+        Err(Stop::Fault(fault)) => header.broken(fault, Some(len)),
     }
 }
 
-/// Bytes that cannot become a header.
-struct NotAHeader;
-
-/// Reads a header; `None` needs more bytes.
-fn header(form: Form, input: &[u8]) -> Result<Option<Header<'_>>, NotAHeader> {
-    let read = || {
-        let name_at = if form.strict { 4 } else { 0 };
-        let name_bytes = fields::length(input, name_at)?;
-        if name_bytes > NAME_BYTES_MAX {
-            return Err(Stop::Fault(Fault::TooLong));
-        }
-        let begins = name_at + 4;
-        let behind = begins + name_bytes;
-        let name = input.get(begins..behind).ok_or(Stop::Incomplete)?;
-        let (kind_at, number_at) = if form.strict {
-            (3, behind)
-        } else {
-            (behind, behind + 1)
-        };
-        let [kind] = *fields::bytes(input, kind_at)?;
-        let sequence_number = i32::from_be_bytes(*fields::bytes(input, number_at)?);
-        Ok(Header {
-            name,
-            kind,
-            sequence_number,
-            ends: number_at + 4,
-        })
-    };
-    match read() {
-        Ok(header) => Ok(Some(header)),
-        Err(Stop::Incomplete) => Ok(None),
-        Err(Stop::Fault(_)) => Err(NotAHeader),
+/// Reads a header; of a name that cannot be one, nothing is waited for.
+fn header(form: Form, input: &[u8]) -> Result<Header<'_>, Stop> {
+    let name_at = if form.strict { 4 } else { 0 };
+    let name_bytes = fields::length(input, name_at)?;
+    if name_bytes > NAME_BYTES_MAX {
+        return Err(Stop::Fault(Fault::TooLong));
     }
+    let behind = name_at + 4 + name_bytes;
+    let name = input.get(name_at + 4..behind).ok_or(Stop::Incomplete)?;
+    let (kind_at, number_at) = if form.strict {
+        (3, behind)
+    } else {
+        (behind, behind + 1)
+    };
+    let [kind] = *fields::bytes(input, kind_at)?;
+    let call = Call {
+        form,
+        name,
+        sequence_number: i32::from_be_bytes(*fields::bytes(input, number_at)?),
+        oneway: kind == ONEWAY,
+        argument: Argument::Missing,
+    };
+    let ends = number_at + 4;
+    Ok(Header { call, kind, ends })
 }
 
 impl<'a> Header<'a> {
-    /// The call, whose arguments were found in `body`.
-    fn call(self, form: Form, body: &'a [u8], found: Found, len: usize) -> Step<'a> {
+    /// The call with what was found among its arguments in `body`.
+    fn step(self, body: &'a [u8], found: Found, len: usize) -> Step<'a> {
         let argument = match found {
             Found::Nothing => Argument::Missing,
             Found::Text(text) => Argument::Text(&body[text]),
             Found::Other(kind) => Argument::Other(kind),
         };
-        match self.kind {
-            CALL | ONEWAY => Step::Call {
-                call: self.with(form, argument),
-                len,
-            },
-            other => self.broken(form, Fault::Kind(other), Some(len)),
-        }
-    }
-
-    fn broken(self, form: Form, fault: Fault, len: Option<usize>) -> Step<'a> {
-        Step::Broken {
-            call: self.with(form, Argument::Missing),
-            fault,
-            len,
-        }
-    }
-
-    fn with(self, form: Form, argument: Argument<'a>) -> Call<'a> {
-        Call {
-            form,
-            name: self.name,
-            sequence_number: self.sequence_number,
-            oneway: self.kind == ONEWAY,
+        let call = Call {
             argument,
+            ..self.call
+        };
+        match self.kind {
+            CALL | ONEWAY => Step::Call { call, len },
+            other => self.broken(Fault::Kind(other), Some(len)),
         }
+    }
+
+    fn broken(self, fault: Fault, len: Option<usize>) -> Step<'a> {
+        let call = self.call;
+        Step::Broken { call, fault, len }
     }
 }
 

@@ -1,5 +1,6 @@
 //! One connection: read all there is, answer every call that is complete, in their order, with one write.
 
+use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use super::agents::LastAgent;
@@ -14,7 +15,7 @@ use crate::noise::Noise;
 use crate::socket::{End, Socket};
 use crate::thread::ServingThread;
 use crate::transport::Peer;
-use crate::turn::{LOOK_BYTES, Turn, after_the_others};
+use crate::turn::{LOOK_BYTES, Turn};
 use crate::watch::{Deadlines, Verdict, Waiting};
 
 /// How long a connection may wait for what: as on the port of the Redis protocol, whose clients keep connections too.
@@ -76,37 +77,42 @@ impl Connection {
 
     /// Reads, answers.
     async fn round(&mut self) -> Result<(), End> {
-        if !self.may_use() {
-            self.thread.counters().refused(Code::Unauthenticated);
-            return Err(End::Answered);
-        }
+        self.check_use()?;
         let (buffer, filled) = self.socket.fill(&mut self.turn).await?;
+        // What was said while we waited counts too.
+        self.check_use()?;
         self.out = self.thread.borrow_output();
         let answered = self.answer_all(&buffer[..filled]).await;
         self.thread.return_input(buffer);
         let next = answered?;
-        match self.turn.is_over_after_all(self.face) {
-            true => self.turn.give_way().await,
-            false => after_the_others().await,
-        }
+        self.turn.give_way_after_all(self.face).await;
         self.socket.flush(&mut self.out).await?;
         self.thread.return_output(std::mem::take(&mut self.out));
         match next {
-            Next::Read => Ok(()),
-            Next::Close => Err(End::Answered),
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(End::Answered),
         }
     }
 
-    /// Whether this face may be used without a token, which its protocol has no place for. Looked at again and again,
-    /// since the configuration may change.
-    fn may_use(&self) -> bool {
+    /// Whether this face may be used without a token, which its protocol has no place for.
+    fn check_use(&self) -> Result<(), End> {
         let tokens_required = self.thread.service().tokens().required();
-        let config = self.thread.config();
-        !config.faces.thrift.access.shuts_all_out(tokens_required)
+        if !self
+            .thread
+            .config()
+            .faces
+            .thrift
+            .access
+            .shuts_all_out(tokens_required)
+        {
+            return Ok(());
+        }
+        self.thread.counters().refused(Code::Unauthenticated);
+        Err(End::Answered)
     }
 
-    /// Answers every complete call of `input` and keeps the rest.
-    async fn answer_all(&mut self, input: &[u8]) -> Result<Next, End> {
+    /// Answers every complete call of `input` and keeps the rest; breaks where the connection ends.
+    async fn answer_all(&mut self, input: &[u8]) -> Result<ControlFlow<()>, End> {
         let mut at = 0;
         let mut look_at = LOOK_BYTES;
         while at < input.len() {
@@ -123,39 +129,29 @@ impl Connection {
                     self.answer(&call).await
                 }
                 Step::Broken { call, fault, len } => {
-                    self.refuse(&call, &Refusal::broken(fault, len.is_some()));
                     at += len.unwrap_or_default();
-                    if len.is_some() { Next::Read } else { Next::Close }
+                    self.refuse(&call, &Refusal::broken(fault, len.is_some()))
                 }
                 Step::Foreign => self.refuse_foreign(rest),
             };
             self.thread.counters().requests(self.face, 1);
             self.turn.answered(1);
-            if next == Next::Close {
-                return Ok(Next::Close);
+            if next.is_break() {
+                return Ok(next);
             }
             if self.out.len() >= look_at {
-                look_at = self.look().await?;
+                let output_max = self.thread.config().resp_max_output.0;
+                look_at = self
+                    .socket
+                    .look(&mut self.out, output_max, &mut self.turn)
+                    .await?;
             }
         }
-        Ok(Next::Read)
-    }
-
-    /// Sends what has been written if this is much, and lets others come first if this turn is over. Answers how much
-    /// may be written until the next look.
-    async fn look(&mut self) -> Result<usize, End> {
-        let over = self.turn.is_over();
-        if over || self.out.len() >= self.thread.config().resp_max_output.0 {
-            self.socket.flush(&mut self.out).await?;
-        }
-        if over {
-            self.turn.give_way().await;
-        }
-        Ok(self.out.len() + LOOK_BYTES)
+        Ok(ControlFlow::Continue(()))
     }
 
     #[inline]
-    async fn answer(&mut self, call: &Call<'_>) -> Next {
+    async fn answer(&mut self, call: &Call<'_>) -> ControlFlow<()> {
         tracing::debug!(peer = %self.peer, method = %call.name.escape_ascii(), "request");
         let asked = match methods::asked(call) {
             Ok(asked) => asked,
@@ -164,7 +160,7 @@ impl Connection {
         if call.oneway {
             // Nobody would see the id: none is made.
             self.thread.counters().face_answered(self.face, None, 1);
-            return Next::Read;
+            return ControlFlow::Continue(());
         }
         let done = match methods::at_once(&self.thread, asked) {
             Some(number) => Ok(number),
@@ -177,29 +173,29 @@ impl Connection {
                 }
                 self.thread.counters().face_answered(self.face, None, 1);
                 codec::reply(&mut self.out, call, number);
-                Next::Read
+                ControlFlow::Continue(())
             }
             Err(refusal) => self.refuse(call, &refusal),
         }
     }
 
     #[cold]
-    fn refuse(&mut self, call: &Call<'_>, refusal: &Refusal) -> Next {
+    fn refuse(&mut self, call: &Call<'_>, refusal: &Refusal) -> ControlFlow<()> {
         let counters = self.thread.counters();
         counters.refused(refusal.code);
         counters.face_answered(self.face, Some(refusal.code), 1);
         if !call.oneway {
             codec::refuse(&mut self.out, call, refusal.exception, &refusal.text);
         }
-        match refusal.ends_connection() {
-            true => Next::Close,
-            false => Next::Read,
+        match refusal.ends_connection {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
         }
     }
 
     /// Ends the connection without an answer, which nobody could read.
     #[cold]
-    fn refuse_foreign(&mut self, bytes: &[u8]) -> Next {
+    fn refuse_foreign(&mut self, bytes: &[u8]) -> ControlFlow<()> {
         let counters = self.thread.counters();
         counters.refused(Code::Protocol);
         counters.face_answered(self.face, Some(Code::Protocol), 1);
@@ -209,15 +205,8 @@ impl Connection {
             .service()
             .log()
             .note_sent(Noise::OtherProtocol, what, self.peer);
-        Next::Close
+        ControlFlow::Break(())
     }
-}
-
-/// What to do after a call.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Next {
-    Read,
-    Close,
 }
 
 /// So much of another protocol is told in the log: what it is shows at once.

@@ -64,7 +64,7 @@ enum Level {
     Struct,
     /// So many values, of these types in turn; the first one is next where an even number is left.
     Values {
-        left: u64,
+        left: usize,
         types: [u8; 2],
     },
 }
@@ -76,14 +76,6 @@ pub(super) struct Walk {
     /// The struct itself, and the values in values that are open.
     levels: Vec<Level>,
     found: Found,
-}
-
-/// What a value's first bytes say.
-enum Value {
-    /// It ends there.
-    Ends(usize),
-    /// It holds others, which begin there.
-    Holds(Level, usize),
 }
 
 impl Walk {
@@ -99,95 +91,80 @@ impl Walk {
     /// Goes on as far as `input` reaches, which begins with the same bytes as at the last call. Answers what was found
     /// and where the struct ends.
     pub(super) fn go_on(&mut self, input: &[u8]) -> Result<(Found, usize), Stop> {
-        while let Some(level) = self.levels.last().copied() {
-            match level {
-                Level::Struct => self.field(input)?,
+        loop {
+            let is_outermost = self.levels.len() == 1;
+            let Some(level) = self.levels.last_mut() else {
+                return Ok((self.found.clone(), self.at));
+            };
+            let (kind, is_wanted, begins) = match level {
+                Level::Struct if *bytes(input, self.at)? == [STOP] => {
+                    self.at += 1;
+                    self.levels.pop();
+                    continue;
+                }
+                Level::Struct => {
+                    let [kind, id @ ..] = *bytes::<3>(input, self.at)?;
+                    (kind, is_outermost && id == [0, 1], self.at + 3)
+                }
                 Level::Values { left: 0, .. } => {
                     self.levels.pop();
+                    continue;
                 }
-                Level::Values { left, types } => {
-                    let value = value(types[(left % 2) as usize], input, self.at)?;
-                    if let Some(Level::Values { left, .. }) = self.levels.last_mut() {
-                        *left -= 1;
-                    }
-                    self.pass(value)?;
-                }
-            }
-        }
-        Ok((self.found.clone(), self.at))
-    }
-
-    fn field(&mut self, input: &[u8]) -> Result<(), Stop> {
-        let [kind] = *bytes(input, self.at)?;
-        if kind == STOP {
-            self.at += 1;
-            self.levels.pop();
-            return Ok(());
-        }
-        let id = i16::from_be_bytes(*bytes(input, self.at + 1)?);
-        let begins = self.at + 3;
-        let value = value(kind, input, begins)?;
-        // As stock servers do: of two fields with one number the last one counts.
-        if id == 1 && self.levels.len() == 1 {
-            self.found = match value {
-                Value::Ends(ends) if kind == STRING => Found::Text(begins + 4..ends),
-                _ => Found::Other(kind),
+                Level::Values { left, types } => (types[*left % 2], false, self.at),
             };
-        }
-        self.pass(value)
-    }
-
-    fn pass(&mut self, value: Value) -> Result<(), Stop> {
-        match value {
-            Value::Ends(at) => self.at = at,
-            // The struct of the arguments itself is not nested.
-            Value::Holds(..) if self.levels.len() > DEPTH_MAX => return Err(Stop::Fault(Fault::TooDeep)),
-            Value::Holds(level, at) => {
-                self.at = at;
-                self.levels.push(level);
+            let (at, holds) = value(kind, input, begins)?;
+            if let Level::Values { left, .. } = level {
+                *left -= 1;
             }
+            self.at = at;
+            // As stock servers do: of two fields with one number the last one counts.
+            match kind {
+                STRING if is_wanted => self.found = Found::Text(begins + 4..at),
+                other if is_wanted => self.found = Found::Other(other),
+                _ => {}
+            }
+            // The struct of the arguments itself is not nested.
+            if holds.is_some() && self.levels.len() > DEPTH_MAX {
+                return Err(Stop::Fault(Fault::TooDeep));
+            }
+            self.levels.extend(holds);
         }
-        Ok(())
     }
 }
 
-/// Reads as much of a value as has to be there at once.
-fn value(kind: u8, input: &[u8], at: usize) -> Result<Value, Stop> {
+/// Where a value ends; or where those begin that it holds.
+fn value(kind: u8, input: &[u8], at: usize) -> Result<(usize, Option<Level>), Stop> {
     if let Some(width) = width(kind) {
         return ends(input, at, width);
     }
     match kind {
         STRING => ends(input, at + 4, length(input, at)?),
-        STRUCT => Ok(Value::Holds(Level::Struct, at)),
+        STRUCT => Ok((at, Some(Level::Struct))),
         LIST | SET => {
             let [of] = *bytes(input, at)?;
             values([of, of], length(input, at + 1)?, input, at + 5)
         }
         MAP => {
-            let [key, of] = *bytes(input, at)?;
+            let types = *bytes(input, at)?;
             // An even number is left before each key.
-            let count = length(input, at + 2)?.saturating_mul(2);
-            values([key, of], count, input, at + 6)
+            values(types, length(input, at + 2)?.saturating_mul(2), input, at + 6)
         }
         other => Err(Stop::Fault(Fault::Type(other))),
     }
 }
 
-/// Many small values of one width are passed at once.
-fn values(types: [u8; 2], count: usize, input: &[u8], at: usize) -> Result<Value, Stop> {
-    if let (Some(first), true) = (width(types[0]), types[0] == types[1]) {
-        return ends(input, at, count.saturating_mul(first));
+/// Many small values of one width are passed at once; of others, each has a byte at least.
+fn values(types: [u8; 2], left: usize, input: &[u8], at: usize) -> Result<(usize, Option<Level>), Stop> {
+    match width(types[0]).filter(|_| types[0] == types[1]) {
+        Some(width) => ends(input, at, left.saturating_mul(width)),
+        None => check_length(at, left).map(|()| (at, Some(Level::Values { left, types }))),
     }
-    // Every value has a byte at least.
-    check_length(at, count)?;
-    let left = count as u64;
-    Ok(Value::Holds(Level::Values { left, types }, at))
 }
 
-fn ends(input: &[u8], at: usize, bytes: usize) -> Result<Value, Stop> {
+fn ends(input: &[u8], at: usize, bytes: usize) -> Result<(usize, Option<Level>), Stop> {
     check_length(at, bytes)?;
     match input.len() >= at + bytes {
-        true => Ok(Value::Ends(at + bytes)),
+        true => Ok((at + bytes, None)),
         false => Err(Stop::Incomplete),
     }
 }

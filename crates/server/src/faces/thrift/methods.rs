@@ -32,6 +32,8 @@ pub(super) struct Refusal {
     pub(super) code: Code,
     pub(super) exception: Exception,
     pub(super) text: Cow<'static, str>,
+    /// The connection ends with it.
+    pub(super) ends_connection: bool,
 }
 
 impl Refusal {
@@ -40,6 +42,8 @@ impl Refusal {
             code,
             exception,
             text: text.into(),
+            // Nobody gets an id of this server any more.
+            ends_connection: code == Code::Stopped,
         }
     }
 
@@ -55,12 +59,10 @@ impl Refusal {
                 format!("{fault}; the connection ends, since it is not known where the next call begins")
             }
         };
-        Refusal::new(Code::Protocol, exception, text)
-    }
-
-    /// Whether the connection ends with it: nobody gets an id of this server any more.
-    pub(super) fn ends_connection(&self) -> bool {
-        self.code == Code::Stopped
+        Refusal {
+            ends_connection: !goes_on,
+            ..Refusal::new(Code::Protocol, exception, text)
+        }
     }
 }
 
@@ -98,30 +100,23 @@ pub(super) fn asked<'a>(call: &Call<'a>) -> Result<Asked<'a>, Refusal> {
 
 fn agent(argument: Argument<'_>) -> Result<&str, Refusal> {
     let refuse = |exception, text: String| Err(Refusal::new(Code::InvalidArgument, exception, text));
-    let text = match argument {
-        Argument::Text(text) => text,
-        Argument::Missing => {
-            let text = "get_id needs field 1, useragent, a string; there is none".to_string();
-            return refuse(Exception::ProtocolError, text);
-        }
-        Argument::Other(kind) => {
-            let text = format!("field 1 of get_id, useragent, is a string, type 11; found type {kind}");
-            return refuse(Exception::ProtocolError, text);
-        }
-    };
-    match std::str::from_utf8(text) {
-        Ok(agent) if agent.len() <= AGENT_BYTES_MAX && is_agent(agent.as_bytes()) => Ok(agent),
-        _ if text.len() > AGENT_BYTES_MAX => {
-            let text = format!(
+    let misfits = |text| refuse(Exception::ProtocolError, text);
+    match argument {
+        Argument::Missing => misfits("get_id needs field 1, useragent, a string; there is none".into()),
+        Argument::Other(kind) => misfits(format!(
+            "field 1 of get_id, useragent, is a string, type 11; found type {kind}"
+        )),
+        Argument::Text(text) if text.len() > AGENT_BYTES_MAX => refuse(
+            Exception::InternalError,
+            format!(
                 "useragent has at most {AGENT_BYTES_MAX} bytes; found {}",
                 text.len()
-            );
-            refuse(Exception::InternalError, text)
-        }
-        _ => {
-            let text = "useragent must begin with a letter and go on with letters, digits and -".to_string();
-            refuse(Exception::InternalError, text)
-        }
+            ),
+        ),
+        Argument::Text(text) => match std::str::from_utf8(text) {
+            Ok(agent) if is_agent(text) => Ok(agent),
+            _ => refuse(Exception::InternalError, NOT_AN_AGENT.into()),
+        },
     }
 }
 
@@ -181,6 +176,8 @@ fn fields(layout: &Layout, worker: u64) -> (u64, u64) {
     (datacenter, others)
 }
 
+/// The refusal of a name that the original refuses, which says nothing.
+const NOT_AN_AGENT: &str = "useragent must begin with a letter and go on with letters, digits and -";
 /// The longest agent.
 const AGENT_BYTES_MAX: usize = 256;
 
@@ -300,7 +297,7 @@ mod tests {
         ] {
             let refusal = Refusal::from(error);
             assert_eq!(refusal.exception, Exception::InternalError, "{text}");
-            assert_eq!((&*refusal.text, refusal.ends_connection()), (text, ends));
+            assert_eq!((&*refusal.text, refusal.ends_connection), (text, ends));
         }
     }
 
@@ -331,6 +328,6 @@ mod tests {
             .sequence("s", 12)
             .build()
             .unwrap();
-        assert_eq!(fields(&turned, 0b101_10_0110), (2, 0b101_0110));
+        assert_eq!(fields(&turned, 0b1_0110_0110), (2, 0b0101_0110));
     }
 }

@@ -18,7 +18,7 @@ use crate::error::{Code, ServiceError};
 use crate::service::Door;
 use crate::socket::{End, Socket};
 use crate::thread::ServingThread;
-use crate::turn::{LOOK_BYTES, Turn, after_the_others};
+use crate::turn::{LOOK_BYTES, Turn};
 use crate::watch::{Verdict, Waiting};
 
 /// What the start of a buffer is. One lives at a time, on the stack of the hot path.
@@ -56,10 +56,7 @@ pub(crate) async fn serve<S: Site>(
         let mut out = thread.borrow_output();
         let next = answer_all(socket, thread, guest, &buffer[..filled], &mut out, &mut turn).await;
         thread.return_input(buffer);
-        match turn.is_over_after_all(guest.face) {
-            true => turn.give_way().await,
-            false => after_the_others().await,
-        }
+        turn.give_way_after_all(guest.face).await;
         if let Err(end) = socket.flush(&mut out).await {
             return Left::Ended(end);
         }
@@ -112,15 +109,10 @@ async fn answer_all<S: Site>(
                 }
                 at += len;
                 if out.len() >= look_at {
-                    let over = turn.is_over();
-                    // Nothing more is executed for a client that does not read.
-                    if (over || out.len() >= OUTPUT_MAX) && socket.flush(out).await.is_err() {
+                    let Ok(next) = socket.look(out, OUTPUT_MAX, turn).await else {
                         return Next::Close;
-                    }
-                    if over {
-                        turn.give_way().await;
-                    }
-                    look_at = out.len() + LOOK_BYTES;
+                    };
+                    look_at = next;
                 }
             }
             framed => return leave(socket, thread, guest, framed, rest, out),
