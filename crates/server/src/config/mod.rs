@@ -245,9 +245,13 @@ settings! {
 }
 
 // The faces of other systems: a name for each, whose folder has its settings.
+use crate::faces::gosnowflake::settings as gosnowflake;
 use crate::faces::leaf::settings as leaf;
+use crate::faces::sonyflake::settings as sonyflake;
 faces! {
     leaf,
+    sonyflake,
+    gosnowflake,
 }
 
 impl Config {

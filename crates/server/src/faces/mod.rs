@@ -1,10 +1,13 @@
 //! The faces: one folder and one row of [`FACES`] for each. Listening, accepting, limits, deadlines, counters, labels,
 //! the banner and the stop loop over the rows.
 
+pub(crate) mod gosnowflake;
 pub mod http;
 pub(crate) mod keyed;
 pub(crate) mod leaf;
+pub(crate) mod pooled;
 pub mod resp;
+pub(crate) mod sonyflake;
 pub(crate) mod web;
 
 use std::sync::Arc;
@@ -119,7 +122,13 @@ pub(crate) struct Serves {
 }
 
 /// Every face.
-pub static FACES: &[Face] = &[http::FACE, resp::FACE, leaf::FACE];
+pub static FACES: &[Face] = &[
+    http::FACE,
+    resp::FACE,
+    leaf::FACE,
+    sonyflake::FACE,
+    gosnowflake::FACE,
+];
 
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");
 
