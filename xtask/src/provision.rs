@@ -50,6 +50,32 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
         &["-c", "test -f /usr/share/java/zookeeper.jar"],
         "zookeeper",
     ),
+    ("javac", &["-version"], "default-jdk-headless"),
+    (
+        "sh",
+        &["-c", "test -f /usr/share/java/spring-web.jar"],
+        "libspring-web-java",
+    ),
+    (
+        "sh",
+        &["-c", "test -f /usr/share/java/spring-core.jar"],
+        "libspring-core-java",
+    ),
+    (
+        "sh",
+        &["-c", "test -f /usr/share/java/spring-beans.jar"],
+        "libspring-beans-java",
+    ),
+    (
+        "sh",
+        &["-c", "test -f /usr/share/java/jackson-databind.jar"],
+        "libjackson2-databind-java",
+    ),
+    (
+        "sh",
+        &["-c", "test -f /usr/share/java/commons-logging.jar"],
+        "libcommons-logging-java",
+    ),
     ("faketime", &["--version"], "faketime"),
     ("ip", &["-V"], "iproute2"),
     ("nft", &["--version"], "nftables"),
@@ -73,6 +99,9 @@ const PYTHON_PACKAGES: &[&str] = &[
     "hiredis==3.3.0",
     "openapi-spec-validator==0.9.0",
     "openapi-python-client==0.29.1",
+    "requests==2.32.5",
+    "sonyflake-py==1.3.0",
+    "pysnowflake==0.1.3",
 ];
 
 /// Of versions that Debian's Node runs.
@@ -136,7 +165,7 @@ pub(crate) fn coverage() -> Option<OsString> {
 pub(crate) fn python() -> Option<PathBuf> {
     venv(
         "test-venv",
-        "import redis, hiredis, openapi_spec_validator, openapi_python_client",
+        "import redis, hiredis, openapi_spec_validator, openapi_python_client, requests, sonyflake, snowflake.client",
         PYTHON_PACKAGES,
     )
 }

@@ -26,12 +26,16 @@ pub(super) struct Peers {
     nginx: Process,
     mint: Mint,
     script: PathBuf,
+    /// What makes wrk get.
+    getting: PathBuf,
 }
 
 /// One `mint serve`; the port of its process is that of the Redis protocol.
 pub(super) struct Mint {
     process: Process,
     http_port: u16,
+    /// Where its faces of other systems listen, in the order in which they were asked for.
+    face_ports: Vec<u16>,
 }
 
 /// A server and its port.
@@ -66,8 +70,9 @@ impl Peers {
                 &["--appendonly", "yes", "--appendfsync", "always"],
             ),
             nginx: nginx(&folder.join("nginx")),
-            mint: Mint::start(&folder.join("mint"), &binary()),
+            mint: Mint::start(&folder.join("mint"), &binary(), &["leaf", "gosnowflake"]),
             script: post_script(folder),
+            getting: get_script(folder),
         }
     }
 
@@ -109,6 +114,30 @@ impl Peers {
         ]
     }
 
+    /// Our own HTTP, and the routes of other systems that answer what it does: numbers beside numbers, snowflakes
+    /// beside snowflakes.
+    pub(super) fn face_targets(&self) -> [Target; 4] {
+        self.mint.make("leaf:orders", "{}");
+        let of_face = |at: usize, name, path| Target {
+            name,
+            port: self.mint.face_ports[at],
+            key: path,
+            pids: vec![self.mint.process.child.id()],
+            script: self.getting.clone(),
+        };
+        let own = |name, path| self.mint.posts(name, path, &self.script);
+        [
+            own("`POST /v1/sequences/orders/next`", "/v1/sequences/orders/next"),
+            of_face(
+                0,
+                "Leaf: `GET /api/segment/get/orders`",
+                "/api/segment/get/orders",
+            ),
+            own("`POST /v1/snowflakes/default`", "/v1/snowflakes/default"),
+            of_face(1, "goSnowFlake: `GET /worker/1`", "/worker/1"),
+        ]
+    }
+
     pub(super) fn versions(&self) -> String {
         let first = |program: &str, flag: &str| {
             let out = Command::new(program).arg(flag).output().ok();
@@ -147,8 +176,8 @@ impl Peers {
 }
 
 impl Mint {
-    /// Starts `binary` in a folder of its own, with a gap-free sequence called `gapfree`.
-    pub(super) fn start(folder: &Path, binary: &Path) -> Mint {
+    /// Starts `binary` in a folder of its own, with these faces of other systems, and a gap-free sequence called `gapfree`.
+    pub(super) fn start(folder: &Path, binary: &Path, faces: &[&str]) -> Mint {
         fs::create_dir_all(folder).expect("the folder is ours");
         let mut command = Command::new(binary);
         command.args([
@@ -159,6 +188,9 @@ impl Mint {
             "127.0.0.1:0",
             "--json",
         ]);
+        for face in faces {
+            command.args(["--face", &format!("{face}=127.0.0.1:0")]);
+        }
         command
             .current_dir(folder)
             .stdin(Stdio::null())
@@ -170,23 +202,22 @@ impl Mint {
         BufReader::new(stdout)
             .read_line(&mut line)
             .expect("a pipe can be read");
-        let port = |face: &str| -> u16 {
-            let at = line
-                .find(&format!("\"{face}\":\""))
-                .unwrap_or_else(|| panic!("mint serve said {line:?}"));
-            let address = line[at..].split('"').nth(3).unwrap_or_default();
-            address
-                .rsplit(':')
-                .next()
-                .and_then(|p| p.parse().ok())
-                .expect("an address ends in a port")
+        // An address stands alone, or first in a list.
+        let port = |face: &str| -> Option<u16> {
+            let at = line.find(&format!("\"{face}\":"))? + face.len() + 3;
+            let address = line[at..].trim_start_matches(['[', '"']).split('"').next()?;
+            address.rsplit(':').next()?.parse().ok()
         };
-        let (http_port, port) = (port("http"), port("resp"));
+        let own = |face| port(face).unwrap_or_else(|| panic!("mint serve said {line:?}"));
         let mint = Mint {
-            process: Process { child, port },
-            http_port,
+            process: Process {
+                child,
+                port: own("resp"),
+            },
+            http_port: own("http"),
+            face_ports: faces.iter().map(|face| own(face)).collect(),
         };
-        mint.make_gap_free();
+        mint.make("gapfree", r#"{"gap":"none"}"#);
         mint
     }
 
@@ -212,10 +243,9 @@ impl Mint {
         }
     }
 
-    fn make_gap_free(&self) {
-        let body = r#"{"gap":"none"}"#;
+    fn make(&self, name: &str, body: &str) {
         let request = format!(
-            "PUT /v1/sequences/gapfree HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+            "PUT /v1/sequences/{name} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
              content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         );
@@ -225,7 +255,7 @@ impl Mint {
         stream.read_to_string(&mut answer).expect("mint answers");
         assert!(
             answer.starts_with("HTTP/1.1 2"),
-            "cannot create a gap-free sequence: {answer}"
+            "cannot create the sequence {name}: {answer}"
         );
     }
 }
@@ -239,6 +269,13 @@ pub(super) fn binary() -> PathBuf {
 pub(super) fn post_script(folder: &Path) -> PathBuf {
     let script = folder.join("post.lua");
     fs::write(&script, "wrk.method = \"POST\"\n").expect("the folder is ours");
+    script
+}
+
+/// What makes wrk get.
+fn get_script(folder: &Path) -> PathBuf {
+    let script = folder.join("get.lua");
+    fs::write(&script, "wrk.method = \"GET\"\n").expect("the folder is ours");
     script
 }
 
