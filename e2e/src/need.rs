@@ -123,9 +123,9 @@ pub fn face_clients() -> Option<PathBuf> {
 /// The class path of Spring's RestTemplate.
 pub fn rest_template() -> Option<String> {
     let jars = [
-        "spring-web",
-        "spring-core",
-        "spring-beans",
+        "spring3-web",
+        "spring3-core",
+        "spring3-beans",
         "jackson-databind",
         "jackson-core",
         "jackson-annotations",

@@ -53,17 +53,17 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
     ("javac", &["-version"], "default-jdk-headless"),
     (
         "sh",
-        &["-c", "test -f /usr/share/java/spring-web.jar"],
+        &["-c", "test -f /usr/share/java/spring3-web.jar"],
         "libspring-web-java",
     ),
     (
         "sh",
-        &["-c", "test -f /usr/share/java/spring-core.jar"],
+        &["-c", "test -f /usr/share/java/spring3-core.jar"],
         "libspring-core-java",
     ),
     (
         "sh",
-        &["-c", "test -f /usr/share/java/spring-beans.jar"],
+        &["-c", "test -f /usr/share/java/spring3-beans.jar"],
         "libspring-beans-java",
     ),
     (
