@@ -8,6 +8,7 @@ pub mod certificates;
 pub mod cluster;
 pub mod console;
 pub mod engine;
+pub mod faces;
 pub mod http;
 pub mod journey;
 pub mod majority;

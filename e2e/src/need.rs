@@ -115,6 +115,27 @@ pub fn redis_py() -> Option<PathBuf> {
     python("redis-py", "import redis, hiredis")
 }
 
+/// The same Python, where it has what asks the faces of other systems that speak HTTP, and decoders of their ids.
+pub fn face_clients() -> Option<PathBuf> {
+    python("face-clients", "import requests, sonyflake, snowflake.client")
+}
+
+/// The class path of Spring's RestTemplate.
+pub fn rest_template() -> Option<String> {
+    let jars = [
+        "spring3-web",
+        "spring3-core",
+        "spring3-beans",
+        "jackson-databind",
+        "jackson-core",
+        "jackson-annotations",
+        "commons-logging",
+    ];
+    let jars = jars.map(|jar| format!("/usr/share/java/{jar}.jar"));
+    let there = jars.iter().all(|jar| Path::new(jar).exists()) && starts("javac", "-version");
+    needed("rest-template", there).then(|| jars.join(":"))
+}
+
 /// The same Python, where it has a validator of OpenAPI documents and a generator of clients.
 pub fn openapi_generator() -> Option<PathBuf> {
     python("openapi", "import openapi_spec_validator, openapi_python_client")

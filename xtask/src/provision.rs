@@ -50,13 +50,6 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
         &["-c", "test -f /usr/share/java/zookeeper.jar"],
         "zookeeper",
     ),
-    ("thrift", &["--version"], "thrift-compiler"),
-    (
-        "sh",
-        &["-c", "test -f /usr/share/java/thrift.jar"],
-        "libthrift-java",
-    ),
-    ("javac", &["-version"], "default-jdk-headless"),
     ("faketime", &["--version"], "faketime"),
     ("ip", &["-V"], "iproute2"),
     ("nft", &["--version"], "nftables"),
@@ -74,6 +67,37 @@ pub(crate) const DEEP_TOOLS: &[Tool] = &[
         "php",
         &["-r", "exit(class_exists('Redis') ? 0 : 1);"],
         "php-redis",
+    ),
+    ("thrift", &["--version"], "thrift-compiler"),
+    (
+        "sh",
+        &["-c", "test -f /usr/share/java/thrift.jar"],
+        "libthrift-java",
+    ),
+    (
+        "sh",
+        &["-c", "test -f /usr/share/java/spring3-web.jar"],
+        "libspring-web-java",
+    ),
+    (
+        "sh",
+        &["-c", "test -f /usr/share/java/spring3-core.jar"],
+        "libspring-core-java",
+    ),
+    (
+        "sh",
+        &["-c", "test -f /usr/share/java/spring3-beans.jar"],
+        "libspring-beans-java",
+    ),
+    (
+        "sh",
+        &["-c", "test -f /usr/share/java/jackson-databind.jar"],
+        "libjackson2-databind-java",
+    ),
+    (
+        "sh",
+        &["-c", "test -f /usr/share/java/commons-logging.jar"],
+        "libcommons-logging-java",
     ),
 ];
 
@@ -93,6 +117,9 @@ const PYTHON_PACKAGES: &[&str] = &[
     "openapi-python-client==0.29.1",
     "thriftpy2==0.7.1",
     "thrift==0.25.0",
+    "requests==2.32.5",
+    "sonyflake-py==1.3.0",
+    "pysnowflake==0.1.3",
 ];
 
 /// Of versions that Debian's Node runs.
@@ -156,7 +183,7 @@ pub(crate) fn coverage() -> Option<OsString> {
 pub(crate) fn python() -> Option<PathBuf> {
     venv(
         "test-venv",
-        "import redis, hiredis, openapi_spec_validator, openapi_python_client, thriftpy2, thrift",
+        "import redis, hiredis, openapi_spec_validator, openapi_python_client, thriftpy2, thrift, requests, sonyflake, snowflake.client",
         PYTHON_PACKAGES,
     )
 }

@@ -61,8 +61,8 @@ const ASKS: [(&str, Ask); 11] = [
 pub(super) fn run(folder: &Path, older: &Path, rounds: usize, divisor: u64) {
     let script = post_script(folder);
     let mints = [
-        Mint::start(&folder.join("now"), &binary()),
-        Mint::start(&folder.join("before"), older),
+        Mint::start(&folder.join("now"), &binary(), &[]),
+        Mint::start(&folder.join("before"), older, &[]),
     ];
     println!(
         "{}; {rounds} rounds; two builds of mint, each asked in turn.\n",

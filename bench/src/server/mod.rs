@@ -37,6 +37,8 @@ struct Pair {
 
 /// The goal of HTTP beside nginx, of the wall ratio.
 const HTTP_GOAL: f64 = 0.9;
+/// The goal of a face's route beside our own, of the wall ratio.
+const FACE_GOAL: f64 = 0.9;
 /// The most that the median latency of one connection may be, beside Redis without persistence.
 const SINGLE_GOAL: f64 = 1.0;
 
@@ -76,7 +78,7 @@ const PAIRS: [Pair; 3] = [
 ];
 
 /// Runs everything and prints Markdown tables. Arguments: `--rounds N`, `--short` (a tenth of the requests),
-/// the words `redis`, `single`, `http`, `thrift` to run only some, and `--before BINARY` to compare two builds of `mint` instead.
+/// the words `redis`, `single`, `http`, `faces`, `thrift` to run only some, and `--before BINARY` to compare two builds of `mint` instead.
 pub fn run(arguments: &[String]) {
     let value = |flag: &str| {
         let at = arguments.iter().position(|a| a == flag)?;
@@ -88,7 +90,7 @@ pub fn run(arguments: &[String]) {
     } else {
         1
     };
-    let words: Vec<&str> = ["redis", "single", "http", "thrift"]
+    let words: Vec<&str> = ["redis", "single", "http", "faces", "thrift"]
         .into_iter()
         .filter(|word| arguments.iter().any(|a| a == word))
         .collect();
@@ -117,6 +119,9 @@ pub fn run(arguments: &[String]) {
     }
     if wanted("http") {
         http(&peers, rounds, divisor);
+    }
+    if wanted("faces") {
+        faces(&peers, rounds, divisor);
     }
     if wanted("thrift") {
         thrift(&peers, rounds, divisor);
@@ -254,6 +259,35 @@ fn thrift(peers: &Peers, rounds: usize, divisor: u64) {
         }
         let what = format!("Thrift get_id, {pipeline} at a time");
         goals::at_least(&what, median_of(&samples[2], |s| s.per_second), THRIFT_GOAL);
+    }
+}
+
+fn faces(peers: &Peers, rounds: usize, divisor: u64) {
+    println!("`wrk -t1 -c64`, keep-alive: routes of other systems beside our own that answers the same.\n");
+    println!("| route | k/s | beside our own (worst, best) | CPU, µs | CPU ratio |");
+    println!("| --- | ---: | ---: | ---: | ---: |");
+    let targets = peers.face_targets();
+    let seconds = (4 / divisor).max(1);
+    let samples = interleaved(rounds, targets.len(), |at| wrk(&targets[at], seconds));
+    for (at, target) in targets.iter().enumerate() {
+        // Each pair: our own route, then that of the other system.
+        let (route, own) = (&samples[at], &samples[at / 2 * 2]);
+        let wall = ratios(route, own, |route, own| route.per_second / own.per_second);
+        println!(
+            "| {} | {:.1} | {} | {:.2} | {:.2}x |",
+            target.name,
+            median_of(route, |s| s.per_second) / 1000.0,
+            shown(&wall),
+            median_of(route, |s| s.cpu_us),
+            middle(&ratios(route, own, |route, own| route.cpu_us / own.cpu_us)),
+        );
+        if at % 2 == 1 {
+            goals::beside_goal(
+                &format!("{} beside our own", target.name),
+                middle(&wall),
+                FACE_GOAL,
+            );
+        }
     }
     println!();
 }

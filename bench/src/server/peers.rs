@@ -1,5 +1,6 @@
 //! Private servers on free ports, ended with the run.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -26,14 +27,16 @@ pub(super) struct Peers {
     nginx: Process,
     mint: Mint,
     script: PathBuf,
+    /// What makes wrk get.
+    getting: PathBuf,
 }
 
 /// One `mint serve`; the port of its process is that of the Redis protocol.
 pub(super) struct Mint {
     process: Process,
     http_port: u16,
-    /// Of the face of Thrift, where it was asked for.
-    thrift_port: Option<u16>,
+    /// Where its faces of other systems listen.
+    face_ports: BTreeMap<&'static str, u16>,
 }
 
 /// A server and its port.
@@ -68,8 +71,13 @@ impl Peers {
                 &["--appendonly", "yes", "--appendfsync", "always"],
             ),
             nginx: nginx(&folder.join("nginx")),
-            mint: Mint::start_with(&folder.join("mint"), &binary(), &["--face", "thrift=127.0.0.1:0"]),
+            mint: Mint::start(
+                &folder.join("mint"),
+                &binary(),
+                &["leaf", "gosnowflake", "thrift", "idgo"],
+            ),
             script: post_script(folder),
+            getting: get_script(folder),
         }
     }
 
@@ -116,7 +124,7 @@ impl Peers {
         let [redis, _, mint, _] = self.redis_targets();
         let thrift = Target {
             name: "mint, Thrift `get_id`",
-            port: self.mint.thrift_port.expect("started with this face"),
+            port: self.mint.face_ports["thrift"],
             ..self.mint.counts("", "")
         };
         [
@@ -129,6 +137,30 @@ impl Peers {
                 ..mint
             },
             thrift,
+        ]
+    }
+
+    /// Our own HTTP, and the routes of other systems that answer what it does: numbers beside numbers, snowflakes
+    /// beside snowflakes.
+    pub(super) fn face_targets(&self) -> [Target; 4] {
+        self.mint.make("leaf:orders", "{}");
+        let of_face = |face, name, path| Target {
+            name,
+            port: self.mint.face_ports[face],
+            key: path,
+            pids: vec![self.mint.process.child.id()],
+            script: self.getting.clone(),
+        };
+        let own = |name, path| self.mint.posts(name, path, &self.script);
+        [
+            own("`POST /v1/sequences/orders/next`", "/v1/sequences/orders/next"),
+            of_face(
+                "leaf",
+                "Leaf: `GET /api/segment/get/orders`",
+                "/api/segment/get/orders",
+            ),
+            own("`POST /v1/snowflakes/default`", "/v1/snowflakes/default"),
+            of_face("gosnowflake", "goSnowFlake: `GET /worker/1`", "/worker/1"),
         ]
     }
 
@@ -170,12 +202,8 @@ impl Peers {
 }
 
 impl Mint {
-    /// Starts `binary` in a folder of its own, with a gap-free sequence called `gapfree`.
-    pub(super) fn start(folder: &Path, binary: &Path) -> Mint {
-        Mint::start_with(folder, binary, &[])
-    }
-
-    fn start_with(folder: &Path, binary: &Path, more: &[&str]) -> Mint {
+    /// Starts `binary` in a folder of its own, with these faces of other systems, and a gap-free sequence called `gapfree`.
+    pub(super) fn start(folder: &Path, binary: &Path, faces: &[&'static str]) -> Mint {
         fs::create_dir_all(folder).expect("the folder is ours");
         let mut command = Command::new(binary);
         command.args([
@@ -186,7 +214,9 @@ impl Mint {
             "127.0.0.1:0",
             "--json",
         ]);
-        command.args(more);
+        for face in faces {
+            command.args(["--face", &format!("{face}=127.0.0.1:0")]);
+        }
         command
             .current_dir(folder)
             .stdin(Stdio::null())
@@ -198,23 +228,22 @@ impl Mint {
         BufReader::new(stdout)
             .read_line(&mut line)
             .expect("a pipe can be read");
-        // One address, or the first of a list.
+        // An address stands alone, or first in a list.
         let port = |face: &str| -> Option<u16> {
-            let at = line.find(&format!("\"{face}\":"))?;
-            let address = line[at..].split('"').nth(3)?;
+            let at = line.find(&format!("\"{face}\":"))? + face.len() + 3;
+            let address = line[at..].trim_start_matches(['[', '"']).split('"').next()?;
             address.rsplit(':').next()?.parse().ok()
         };
-        let [http_port, resp_port] = ["http", "resp"]
-            .map(|face| port(face).unwrap_or_else(|| panic!("mint serve said {line:?}")));
+        let own = |face| port(face).unwrap_or_else(|| panic!("mint serve said {line:?}"));
         let mint = Mint {
             process: Process {
                 child,
-                port: resp_port,
+                port: own("resp"),
             },
-            http_port,
-            thrift_port: port("thrift"),
+            http_port: own("http"),
+            face_ports: faces.iter().map(|face| (*face, own(face))).collect(),
         };
-        mint.make_gap_free();
+        mint.make("gapfree", r#"{"gap":"none"}"#);
         mint
     }
 
@@ -240,10 +269,9 @@ impl Mint {
         }
     }
 
-    fn make_gap_free(&self) {
-        let body = r#"{"gap":"none"}"#;
+    fn make(&self, name: &str, body: &str) {
         let request = format!(
-            "PUT /v1/sequences/gapfree HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+            "PUT /v1/sequences/{name} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
              content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         );
@@ -253,7 +281,7 @@ impl Mint {
         stream.read_to_string(&mut answer).expect("mint answers");
         assert!(
             answer.starts_with("HTTP/1.1 2"),
-            "cannot create a gap-free sequence: {answer}"
+            "cannot create the sequence {name}: {answer}"
         );
     }
 }
@@ -267,6 +295,13 @@ pub(super) fn binary() -> PathBuf {
 pub(super) fn post_script(folder: &Path) -> PathBuf {
     let script = folder.join("post.lua");
     fs::write(&script, "wrk.method = \"POST\"\n").expect("the folder is ours");
+    script
+}
+
+/// What makes wrk get.
+fn get_script(folder: &Path) -> PathBuf {
+    let script = folder.join("get.lua");
+    fs::write(&script, "wrk.method = \"GET\"\n").expect("the folder is ours");
     script
 }
 

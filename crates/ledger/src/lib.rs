@@ -53,8 +53,8 @@ pub use pool::{LentWindow, Parked, Pool, PoolInfo, PoolKind, PoolSpec, PoolStock
 pub use readiness::{NameReadiness, PartReadiness, Readiness};
 pub use runtime::{BoxFuture, Runtime, SystemRuntime, fresh_token};
 pub use sequence::{
-    Gap, MAX_GAP_LIMIT, RestartAt, Sequence, SequenceInfo, SequencePatch, SequenceSpec, SequenceStock,
-    SetOutcome,
+    Gap, HeldBlock, MAX_GAP_LIMIT, RestartAt, Sequence, SequenceInfo, SequencePatch, SequenceSpec,
+    SequenceStock, SetOutcome,
 };
 pub use settings::LedgerSettings;
 pub use store::*;

@@ -45,7 +45,7 @@ impl Desk {
         let open = self.open.get_or_init(|| open(self.name)).as_ref();
         let open = open.ok_or_else(|| unavailable("the system has no thread for this"))?;
         let done = open.runtime.spawn(work).await;
-        done.map_err(|_| unavailable("the server is stopping"))
+        done.map_err(|_| unavailable(ServiceError::STOPPING))
     }
 }
 

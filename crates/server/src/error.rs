@@ -43,6 +43,14 @@ impl ServiceError {
         self
     }
 
+    /// What a server that stops says of ids.
+    pub(crate) const STOPPING: &'static str = "the server is stopping";
+
+    /// Whether this process gives out nothing any more.
+    pub(crate) fn is_for_good(&self) -> bool {
+        self.code == Code::Stopped || self.message == Self::STOPPING
+    }
+
     /// Whether nothing more can be read on the connection: what follows may be the rest of what was refused.
     pub(crate) fn ends_connection(&self) -> bool {
         matches!(

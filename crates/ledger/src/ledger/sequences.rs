@@ -329,7 +329,15 @@ impl Ledger {
             let state = State::read(&name, &found)?;
             if !state.dropped {
                 let live = self.sequence(name.as_str()).map(|sequence| sequence.info());
-                infos.push(live.unwrap_or_else(|| state.info(&name, state.ordinal)));
+                let stored = state.info(&name, state.ordinal);
+                // What others have reserved since this process did, the store knows alone.
+                infos.push(match live {
+                    Some(live) => SequenceInfo {
+                        unreserved: stored.unreserved,
+                        ..live
+                    },
+                    None => stored,
+                });
             }
             Ok(infos.len() < usize::from(limit))
         };

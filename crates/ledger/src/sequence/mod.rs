@@ -49,6 +49,7 @@ use arc_swap::ArcSwap;
 use mintage::Run;
 use tokio::sync::oneshot;
 
+pub use range::HeldBlock;
 pub(crate) use spec::Change;
 pub use spec::{Gap, MAX_GAP_LIMIT, RestartAt, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome};
 pub(crate) use state::State;

@@ -35,6 +35,24 @@ impl Range {
     }
 }
 
+/// A block of numbers that this process holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HeldBlock {
+    /// What is left of it; `first` is the next number even where nothing is left.
+    pub left: Run,
+    /// How many numbers it had.
+    pub size: u64,
+}
+
+impl From<&Range> for HeldBlock {
+    fn from(range: &Range) -> HeldBlock {
+        HeldBlock {
+            left: range.run,
+            size: range.run.count,
+        }
+    }
+}
+
 /// How many numbers are asked for, and whether as one run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ask {

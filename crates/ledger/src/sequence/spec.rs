@@ -80,6 +80,8 @@ pub struct SequenceInfo {
     pub last: Option<i64>,
     /// How many numbers were ever reserved, over all definitions (protocol S1).
     pub ordinal: u64,
+    /// The first number that nobody has reserved; `None` where there is none before the bound.
+    pub unreserved: Option<i64>,
     /// How many of them this process holds unused.
     pub unused: u64,
     /// How often the definition or position was changed by hand (protocol S5).

@@ -17,7 +17,7 @@ use arc_swap::ArcSwap;
 use mintage::Run;
 
 use super::counter::{Counter, Take};
-use super::range::{Ask, Range, lined_up, push, take_from, total};
+use super::range::{Ask, HeldBlock, Range, lined_up, push, take_from, total};
 
 /// A reserved run of numbers that threads take from.
 #[derive(Debug)]
@@ -299,6 +299,21 @@ impl Stock {
         let spare = self.spare.lock().expect("no panic while held");
         let block = self.current.load();
         block.counter.left() + total(&*spare)
+    }
+
+    /// The blocks in stock, in the order in which they leave.
+    pub(crate) fn blocks(&self) -> Vec<HeldBlock> {
+        let spare = self.spare.lock().expect("no panic while held");
+        let block = self.current.load();
+        let (used, left) = (block.counter.used(), block.counter.left());
+        let current = (used + left > 0).then(|| HeldBlock {
+            left: block.run(used, left),
+            size: used + left,
+        });
+        current
+            .into_iter()
+            .chain(spare.iter().map(HeldBlock::from))
+            .collect()
     }
 
     /// How many numbers were ever taken from this stock.

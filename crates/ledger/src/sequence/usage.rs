@@ -8,6 +8,7 @@ use std::time::Duration;
 use mintage::Clock;
 
 use super::Sequence;
+use super::range::HeldBlock;
 use super::spec::Gap;
 use crate::forecast::{A_MINUTE, DAY, Forecast};
 use crate::name::Name;
@@ -150,6 +151,13 @@ impl Sequence {
             },
             ran_out,
         }
+    }
+
+    /// The blocks that this process holds, in the order in which their numbers leave. A gap-free sequence holds none.
+    pub fn held_blocks(&self) -> Vec<HeldBlock> {
+        let mut blocks = self.stock.blocks();
+        blocks.extend(self.owned.lock().ranges.iter().map(HeldBlock::from));
+        blocks
     }
 
     /// When the sequence ends at today's rate, as far as this process has seen.

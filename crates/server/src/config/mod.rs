@@ -255,8 +255,10 @@ settings! {
 }
 
 // The faces of other systems: a name for each, whose folder has its settings.
+use crate::faces::gosnowflake::settings as gosnowflake;
 use crate::faces::idgo::settings as idgo;
 use crate::faces::leaf::settings as leaf;
+use crate::faces::sonyflake::settings as sonyflake;
 use crate::faces::thrift::settings as thrift;
 use crate::faces::tinyid::settings as tinyid;
 faces! {
@@ -264,6 +266,8 @@ faces! {
     tinyid,
     idgo,
     thrift,
+    sonyflake,
+    gosnowflake,
 }
 
 impl Config {

@@ -114,7 +114,8 @@ impl Setting for LogLevel {
     }
 }
 
-fn named<T: Copy>(text: &str, names: &[(&'static str, T)]) -> Result<T, String> {
+/// The value of one of a few words.
+pub(crate) fn named<T: Copy>(text: &str, names: &[(&'static str, T)]) -> Result<T, String> {
     names
         .iter()
         .find(|(name, _)| *name == text)
@@ -125,7 +126,8 @@ fn named<T: Copy>(text: &str, names: &[(&'static str, T)]) -> Result<T, String> 
         })
 }
 
-fn show_named<T: Copy + PartialEq>(value: T, names: &[(&'static str, T)]) -> String {
+/// The word of a value.
+pub(crate) fn show_named<T: Copy + PartialEq>(value: T, names: &[(&'static str, T)]) -> String {
     quoted(
         names
             .iter()

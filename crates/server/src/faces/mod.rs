@@ -1,12 +1,15 @@
 //! The faces: one folder and one row of [`FACES`] for each. Listening, accepting, limits, deadlines, counters, labels,
 //! the banner and the stop loop over the rows.
 
+pub(crate) mod gosnowflake;
 pub mod http;
 pub(crate) mod idgo;
 pub(crate) mod keyed;
 pub(crate) mod leaf;
+pub(crate) mod pooled;
 pub mod resp;
 pub mod scripts;
+pub(crate) mod sonyflake;
 pub mod thrift;
 pub(crate) mod tinyid;
 pub(crate) mod web;
@@ -132,6 +135,8 @@ pub static FACES: &[Face] = &[
     tinyid::FACE,
     idgo::FACE,
     thrift::FACE,
+    sonyflake::FACE,
+    gosnowflake::FACE,
 ];
 
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");

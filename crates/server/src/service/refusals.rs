@@ -48,7 +48,7 @@ pub fn from_ledger(error: LedgerError) -> ServiceError {
             ServiceError::new(Code::Unavailable, message).with_retry_after_s(retry_after_s)
         }
         LedgerError::Closing => {
-            ServiceError::new(Code::Unavailable, "the server is stopping").with_retry_after_s(1)
+            ServiceError::new(Code::Unavailable, ServiceError::STOPPING).with_retry_after_s(1)
         }
         LedgerError::Stopped(store) => with_hint_of(ServiceError::new(Code::Stopped, message), store),
         LedgerError::Store(store) => with_hint_of(

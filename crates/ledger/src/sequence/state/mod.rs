@@ -124,6 +124,7 @@ impl State {
             max_gap: self.max_gap,
             last: self.last_before(issued),
             ordinal: self.ordinal,
+            unreserved: self.peek(1).ok().map(|next| next.run.first),
             unused: self.ordinal - issued.min(self.ordinal),
             generation: self.generation,
             forecast: self.forecast(None, None),

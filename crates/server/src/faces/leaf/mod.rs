@@ -1,19 +1,38 @@
 //! Leaf's server: segments and snowflakes over HTTP, as its clients ask for them.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `route` | paths |
+//! | `accept` | content types, which follow `Accept` |
+//! | `decode` | `/decodeSnowflakeId` |
+//! | `pages` | `/cache` and `/db` |
+//! | `refusal` | errors in the form of its framework |
+//!
+//! Beside the original: a batch by `?count=N`, whole keys with their dots, and no `-3` because a step was small.
 
+mod accept;
+mod decode;
+mod pages;
+mod refusal;
+mod route;
 pub(crate) mod settings;
 
 use hyper::StatusCode;
 
 use super::keyed::Keyed;
+use super::pooled::mint_one;
 use super::web;
 use super::web::answer::Response;
 use super::web::foreign::{Asked, Foreign};
+use super::web::form::Form;
 use super::web::head::Head;
 use super::{Face, NeededPool};
 use crate::auth::Right;
 use crate::config::Config;
 use crate::error::{Answer, Code, ServiceError};
 use crate::transport::{Endpoint, Transport};
+use crate::turn::Turn;
+use route::Route;
 
 /// The row of this face.
 pub(super) const FACE: Face = Face {
@@ -33,7 +52,7 @@ pub(super) const FACE: Face = Face {
     },
     pools: |_| {
         vec![NeededPool {
-            name: "leaf".into(),
+            name: POOL.into(),
             preset: "leaf",
         }]
     },
@@ -43,19 +62,72 @@ pub(super) const FACE: Face = Face {
 
 static FOREIGN: Foreign = Foreign {
     access: |config| &config.faces.leaf.access,
-    owns: |path| path.starts_with("/api/"),
+    owns: |path| Route::of(path).is_some(),
     methods: "GET, POST",
     reads_all_headers: false,
     knows_tokens: false,
-    right: |_| Right::Allocate,
-    look: |_, _| Response::new(StatusCode::OK, TEXT, ""),
+    right: |head| match Route::of(head.path) {
+        Some(Route::Cache | Route::Db | Route::Decode | Route::Style) => Right::Read,
+        _ => Right::Allocate,
+    },
+    look,
     answer: |asked| Box::pin(answer(asked)),
-    refuse,
+    refuse: refusal::refuse,
 };
 
-const TEXT: &str = "text/plain;charset=UTF-8";
+/// The pool of its snowflakes.
+const POOL: &str = "leaf";
+
+const STYLE: &str = "body{font-family:sans-serif;margin:1em}\n.table{border-collapse:collapse}\n\
+                     .table th,.table td{padding:.3em .8em;border-bottom:1px solid #ddd;text-align:left}\n\
+                     .table-hover tbody tr:hover{background:#f5f5f5}\n";
+
+fn look(head: &Head<'_>, config: &Config) -> Response {
+    let Some(route) = Route::of(head.path) else {
+        return refusal::refuse(head, config, &no_such_path());
+    };
+    let mut response = Response::new(StatusCode::OK, route.media_type(head), "");
+    if head.method == "OPTIONS" {
+        response.add("allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+    }
+    response
+}
 
 async fn answer(asked: &Asked<'_>) -> Answer<Response> {
+    let config = asked.thread.config();
+    let route = Route::of(asked.head.path).ok_or_else(no_such_path)?;
+    let form = Form::of(asked.head, asked.body);
+    if route.is_off(&config) {
+        let has_zero = matches!(route, Route::Segment(_) | Route::Snowflake);
+        return match has_zero && config.faces.leaf.zero_when_off {
+            true => Ok(ok(&route, asked.head, "0")),
+            false => Err(ServiceError::new(Code::NotFound, refusal::SWITCHED_OFF)),
+        };
+    }
+    let body = match &route {
+        Route::Segment(key) => segment(asked, &form, key).await?,
+        Route::Snowflake => mint_one(asked.thread, POOL).await?.to_string(),
+        Route::Decode => match form.get("snowflakeId") {
+            Some(id) => decode::decode(&id, &config.faces.leaf.time_zone),
+            None => return Err(ServiceError::new(Code::InvalidArgument, refusal::NO_ID)),
+        },
+        Route::Cache => pages::cache(asked).await?,
+        Route::Db => pages::db(asked).await?,
+        Route::Style => STYLE.to_string(),
+    };
+    Ok(ok(&route, asked.head, body))
+}
+
+fn ok(route: &Route<'_>, head: &Head<'_>, body: impl Into<String>) -> Response {
+    Response::new(StatusCode::OK, route.media_type(head), body.into())
+}
+
+fn no_such_path() -> ServiceError {
+    ServiceError::new(Code::UnknownRoute, "No message available")
+}
+
+/// One number as the original answers it; with `count`, that many, one a line.
+async fn segment(asked: &Asked<'_>, form: &Form<'_>, key: &str) -> Answer<String> {
     let config = asked.thread.config();
     let keyed = Keyed {
         thread: asked.thread,
@@ -63,15 +135,27 @@ async fn answer(asked: &Asked<'_>) -> Answer<Response> {
         who: &asked.who,
         peer: asked.client.peer,
     };
-    match asked.head.path.strip_prefix("/api/segment/get/") {
-        Some(key) => {
-            let number = keyed.take_one(key.as_bytes()).await?;
-            Ok(Response::new(StatusCode::OK, TEXT, number.to_string()))
+    let key = route::key(key, config.faces.leaf.cut_at_dot)?;
+    let Some(count) = form.get("count") else {
+        return Ok(keyed.take_one(&key).await?.to_string());
+    };
+    let count = asked.thread.count(count.parse().ok())?;
+    let mut body = String::with_capacity(count as usize * 8);
+    let (mut left, mut turn) = (count, Turn::begin(asked.thread));
+    while left > 0 {
+        let part = left.min(config.turn_ids);
+        keyed
+            .take(&key, part, |run| {
+                for number in run.iter() {
+                    body.push_str(itoa::Buffer::new().format(number));
+                    body.push('\n');
+                }
+            })
+            .await?;
+        left -= part;
+        if left > 0 {
+            turn.give_way_if_over().await;
         }
-        None => Err(ServiceError::new(Code::UnknownRoute, "no such path")),
     }
-}
-
-fn refuse(_: &Head<'_>, _: &Config, error: &ServiceError) -> Response {
-    Response::new(StatusCode::INTERNAL_SERVER_ERROR, TEXT, error.message.as_bytes())
+    Ok(body)
 }

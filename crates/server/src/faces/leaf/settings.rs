@@ -1,11 +1,82 @@
 //! The settings of this face.
 
+use jiff::fmt::temporal::DateTimeParser;
+use jiff::tz::TimeZone;
+
 use crate::config::faces::face_settings;
+use crate::config::value::{Setting, quoted};
 
 face_settings! {
     "leaf" fits_main: true prefix: "leaf:";
-    /// Answer `/api/segment/get/…`.
+    /// Answer `/api/segment/get/…`, `/cache` and `/db`.
     "segment" segment: bool = "true";
     /// Answer `/api/snowflake/get/…`.
     "snowflake" snowflake: bool = "true";
+    /// Where segments or snowflakes are switched off: answer `0` with status 200, as the original does, instead of an error.
+    "zero_when_off" zero_when_off: bool = "false";
+    /// Cut keys at their last dot, as the original's framework does: `com.acme.order` is `com.acme`.
+    "cut_at_dot" cut_at_dot: bool = "false";
+    /// The zone of times in `/decodeSnowflakeId`: a name such as `Asia/Shanghai`, or an offset such as `+08:00`.
+    "time_zone" time_zone: Zone = "UTC";
+    /// Keys that `/cache` and `/db` show at most.
+    "max_rows" max_rows: u64 = "10000" in 1 ..= 1_000_000;
+}
+
+/// A time zone, and what it was called.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Zone {
+    name: String,
+    zone: TimeZone,
+}
+
+impl Zone {
+    /// A time as it is read there, to the millisecond: `yyyy-MM-dd HH:mm:ss.SSS`.
+    pub(super) fn show(&self, unix_ms: i64) -> Option<String> {
+        let time = jiff::Timestamp::from_millisecond(unix_ms).ok()?;
+        let there = time.to_zoned(self.zone.clone());
+        Some(there.strftime("%Y-%m-%d %H:%M:%S.%3f").to_string())
+    }
+}
+
+impl Setting for Zone {
+    const KIND: &'static str = "time zone";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let zone = DateTimeParser::new().parse_time_zone(text);
+        let zone = zone.map_err(|_| {
+            format!("{text:?} is not a time zone such as \"UTC\", \"Asia/Shanghai\" or \"+08:00\"")
+        })?;
+        Ok(Zone {
+            name: text.to_string(),
+            zone,
+        })
+    }
+
+    fn show(&self) -> String {
+        quoted(&self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zones_are_names_and_offsets() {
+        for (zone, shown) in [
+            ("UTC", "1970-01-01 00:00:00.001"),
+            ("Asia/Shanghai", "1970-01-01 08:00:00.001"),
+            ("-02:30", "1969-12-31 21:30:00.001"),
+        ] {
+            assert_eq!(
+                Zone::parse(zone).unwrap().show(1).as_deref(),
+                Some(shown),
+                "{zone}"
+            );
+        }
+        for wrong in ["", "Mars/Olympus", "+26:00"] {
+            let refused = Zone::parse(wrong).unwrap_err();
+            assert!(refused.contains("Asia/Shanghai"), "{refused}");
+        }
+    }
 }

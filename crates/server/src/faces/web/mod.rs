@@ -7,6 +7,7 @@
 //! | `by_hyper`, `io` | all other requests, framed by hyper |
 //! | `strict` | heads that must not be served |
 //! | `head`, `body`, `form` | who asks for what: head, body, query and forms |
+//! | `html` | text in pages |
 //! | `cors` | pages of other sites |
 //! | `answer`, `date` | answers |
 //! | `foreign`, `spring` | what the faces of other systems have in common; those of them that Spring Boot serves |
@@ -19,6 +20,7 @@ mod date;
 pub(crate) mod foreign;
 pub(crate) mod form;
 pub(crate) mod head;
+pub(crate) mod html;
 pub(crate) mod io;
 pub(crate) mod plain;
 pub(crate) mod spring;

@@ -1,0 +1,139 @@
+//! Errors in the form of Leaf's framework: Spring's document, or its page for browsers.
+
+use hyper::StatusCode;
+use mintage::Clock;
+use serde::Serialize;
+
+use super::accept;
+use super::route::Route;
+use crate::config::Config;
+use crate::error::{Code, ServiceError};
+use crate::faces::web::answer::Response;
+use crate::faces::web::head::Head;
+use crate::faces::web::html::escape;
+
+/// What is said of a page, or logged of a route, that is switched off.
+pub(super) const SWITCHED_OFF: &str = "You should config leaf.segment.enable=true first";
+/// What is said where there is nothing to decode.
+pub(super) const NO_ID: &str = "Required String parameter 'snowflakeId' is not present";
+
+const FAILED: &str = "com.sankuai.inf.leaf.server.exception.LeafServerException";
+const MISSING: &str = "org.springframework.web.bind.MissingServletRequestParameterException";
+const MISMATCH: &str = "org.springframework.web.method.annotation.MethodArgumentTypeMismatchException";
+
+#[derive(Serialize)]
+struct Document<'a> {
+    timestamp: i64,
+    status: u16,
+    error: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exception: Option<&'a str>,
+    message: &'a str,
+    path: &'a str,
+}
+
+/// A refusal.
+pub(super) fn refuse(head: &Head<'_>, config: &Config, error: &ServiceError) -> Response {
+    let route = Route::of(head.path);
+    let status = status_of(error.code);
+    let exception = match status {
+        StatusCode::INTERNAL_SERVER_ERROR => Some(FAILED),
+        StatusCode::BAD_REQUEST if error.message == NO_ID => Some(MISSING),
+        StatusCode::BAD_REQUEST => Some(MISMATCH),
+        _ => None,
+    };
+    let is_id = matches!(route, Some(Route::Segment(_) | Route::Snowflake));
+    let off = route.is_some_and(|route| route.is_off(config));
+    let result = match status {
+        StatusCode::INTERNAL_SERVER_ERROR if is_id => Some(result_of(error, off)),
+        _ => None,
+    };
+    let message = result.map(|id| format!("Result{{id={id}, status=EXCEPTION}}"));
+    let document = Document {
+        timestamp: mintage::SystemClock.unix_millis(),
+        status: status.as_u16(),
+        error: status.canonical_reason().unwrap_or_default(),
+        exception,
+        message: message.as_deref().unwrap_or(&error.message),
+        path: head.path,
+    };
+    match accept::wants_html(head.accept) {
+        true => Response::new(status, accept::HTML, page(&document)),
+        false => Response::new(status, accept::JSON, json(&document)),
+    }
+}
+
+/// Whatever keeps a number from being had is 500, as it was; what is wrong with the request has its own status.
+fn status_of(code: Code) -> StatusCode {
+    let of_id = matches!(
+        code,
+        Code::NotFound
+            | Code::InvalidName
+            | Code::Exhausted
+            | Code::Conflict
+            | Code::TooMany
+            | Code::Unavailable
+            | Code::ClockBack
+            | Code::Stopped
+            | Code::Internal
+    );
+    match of_id {
+        true => StatusCode::INTERNAL_SERVER_ERROR,
+        false => StatusCode::from_u16(code.row().http_status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+    }
+}
+
+/// Leaf's number for what happened.
+fn result_of(error: &ServiceError, off: bool) -> i8 {
+    match error.code {
+        _ if off || error.is_for_good() => -1,
+        Code::NotFound | Code::InvalidName => -2,
+        _ => -3,
+    }
+}
+
+fn json(document: &Document<'_>) -> Vec<u8> {
+    serde_json::to_vec(document).expect("texts and numbers are JSON")
+}
+
+fn page(document: &Document<'_>) -> String {
+    format!(
+        "<html><body><h1>{} {}</h1><p>{}</p><p>{}</p><p>{}</p></body></html>",
+        document.status,
+        document.error,
+        escape(document.exception.unwrap_or_default()),
+        escape(document.message),
+        escape(document.path),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_condition_has_leafs_number_and_status() {
+        let head = Head {
+            path: "/api/segment/get/x",
+            ..Head::default()
+        };
+        let config = Config::default();
+        for (code, message, expected) in [
+            (Code::NotFound, "", Some(-2)),
+            (Code::InvalidName, "", Some(-2)),
+            (Code::Exhausted, "", Some(-3)),
+            (Code::Unavailable, "", Some(-3)),
+            (Code::ClockBack, "", Some(-3)),
+            (Code::Unavailable, ServiceError::STOPPING, Some(-1)),
+            (Code::Stopped, "", Some(-1)),
+            (Code::WrongToken, "", None),
+        ] {
+            let error = ServiceError::new(code, message);
+            let response = refuse(&head, &config, &error);
+            let id = (response.status == StatusCode::INTERNAL_SERVER_ERROR).then(|| result_of(&error, false));
+            assert_eq!(id, expected, "{code}");
+        }
+        assert_eq!(status_of(Code::WrongToken).as_u16(), 401);
+        assert_eq!(status_of(Code::BodyTooLarge).as_u16(), 413);
+    }
+}
