@@ -134,6 +134,26 @@ impl Pool {
     /// Leases a number below `below` for so long: the one that the instance has, else one that nobody ever had, else
     /// the one whose lease passed first.
     ///
+    /// ```
+    /// # use mintage_ledger::*;
+    /// # use std::time::Duration;
+    /// # let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    /// # tokio.block_on(async {
+    /// # let runtime = SystemRuntime::new(tokio::runtime::Handle::current());
+    /// # let store = open_store("memory:", &StoreSettings::default(), runtime.clone()).await?;
+    /// # let ledger = Ledger::open(store, LedgerSettings::default(), runtime).await?;
+    /// let pool = ledger.pool_or_default(&Name::new("default")?).await?;
+    /// let (web, lasting) = (Machine { instance: "10.1.2.3:80", stable: false }, Duration::from_secs(300));
+    /// let leased = pool.lease_machine(web, 1024, lasting).await?;
+    /// assert_eq!((leased.number, leased.used_until), (0, None));
+    /// assert_eq!(pool.guard_machine(web, lasting).await?.number, 0);
+    /// pool.return_machine(web).await?;
+    /// assert!(matches!(pool.guard_machine(web, lasting).await, Err(MachineError::Unknown(_))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`MachineError::NoneFree`], [`MachineError::TooLong`], [`MachineError::Name`], or the ledger refuses. Asked again
     /// after any of them, it goes on where it was.
@@ -218,7 +238,9 @@ impl Pool {
                 return Err(MachineError::Unknown(machine.instance.into()));
             };
             let Some((record, body)) = found.own() else {
-                asked.forget(machine.instance, &found.place).await;
+                asked
+                    .forget(machine.instance, |place| *place == found.place)
+                    .await;
                 return match found.is_given_back() {
                     true => Ok(()),
                     false => Err(asked.lost(&found)),
@@ -229,7 +251,7 @@ impl Pool {
             }
             let left = WindowBody {
                 retired: !machine.stable,
-                machine: Some(asked.lease()),
+                machine: Some(asked.lease(body)),
                 ..body.clone()
             };
             let until = record.value.mark;
@@ -238,7 +260,9 @@ impl Pool {
                 .await?
             {
                 if !machine.stable {
-                    asked.forget(machine.instance, &found.place).await;
+                    asked
+                        .forget(machine.instance, |place| *place == found.place)
+                        .await;
                 }
                 return Ok(());
             }
@@ -319,10 +343,16 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn lease(&self) -> MachineLease {
-        match self.machine.stable {
-            true => MachineLease::Stable,
-            false => MachineLease::Passing,
+    /// What a window says of the machine, after this record of it.
+    fn lease(&self, before: &WindowBody) -> MachineLease {
+        let after = match &before.machine {
+            Some(last) if before.name == self.machine.instance => last.after.clone(),
+            Some(_) => before.name.clone(),
+            None => String::new(),
+        };
+        MachineLease {
+            stable: self.machine.stable,
+            after,
         }
     }
 
@@ -440,17 +470,19 @@ impl Asked<'_> {
             }
             .into());
         }
-        let taken = self.body(place.owner.clone(), now);
+        let taken = self.body(place.owner.clone(), now, body.as_ref());
         let until = self.end(now);
         if !self.write(place.worker, found.as_ref(), &taken, until).await? {
             return Ok(None);
         }
-        if let Some(last) = body.filter(|last| last.machine.is_some() && last.name != taken.name) {
-            let theirs = Place {
-                worker: place.worker,
-                owner: last.owner,
-            };
-            self.forget(&last.name, &theirs).await;
+        // The machine before keeps its register, so that it is told of its loss; the one before that had its time.
+        if let Some(last) = body
+            .filter(|last| last.name != taken.name)
+            .and_then(|last| last.machine)
+            && last.after != taken.name
+        {
+            let is_lost = |other: &Place| other.worker == place.worker && other.owner != place.owner;
+            self.forget(&last.after, is_lost).await;
         }
         Ok(Some(self.number(place.worker, found.as_ref(), until)))
     }
@@ -472,7 +504,7 @@ impl Asked<'_> {
             from = now.max(record.value.mark);
         }
         let until = self.end(now).max(record.value.mark);
-        let extended = self.body(body.owner.clone(), from);
+        let extended = self.body(body.owner.clone(), from, Some(body));
         let is_written = self.write(worker, Some(record), &extended, until).await?;
         Ok(is_written.then(|| self.number(worker, Some(record), until)))
     }
@@ -491,15 +523,16 @@ impl Asked<'_> {
         }
     }
 
-    fn body(&self, owner: String, from: u64) -> WindowBody {
+    fn body(&self, owner: String, from: u64, before: Option<&WindowBody>) -> WindowBody {
         let owner = Owner {
             id: owner,
             name: self.machine.instance.to_string(),
             age: Duration::ZERO,
         };
+        let fresh = self.pool.body(&owner, from);
         WindowBody {
-            machine: Some(self.lease()),
-            ..self.pool.body(&owner, from)
+            machine: Some(self.lease(before.unwrap_or(&fresh))),
+            ..fresh
         }
     }
 
@@ -527,8 +560,8 @@ impl Asked<'_> {
     }
 
     /// Removes the register of an instance that has lost what it names, so that those of machines that are gone do not
-    /// pile up. One that stays does no harm.
-    async fn forget(&self, instance: &str, lost: &Place) {
+    /// pile up: there are at most two for each number. One that stays does no harm.
+    async fn forget(&self, instance: &str, is_lost: impl Fn(&Place) -> bool) {
         let Ok(key) = self.pool.machine_key(instance) else {
             return;
         };
@@ -536,7 +569,7 @@ impl Asked<'_> {
         let Ok(Some(found)) = store.get(&key).await else {
             return;
         };
-        if serde_json::from_str::<Place>(&found.value.body).is_ok_and(|place| place == *lost)
+        if serde_json::from_str::<Place>(&found.value.body).is_ok_and(|place| is_lost(&place))
             && let Err(error) = store.remove(&key, found.version).await
             && error.kind != StoreErrorKind::Unavailable
         {

@@ -84,13 +84,15 @@ pub(crate) struct WindowBody {
 }
 
 /// How a machine holds its number (`pool/machine.rs`).
-#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum MachineLease {
-    /// Until its window has passed.
-    Passing,
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MachineLease {
     /// For ever: nobody else takes it, whether its window has passed or not.
-    Stable,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stable: bool,
+    /// The machine that had the number before.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub after: String,
 }
 
 impl WindowBody {
@@ -100,7 +102,7 @@ impl WindowBody {
 
     /// Whether nobody else may have the worker, though its window has passed.
     pub(crate) fn is_kept(&self) -> bool {
-        !self.retired && self.machine == Some(MachineLease::Stable)
+        !self.retired && self.machine.as_ref().is_some_and(|machine| machine.stable)
     }
 
     /// Whether a clock wrote this that was ahead of `now`, and nobody has looked at it since.

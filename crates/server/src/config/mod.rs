@@ -245,9 +245,11 @@ settings! {
 }
 
 // The faces of other systems: a name for each, whose folder has its settings.
+use crate::faces::cosid::settings as cosid;
 use crate::faces::leaf::settings as leaf;
 faces! {
     leaf,
+    cosid,
 }
 
 impl Config {

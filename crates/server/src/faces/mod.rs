@@ -1,6 +1,7 @@
 //! The faces: one folder and one row of [`FACES`] for each. Listening, accepting, limits, deadlines, counters, labels,
 //! the banner and the stop loop over the rows.
 
+pub(crate) mod cosid;
 pub mod http;
 pub(crate) mod keyed;
 pub(crate) mod leaf;
@@ -119,7 +120,7 @@ pub(crate) struct Serves {
 }
 
 /// Every face.
-pub static FACES: &[Face] = &[http::FACE, resp::FACE, leaf::FACE];
+pub static FACES: &[Face] = &[http::FACE, resp::FACE, leaf::FACE, cosid::FACE];
 
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");
 
