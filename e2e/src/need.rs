@@ -120,6 +120,11 @@ pub fn openapi_generator() -> Option<PathBuf> {
     python("openapi", "import openapi_spec_validator, openapi_python_client")
 }
 
+/// The same Python, where it has requests.
+pub fn requests() -> Option<PathBuf> {
+    python("requests", "import requests")
+}
+
 fn python(name: &str, imports: &str) -> Option<PathBuf> {
     let named = std::env::var_os("MINT_TEST_PYTHON").map(PathBuf::from);
     let python = named.unwrap_or_else(|| Path::new("python3").to_path_buf());

@@ -71,6 +71,7 @@ const BENCH_PYTHON_PACKAGES: &[&str] = &["duckdb"];
 const PYTHON_PACKAGES: &[&str] = &[
     "redis==7.0.1",
     "hiredis==3.3.0",
+    "requests==2.32.5",
     "openapi-spec-validator==0.9.0",
     "openapi-python-client==0.29.1",
 ];
@@ -136,7 +137,7 @@ pub(crate) fn coverage() -> Option<OsString> {
 pub(crate) fn python() -> Option<PathBuf> {
     venv(
         "test-venv",
-        "import redis, hiredis, openapi_spec_validator, openapi_python_client",
+        "import redis, hiredis, requests, openapi_spec_validator, openapi_python_client",
         PYTHON_PACKAGES,
     )
 }
