@@ -50,8 +50,8 @@ pub use mintage_local::file_system::shared_file_systems;
 pub use mintage_local::name::{NAME_MAX_BYTES, Name, NameError};
 pub use outage::{Budget, BudgetOf, Limited, StoreStatus};
 pub use pool::{
-    LentWindow, Machine, MachineError, MachineNumber, Parked, Pool, PoolInfo, PoolKind, PoolSpec, PoolStock,
-    WindowInfo,
+    LentWindow, MachineError, MachineInstance, MachineNumber, Parked, Pool, PoolInfo, PoolKind, PoolSpec,
+    PoolStock, WindowInfo,
 };
 pub use readiness::{NameReadiness, PartReadiness, Readiness};
 pub use runtime::{BoxFuture, Runtime, SystemRuntime, fresh_token};

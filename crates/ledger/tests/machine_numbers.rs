@@ -1,5 +1,5 @@
 //! Numbers for machines: one instance, one number, whichever server is asked and whatever becomes of its answers.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 mod common;
 
@@ -40,21 +40,21 @@ async fn start(world: &mut World, bits: u32) -> (Node, Arc<Pool>) {
     (node, pool)
 }
 
-fn passing(instance: &str) -> Machine<'_> {
-    Machine {
+fn passing(instance: &str) -> MachineInstance<'_> {
+    MachineInstance {
         instance,
         stable: false,
     }
 }
 
-fn stable(instance: &str) -> Machine<'_> {
-    Machine {
+fn stable(instance: &str) -> MachineInstance<'_> {
+    MachineInstance {
         instance,
         stable: true,
     }
 }
 
-async fn lease(pool: &Pool, machine: Machine<'_>) -> Result<MachineNumber, MachineError> {
+async fn lease(pool: &Pool, machine: MachineInstance<'_>) -> Result<MachineNumber, MachineError> {
     pool.lease_machine(machine, 1 << 20, 5 * MINUTE).await
 }
 
@@ -315,7 +315,7 @@ fn no_two_instances_have_one_number_while_the_store_fails_in_every_way() {
                 let draw = |from: u32, below: u64| (dice >> from) % below;
                 let instance = format!("host:{}", draw(20, 12));
                 let pool = if draw(40, 2) == 0 { &one } else { &two };
-                let machine = Machine {
+                let machine = MachineInstance {
                     instance: &instance,
                     stable: draw(44, 8) == 0,
                 };

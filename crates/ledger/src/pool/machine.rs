@@ -31,7 +31,7 @@ use crate::store::{Cas, Key, Marks, StoreError, StoreErrorKind, Value, Version, 
 
 /// An instance that asks for a number, or has one.
 #[derive(Clone, Copy, Debug)]
-pub struct Machine<'a> {
+pub struct MachineInstance<'a> {
     /// What it calls itself; no two that run at a time may have one name.
     pub instance: &'a str,
     /// It keeps its number for ever, whether it runs or not.
@@ -143,7 +143,7 @@ impl Pool {
     /// # let store = open_store("memory:", &StoreSettings::default(), runtime.clone()).await?;
     /// # let ledger = Ledger::open(store, LedgerSettings::default(), runtime).await?;
     /// let pool = ledger.pool_or_default(&Name::new("default")?).await?;
-    /// let (web, lasting) = (Machine { instance: "10.1.2.3:80", stable: false }, Duration::from_secs(300));
+    /// let (web, lasting) = (MachineInstance { instance: "10.1.2.3:80", stable: false }, Duration::from_secs(300));
     /// let leased = pool.lease_machine(web, 1024, lasting).await?;
     /// assert_eq!((leased.number, leased.used_until), (0, None));
     /// assert_eq!(pool.guard_machine(web, lasting).await?.number, 0);
@@ -159,7 +159,7 @@ impl Pool {
     /// after any of them, it goes on where it was.
     pub async fn lease_machine(
         &self,
-        machine: Machine<'_>,
+        machine: MachineInstance<'_>,
         below: u64,
         lasting: Duration,
     ) -> Result<MachineNumber, MachineError> {
@@ -208,7 +208,7 @@ impl Pool {
     /// ledger refuses: the lease then lasts at least as long as it did.
     pub async fn guard_machine(
         &self,
-        machine: Machine<'_>,
+        machine: MachineInstance<'_>,
         lasting: Duration,
     ) -> Result<MachineNumber, MachineError> {
         let asked = self.machine(machine, lasting)?;
@@ -231,7 +231,7 @@ impl Pool {
     ///
     /// # Errors
     /// [`MachineError::Unknown`], [`MachineError::Lost`], [`MachineError::Name`], or the ledger refuses.
-    pub async fn return_machine(&self, machine: Machine<'_>) -> Result<(), MachineError> {
+    pub async fn return_machine(&self, machine: MachineInstance<'_>) -> Result<(), MachineError> {
         let asked = self.machine(machine, Duration::ZERO)?;
         for _ in 0..RACES_MAX {
             let Some(found) = asked.find().await? else {
@@ -270,7 +270,11 @@ impl Pool {
         Err(self.too_many_races())
     }
 
-    fn machine<'a>(&'a self, machine: Machine<'a>, lasting: Duration) -> Result<Asked<'a>, MachineError> {
+    fn machine<'a>(
+        &'a self,
+        machine: MachineInstance<'a>,
+        lasting: Duration,
+    ) -> Result<Asked<'a>, MachineError> {
         if lasting > self.longest_lease() {
             return Err(MachineError::TooLong(self.longest_lease()));
         }
@@ -336,7 +340,7 @@ impl Pool {
 /// What one machine asks for.
 struct Asked<'a> {
     pool: &'a Pool,
-    machine: Machine<'a>,
+    machine: MachineInstance<'a>,
     lasting: Duration,
     /// Of its register.
     key: Key,

@@ -38,7 +38,7 @@ use crate::name::Name;
 use crate::store::SCAN_LIMIT_MAX;
 pub use kind::{PoolKind, PoolSpec};
 pub use lend::LentWindow;
-pub use machine::{Machine, MachineError, MachineNumber};
+pub use machine::{MachineError, MachineInstance, MachineNumber};
 use window::Lengths;
 pub(crate) use window::WindowBody;
 

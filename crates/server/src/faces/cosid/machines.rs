@@ -1,4 +1,4 @@
-//! Numbers of machines: windows of the pool `cosid:NAMESPACE`, leased by instance (`mintage_ledger::Machine`).
+//! Numbers of machines: windows of the pool `cosid:NAMESPACE`, leased by instance (`mintage_ledger::MachineInstance`).
 //!
 //! The pool is made when its first machine asks, with the layout of CosId's milliseconds and that machine's number of
 //! bits, so that whoever leaves CosId can take windows of the same pool and repeat nothing. Whoever asks for another
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use hyper::StatusCode;
 use mintage::Layout;
-use mintage_ledger::{LedgerError, Machine, MachineError, Name, Pool, PoolKind, PoolSpec};
+use mintage_ledger::{LedgerError, MachineError, MachineInstance, Name, Pool, PoolKind, PoolSpec};
 
 use super::parameters::Parameters;
 use super::refusal::out_of_range;
@@ -42,7 +42,7 @@ pub(super) async fn lease(asked: &Asked<'_>, namespace: &str) -> Answer<Response
     let stable = parameters.yes("stable")?;
     let lasting = parameters.length("safeGuardDuration", GUARD)?;
     let pool = pool_or_made(asked, namespace, bits, lasting).await?;
-    let machine = Machine {
+    let machine = MachineInstance {
         instance: &instance,
         stable,
     };
@@ -61,7 +61,7 @@ pub(super) async fn guard(asked: &Asked<'_>, namespace: &str) -> Answer<Response
     let instance = parameters.text("instanceId", INSTANCE_BYTES_MAX)?;
     let stable = parameters.yes("stable")?;
     let lasting = parameters.length("safeGuardDuration", GUARD)?;
-    let machine = Machine {
+    let machine = MachineInstance {
         instance: &instance,
         stable,
     };
@@ -74,7 +74,7 @@ pub(super) async fn guard(asked: &Asked<'_>, namespace: &str) -> Answer<Response
 pub(super) async fn give_back(asked: &Asked<'_>, namespace: &str) -> Answer<Response> {
     let parameters = Parameters::of(asked.head);
     let instance = parameters.text("instanceId", INSTANCE_BYTES_MAX)?;
-    let machine = Machine {
+    let machine = MachineInstance {
         instance: &instance,
         stable: parameters.yes("stable")?,
     };
