@@ -172,6 +172,11 @@ pub fn apache_thrift() -> Option<ApacheThrift> {
     })
 }
 
+/// The same Python, where it has requests.
+pub fn requests() -> Option<PathBuf> {
+    python("requests", "import requests")
+}
+
 fn python(name: &str, imports: &str) -> Option<PathBuf> {
     let python = clients_python();
     needed(name, has_python(&python, imports)).then_some(python)

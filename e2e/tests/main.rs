@@ -12,6 +12,7 @@ mod cluster;
 mod command;
 mod core_command;
 mod docs;
+mod face_cosid;
 mod face_gosnowflake;
 mod face_idgo;
 mod face_leaf;

@@ -49,7 +49,10 @@ pub use ledger::{Changed, DEFAULT_POOL, Ledger, UUID1_POOL};
 pub use mintage_local::file_system::shared_file_systems;
 pub use mintage_local::name::{NAME_MAX_BYTES, Name, NameError};
 pub use outage::{Budget, BudgetOf, Limited, StoreStatus};
-pub use pool::{LentWindow, Parked, Pool, PoolInfo, PoolKind, PoolSpec, PoolStock, WindowInfo};
+pub use pool::{
+    LentWindow, MachineError, MachineInstance, MachineNumber, Parked, Pool, PoolInfo, PoolKind, PoolSpec,
+    PoolStock, WindowInfo,
+};
 pub use readiness::{NameReadiness, PartReadiness, Readiness};
 pub use runtime::{BoxFuture, Runtime, SystemRuntime, fresh_token};
 pub use sequence::{

@@ -15,7 +15,7 @@ use crate::store::{Cas, Marks, Outcome, SCAN_LIMIT_MAX, Versioned};
 /// Random workers that are tried when a page shows no free one.
 const RANDOM_TRIES: usize = 16;
 /// Pages of records that are looked at, one after the other, before a newcomer is refused: 128,000 workers.
-const PAGES_MAX: usize = 128;
+pub(super) const PAGES_MAX: usize = 128;
 /// A window that was written this lately is held by somebody who lives: renewals come every second.
 const RENEWED_WITHIN: Duration = Duration::from_secs(2);
 
@@ -135,7 +135,7 @@ impl Pool {
         self.survey_from(first, now).await
     }
 
-    async fn survey_from(&self, first: u64, now: u64) -> Result<Survey, LedgerError> {
+    pub(super) async fn survey_from(&self, first: u64, now: u64) -> Result<Survey, LedgerError> {
         let workers = self.spec.kind.workers();
         let records = self.page(first, SCAN_LIMIT_MAX).await?;
         let last = match records.last() {
@@ -210,7 +210,10 @@ impl Search<'_> {
                 continue;
             }
             let found = pool.record(worker).await?;
-            if found.as_ref().is_none_or(|found| found.value.mark <= self.now)
+            let is_kept = |found: &Versioned| WindowBody::read(found).is_ok_and(|body| body.is_kept());
+            if found
+                .as_ref()
+                .is_none_or(|found| found.value.mark <= self.now && !is_kept(found))
                 && let Some(lease) = self.take(worker, found).await?
             {
                 return Ok(Some(lease));

@@ -85,6 +85,7 @@ impl Pool {
             layout: self.spec.kind.fingerprint(),
             wall_ms: self.context.clock.now().unix_millis(),
             retired: false,
+            machine: None,
         }
     }
 

@@ -8,6 +8,7 @@
 //! | `acquire` | the search for a free worker |
 //! | `lease` | a window that is held: renew, give back; the records of all |
 //! | `lend` | windows for programs that mint by themselves |
+//! | `machine` | windows that number the machines of a cluster, found by the machine's own name |
 //! | `keeper` | the one task per pool that holds this process's own window |
 //! | `drop` | pools that are not wanted any more |
 
@@ -17,6 +18,7 @@ mod keeper;
 pub(crate) mod kind;
 mod lease;
 mod lend;
+mod machine;
 mod time;
 pub(crate) mod window;
 
@@ -36,6 +38,7 @@ use crate::name::Name;
 use crate::store::SCAN_LIMIT_MAX;
 pub use kind::{PoolKind, PoolSpec};
 pub use lend::LentWindow;
+pub use machine::{MachineError, MachineInstance, MachineNumber};
 use window::Lengths;
 pub(crate) use window::WindowBody;
 
@@ -66,6 +69,8 @@ pub struct Pool {
     held: Mutex<HeldCount>,
     /// The keeper has ended.
     ended: Notify,
+    /// Held while a machine is given a number: many that start at once would run after the same one.
+    numbering: tokio::sync::Mutex<()>,
 }
 
 /// The window this process mints in.
@@ -235,6 +240,7 @@ impl Pool {
             refused_ms: AtomicU64::new(0),
             held: Mutex::default(),
             ended: Notify::new(),
+            numbering: tokio::sync::Mutex::default(),
         }
     }
 

@@ -43,6 +43,11 @@ impl Pool {
     /// Now in ticks, for whoever takes a worker: validated, not before what a store may have lost, and not by a clock
     /// that is far behind what is stored.
     pub(super) async fn tick_to_take_at(&self) -> Result<u64, LedgerError> {
+        self.tick_past_floor(self.lengths.max_ahead).await
+    }
+
+    /// The same, at most so many ticks ahead of now.
+    pub(super) async fn tick_past_floor(&self, ahead_max: u64) -> Result<u64, LedgerError> {
         let now = self.context.valid_now().await?;
         // Before it becomes a tick: a time that is held at the start may lie past the layout's end.
         if self.is_doubtful() {
@@ -50,7 +55,7 @@ impl Pool {
         }
         let now = self.tick_of(now)?;
         let floor = self.floor_tick();
-        if floor > now.saturating_add(self.lengths.max_ahead) {
+        if floor > now.saturating_add(ahead_max) {
             return Err(self.floor_ahead(floor - now));
         }
         Ok(now.max(floor))

@@ -78,11 +78,31 @@ pub(crate) struct WindowBody {
     /// An operator asked the holder not to renew.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retired: bool,
+    /// It is leased to the machine called `name`, and how.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineLease>,
+}
+
+/// How a machine holds its number (`pool/machine.rs`).
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MachineLease {
+    /// For ever: nobody else takes it, whether its window has passed or not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stable: bool,
+    /// The machine that had the number before.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub after: String,
 }
 
 impl WindowBody {
     pub(crate) fn read(found: &Versioned) -> Result<WindowBody, String> {
         serde_json::from_str(&found.value.body).map_err(|e| e.to_string())
+    }
+
+    /// Whether nobody else may have the worker, though its window has passed.
+    pub(crate) fn is_kept(&self) -> bool {
+        !self.retired && self.machine.as_ref().is_some_and(|machine| machine.stable)
     }
 
     /// Whether a clock wrote this that was ahead of `now`, and nobody has looked at it since.
@@ -125,9 +145,9 @@ pub(crate) fn worker_of(key: &Key) -> Option<u64> {
 pub(crate) struct Survey {
     /// Workers without a record, in order; at most a few.
     pub absent: Vec<u64>,
-    /// Records whose window has passed.
+    /// Records whose window has passed and that are kept for nobody.
     pub passed: Vec<(u64, Versioned)>,
-    /// The record whose window ends first, of those that last.
+    /// The record whose window ends first, of those that last and are kept for nobody.
     pub soonest: Option<(u64, Versioned)>,
     /// The newest wall clock seen in a record that was not given up.
     pub newest_wall_ms: Option<i64>,
@@ -161,7 +181,10 @@ impl Survey {
             survey.note_absent(expected, worker);
             expected = worker + 1;
             let body = WindowBody::read(&found).ok().filter(|body| !body.retired);
-            survey.newest_wall_ms = survey.newest_wall_ms.max(body.map(|body| body.wall_ms));
+            survey.newest_wall_ms = survey.newest_wall_ms.max(body.as_ref().map(|body| body.wall_ms));
+            if body.is_some_and(|body| body.is_kept()) {
+                continue;
+            }
             if found.value.mark <= now {
                 survey.passed.push((worker, found));
             } else if survey

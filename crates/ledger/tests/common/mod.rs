@@ -194,6 +194,11 @@ impl World {
         FaultyStore::new(new_journal(), machine(self.began, plan.seed), plan)
     }
 
+    /// What every machine's wall clock reads.
+    pub fn now(&self) -> Timestamp {
+        machine(self.began, 0).wall()
+    }
+
     /// Notes numbers that a client has.
     #[track_caller]
     pub fn saw(&mut self, name: &str, run: Run) {

@@ -255,6 +255,7 @@ settings! {
 }
 
 // The faces of other systems: a name for each, whose folder has its settings.
+use crate::faces::cosid::settings as cosid;
 use crate::faces::gosnowflake::settings as gosnowflake;
 use crate::faces::idgo::settings as idgo;
 use crate::faces::leaf::settings as leaf;
@@ -264,6 +265,7 @@ use crate::faces::tinyid::settings as tinyid;
 faces! {
     leaf,
     tinyid,
+    cosid,
     idgo,
     thrift,
     sonyflake,

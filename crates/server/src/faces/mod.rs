@@ -1,6 +1,7 @@
 //! The faces: one folder and one row of [`FACES`] for each. Listening, accepting, limits, deadlines, counters, labels,
 //! the banner and the stop loop over the rows.
 
+pub(crate) mod cosid;
 pub(crate) mod gosnowflake;
 pub mod http;
 pub(crate) mod idgo;
@@ -133,6 +134,7 @@ pub static FACES: &[Face] = &[
     resp::FACE,
     leaf::FACE,
     tinyid::FACE,
+    cosid::FACE,
     idgo::FACE,
     thrift::FACE,
     sonyflake::FACE,

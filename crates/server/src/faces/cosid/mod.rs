@@ -1,0 +1,140 @@
+//! CosId's REST proxy: machine numbers, segments and ids over HTTP, as CosId's clients ask for them.
+//!
+//! The original keeps what it knows of machines in its own memory. Here it stands in the store, so that any server on
+//! that store answers any call, before and after it was killed.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `route` | paths and methods |
+//! | `parameters` | what the query says |
+//! | `duration` | lengths of time as ISO 8601 writes them |
+//! | `machines` | numbers of machines: lease, guard, give back |
+//! | `segments` | runs of a sequence |
+//! | `ids` | single ids, as numbers and as text |
+//! | `refusal` | the form of errors |
+
+mod duration;
+mod ids;
+mod machines;
+mod parameters;
+mod refusal;
+mod route;
+mod segments;
+pub(crate) mod settings;
+
+use hyper::StatusCode;
+
+use super::keyed::Keyed;
+use super::web;
+use super::web::answer::Response;
+use super::web::foreign::{Asked, Foreign};
+use super::web::head::Head;
+use super::{Face, NeededPool};
+use crate::auth::Right;
+use crate::config::Config;
+use crate::error::{Answer, Code, ServiceError};
+use crate::transport::{Endpoint, Transport};
+use route::Route;
+
+/// The row of this face.
+pub(super) const FACE: Face = Face {
+    name: "cosid",
+    label: "cosid",
+    title: "CosId's REST proxy",
+    section: "faces.cosid",
+    port: 8688,
+    speaks: &[Transport::Tcp, Transport::Unix],
+    listen: |config| &config.faces.cosid.access.listen,
+    example: |address| match address {
+        Endpoint::Tcp(address) => format!("curl http://{address}/ids"),
+        Endpoint::Unix(path) => format!("curl --unix-socket {} http://localhost/ids", path.display()),
+    },
+    pools: |_| {
+        vec![NeededPool {
+            name: ids::SHARED_POOL.into(),
+            preset: "cosid",
+        }]
+    },
+    serves: web::serves(|connection| web::begin(connection, &FOREIGN)),
+    foreign: Some(&FOREIGN),
+};
+
+static FOREIGN: Foreign = Foreign {
+    access: |config| &config.faces.cosid.access,
+    owns: |path| {
+        path == "/ids"
+            || ["/ids/", "/machines/", "/segments/"]
+                .iter()
+                .any(|own| path.starts_with(own))
+    },
+    methods: "GET, POST, PATCH, DELETE",
+    reads_all_headers: false,
+    knows_tokens: false,
+    right: |_| Right::Allocate,
+    look,
+    answer: |asked| Box::pin(answer(asked)),
+    refuse: refusal::refuse,
+};
+
+/// What a number is answered as.
+const JSON: &str = "application/json";
+/// What text is answered as.
+const TEXT: &str = "text/plain;charset=UTF-8";
+
+async fn answer(asked: &Asked<'_>) -> Answer<Response> {
+    let route = Route::of(asked.head.path).ok_or_else(route::unknown)?;
+    match (&route, asked.head.method) {
+        (Route::Machines { namespace }, "POST") => machines::lease(asked, namespace).await,
+        (Route::Machines { namespace }, "PATCH") => machines::guard(asked, namespace).await,
+        (Route::Machines { namespace }, "DELETE") => machines::give_back(asked, namespace).await,
+        (Route::Distributor { key }, "POST") => segments::distributor(asked, key).await,
+        (Route::Segment { key }, "PATCH") => segments::next(asked, key).await,
+        (Route::Id { name, as_text }, "GET") => ids::answer(asked, name.as_deref(), *as_text).await,
+        (route, method) => Err(ServiceError::new(
+            Code::MethodNotAllowed,
+            format!("{method} does not fit this path: {}", route.methods()),
+        )),
+    }
+}
+
+/// HEAD and OPTIONS: what a path would answer, without taking anything.
+fn look(head: &Head<'_>, config: &Config) -> Response {
+    let route = match Route::of(head.path) {
+        Some(route) => route,
+        None => return refusal::refuse(head, config, &route::unknown()),
+    };
+    match (&route, head.method) {
+        (Route::Id { as_text: true, .. }, "HEAD") => Response::new(StatusCode::OK, TEXT, ""),
+        (Route::Id { .. }, "HEAD") => Response::new(StatusCode::OK, JSON, ""),
+        (_, "OPTIONS") => {
+            let mut response = Response::empty(StatusCode::OK);
+            response.add("allow", route.methods());
+            response
+        }
+        _ => {
+            let error = ServiceError::new(Code::MethodNotAllowed, "HEAD does not fit this path");
+            refusal::refuse(head, config, &error)
+        }
+    }
+}
+
+/// The sequences of this face, for who asks.
+fn keyed<'a>(asked: &'a Asked<'_>, config: &'a Config) -> Keyed<'a> {
+    Keyed {
+        thread: asked.thread,
+        keys: &config.faces.cosid.keys,
+        who: &asked.who,
+        peer: asked.client.peer,
+    }
+}
+
+/// Refuses to make anything for who may only take.
+fn check_may_make(asked: &Asked<'_>, what: &str) -> Answer<()> {
+    match asked.who.may(Right::Admin) {
+        true => Ok(()),
+        false => Err(ServiceError::new(
+            Code::Forbidden,
+            format!("{what} does not exist, and making it needs a token that may admin"),
+        )),
+    }
+}

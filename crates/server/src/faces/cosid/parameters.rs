@@ -1,0 +1,91 @@
+//! What the query says. As in the original, what is missing or cannot be read is an error of its own, and what can be
+//! read and is out of range is another one, which names the parameter.
+
+use std::borrow::Cow;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use super::duration;
+use super::refusal::out_of_range;
+use crate::error::{Answer, Code, ServiceError};
+use crate::faces::web::form::Form;
+use crate::faces::web::head::Head;
+
+/// The parameters of a request.
+pub(super) struct Parameters<'r>(Form<'r>);
+
+impl<'r> Parameters<'r> {
+    pub(super) fn of(head: &Head<'r>) -> Parameters<'r> {
+        Parameters(Form::of_query(head))
+    }
+
+    /// A whole number of a range.
+    pub(super) fn number(&self, name: &'static str, range: RangeInclusive<i64>) -> Answer<i64> {
+        let text = self.required(name)?;
+        let number: i64 = text
+            .parse()
+            .map_err(|_| unreadable(name, &text, "a whole number"))?;
+        match range.contains(&number) {
+            true => Ok(number),
+            false => Err(out_of_range(
+                name,
+                &format!(
+                    "must be from {} to {}, found {number}",
+                    range.start(),
+                    range.end()
+                ),
+            )),
+        }
+    }
+
+    /// Yes or no, in the words that Spring knows.
+    pub(super) fn yes(&self, name: &'static str) -> Answer<bool> {
+        let text = self.required(name)?;
+        match text.to_ascii_lowercase().as_str() {
+            "true" | "on" | "yes" | "1" => Ok(true),
+            "false" | "off" | "no" | "0" => Ok(false),
+            _ => Err(unreadable(name, &text, "true or false")),
+        }
+    }
+
+    /// A text that is not empty and not longer than this.
+    pub(super) fn text(&self, name: &'static str, bytes_max: usize) -> Answer<Cow<'r, str>> {
+        let text = self.required(name)?;
+        match text.len() {
+            0 => Err(out_of_range(name, "must not be empty")),
+            bytes if bytes > bytes_max => Err(out_of_range(
+                name,
+                &format!("must have at most {bytes_max} bytes, found {bytes}"),
+            )),
+            _ => Ok(text),
+        }
+    }
+
+    /// A length of time of a range.
+    pub(super) fn length(&self, name: &'static str, range: RangeInclusive<Duration>) -> Answer<Duration> {
+        let text = self.required(name)?;
+        let length = duration::read(&text)
+            .ok_or_else(|| unreadable(name, &text, "a duration of ISO 8601 such as PT5M"))?;
+        match range.contains(&length) {
+            true => Ok(length),
+            false => {
+                let (least, most) = (duration::write(*range.start()), duration::write(*range.end()));
+                Err(out_of_range(name, &format!("must be from {least} to {most}")))
+            }
+        }
+    }
+
+    fn required(&self, name: &'static str) -> Answer<Cow<'r, str>> {
+        self.0
+            .get(name)
+            .ok_or_else(|| ServiceError::new(Code::InvalidArgument, format!("parameter {name} is missing")))
+    }
+}
+
+fn unreadable(name: &str, found: &str, wanted: &str) -> ServiceError {
+    let shown: String = found.chars().take(80).collect();
+    ServiceError::new(
+        Code::InvalidArgument,
+        format!("parameter {name} is {shown:?}, and must be {wanted}"),
+    )
+}

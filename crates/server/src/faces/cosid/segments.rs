@@ -1,0 +1,66 @@
+//! Segments: runs of the sequence `cosid:NAMESPACE.NAME`.
+
+use hyper::StatusCode;
+use mintage::SequenceOptions;
+use mintage_ledger::SequenceSpec;
+
+use super::parameters::Parameters;
+use super::{JSON, check_may_make, keyed};
+use crate::error::{Answer, Code};
+use crate::faces::keyed::NameBuffer;
+use crate::faces::web::answer::Response;
+use crate::faces::web::foreign::Asked;
+
+/// The longest run of one request.
+const STEP_MAX: i64 = 100_000_000;
+
+/// `POST /segments/distributor/{namespace}/{name}?offset&step`: makes the sequence, which begins after `offset`. One that
+/// exists stays as it is, whatever the offset.
+pub(super) async fn distributor(asked: &Asked<'_>, key: &str) -> Answer<Response> {
+    let parameters = Parameters::of(asked.head);
+    let offset = parameters.number("offset", 0..=i64::MAX - 1)?;
+    parameters.number("step", 1..=STEP_MAX)?;
+    make(asked, key, offset).await?;
+    Ok(Response::empty(StatusCode::OK))
+}
+
+/// `PATCH /segments/{namespace}/{name}?step`: takes a run and answers its last number, as the original's counter stands
+/// after it. A name that nobody has made begins at 1.
+pub(super) async fn next(asked: &Asked<'_>, key: &str) -> Answer<Response> {
+    let step = Parameters::of(asked.head).number("step", 1..=STEP_MAX)?;
+    let step = u64::try_from(step).expect("within its range");
+    let config = asked.thread.config();
+    let keyed = keyed(asked, &config);
+    let taken = match keyed.take_contiguous(key.as_bytes(), step).await {
+        Err(error) if error.code == Code::NotFound => {
+            make(asked, key, 0).await?;
+            keyed.take_contiguous(key.as_bytes(), step).await?
+        }
+        taken => taken?,
+    };
+    Ok(Response::new(StatusCode::OK, JSON, taken.0.last().to_string()))
+}
+
+/// Makes the sequence of a key, unless it is there.
+async fn make(asked: &Asked<'_>, key: &str, offset: i64) -> Answer<()> {
+    let config = asked.thread.config();
+    let mut buffer = NameBuffer::default();
+    let name = keyed(asked, &config).name(key.as_bytes(), &mut buffer)?;
+    if asked.thread.exists(name).await? {
+        return Ok(());
+    }
+    let name = asked.thread.service().name(name)?;
+    check_may_make(asked, &format!("sequence {name}"))?;
+    let spec = SequenceSpec {
+        options: SequenceOptions {
+            start: Some(offset + 1),
+            ..SequenceOptions::default()
+        },
+        ..SequenceSpec::default()
+    };
+    match asked.thread.service().create(&name, &spec).await {
+        // Somebody else made it in the same moment.
+        Err(error) if error.code == Code::Exists => Ok(()),
+        made => made.map(drop),
+    }
+}

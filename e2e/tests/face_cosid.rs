@@ -1,0 +1,156 @@
+//! CosId's REST proxy as its clients use it, over servers that are killed: one server and its own store, and two over a
+//! shared one.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use mintage_e2e::engine::port;
+use mintage_e2e::engine::redis::Redis;
+use mintage_e2e::server::{Server, Start};
+use mintage_e2e::store_suite::Engine;
+use mintage_e2e::{binary, need, run};
+
+/// Servers that serve the face, and can be started again where they were.
+struct Servers {
+    starts: Vec<(Start, SocketAddr)>,
+    running: Vec<Option<Server>>,
+}
+
+impl Servers {
+    fn run(folder: &Path, count: usize, args: &[&str]) -> Servers {
+        let start = |node: usize| {
+            let own = folder.join(node.to_string());
+            std::fs::create_dir(&own).unwrap();
+            let at = port::free();
+            let start = Start::in_folder(&own).args(["--face".to_string(), format!("cosid={at}")]);
+            (start.args(args.iter().copied()), at)
+        };
+        let starts: Vec<_> = (0..count).map(start).collect();
+        let running = starts.iter().map(|(start, _)| Some(start.ready())).collect();
+        Servers { starts, running }
+    }
+
+    fn kill_and_start(&mut self, node: usize) {
+        if let Some(server) = self.running[node].take() {
+            server.kill();
+        }
+        self.running[node] = Some(self.starts[node].0.ready());
+    }
+
+    fn client(&self, python: &Path, script: &str) -> Command {
+        let mut command = Command::new(python);
+        let ports = self.starts.iter().map(|(_, at)| at.port().to_string());
+        command
+            .arg(binary::root().join("e2e/clients").join(script))
+            .args(ports);
+        command
+    }
+
+    /// Runs the client while one server after the other is killed, each time after another thousand ids.
+    fn no_repeats(&mut self, python: &Path) {
+        let mut client = self.client(python, "cosid_client.py");
+        let mut child = client.stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let (mut ids, mut kills) = (HashSet::new(), 0);
+        for line in lines {
+            let id: u64 = line.unwrap().parse().unwrap();
+            assert!(ids.insert(id), "{id} came twice");
+            if ids.len() >= 1000 * (kills + 1) && kills < KILLS {
+                self.kill_and_start(kills % self.starts.len());
+                kills += 1;
+            }
+        }
+        assert!(child.wait().unwrap().success());
+        assert_eq!((ids.len(), kills), (IDS, KILLS));
+    }
+}
+
+/// What `cosid_client.py` takes: 120 rounds of 25 numbers and 6 ids.
+const IDS: usize = 120 * 31;
+const KILLS: usize = 3;
+
+#[test]
+fn machines_keep_their_numbers_over_kills_and_no_id_comes_twice() {
+    let Some(python) = need::requests() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    Servers::run(folder.path(), 1, &[]).no_repeats(&python);
+}
+
+#[test]
+fn two_servers_on_one_store_agree_on_every_machine() {
+    let Some(python) = need::requests() else { return };
+    let Some(store) = Redis::run() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let url = store.url(store.address());
+    run::mint(folder.path(), ["init", "--store", &url]).ok();
+    Servers::run(folder.path(), 2, &["--store", &url]).no_repeats(&python);
+}
+
+#[test]
+fn a_lease_ends_when_it_says_and_whoever_lost_it_is_told() {
+    let Some(python) = need::requests() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut servers = Servers::run(folder.path(), 1, &[]);
+    let mut client = servers.client(&python, "cosid_leases.py");
+    let mut child = client
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut told = child.stdin.take().unwrap();
+    let mut said = Vec::new();
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        let line = line.unwrap();
+        if line == "kill" {
+            servers.kill_and_start(0);
+            told.write_all(b"killed\n").unwrap();
+        }
+        said.push(line);
+    }
+    assert!(child.wait().unwrap().success(), "{said:?}");
+    assert_eq!(said, ["kill", "kill", "ok"]);
+}
+
+/// Three people with curl: one that moves a counter, one that looks, one that mistypes.
+#[test]
+fn curl_is_answered_as_by_the_original() {
+    if !need::curl() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut servers = Servers::run(folder.path(), 1, &[]);
+    let at = servers.starts[0].1;
+    let curl = |words: &[&str], path: &str| {
+        let out = Command::new("curl")
+            .args(["-s", "-w", " %{http_code}", "--max-time", "20"])
+            .args(words)
+            .arg(format!("http://{at}{path}"))
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    };
+    let distributor = "/segments/distributor/shop/order?offset=500&step=100";
+    assert_eq!(curl(&["-X", "POST"], distributor), " 200");
+    assert_eq!(curl(&["-X", "PATCH"], "/segments/shop/order?step=100"), "600 200");
+    servers.kill_and_start(0);
+    let last = curl(&["-X", "PATCH"], "/segments/shop/order?step=100");
+    let last: u64 = last.strip_suffix(" 200").unwrap().parse().unwrap();
+    assert!(last >= 700, "{last}");
+    assert_eq!(curl(&["-I", "-o", "/dev/null"], "/ids"), " 200");
+    assert_eq!(curl(&["-X", "POST", "-d", "x=y"], distributor), " 200");
+    let typed = curl(&["-X", "PATCH"], "/segments/shop/order?steps=1");
+    assert_eq!(
+        typed,
+        r#"{"code":"500","msg":"parameter step is missing","errors":[]} 500"#
+    );
+    assert_eq!(
+        curl(&[], "/id"),
+        r#"{"code":"404","msg":"no such path","errors":[]} 404"#
+    );
+    let next = curl(&["-X", "PATCH"], "/segments/shop/order?step=1");
+    assert_eq!(next, format!("{} 200", last + 1), "none of that took a number");
+}
