@@ -9,6 +9,7 @@ pub(crate) mod faces;
 mod load;
 mod reload;
 pub(crate) mod row;
+pub(crate) mod table;
 pub(crate) mod value;
 pub(crate) mod words;
 
@@ -246,8 +247,12 @@ settings! {
 
 // The faces of other systems: a name for each, whose folder has its settings.
 use crate::faces::leaf::settings as leaf;
+use crate::faces::postgrest::settings as postgrest;
+use crate::faces::prest::settings as prest;
 faces! {
     leaf,
+    postgrest,
+    prest,
 }
 
 impl Config {

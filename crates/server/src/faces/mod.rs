@@ -2,8 +2,12 @@
 //! the banner and the stop loop over the rows.
 
 pub mod http;
+mod json_number;
 pub(crate) mod keyed;
 pub(crate) mod leaf;
+pub(crate) mod postgrest;
+pub(crate) mod prest;
+mod qualified;
 pub mod resp;
 pub(crate) mod web;
 
@@ -119,7 +123,7 @@ pub(crate) struct Serves {
 }
 
 /// Every face.
-pub static FACES: &[Face] = &[http::FACE, resp::FACE, leaf::FACE];
+pub static FACES: &[Face] = &[http::FACE, resp::FACE, leaf::FACE, postgrest::FACE, prest::FACE];
 
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");
 
