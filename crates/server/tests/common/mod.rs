@@ -37,13 +37,18 @@ impl Server {
 
     /// Over a store that can be made to fail.
     pub fn faulty() -> (Server, Arc<FaultyStore>) {
+        Server::faulty_with(|_| {})
+    }
+
+    /// The same with a changed configuration.
+    pub fn faulty_with(change: impl FnOnce(&mut Config)) -> (Server, Arc<FaultyStore>) {
         let (tell, told) = mpsc::channel();
         let wrap = move |store, runtime| {
             let faulty = FaultyStore::new(store, runtime, FaultPlan::NONE);
             tell.send(faulty.clone()).unwrap();
             faulty as Arc<dyn Store>
         };
-        let server = Server::over(|_| {}, wrap);
+        let server = Server::over(change, wrap);
         (server, told.recv().unwrap())
     }
 

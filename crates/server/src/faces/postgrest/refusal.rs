@@ -135,3 +135,41 @@ impl From<ServiceError> for Refusal {
 
 /// When to ask a server again that does not know when it will answer.
 const RETRY_S: u64 = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::CODES;
+
+    #[test]
+    fn every_refusal_of_the_service_has_a_state_and_a_status() {
+        let mut table = String::new();
+        for row in CODES {
+            let refusal = Refusal::from(ServiceError::new(row.code, "why"));
+            let (status, state, name) = (refusal.status.as_u16(), refusal.state, row.name);
+            let retry = refusal
+                .retry_after_s
+                .map_or(String::new(), |seconds| format!(" {seconds}"));
+            table.push_str(&format!("{name} {status} {state}{retry}\n"));
+            // Our words are never lost.
+            let told = refusal.message == "why" || refusal.details.as_deref() == Some("why");
+            assert!(told || status == 401, "{name}");
+        }
+        let expected = "invalid_name 400 PGRST102\ninvalid_count 400 PGRST102\ninvalid_argument 400 PGRST102\n\
+            invalid_body 400 PGRST102\nprotocol_error 400 PGRST102\nunknown_command 404 PGRST102\n\
+            unknown_route 404 PGRST102\nunknown_format 404 PGRST102\nnot_found 404 42P01\n\
+            method_not_allowed 405 PGRST102\nnot_acceptable 406 PGRST102\nexists 409 PGRST102\n\
+            only_forward 409 PGRST102\nneeds_allow_repeat 409 PGRST102\nexhausted 400 2200H\nconflict 409 40001\n\
+            too_many 500 53400\nunsupported_media_type 415 PGRST102\nidempotency_key 400 PGRST102\n\
+            body_too_large 413 PGRST102\nheader_too_large 431 PGRST102\nunauthenticated 401 PGRST302\n\
+            wrong_token 401 PGRST301\nforbidden 403 42501\ncross_origin 403 42501\nwrong_host 421 42501\n\
+            request_timeout 408 PGRST102\nidle_timeout 408 PGRST102\nslow_reader 408 PGRST102\n\
+            too_many_connections 503 PGRST000 5\nunavailable 503 PGRST000 5\nclock_back 503 PGRST000 5\n\
+            stopped 503 PGRST000 5\ninternal 500 PGRSTX00\n";
+        assert_eq!(table, expected);
+        let soon = ServiceError::new(Code::Unavailable, "why").with_retry_after_s(2);
+        assert_eq!(Refusal::from(soon.clone()).retry_after_s, Some(2));
+        // The engine adds what the error says.
+        assert_eq!(Refusal::of(&soon).retry_after_s, None);
+    }
+}
