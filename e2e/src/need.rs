@@ -120,6 +120,11 @@ pub fn openapi_generator() -> Option<PathBuf> {
     python("openapi", "import openapi_spec_validator, openapi_python_client")
 }
 
+/// The same Python, where it has postgrest-py.
+pub fn postgrest_py() -> Option<PathBuf> {
+    python("postgrest-py", "import postgrest")
+}
+
 fn python(name: &str, imports: &str) -> Option<PathBuf> {
     let named = std::env::var_os("MINT_TEST_PYTHON").map(PathBuf::from);
     let python = named.unwrap_or_else(|| Path::new("python3").to_path_buf());
@@ -134,15 +139,27 @@ fn python(name: &str, imports: &str) -> Option<PathBuf> {
 /// The folder of packages in which Node finds ioredis and node-redis; `cargo xtask test` makes one and names it in
 /// `MINT_TEST_NODE`.
 pub fn node() -> Option<PathBuf> {
+    node_with("node", "require('ioredis'); require('redis')")
+}
+
+/// The same folder, where it has @supabase/postgrest-js and postgrest-client.
+pub fn postgrest_js() -> Option<PathBuf> {
+    node_with(
+        "postgrest-js",
+        "require('@supabase/postgrest-js'); require('postgrest-client')",
+    )
+}
+
+fn node_with(name: &str, requires: &str) -> Option<PathBuf> {
     let named = std::env::var_os("MINT_TEST_NODE").map(PathBuf::from);
     let modules = named.unwrap_or_else(|| Path::new("node_modules").to_path_buf());
-    let requires = Command::new("node")
-        .args(["-e", "require('ioredis'); require('redis')"])
+    let there = Command::new("node")
+        .args(["-e", requires])
         .env("NODE_PATH", &modules)
         .stderr(Stdio::null())
         .status()
         .is_ok_and(|status| status.success());
-    needed("node", requires).then_some(modules)
+    needed(name, there).then_some(modules)
 }
 
 /// Prints a line that the test runner does not swallow.

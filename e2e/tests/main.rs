@@ -12,6 +12,7 @@ mod cluster;
 mod command;
 mod core_command;
 mod docs;
+mod face_postgrest;
 mod faults;
 mod folder;
 mod formats_command;

@@ -73,10 +73,20 @@ const PYTHON_PACKAGES: &[&str] = &[
     "hiredis==3.3.0",
     "openapi-spec-validator==0.9.0",
     "openapi-python-client==0.29.1",
+    "postgrest==2.34.0",
 ];
 
 /// Of versions that Debian's Node runs.
-const NODE_PACKAGES: &[&str] = &["ioredis@5.9.2", "redis@5.9.0"];
+const NODE_PACKAGES: &[&str] = &[
+    "ioredis@5.9.2",
+    "redis@5.9.0",
+    "@supabase/postgrest-js@2.76.0",
+    "postgrest-client@1.1.2",
+];
+
+/// A program that ends well where Node finds them all.
+const NODE_PROBE: &str =
+    "for (const name of ['ioredis', 'redis', '@supabase/postgrest-js', 'postgrest-client']) require(name)";
 
 /// Installs the absent ones of `tools`.
 pub(crate) fn debian(tools: &[Tool]) {
@@ -136,7 +146,7 @@ pub(crate) fn coverage() -> Option<OsString> {
 pub(crate) fn python() -> Option<PathBuf> {
     venv(
         "test-venv",
-        "import redis, hiredis, openapi_spec_validator, openapi_python_client",
+        "import redis, hiredis, openapi_spec_validator, openapi_python_client, postgrest",
         PYTHON_PACKAGES,
     )
 }
@@ -152,7 +162,7 @@ pub(crate) fn node() -> Option<PathBuf> {
     let modules = folder.join("node_modules");
     let mut probe = Command::new("node");
     probe
-        .args(["-e", "require('ioredis'); require('redis')"])
+        .args(["-e", NODE_PROBE])
         .env("NODE_PATH", &modules)
         .stderr(Stdio::null());
     if probe.status().is_ok_and(|status| status.success()) {
