@@ -80,7 +80,7 @@ const PYTHON_PACKAGES: &[&str] = &[
 const NODE_PACKAGES: &[&str] = &[
     "ioredis@5.9.2",
     "redis@5.9.0",
-    "@supabase/postgrest-js@2.76.0",
+    "@supabase/postgrest-js@2.78.0",
     "postgrest-client@1.1.2",
 ];
 
