@@ -249,6 +249,54 @@ fn many_kills_repeat_no_number_for_any_client() {
     }
 }
 
+/// Two servers on one store, with the face and a sequence.
+fn two_on(engine: &Postgres, folder: &Path) -> [Server; 2] {
+    let store = engine.url(engine.address());
+    run::mint(folder, ["init", "--store", &store]).ok();
+    let servers = ["0", "1"].map(|node| {
+        let own = folder.join(node);
+        std::fs::create_dir(&own).unwrap();
+        let face = ["--store", &store, "--face", "postgrest=127.0.0.1:0"];
+        Start::in_folder(&own).args(face).ready()
+    });
+    assert!(servers[0].http("PUT", "/v1/sequences/orders", "{}").status < 300);
+    servers
+}
+
+#[test]
+#[ignore = "minutes: two servers on PostgreSQL"]
+fn a_setval_is_followed_by_all_soon_even_by_a_server_that_stood_still() {
+    let Some(engine) = Postgres::run() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let [first, second] = two_on(&engine, folder.path());
+    let ask = |server: &Server, function: &str, body: &str| {
+        let address = url(server, "postgrest")["http://".len()..].parse().unwrap();
+        mintage_e2e::http::exchange(address, "POST", &format!("/rpc/{function}"), body).unwrap()
+    };
+    let (next, set) = (r#"{"seq":"orders"}"#, r#"{"seq":"orders","value":1000000}"#);
+    // Both have numbers in stock.
+    assert_eq!(ask(&first, "nextval", next).status, 200);
+    assert_eq!(ask(&second, "nextval", next).status, 200);
+    let signal = |name: &str| {
+        let sent = Command::new("kill")
+            .args([name, &second.pid().to_string()])
+            .status();
+        assert!(sent.unwrap().success());
+    };
+    signal("-STOP");
+    let done = ask(&first, "setval", set);
+    assert_eq!((done.status, done.text().as_str()), (200, "1000000"));
+    signal("-CONT");
+    let number = |server: &Server| -> i64 { ask(server, "nextval", next).text().parse().unwrap() };
+    assert!(number(&first) > 1_000_000);
+    // What stood still may have numbers of before in stock, which are its own; it follows when it looks.
+    let until = Instant::now() + Duration::from_secs(10);
+    while number(&second) <= 1_000_000 {
+        assert!(Instant::now() < until, "it does not follow");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
 #[test]
 #[ignore = "minutes: clients beyond the first, and two servers on PostgreSQL"]
 fn two_servers_on_one_store_repeat_no_number_for_any_client() {
@@ -258,15 +306,7 @@ fn two_servers_on_one_store_repeat_no_number_for_any_client() {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    let store = engine.url(engine.address());
-    run::mint(folder.path(), ["init", "--store", &store]).ok();
-    let servers = ["0", "1"].map(|node| {
-        let own = folder.path().join(node);
-        std::fs::create_dir(&own).unwrap();
-        let face = ["--store", &store, "--face", "postgrest=127.0.0.1:0"];
-        Start::in_folder(&own).args(face).ready()
-    });
-    assert!(servers[0].http("PUT", "/v1/sequences/orders", "{}").status < 300);
+    let servers = two_on(&engine, folder.path());
     let mut takers: Vec<Taker> = servers
         .iter()
         .flat_map(|server| {
