@@ -3,7 +3,7 @@
 //! Only GET does. The original runs POST, PUT and DELETE as writes, whose answer says how many rows they touched and not
 //! which number they took.
 //!
-//! Source: pREST 2 (`controllers/sql.go`, its documentation of custom queries).
+//! Source: the documentation of pREST 2, "custom queries".
 
 pub(crate) mod settings;
 
