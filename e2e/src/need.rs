@@ -177,6 +177,11 @@ pub fn requests() -> Option<PathBuf> {
     python("requests", "import requests")
 }
 
+/// The same Python, where it has postgrest-py.
+pub fn postgrest_py() -> Option<PathBuf> {
+    python("postgrest-py", "import postgrest")
+}
+
 fn python(name: &str, imports: &str) -> Option<PathBuf> {
     let python = clients_python();
     needed(name, has_python(&python, imports)).then_some(python)
@@ -209,9 +214,21 @@ pub fn php_redis() -> bool {
 /// The folder of packages in which Node finds ioredis and node-redis; `cargo xtask test` makes one and names it in
 /// `MINT_TEST_NODE`.
 pub fn node() -> Option<PathBuf> {
+    node_with("node", "require('ioredis'); require('redis')")
+}
+
+/// The same folder, where it has @supabase/postgrest-js and postgrest-client.
+pub fn postgrest_js() -> Option<PathBuf> {
+    node_with(
+        "postgrest-js",
+        "require('@supabase/postgrest-js'); require('postgrest-client')",
+    )
+}
+
+fn node_with(name: &str, requires: &str) -> Option<PathBuf> {
     let modules = clients_modules();
-    let there = has_node(&modules, "require('ioredis'); require('redis')");
-    needed("node", there).then_some(modules)
+    let there = has_node(&modules, requires);
+    needed(name, there).then_some(modules)
 }
 
 fn clients_modules() -> PathBuf {

@@ -16,6 +16,7 @@ mod face_cosid;
 mod face_gosnowflake;
 mod face_idgo;
 mod face_leaf;
+mod face_postgrest;
 mod face_sonyflake;
 mod face_tinyid;
 mod faces;

@@ -120,10 +120,25 @@ const PYTHON_PACKAGES: &[&str] = &[
     "requests==2.32.5",
     "sonyflake-py==1.3.0",
     "pysnowflake==0.1.3",
+    "postgrest==2.34.0",
 ];
 
+/// A program that ends well where Python finds them all.
+const PYTHON_PROBE: &str = "import redis, hiredis, openapi_spec_validator, openapi_python_client, thriftpy2, thrift, \
+                            requests, sonyflake, snowflake.client, postgrest";
+
 /// Of versions that Debian's Node runs.
-const NODE_PACKAGES: &[&str] = &["ioredis@5.9.2", "redis@5.9.0", "thrift@0.24.0"];
+const NODE_PACKAGES: &[&str] = &[
+    "ioredis@5.9.2",
+    "redis@5.9.0",
+    "thrift@0.24.0",
+    "@supabase/postgrest-js@2.78.0",
+    "postgrest-client@1.1.2",
+];
+
+/// A program that ends well where Node finds them all.
+const NODE_PROBE: &str = "for (const name of ['ioredis', 'redis', 'thrift', '@supabase/postgrest-js', \
+                          'postgrest-client']) require(name)";
 
 /// Installs the absent ones of `tools`.
 pub(crate) fn debian(tools: &[Tool]) {
@@ -181,11 +196,7 @@ pub(crate) fn coverage() -> Option<OsString> {
 
 /// A venv with the Python clients that the tests drive; `None` where it cannot be made.
 pub(crate) fn python() -> Option<PathBuf> {
-    venv(
-        "test-venv",
-        "import redis, hiredis, openapi_spec_validator, openapi_python_client, thriftpy2, thrift, requests, sonyflake, snowflake.client",
-        PYTHON_PACKAGES,
-    )
+    venv("test-venv", PYTHON_PROBE, PYTHON_PACKAGES)
 }
 
 /// A venv with the peers that the benchmarks measure; `None` where it cannot be made.
@@ -199,7 +210,7 @@ pub(crate) fn node() -> Option<PathBuf> {
     let modules = folder.join("node_modules");
     let mut probe = Command::new("node");
     probe
-        .args(["-e", "require('ioredis'); require('redis'); require('thrift')"])
+        .args(["-e", NODE_PROBE])
         .env("NODE_PATH", &modules)
         .stderr(Stdio::null());
     if probe.status().is_ok_and(|status| status.success()) {

@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 use mintage_ledger::Name;
 
+use super::table::{read_table, show_table};
 use super::value::{Listen, Setting, quoted};
 use super::words::FaceAuth;
 use crate::transport::Peer;
@@ -97,38 +98,24 @@ impl Setting for Names {
     const KIND: &'static str = "table of names";
 
     fn parse(text: &str) -> Result<Self, String> {
-        let text = if text.is_empty() { "{}" } else { text };
-        let table: toml::Table = format!("names = {text}")
-            .parse()
-            .map_err(|_| format!("{text:?} is not a TOML table such as {{ \"eu/order\" = \"order-eu\" }}"))?;
-        Self::from_toml(&table["names"])
+        Self::from_toml(&text.into())
     }
 
     fn from_toml(value: &toml::Value) -> Result<Self, String> {
-        let wrong = |found: &toml::Value| format!("expected {}, found {}", Self::KIND, found.type_str());
-        let entries = match value {
-            toml::Value::String(text) => return Self::parse(text),
-            other => other.as_table().ok_or_else(|| wrong(other))?,
-        };
-        let read = |(key, name): (&String, &toml::Value)| {
+        let entries = read_table(value, "{ \"eu/order\" = \"order-eu\" }")?;
+        let read = |(key, name): (String, toml::Value)| {
             let name = name
                 .as_str()
                 .ok_or_else(|| format!("{key:?} must be a text, found {}", name.type_str()))?;
             let name = Name::from_bytes(name.as_bytes()).map_err(|error| format!("{key:?}: {error}"))?;
-            Ok((key.clone(), name))
+            Ok((key, name))
         };
-        entries.iter().map(read).collect::<Result<_, _>>().map(Names)
+        entries.into_iter().map(read).collect::<Result<_, _>>().map(Names)
     }
 
     fn show(&self) -> String {
         let entries = self.0.iter();
-        let entries: Vec<String> = entries
-            .map(|(key, name)| format!("{} = {}", quoted(key), quoted(name.as_str())))
-            .collect();
-        match entries.is_empty() {
-            true => "{}".to_string(),
-            false => format!("{{ {} }}", entries.join(", ")),
-        }
+        show_table(entries.map(|(key, name)| (quoted(key), quoted(name.as_str()))))
     }
 }
 

@@ -11,6 +11,7 @@ mod reload;
 pub(crate) mod row;
 mod scripts;
 mod sha1;
+pub(crate) mod table;
 pub(crate) mod value;
 pub(crate) mod words;
 
@@ -259,6 +260,8 @@ use crate::faces::cosid::settings as cosid;
 use crate::faces::gosnowflake::settings as gosnowflake;
 use crate::faces::idgo::settings as idgo;
 use crate::faces::leaf::settings as leaf;
+use crate::faces::postgrest::settings as postgrest;
+use crate::faces::prest::settings as prest;
 use crate::faces::sonyflake::settings as sonyflake;
 use crate::faces::thrift::settings as thrift;
 use crate::faces::tinyid::settings as tinyid;
@@ -270,6 +273,8 @@ faces! {
     thrift,
     sonyflake,
     gosnowflake,
+    postgrest,
+    prest,
 }
 
 impl Config {

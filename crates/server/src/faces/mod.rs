@@ -5,9 +5,13 @@ pub(crate) mod cosid;
 pub(crate) mod gosnowflake;
 pub mod http;
 pub(crate) mod idgo;
+mod json_number;
 pub(crate) mod keyed;
 pub(crate) mod leaf;
 pub(crate) mod pooled;
+pub(crate) mod postgrest;
+pub(crate) mod prest;
+mod qualified;
 pub mod resp;
 pub mod scripts;
 pub(crate) mod sonyflake;
@@ -139,6 +143,8 @@ pub static FACES: &[Face] = &[
     thrift::FACE,
     sonyflake::FACE,
     gosnowflake::FACE,
+    postgrest::FACE,
+    prest::FACE,
 ];
 
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");

@@ -225,6 +225,18 @@ impl Service {
     /// # Errors
     /// [`Code::OnlyForward`], [`Code::InvalidArgument`], [`Code::TooMany`], and what the store says.
     pub async fn set(&self, name: &Name, last: i64, condition: Condition) -> Answer<SetAnswer> {
+        let to = Base {
+            value: last,
+            is_called: true,
+        };
+        self.set_to(name, to, condition).await
+    }
+
+    /// As [`Service::set`]; where `to` is not called, its value is the next number.
+    ///
+    /// # Errors
+    /// As [`Service::set`].
+    pub async fn set_to(&self, name: &Name, to: Base, condition: Condition) -> Answer<SetAnswer> {
         let alone = self.setting.lock().await;
         if condition != Condition::Always {
             let found = self.find(name).await?;
@@ -236,10 +248,6 @@ impl Service {
                 });
             }
         }
-        let to = Base {
-            value: last,
-            is_called: true,
-        };
         let outcome = self.ledger.set(name, to).await.map_err(from_ledger)?;
         // Others need not wait for each other's followers.
         drop(alone);

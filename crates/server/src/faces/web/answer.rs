@@ -10,6 +10,7 @@ use mintage_wire::percent;
 use serde::Serialize;
 
 use super::head::Media;
+use crate::error::Code;
 
 /// An answer, not yet bound to a way of sending it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,6 +25,8 @@ pub(crate) struct Response {
     streamed: bool,
     /// Who may keep it, and how long.
     cache: &'static str,
+    /// What it refuses, where a face has put a refusal in words of its own.
+    refused: Option<Code>,
 }
 
 /// What this server says changes with every request, so nobody may keep it; but for a few answers.
@@ -52,6 +55,7 @@ impl Response {
             body: body.into(),
             streamed: false,
             cache: KEPT_BY_NOBODY,
+            refused: None,
         }
     }
 
@@ -105,6 +109,24 @@ impl Response {
         let encoded: Vec<String> = segments.iter().map(|segment| percent::encode(segment)).collect();
         response.add("location", format!("/v1/{}", encoded.join("/")));
         response
+    }
+
+    /// The same answer, counted as a refusal.
+    pub(crate) fn refusing(self, code: Code) -> Self {
+        Response {
+            refused: Some(code),
+            ..self
+        }
+    }
+
+    /// What it refuses, where it says so.
+    pub(crate) fn refused(&self) -> Option<Code> {
+        self.refused
+    }
+
+    /// The names of its headers, besides those that every answer has.
+    pub(crate) fn header_names(&self) -> impl Iterator<Item = &'static str> {
+        self.headers.iter().map(|(name, _)| *name)
     }
 
     /// Adds a header.

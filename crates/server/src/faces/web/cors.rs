@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use hyper::StatusCode;
+use hyper::header::ACCESS_CONTROL_REQUEST_HEADERS;
 
 use super::answer::Response;
 use super::head::Head;
@@ -82,13 +83,31 @@ pub(crate) fn preflight(
     }
     let mut response = Response::empty(StatusCode::NO_CONTENT);
     response.add("access-control-allow-methods", methods()?);
-    response.add(
-        "access-control-allow-headers",
-        "authorization, content-type, accept",
-    );
+    response.add("access-control-allow-headers", headers_sent(head));
     response.add("access-control-max-age", "600");
     Some(response)
 }
+
+/// The headers that a page may send: all that it asks for, since its origin is trusted, and clients of other systems send
+/// headers of their own (`apikey`, `x-client-info`).
+fn headers_sent(head: &Head<'_>) -> String {
+    let mut sent: Vec<&str> = HEADERS_SENT.to_vec();
+    let asked = head
+        .all
+        .and_then(|all| all.get(ACCESS_CONTROL_REQUEST_HEADERS)?.to_str().ok());
+    for name in asked.unwrap_or_default().split(',').map(str::trim) {
+        let is_name = !name.is_empty()
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
+        if is_name && !sent.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+            sent.push(name);
+        }
+    }
+    sent.join(", ")
+}
+
+const HEADERS_SENT: [&str; 3] = ["authorization", "content-type", "accept"];
 
 /// Says on an answer which page may read it.
 pub(crate) fn mark(head: &Head<'_>, config: &Config, response: &mut Response) {
@@ -98,12 +117,28 @@ pub(crate) fn mark(head: &Head<'_>, config: &Config, response: &mut Response) {
     response.add("vary", "origin");
     if let (Comes::Listed, Some(origin)) = (comes(head, config), head.origin) {
         response.add("access-control-allow-origin", Cow::Owned(origin.to_string()));
-        response.add(
-            "access-control-expose-headers",
-            "allow, location, mint-cycle, retry-after, www-authenticate",
-        );
+        let own = response.header_names();
+        let mut read: Vec<&str> = HEADERS_READ.to_vec();
+        read.extend(own.filter(|name| {
+            !HEADERS_READ.contains(name)
+                && !NOT_EXPOSED.contains(name)
+                && !name.starts_with("access-control-")
+        }));
+        let read = read.join(", ");
+        response.add("access-control-expose-headers", read);
     }
 }
+
+/// The headers of answers that a page may read, besides others that an answer has.
+const HEADERS_READ: [&str; 5] = [
+    "allow",
+    "location",
+    "mint-cycle",
+    "retry-after",
+    "www-authenticate",
+];
+/// Those that are between the browser and the server.
+const NOT_EXPOSED: [&str; 2] = ["vary", "connection"];
 
 #[cfg(test)]
 mod tests {

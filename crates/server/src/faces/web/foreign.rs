@@ -69,13 +69,14 @@ pub(crate) async fn answer(
     body: Option<Incoming>,
 ) -> Response {
     let answered = judge(face, thread, client, head, body).await;
-    let refused = answered.as_ref().err().map(|error| error.code);
-    thread.counters().face_answered(id, refused, 1);
     let config = thread.config();
-    let mut response = answered.unwrap_or_else(|error| {
-        thread.counters().refused(error.code);
-        face.refusal(&config, head, &error)
-    });
+    let mut response =
+        answered.unwrap_or_else(|error| face.refusal(&config, head, &error).refusing(error.code));
+    let refused = response.refused();
+    thread.counters().face_answered(id, refused, 1);
+    if let Some(code) = refused {
+        thread.counters().refused(code);
+    }
     cors::mark(head, &config, &mut response);
     response
 }

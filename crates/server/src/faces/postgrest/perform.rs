@@ -1,0 +1,228 @@
+//! What the functions do.
+
+use std::borrow::Cow;
+
+use mintage::Base;
+use mintage_ledger::Name;
+
+use super::answer::Wanted;
+use super::call::Call;
+use super::refusal::Refusal;
+use super::settings::Settings;
+use crate::auth::Right;
+use crate::config::Keys;
+use crate::error::{Code, ServiceError};
+use crate::faces::keyed::{Keyed, NameBuffer};
+use crate::faces::qualified::{Malformed, Qualified};
+use crate::faces::web::answer::Response;
+use crate::faces::web::foreign::Asked;
+use crate::service::Condition;
+use crate::turn::Turn;
+use hyper::StatusCode;
+
+/// Does what is asked.
+pub(super) async fn perform(
+    asked: &Asked<'_>,
+    settings: &Settings,
+    call: Call,
+    wanted: &Wanted,
+) -> Result<Response, Refusal> {
+    match call {
+        Call::Next(name) => {
+            let taken = Target::of_name(asked, settings, &name).take(1).await?;
+            Ok(wanted.scalar(taken[0]))
+        }
+        Call::Nextval(text) => {
+            let taken = Target::of_text(asked, settings, &text)?.take(1).await?;
+            Ok(wanted.scalar(taken[0]))
+        }
+        Call::Nextvals(text, count) => {
+            wanted.check_rows(count)?;
+            let taken = Target::of_text(asked, settings, &text)?.take(count).await?;
+            Ok(wanted.rows(&taken))
+        }
+        Call::Setval(text, to) => {
+            Target::of_text(asked, settings, &text)?.set(to).await?;
+            Ok(wanted.scalar(to.value))
+        }
+    }
+}
+
+/// The sequence that is meant.
+struct Target<'a> {
+    asked: &'a Asked<'a>,
+    keys: Cow<'a, Keys>,
+    key: String,
+    /// As the client has written it, without quotes.
+    shown: String,
+    /// Without its schema.
+    relation: String,
+}
+
+impl<'a> Target<'a> {
+    /// One that the configuration names: by the name that it has here.
+    fn of_name(asked: &'a Asked<'a>, settings: &Settings, name: &Name) -> Target<'a> {
+        let keys = Keys {
+            create: settings.keys.create,
+            ..Keys::default()
+        };
+        Target {
+            asked,
+            keys: Cow::Owned(keys),
+            key: name.to_string(),
+            shown: name.to_string(),
+            relation: name.to_string(),
+        }
+    }
+
+    /// One that the client names.
+    fn of_text(asked: &'a Asked<'a>, settings: &'a Settings, text: &str) -> Result<Target<'a>, Refusal> {
+        let qualified = Qualified::parse(text).map_err(|malformed| {
+            let (state, message) = match malformed {
+                Malformed::Syntax => ("42602", "invalid name syntax".to_string()),
+                Malformed::TooManyParts => {
+                    let shown: String = text.chars().take(SHOWN_MAX).collect();
+                    (
+                        "42601",
+                        format!("improper relation name (too many dotted names): {shown}"),
+                    )
+                }
+            };
+            let refusal = Refusal::new(Code::InvalidName, state, message);
+            refusal.with_hint("quote a name that holds dots, blanks or capital letters")
+        })?;
+        Ok(Target {
+            asked,
+            keys: Cow::Borrowed(&settings.keys),
+            key: qualified.key(),
+            shown: qualified.to_string(),
+            relation: qualified.name().to_string(),
+        })
+    }
+
+    fn keyed(&self) -> Keyed<'_> {
+        Keyed {
+            thread: self.asked.thread,
+            keys: &self.keys,
+            who: &self.asked.who,
+            peer: self.asked.client.peer,
+        }
+    }
+
+    /// What its sequence is called.
+    fn name(&self) -> Result<Name, Refusal> {
+        let mut buffer = NameBuffer::default();
+        let name = self.keyed().name(self.key.as_bytes(), &mut buffer);
+        let name = name.ok().and_then(|name| Name::from_bytes(name).ok());
+        name.ok_or_else(|| self.unknown())
+    }
+
+    /// Takes so many numbers, in turns with the other connections of this thread.
+    async fn take(&self, count: u64) -> Result<Vec<i64>, Refusal> {
+        self.needs(Right::Allocate)?;
+        let thread = self.asked.thread;
+        let part_max = thread.config().turn_ids;
+        let mut numbers = Vec::with_capacity(count as usize);
+        let (mut left, mut turn) = (count, None);
+        while left > 0 {
+            let part = left.min(part_max);
+            let each = |run: mintage::Run| numbers.extend(run.iter());
+            if let Err(error) = self.keyed().take(self.key.as_bytes(), part, each).await {
+                return Err(self.not_taken(error).await);
+            }
+            left -= part;
+            if left > 0 {
+                let turn = turn.get_or_insert_with(|| Turn::begin(thread));
+                turn.give_way_if_over().await;
+            }
+        }
+        Ok(numbers)
+    }
+
+    async fn not_taken(&self, error: ServiceError) -> Refusal {
+        match error.code {
+            Code::NotFound => self.unknown(),
+            Code::Exhausted => {
+                let (which, bound) = match self.bounds().await {
+                    Some((_, max, true)) => ("maximum", max),
+                    Some((min, _, false)) => ("minimum", min),
+                    None => return error.into(),
+                };
+                let name = &self.relation;
+                let message = format!("nextval: reached {which} value of sequence \"{name}\" ({bound})");
+                Refusal::new(Code::Exhausted, "2200H", message).with_status(StatusCode::BAD_REQUEST)
+            }
+            _ => error.into(),
+        }
+    }
+
+    /// Moves it forward; it is made where it is not there.
+    async fn set(&self, to: Base) -> Result<(), Refusal> {
+        self.needs(Right::Admin)?;
+        let (name, service) = (self.name()?, self.asked.thread.service());
+        let set = match service.set_to(&name, to, Condition::Always).await {
+            Ok(set) => set,
+            Err(error) => return Err(self.not_set(error, to.value).await),
+        };
+        let (token, peer) = (self.asked.who.name(), self.asked.client.peer);
+        tracing::info!(what = "setval", %name, token, %peer, "changed");
+        if set.pending.is_empty() {
+            return Ok(());
+        }
+        // Servers of the cluster that do not follow yet may give out older numbers: no client may think otherwise.
+        let pending = set.pending.join(", ");
+        let message = format!("the sequence was moved, and {pending} may still give out numbers of before");
+        let error = ServiceError::new(Code::Unavailable, message);
+        Err(error
+            .with_hint("ask again until it is answered with the value")
+            .with_retry_after_s(1)
+            .into())
+    }
+
+    async fn not_set(&self, error: ServiceError, value: i64) -> Refusal {
+        let name = &self.relation;
+        match error.code {
+            Code::OnlyForward => {
+                let message = format!("setval: value {value} would move sequence \"{name}\" back");
+                let refusal = Refusal::new(Code::OnlyForward, "22023", message);
+                let refusal = refusal.with_status(StatusCode::BAD_REQUEST);
+                refusal
+                    .with_details(error.message)
+                    .with_hint("mint restart --allow-repeat goes back, loudly")
+            }
+            Code::InvalidArgument => {
+                let bounds = self.bounds().await;
+                let bounds = bounds.map_or(String::new(), |(min, max, _)| format!(" ({min}..{max})"));
+                let message =
+                    format!("setval: value {value} is out of bounds for sequence \"{name}\"{bounds}");
+                Refusal::new(Code::InvalidArgument, "22003", message).with_details(error.message)
+            }
+            _ => error.into(),
+        }
+    }
+
+    /// Its least and its greatest number, and whether it ascends.
+    async fn bounds(&self) -> Option<(i64, i64, bool)> {
+        let name = self.name().ok()?;
+        let info = self.asked.thread.service().find(&name).await.ok()??;
+        Some((info.def.min, info.def.max, info.def.increment > 0))
+    }
+
+    fn needs(&self, right: Right) -> Result<(), Refusal> {
+        match self.asked.who.may(right) {
+            true => Ok(()),
+            false => {
+                let message = format!("permission denied for sequence {}", self.relation);
+                Err(Refusal::new(Code::Forbidden, "42501", message))
+            }
+        }
+    }
+
+    fn unknown(&self) -> Refusal {
+        let message = format!("relation \"{}\" does not exist", self.shown);
+        Refusal::new(Code::NotFound, "42P01", message)
+    }
+}
+
+/// How much of somebody else's text is shown in a refusal.
+const SHOWN_MAX: usize = 80;

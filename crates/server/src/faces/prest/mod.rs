@@ -1,0 +1,181 @@
+//! pREST's queries: `GET /_QUERIES/LOCATION/SCRIPT` gives a row with a number, for the scripts of the configuration.
+//!
+//! Only GET does. The original runs POST, PUT and DELETE as writes, whose answer says how many rows they touched and not
+//! which number they took.
+//!
+//! Source: the documentation of pREST 2, "custom queries".
+
+pub(crate) mod settings;
+
+use std::borrow::Cow;
+
+use hyper::StatusCode;
+use mintage_wire::percent;
+use serde::Serialize;
+
+use super::Face;
+use super::json_number::put_number;
+use super::keyed::Keyed;
+use super::qualified::Qualified;
+use super::web;
+use super::web::answer::Response;
+use super::web::foreign::{Asked, Foreign};
+use super::web::form::Form;
+use super::web::head::Head;
+use crate::auth::Right;
+use crate::config::{Config, Keys};
+use crate::error::{Answer, Code, ServiceError};
+use crate::transport::{Endpoint, Transport};
+use settings::{Of, Query, Settings};
+
+/// The row of this face.
+pub(super) const FACE: Face = Face {
+    name: "prest",
+    label: "prest",
+    title: "pREST's HTTP",
+    section: "faces.prest",
+    port: 3001,
+    speaks: &[Transport::Tcp, Transport::Unix],
+    listen: |config| &config.faces.prest.access.listen,
+    example: |address| match address {
+        Endpoint::Tcp(address) => format!("curl http://{address}/_QUERIES/LOCATION/SCRIPT"),
+        Endpoint::Unix(path) => format!(
+            "curl --unix-socket {} http://localhost/_QUERIES/LOCATION/SCRIPT",
+            path.display()
+        ),
+    },
+    pools: |_| Vec::new(),
+    serves: web::serves(|connection| web::begin(connection, &FOREIGN)),
+    foreign: Some(&FOREIGN),
+};
+
+static FOREIGN: Foreign = Foreign {
+    access: |config| &config.faces.prest.access,
+    owns: |path| path.starts_with(QUERIES),
+    methods: METHODS,
+    reads_all_headers: false,
+    knows_tokens: false,
+    right: |_| Right::Allocate,
+    look: |head, config| match script(head, &config.faces.prest) {
+        Ok(_) if head.method == "OPTIONS" => {
+            let mut response = Response::empty(StatusCode::OK);
+            response.add("allow", METHODS);
+            response
+        }
+        Ok(_) => Response::new(StatusCode::OK, JSON, ""),
+        Err(error) => refuse(head, config, &error).refusing(error.code),
+    },
+    answer: |asked| Box::pin(answer(asked)),
+    refuse,
+};
+
+const QUERIES: &str = "/_QUERIES/";
+const JSON: &str = "application/json";
+const METHODS: &str = "GET";
+
+async fn answer(asked: &Asked<'_>) -> Answer<Response> {
+    let config = asked.thread.config();
+    let settings = &config.faces.prest;
+    let query = script(asked.head, settings)?;
+    if asked.head.method != "GET" {
+        let message = "a script gives its number to GET alone: a write answers how many rows it touched";
+        return Err(ServiceError::new(Code::MethodNotAllowed, message));
+    }
+    let (key, keys) = match &query.of {
+        Of::Sequence(name) => {
+            let create = settings.keys.create;
+            let keys = Keys {
+                create,
+                ..Keys::default()
+            };
+            (name.to_string(), Cow::Owned(keys))
+        }
+        Of::Parameter(name) => {
+            let given = Form::of_query(asked.head).get(name).ok_or_else(|| {
+                let message = format!("could not parse script: the query has no parameter {name}");
+                ServiceError::new(Code::InvalidArgument, message)
+            })?;
+            let name = Qualified::parse(&given).map_err(|_| not_executed(Code::InvalidName))?;
+            (name.key(), Cow::Borrowed(&settings.keys))
+        }
+    };
+    let keyed = Keyed {
+        thread: asked.thread,
+        keys: &keys,
+        who: &asked.who,
+        peer: asked.client.peer,
+    };
+    let number = keyed
+        .take_one(key.as_bytes())
+        .await
+        .map_err(|error| match error.code {
+            Code::NotFound | Code::Exhausted => not_executed(error.code),
+            _ => error,
+        })?;
+    Ok(row(&query.column, number, settings.strings))
+}
+
+/// The script that a request is for, whatever its database: there is one here.
+fn script<'s>(head: &Head<'_>, settings: &'s Settings) -> Answer<&'s Query> {
+    let Some(path) = head.path.strip_prefix(QUERIES) else {
+        return Err(ServiceError::new(Code::UnknownRoute, "there is no such path"));
+    };
+    let segments: Vec<&str> = path.split('/').collect();
+    let (location, script) = match segments[..] {
+        [location, script] | [_, location, script] => (location, script),
+        _ => return Err(ServiceError::new(Code::UnknownRoute, "there is no such path")),
+    };
+    let decoded = |text: &str| {
+        let bytes = percent::decode(text).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let path = format!("{}/{}", decoded(location), decoded(script));
+    settings.queries.0.get(&path).ok_or_else(|| {
+        let message = format!("could not get script {path}, could not load script: query not found");
+        ServiceError::new(Code::InvalidArgument, message)
+    })
+}
+
+/// What the original answers when PostgreSQL refuses.
+fn not_executed(code: Code) -> ServiceError {
+    ServiceError::new(code, "could not execute sql, check your prest logs")
+}
+
+/// One row, written as `jsonb` writes it: a blank after the colon.
+fn row(column: &str, number: i64, strings: bool) -> Response {
+    let mut body = b"[{".to_vec();
+    body.extend_from_slice(serde_json::Value::from(column).to_string().as_bytes());
+    body.extend_from_slice(b": ");
+    put_number(number, strings, &mut body);
+    body.extend_from_slice(b"}]");
+    Response::new(StatusCode::OK, JSON, body)
+}
+
+#[derive(Serialize)]
+struct Refusal<'a> {
+    error: &'a str,
+}
+
+fn refuse(_: &Head<'_>, _: &Config, error: &ServiceError) -> Response {
+    // What PostgreSQL refuses is 400 here, whatever it was.
+    let status = match error.code {
+        Code::NotFound | Code::Exhausted => StatusCode::BAD_REQUEST,
+        code => StatusCode::from_u16(code.row().http_status).expect("a row of CODES has a status"),
+    };
+    let body = serde_json::to_vec(&Refusal {
+        error: &error.message,
+    });
+    let mut response = Response::new(status, JSON, body.expect("texts are JSON"));
+    match status {
+        StatusCode::METHOD_NOT_ALLOWED => response.add("allow", METHODS),
+        StatusCode::UNAUTHORIZED => response.add("www-authenticate", "Bearer"),
+        StatusCode::SERVICE_UNAVAILABLE if error.retry_after_s.is_none() => {
+            response.add("retry-after", RETRY_S.to_string());
+        }
+        _ => {}
+    }
+    response
+}
+
+/// When to ask a server again that does not know when it will answer.
+const RETRY_S: u64 = 5;
