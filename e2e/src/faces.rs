@@ -7,8 +7,11 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::run::Said;
+use crate::binary;
+use crate::engine::redis::Redis;
+use crate::run::{self, Said};
 use crate::server::{Server, Start};
+use crate::store_suite::Engine;
 
 /// One face, and a client of it.
 pub struct Tried<'a> {
@@ -76,6 +79,19 @@ impl Tried<'_> {
         assert!(seen.0.len() as u32 >= 20 * kills + 50, "{} ids", seen.0.len());
     }
 
+    /// The same over two servers on one Redis, where there is one.
+    ///
+    /// # Panics
+    /// As [`Tried::over_two_servers`].
+    #[track_caller]
+    pub fn over_two_servers_on_redis(&self) {
+        let Some(engine) = Redis::run() else { return };
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let url = engine.url(engine.address());
+        run::mint(folder.path(), ["init", "--store", &url]).ok();
+        self.over_two_servers(folder.path(), &url);
+    }
+
     /// Asks two servers on one store, each by a client of its own at the same time. No id comes twice.
     ///
     /// # Panics
@@ -103,6 +119,15 @@ impl Tried<'_> {
         }
         assert!(seen.0.len() >= 400, "{} ids", seen.0.len());
     }
+}
+
+/// The stock client of Python that asks a face at a URL for so many ids of each kind.
+pub fn by_requests(python: &Path, face: &str, url: &str, count: u32) -> Command {
+    let mut command = Command::new(python);
+    command
+        .arg(binary::root().join("e2e/clients/face_client.py"))
+        .args([face, url, &count.to_string()]);
+    command
 }
 
 /// Waits until a file has so many lines.

@@ -1,31 +1,11 @@
 //! Leaf's face under requests, and under Spring's RestTemplate.
 #![allow(clippy::unwrap_used)]
 
-use std::path::Path;
 use std::process::Command;
 
-use mintage_e2e::engine::redis::Redis;
-use mintage_e2e::faces::Tried;
+use mintage_e2e::faces::{Tried, by_requests};
 use mintage_e2e::server::Server;
-use mintage_e2e::store_suite::Engine;
-use mintage_e2e::{binary, need, run};
-
-fn client(python: &Path, face: &str, url: &str, count: u32) -> Command {
-    let mut command = Command::new(python);
-    command
-        .arg(binary::root().join("e2e/clients/face_client.py"))
-        .args([face, url, &count.to_string()]);
-    command
-}
-
-/// Over two servers on one Redis.
-fn on_one_store(tried: &Tried<'_>) {
-    let Some(engine) = Redis::run() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let url = engine.url(engine.address());
-    run::mint(folder.path(), ["init", "--store", &url]).ok();
-    tried.over_two_servers(folder.path(), &url);
-}
+use mintage_e2e::{binary, need};
 
 /// As an operator does who moves a tag here.
 fn prepare(server: &Server) {
@@ -40,7 +20,7 @@ fn with_leaf(check: impl Fn(&Tried<'_>)) {
     check(&Tried {
         face: "leaf",
         settings: "",
-        client: &|url, count| client(&python, "leaf", url, count),
+        client: &|url, count| by_requests(&python, "leaf", url, count),
         prepare: &prepare,
     });
 }
@@ -60,7 +40,7 @@ fn leaf_goes_on_after_many_kills_without_a_repeat() {
 
 #[test]
 fn leaf_of_two_servers_never_repeats() {
-    with_leaf(|tried| on_one_store(tried));
+    with_leaf(|tried| tried.over_two_servers_on_redis());
 }
 
 /// A stock RestTemplate.
@@ -93,5 +73,5 @@ fn spring_goes_on_after_kills_without_a_repeat() {
 #[test]
 #[ignore = "minutes: Java"]
 fn spring_of_two_servers_never_repeats() {
-    with_spring(|tried| on_one_store(tried));
+    with_spring(|tried| tried.over_two_servers_on_redis());
 }

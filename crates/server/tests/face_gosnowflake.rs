@@ -87,21 +87,12 @@ fn ids_are_quoted_where_that_is_wanted() {
     is(&answer, 200, Some(JSON), &format!("{{\"id\":\"{id}\"}}"));
 }
 
-/// How many ids a server has given out from pools.
-fn minted(server: &Server) -> String {
-    let metrics = server.http().ask("GET", "/metrics").text();
-    let line = metrics
-        .lines()
-        .find(|line| line.starts_with("mint_ids_total") && line.contains("snowflake"));
-    line.unwrap_or_else(|| panic!("{metrics}")).to_string()
-}
-
 #[test]
 fn looking_and_pages_of_other_sites_take_nothing() {
     let server = gosnowflake(|_| {});
     let mut client = client(&server);
     client.ask("GET", "/worker/1");
-    let before = minted(&server);
+    let before = server.minted();
     client.send("HEAD /worker/1 HTTP/1.1\r\nhost: localhost\r\n\r\n");
     assert!(client.line().starts_with("HTTP/1.1 200"));
     while !client.line().is_empty() {}
@@ -109,7 +100,7 @@ fn looking_and_pages_of_other_sites_take_nothing() {
     let page = client.ask_with("GET", "/worker/1", &[("sec-fetch-site", "cross-site")], "");
     let text = "{\"error\":\"the request comes from a page of another site\"}";
     is(&page, 403, Some(JSON), text);
-    assert_eq!(minted(&server), before);
+    assert_eq!(server.minted(), before);
 }
 
 #[test]

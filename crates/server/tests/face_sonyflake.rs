@@ -129,21 +129,12 @@ fn ids_are_quoted_where_that_is_wanted() {
     }
 }
 
-/// How many ids a server has given out from pools.
-fn minted(server: &Server) -> String {
-    let metrics = server.http().ask("GET", "/metrics").text();
-    let line = metrics
-        .lines()
-        .find(|line| line.starts_with("mint_ids_total") && line.contains("snowflake"));
-    line.unwrap_or_else(|| panic!("{metrics}")).to_string()
-}
-
 #[test]
 fn looking_and_pages_of_other_sites_take_nothing() {
     let server = sonyflake("v1", |_| {});
     let mut client = client(&server);
     client.ask("GET", "/");
-    let before = minted(&server);
+    let before = server.minted();
     client.send("HEAD / HTTP/1.1\r\nhost: localhost\r\n\r\n");
     assert!(client.line().starts_with("HTTP/1.1 200"));
     while !client.line().is_empty() {}
@@ -155,9 +146,9 @@ fn looking_and_pages_of_other_sites_take_nothing() {
         TEXT,
         "the request comes from a page of another site\n",
     );
-    assert_eq!(minted(&server), before);
+    assert_eq!(server.minted(), before);
     client.ask("GET", "/");
-    assert_ne!(minted(&server), before);
+    assert_ne!(server.minted(), before);
 }
 
 #[test]

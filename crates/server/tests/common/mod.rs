@@ -121,6 +121,14 @@ impl Server {
         self.thread.take().unwrap().join().expect("no panic")
     }
 
+    /// How many ids it has given out from pools: the line of its metrics.
+    pub fn minted(&self) -> String {
+        let metrics = self.http().ask("GET", "/metrics").text();
+        let is_it = |line: &&str| line.starts_with("mint_ids_total") && line.contains("snowflake");
+        let line = metrics.lines().find(is_it);
+        line.unwrap_or_else(|| panic!("{metrics}")).to_string()
+    }
+
     /// Where a face listens.
     pub fn address(&self, face: &str) -> SocketAddr {
         let address = self.serving.address(face).expect("it listens");
