@@ -13,6 +13,8 @@ Layouts: fields from the highest bit down as ROLE[:NAME]=BITS, then settings; co
   --layout time=39,sequence=8,worker:machine=16,tick=10ms,epoch=2014-09-01
 
 Roles: time and sequence (one each), worker (any number), rollback, constant:NAME=BITS@VALUE.
+Up to 128 bits; ids of more than 64 are numbers that few programs read, so quote them, or write them in another \
+--format. Pools have up to 64.
 Settings: tick=1ms, epoch=TIME or Unix milliseconds (1970-01-01), start=zero|carry|N|random(BELOW), where a tick's \
 sequence begins, name=NAME.";
 
@@ -129,7 +131,16 @@ mod tests {
             ("time=41,sequence=12,epoch=@1us", "not a whole number"),
             ("time=41,sequence=12,start=late", "start \"late\""),
             ("time=41", "no sequence field"),
-            ("time=60,sequence=12", "72 bits"),
+            ("time=60,worker=64,sequence=12", "136 bits, an id has at most 128"),
+            ("worker=64,sequence=12", "no time field"),
+            ("time=41,worker=65,sequence=12", "allowed are 1 to 64"),
+            ("time=41,worker:a=40,worker:b=40", "no sequence field"),
+            (
+                "time=41,worker:a=33,worker:b=33,sequence=12",
+                "66 worker bits, at most 64",
+            ),
+            ("time=60,sequence=33", "33 sequence bits, at most 32"),
+            ("time=20,worker=33,sequence=8", "33 worker bits, at most 32"),
         ] {
             let said = parse_layout(text).unwrap_err();
             assert!(said.contains(says), "{text}: {said}");

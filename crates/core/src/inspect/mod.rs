@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 pub use bits::BitField;
 pub use foreign::{FOREIGN, Foreign};
 pub use near::{means_none, near_miss, no_id};
-pub use number::inspect_layout;
+pub use number::{inspect_layout, inspect_layout_wide};
 pub use refuse::{Refusal, refusals};
 
 use crate::format::{Details, FORMATS, Family, FieldValue, Format, GenOption, GenOptions, Id, IdTime};
