@@ -245,7 +245,10 @@ fn a_layout_of_ones_own_is_minted_and_checked() {
     assert!(a.trim().parse::<u64>().unwrap() < b.trim().parse::<u64>().unwrap());
     for (line, error) in [
         ("--layout time=41", "no sequence field"),
-        ("--layout time=60,sequence=12", "72 bits"),
+        (
+            "--layout time=60,worker=64,sequence=5",
+            "129 bits, an id has at most 128",
+        ),
         ("--layout clock=41,sequence=12", "ROLE"),
         (
             "--layout time=41,sequence=12 --preset leaf",

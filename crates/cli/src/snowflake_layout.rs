@@ -57,6 +57,12 @@ pub(crate) fn layout_refused(error: &LayoutError) -> Failure {
             time_bits,
             sequence_bits,
             ..
+        } if time_bits + sequence_bits > u64::BITS => Failure::usage(error)
+            .with_hint("mint inspect reads ids of it; a later epoch= or a longer tick= leaves room as well"),
+        LayoutError::ReadOnly {
+            time_bits,
+            sequence_bits,
+            ..
         } => Failure::usage(error).with_hint(format_args!(
             "mint inspect reads ids of it; to make some with the time in the same place, give bits of the sequence to a \
              worker, as in --layout time={time_bits},worker=1,sequence={} --worker 0",

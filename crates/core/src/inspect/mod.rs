@@ -103,6 +103,8 @@ pub fn inspect(text: &str, now: Timestamp) -> Vec<Reading> {
     if sure && readings.iter().all(|reading| reading.confidence < 0.5) {
         // 32 digits that have not the marks of a UUID are rather a hash.
         foreign::inspect(text, now, &mut readings);
+        // Or a wide Snowflake of 32 decimal digits.
+        number::inspect_wide(text, now, &mut readings);
     }
     if !sure {
         foreign::inspect(text, now, &mut readings);

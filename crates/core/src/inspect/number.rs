@@ -92,11 +92,7 @@ pub(super) fn inspect_decimal(text: &str, now: Timestamp, readings: &mut Vec<Rea
             (rank.0, rank.1.into()),
         ));
     }
-    if digits.len() > 20
-        && let Ok(id) = SnowflakeText::Dec.read_wide(text.as_bytes())
-    {
-        inspect_wide_presets(id, now, readings);
-    }
+    inspect_wide(text, now, readings);
     // A UUID with as many leading zeros has a time no version means.
     if digits.len() > 20
         && let Ok(id) = UuidText::Int.read(text.as_bytes())
@@ -121,8 +117,15 @@ fn inspect_presets(id: u64, now: Timestamp, readings: &mut Vec<Reading>) {
     }
 }
 
-/// Reads `id` by every wide preset that makes its time plausible: of so long a number, others say nothing.
-fn inspect_wide_presets(id: u128, now: Timestamp, readings: &mut Vec<Reading>) {
+/// A decimal number of more than 64 bits: by every wide preset that makes its time plausible, since of so long a number
+/// the others say nothing.
+pub(super) fn inspect_wide(text: &str, now: Timestamp, readings: &mut Vec<Reading>) {
+    let Ok(id) = SnowflakeText::Dec.read_wide(text.as_bytes()) else {
+        return;
+    };
+    if u64::try_from(id).is_ok() {
+        return;
+    }
     let found = WIDE_PRESETS.iter();
     let found = found.filter_map(|preset| reading(id, &preset.layout(), preset.name.into(), now));
     readings.extend(found.filter(|reading| reading.confidence > 0.5));

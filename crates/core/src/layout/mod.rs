@@ -574,7 +574,17 @@ mod tests {
                 .sequence("s", 12)
         };
         assert!(ok().build().is_ok());
-        check_refused(ok().worker("more", 2), "take 65 bits");
+        check_refused(ok().worker("more", 66), "take 129 bits, an id has at most 128");
+        check_refused(ok().worker("more", 65), "has 65 bits, allowed are 1 to 64");
+        check_refused(ok().worker("more", 55), "65 worker bits, at most 64 are allowed");
+        check_refused(
+            Layout::builder("x").worker("w", 64).sequence("s", 12),
+            "no time field",
+        );
+        check_refused(
+            Layout::builder("x").time("t", 60).sequence("s", 33),
+            "33 sequence bits, at most 32",
+        );
         check_refused(Layout::builder("x").sequence("s", 12), "no time field");
         check_refused(ok().time("again", 1), "more than one time field");
         check_refused(Layout::builder("x").time("t", 41), "no sequence field");
@@ -641,6 +651,38 @@ mod tests {
     }
 
     #[test]
+    fn what_handles_64_bits_refuses_wider_layouts_in_words() {
+        let layout: Layout = "time=60,worker=64,sequence=4".parse().expect("a sound layout");
+        let error = layout.pack(1, 2, 3).expect_err("too wide");
+        assert_eq!(
+            error.to_string(),
+            r#"layout "custom" takes 128 bits, and ids have at most 64 here; give it fewer"#
+        );
+        assert_eq!(layout.unpack(1), Err(error.clone()));
+        assert_eq!(layout.check_narrow(), Err(error));
+        let widest: Layout = "time=41,worker=10,sequence=13".parse().expect("64 bits");
+        assert!(widest.check_narrow().is_ok() && !widest.is_wide());
+        let foreign = crate::preset("cosid-string").expect("a preset").layout();
+        let error = foreign.unpack_wide(1 << 80).expect_err("one bit too many");
+        assert_eq!(
+            error.to_string(),
+            r#"1208925819614629174706176 is not an id of layout "cosid-string""#
+        );
+    }
+
+    #[test]
+    fn the_last_tick_of_64_bits_is_no_later_one() {
+        let layout = crate::preset("flake").expect("a preset").layout();
+        let end = layout.end();
+        assert_eq!(end.unix_nanos(), (1 << 64) * 1_000_000);
+        let last = end.saturating_sub(Duration::from_nanos(1));
+        assert_eq!(layout.tick_at(last), Ok(u64::MAX));
+        assert!(matches!(layout.tick_at(end), Err(LayoutError::PastEnd { .. })));
+        let largest = layout.pack_wide(u64::MAX, ones(48), ones(16));
+        assert_eq!(largest, Ok(u128::MAX));
+    }
+
+    #[test]
     fn both_ends_of_time_are_exact() {
         let layout = twitter();
         let last = layout.time_of(layout.ticks_max());
@@ -694,6 +736,54 @@ mod tests {
             let id = layout.pack(tick, worker, sequence).expect("it fits");
             prop_assert_eq!(layout.unpack(id), Ok(Parts { tick, worker, sequence }));
             prop_assert_eq!(layout.tick_at(layout.time_of(tick)), Ok(tick));
+        }
+
+        /// Whatever the widths and their order: what was packed is read back, in the number and in the text of its
+        /// fields; where time comes first ids sort by it, and the bounds of a tick hold all of it and nothing else.
+        #[test]
+        fn wide_layouts_keep_every_field(
+            widths in (20u32..=64, 0u32..=32, 0u32..=32, 1u32..=32, 0u32..=8), order in 0usize..5,
+            ticks in prop::array::uniform2(any::<u64>()), worker: u64, sequence: u64,
+        ) {
+            let (time, a, b, counter, rollback) = widths;
+            let mut fields = std::vec![
+                ("t", time, Role::Time), ("a", a, Role::Worker), ("b", b, Role::Worker),
+                ("s", counter, Role::Sequence), ("r", rollback, Role::Rollback),
+            ];
+            fields.rotate_left(order);
+            fields.retain(|(_, bits, _)| *bits > 0);
+            let total: u32 = fields.iter().map(|(_, bits, _)| bits).sum();
+            prop_assume!((65..=128).contains(&total));
+            let builder = fields.into_iter().fold(Layout::builder("any"), |builder, (name, bits, role)| {
+                builder.field(name, bits, role)
+            });
+            let layout = builder.build().expect("a sound layout");
+            let (worker, sequence) = (worker & layout.worker_max(), sequence & ones(counter));
+            let [tick, other] = ticks.map(|tick| tick & ones(time));
+            let id = layout.pack_wide(tick, worker, sequence).expect("it fits");
+            prop_assert_eq!(layout.unpack_wide(id), Ok(Parts { tick, worker, sequence }));
+            prop_assert!(total == 128 || layout.unpack_wide(id | 1 << total).is_err());
+            prop_assert_eq!(layout.spec().parse::<Layout>(), Ok(layout.clone()));
+            for (_, form) in FieldsText::ALL {
+                let mut text = Vec::new();
+                form.write(id, &layout, &mut text);
+                prop_assert_eq!(form.read(&text, &layout), Ok(id));
+            }
+            let format = crate::format("snowflake").expect("a format");
+            let at = layout.time_of(tick);
+            let options = crate::GenOptions { layout: Some(layout.clone().into()), ..Default::default() };
+            let [min, max] = [format.min_at(at, &options), format.max_at(at, &options)]
+                .map(|id| id.expect("a time of the layout").number().expect("16 bytes at most"));
+            prop_assert!(min <= id && id <= max);
+            prop_assert_eq!(layout.unpack_wide(min).map(|parts| parts.tick), Ok(tick));
+            prop_assert_eq!(layout.unpack_wide(max).map(|parts| parts.tick), Ok(tick));
+            if order == 0 {
+                let tick_of = |id: u128| layout.unpack_wide(id).expect("an id").tick;
+                prop_assert!(tick == 0 || tick_of(min - 1) == tick - 1);
+                prop_assert!(tick == layout.ticks_max() || tick_of(max + 1) == tick + 1);
+                let later = layout.pack_wide(other, 0, 0).expect("it fits");
+                prop_assert!(tick == other || (id < later) == (tick < other));
+            }
         }
     }
 }
