@@ -425,6 +425,67 @@ mod tests {
     }
 
     #[test]
+    fn wide_ids_rise_and_never_repeat_whatever_the_clock_does() {
+        for spec in [
+            "time=44,worker=20,sequence=16",
+            "time=60,worker=64,sequence=4",
+            "rollback=2,time=64,worker=48,sequence=14",
+        ] {
+            let layout: Layout = spec.parse().unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            let worker = layout.worker_max();
+            let (mut last, mut seen) = (0, BTreeSet::new());
+            for (ms, want) in [
+                (0, 1),
+                (0, 70_000),
+                (-2000, 10),
+                (-4000, 300),
+                (1, 3),
+                (10_000, 1),
+            ] {
+                // As a new process does each time.
+                let file = StateFile::new(folder.path().join("state"));
+                let local = LocalSnowflake::new(file, layout.clone(), AHEAD);
+                let Reservation::Done(reserved) = local.reserve(None, || worker, at(ms), want).unwrap()
+                else {
+                    continue;
+                };
+                for id in local.ids(reserved) {
+                    assert_eq!(layout.unpack_wide(id).unwrap().worker, worker, "{spec}");
+                    assert!(id > last && seen.insert(id), "{spec}: {id} after {last}");
+                    last = id;
+                }
+            }
+            assert!(seen.len() > 1000, "{spec}");
+        }
+    }
+
+    #[test]
+    fn a_time_that_the_word_has_no_room_for_is_refused_before_anything_is_reserved() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state");
+        let layout: Layout = "time=64,worker=48,sequence=16,tick=1ns".parse().unwrap();
+        let local = LocalSnowflake::new(StateFile::new(&path), layout.clone(), AHEAD);
+        let refused = local.reserve(None, || 1, at(0), 1).unwrap_err();
+        assert!(
+            matches!(refused, LocalError::Layout(LayoutError::ReadOnly { .. })),
+            "{refused}"
+        );
+        assert!(!path.exists());
+        // The last time that it has room for does not overflow, and its ids fit.
+        let last = Snowflake::end_of(&layout).saturating_sub(Duration::from_nanos(1));
+        let Reservation::Done(reserved) = local.reserve(None, || 1, last, 100_000).unwrap() else {
+            panic!("told to wait");
+        };
+        let ids: Vec<u128> = local.ids(reserved).collect();
+        assert!(ids.is_sorted_by(|a, b| a < b));
+        assert_eq!(
+            layout.unpack_wide(ids[0]).map(|parts| parts.tick),
+            Ok((1 << 46) - 1)
+        );
+    }
+
+    #[test]
     fn what_runs_ahead_of_the_clock_stops_at_its_limit_and_says_how_long_to_wait() {
         let folder = tempfile::tempdir().unwrap();
         let all = take(&fresh(&folder), at(0), u64::MAX);
