@@ -13,8 +13,7 @@ Layouts: fields from the highest bit down as ROLE[:NAME]=BITS, then settings; co
   --layout time=39,sequence=8,worker:machine=16,tick=10ms,epoch=2014-09-01
 
 Roles: time and sequence (one each), worker (any number), rollback, constant:NAME=BITS@VALUE.
-Up to 128 bits; ids of more than 64 are numbers that few programs read, so quote them, or write them in another \
---format. Pools have up to 64.
+A layout has at most 128 bits, that of a pool 64. Few programs read a number of more than 64: keep such ids as text.
 Settings: tick=1ms, epoch=TIME or Unix milliseconds (1970-01-01), start=zero|carry|N|random(BELOW), where a tick's \
 sequence begins, name=NAME.";
 

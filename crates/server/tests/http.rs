@@ -1383,7 +1383,7 @@ fn an_id_is_read_as_the_caller_says() {
     );
     // 1704067200000 << 36 | 62 << 16, as a number and as CosId writes it.
     for (id, form) in [
-        ("117102606306980663263232", Value::Null),
+        ("117102606306980663263232", json!(null)),
         ("0U044JCi0010000", json!("base62-fields")),
         ("0lqu5m2o0001q0000", json!("base36-fields")),
     ] {
