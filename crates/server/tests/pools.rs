@@ -155,7 +155,8 @@ fn definitions_that_make_no_sense_are_refused() {
         (json!({"layout": "time=44,worker=20,sequence=16"}), 80),
     ] {
         let refused = ask(&server, "PUT", "/v1/pools/eu", &body, 400);
-        let why = refused["message"].as_str().unwrap();
+        let why = refused.to_string();
+        assert_eq!(refused["code"], "invalid_argument", "{why}");
         assert!(
             why.contains(&format!("takes {bits} bits, and ids have at most 64 here")),
             "{refused}"
