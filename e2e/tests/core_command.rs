@@ -259,7 +259,10 @@ fn a_layout_of_ones_own_is_minted_and_checked() {
     assert!(a.trim().parse::<u64>().unwrap() < b.trim().parse::<u64>().unwrap());
     for (line, error) in [
         ("--layout time=41", "no sequence field"),
-        ("--layout time=60,sequence=12", "72 bits"),
+        (
+            "--layout time=60,worker=64,sequence=5",
+            "129 bits, an id has at most 128",
+        ),
         ("--layout clock=41,sequence=12", "ROLE"),
         (
             "--layout time=41,sequence=12 --preset leaf",
@@ -291,6 +294,147 @@ fn a_layout_of_ones_own_is_minted_and_checked() {
     ] {
         mint(home.path(), &format!("snowflake {line}")).fails(2, error, "");
     }
+}
+
+/// Somebody leaves CosId: mints its string ids from several commands at once, one of which is killed; reads them, and
+/// asks for the ids of a day.
+#[test]
+fn wide_layouts_are_minted_read_converted_and_bounded() {
+    let home = home();
+    let cosid = "--preset cosid-string";
+    // 1704067200000 << 36 | 62 << 16, and its fields in 8, 4 and 3 digits of base 62, 9, 4 and 4 of base 36: by Python.
+    let (number, radix62, radix36) = ("117102606306980663263232", "0U044JCi0010000", "0lqu5m2o0001q0000");
+    let at = format!("snowflake {cosid} --worker 62 --at 2024-01-01");
+    for (format, text) in [
+        ("dec", number),
+        ("base62-fields", radix62),
+        ("base36-fields", radix36),
+    ] {
+        let made = mint(home.path(), &format!("{at} --format {format}")).ok();
+        assert_eq!(made.trim(), text);
+        let json = mint(home.path(), &format!("{at} --format {format} --json")).ok();
+        assert_eq!(json.trim(), format!(r#"{{"id":"{text}"}}"#));
+        let seen = mint(home.path(), &format!("inspect --json {cosid} {text}")).ok();
+        assert!(
+            seen.contains(r#""time":"2024-01-01T00:00:00.000Z""#) && seen.contains(r#""machine":62"#),
+            "{seen}"
+        );
+        for (from, to, expected) in [
+            (format, "dec", number),
+            (format, "base62-fields", radix62),
+            (format, "base36-fields", radix36),
+            (format, "hex-padded", "18cc251f4000003e0000"),
+        ] {
+            let line = format!("convert {cosid} --from {from} --to {to} {text}");
+            assert_eq!(mint(home.path(), &line).ok().trim(), expected, "{line}");
+        }
+    }
+    // Without the layout a number of this length is found out, and what needs the layout says so.
+    assert_eq!(inspect(home.path(), number)["preset"], "cosid-string");
+    mint(home.path(), &format!("convert --to base62-fields {number}")).fails(2, "none is named", "--preset");
+    mint(
+        home.path(),
+        &format!("convert {cosid} --from dec --to hex 1{number}0"),
+    )
+    .fails(2, "is not an id of layout cosid-string", "");
+    let day = "--from 2024-01-01 --to 2024-01-02";
+    let range = mint(home.path(), &format!("range snowflake {cosid} {day}")).ok();
+    // 1704067200000 << 36, and (1704153600000 << 36) - 1.
+    assert_eq!(range, "117102606306980659200000\n117108543669770649599999\n");
+    mint(home.path(), &format!("check snowflake {cosid} {number}")).ok();
+}
+
+#[test]
+fn processes_that_share_a_wide_state_never_repeat_one_killed_among_them() {
+    let home = home();
+    let layout = "time=60,worker=64,sequence=4,tick=10us,name=wide";
+    for line in [
+        format!("snowflake --layout {layout} -n 40"),
+        format!("snowflake --layout {layout} -n 40 --state shared"),
+    ] {
+        let long = line.replace("-n 40", "-n 10000000");
+        let mut killed = run::command(long.split_whitespace())
+            .current_dir(home.path())
+            .env("HOME", home.path())
+            .env_remove("XDG_STATE_HOME")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut begun = vec![0; 4096];
+        killed.stdout.as_mut().unwrap().read_exact(&mut begun).unwrap();
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        let begun = String::from_utf8(begun).unwrap();
+        let (begun, _) = begun.rsplit_once('\n').unwrap();
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let (home, line) = (home.path().to_path_buf(), line.clone());
+                thread::spawn(move || (0..10).map(|_| mint(&home, &line).ok()).collect::<String>())
+            })
+            .collect();
+        let outs: Vec<String> = threads.into_iter().map(|t| t.join().unwrap()).collect();
+        let ids = |text: &str| {
+            text.lines()
+                .map(|id| id.parse::<u128>().unwrap())
+                .collect::<Vec<_>>()
+        };
+        let (first, later): (Vec<u128>, Vec<Vec<u128>>) =
+            (ids(begun), outs.iter().map(|out| ids(out)).collect());
+        assert!(later.iter().all(|ids| ids.is_sorted_by(|a, b| a < b)));
+        let all: BTreeSet<u128> = first.iter().chain(later.iter().flatten()).copied().collect();
+        assert_eq!(all.len(), first.len() + 1600);
+        // One worker in all of them, of 64 bits.
+        let worker = |id: &u128| (id >> 4) as u64;
+        assert!(all.iter().all(|id| worker(id) == worker(&first[0])));
+    }
+}
+
+#[test]
+fn what_is_not_for_wide_layouts_says_so() {
+    let home = home();
+    let wide = "--layout time=60,worker=64,sequence=4";
+    let worker = "--worker 18446744073709551615";
+    let made = mint(
+        home.path(),
+        &format!("snowflake {wide} {worker} --at 2024-01-01 -n 20"),
+    )
+    .ok();
+    let first = 1_704_067_200_000u128 << 68 | u128::from(u64::MAX) << 4;
+    let ids: Vec<u128> = made.lines().map(|id| id.parse().unwrap()).collect();
+    // 16 fill the millisecond, the rest goes into the next.
+    assert_eq!((ids[0], ids[15], ids[16]), (first, first + 15, first + (1 << 68)));
+    for (line, error) in [
+        (
+            format!("pool create wide {wide} --store file:./ids"),
+            "takes 128 bits, and ids have at most 64 here",
+        ),
+        (
+            format!("snowflake {wide} --worker 18446744073709551616"),
+            "a number, ip16 or ordinal",
+        ),
+        (
+            "snowflake --pool p --format base62-fields".into(),
+            "writes the fields of a layout that is named",
+        ),
+        (
+            "snowflake --layout time=64,worker=48,sequence=16,tick=1ns --worker 1 --unguarded".into(),
+            "take 80 bits together, a generator counts in 62",
+        ),
+        (
+            "snowflake --layout time=64,worker=48,sequence=16,tick=1ns".into(),
+            "take 80 bits together, a generator counts in 62",
+        ),
+        (
+            format!("snowflake {wide} {worker} --unguarded --clock-policy bump"),
+            "needs a rollback field",
+        ),
+    ] {
+        mint(home.path(), &line).fails(2, error, "");
+    }
+    let rows = home.path().join("rows.csv");
+    std::fs::write(&rows, "id\n1\n").unwrap();
+    mint(home.path(), &format!("audit rows.csv --column id {wide}")).fails(2, "takes 128 bits", "");
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! `mint convert`: the same id in another form.
 
 use mintage::{
-    Clock, Family, Format, GenOption, GenOptions, Id, Reading, SnowflakeText, SystemClock, Uuid, UuidOrder,
-    UuidText, inspect, refusals, uuid1_to_6, uuid6_to_1, uuid7_of_ulid,
+    Clock, Family, FieldsText, Format, GenOption, GenOptions, Id, Layout, Reading, SnowflakeText,
+    SystemClock, Uuid, UuidOrder, UuidText, inspect, refusals, uuid1_to_6, uuid6_to_1, uuid7_of_ulid,
 };
+use mintage_wire::readings::ReadAs;
 use serde_json::json;
 
 use crate::column::ColumnArgs;
@@ -34,7 +35,7 @@ pub(crate) struct Args {
 fn after_help() -> String {
     let names = |list: Vec<&str>| list.join(", ");
     format!(
-        "Forms:\n  of 128 bits  {}\n  of 64 bits   {}\n  formats      {}\n  bytes        {} (as hexadecimal)\n\n\
+        "Forms:\n  of 128 bits  {}\n  of 64 bits   {}\n               those of 64 bits write numbers of a wide --layout, too\n  of a layout  {} (with --layout or --preset)\n  formats      {}\n  bytes        {} (as hexadecimal)\n\n\
          base32 is Crockford's of the number, right-aligned, as ULID has it; base32human is Crockford's of the bits, \
          left-aligned. A ULID and a UUID are the same 128 bits; --to uuid7 gives up 6 of them for version and variant.\n\n\
          Examples:\n  mint convert --to uuid6 c232ab00-9414-11ec-b3c8-9f6bdeced846\n  mint convert --to uuid \
@@ -48,6 +49,7 @@ fn after_help() -> String {
                 .collect()
         ),
         names(SnowflakeText::ALL.iter().map(|(name, _)| *name).collect()),
+        names(FieldsText::ALL.iter().map(|(name, _)| *name).collect()),
         names(
             mintage::FORMATS
                 .iter()
@@ -67,6 +69,7 @@ struct Target {
     short: Option<SnowflakeText>,
     format: Option<&'static Format>,
     order: Option<UuidOrder>,
+    fields: Option<FieldsText>,
 }
 
 /// Reads a name.
@@ -77,6 +80,7 @@ fn target(text: &str) -> Result<Target, String> {
         short: SnowflakeText::from_name(name),
         format: mintage::format(name).filter(|row| row.bits > 0),
         order: UuidOrder::from_name(name),
+        fields: FieldsText::from_name(name),
     };
     let format = mintage::FORMATS
         .iter()
@@ -85,10 +89,14 @@ fn target(text: &str) -> Result<Target, String> {
     let names = names.chain(SnowflakeText::ALL.iter().map(|(name, _)| *name));
     let mut names = names
         .chain(UuidOrder::ALL.iter().map(|(name, _)| *name))
+        .chain(FieldsText::ALL.iter().map(|(name, _)| *name))
         .chain(format);
     let found = names.find(|name| *name == text).map(named);
     found
-        .filter(|t| t.long.is_some() || t.short.is_some() || t.format.is_some() || t.order.is_some())
+        .filter(|t| {
+            let is_form = t.long.is_some() || t.short.is_some() || t.fields.is_some();
+            is_form || t.format.is_some() || t.order.is_some()
+        })
         .ok_or_else(|| "no such form; mint convert --help lists them".into())
 }
 
@@ -169,6 +177,9 @@ impl Why {
 fn read(text: &str, from: Option<Target>, options: &GenOptions) -> Result<Source, Why> {
     match from {
         Some(from) => read_as(text.trim(), from, options),
+        None if options.layout.as_ref().is_some_and(|layout| layout.is_wide()) => {
+            of_wide_layout(text, options)
+        }
         None => guess(text),
     }
 }
@@ -197,6 +208,19 @@ fn read_as(text: &str, from: Target, options: &GenOptions) -> Result<Source, Why
             id: id.map_err(told)?,
         });
     }
+    if let Some((number, layout)) = number_of_layout(bytes, from, options) {
+        let decimal = number.map_err(told)?.to_string();
+        return of_wide_layout(&decimal, options).map_err(|_| {
+            Why::new(format!(
+                "as {}: {decimal} is not an id of layout {}",
+                from.name,
+                layout.name()
+            ))
+        });
+    }
+    if from.fields.is_some() {
+        return Err(needs_layout(from));
+    }
     // A name of two forms: the longer one, if the text is long enough.
     let long = from.long.map(|form| form.read_lenient(bytes));
     let short = from.short.map(|form| form.read_lenient(bytes));
@@ -216,6 +240,45 @@ fn read_as(text: &str, from: Target, options: &GenOptions) -> Result<Source, Why
         (Some(Err(error)), _) | (None, Some(Err(error))) => Err(told(error)),
         (None, None) => Err(Why::new(format!("{} can only be written", from.name))),
     }
+}
+
+/// The number that a form of numbers or of fields holds of an id of the layout in the options: of any layout where it
+/// has the fields apart, and of a wide one otherwise.
+fn number_of_layout<'a>(
+    text: &[u8],
+    from: Target,
+    options: &'a GenOptions,
+) -> Option<(Result<u128, mintage::TextError>, &'a Layout)> {
+    let layout = options.layout.as_deref()?;
+    let fields = from.fields.map(|form| form.read(text, layout));
+    let number = || Some(from.short.filter(|_| layout.is_wide())?.read_wide(text));
+    Some((fields.or_else(number)?, layout))
+}
+
+/// An id of the wide layout in the options, as `mint inspect` reads it there.
+fn of_wide_layout(text: &str, options: &GenOptions) -> Result<Source, Why> {
+    let layout = GenOptions {
+        layout: options.layout.clone(),
+        ..GenOptions::default()
+    };
+    let read_as =
+        ReadAs::new(None, layout).map_err(|_| Why::new("the layout cannot be read with these options"))?;
+    let found = read_as.inspect(text, SystemClock.now());
+    match (found.readings.into_iter().next(), found.refusal) {
+        (Some(reading), _) => Ok(Source {
+            format: "snowflake",
+            id: reading.id,
+        }),
+        (None, refusal) => Err(Why::new(refusal.map_or_else(String::new, |(_, why)| why))),
+    }
+}
+
+fn needs_layout(form: Target) -> Why {
+    Why::new(format!(
+        "{} has the fields of a layout apart, and none is named",
+        form.name
+    ))
+    .hint("--preset NAME or --layout LAYOUT names it")
 }
 
 /// What `mint inspect` finds, if nothing else comes near.
@@ -267,6 +330,27 @@ fn write(source: &Source, to: Target, options: &GenOptions) -> Result<String, Wh
     if let Some(format) = to.format {
         return write_format(source, format, options);
     }
+    if let (Some(form), Some(number)) = (
+        to.fields,
+        source.id.number().filter(|_| source.format == "snowflake"),
+    ) {
+        let layout = options.layout.as_deref().ok_or_else(|| needs_layout(to))?;
+        let id = layout.unpack_wide(number);
+        id.map_err(|error| Why::new(error.to_string()))?;
+        form.write(number, layout, &mut out);
+        return text(out);
+    }
+    if let (Some(form), Some(number)) = (to.short, source.id.number())
+        && source.format == "snowflake"
+        && bits > 64
+    {
+        let bits = options
+            .layout
+            .as_ref()
+            .map_or(bits as u32, |layout| layout.bits());
+        form.write_wide(number, bits, &mut out);
+        return text(out);
+    }
     match (source.id.uuid(), <[u8; 8]>::try_from(source.id.bytes())) {
         (Some(id), _) => {
             if let Some(form) = to.long {
@@ -309,7 +393,9 @@ fn write_format(source: &Source, format: &'static Format, options: &GenOptions) 
             1 => id,
             _ => uuid6_to_1(&id).map_err(|e| told(e).hint("only version 6 has a version 1"))?,
         }),
-        (Some(id), Family::Uuid(Some(7))) if source.format != "uuid" || version(&id) == 7 => {
+        (Some(id), Family::Uuid(Some(7)))
+            if !matches!(source.format, "uuid" | "snowflake") || version(&id) == 7 =>
+        {
             uuid7_of_ulid(&id).into()
         }
         (Some(_), Family::Uuid(Some(_))) => {
@@ -325,10 +411,16 @@ fn write_format(source: &Source, format: &'static Format, options: &GenOptions) 
     };
     let mut out = Vec::new();
     match format.write(&id, &mut out) {
-        Ok(()) if source.id.uuid().is_none() && out.len() > format.text_len.1 => Err(Why::new(format!(
-            "the number is larger than a {}, which has {} characters at most",
-            format.name, format.text_len.1
-        ))),
+        Ok(())
+            if source.id.uuid().is_none()
+                && format.family != Family::Snowflake
+                && out.len() > format.text_len.1 =>
+        {
+            Err(Why::new(format!(
+                "the number is larger than a {}, which has {} characters at most",
+                format.name, format.text_len.1
+            )))
+        }
         Ok(()) => Ok(String::from_utf8_lossy(&out).into_owned()),
         Err(_) => Err(Why::new(format!(
             "a {} has {} bits, a {} has {}",

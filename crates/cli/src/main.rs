@@ -53,6 +53,7 @@ mod serve;
 mod sink;
 mod snowflake;
 mod snowflake_layout;
+mod snowflake_width;
 mod sql;
 mod state_hints;
 mod status;

@@ -21,16 +21,18 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     match one {
         Some(row) if out.json => out.json_line(&wire::Preset::from(row)),
         Some(row) => paragraph(row, out),
-        None if out.json => mintage::PRESETS
-            .iter()
-            .try_for_each(|row| out.json_line(&wire::Preset::from(row))),
+        None if out.json => rows().try_for_each(|row| out.json_line(&wire::Preset::from(row))),
         None => table(out),
     }
 }
 
+/// Those of up to 64 bits, then the wide ones.
+fn rows() -> impl Iterator<Item = &'static Preset> {
+    mintage::PRESETS.iter().chain(mintage::WIDE_PRESETS)
+}
+
 fn table(out: &mut Out) -> Result<(), Failure> {
-    let rows: Vec<[String; 5]> = mintage::PRESETS
-        .iter()
+    let rows: Vec<[String; 5]> = rows()
         .map(|row| {
             let layout = row.layout();
             [

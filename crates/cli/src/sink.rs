@@ -6,36 +6,36 @@ use crate::errors::Failure;
 use crate::out::Out;
 
 /// A text form of ids.
-pub(crate) trait TextForm: Copy {
+pub(crate) trait TextForm {
     /// What it is a form of.
     type Id;
     /// Writes one.
-    fn write(self, id: &Self::Id, buffer: &mut Vec<u8>);
+    fn write(&self, id: &Self::Id, buffer: &mut Vec<u8>);
     /// Writes all of them, each with the end of a line.
-    fn write_lines(self, ids: &[Self::Id], buffer: &mut Vec<u8>);
+    fn write_lines(&self, ids: &[Self::Id], buffer: &mut Vec<u8>);
 }
 
 impl TextForm for UuidText {
     type Id = Uuid;
 
-    fn write(self, id: &Uuid, buffer: &mut Vec<u8>) {
-        UuidText::write(self, id, buffer);
+    fn write(&self, id: &Uuid, buffer: &mut Vec<u8>) {
+        UuidText::write(*self, id, buffer);
     }
 
-    fn write_lines(self, ids: &[Uuid], buffer: &mut Vec<u8>) {
-        UuidText::write_lines(self, ids, buffer);
+    fn write_lines(&self, ids: &[Uuid], buffer: &mut Vec<u8>) {
+        UuidText::write_lines(*self, ids, buffer);
     }
 }
 
 impl TextForm for SnowflakeText {
     type Id = u64;
 
-    fn write(self, id: &u64, buffer: &mut Vec<u8>) {
-        SnowflakeText::write(self, *id, buffer);
+    fn write(&self, id: &u64, buffer: &mut Vec<u8>) {
+        SnowflakeText::write(*self, *id, buffer);
     }
 
-    fn write_lines(self, ids: &[u64], buffer: &mut Vec<u8>) {
-        SnowflakeText::write_lines(self, ids, buffer);
+    fn write_lines(&self, ids: &[u64], buffer: &mut Vec<u8>) {
+        SnowflakeText::write_lines(*self, ids, buffer);
     }
 }
 

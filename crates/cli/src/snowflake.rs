@@ -1,4 +1,4 @@
-//! `mint snowflake`: 64-bit ids by time, worker and sequence.
+//! `mint snowflake`: ids by time, worker and sequence, of 64 bits or of a layout's.
 //!
 //! Without a server or a store they are reserved under a lock in the user's state folder, so any number of
 //! parallel commands never repeat one.
@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use mintage::{
-    Clock, ClockPolicy, HostError, Layout, MintError, PRESETS, Snowflake, SnowflakeText, SystemClock,
-    Timestamp, WorkerSource,
+    Clock, ClockPolicy, FieldsText, HostError, Layout, MintError, PRESETS, Snowflake, SnowflakeText,
+    SystemClock, Timestamp, WIDE_PRESETS, WorkerSource,
 };
 use mintage_local::name::Name;
 use mintage_local::own_files::OwnFiles;
@@ -21,7 +21,9 @@ use crate::backend::Backend;
 use crate::errors::Failure;
 use crate::local::{Absent, allowed_file_systems};
 use crate::out::Out;
+use crate::sink::Sink;
 use crate::snowflake_layout::{SYNTAX, layout_refused, parse_layout};
+use crate::snowflake_width::{WideForm, Width};
 use crate::state_hints;
 use crate::tls::TlsFiles;
 use mintage_wire::shown;
@@ -96,7 +98,8 @@ fn worker(text: &str) -> Result<WorkerSource, String> {
 
 /// The text forms.
 fn formats() -> PossibleValuesParser {
-    PossibleValuesParser::new(SnowflakeText::ALL.iter().map(|(name, _)| *name))
+    let names = SnowflakeText::ALL.iter().map(|(name, _)| *name);
+    PossibleValuesParser::new(names.chain(FieldsText::ALL.iter().map(|(name, _)| *name)))
 }
 
 /// Written at once.
@@ -111,11 +114,18 @@ const WAIT_MAX: Duration = Duration::from_secs(10);
 const RESERVE_MAX: u64 = 1 << 20;
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
-    let form = SnowflakeText::from_name(&args.format).expect("the parser admits only known names");
-    let mut sink = Sink { form, out };
+    let form = SnowflakeText::from_name(&args.format);
     let pool = Name::new(args.pool.as_deref().unwrap_or("default")).map_err(Failure::usage)?;
     if args.server.is_some() || args.store.is_some() || args.pool.is_some() {
         let (server, store) = (args.server.as_deref(), args.store.as_deref());
+        let form = form.ok_or_else(|| {
+            Failure::usage(format_args!(
+                "--format {} writes the fields of a layout that is named",
+                args.format
+            ))
+            .with_hint("it goes with --layout or --preset; a pool's ids have the forms of numbers")
+        })?;
+        let mut sink = Sink { form, out };
         let backend = Backend::open(server, &args.tls, store, Absent::Make)?;
         let done = backend.snowflakes(&pool, args.count, |ids| sink.put(ids));
         return backend.close_after(done);
@@ -124,12 +134,23 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         Some(layout) => layout.clone(),
         None => preset_layout(&args.preset)?,
     };
+    match form {
+        Some(form) if !layout.is_wide() => local(args, layout, &mut Sink { form, out }),
+        _ => {
+            let form = WideForm::new(&args.format, &layout);
+            local(args, layout, &mut Sink { form, out })
+        }
+    }
+}
+
+/// Ids of a layout, without server or store.
+fn local<F: Width>(args: &Args, layout: Layout, sink: &mut Sink<'_, F>) -> Result<(), Failure> {
     let worker = match args.worker {
         Some(source) => Some(resolve(source, args.datacenter, &layout, sink.out)?),
         None => None,
     };
     if let Some(at) = args.at {
-        return at_time(layout, worker, at, args.count, &mut sink);
+        return at_time(layout, worker, at, args.count, sink);
     }
     let left = layout
         .check_at(SystemClock.now())
@@ -143,8 +164,8 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         ));
     }
     match worker {
-        Some(worker) if args.unguarded => unguarded(layout, worker, args.clock_policy, args.count, &mut sink),
-        worker => from_state(args, layout, worker, &mut sink),
+        Some(worker) if args.unguarded => unguarded(layout, worker, args.clock_policy, args.count, sink),
+        worker => from_state(args, layout, worker, sink),
     }
 }
 
@@ -157,7 +178,7 @@ pub(crate) fn preset_layout(name: &str) -> Result<Layout, Failure> {
 }
 
 pub(crate) fn no_such_preset(name: &str) -> Failure {
-    let names: Vec<&str> = PRESETS.iter().map(|p| p.name).collect();
+    let names: Vec<&str> = PRESETS.iter().chain(WIDE_PRESETS).map(|p| p.name).collect();
     Failure::usage(format_args!("there is no preset {name:?}"))
         .with_hint(format_args!("there are: {}", names.join(", ")))
 }
@@ -206,12 +227,12 @@ fn resolve(
 }
 
 /// Ids of a time that was asked for. What one tick cannot hold goes into the next ones.
-fn at_time(
+fn at_time<F: Width>(
     layout: Layout,
     worker: Option<u64>,
     at: Timestamp,
     count: u64,
-    sink: &mut Sink<'_>,
+    sink: &mut Sink<'_, F>,
 ) -> Result<(), Failure> {
     layout.tick_at(at).map_err(|e| layout_refused(&e))?;
     Snowflake::check_layout(&layout, at).map_err(|e| layout_refused(&e))?;
@@ -223,12 +244,13 @@ fn at_time(
                 .with_hint("one that mints nothing else, so that no id is repeated"));
         }
     };
-    let generator = Snowflake::unguarded(Arc::new(layout), worker).map_err(|e| layout_refused(&e))?;
-    let mut batch = [0; 1024];
+    let generator =
+        F::generator(Arc::new(layout), worker, ClockPolicy::Hold).map_err(|e| layout_refused(&e))?;
+    let mut batch = [F::Id::default(); BATCH];
     let mut left = count;
     while left > 0 {
         let want = usize::try_from(left).unwrap_or(batch.len()).min(batch.len());
-        let got = generator.mint_many(at, &mut batch[..want]).map_err(|_| {
+        let got = F::mint_many(&generator, at, &mut batch[..want]).map_err(|_| {
             Failure::usage(format_args!(
                 "{count} ids do not fit: from {} on they would reach 5 s past it",
                 shown(at)
@@ -241,7 +263,12 @@ fn at_time(
 }
 
 /// Reserved in a state file.
-fn from_state(args: &Args, layout: Layout, worker: Option<u64>, sink: &mut Sink<'_>) -> Result<(), Failure> {
+fn from_state<F: Width>(
+    args: &Args,
+    layout: Layout,
+    worker: Option<u64>,
+    sink: &mut Sink<'_, F>,
+) -> Result<(), Failure> {
     let mut left = args.count;
     let asked = worker;
     let over = |(file, worker): (StateFile, Option<u64>)| {
@@ -266,7 +293,7 @@ fn from_state(args: &Args, layout: Layout, worker: Option<u64>, sink: &mut Sink<
             Reservation::Done(reserved) => {
                 sink.out.detail(|| format!("worker {}", reserved.worker));
                 let mut batch = Vec::with_capacity(BATCH);
-                let mut ids = local.ids(reserved).peekable();
+                let mut ids = local.ids(reserved).map(F::id).peekable();
                 while ids.peek().is_some() {
                     batch.clear();
                     batch.extend(ids.by_ref().take(BATCH));
@@ -317,22 +344,20 @@ fn user_file(
 }
 
 /// Nothing is reserved: see the option's help.
-fn unguarded(
+fn unguarded<F: Width>(
     layout: Layout,
     worker: u64,
     policy: ClockPolicy,
     mut left: u64,
-    sink: &mut Sink<'_>,
+    sink: &mut Sink<'_, F>,
 ) -> Result<(), Failure> {
     Snowflake::check_layout(&layout, SystemClock.now()).map_err(|e| layout_refused(&e))?;
     let tick = layout.tick();
-    let generator = Snowflake::unguarded(Arc::new(layout), worker)
-        .and_then(|generator| generator.clock_policy(policy))
-        .map_err(Failure::usage)?;
-    let mut batch = [0; 1024];
+    let generator = F::generator(Arc::new(layout), worker, policy).map_err(Failure::usage)?;
+    let mut batch = [F::Id::default(); BATCH];
     while left > 0 {
         let want = usize::try_from(left).unwrap_or(batch.len()).min(batch.len());
-        match generator.mint_many(SystemClock.now(), &mut batch[..want]) {
+        match F::mint_many(&generator, SystemClock.now(), &mut batch[..want]) {
             Ok(got) => {
                 sink.put(&batch[..got])?;
                 left -= got as u64;
@@ -375,6 +400,3 @@ fn refused(error: LocalError) -> Failure {
     };
     failure.with_hint_if(state_hints::of_snowflakes(&error))
 }
-
-/// Where ids go, one per line.
-type Sink<'a> = crate::sink::Sink<'a, SnowflakeText>;

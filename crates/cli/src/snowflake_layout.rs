@@ -13,6 +13,7 @@ Layouts: fields from the highest bit down as ROLE[:NAME]=BITS, then settings; co
   --layout time=39,sequence=8,worker:machine=16,tick=10ms,epoch=2014-09-01
 
 Roles: time and sequence (one each), worker (any number), rollback, constant:NAME=BITS@VALUE.
+A layout has at most 128 bits, that of a pool 64. Few programs read a number of more than 64: keep such ids as text.
 Settings: tick=1ms, epoch=TIME or Unix milliseconds (1970-01-01), start=zero|carry|N|random(BELOW), where a tick's \
 sequence begins, name=NAME.";
 
@@ -51,6 +52,12 @@ pub(crate) fn layout_refused(error: &LayoutError) -> Failure {
             shown(*end)
         ))
         .with_hint("mint presets shows how long the others last"),
+        LayoutError::ReadOnly {
+            time_bits,
+            sequence_bits,
+            ..
+        } if time_bits + sequence_bits > u64::BITS => Failure::usage(error)
+            .with_hint("mint inspect reads ids of it; a later epoch= or a longer tick= leaves room as well"),
         LayoutError::ReadOnly {
             time_bits,
             sequence_bits,
@@ -132,7 +139,16 @@ mod tests {
             ("time=41,sequence=12,epoch=@1us", "not a whole number"),
             ("time=41,sequence=12,start=late", "start \"late\""),
             ("time=41", "no sequence field"),
-            ("time=60,sequence=12", "72 bits"),
+            ("time=60,worker=64,sequence=12", "136 bits, an id has at most 128"),
+            ("worker=64,sequence=12", "no time field"),
+            ("time=41,worker=65,sequence=12", "allowed are 1 to 64"),
+            ("time=41,worker:a=40,worker:b=40", "no sequence field"),
+            (
+                "time=41,worker:a=33,worker:b=33,sequence=12",
+                "66 worker bits, at most 64",
+            ),
+            ("time=60,sequence=33", "33 sequence bits, at most 32"),
+            ("time=20,worker=33,sequence=8", "33 worker bits, at most 32"),
         ] {
             let said = parse_layout(text).unwrap_err();
             assert!(said.contains(says), "{text}: {said}");

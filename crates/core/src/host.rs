@@ -146,7 +146,7 @@ impl WorkerSource {
             Self::Ip16 => ip16_of(private_address(&interfaces()?)?),
             Self::Ordinal => ordinal_of(&host_name()?)?,
         };
-        layout.pack(0, worker, 0).map_err(HostError::Layout)?;
+        layout.pack_wide(0, worker, 0).map_err(HostError::Layout)?;
         if check(worker) {
             Ok(worker)
         } else {

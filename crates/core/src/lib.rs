@@ -90,15 +90,15 @@ pub use format::*;
 pub use host::{HostError, Interface, WorkerSource, host_name, interfaces};
 pub use inspect::{
     BitField, CONFIDENCE_LEAST, FOREIGN, Foreign, Reading, Refusal, inspect, inspect_as, inspect_layout,
-    means_none, near_miss, no_id, refusals,
+    inspect_layout_wide, means_none, near_miss, no_id, refusals,
 };
-pub use layout::{Field, Layout, LayoutBuilder, LayoutError, Parts, Role, SequenceStart};
-pub use presets::{PRESETS, Preset, preset};
+pub use layout::{Field, FieldsText, Layout, LayoutBuilder, LayoutError, Parts, Role, SequenceStart};
+pub use presets::{PRESETS, Preset, WIDE_PRESETS, preset};
 pub use sequence::{Base, Run, RunIter, SequenceDef, SequenceError, SequenceOptions};
 pub use series::{
     Series, SeriesError, SeriesForm, TextSeries, date_of, day_of_date, letters_of, number_of_letters,
 };
-pub use snowflake::{MintError, Snowflake, Window};
+pub use snowflake::{MintError, Snowflake, WideSnowflake, Window};
 #[cfg(feature = "std")]
 pub use system::{SystemClock, boottime, boottime_near, clock_synchronised};
 pub use text::{SnowflakeText, TextError, UuidText, parse_uuid, parse_uuid_lenient, uuid_text};

@@ -47,14 +47,17 @@ impl Preset {
     }
 }
 
-/// The preset called `name`.
+/// The preset called `name`, of [`PRESETS`] or [`WIDE_PRESETS`].
 ///
 /// ```
 /// assert!(mintage::preset("twitter").is_some());
 /// assert!(mintage::preset("Twitter").is_none());
 /// ```
 pub fn preset(name: &str) -> Option<&'static Preset> {
-    PRESETS.iter().find(|preset| preset.name == name)
+    PRESETS
+        .iter()
+        .chain(WIDE_PRESETS)
+        .find(|preset| preset.name == name)
 }
 
 const MS: Duration = Duration::from_millis(1);
@@ -406,16 +409,51 @@ pub static PRESETS: &[Preset] = &[
     },
 ];
 
+/// The known layouts of more than 64 bits: what only ids of 64 bits are made for, as pools and the SQL functions, has
+/// [`PRESETS`] alone.
+pub static WIDE_PRESETS: &[Preset] = &[
+    Preset {
+        name: "cosid-string",
+        note: "CosId's ids that are strings: base62-fields writes its 15 characters, base36-fields its 17",
+        source: "Ahoo-Wang/CosId, RadixCosIdGenerator and RadixCosIdStateParser",
+        original_clock: ClockPolicy::Error,
+        epoch_unix_ms: 0,
+        tick: MS,
+        start: SequenceStart::Zero,
+        fields: &[
+            ("timestamp_ms", 44, Role::Time),
+            ("machine", 20, Role::Worker),
+            ("sequence", 16, Role::Sequence),
+        ],
+    },
+    Preset {
+        name: "flake",
+        note: "Boundary's flake, whose worker is a hardware address; format flake writes it as its original does",
+        source: "boundary/flake, readme and flake_util.erl",
+        original_clock: ClockPolicy::Error,
+        epoch_unix_ms: 0,
+        tick: MS,
+        start: SequenceStart::Zero,
+        fields: &[
+            ("unix_ms", 64, Role::Time),
+            ("worker", 48, Role::Worker),
+            ("sequence", 16, Role::Sequence),
+        ],
+    },
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_row_is_a_sound_layout_with_its_own_name() {
-        for (i, row) in PRESETS.iter().enumerate() {
+        let rows: std::vec::Vec<&Preset> = PRESETS.iter().chain(WIDE_PRESETS).collect();
+        for (i, row) in rows.iter().enumerate() {
             assert_eq!(row.layout().name(), row.name);
+            assert_eq!(row.layout().is_wide(), i >= PRESETS.len(), "{}", row.name);
             assert!(!row.source.is_empty() && !row.note.is_empty());
-            assert!(PRESETS[..i].iter().all(|other| other.name != row.name));
+            assert!(rows[..i].iter().all(|other| other.name != row.name));
         }
     }
 

@@ -42,6 +42,7 @@ fn every_file_has_a_test() {
         "readings.tsv",
         "snowflake-refused.tsv",
         "snowflake-text.tsv",
+        "snowflake-wide.tsv",
         "snowflake.tsv",
         "uuid-alternate.tsv",
         "uuid-fields.tsv",
@@ -255,6 +256,53 @@ fn snowflakes_are_read_by_their_preset() {
             sequence,
         } = layout.unpack(id).unwrap();
         assert_eq!(layout.pack(tick, worker, sequence), Ok(id), "{}", line.place);
+    }
+}
+
+#[test]
+fn wide_snowflakes_are_read_and_written() {
+    for line in read("snowflake-wide.tsv") {
+        let (name, decimal) = (line.column(0), line.column(1));
+        let options = GenOptions {
+            layout: Some(preset(name).unwrap().layout().into()),
+            ..GenOptions::default()
+        };
+        let layout = options.layout.as_ref().unwrap();
+        let id: u128 = decimal.parse().unwrap();
+        let reading = inspect_layout_wide(id, layout, now()).expect(&line.place);
+        let at = reading.time.unwrap().at;
+        assert_eq!(at.unix_millis().to_string(), line.column(2), "{}", line.place);
+        let expected: BTreeMap<&str, String> = fields(line.column(3))
+            .into_iter()
+            .map(|(k, v)| (k, v.to_owned()))
+            .collect();
+        assert_eq!(plain(&reading), expected, "{}", line.place);
+        let Parts {
+            tick,
+            worker,
+            sequence,
+        } = layout.unpack_wide(id).unwrap();
+        assert_eq!(layout.pack_wide(tick, worker, sequence), Ok(id));
+        // As a format.
+        let snowflake = format("snowflake").unwrap();
+        let parsed = snowflake.parse(decimal.as_bytes(), &options).unwrap();
+        assert_eq!(
+            (&parsed, snowflake.text(&parsed).unwrap().as_str()),
+            (&reading.id, decimal)
+        );
+        assert!(snowflake.min_at(at, &options).unwrap() <= parsed);
+        assert!(parsed <= snowflake.max_at(at, &options).unwrap());
+        for (column, form) in [(4, FieldsText::Base62), (5, FieldsText::Base36)] {
+            let mut out = Vec::new();
+            form.write(id, layout, &mut out);
+            assert_eq!(
+                str::from_utf8(&out).unwrap(),
+                line.column(column),
+                "{}",
+                line.place
+            );
+            assert_eq!(form.read(&out, layout), Ok(id));
+        }
     }
 }
 

@@ -182,6 +182,26 @@ fn a_pools_definition_is_kept() {
 }
 
 #[test]
+fn a_layout_of_more_than_64_bits_makes_no_pool() {
+    run(|runtime| async move {
+        let ledger = fresh(runtime).await;
+        let layout = mintage::preset("cosid-string").unwrap().layout();
+        let kind = PoolKind::Snowflake(Arc::new(layout));
+        let name = Name::new("wide").unwrap();
+        let error = ledger.create_pool(&name, kind.into()).await.unwrap_err();
+        let LedgerError::Invalid(why) = error else {
+            panic!("{error}");
+        };
+        assert_eq!(
+            why,
+            "layout \"cosid-string\" takes 80 bits, and ids have at most 64 here; give it fewer, or mint its ids \
+             without a pool, as mint snowflake --layout does"
+        );
+        assert!(ledger.pools(None, 10).await.unwrap().is_empty());
+    });
+}
+
+#[test]
 fn a_layout_that_can_only_be_read_makes_no_pool() {
     run(|runtime| async move {
         let ledger = fresh(runtime).await;

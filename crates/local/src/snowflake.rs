@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use mintage::{ClockPolicy, Layout, LayoutError, Role, Timestamp};
+use mintage::{ClockPolicy, Layout, LayoutError, Role, Snowflake, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::state_file::{Found, StateFile, StateFileError};
@@ -149,7 +149,7 @@ impl LocalSnowflake {
         now: Timestamp,
         want: u64,
     ) -> Result<Reservation, LocalError> {
-        let tick = self.layout.tick_at(now)?;
+        let tick = self.tick_at(now)?;
         self.file.update(|found| {
             let found = match found {
                 Some(found) => Some((self.read(&found, worker)?, found.twin_damaged)),
@@ -159,7 +159,7 @@ impl LocalSnowflake {
                 .or(found.as_ref().map(|(r, _)| r.worker))
                 .unwrap_or_else(draw);
             // Also the check that the worker fits.
-            self.layout.pack(tick, worker, 0)?;
+            self.layout.pack_wide(tick, worker, 0)?;
             let mut record = Record {
                 layout: self.layout.fingerprint(),
                 worker,
@@ -231,7 +231,7 @@ impl LocalSnowflake {
     /// # Errors
     /// As [`LocalSnowflake::reserve`].
     pub fn leave_worker(&self, mut draw: impl FnMut() -> u64, now: Timestamp) -> Result<bool, LocalError> {
-        let tick = self.layout.tick_at(now)?;
+        let tick = self.tick_at(now)?;
         self.file.update(|found| {
             let Some(found) = found else {
                 return Ok((None, false));
@@ -246,7 +246,7 @@ impl LocalSnowflake {
             let free = |worker: &u64| {
                 *worker != record.worker
                     && record.parked.iter().all(|(parked, _)| parked != worker)
-                    && self.layout.pack(tick, *worker, 0).is_ok()
+                    && self.layout.pack_wide(tick, *worker, 0).is_ok()
             };
             let Some(other) = (0..DRAWS_MAX).map(|_| draw()).find(free) else {
                 return Ok((None, false));
@@ -259,8 +259,9 @@ impl LocalSnowflake {
         })
     }
 
-    /// The ids of a reservation, in order.
-    pub fn ids(&self, reserved: Reserved) -> impl Iterator<Item = u64> + use<> {
+    /// The ids of a reservation, in order: numbers of as many bits as the layout has, so of 64 where it is not a wide
+    /// one.
+    pub fn ids(&self, reserved: Reserved) -> impl Iterator<Item = u128> + use<> {
         let layout = &self.layout;
         let bits = layout.sequence_bits();
         let shift_of = |role| {
@@ -273,12 +274,12 @@ impl LocalSnowflake {
         let (time, sequence) = (shift_of(Role::Time), shift_of(Role::Sequence));
         // Worker and constants are the same in all of them; time and sequence fit, which the reservation checked.
         let same = layout
-            .pack(0, reserved.worker, 0)
+            .pack_wide(0, reserved.worker, 0)
             .expect("the worker was checked when it was reserved")
-            | reserved.rollback << shift_of(Role::Rollback);
+            | u128::from(reserved.rollback) << shift_of(Role::Rollback);
         let mask = (1 << bits) - 1;
         (reserved.word..reserved.word + reserved.count)
-            .map(move |word| same | (word >> bits) << time | (word & mask) << sequence)
+            .map(move |word| same | u128::from(word >> bits) << time | u128::from(word & mask) << sequence)
     }
 
     fn read(&self, found: &Found, asked: Option<u64>) -> Result<Record, LocalError> {
@@ -305,6 +306,16 @@ impl LocalSnowflake {
             }),
             _ => Ok(record),
         }
+    }
+
+    /// The tick of `now`, whose words have room in 64 bits.
+    fn tick_at(&self, now: Timestamp) -> Result<u64, LayoutError> {
+        let tick = self.layout.tick_at(now)?;
+        if self.layout.time_bits() + self.layout.sequence_bits() > u64::BITS {
+            // Only of wide layouts: there the fields reach further than the word counts, as in every generator.
+            Snowflake::check_layout(&self.layout, now)?;
+        }
+        Ok(tick)
     }
 
     /// The first word that is too far ahead at `tick`, or past the time field.
@@ -369,7 +380,7 @@ mod tests {
     #[track_caller]
     fn take(from: &LocalSnowflake, now: Timestamp, want: u64) -> Vec<u64> {
         match from.reserve(None, || 17, now, want).unwrap() {
-            Reservation::Done(reserved) => from.ids(reserved).collect(),
+            Reservation::Done(reserved) => from.ids(reserved).map(|id| id as u64).collect(),
             Reservation::Wait(how_long) => panic!("told to wait {how_long:?}"),
         }
     }
@@ -411,6 +422,67 @@ mod tests {
                 (at(0), 17, sequence)
             );
         }
+    }
+
+    #[test]
+    fn wide_ids_rise_and_never_repeat_whatever_the_clock_does() {
+        for spec in [
+            "time=44,worker=20,sequence=16",
+            "time=60,worker=64,sequence=4",
+            "rollback=2,time=64,worker=48,sequence=14",
+        ] {
+            let layout: Layout = spec.parse().unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            let worker = layout.worker_max();
+            let (mut last, mut seen) = (0, BTreeSet::new());
+            for (ms, want) in [
+                (0, 1),
+                (0, 70_000),
+                (-2000, 10),
+                (-4000, 300),
+                (1, 3),
+                (10_000, 1),
+            ] {
+                // As a new process does each time.
+                let file = StateFile::new(folder.path().join("state"));
+                let local = LocalSnowflake::new(file, layout.clone(), AHEAD);
+                let Reservation::Done(reserved) = local.reserve(None, || worker, at(ms), want).unwrap()
+                else {
+                    continue;
+                };
+                for id in local.ids(reserved) {
+                    assert_eq!(layout.unpack_wide(id).unwrap().worker, worker, "{spec}");
+                    assert!(id > last && seen.insert(id), "{spec}: {id} after {last}");
+                    last = id;
+                }
+            }
+            assert!(seen.len() > 1000, "{spec}");
+        }
+    }
+
+    #[test]
+    fn a_time_that_the_word_has_no_room_for_is_refused_before_anything_is_reserved() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state");
+        let layout: Layout = "time=64,worker=48,sequence=16,tick=1ns".parse().unwrap();
+        let local = LocalSnowflake::new(StateFile::new(&path), layout.clone(), AHEAD);
+        let refused = local.reserve(None, || 1, at(0), 1).unwrap_err();
+        assert!(
+            matches!(refused, LocalError::Layout(LayoutError::ReadOnly { .. })),
+            "{refused}"
+        );
+        assert!(!path.exists());
+        // The last time that it has room for does not overflow, and its ids fit.
+        let last = Snowflake::end_of(&layout).saturating_sub(Duration::from_nanos(1));
+        let Reservation::Done(reserved) = local.reserve(None, || 1, last, 100_000).unwrap() else {
+            panic!("told to wait");
+        };
+        let ids: Vec<u128> = local.ids(reserved).collect();
+        assert!(ids.is_sorted_by(|a, b| a < b));
+        assert_eq!(
+            layout.unpack_wide(ids[0]).map(|parts| parts.tick),
+            Ok((1 << 46) - 1)
+        );
     }
 
     #[test]

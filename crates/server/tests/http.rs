@@ -1382,6 +1382,25 @@ fn an_id_is_read_as_the_caller_says() {
             .starts_with("2021-04-30"),
         "{moved}"
     );
+    // 1704067200000 << 36 | 62 << 16, as a number and as CosId writes it.
+    for (id, form) in [
+        ("117102606306980663263232", json!(null)),
+        ("0U044JCi0010000", json!("base62-fields")),
+        ("0lqu5m2o0001q0000", json!("base36-fields")),
+    ] {
+        for named in [
+            "preset=cosid-string",
+            "layout=time=44,worker:machine=20,sequence=16",
+        ] {
+            let read = client.ask("GET", &format!("/v1/inspect/{id}?{named}")).json();
+            let reading = &read["readings"][0];
+            assert_eq!(
+                (&reading["time"], &reading["form"], &reading["fields"]["machine"]),
+                (&json!("2024-01-01T00:00:00.000Z"), &form, &json!(62)),
+                "{read}"
+            );
+        }
+    }
     let ulid = client
         .ask("GET", "/v1/inspect/01ARZ3NDEKTSV4RRFFQ69G5FAV?as=ULID")
         .json();

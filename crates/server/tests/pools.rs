@@ -150,6 +150,19 @@ fn definitions_that_make_no_sense_are_refused() {
         let refused = ask(&server, "PUT", "/v1/pools/eu", &body, 400);
         assert_eq!(refused["code"], "invalid_body", "{body}");
     }
+    for (body, bits) in [
+        (json!({"preset": "flake"}), 128),
+        (json!({"layout": "time=44,worker=20,sequence=16"}), 80),
+    ] {
+        let refused = ask(&server, "PUT", "/v1/pools/eu", &body, 400);
+        let why = refused.to_string();
+        assert_eq!(refused["code"], "invalid_argument", "{why}");
+        assert!(
+            why.contains(&format!("takes {bits} bits, and ids have at most 64 here")),
+            "{refused}"
+        );
+    }
+    ask(&server, "GET", "/v1/pools/eu", &Value::Null, 404);
     let presets = ask(&server, "GET", "/v1/presets", &Value::Null, 200);
     assert!(
         presets["presets"]

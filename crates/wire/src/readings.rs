@@ -1,8 +1,8 @@
 //! How an id is to be read: of itself, as one format, or as a Snowflake of one layout. The command and HTTP ask alike.
 
 use mintage::{
-    Family, Format, FormatError, GenOptions, Layout, Reading, SnowflakeText, Timestamp, inspect, inspect_as,
-    inspect_layout,
+    Family, FieldsText, Format, FormatError, GenOptions, Layout, Reading, SnowflakeText, TextError,
+    Timestamp, inspect, inspect_as, inspect_layout_wide,
 };
 
 use crate::Inspected;
@@ -119,13 +119,30 @@ impl Found {
 }
 
 fn of_layout(id: &str, layout: &Layout, now: Timestamp) -> Result<Reading, String> {
-    let number = SnowflakeText::Dec.read(id.trim().as_bytes());
-    let number = number.map_err(|error| error.to_string())?;
-    let reading = inspect_layout(number, layout, now);
+    let (number, form) = number_of(id.trim().as_bytes(), layout).map_err(|error| error.to_string())?;
+    let reading = inspect_layout_wide(number, layout, now);
     let mut reading = reading.ok_or_else(|| format!("{number} is not an id of layout {}", layout.name()))?;
     // Somebody said what it is.
     reading.confidence = reading.confidence.max(0.5);
+    reading.form = form;
     Ok(reading)
+}
+
+/// An id of a layout in decimal; of a wide one also with its fields for themselves, which has a length of its own.
+fn number_of(text: &[u8], layout: &Layout) -> Result<(u128, Option<&'static str>), TextError> {
+    if !layout.is_wide() {
+        return Ok((SnowflakeText::Dec.read(text)?.into(), None));
+    }
+    let in_fields = |(_, form): &&(_, FieldsText)| form.chars(layout) == text.len();
+    SnowflakeText::Dec
+        .read_wide(text)
+        .map(|id| (id, None))
+        .or_else(|error| {
+            let Some((name, form)) = FieldsText::ALL.iter().find(in_fields) else {
+                return Err(error);
+            };
+            Ok((form.read(text, layout)?, Some(*name)))
+        })
 }
 
 /// Reads every Snowflake again with another epoch.
@@ -133,9 +150,8 @@ fn move_epoch(readings: &mut [Reading], epoch: Timestamp, now: Timestamp) {
     for reading in readings.iter_mut() {
         let preset = reading.preset.as_deref().and_then(mintage::preset);
         let moved = preset.map(|preset| preset.layout().with_epoch(epoch));
-        let number = reading.id.number().and_then(|number| u64::try_from(number).ok());
-        if let (Some(layout), Some(number)) = (moved, number)
-            && let Some(again) = inspect_layout(number, &layout, now)
+        if let (Some(layout), Some(number)) = (moved, reading.id.number())
+            && let Some(again) = inspect_layout_wide(number, &layout, now)
         {
             (reading.time, reading.confidence, reading.why) = (again.time, again.confidence, again.why);
         }

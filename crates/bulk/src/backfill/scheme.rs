@@ -162,6 +162,10 @@ impl Scheme {
                 options.clock_seq
             )));
         }
+        if let BackfillFormat::Snowflake { layout, .. } = &options.format {
+            // A column of such ids is one of 64 bits.
+            layout.check_narrow().map_err(Error::usage)?;
+        }
         if let BackfillFormat::Snowflake { layout, workers } = &options.format
             && (workers.0 > workers.1 || workers.1 >= layout.workers())
         {

@@ -138,6 +138,10 @@ impl Args {
             (None, Some(preset)) => Some(preset_layout(preset)?),
             (None, None) => None,
         };
+        if let Some(layout) = &layout {
+            // Numbers in data are read as of 64 bits, or as UUIDs.
+            layout.check_narrow().map_err(Failure::usage)?;
+        }
         Ok(AuditOptions {
             inputs,
             column: self.column.clone(),

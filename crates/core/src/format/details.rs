@@ -77,11 +77,16 @@ pub struct Details {
 
 impl Details {
     /// What a Snowflake of `layout` holds; `None` if the number is none.
-    pub(crate) fn of_layout(id: u64, layout: &Layout) -> Option<Self> {
-        let parts = layout.unpack(id).ok()?;
+    pub(crate) fn of_layout(id: u128, layout: &Layout) -> Option<Self> {
+        let parts = layout.unpack_wide(id).ok()?;
         let fields = layout.fields().iter();
         let fields = fields.filter(|field| !matches!(field.role, Role::Constant(_)));
-        let value = |field: &Field| (field.name.clone(), FieldValue::of_bits(field.of(id), field.bits));
+        let value = |field: &Field| {
+            (
+                field.name.clone(),
+                FieldValue::of_bits(field.of_wide(id), field.bits),
+            )
+        };
         Some(Details {
             time: Some(IdTime {
                 at: layout.time_of(parts.tick),

@@ -53,6 +53,7 @@ pub(crate) use self::generators::Source;
 pub use self::id::Id;
 pub use self::ksuid::*;
 pub use self::nanoid::*;
+pub(crate) use self::number::{id_bytes, id_of_layout};
 pub use self::objectid::*;
 pub use self::options::{GenOption, GenOptions, OptionForm, OptionValue};
 #[cfg(feature = "std")]

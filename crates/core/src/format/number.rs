@@ -1,4 +1,6 @@
 //! Plain numbers as formats: Snowflakes of any layout, and sequences.
+//!
+//! A Snowflake has 8 bytes, and of a layout of more than 64 bits as many as its bits need.
 
 use alloc::borrow::Cow;
 use alloc::sync::Arc;
@@ -34,9 +36,14 @@ pub(super) const SNOWFLAKE: Format = Format {
     bytes_sort: true,
     options: &[GenOption::Layout, GenOption::Worker, GenOption::Datacenter],
     parse: |text, options| {
-        let id = SnowflakeText::Dec.read(text)?;
-        match layout_of(options).unpack(id) {
-            Ok(_) => Ok(id.into()),
+        let layout = layout_of(options);
+        // Exactly, where that is known: a number with zeros in front is no id of 64 bits.
+        let id = match layout.is_wide() {
+            true => SnowflakeText::Dec.read_wide(text)?,
+            false => SnowflakeText::Dec.read(text)?.into(),
+        };
+        match layout.unpack_wide(id) {
+            Ok(_) => Ok(id_of_layout(id, &layout)),
             Err(_) => Err(TextError::Rule {
                 position: 0,
                 rule: "a number that is not an id of the layout",
@@ -46,8 +53,8 @@ pub(super) const SNOWFLAKE: Format = Format {
     write: write_number,
     read: |id, options| {
         let layout = layout_of(options);
-        let id = u64::from_be_bytes(id.array().expect("Format::read checked the size"));
-        Details::of_layout(id, &layout).unwrap_or_default()
+        let number = id.number().expect("Format::read checked the size");
+        Details::of_layout(number, &layout).unwrap_or_default()
     },
     make_at: Some(|time, options, entropy: &mut dyn Entropy| {
         let layout = layout_of(options);
@@ -77,9 +84,9 @@ pub(super) const SNOWFLAKE: Format = Format {
         let worker = worker_of(options, &layout, Of::Largest)?;
         let id = at(time, options, &layout, worker, ones(layout.sequence_bits()))?;
         // The rollback field, if there is one, is largest too.
-        let rollback = ones(layout.rollback_bits()) << layout.rollback_shift();
-        let id = u64::from_be_bytes(id.array().expect("ids of layouts have 8 bytes"));
-        Ok((id | rollback).into())
+        let rollback = u128::from(ones(layout.rollback_bits())) << layout.rollback_shift();
+        let number = id.number().expect("ids of layouts have 16 bytes at most");
+        Ok(id_of_layout(number | rollback, &layout))
     }),
     ..BLANK
 };
@@ -127,8 +134,19 @@ fn sortable(number: i64) -> [u8; 8] {
 }
 
 fn write_number(id: &Id, out: &mut Vec<u8>) {
-    let id = u64::from_be_bytes(id.array().expect("Format::write checked the size"));
-    SnowflakeText::Dec.write(id, out);
+    let number = id.number().expect("Format::write checked the size");
+    SnowflakeText::Dec.write_wide(number, u64::BITS, out);
+}
+
+/// How many bytes ids of `layout` have.
+pub(crate) fn id_bytes(layout: &Layout) -> usize {
+    layout.bits().div_ceil(8).max(8) as usize
+}
+
+/// The id of a number that `layout` has, or any number of as many bytes.
+pub(crate) fn id_of_layout(number: u128, layout: &Layout) -> Id {
+    let bytes = number.to_be_bytes();
+    Id::from_bytes(&bytes[bytes.len() - id_bytes(layout)..]).expect("an id has room for 16 bytes")
 }
 
 /// The layout chosen, or Twitter's.
@@ -151,8 +169,11 @@ fn at(
         first: layout.epoch(),
         last: Timestamp::from_unix_nanos(layout.end().unix_nanos() - 1),
     })?;
-    let id = layout.pack(tick, worker, sequence);
-    Ok(id.map_err(|error| refused(options, &error))?.into())
+    let id = layout.pack_wide(tick, worker, sequence);
+    Ok(id_of_layout(
+        id.map_err(|error| refused(options, &error))?,
+        layout,
+    ))
 }
 
 /// Which of the workers that were not chosen.

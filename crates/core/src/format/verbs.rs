@@ -3,11 +3,13 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 
 #[cfg(feature = "std")]
 use super::Generators;
 use super::{
-    Details, Format, FormatError, GenOption, GenOptions, Generate, Id, IdTime, LINES_AT_ONCE, Source,
+    Details, Family, Format, FormatError, GenOption, GenOptions, Generate, Id, IdTime, LINES_AT_ONCE, Source,
+    id_bytes,
 };
 use crate::Entropy;
 use crate::text::TextError;
@@ -137,7 +139,7 @@ impl Format {
     /// # Errors
     /// `id` has another number of bytes than ids of this format ([`FormatError::Size`]).
     pub fn read(&self, id: &Id, options: &GenOptions) -> Result<Details, FormatError> {
-        self.check_size(id)?;
+        self.check_size_to_read(id, options)?;
         Ok((self.read)(id, options))
     }
 
@@ -154,7 +156,7 @@ impl Format {
     /// # Ok::<(), mintage::TextError>(())
     /// ```
     pub fn time_of(&self, id: &Id, options: &GenOptions) -> Result<Option<IdTime>, FormatError> {
-        self.check_size(id)?;
+        self.check_size_to_read(id, options)?;
         Ok(match self.time_of {
             Some(time_of) => Some(time_of(id)),
             None => (self.read)(id, options).time,
@@ -318,15 +320,39 @@ impl Format {
         (self.generator.ok_or_else(|| self.no("make a generator"))?)(options, clock, entropy)
     }
 
+    /// Refuses what has not the row's number of bytes; a text of a Snowflake is written of those of any layout.
     fn check_size(&self, id: &Id) -> Result<(), FormatError> {
-        let (found, expected) = (id.bytes().len(), self.bits.div_ceil(8) as usize);
-        if found == expected {
+        let least = self.bits.div_ceil(8) as usize;
+        let most = match self.family {
+            Family::Snowflake => 16,
+            _ => least,
+        };
+        self.check_bytes(id, least..=most)
+    }
+
+    /// The same for a reader, who knows the layout.
+    fn check_size_to_read(&self, id: &Id, options: &GenOptions) -> Result<(), FormatError> {
+        match &options.layout {
+            Some(layout) if self.family == Family::Snowflake => {
+                let bytes = id_bytes(layout);
+                self.check_bytes(id, bytes..=bytes)
+            }
+            _ => {
+                let bytes = self.bits.div_ceil(8) as usize;
+                self.check_bytes(id, bytes..=bytes)
+            }
+        }
+    }
+
+    fn check_bytes(&self, id: &Id, sound: RangeInclusive<usize>) -> Result<(), FormatError> {
+        let found = id.bytes().len();
+        if sound.contains(&found) {
             return Ok(());
         }
         Err(FormatError::Size {
             format: self.name,
             found,
-            expected,
+            expected: *sound.start(),
         })
     }
 

@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::Reading;
-use crate::format::{Format, format};
+use crate::format::{Format, format, id_bytes};
 use crate::layout::Layout;
 use crate::presets::preset;
 
@@ -20,7 +20,8 @@ pub struct BitField {
 
 impl Reading {
     /// The fields of the id's bits from the highest to the lowest, together as wide as the id; empty where the
-    /// id is text alone, or its layout is not one of [`PRESETS`](crate::PRESETS).
+    /// id is text alone, or its layout is not one of [`PRESETS`](crate::PRESETS) and
+    /// [`WIDE_PRESETS`](crate::WIDE_PRESETS).
     ///
     /// ```
     /// use mintage::{Timestamp, inspect};
@@ -77,9 +78,9 @@ fn cell(text: &'static str) -> Option<BitField> {
     })
 }
 
-/// The fields of a layout in 64 bits.
+/// The fields of a layout in the bytes that its ids have.
 pub(crate) fn layout_fields(layout: &Layout) -> Vec<BitField> {
-    let unused = 64 - layout.bits();
+    let unused = id_bytes(layout) as u32 * 8 - layout.bits();
     let unused = (unused > 0).then_some(BitField {
         name: Cow::Borrowed(""),
         bits: unused,

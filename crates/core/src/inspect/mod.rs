@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 pub use bits::BitField;
 pub use foreign::{FOREIGN, Foreign};
 pub use near::{means_none, near_miss, no_id};
-pub use number::inspect_layout;
+pub use number::{inspect_layout, inspect_layout_wide};
 pub use refuse::{Refusal, refusals};
 
 use crate::format::{Details, FORMATS, Family, FieldValue, Format, GenOption, GenOptions, Id, IdTime};
@@ -103,6 +103,8 @@ pub fn inspect(text: &str, now: Timestamp) -> Vec<Reading> {
     if sure && readings.iter().all(|reading| reading.confidence < 0.5) {
         // 32 digits that have not the marks of a UUID are rather a hash.
         foreign::inspect(text, now, &mut readings);
+        // Or a wide Snowflake of 32 decimal digits.
+        number::inspect_wide(text, now, &mut readings);
     }
     if !sure {
         foreign::inspect(text, now, &mut readings);

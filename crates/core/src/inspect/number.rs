@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 
 use super::rank::{Plausible, plausibility};
 use super::{Reading, uuid};
-use crate::format::{Details, Id};
+use crate::format::{Details, id_of_layout};
 use crate::layout::Layout;
-use crate::presets::PRESETS;
+use crate::presets::{PRESETS, WIDE_PRESETS};
 use crate::text::{SnowflakeText, UuidText};
 use crate::time::Timestamp;
 
@@ -24,11 +24,25 @@ use crate::time::Timestamp;
 /// # Ok::<(), mintage::LayoutError>(())
 /// ```
 pub fn inspect_layout(id: u64, layout: &Layout, now: Timestamp) -> Option<Reading> {
+    inspect_layout_wide(id.into(), layout, now)
+}
+
+/// Reads `id`, of up to 128 bits, by one layout; `None` if it is not an id of it.
+///
+/// ```
+/// use mintage::{Timestamp, inspect_layout_wide, preset};
+/// let cosid = preset("cosid-string").expect("a preset").layout();
+/// let now = Timestamp::from_unix_millis(1_800_000_000_000);
+/// let reading = inspect_layout_wide(1_700_000_000_000 << 36 | 7 << 16 | 5, &cosid, now).expect("an id of it");
+/// assert_eq!(reading.time.expect("a time").at.unix_millis(), 1_700_000_000_000);
+/// assert_eq!(reading.id.bytes().len(), 10);
+/// ```
+pub fn inspect_layout_wide(id: u128, layout: &Layout, now: Timestamp) -> Option<Reading> {
     let name = String::from(layout.name()).into();
     reading(id, layout, name, now)
 }
 
-fn reading(id: u64, layout: &Layout, name: Cow<'static, str>, now: Timestamp) -> Option<Reading> {
+fn reading(id: u128, layout: &Layout, name: Cow<'static, str>, now: Timestamp) -> Option<Reading> {
     let details = Details::of_layout(id, layout)?;
     let rank = match plausibility(details.time?.at, layout.epoch(), now) {
         Plausible::Yes => (0.6, "its time lies between the layout's epoch and now"),
@@ -38,7 +52,12 @@ fn reading(id: u64, layout: &Layout, name: Cow<'static, str>, now: Timestamp) ->
         ),
         Plausible::Future => (0.05, "its time lies in the future"),
     };
-    let mut reading = Reading::new("snowflake", Id::from(id), details, (rank.0, rank.1.into()));
+    let mut reading = Reading::new(
+        "snowflake",
+        id_of_layout(id, layout),
+        details,
+        (rank.0, rank.1.into()),
+    );
     reading.preset = Some(name);
     Some(reading)
 }
@@ -73,6 +92,7 @@ pub(super) fn inspect_decimal(text: &str, now: Timestamp, readings: &mut Vec<Rea
             (rank.0, rank.1.into()),
         ));
     }
+    inspect_wide(text, now, readings);
     // A UUID with as many leading zeros has a time no version means.
     if digits.len() > 20
         && let Ok(id) = UuidText::Int.read(text.as_bytes())
@@ -88,13 +108,27 @@ fn inspect_presets(id: u64, now: Timestamp, readings: &mut Vec<Reading>) {
         let layout = &BUILT[row as usize];
         #[cfg(not(feature = "std"))]
         let layout = &preset.layout();
-        let Some(mut reading) = reading(id, layout, preset.name.into(), now) else {
+        let Some(mut reading) = reading(id.into(), layout, preset.name.into(), now) else {
             continue;
         };
         // Where the time says nothing, the better known layout comes first.
         reading.confidence *= 1.0 - f64::from(row) / 50.0;
         readings.push(reading);
     }
+}
+
+/// A decimal number of more than 64 bits: by every wide preset that makes its time plausible, since of so long a number
+/// the others say nothing.
+pub(super) fn inspect_wide(text: &str, now: Timestamp, readings: &mut Vec<Reading>) {
+    let Ok(id) = SnowflakeText::Dec.read_wide(text.as_bytes()) else {
+        return;
+    };
+    if u64::try_from(id).is_ok() {
+        return;
+    }
+    let found = WIDE_PRESETS.iter();
+    let found = found.filter_map(|preset| reading(id, &preset.layout(), preset.name.into(), now));
+    readings.extend(found.filter(|reading| reading.confidence > 0.5));
 }
 
 /// A Snowflake in another text than decimal: only what has a plausible time, and only by its likeliest preset,

@@ -78,8 +78,8 @@ impl LayoutBuilder {
     /// Checks everything and makes the layout.
     ///
     /// # Errors
-    /// More than 64 bits in all; a field of no bits; not exactly one time and one sequence field; more than 32
-    /// worker or sequence bits; a constant too large for its field; a tick of zero or more than a day; a name that
+    /// More than 128 bits in all; a field of none, or of more than 64; not exactly one time and one sequence field; more
+    /// than 32 sequence bits; more than 32 worker bits, or 64 where all fields take more than 64; a constant too large for its field; a tick of zero or more than a day; a name that
     /// is empty, repeated or contains one of `, ; : = @`.
     pub fn build(mut self) -> Result<Layout, LayoutError> {
         match self.checked() {
@@ -114,9 +114,11 @@ impl LayoutBuilder {
         let time = self.the_one(Role::Time, "time")?;
         let sequence = self.the_one(Role::Sequence, "sequence")?;
         let worker_bits = self.of_role(Role::Worker).map(|slot| slot.bits).sum();
-        for (what, bits) in [("worker", worker_bits), ("sequence", sequence.bits)] {
-            if bits > 32 {
-                return Err(format!("{bits} {what} bits, at most 32 are allowed"));
+        // Where ids have 64 bits, more workers would leave too few for the time; a wide id holds an address.
+        let workers = if bits > u64::BITS { 64 } else { 32 };
+        for (what, bits, most) in [("worker", worker_bits, workers), ("sequence", sequence.bits, 32)] {
+            if bits > most {
+                return Err(format!("{bits} {what} bits, at most {most} are allowed"));
             }
         }
         self.check_start(sequence.bits)?;
@@ -134,14 +136,16 @@ impl LayoutBuilder {
     /// Gives every field its place, and answers the width of all.
     fn place_fields(&mut self) -> Result<u32, String> {
         let bits: u64 = self.fields.iter().map(|field| u64::from(field.bits)).sum();
-        if bits > 64 {
-            return Err(format!("its fields take {bits} bits, an id has 64"));
+        if bits > BITS_MAX {
+            return Err(format!(
+                "its fields take {bits} bits, an id has at most {BITS_MAX}"
+            ));
         }
         let mut shift = bits as u32;
         for field in &mut self.fields {
-            if field.bits == 0 || field.bits > 63 {
+            if field.bits == 0 || field.bits > 64 {
                 return Err(format!(
-                    "field {:?} has {} bits, allowed are 1 to 63",
+                    "field {:?} has {} bits, allowed are 1 to 64",
                     field.name, field.bits
                 ));
             }
@@ -210,7 +214,7 @@ impl LayoutBuilder {
     }
 
     /// The constants in their places.
-    fn constants(&self) -> Result<u64, String> {
+    fn constants(&self) -> Result<u128, String> {
         let mut constants = 0;
         for field in &self.fields {
             if let Role::Constant(value) = field.role {
@@ -222,7 +226,7 @@ impl LayoutBuilder {
                         field.max()
                     ));
                 }
-                constants |= value << field.shift;
+                constants |= u128::from(value) << field.shift;
             }
         }
         Ok(constants)
@@ -236,9 +240,12 @@ struct Checked {
     time: Slot,
     sequence: Slot,
     worker_bits: u32,
-    constants: u64,
+    constants: u128,
     rollback: Option<Slot>,
 }
+
+/// As many as a UUID has, the widest number that databases and languages keep as one.
+const BITS_MAX: u64 = 128;
 
 /// One day: no known layout has a tick longer than a second.
 const TICK_MAX_NS: u64 = 86_400_000_000_000;

@@ -72,7 +72,14 @@ pub enum LayoutError {
         /// The layout's name.
         layout: String,
         /// The number.
-        id: u64,
+        id: u128,
+    },
+    /// Ids of the layout need more than 64 bits, and what was asked for handles numbers of 64.
+    Wide {
+        /// The layout's name.
+        layout: String,
+        /// The width of its ids.
+        bits: u32,
     },
     /// A window or a setting of a generator is not usable.
     Generator {
@@ -125,6 +132,10 @@ impl fmt::Display for LayoutError {
                 time_bits + sequence_bits
             ),
             Self::NotOfLayout { layout, id } => write!(f, "{id} is not an id of layout {layout:?}"),
+            Self::Wide { layout, bits } => write!(
+                f,
+                "layout {layout:?} takes {bits} bits, and ids have at most 64 here; give it fewer"
+            ),
             Self::Generator { layout, reason } => {
                 write!(f, "cannot make a generator of layout {layout:?}: {reason}")
             }

@@ -1,10 +1,16 @@
-//! Layouts as data: how a 64-bit id is cut into fields, what a tick is, where time begins.
+//! Layouts as data: how an id is cut into fields, what a tick is, where time begins.
+//!
+//! One type for all widths: what a layout says of time and workers does not depend on how wide an id is. Only what
+//! handles ids does, and has two doors: of up to 64 bits ([`Layout::pack`], [`Snowflake`](crate::Snowflake)), which
+//! refuses wider layouts, and of up to 128 ([`Layout::pack_wide`], [`WideSnowflake`](crate::WideSnowflake)), which
+//! takes every layout. Both are one body, compiled for either number.
 
 mod builder;
 mod datacenter;
 mod error;
 pub(crate) mod spec;
 mod start;
+mod text;
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -16,9 +22,11 @@ pub use builder::LayoutBuilder;
 pub use error::LayoutError;
 pub use start::SequenceStart;
 pub(crate) use start::{place_from, places_in_a_row};
+pub use text::FieldsText;
 
 use crate::clock_policy::ClockPolicy;
 use crate::time::Timestamp;
+use crate::word::seeded::Number;
 
 /// What a field of a layout holds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -41,7 +49,7 @@ pub enum Role {
 pub struct Field {
     /// Its name, as `inspect` prints it.
     pub name: Cow<'static, str>,
-    /// Its width, 1 to 63 bits.
+    /// Its width, 1 to 64 bits.
     pub bits: u32,
     /// How many bits lie below it.
     pub shift: u32,
@@ -57,7 +65,18 @@ impl Field {
 
     /// The value of this field in `id`.
     pub const fn of(&self, id: u64) -> u64 {
-        id >> self.shift & self.max()
+        self.of_wide(id as u128)
+    }
+
+    /// The value of this field in an `id` of up to 128 bits.
+    ///
+    /// ```
+    /// let cosid = mintage::preset("cosid-string").expect("a preset").layout();
+    /// let values = cosid.fields().iter().map(|field| field.of_wide(1000 << 36 | 7 << 16 | 5));
+    /// assert_eq!(values.collect::<Vec<_>>(), [1000, 7, 5]);
+    /// ```
+    pub const fn of_wide(&self, id: u128) -> u64 {
+        (id >> self.shift) as u64 & self.max()
     }
 }
 
@@ -101,7 +120,7 @@ pub struct Layout {
     time: Slot,
     sequence: Slot,
     worker_bits: u32,
-    constants: u64,
+    constants: u128,
     rollback: Option<Slot>,
     start: SequenceStart,
 }
@@ -124,9 +143,33 @@ impl Layout {
         &self.name
     }
 
-    /// The width of an id, 1 to 64; ids are smaller than 2 to this power.
+    /// The width of an id, 1 to 128; ids are smaller than 2 to this power.
     pub const fn bits(&self) -> u32 {
         self.bits
+    }
+
+    /// Whether ids of it need more than 64 bits, so that they are numbers of 128.
+    ///
+    /// ```
+    /// let [twitter, cosid] = ["twitter", "cosid-string"].map(|name| mintage::preset(name).expect("a preset").layout());
+    /// assert!(!twitter.is_wide() && cosid.is_wide());
+    /// ```
+    pub const fn is_wide(&self) -> bool {
+        self.bits > u64::BITS
+    }
+
+    /// Refuses a layout whose ids do not fit 64 bits, for what handles no wider ones.
+    ///
+    /// # Errors
+    /// [`LayoutError::Wide`], with the width of the layout.
+    pub fn check_narrow(&self) -> Result<(), LayoutError> {
+        if self.is_wide() {
+            return Err(LayoutError::Wide {
+                layout: self.name.clone().into(),
+                bits: self.bits,
+            });
+        }
+        Ok(())
     }
 
     /// The unit of the time field.
@@ -167,9 +210,21 @@ impl Layout {
         self.sequence.bits
     }
 
-    /// How many workers there are: worker ids are smaller than this.
+    /// How many workers there are: worker ids are smaller than this. Of 64 bits of worker, one less than there are,
+    /// which is the most that the number holds: [`Self::worker_max`] says which is the last.
     pub const fn workers(&self) -> u64 {
-        1 << self.worker_bits
+        self.worker_max().saturating_add(1)
+    }
+
+    /// The largest worker id.
+    ///
+    /// ```
+    /// let layout: mintage::Layout = "time=60,worker=64,sequence=4".parse()?;
+    /// assert_eq!((layout.worker_max(), layout.bits()), (u64::MAX, 128));
+    /// # Ok::<(), mintage::LayoutError>(())
+    /// ```
+    pub const fn worker_max(&self) -> u64 {
+        ones(self.worker_bits)
     }
 
     /// The largest tick that fits the time field.
@@ -215,7 +270,9 @@ impl Layout {
 
     /// The first time whose tick no longer fits the time field.
     pub fn end(&self) -> Timestamp {
-        self.time_of(self.ticks_max().saturating_add(1))
+        // Not `time_of`: after 64 bits of ticks comes one that their number does not hold.
+        let ticks = i128::from(self.ticks_max()) + 1;
+        Timestamp::from_unix_nanos(self.epoch.unix_nanos() + ticks * i128::from(self.tick_ns))
     }
 
     /// Whether ids can be minted at `now`, and for how long if that is less than five years.
@@ -252,7 +309,10 @@ impl Layout {
     /// ```
     pub fn tick_at(&self, time: Timestamp) -> Result<u64, LayoutError> {
         match self.whole_tick(time) {
-            Some(tick) if tick <= self.ticks_max() => Ok(tick),
+            // Past 64 bits of ticks the number stands still.
+            Some(tick) if tick < self.ticks_max() || tick == self.ticks_max() && time < self.end() => {
+                Ok(tick)
+            }
             Some(_) => Err(LayoutError::PastEnd {
                 layout: self.name.clone().into(),
                 time,
@@ -286,8 +346,30 @@ impl Layout {
     /// The id of these three numbers.
     ///
     /// # Errors
-    /// One of them does not fit its field.
+    /// One of them does not fit its field, or ids of the layout need more than 64 bits ([`LayoutError::Wide`]).
     pub fn pack(&self, tick: u64, worker: u64, sequence: u64) -> Result<u64, LayoutError> {
+        self.check_narrow()?;
+        self.packed(tick, worker, sequence)
+    }
+
+    /// The id of these three numbers, in any layout.
+    ///
+    /// # Errors
+    /// One of them does not fit its field.
+    ///
+    /// ```
+    /// let layout: mintage::Layout = "time=60,worker=64,sequence=4".parse()?;
+    /// let id = layout.pack_wide(3, u64::MAX, 5)?;
+    /// assert_eq!(id, 3 << 68 | u128::from(u64::MAX) << 4 | 5);
+    /// assert!(layout.pack(3, 1, 5).is_err()); // its ids have 128 bits
+    /// # Ok::<(), mintage::LayoutError>(())
+    /// ```
+    pub fn pack_wide(&self, tick: u64, worker: u64, sequence: u64) -> Result<u128, LayoutError> {
+        self.packed(tick, worker, sequence)
+    }
+
+    /// [`Self::pack`] for either width, which the caller knows to suffice.
+    fn packed<N: Number>(&self, tick: u64, worker: u64, sequence: u64) -> Result<N, LayoutError> {
         for (what, value, bits) in [
             ("tick", tick, self.time.bits),
             ("worker id", worker, self.worker_bits),
@@ -302,13 +384,14 @@ impl Layout {
                 });
             }
         }
-        Ok(self.place(tick, sequence) | self.fixed_bits(worker))
+        Ok(self.place::<N>(tick, sequence) | self.fixed_bits::<N>(worker))
     }
 
     /// The numbers in an id.
     ///
     /// # Errors
-    /// `id` has bits outside the fields, or a constant field holds something else.
+    /// `id` has bits outside the fields, a constant field holds something else, or ids of the layout need more than
+    /// 64 bits ([`LayoutError::Wide`]).
     ///
     /// ```
     /// use mintage::{Parts, preset};
@@ -318,11 +401,34 @@ impl Layout {
     /// # Ok::<(), mintage::LayoutError>(())
     /// ```
     pub fn unpack(&self, id: u64) -> Result<Parts, LayoutError> {
+        self.check_narrow()?;
+        self.unpacked(id)
+    }
+
+    /// The numbers in an id of any layout.
+    ///
+    /// # Errors
+    /// `id` has bits outside the fields, or a constant field holds something else.
+    ///
+    /// ```
+    /// use mintage::{Parts, preset};
+    /// let cosid = preset("cosid-string").expect("a preset").layout();
+    /// let parts = cosid.unpack_wide(1_700_000_000_000 << 36 | 7 << 16 | 5)?;
+    /// assert_eq!(parts, Parts { tick: 1_700_000_000_000, worker: 7, sequence: 5 });
+    /// # Ok::<(), mintage::LayoutError>(())
+    /// ```
+    pub fn unpack_wide(&self, id: u128) -> Result<Parts, LayoutError> {
+        self.unpacked(id)
+    }
+
+    /// [`Self::unpack`] for either width, which the caller knows to suffice.
+    fn unpacked<N: Number>(&self, id: N) -> Result<Parts, LayoutError> {
         let foreign = || LayoutError::NotOfLayout {
             layout: self.name.clone().into(),
-            id,
+            id: id.into(),
         };
-        if id > ones(self.bits) {
+        // A width of all bits leaves none outside, and is no shift.
+        if self.bits < N::BITS && id >> self.bits != N::from(0) {
             return Err(foreign());
         }
         let mut parts = Parts {
@@ -331,10 +437,11 @@ impl Layout {
             sequence: 0,
         };
         for field in &self.fields {
-            let value = field.of(id);
+            let value = (id >> field.shift & N::from(field.max())).clamped();
             match field.role {
                 Role::Time => parts.tick = value,
-                Role::Worker => parts.worker = parts.worker << field.bits | value,
+                // A field of all 64 bits is the only one, and a shift by as many would be none.
+                Role::Worker => parts.worker = parts.worker.checked_shl(field.bits).unwrap_or(0) | value,
                 Role::Sequence => parts.sequence = value,
                 Role::Constant(constant) if constant != value => return Err(foreign()),
                 Role::Constant(_) | Role::Rollback => {}
@@ -407,22 +514,27 @@ impl Layout {
 
     /// Time and sequence in their places; both must fit.
     #[inline]
-    pub(crate) fn place(&self, tick: u64, sequence: u64) -> u64 {
-        tick << self.time.shift | sequence << self.sequence.shift
+    pub(crate) fn place<N: Number>(&self, tick: u64, sequence: u64) -> N {
+        N::from(tick) << self.time.shift | N::from(sequence) << self.sequence.shift
+    }
+
+    /// How far up time and sequence lie.
+    pub(crate) fn shifts(&self) -> (u32, u32) {
+        (self.time.shift, self.sequence.shift)
     }
 
     /// The bits that are the same in every id of one worker, which must fit.
-    pub(crate) fn fixed_bits(&self, worker: u64) -> u64 {
+    pub(crate) fn fixed_bits<N: Number>(&self, worker: u64) -> N {
         let mut rest = worker;
-        let mut id = self.constants;
+        let mut id = N::low_bits(self.constants);
         for field in self
             .fields
             .iter()
             .rev()
             .filter(|field| field.role == Role::Worker)
         {
-            id |= (rest & field.max()) << field.shift;
-            rest >>= field.bits;
+            id = id | N::from(rest & field.max()) << field.shift;
+            rest = rest.checked_shr(field.bits).unwrap_or(0);
         }
         id
     }
@@ -463,7 +575,17 @@ mod tests {
                 .sequence("s", 12)
         };
         assert!(ok().build().is_ok());
-        check_refused(ok().worker("more", 2), "take 65 bits");
+        check_refused(ok().worker("more", 66), "take 129 bits, an id has at most 128");
+        check_refused(ok().worker("more", 65), "has 65 bits, allowed are 1 to 64");
+        check_refused(ok().worker("more", 55), "65 worker bits, at most 64 are allowed");
+        check_refused(
+            Layout::builder("x").worker("w", 64).sequence("s", 12),
+            "no time field",
+        );
+        check_refused(
+            Layout::builder("x").time("t", 60).sequence("s", 33),
+            "33 sequence bits, at most 32",
+        );
         check_refused(Layout::builder("x").sequence("s", 12), "no time field");
         check_refused(ok().time("again", 1), "more than one time field");
         check_refused(Layout::builder("x").time("t", 41), "no sequence field");
@@ -530,6 +652,38 @@ mod tests {
     }
 
     #[test]
+    fn what_handles_64_bits_refuses_wider_layouts_in_words() {
+        let layout: Layout = "time=60,worker=64,sequence=4".parse().expect("a sound layout");
+        let error = layout.pack(1, 2, 3).expect_err("too wide");
+        assert_eq!(
+            error.to_string(),
+            r#"layout "custom" takes 128 bits, and ids have at most 64 here; give it fewer"#
+        );
+        assert_eq!(layout.unpack(1), Err(error.clone()));
+        assert_eq!(layout.check_narrow(), Err(error));
+        let widest: Layout = "time=41,worker=10,sequence=13".parse().expect("64 bits");
+        assert!(widest.check_narrow().is_ok() && !widest.is_wide());
+        let foreign = crate::preset("cosid-string").expect("a preset").layout();
+        let error = foreign.unpack_wide(1 << 80).expect_err("one bit too many");
+        assert_eq!(
+            error.to_string(),
+            r#"1208925819614629174706176 is not an id of layout "cosid-string""#
+        );
+    }
+
+    #[test]
+    fn the_last_tick_of_64_bits_is_no_later_one() {
+        let layout = crate::preset("flake").expect("a preset").layout();
+        let end = layout.end();
+        assert_eq!(end.unix_nanos(), (1 << 64) * 1_000_000);
+        let last = end.saturating_sub(Duration::from_nanos(1));
+        assert_eq!(layout.tick_at(last), Ok(u64::MAX));
+        assert!(matches!(layout.tick_at(end), Err(LayoutError::PastEnd { .. })));
+        let largest = layout.pack_wide(u64::MAX, ones(48), ones(16));
+        assert_eq!(largest, Ok(u128::MAX));
+    }
+
+    #[test]
     fn both_ends_of_time_are_exact() {
         let layout = twitter();
         let last = layout.time_of(layout.ticks_max());
@@ -583,6 +737,54 @@ mod tests {
             let id = layout.pack(tick, worker, sequence).expect("it fits");
             prop_assert_eq!(layout.unpack(id), Ok(Parts { tick, worker, sequence }));
             prop_assert_eq!(layout.tick_at(layout.time_of(tick)), Ok(tick));
+        }
+
+        /// Whatever the widths and their order: what was packed is read back, in the number and in the text of its
+        /// fields; where time comes first ids sort by it, and the bounds of a tick hold all of it and nothing else.
+        #[test]
+        fn wide_layouts_keep_every_field(
+            widths in (20u32..=64, 0u32..=32, 0u32..=32, 1u32..=32, 0u32..=8), order in 0usize..5,
+            ticks in prop::array::uniform2(any::<u64>()), worker: u64, sequence: u64,
+        ) {
+            let (time, a, b, counter, rollback) = widths;
+            let mut fields = std::vec![
+                ("t", time, Role::Time), ("a", a, Role::Worker), ("b", b, Role::Worker),
+                ("s", counter, Role::Sequence), ("r", rollback, Role::Rollback),
+            ];
+            fields.rotate_left(order);
+            fields.retain(|(_, bits, _)| *bits > 0);
+            let total: u32 = fields.iter().map(|(_, bits, _)| bits).sum();
+            prop_assume!((65..=128).contains(&total));
+            let builder = fields.into_iter().fold(Layout::builder("any"), |builder, (name, bits, role)| {
+                builder.field(name, bits, role)
+            });
+            let layout = builder.build().expect("a sound layout");
+            let (worker, sequence) = (worker & layout.worker_max(), sequence & ones(counter));
+            let [tick, other] = ticks.map(|tick| tick & ones(time));
+            let id = layout.pack_wide(tick, worker, sequence).expect("it fits");
+            prop_assert_eq!(layout.unpack_wide(id), Ok(Parts { tick, worker, sequence }));
+            prop_assert!(total == 128 || layout.unpack_wide(id | 1 << total).is_err());
+            prop_assert_eq!(layout.spec().parse::<Layout>(), Ok(layout.clone()));
+            for (_, form) in FieldsText::ALL {
+                let mut text = Vec::new();
+                form.write(id, &layout, &mut text);
+                prop_assert_eq!(form.read(&text, &layout), Ok(id));
+            }
+            let format = crate::format("snowflake").expect("a format");
+            let at = layout.time_of(tick);
+            let options = crate::GenOptions { layout: Some(layout.clone().into()), ..Default::default() };
+            let [min, max] = [format.min_at(at, &options), format.max_at(at, &options)]
+                .map(|id| id.expect("a time of the layout").number().expect("16 bytes at most"));
+            prop_assert!(min <= id && id <= max);
+            prop_assert_eq!(layout.unpack_wide(min).map(|parts| parts.tick), Ok(tick));
+            prop_assert_eq!(layout.unpack_wide(max).map(|parts| parts.tick), Ok(tick));
+            if order == 0 {
+                let tick_of = |id: u128| layout.unpack_wide(id).expect("an id").tick;
+                prop_assert!(tick == 0 || tick_of(min - 1) == tick - 1);
+                prop_assert!(tick == layout.ticks_max() || tick_of(max + 1) == tick + 1);
+                let later = layout.pack_wide(other, 0, 0).expect("it fits");
+                prop_assert!(tick == other || (id < later) == (tick < other));
+            }
         }
     }
 }

@@ -85,13 +85,23 @@ impl Snowflake {
     }
 
     fn fill(&self, tick: u64, out: &mut [u64]) -> Result<usize, MintError> {
+        self.fill_by(tick, out, |place, out| self.write_ids(place, out))
+    }
+
+    /// Fills `out` with what `write` makes of a run of places from its first on.
+    pub(super) fn fill_by<T>(
+        &self,
+        tick: u64,
+        out: &mut [T],
+        write: impl Fn(u64, &mut [T]),
+    ) -> Result<usize, MintError> {
         let mut filled = 0;
         // Once as a rule. Again where a tick's start cuts the run short, and to meet the end of the window.
         while filled < out.len() {
             let want = ((out.len() - filled) as u64).min(BATCH_MAX);
             match self.reserve(tick, want) {
                 Ok((place, count)) => {
-                    self.write_ids(place, &mut out[filled..filled + count as usize]);
+                    write(place, &mut out[filled..filled + count as usize]);
                     filled += count as usize;
                 }
                 Err(error) if filled == 0 => return Err(error),
@@ -124,7 +134,7 @@ impl Snowflake {
 
     /// Takes up to `want` places at `tick`; returns the first and how many.
     #[inline]
-    fn reserve(&self, tick: u64, want: u64) -> Result<(u64, u64), MintError> {
+    pub(super) fn reserve(&self, tick: u64, want: u64) -> Result<(u64, u64), MintError> {
         #[cfg(feature = "std")]
         if crate::fork::fork_generation() != self.made_in {
             return Err(MintError::Forked);
@@ -163,14 +173,24 @@ impl Snowflake {
 
     #[inline]
     fn id_at(&self, place: u64) -> u64 {
+        let (bump, tick, sequence) = self.parts_at(place);
+        tick << self.time_shift | sequence << self.sequence_shift | self.fixed | bump << self.rollback_shift()
+    }
+
+    /// The value of the rollback field, tick and sequence of a place.
+    #[inline]
+    pub(super) fn parts_at(&self, place: u64) -> (u64, u64, u64) {
         let sequence = place & ones(self.sequence_bits);
         let (bump, place) = match &self.rules {
-            Some(rules) => {
-                let shift = rules.bump_shift();
-                ((place >> shift) << rules.rollback_shift, place & ones(shift))
-            }
+            Some(rules) => (place >> rules.bump_shift(), place & ones(rules.bump_shift())),
             None => (0, place),
         };
-        (place >> self.sequence_bits) << self.time_shift | sequence << self.sequence_shift | self.fixed | bump
+        (bump, place >> self.sequence_bits, sequence)
+    }
+
+    /// How far up the rollback field lies, if the generator changes it.
+    #[inline]
+    pub(super) fn rollback_shift(&self) -> u32 {
+        self.rules.as_ref().map_or(0, |rules| rules.rollback_shift)
     }
 }

@@ -7,6 +7,7 @@ mod rules;
 mod tests;
 #[cfg(feature = "std")]
 mod tick_clock;
+mod wide;
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -16,6 +17,7 @@ pub use error::MintError;
 use rules::Rules;
 #[cfg(feature = "std")]
 use tick_clock::TickClock;
+pub use wide::WideSnowflake;
 
 use crate::atomic::{AtomicU64, Ordering};
 use crate::clock_policy::ClockPolicy;
@@ -66,7 +68,8 @@ impl Snowflake {
     /// A generator for the ticks of `window`, running at most `max_ahead_ticks` ahead of the clock.
     ///
     /// # Errors
-    /// The worker does not fit the layout; the window is empty or reaches past the time field;
+    /// The worker does not fit the layout; ids of it need more than 64 bits ([`WideSnowflake`] makes those); the window
+    /// is empty or reaches past the time field;
     /// `max_ahead_ticks` is less than 2.
     ///
     /// ```
@@ -80,8 +83,19 @@ impl Snowflake {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(layout: Arc<Layout>, window: Window, max_ahead_ticks: u64) -> Result<Self, LayoutError> {
-        // Also the check that the worker fits.
-        layout.pack(0, window.worker, 0)?;
+        // Also the check that ids have 64 bits.
+        let same = (layout.pack(0, window.worker, 0)?, layout.shifts());
+        Self::counting(layout, window, max_ahead_ticks, same)
+    }
+
+    /// A generator that counts the places of any layout, whose worker is known to fit, and makes ids of them with what
+    /// all have in common, by these shifts of time and sequence.
+    fn counting(
+        layout: Arc<Layout>,
+        window: Window,
+        max_ahead_ticks: u64,
+        (fixed, (time_shift, sequence_shift)): (u64, (u32, u32)),
+    ) -> Result<Self, LayoutError> {
         let refused = |reason| LayoutError::Generator {
             layout: layout.name().into(),
             reason,
@@ -109,11 +123,11 @@ impl Snowflake {
         }
         Ok(Snowflake {
             worker: window.worker,
-            fixed: layout.fixed_bits(window.worker),
+            fixed,
             max_ahead: max_ahead_ticks,
             sequence_bits: layout.sequence_bits(),
-            time_shift: layout.place(1, 0).trailing_zeros(),
-            sequence_shift: layout.place(0, 1).trailing_zeros(),
+            time_shift,
+            sequence_shift,
             #[cfg(feature = "std")]
             ticks: TickClock::new(&layout),
             rules: (layout.sequence_start() != SequenceStart::Zero)
@@ -193,12 +207,7 @@ impl Snowflake {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn unguarded(layout: Arc<Layout>, worker: u64) -> Result<Self, LayoutError> {
-        let ahead = ticks_in(UNGUARDED_AHEAD, layout.tick(), MAX_AHEAD_LEAST);
-        let window = Window {
-            worker,
-            from_tick: 0,
-            until_tick: end_tick(&layout),
-        };
+        let (window, ahead) = unguarded_window(&layout, worker);
         Self::new(layout, window, ahead)
     }
 
@@ -314,10 +323,20 @@ impl fmt::Debug for Snowflake {
     }
 }
 
+/// All that a generator can mint, and how far ahead of the clock where nothing guards it.
+fn unguarded_window(layout: &Layout, worker: u64) -> (Window, u64) {
+    let window = Window {
+        worker,
+        from_tick: 0,
+        until_tick: end_tick(layout),
+    };
+    (window, ticks_in(UNGUARDED_AHEAD, layout.tick(), MAX_AHEAD_LEAST))
+}
+
 /// The first tick no generator of `layout` mints in.
 ///
 /// One past the largest tick, and never so late that a place would need more than 62 bits: only layouts whose
-/// time and sequence take 63 or 64 bits are cut short, and those have room for centuries.
+/// time and sequence take more are cut short, and those have room for centuries.
 fn end_tick(layout: &Layout) -> u64 {
     let room = 1 << (WORD_BITS - layout.rollback_bits() - layout.sequence_bits());
     (layout.ticks_max()).saturating_add(1).min(room)

@@ -401,6 +401,72 @@ proptest! {
     }
 }
 
+proptest! {
+    /// The same calls of a narrow generator and of a wide one, whose layout has the same fields below 64 constant bits:
+    /// what holds of the one holds of the other.
+    #[test]
+    fn a_wide_generator_makes_what_a_narrow_one_does(
+        start in start(), policy in policy(), from in 0u64..50, length in 1u64..200, ahead in 2u64..30,
+        steps in prop::collection::vec(step(), 1..60),
+    ) {
+        const ABOVE: u64 = 0xfeed_c0de_cafe_f00d;
+        let fields = |builder: crate::LayoutBuilder| {
+            let builder = builder.time("t", 20).field("r", 2, crate::Role::Rollback).worker("w", 3);
+            Arc::new(builder.sequence("s", 4).sequence_start(start).build().expect("a sound layout"))
+        };
+        let narrow = fields(Layout::builder("x"));
+        let wide = fields(Layout::builder("x").field("c", 64, crate::Role::Constant(ABOVE)));
+        let window = Window { worker: 5, from_tick: from, until_tick: from + length };
+        let one = Snowflake::new(narrow.clone(), window, ahead).and_then(|g| g.clock_policy(policy));
+        let other = WideSnowflake::new(wide, window, ahead).and_then(|g| g.clock_policy(policy));
+        let (one, other) = (one.expect("sound settings"), other.expect("sound settings"));
+        for step in steps {
+            let (now, n) = match step {
+                Step::Mint(tick, n) => (narrow.time_of(tick), n),
+                Step::MintAt(nanos) => (Timestamp::from_unix_nanos(nanos), 3),
+                Step::Extend(to) => {
+                    one.extend(to);
+                    other.extend(to);
+                    continue;
+                }
+            };
+            let (mut some, mut others) = (std::vec![0; n], std::vec![0; n]);
+            prop_assert_eq!(one.mint_many(now, &mut some), other.mint_many(now, &mut others));
+            for (id, wide) in some.into_iter().zip(others).filter(|(id, _)| *id != 0) {
+                prop_assert_eq!(wide, u128::from(ABOVE) << 29 | u128::from(id));
+            }
+        }
+        prop_assert_eq!(one.close(), other.close());
+        prop_assert_eq!(other.mint(narrow.time_of(from)), Err(MintError::Closed));
+    }
+}
+
+#[test]
+fn a_wide_generator_ends_where_its_word_does_and_not_before() {
+    // 64 bits of time and 16 of sequence in 62 bits: 46 of milliseconds.
+    let layout = Arc::new(crate::preset("flake").expect("a preset").layout());
+    let worker = (1 << 48) - 1;
+    let generator = WideSnowflake::unguarded(layout.clone(), worker).expect("it fits");
+    let end = Snowflake::end_of(&layout);
+    assert_eq!(end, layout.time_of(1 << 46));
+    let mut ids = std::vec![0; (1 << 16) + 1];
+    let last = end.saturating_sub(Duration::from_nanos(1));
+    assert_eq!(generator.mint_many(last, &mut ids), Ok(1 << 16));
+    let largest = u128::from((1u64 << 46) - 1) << 64 | u128::from(worker) << 16 | 0xffff;
+    assert_eq!(ids[(1 << 16) - 1], largest);
+    for at in [last, end, layout.end()] {
+        assert_eq!(generator.mint(at), Err(MintError::TimeFieldFull));
+    }
+    assert!(Snowflake::check_layout(&layout, last).is_ok());
+    assert!(matches!(
+        Snowflake::check_layout(&layout, end),
+        Err(LayoutError::ReadOnly { .. })
+    ));
+    // The generator of 64 bits says that it is not for these.
+    let refused = Snowflake::unguarded(layout, worker).expect_err("it is wide");
+    assert!(matches!(refused, LayoutError::Wide { bits: 128, .. }));
+}
+
 #[test]
 fn refused_settings_say_why() {
     let check = |window, ahead, reason: &str| {

@@ -18,6 +18,11 @@ pub(crate) fn write_fixed(value: u128, alphabet: &[u8], width: usize, out: &mut 
     digits(value, alphabet, &mut out[start..]);
 }
 
+/// How many digits the largest number of `bits` bits (1 to 128) has.
+pub(crate) const fn digits_for(bits: u32, base: usize) -> usize {
+    (u128::MAX >> (u128::BITS - bits)).ilog(base as u128) as usize + 1
+}
+
 /// Appends `value` without leading zeros; zero is one digit.
 pub(crate) fn write(value: u64, alphabet: &[u8], out: &mut Vec<u8>) {
     let mut buffer = [0; 64];

@@ -116,6 +116,62 @@ impl SnowflakeText {
         }
     }
 
+    /// Appends an id of up to 128 bits in this form to `out`. Padded forms have as many digits as the largest number
+    /// of `bits` bits, which the id must fit: up to 64 of them those of [`SnowflakeText::write`].
+    ///
+    /// ```
+    /// use mintage::SnowflakeText;
+    /// let mut out = Vec::new();
+    /// SnowflakeText::HexPadded.write_wide(255, 80, &mut out);
+    /// assert_eq!(out, b"000000000000000000ff");
+    /// ```
+    pub fn write_wide(self, id: u128, bits: u32, out: &mut Vec<u8>) {
+        if let Ok(narrow) = u64::try_from(id)
+            && (bits <= u64::BITS || self.padded().is_none())
+        {
+            return self.write(narrow, out);
+        }
+        match (self.plain().alphabet(), self.width_of(bits)) {
+            (Some(alphabet), Some(width)) => radix::write_fixed(id, alphabet, width, out),
+            (Some(alphabet), None) => radix::write_number(id, alphabet, out),
+            (None, _) => {
+                let mut decimal = Vec::new();
+                radix::write_number(id, b"0123456789", &mut decimal);
+                radix::write_base64(&decimal, radix::BASE64, true, out);
+            }
+        }
+    }
+
+    /// Reads an id of up to 128 bits in this form, with any number of zeros in front, or as many left out.
+    ///
+    /// # Errors
+    /// As [`Self::read_lenient`], of a number above 2^128 - 1.
+    ///
+    /// ```
+    /// use mintage::{SnowflakeText, TextError};
+    /// assert_eq!(SnowflakeText::Dec.read_wide(b"18446744073709551616"), Ok(1 << 64));
+    /// assert_eq!(SnowflakeText::Hex.read_wide(b"100000000000000000000000000000000"), Err(TextError::TooLarge));
+    /// ```
+    pub fn read_wide(self, text: &[u8]) -> Result<u128, TextError> {
+        match self.plain().alphabet() {
+            Some(_) => self.plain().wide_number(text),
+            None => SnowflakeText::Dec
+                .wide_number(&base64_of_decimal(text)?)
+                .map_err(in_base64),
+        }
+    }
+
+    /// To how many characters this form pads ids of `bits` bits, if it pads.
+    fn width_of(self, bits: u32) -> Option<usize> {
+        let (plain, width) = self.padded()?;
+        match plain.alphabet() {
+            Some(alphabet) if bits > u64::BITS => {
+                Some(radix::digits_for(bits.min(u128::BITS), alphabet.len()))
+            }
+            _ => Some(width),
+        }
+    }
+
     /// Reads an id in exactly this form; `Hex` and `Base36` take letters of either case.
     ///
     /// # Errors
@@ -195,10 +251,13 @@ impl SnowflakeText {
 
     /// The number, whatever zeros are in front.
     fn number(self, text: &[u8]) -> Result<u64, TextError> {
+        u64::try_from(self.wide_number(text)?).map_err(|_| TextError::TooLarge)
+    }
+
+    fn wide_number(self, text: &[u8]) -> Result<u128, TextError> {
         let alphabet = self.alphabet().unwrap_or_default();
         let fold = matches!(self, Self::Hex | Self::Base36);
-        let value = radix::read(text, alphabet, fold)?;
-        u64::try_from(value).map_err(|_| TextError::TooLarge)
+        radix::read(text, alphabet, fold)
     }
 
     fn alphabet(self) -> Option<&'static [u8]> {
@@ -216,6 +275,24 @@ impl SnowflakeText {
 }
 
 fn read_base64_of_decimal(text: &[u8]) -> Result<u64, TextError> {
+    SnowflakeText::Dec
+        .read(&base64_of_decimal(text)?)
+        .map_err(in_base64)
+}
+
+/// Where an error of the decimal text lies in the base64 of it.
+fn in_base64(error: TextError) -> TextError {
+    match error {
+        // Three decimal digits stand in four characters.
+        TextError::Character { position } => TextError::Character {
+            position: position * 4 / 3,
+        },
+        other => other,
+    }
+}
+
+/// The decimal text.
+fn base64_of_decimal(text: &[u8]) -> Result<Vec<u8>, TextError> {
     if !text.len().is_multiple_of(4) {
         let expected = text.len().next_multiple_of(4);
         return Err(TextError::Length {
@@ -229,14 +306,7 @@ fn read_base64_of_decimal(text: &[u8]) -> Result<u64, TextError> {
             position: text.len() - padding,
         });
     }
-    let decimal = radix::read_base64(&text[..text.len() - padding], radix::BASE64)?;
-    SnowflakeText::Dec.read(&decimal).map_err(|error| match error {
-        // Three decimal digits stand in four characters.
-        TextError::Character { position } => TextError::Character {
-            position: position * 4 / 3,
-        },
-        other => other,
-    })
+    radix::read_base64(&text[..text.len() - padding], radix::BASE64)
 }
 
 #[cfg(test)]
@@ -280,6 +350,28 @@ mod tests {
                 let mut out = Vec::new();
                 form.write(id, &mut out);
                 prop_assert_eq!(form.read(&out), Ok(id), "{}", name);
+            }
+        }
+
+        #[test]
+        fn every_form_takes_wide_numbers_and_pads_them_alike(
+            ids: (u128, u128), bits in 1u32..=128, shift in 0u32..128,
+        ) {
+            let [one, other] = [ids.0, ids.1].map(|id| (id >> (128 - bits)) >> (shift % bits));
+            for (name, form) in SnowflakeText::ALL {
+                let [text, second] = [one, other].map(|id| {
+                    let mut out = Vec::new();
+                    form.write_wide(id, bits, &mut out);
+                    out
+                });
+                prop_assert_eq!(form.read_wide(&text), Ok(one), "{}", name);
+                if let Ok(id) = u64::try_from(one) && bits <= 64 {
+                    let mut narrow = Vec::new();
+                    form.write(id, &mut narrow);
+                    prop_assert_eq!(&text, &narrow);
+                }
+                let sorts = form.padded().is_some() && !name.starts_with("base32") && !name.starts_with("base58");
+                prop_assert!(!sorts || text.cmp(&second) == one.cmp(&other), "{}", name);
             }
         }
 

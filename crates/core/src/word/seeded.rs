@@ -40,11 +40,12 @@ impl<N: Number> Word for &mut N {
     }
 }
 
-/// A place: `tick << counter_bits | counter`, in as many bits as both need.
+/// A place, `tick << counter_bits | counter`, in as many bits as both need; or an id of a layout.
 pub(crate) trait Number:
     Copy
     + Ord
     + From<u64>
+    + Into<u128>
     + Add<Output = Self>
     + Sub<Output = Self>
     + BitAnd<Output = Self>
@@ -52,21 +53,41 @@ pub(crate) trait Number:
     + Shl<u32, Output = Self>
     + Shr<u32, Output = Self>
 {
+    /// How many bits it has.
+    const BITS: u32;
+
     /// The number, or the largest of 64 bits.
     fn clamped(self) -> u64;
+
+    /// As many of the lowest bits of `number` as it has.
+    fn low_bits(number: u128) -> Self;
 }
 
 impl Number for u64 {
+    const BITS: u32 = u64::BITS;
+
     #[inline]
     fn clamped(self) -> u64 {
         self
     }
+
+    #[inline]
+    fn low_bits(number: u128) -> u64 {
+        number as u64
+    }
 }
 
 impl Number for u128 {
+    const BITS: u32 = u128::BITS;
+
     #[inline]
     fn clamped(self) -> u64 {
         u64::try_from(self).unwrap_or(u64::MAX)
+    }
+
+    #[inline]
+    fn low_bits(number: u128) -> u128 {
+        number
     }
 }
 

@@ -84,10 +84,17 @@ impl Ledger {
     /// layout alone: ids of another one could equal those it gave out.
     ///
     /// # Errors
-    /// The name exists with another definition or had another layout, its layout cannot follow its clock policy, or the
-    /// store refuses.
+    /// The name exists with another definition or had another layout, its layout takes more than 64 bits or cannot follow
+    /// its clock policy, or the store refuses.
     pub async fn create_pool(&self, name: &Name, spec: PoolSpec) -> Result<Arc<Pool>, LedgerError> {
         if let PoolKind::Snowflake(layout) = &spec.kind {
+            // What leases windows, answers and stores numbers of 64 bits. A wide layout has room for a worker that
+            // nobody else has without asking: what a pool would be for.
+            layout.check_narrow().map_err(|error| {
+                LedgerError::Invalid(format!(
+                    "{error}, or mint its ids without a pool, as mint snowflake --layout does"
+                ))
+            })?;
             let policy = spec
                 .clock_policy
                 .map_or(Ok(()), |policy| layout.check_policy(policy));

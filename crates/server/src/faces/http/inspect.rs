@@ -72,7 +72,8 @@ fn named(name: &str) -> Answer<&'static Format> {
 
 fn preset(name: &str) -> Answer<Layout> {
     let row = mintage::preset(&name.to_ascii_lowercase()).ok_or_else(|| {
-        let names: Vec<&str> = mintage::PRESETS.iter().map(|row| row.name).collect();
+        let known = mintage::PRESETS.iter().chain(mintage::WIDE_PRESETS);
+        let names: Vec<&str> = known.map(|row| row.name).collect();
         wrong(format!("no preset {:?}", cut(name))).with_hint(format!("there are {}", names.join(", ")))
     })?;
     Ok(row.layout())

@@ -175,7 +175,8 @@ pub(super) async fn retire(
 
 /// `GET /v1/presets`
 pub(super) fn presets() -> Response {
-    let presets = mintage::PRESETS.iter().map(Preset::from).collect();
+    let rows = mintage::PRESETS.iter().chain(mintage::WIDE_PRESETS);
+    let presets = rows.map(Preset::from).collect();
     Response::json(StatusCode::OK, &Presets { presets })
 }
 
