@@ -8,7 +8,7 @@
 //! | `sequences`, `pools`, `ids`, `series`, `inspect`, `operations`, `backup` | what the routes do |
 //! | `testing` | the readers without a connection |
 //!
-//! How requests arrive and answers leave is [`web`](super::web)'s.
+//! How requests arrive and answers leave stands in `faces/web`.
 
 mod backup;
 mod document;
