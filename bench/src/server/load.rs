@@ -14,8 +14,19 @@ pub(super) struct Sample {
     pub(super) p99_ms: f64,
 }
 
-/// One run of redis-benchmark.
+/// One run of redis-benchmark with INCR.
 pub(super) fn redis_benchmark(target: &Target, clients: u32, pipeline: u32, requests: u64) -> Sample {
+    redis_benchmark_of("INCR", target, clients, pipeline, requests)
+}
+
+/// The same with another command that takes a key.
+pub(super) fn redis_benchmark_of(
+    ask: &str,
+    target: &Target,
+    clients: u32,
+    pipeline: u32,
+    requests: u64,
+) -> Sample {
     let before = target.cpu_us();
     let mut command = Command::new("redis-benchmark");
     command.args(["-h", "127.0.0.1", "-p", &target.port.to_string()]);
@@ -27,13 +38,13 @@ pub(super) fn redis_benchmark(target: &Target, clients: u32, pipeline: u32, requ
         "-n",
         &requests.to_string(),
     ]);
-    command.args(["--csv", "--precision", "3", "INCR", target.key]);
+    command.args(["--csv", "--precision", "3", ask, target.key]);
     let text = said(command);
     let cpu_us = (target.cpu_us() - before) / requests as f64;
     // "test","rps","avg_latency_ms","min_latency_ms","p50_latency_ms","p95…","p99…","max…"
     let row = text
         .lines()
-        .rfind(|line| line.starts_with("\"INCR"))
+        .rfind(|line| line.starts_with(&format!("\"{ask}")))
         .unwrap_or_default();
     let cells: Vec<f64> = row
         .split(',')

@@ -35,6 +35,9 @@ struct Pair {
     cpu: Option<[f64; 3]>,
 }
 
+/// How deep the pipelines of idgo's clients are, and how many requests a run has.
+const FACE_PIPELINES: [(u32, u64); 2] = [(1, 100_000), (16, 500_000)];
+
 /// The goal of HTTP beside nginx, of the wall ratio.
 const HTTP_GOAL: f64 = 0.9;
 /// The goal of a face's route beside our own, of the wall ratio.
@@ -263,33 +266,46 @@ fn thrift(peers: &Peers, rounds: usize, divisor: u64) {
 }
 
 fn faces(peers: &Peers, rounds: usize, divisor: u64) {
-    println!("`wrk -t1 -c64`, keep-alive: routes of other systems beside our own that answers the same.\n");
+    println!(
+        "Routes of other systems beside our own that answers the same, `wrk -t1 -c64`, keep-alive; idgo's GET beside our INCR, \
+         `redis-benchmark -c 50 -P P`.\n"
+    );
     println!("| route | k/s | beside our own (worst, best) | CPU, µs | CPU ratio |");
     println!("| --- | ---: | ---: | ---: | ---: |");
-    let targets = peers.face_targets();
+    let routes = peers.face_targets();
     let seconds = (4 / divisor).max(1);
-    let samples = interleaved(rounds, targets.len(), |at| wrk(&targets[at], seconds));
-    for (at, target) in targets.iter().enumerate() {
-        // Each pair: our own route, then that of the other system.
-        let (route, own) = (&samples[at], &samples[at / 2 * 2]);
-        let wall = ratios(route, own, |route, own| route.per_second / own.per_second);
+    let samples = interleaved(rounds, routes.len(), |at| wrk(&routes[at], seconds));
+    for (pair, of_pair) in routes.chunks(2).zip(samples.chunks(2)) {
+        beside_own([pair[0].name, pair[1].name], of_pair);
+    }
+    let counters = peers.counter_targets();
+    for (pipeline, requests) in FACE_PIPELINES {
+        let samples = interleaved(rounds, counters.len(), |at| {
+            let ask = ["INCR", "GET"][at];
+            load::redis_benchmark_of(ask, &counters[at], 50, pipeline, requests / divisor)
+        });
+        let names = counters
+            .each_ref()
+            .map(|target| format!("{}, {pipeline} at once", target.name));
+        beside_own(names.each_ref().map(String::as_str), &samples);
+    }
+    println!();
+}
+
+/// Our own route or command, then that of another system which answers the same.
+fn beside_own(names: [&str; 2], samples: &[Vec<Sample>]) {
+    let own = &samples[0];
+    for (name, route) in names.iter().zip(samples) {
         println!(
-            "| {} | {:.1} | {} | {:.2} | {:.2}x |",
-            target.name,
+            "| {name} | {:.1} | {} | {:.2} | {:.2}x |",
             median_of(route, |s| s.per_second) / 1000.0,
-            shown(&wall),
+            shown(&ratios(route, own, |route, own| route.per_second / own.per_second)),
             median_of(route, |s| s.cpu_us),
             middle(&ratios(route, own, |route, own| route.cpu_us / own.cpu_us)),
         );
-        if at % 2 == 1 {
-            goals::beside_goal(
-                &format!("{} beside our own", target.name),
-                middle(&wall),
-                FACE_GOAL,
-            );
-        }
     }
-    println!();
+    let wall = ratios(&samples[1], own, |route, own| route.per_second / own.per_second);
+    goals::beside_goal(&format!("{} beside our own", names[1]), middle(&wall), FACE_GOAL);
 }
 
 /// Samples by target, then by round; each round begins with another target.

@@ -140,6 +140,17 @@ impl Peers {
         ]
     }
 
+    /// Our own `INCR`, and idgo's `GET`, which takes a number too.
+    pub(super) fn counter_targets(&self) -> [Target; 2] {
+        self.mint.make("idgo:counter", "{}");
+        let idgo = Target {
+            name: "idgo: `GET counter`",
+            port: self.mint.face_ports["idgo"],
+            ..self.mint.counts("", "counter")
+        };
+        [self.mint.counts("`INCR counter`", "counter"), idgo]
+    }
+
     /// Our own HTTP, and the routes of other systems that answer what it does: numbers beside numbers, snowflakes
     /// beside snowflakes.
     pub(super) fn face_targets(&self) -> [Target; 4] {

@@ -128,10 +128,6 @@ pub fn bind(config: &Config, threads: usize) -> Result<Sockets, ListenError> {
     for (id, face) in faces::numbered() {
         for address in &(face.listen)(config).endpoints {
             let bound = match address {
-                _ if !face.speaks.contains(&address.transport()) => Err(io::Error::other(format!(
-                    "{} is not spoken over this",
-                    face.title
-                ))),
                 Endpoint::Tcp(address) => bind_tcp(*address, threads),
                 Endpoint::Unix(path) => bind_unix(path, threads),
             };

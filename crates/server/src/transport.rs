@@ -14,15 +14,6 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
-/// A kind of transport.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Transport {
-    /// TCP.
-    Tcp,
-    /// A socket in the file system of this machine.
-    Unix,
-}
-
 /// Where a server listens, or our end of a connection.
 ///
 /// ```
@@ -46,14 +37,6 @@ pub enum Endpoint {
 const UNIX_PATH_BYTES_MAX: usize = 107;
 
 impl Endpoint {
-    /// What carries it.
-    pub fn transport(&self) -> Transport {
-        match self {
-            Endpoint::Tcp(_) => Transport::Tcp,
-            Endpoint::Unix(_) => Transport::Unix,
-        }
-    }
-
     /// Whether nobody but this machine reaches it.
     pub fn is_local(&self) -> bool {
         self.tcp().is_none_or(|address| address.ip().is_loopback())

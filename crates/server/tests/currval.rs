@@ -3,19 +3,8 @@
 
 mod common;
 
-use common::{Client, Server, token};
+use common::{Server, check, token};
 use mintage_server::auth::Right;
-
-/// Sends each request and reads exactly its answer; at the end nothing else may come.
-#[track_caller]
-fn check(client: &mut Client, conversation: &[(&str, &str)]) {
-    for (request, answer) in conversation {
-        client.send(format!("{request}\r\n"));
-        let got = client.read(answer.len());
-        assert_eq!(String::from_utf8_lossy(&got), *answer, "to {request:?}");
-    }
-    client.send("PING end\r\n").expect("$3\r\nend\r\n");
-}
 
 /// What is not defined yet.
 fn undefined(what: &str) -> String {

@@ -3,23 +3,12 @@
 
 mod common;
 
-use common::{Client, Server, token};
+use common::{Client, Server, check, token};
 use mintage_server::auth::Right;
 use mintage_server::config::{Config, FaceAuth, Listen, Setting};
 
 fn idgo(config: &mut Config) {
     config.faces.idgo.access.listen = Listen::parse("127.0.0.1:0").unwrap();
-}
-
-/// Sends each request and reads exactly its answer; at the end nothing else may come.
-#[track_caller]
-fn check(client: &mut Client, conversation: &[(&str, &str)]) {
-    for (request, answer) in conversation {
-        client.send(format!("{request}\r\n"));
-        let got = client.read(answer.len());
-        assert_eq!(String::from_utf8_lossy(&got), *answer, "to {request:?}");
-    }
-    client.send("PING end\r\n").expect("$3\r\nend\r\n");
 }
 
 #[test]

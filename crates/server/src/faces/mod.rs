@@ -29,7 +29,7 @@ use crate::error::Answer;
 use crate::metrics::{Exposition, FACES_MAX, FaceId};
 use crate::service::{Service, from_ledger};
 use crate::thread::Shared;
-use crate::transport::{Endpoint, Transport};
+use crate::transport::Endpoint;
 use crate::watch::Deadlines;
 
 /// A way in which clients speak to the server.
@@ -45,8 +45,6 @@ pub struct Face {
     pub section: &'static str,
     /// Where it listens unless told otherwise.
     pub port: u16,
-    /// What it may be spoken over.
-    pub speaks: &'static [Transport],
     /// Where a configuration has it listen.
     pub listen: fn(&Config) -> &Listen,
     /// A command that tries it at an address, for the banner.

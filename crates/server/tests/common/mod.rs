@@ -365,3 +365,14 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|e| panic!("{e}: {}", self.text()))
     }
 }
+
+/// Sends each request and reads exactly its answer; at the end nothing else may come.
+#[track_caller]
+pub fn check(client: &mut Client, conversation: &[(&str, &str)]) {
+    for (request, answer) in conversation {
+        client.send(format!("{request}\r\n"));
+        let got = client.read(answer.len());
+        assert_eq!(String::from_utf8_lossy(&got), *answer, "to {request:?}");
+    }
+    client.send("PING end\r\n").expect("$3\r\nend\r\n");
+}

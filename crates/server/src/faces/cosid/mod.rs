@@ -33,7 +33,6 @@ use super::{Face, NeededPool};
 use crate::auth::Right;
 use crate::config::Config;
 use crate::error::{Answer, Code, ServiceError};
-use crate::transport::{Endpoint, Transport};
 use route::Route;
 
 /// The row of this face.
@@ -43,12 +42,8 @@ pub(super) const FACE: Face = Face {
     title: "CosId's REST proxy",
     section: "faces.cosid",
     port: 8688,
-    speaks: &[Transport::Tcp, Transport::Unix],
     listen: |config| &config.faces.cosid.access.listen,
-    example: |address| match address {
-        Endpoint::Tcp(address) => format!("curl http://{address}/ids"),
-        Endpoint::Unix(path) => format!("curl --unix-socket {} http://localhost/ids", path.display()),
-    },
+    example: |address| web::curl(address, "", "/ids"),
     pools: |_| {
         vec![NeededPool {
             name: ids::SHARED_POOL.into(),

@@ -16,7 +16,6 @@ use super::{Face, NeededPool};
 use crate::auth::Right;
 use crate::config::Config;
 use crate::error::{Answer, Code, ServiceError};
-use crate::transport::{Endpoint, Transport};
 
 /// The row of this face.
 pub(super) const FACE: Face = Face {
@@ -25,14 +24,8 @@ pub(super) const FACE: Face = Face {
     title: "goSnowFlake's HTTP",
     section: "faces.gosnowflake",
     port: 8182,
-    speaks: &[Transport::Tcp, Transport::Unix],
     listen: |config| &config.faces.gosnowflake.access.listen,
-    example: |address| match address {
-        Endpoint::Tcp(address) => format!("curl http://{address}/worker/1"),
-        Endpoint::Unix(path) => {
-            format!("curl --unix-socket {} http://localhost/worker/1", path.display())
-        }
-    },
+    example: |address| web::curl(address, "", "/worker/1"),
     pools: |_| {
         vec![NeededPool {
             name: POOL.into(),

@@ -45,7 +45,6 @@ use crate::metrics::FaceId;
 use crate::noise::Asker;
 use crate::service::{Answer, Door};
 use crate::thread::ServingThread;
-use crate::transport::{Endpoint, Transport};
 use crate::watch::Watch;
 use request::Query;
 use route::Route;
@@ -57,15 +56,8 @@ pub(super) const FACE: Face = Face {
     title: "HTTP",
     section: "server.http",
     port: 7600,
-    speaks: &[Transport::Tcp, Transport::Unix],
     listen: |config| &config.http_listen,
-    example: |address| match address {
-        Endpoint::Tcp(address) => format!("curl -X POST http://{address}/v1/sequences/orders/next"),
-        Endpoint::Unix(path) => format!(
-            "curl --unix-socket {} -X POST http://localhost/v1/sequences/orders/next",
-            path.display()
-        ),
-    },
+    example: |address| web::curl(address, "-X POST ", "/v1/sequences/orders/next"),
     pools: |_| Vec::new(),
     serves: Serves {
         health_deadlines: Some(web::health_deadlines),

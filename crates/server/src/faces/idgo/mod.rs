@@ -9,7 +9,7 @@ pub(crate) mod settings;
 
 use super::resp::{self, connection};
 use super::{Face, Serves};
-use crate::transport::{Endpoint, Transport};
+use crate::transport::Endpoint;
 
 /// The row of this face.
 pub(super) const FACE: Face = Face {
@@ -18,7 +18,6 @@ pub(super) const FACE: Face = Face {
     title: "idgo's protocol",
     section: "faces.idgo",
     port: 6389,
-    speaks: &[Transport::Tcp, Transport::Unix],
     listen: |config| &config.faces.idgo.access.listen,
     example: |address| match address {
         Endpoint::Tcp(address) => format!("redis-cli {} GET orders", resp::at(address)),

@@ -3,14 +3,12 @@
 //! | file | what |
 //! | --- | --- |
 //! | `route` | paths |
-//! | `accept` | content types, which follow `Accept` |
 //! | `decode` | `/decodeSnowflakeId` |
 //! | `pages` | `/cache` and `/db` |
 //! | `refusal` | errors in the form of its framework |
 //!
 //! Beside the original: a batch by `?count=N`, whole keys with their dots, and no `-3` because a step was small.
 
-mod accept;
 mod decode;
 mod pages;
 mod refusal;
@@ -30,8 +28,6 @@ use super::{Face, NeededPool};
 use crate::auth::Right;
 use crate::config::Config;
 use crate::error::{Answer, Code, ServiceError};
-use crate::transport::{Endpoint, Transport};
-use crate::turn::Turn;
 use route::Route;
 
 /// The row of this face.
@@ -41,15 +37,8 @@ pub(super) const FACE: Face = Face {
     title: "Leaf's HTTP",
     section: "faces.leaf",
     port: 8080,
-    speaks: &[Transport::Tcp, Transport::Unix],
     listen: |config| &config.faces.leaf.access.listen,
-    example: |address| match address {
-        Endpoint::Tcp(address) => format!("curl http://{address}/api/snowflake/get/any"),
-        Endpoint::Unix(path) => format!(
-            "curl --unix-socket {} http://localhost/api/snowflake/get/any",
-            path.display()
-        ),
-    },
+    example: |address| web::curl(address, "", "/api/snowflake/get/any"),
     pools: |_| {
         vec![NeededPool {
             name: POOL.into(),
@@ -141,21 +130,13 @@ async fn segment(asked: &Asked<'_>, form: &Form<'_>, key: &str) -> Answer<String
     };
     let count = asked.thread.count(count.parse().ok())?;
     let mut body = String::with_capacity(count as usize * 8);
-    let (mut left, mut turn) = (count, Turn::begin(asked.thread));
-    while left > 0 {
-        let part = left.min(config.turn_ids);
-        keyed
-            .take(&key, part, |run| {
-                for number in run.iter() {
-                    body.push_str(itoa::Buffer::new().format(number));
-                    body.push('\n');
-                }
-            })
-            .await?;
-        left -= part;
-        if left > 0 {
-            turn.give_way_if_over().await;
-        }
-    }
+    keyed
+        .take(&key, count, |run| {
+            for number in run.iter() {
+                body.push_str(itoa::Buffer::new().format(number));
+                body.push('\n');
+            }
+        })
+        .await?;
     Ok(body)
 }

@@ -1,16 +1,13 @@
-//! Errors in the form of Leaf's framework: Spring's document, or its page for browsers.
+//! Leaf's errors, in the form of its framework.
 
 use hyper::StatusCode;
-use mintage::Clock;
-use serde::Serialize;
 
-use super::accept;
 use super::route::Route;
 use crate::config::Config;
 use crate::error::{Code, ServiceError};
 use crate::faces::web::answer::Response;
 use crate::faces::web::head::Head;
-use crate::faces::web::html::escape;
+use crate::faces::web::spring;
 
 /// What is said of a page, or logged of a route, that is switched off.
 pub(super) const SWITCHED_OFF: &str = "You should config leaf.segment.enable=true first";
@@ -20,17 +17,6 @@ pub(super) const NO_ID: &str = "Required String parameter 'snowflakeId' is not p
 const FAILED: &str = "com.sankuai.inf.leaf.server.exception.LeafServerException";
 const MISSING: &str = "org.springframework.web.bind.MissingServletRequestParameterException";
 const MISMATCH: &str = "org.springframework.web.method.annotation.MethodArgumentTypeMismatchException";
-
-#[derive(Serialize)]
-struct Document<'a> {
-    timestamp: i64,
-    status: u16,
-    error: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    exception: Option<&'a str>,
-    message: &'a str,
-    path: &'a str,
-}
 
 /// A refusal.
 pub(super) fn refuse(head: &Head<'_>, config: &Config, error: &ServiceError) -> Response {
@@ -49,18 +35,8 @@ pub(super) fn refuse(head: &Head<'_>, config: &Config, error: &ServiceError) -> 
         _ => None,
     };
     let message = result.map(|id| format!("Result{{id={id}, status=EXCEPTION}}"));
-    let document = Document {
-        timestamp: mintage::SystemClock.unix_millis(),
-        status: status.as_u16(),
-        error: status.canonical_reason().unwrap_or_default(),
-        exception,
-        message: message.as_deref().unwrap_or(&error.message),
-        path: head.path,
-    };
-    match accept::wants_html(head.accept) {
-        true => Response::new(status, accept::HTML, page(&document)),
-        false => Response::new(status, accept::JSON, json(&document)),
-    }
+    let message = message.as_deref().unwrap_or(&error.message);
+    spring::error(head, status, exception, message)
 }
 
 /// Whatever keeps a number from being had is 500, as it was; what is wrong with the request has its own status.
@@ -90,21 +66,6 @@ fn result_of(error: &ServiceError, off: bool) -> i8 {
         Code::NotFound | Code::InvalidName => -2,
         _ => -3,
     }
-}
-
-fn json(document: &Document<'_>) -> Vec<u8> {
-    serde_json::to_vec(document).expect("texts and numbers are JSON")
-}
-
-fn page(document: &Document<'_>) -> String {
-    format!(
-        "<html><body><h1>{} {}</h1><p>{}</p><p>{}</p><p>{}</p></body></html>",
-        document.status,
-        document.error,
-        escape(document.exception.unwrap_or_default()),
-        escape(document.message),
-        escape(document.path),
-    )
 }
 
 #[cfg(test)]

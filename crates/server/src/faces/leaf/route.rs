@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use mintage_wire::percent;
 
-use super::accept;
 use crate::config::Config;
 use crate::error::{Answer, Code, ServiceError};
 use crate::faces::web::head::Head;
+use crate::faces::web::spring;
 
 /// Where a path leads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,9 +62,9 @@ impl<'p> Route<'p> {
     /// The content type of a success.
     pub(super) fn media_type(&self, head: &Head<'_>) -> Cow<'static, str> {
         match self {
-            Route::Segment(_) | Route::Snowflake => accept::media_type(head.accept),
-            Route::Decode => accept::JSON.into(),
-            Route::Cache | Route::Db => accept::HTML.into(),
+            Route::Segment(_) | Route::Snowflake => spring::media_type(head.accept),
+            Route::Decode => spring::JSON.into(),
+            Route::Cache | Route::Db => spring::HTML.into(),
             Route::Style => "text/css".into(),
         }
     }

@@ -29,7 +29,6 @@ use super::web::head::Head;
 use crate::auth::Right;
 use crate::config::Config;
 use crate::error::Code;
-use crate::transport::{Endpoint, Transport};
 use answer::{Form, Wanted};
 use arguments::Arguments;
 use call::{Call, no_such_function};
@@ -44,18 +43,8 @@ pub(super) const FACE: Face = Face {
     title: "PostgREST's HTTP",
     section: "faces.postgrest",
     port: 3000,
-    speaks: &[Transport::Tcp, Transport::Unix],
     listen: |config| &config.faces.postgrest.access.listen,
-    example: |address| {
-        let asks = "-d seq=orders";
-        match address {
-            Endpoint::Tcp(address) => format!("curl {asks} http://{address}/rpc/nextval"),
-            Endpoint::Unix(path) => format!(
-                "curl --unix-socket {} {asks} http://localhost/rpc/nextval",
-                path.display()
-            ),
-        }
-    },
+    example: |address| web::curl(address, "-d seq=orders ", "/rpc/nextval"),
     pools: |_| Vec::new(),
     serves: web::serves(|connection| web::begin(connection, &FOREIGN)),
     foreign: Some(&FOREIGN),

@@ -25,7 +25,6 @@ use super::web::head::Head;
 use crate::auth::Right;
 use crate::config::{Config, Keys};
 use crate::error::{Answer, Code, ServiceError};
-use crate::transport::{Endpoint, Transport};
 use settings::{Of, Query, Settings};
 
 /// The row of this face.
@@ -35,15 +34,8 @@ pub(super) const FACE: Face = Face {
     title: "pREST's HTTP",
     section: "faces.prest",
     port: 3001,
-    speaks: &[Transport::Tcp, Transport::Unix],
     listen: |config| &config.faces.prest.access.listen,
-    example: |address| match address {
-        Endpoint::Tcp(address) => format!("curl http://{address}/_QUERIES/LOCATION/SCRIPT"),
-        Endpoint::Unix(path) => format!(
-            "curl --unix-socket {} http://localhost/_QUERIES/LOCATION/SCRIPT",
-            path.display()
-        ),
-    },
+    example: |address| web::curl(address, "", "/_QUERIES/LOCATION/SCRIPT"),
     pools: |_| Vec::new(),
     serves: web::serves(|connection| web::begin(connection, &FOREIGN)),
     foreign: Some(&FOREIGN),

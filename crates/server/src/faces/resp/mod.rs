@@ -22,7 +22,7 @@ mod web;
 use std::net::SocketAddr;
 
 use super::{Face, Serves};
-use crate::transport::{Endpoint, Transport};
+use crate::transport::Endpoint;
 
 /// The Redis whose replies and error texts these are.
 pub const REDIS_VERSION: &str = "7.0.15";
@@ -34,7 +34,6 @@ pub(super) const FACE: Face = Face {
     title: "the Redis protocol",
     section: "server.resp",
     port: 7601,
-    speaks: &[Transport::Tcp, Transport::Unix],
     listen: |config| &config.resp_listen,
     example: |address| match address {
         Endpoint::Tcp(address) => format!("redis-cli {} INCR orders", at(address)),

@@ -16,7 +16,6 @@ use super::{Face, NeededPool};
 use crate::auth::Right;
 use crate::config::Config;
 use crate::error::{Answer, Code, ServiceError};
-use crate::transport::{Endpoint, Transport};
 use settings::Shape;
 
 /// The row of this face.
@@ -26,12 +25,8 @@ pub(super) const FACE: Face = Face {
     title: "sonyflake's HTTP",
     section: "faces.sonyflake",
     port: 8081,
-    speaks: &[Transport::Tcp, Transport::Unix],
     listen: |config| &config.faces.sonyflake.access.listen,
-    example: |address| match address {
-        Endpoint::Tcp(address) => format!("curl http://{address}/"),
-        Endpoint::Unix(path) => format!("curl --unix-socket {} http://localhost/", path.display()),
-    },
+    example: |address| web::curl(address, "", "/"),
     pools: |config| {
         let name = pool_of(config.faces.sonyflake.shape);
         vec![NeededPool {

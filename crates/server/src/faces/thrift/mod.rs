@@ -21,7 +21,6 @@ mod methods;
 pub(crate) mod settings;
 
 use super::{Face, NeededPool, Serves};
-use crate::transport::Transport;
 
 /// The row of this face.
 pub(super) const FACE: Face = Face {
@@ -30,7 +29,6 @@ pub(super) const FACE: Face = Face {
     title: "Thrift",
     section: "faces.thrift",
     port: 7609,
-    speaks: &[Transport::Tcp, Transport::Unix],
     listen: |config| &config.faces.thrift.access.listen,
     // No command that everybody has speaks it.
     example: |_| "get_id(\"web-1\") over Thrift: binary protocol, framed or not".into(),

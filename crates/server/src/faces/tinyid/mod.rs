@@ -17,7 +17,6 @@ use super::web::{self, spring};
 use crate::auth::{Identity, Right, TokenDigest};
 use crate::config::{Config, FaceAuth};
 use crate::error::{Answer, Code, ServiceError};
-use crate::transport::{Endpoint, Transport};
 
 /// The row of this face.
 pub(super) const FACE: Face = Face {
@@ -26,17 +25,8 @@ pub(super) const FACE: Face = Face {
     title: "tinyid's HTTP",
     section: "faces.tinyid",
     port: 9999,
-    speaks: &[Transport::Tcp, Transport::Unix],
     listen: |config| &config.faces.tinyid.access.listen,
-    example: |address| {
-        let path = "/tinyid/id/nextId?bizType=orders&token=any";
-        match address {
-            Endpoint::Tcp(address) => format!("curl 'http://{address}{path}'"),
-            Endpoint::Unix(socket) => {
-                format!("curl --unix-socket {} 'http://localhost{path}'", socket.display())
-            }
-        }
-    },
+    example: |address| web::curl(address, "", "/tinyid/id/nextId?bizType=orders&token=any"),
     pools: |_| Vec::new(),
     serves: web::serves(|connection| web::begin(connection, &FOREIGN)),
     foreign: Some(&FOREIGN),
@@ -294,7 +284,7 @@ fn told<T: Serialize>(head: &Head<'_>, route: Route, data: Option<T>, code: u16,
 
 fn said(head: &Head<'_>, route: Route, text: &str) -> Response {
     match route.is_text() {
-        true => Response::new(StatusCode::OK, spring::type_of_text(head), text),
+        true => Response::new(StatusCode::OK, spring::media_type(head.accept), text),
         false => Response::new(StatusCode::OK, spring::JSON, text),
     }
 }

@@ -89,6 +89,20 @@ pub(crate) const fn serves(begin: fn(Connection)) -> Serves {
     }
 }
 
+/// A command that asks for `path`, with these options of curl, each with a blank behind it.
+pub(crate) fn curl(at: &Endpoint, options: &str, path: &str) -> String {
+    let (socket, host) = match at {
+        Endpoint::Tcp(address) => (String::new(), address.to_string()),
+        Endpoint::Unix(path) => (
+            format!("--unix-socket {} ", path.display()),
+            "localhost".to_string(),
+        ),
+    };
+    // What a shell would read for itself.
+    let quote = if path.contains(['?', '&']) { "'" } else { "" };
+    format!("curl {socket}{options}{quote}http://{host}{path}{quote}")
+}
+
 /// How long a connection may wait for what.
 fn deadlines(config: &Config) -> Deadlines {
     Deadlines {

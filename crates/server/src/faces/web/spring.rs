@@ -1,4 +1,6 @@
 //! What servers made with Spring Boot 1.5 answer, whatever they do: types of content, and the object of an error.
+//!
+//! A body is the same whatever is accepted; Spring's own client reads it only under a type that it asked for.
 
 use std::borrow::Cow;
 
@@ -8,54 +10,62 @@ use serde::Serialize;
 
 use super::answer::Response;
 use super::head::Head;
+use super::html::escape;
 use crate::error::{Code, ServiceError};
 
 /// Text, where the client does not say what it wants.
 pub(crate) const TEXT: &str = "text/plain;charset=UTF-8";
-
-/// JSON.
+/// Documents.
 pub(crate) const JSON: &str = "application/json;charset=UTF-8";
+/// Pages.
+pub(crate) const HTML: &str = "text/html;charset=UTF-8";
 
-/// The type of a bare number or text: the first that the client accepts by its weights, whatever that is, else text.
-///
-/// Spring's own client asks for `application/json` and reads nothing else.
-pub(crate) fn type_of_text(head: &Head<'_>) -> Cow<'static, str> {
-    match accepted(head).find(|kind| !kind.ends_with('*') && !kind.contains("*+")) {
-        Some(kind) => format!("{kind};charset=UTF-8").into(),
-        None => TEXT.into(),
+/// The content type of a number or a text: the first type that the client names whole, by weight and then by place.
+pub(crate) fn media_type(accept: Option<&str>) -> Cow<'static, str> {
+    let Some(name) = accept.and_then(preferred) else {
+        return TEXT.into();
+    };
+    match name.to_ascii_lowercase().as_str() {
+        "text/plain" => TEXT.into(),
+        "application/json" => JSON.into(),
+        "text/html" => HTML.into(),
+        other => format!("{other};charset=UTF-8").into(),
     }
 }
 
-/// The types that a client accepts, the best first. What is no type is passed over: Java sends `*; q=.2`.
-fn accepted<'r>(head: &Head<'r>) -> impl Iterator<Item = &'r str> + use<'r> {
-    let ranges = head.accept.unwrap_or_default().split(',');
-    let mut kinds: Vec<(f32, &str)> = ranges
-        .filter_map(|range| {
-            let mut parts = range.split(';').map(str::trim);
-            let kind = parts.next().filter(|kind| is_type(kind))?;
-            let weight = parts.find_map(|part| part.strip_prefix("q="));
-            let weight = weight.map_or(1.0, |weight| weight.parse().unwrap_or(0.0));
-            (weight > 0.0).then_some((weight, kind))
-        })
-        .collect();
-    // Those of one weight stay in their order.
-    kinds.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-    kinds.into_iter().map(|(_, kind)| kind)
+/// Whether pages are wanted rather than documents.
+fn wants_html(accept: Option<&str>) -> bool {
+    media_type(accept) == HTML
 }
 
-fn is_type(text: &str) -> bool {
+fn preferred(accept: &str) -> Option<&str> {
+    let mut best: Option<(f32, &str)> = None;
+    for range in accept.split(',') {
+        let mut parts = range.split(';').map(str::trim);
+        let Some(name) = parts.next().filter(|name| is_whole(name)) else {
+            continue;
+        };
+        let weight = parts.find_map(|part| part.strip_prefix("q="));
+        let weight = weight.map_or(1.0, |weight| weight.parse().unwrap_or(0.0));
+        if weight > 0.0 && best.is_none_or(|(highest, _)| weight > highest) {
+            best = Some((weight, name));
+        }
+    }
+    best.map(|(_, name)| name)
+}
+
+/// Whether this is one media type, and not many.
+fn is_whole(name: &str) -> bool {
     let is_word = |word: &str| {
-        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&-^_.+*".contains(&byte);
-        !word.is_empty() && word.bytes().all(fits)
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte);
+        (1..=WORD_BYTES_MAX).contains(&word.len()) && word.bytes().all(fits)
     };
-    text.len() <= TYPE_BYTES_MAX
-        && text
-            .split_once('/')
-            .is_some_and(|(kind, sub)| is_word(kind) && is_word(sub))
+    name.split_once('/')
+        .is_some_and(|(kind, subtype)| is_word(kind) && is_word(subtype))
 }
 
-/// The longest type that is echoed.
-const TYPE_BYTES_MAX: usize = 100;
+/// RFC 6838 section 4.2 has no longer ones.
+const WORD_BYTES_MAX: usize = 127;
 
 /// Members in this order.
 #[derive(Serialize)]
@@ -72,50 +82,44 @@ struct ErrorObject<'a> {
 /// The answer to a request that failed: an object, or for browsers a page with the same facts.
 pub(crate) fn error(head: &Head<'_>, status: StatusCode, exception: Option<&str>, message: &str) -> Response {
     let object = ErrorObject {
-        timestamp: SystemClock.now().unix_millis(),
+        timestamp: SystemClock.unix_millis(),
         status: status.as_u16(),
         error: status.canonical_reason().unwrap_or_default(),
         exception,
         message,
         path: head.path,
     };
-    if accepted(head).next() == Some("text/html") {
-        let page = format!(
-            "<!DOCTYPE html><html><head><title>Error</title></head><body><h1>{} {}</h1><p>{}</p></body></html>",
-            object.status,
-            object.error,
-            escaped(message)
-        );
-        return Response::new(status, "text/html;charset=UTF-8", page);
+    match wants_html(head.accept) {
+        true => Response::new(status, HTML, page(&object)),
+        false => {
+            let text = serde_json::to_vec(&object).expect("texts and numbers are JSON");
+            Response::new(status, JSON, text)
+        }
     }
-    let text = serde_json::to_vec(&object).expect("texts and numbers are JSON");
-    Response::new(status, JSON, text)
 }
 
-/// The answer to what no route of the face refuses in a way of its own.
+/// The answer to what no route of a face refuses in a way of its own.
 pub(crate) fn refuse(head: &Head<'_>, refused: &ServiceError) -> Response {
     let status = StatusCode::from_u16(refused.code.row().http_status);
     let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     match refused.code {
-        Code::UnknownRoute => error(head, status, None, "No message available"),
+        Code::UnknownRoute => error(head, status, None, NO_MESSAGE),
         _ => error(head, status, None, &refused.message),
     }
 }
 
-/// A text as part of a page.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            other => out.push(other),
-        }
-    }
-    out
+/// What is said of a path that leads nowhere.
+const NO_MESSAGE: &str = "No message available";
+
+fn page(object: &ErrorObject<'_>) -> String {
+    format!(
+        "<html><body><h1>{} {}</h1><p>{}</p><p>{}</p><p>{}</p></body></html>",
+        object.status,
+        object.error,
+        escape(object.exception.unwrap_or_default()),
+        escape(object.message),
+        escape(object.path),
+    )
 }
 
 #[cfg(test)]
@@ -123,37 +127,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_type_that_is_accepted_is_echoed() {
-        for (accept, kind) in [
+    fn the_type_that_is_named_is_echoed() {
+        for (accept, expected) in [
             (None, TEXT),
             (Some("*/*"), TEXT),
             (Some(""), TEXT),
+            (Some("text/*"), TEXT),
             (Some("application/json, application/*+json"), JSON),
             (
-                Some("text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2"),
-                "text/html;charset=UTF-8",
+                Some("text/plain, application/json, application/*+json, */*"),
+                TEXT,
             ),
-            (Some("text/html;q=0.5, image/png"), "image/png;charset=UTF-8"),
-            (Some("application/*"), TEXT),
-            (Some("a/b\\r\\nx: y"), TEXT),
-            (Some("text/html;q=0"), TEXT),
+            (Some("text/plain;q=0.5, Application/JSON"), JSON),
+            (Some("text/html,application/xhtml+xml,*/*;q=0.8"), HTML),
+            (Some("text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2"), HTML),
+            (Some("image/png"), "image/png;charset=UTF-8"),
+            (Some("image/png;q=0, */*"), TEXT),
+            (Some("no type at all, ,;;q=, text/x y"), TEXT),
+            (Some("text/<script>"), TEXT),
         ] {
-            let head = Head {
-                accept,
-                ..Head::default()
-            };
-            assert_eq!(type_of_text(&head), kind, "{accept:?}");
+            assert_eq!(media_type(accept), expected, "{accept:?}");
         }
-    }
-
-    #[test]
-    fn nothing_is_markup_on_a_page() {
-        let head = Head {
-            accept: Some("text/html"),
-            ..Head::default()
-        };
-        let response = error(&head, StatusCode::BAD_REQUEST, None, "<b>&\"'");
-        assert!(format!("{response:?}").contains("status: 400"));
-        assert_eq!(escaped("<b>&\"'"), "&lt;b&gt;&amp;&quot;&#39;");
     }
 }
