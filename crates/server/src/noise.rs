@@ -188,12 +188,16 @@ fn write(kind: Noise, line: Line) {
             let error = number.map_or_else(|| io::Error::other("unknown"), io::Error::from_raw_os_error);
             return tracing::warn!(count, %error, "connections cannot be accepted");
         }
+        Cause::Sent(what, peer) if kind == Noise::NoName => {
+            return tracing::warn!(
+                count,
+                what,
+                %peer,
+                "a key is no name of a sequence, and faces.NAME.names has no entry for it"
+            );
+        }
         Cause::Sent(what, peer) => {
-            let about = match kind {
-                Noise::NoName => "a key is no name of a sequence, and faces.NAME.names has no entry for it",
-                _ => "bytes of another protocol: closed",
-            };
-            return tracing::warn!(count, what, %peer, "{about}");
+            return tracing::warn!(count, what, %peer, "bytes of another protocol: closed");
         }
     };
     match kind {
