@@ -831,7 +831,7 @@ fn what_stock_clients_ask_at_the_start_is_answered() {
                 "CONFIG GET maxmemory-policy nothing",
                 "*2\r\n$16\r\nmaxmemory-policy\r\n$10\r\nnoeviction\r\n",
             ),
-            ("COMMAND COUNT", ":50\r\n"),
+            ("COMMAND COUNT", ":58\r\n"),
             ("COMMAND INFO nothing", "*1\r\n*-1\r\n"),
             (
                 "COMMAND INFO get",

@@ -56,10 +56,17 @@ fn of_the_pack(mut document: Value) -> Value {
         }
     }
     if let Some(readings) = document["readings"].as_array_mut() {
+        // The packs know layouts of up to 64 bits.
+        let is_wide = |reading: &Value| {
+            mintage::WIDE_PRESETS
+                .iter()
+                .any(|row| reading["preset"] == row.name)
+        };
         readings.retain(|reading| {
             let form = reading["form"].as_str().unwrap_or("hyphenated");
             ["hyphenated", "simple", "braced", "urn", "upper"].contains(&form)
                 && ["uuid", "ulid", "snowflake"].contains(&reading["format"].as_str().unwrap_or_default())
+                && !is_wide(reading)
                 && !reading["why"]
                     .as_str()
                     .unwrap_or_default()
