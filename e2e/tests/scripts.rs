@@ -5,7 +5,6 @@
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use mintage::preset;
 use mintage_e2e::cluster::eventually;
@@ -248,15 +247,17 @@ fn spellings_that_are_equated_answer_the_same_in_redis() {
     }
     let folder = tempfile::tempdir().unwrap();
     let real = Redis::start(folder.path());
-    let ours = Start::in_folder(folder.path()).ready();
+    // Every text moves a counter first: no disk has to keep up with that.
+    let ours = Start::in_folder(folder.path())
+        .args(["--store", "memory:"])
+        .ready();
     let (mut theirs, mut client) = (Resp::connect(real.address).unwrap(), ours.redis());
     for (text, stands_for) in SPELLINGS {
         assert_eq!(meaning(&mut client, text), *stands_for, "{text}");
     }
     let mut random = Random::announced("spellings of scripts");
     let (mut equated, mut known) = (0, 0);
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while known < 1500 && Instant::now() < deadline {
+    while known < 1500 {
         let (text, _) = SPELLINGS[random.below(SPELLINGS.len() as u64) as usize];
         let text = changed(text, &mut random);
         let Some(stands_for) = meaning(&mut client, &text) else {

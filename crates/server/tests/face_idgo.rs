@@ -130,6 +130,10 @@ fn where_tokens_are_known_set_and_del_need_one_for_that() {
     client.send("GET k\r\n").expect("$-1\r\n");
     client.send("SET k 1\r\n").expect(&refused("set"));
     client.send("RESET\r\nEXISTS k\r\n").expect("+RESET\r\n:0\r\n");
+    // A token adds to what anybody may.
+    client
+        .send("AUTH o\r\nSET k 1\r\nGET k\r\n")
+        .expect("+OK\r\n+OK\r\n$1\r\n2\r\n");
 }
 
 #[test]

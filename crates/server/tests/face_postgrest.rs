@@ -666,7 +666,7 @@ fn setval_moves_forward_only() {
         400,
         "22023",
         "orders is at 50, SET only moves forward",
-        "mint restart --allow-repeat goes back, loudly",
+        "mint seq restart NAME --with N --allow-repeat goes back, loudly",
         "setval: value 49 would move sequence \"orders\" back",
     );
     let answer = call(&mut client, "setval", r#"{"seq":"orders","value":1001}"#);

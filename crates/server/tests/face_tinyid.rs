@@ -199,6 +199,7 @@ fn failures_are_200_and_an_empty_text() {
                 JSON,
                 &code_6("down counts from -1 by -1: a segment counts up, from 1 or more"),
             ),
+            ("nextIdSimple?bizType=%ff&token=t", 200, TEXT, ""),
             ("nextIdSimple?bizType=end&token=t&batchSize=3", 200, TEXT, "1,2,3"),
             ("nextIdSimple?bizType=end&token=t", 200, TEXT, ""),
             ("nextSegmentIdSimple?bizType=end&token=t", 200, TEXT, ""),
@@ -224,7 +225,11 @@ fn failures_are_200_and_an_empty_text() {
         assert!(body.starts_with("{\"timestamp\":"), "{body}");
         assert!(
             body.contains(&format!(
-                ",\"status\":{status},\"error\":\"{error}\",\"message\":\""
+                ",\"status\":{status},\"error\":\"{error}\",{}\"message\":\"",
+                match status {
+                    400 => "\"exception\":\"org.springframework.web.method.annotation.MethodArgumentTypeMismatchException\",",
+                    _ => "",
+                }
             )),
             "{body}"
         );
@@ -239,6 +244,35 @@ fn failures_are_200_and_an_empty_text() {
         ask(&server, "/tinyid/id/nextIdSimple?bizType=order&token=t").2,
         "1",
         "nothing was taken"
+    );
+}
+
+#[test]
+fn bytes_that_are_no_text_are_no_key() {
+    let server = server(|config| config.faces.tinyid.keys.create = true);
+    for key in ["%ff", "%fe", "%ef%bf%bd"] {
+        let path = format!("/tinyid/id/nextIdSimple?bizType=a{key}&token=t");
+        assert_eq!(ask(&server, &path), (200, TEXT.into(), String::new()), "{key}");
+    }
+    assert_eq!(ask(&server, "/tinyid/id/nextIdSimple?bizType=a&token=t").2, "1");
+}
+
+#[test]
+fn a_token_may_stand_in_a_header() {
+    let digest = TokenDigest::of(b"biz").to_hex();
+    let server = server(|config| {
+        config.faces.tinyid.tokens =
+            Setting::parse(&format!("[{{sha256 = \"{digest}\", biz = [\"order\"]}}]")).unwrap();
+    });
+    let mut client = Client::connect(server.address("tinyid"));
+    let path = "/tinyid/id/nextIdSimple?bizType=order";
+    let headers = [("authorization", "Bearer biz")];
+    assert_eq!(client.ask_with("GET", path, &headers, "").body, b"1");
+    assert_eq!(
+        client
+            .ask_with("GET", path, &[("authorization", "Bearer x")], "")
+            .body,
+        b""
     );
 }
 

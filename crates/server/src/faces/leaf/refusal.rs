@@ -16,7 +16,6 @@ pub(super) const NO_ID: &str = "Required String parameter 'snowflakeId' is not p
 
 const FAILED: &str = "com.sankuai.inf.leaf.server.exception.LeafServerException";
 const MISSING: &str = "org.springframework.web.bind.MissingServletRequestParameterException";
-const MISMATCH: &str = "org.springframework.web.method.annotation.MethodArgumentTypeMismatchException";
 
 /// A refusal.
 pub(super) fn refuse(head: &Head<'_>, config: &Config, error: &ServiceError) -> Response {
@@ -25,7 +24,7 @@ pub(super) fn refuse(head: &Head<'_>, config: &Config, error: &ServiceError) -> 
     let exception = match status {
         StatusCode::INTERNAL_SERVER_ERROR => Some(FAILED),
         StatusCode::BAD_REQUEST if error.message == NO_ID => Some(MISSING),
-        StatusCode::BAD_REQUEST => Some(MISMATCH),
+        StatusCode::BAD_REQUEST => Some(spring::MISMATCH),
         _ => None,
     };
     let is_id = matches!(route, Some(Route::Segment(_) | Route::Snowflake));

@@ -17,7 +17,6 @@ use crate::faces::qualified::{Malformed, Qualified};
 use crate::faces::web::answer::Response;
 use crate::faces::web::foreign::Asked;
 use crate::service::Condition;
-use crate::turn::Turn;
 use hyper::StatusCode;
 
 /// Does what is asked.
@@ -117,24 +116,13 @@ impl<'a> Target<'a> {
         name.ok_or_else(|| self.unknown())
     }
 
-    /// Takes so many numbers, in turns with the other connections of this thread.
+    /// Takes so many numbers.
     async fn take(&self, count: u64) -> Result<Vec<i64>, Refusal> {
         self.needs(Right::Allocate)?;
-        let thread = self.asked.thread;
-        let part_max = thread.config().turn_ids;
         let mut numbers = Vec::with_capacity(count as usize);
-        let (mut left, mut turn) = (count, None);
-        while left > 0 {
-            let part = left.min(part_max);
-            let each = |run: mintage::Run| numbers.extend(run.iter());
-            if let Err(error) = self.keyed().take(self.key.as_bytes(), part, each).await {
-                return Err(self.not_taken(error).await);
-            }
-            left -= part;
-            if left > 0 {
-                let turn = turn.get_or_insert_with(|| Turn::begin(thread));
-                turn.give_way_if_over().await;
-            }
+        let each = |run: mintage::Run| numbers.extend(run.iter());
+        if let Err(error) = self.keyed().take(self.key.as_bytes(), count, each).await {
+            return Err(self.not_taken(error).await);
         }
         Ok(numbers)
     }
@@ -188,7 +176,7 @@ impl<'a> Target<'a> {
                 let refusal = refusal.with_status(StatusCode::BAD_REQUEST);
                 refusal
                     .with_details(error.message)
-                    .with_hint("mint restart --allow-repeat goes back, loudly")
+                    .with_hint("mint seq restart NAME --with N --allow-repeat goes back, loudly")
             }
             Code::InvalidArgument => {
                 let bounds = self.bounds().await;

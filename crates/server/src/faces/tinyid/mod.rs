@@ -4,6 +4,8 @@
 
 pub(crate) mod settings;
 
+use std::borrow::Cow;
+
 use hyper::StatusCode;
 use serde::Serialize;
 
@@ -102,11 +104,22 @@ async fn answer(asked: &Asked<'_>) -> Answer<Response> {
     let form = Form::of(asked.head, asked.body);
     let count = batch_size(&form)?;
     let biz = form.get("bizType").filter(|biz| !biz.is_empty());
-    let token = form.get("token").filter(|token| !token.is_empty());
+    let shown = form.get("token").or(asked.head.bearer().map(Cow::Borrowed));
+    let token = shown.filter(|token| !token.is_empty());
     let (Some(biz), Some(token)) = (biz, token) else {
         return Err(ServiceError::new(Code::Unauthenticated, TOKEN_IS_ERROR));
     };
     let who = identify(asked, &biz, &token).await?;
+    if biz.contains(char::REPLACEMENT_CHARACTER) {
+        // Bytes that are no text: two such keys would be one sequence.
+        let unknown = ServiceError::new(Code::NotFound, "no text");
+        let before = if matches!(route, Route::Ids | Route::IdsText) {
+            OF_IDS
+        } else {
+            ""
+        };
+        return Err(unknown_biz(unknown, &biz, before));
+    }
     let config = asked.thread.config();
     let keyed = Keyed {
         thread: asked.thread,
@@ -206,9 +219,7 @@ async fn ids(keyed: &Keyed<'_>, biz: &str, count: u64) -> Answer<String> {
             text.push_str(digits.format(id));
         }
     });
-    taken
-        .await
-        .map_err(|error| unknown_biz(error, biz, "error query segmentId: "))?;
+    taken.await.map_err(|error| unknown_biz(error, biz, OF_IDS))?;
     Ok(text)
 }
 
@@ -257,7 +268,14 @@ fn refuse(head: &Head<'_>, _: &Config, error: &ServiceError) -> Response {
     };
     let code = match error.code {
         Code::WrongToken | Code::Unauthenticated => 5,
-        Code::InvalidCount => return spring::refuse(head, error),
+        Code::InvalidCount => {
+            return spring::error(
+                head,
+                StatusCode::BAD_REQUEST,
+                Some(spring::MISMATCH),
+                &error.message,
+            );
+        }
         Code::NotFound
         | Code::Exhausted
         | Code::Unavailable
@@ -292,5 +310,8 @@ fn said(head: &Head<'_>, route: Route, text: &str) -> Response {
 fn unknown_path() -> ServiceError {
     ServiceError::new(Code::UnknownRoute, "no such path")
 }
+
+/// What stands before the original's words where ids were asked for.
+const OF_IDS: &str = "error query segmentId: ";
 
 const TOKEN_IS_ERROR: &str = "token is error";

@@ -167,25 +167,28 @@ impl<'r> Head<'r> {
         }
     }
 
+    /// The token that it shows.
+    pub(crate) fn bearer(&self) -> Option<&'r str> {
+        let (scheme, token) = self.authorization?.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+    }
+
     /// Finds out who asks, and whether they may.
     pub(crate) fn authorise(&self, tokens: &Tokens, right: Right) -> Answer<Identity> {
         if !tokens.required() {
             return Ok(Identity::ANYBODY);
         }
-        let Some(given) = self.authorization else {
+        if self.authorization.is_none() {
             return Err(ServiceError::new(Code::Unauthenticated, "this needs a token")
                 .with_hint("send it as Authorization: Bearer TOKEN"));
-        };
-        let token = given
-            .split_once(' ')
-            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-        let Some((_, token)) = token else {
+        }
+        let Some(token) = self.bearer() else {
             return Err(ServiceError::new(
                 Code::Unauthenticated,
                 "the scheme of Authorization must be Bearer",
             ));
         };
-        let Some(identity) = tokens.identify(token.trim().as_bytes()) else {
+        let Some(identity) = tokens.identify(token.as_bytes()) else {
             return Err(ServiceError::new(Code::WrongToken, "the token is not known"));
         };
         if !identity.may(right) {

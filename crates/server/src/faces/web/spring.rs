@@ -108,6 +108,10 @@ pub(crate) fn refuse(head: &Head<'_>, refused: &ServiceError) -> Response {
     }
 }
 
+/// What Spring calls a parameter that is not of its type.
+pub(crate) const MISMATCH: &str =
+    "org.springframework.web.method.annotation.MethodArgumentTypeMismatchException";
+
 /// What is said of a path that leads nowhere.
 const NO_MESSAGE: &str = "No message available";
 

@@ -1,7 +1,7 @@
 //! What a port that speaks the Redis protocol understands: our own, or that of a system whose clients speak it too.
 
 use super::{COMMANDS, Call, CommandRow, Flow};
-use crate::auth::{Identity, Tokens};
+use crate::auth::{Identity, Right, Tokens};
 use crate::config::{Access, Config, FaceAuth};
 use crate::faces::resp::frame::FrameError;
 
@@ -48,9 +48,19 @@ impl Dialect {
 
     /// Who a client is before it shows a token.
     pub(crate) fn anonymous(&self, tokens: &Tokens, config: &Config) -> Option<Identity> {
-        let is_open = self
-            .access
-            .is_some_and(|access| access(config).auth == FaceAuth::Open);
-        tokens.anonymous().or(is_open.then_some(Identity::OPEN))
+        tokens
+            .anonymous()
+            .or(self.is_open(config).then_some(Identity::OPEN))
+    }
+
+    /// Whether a client may do something: what its token says, and what anybody may here.
+    #[inline]
+    pub(crate) fn allows(&self, identity: &Identity, right: Right, config: &Config) -> bool {
+        identity.may(right) || self.is_open(config) && Identity::OPEN.may(right)
+    }
+
+    fn is_open(&self, config: &Config) -> bool {
+        self.access
+            .is_some_and(|access| access(config).auth == FaceAuth::Open)
     }
 }

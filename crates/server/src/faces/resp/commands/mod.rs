@@ -330,7 +330,10 @@ fn permitted(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Option<&'
             call.reply.error(Code::Unauthenticated, NO_AUTH);
             return None;
         }
-        (Access::With(right), Some(identity)) => identity.may(right),
+        (Access::With(right), Some(identity)) => {
+            let (dialect, config) = (call.session.dialect, call.thread.config());
+            dialect.allows(identity, right, &config)
+        }
     };
     if !allowed {
         let text = format!(
