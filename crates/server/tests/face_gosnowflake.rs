@@ -18,7 +18,7 @@ fn gosnowflake(change: impl FnOnce(&mut Config)) -> Server {
 }
 
 fn client(server: &Server) -> Client {
-    Client::connect(server.address("gosnowflake"))
+    server.face("gosnowflake")
 }
 
 #[track_caller]

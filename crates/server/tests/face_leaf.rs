@@ -22,15 +22,7 @@ fn leaf(change: impl FnOnce(&mut Config)) -> Server {
 }
 
 fn client(server: &Server) -> Client {
-    Client::connect(server.address("leaf"))
-}
-
-#[track_caller]
-fn is(answer: &Answer, status: u16, media_type: &str, body: &str) {
-    assert_eq!(answer.text(), body);
-    assert_eq!(answer.status, status);
-    assert_eq!(answer.header("content-type"), Some(media_type));
-    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    server.face("leaf")
 }
 
 /// A refusal, but for its time, which is that of now.
@@ -40,7 +32,7 @@ fn is_refused(answer: &Answer, status: u16, rest: &str) {
     let timestamp = answer.json()["timestamp"].as_i64().expect("a number");
     assert!(timestamp > 1_700_000_000_000, "{text}");
     let begin = format!("{{\"timestamp\":{timestamp},\"status\":{status},");
-    is(answer, status, JSON, &format!("{begin}{rest}"));
+    answer.is(status, JSON, &format!("{begin}{rest}"));
 }
 
 #[track_caller]
@@ -63,10 +55,10 @@ fn numbers_come_as_text_one_after_another_by_any_method() {
     let server = leaf(|_| {});
     let mut client = client(&server);
     for (at, method) in ["GET", "POST", "PUT", "DELETE", "PATCH"].iter().enumerate() {
-        is(&client.ask(method, ORDER), 200, TEXT, &(at + 1).to_string());
+        client.ask(method, ORDER).is(200, TEXT, &(at + 1).to_string());
     }
-    is(&client.ask("GET", "/api/segment/get/order/"), 200, TEXT, "6");
-    is(&client.ask("GET", "/api/segment/get/%6frder"), 200, TEXT, "7");
+    client.ask("GET", "/api/segment/get/order/").is(200, TEXT, "6");
+    client.ask("GET", "/api/segment/get/%6frder").is(200, TEXT, "7");
     // The same numbers for our own clients.
     let native = server.http().ask("POST", "/v1/sequences/leaf:order/next");
     assert_eq!(native.json(), serde_json::json!({"ids": ["8"]}));
@@ -88,7 +80,7 @@ fn the_content_type_follows_accept_and_the_body_does_not() {
     .enumerate()
     {
         let answer = client.ask_with("GET", ORDER, &[("accept", accept)], "");
-        is(&answer, 200, expected, &(at + 1).to_string());
+        answer.is(200, expected, &(at + 1).to_string());
     }
 }
 
@@ -100,7 +92,7 @@ fn snowflakes_rise_and_are_of_leafs_layout() {
     for _ in 0..200 {
         let answer = client.ask("GET", SNOWFLAKE);
         let id: i64 = answer.text().parse().unwrap();
-        is(&answer, 200, TEXT, &id.to_string());
+        answer.is(200, TEXT, &id.to_string());
         assert!(id > last, "{id} after {last}");
         last = id;
     }
@@ -121,17 +113,12 @@ fn an_id_is_decoded_in_the_order_of_the_original() {
     let shown = r#"{"workerId":"378","sequenceId":"0","timestamp":"1656432460105(2022-06-29 00:07:40.105)"}"#;
     let path = "/decodeSnowflakeId";
     let target = format!("{path}?snowflakeId=1541815603606036480");
-    is(&client.ask("GET", &target), 200, JSON, shown);
+    client.ask("GET", &target).is(200, JSON, shown);
     let form = [("content-type", "application/x-www-form-urlencoded")];
     let posted = client.ask_with("POST", path, &form, "snowflakeId=1541815603606036480");
-    is(&posted, 200, JSON, shown);
+    posted.is(200, JSON, shown);
     let wrong = client.ask("GET", &format!("{path}?snowflakeId=12x"));
-    is(
-        &wrong,
-        200,
-        JSON,
-        "{\"errorMsg\":\"snowflake Id反解析发生异常!\"}",
-    );
+    wrong.is(200, JSON, "{\"errorMsg\":\"snowflake Id反解析发生异常!\"}");
     is_refused(
         &client.ask("GET", path),
         400,
@@ -144,7 +131,7 @@ fn a_batch_is_a_number_a_line_and_has_a_limit() {
     let server = leaf(|config| config.max_count = 100);
     let mut client = client(&server);
     let batch = client.ask("GET", &format!("{ORDER}?count=3"));
-    is(&batch, 200, TEXT, "1\n2\n3\n");
+    batch.is(200, TEXT, "1\n2\n3\n");
     for wrong in ["0", "101", "x", ""] {
         let answer = client.ask("GET", &format!("{ORDER}?count={wrong}"));
         is_refused(
@@ -162,7 +149,7 @@ fn a_batch_is_a_number_a_line_and_has_a_limit() {
 fn looking_and_pages_of_other_sites_take_nothing() {
     let server = leaf(|_| {});
     let mut client = client(&server);
-    is(&client.ask("GET", ORDER), 200, TEXT, "1");
+    client.ask("GET", ORDER).is(200, TEXT, "1");
     // HEAD has no body, whatever its headers say.
     let head = format!("HEAD {ORDER} HTTP/1.1\r\nhost: localhost\r\n\r\n");
     client.send(head);
@@ -184,7 +171,7 @@ fn looking_and_pages_of_other_sites_take_nothing() {
     for page in ["/cache", "/db", "/css/bootstrap.min.css"] {
         assert_eq!(client.ask("GET", page).status, 200, "{page}");
     }
-    is(&client.ask("GET", ORDER), 200, TEXT, "2");
+    client.ask("GET", ORDER).is(200, TEXT, "2");
 }
 
 #[test]
@@ -206,8 +193,8 @@ fn an_unknown_key_is_minus_two_and_makes_nothing() {
         "{\"start\":\"2001\",\"max\":\"2002\"}",
     );
     assert_eq!(made.status, 201, "{}", made.text());
-    is(&client.ask("GET", ORDER), 200, TEXT, "2001");
-    is(&client.ask("GET", ORDER), 200, TEXT, "2002");
+    client.ask("GET", ORDER).is(200, TEXT, "2001");
+    client.ask("GET", ORDER).is(200, TEXT, "2002");
     // Exhausted: not retried, so no Retry-After.
     let ended = client.ask("GET", ORDER);
     is_result(&ended, -3, ORDER);
@@ -219,9 +206,7 @@ fn a_browser_gets_a_page_of_the_same_facts() {
     let server = leaf(|config| config.faces.leaf.keys.create = false);
     let mut client = client(&server);
     let page = client.ask_with("GET", ORDER, &[("accept", "text/html,*/*;q=0.8")], "");
-    is(
-        &page,
-        500,
+    page.is(500,
         HTML,
         "<html><body><h1>500 Internal Server Error</h1><p>com.sankuai.inf.leaf.server.exception.LeafServerException</p><p>Result{id=-2, status=EXCEPTION}</p><p>/api/segment/get/order</p></body></html>",
     );
@@ -258,8 +243,8 @@ fn what_is_switched_off_is_minus_one_or_zero_as_wanted() {
     );
     let server = off(true);
     let mut zero = client(&server);
-    is(&zero.ask("GET", ORDER), 200, TEXT, "0");
-    is(&zero.ask("GET", SNOWFLAKE), 200, TEXT, "0");
+    zero.ask("GET", ORDER).is(200, TEXT, "0");
+    zero.ask("GET", SNOWFLAKE).is(200, TEXT, "0");
     assert_eq!(zero.ask("GET", "/db").status, 500);
 }
 
@@ -270,20 +255,19 @@ fn keys_are_whole_or_cut_or_named() {
         config.faces.leaf.keys.names = Setting::parse(names).unwrap();
     });
     let mut whole = client(&server);
-    is(
-        &whole.ask("GET", "/api/segment/get/com.acme.order"),
-        200,
-        TEXT,
-        "1",
-    );
-    is(&whole.ask("GET", "/api/segment/get/com.acme"), 200, TEXT, "1");
-    is(&whole.ask("GET", "/api/segment/get/eu%2Forder"), 200, TEXT, "1");
+    whole
+        .ask("GET", "/api/segment/get/com.acme.order")
+        .is(200, TEXT, "1");
+    whole.ask("GET", "/api/segment/get/com.acme").is(200, TEXT, "1");
+    whole.ask("GET", "/api/segment/get/eu%2Forder").is(200, TEXT, "1");
     let native = server.http().ask("POST", "/v1/sequences/order-eu/next");
     assert_eq!(native.json(), serde_json::json!({"ids": ["2"]}));
     let server = leaf(|config| config.faces.leaf.cut_at_dot = true);
     let mut cut = client(&server);
-    is(&cut.ask("GET", "/api/segment/get/com.acme.order"), 200, TEXT, "1");
-    is(&cut.ask("GET", "/api/segment/get/com.acme.user"), 200, TEXT, "2");
+    cut.ask("GET", "/api/segment/get/com.acme.order")
+        .is(200, TEXT, "1");
+    cut.ask("GET", "/api/segment/get/com.acme.user")
+        .is(200, TEXT, "2");
 }
 
 #[test]
@@ -332,7 +316,7 @@ fn the_pages_show_what_is_held_and_what_is_stored() {
     assert!(db.contains("<tr><th>tag</th><th>max</th><th>step</th><th>update</th></tr>"));
     let stored = format!("<tr><td>b</td><td>{max}</td><td>{step}</td><td></td></tr>");
     assert!(db.contains(&stored), "{stored} in {db}");
-    is(&client.ask("GET", "/api/segment/get/b"), 200, TEXT, "3");
+    client.ask("GET", "/api/segment/get/b").is(200, TEXT, "3");
 }
 
 #[test]

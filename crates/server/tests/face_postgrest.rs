@@ -23,15 +23,7 @@ fn switch_on(config: &mut Config) {
 }
 
 fn client(server: &Server) -> Client {
-    Client::connect(server.address("postgrest"))
-}
-
-/// Makes a sequence by our own HTTP.
-fn make(server: &Server, name: &str, definition: &str) {
-    let made = server
-        .http()
-        .ask_with("PUT", &format!("/v1/sequences/{name}"), &[], definition);
-    assert!(made.status < 300, "{}", made.text());
+    server.face("postgrest")
 }
 
 /// Compares a whole answer: its status, every header but the date, its body. What every answer has is added.
@@ -119,7 +111,7 @@ fn head(client: &mut Client, target: &str) -> (String, Vec<String>) {
 #[test]
 fn a_success_is_postgrests_byte_for_byte() {
     let server = server(|_| {});
-    make(&server, "orders", "{}");
+    server.make("orders", "{}");
     let mut client = client(&server);
     let body = r#"{"seq":"orders"}"#;
     let request = format!(
@@ -137,7 +129,7 @@ fn a_success_is_postgrests_byte_for_byte() {
 #[test]
 fn a_sequence_is_named_by_any_of_the_usual_arguments() {
     let server = server(|_| {});
-    make(&server, "orders", "{}");
+    server.make("orders", "{}");
     let mut client = client(&server);
     let names = ["seq", "sequence", "sequence_name", "seq_name", "name", "regclass"];
     for (at, name) in names.iter().enumerate() {
@@ -170,7 +162,7 @@ fn names_are_qualified_and_quoted_as_in_postgresql() {
         config.faces.postgrest.keys.names = Setting::parse(r#"{ "shop.old" = "eu/orders" }"#).unwrap();
     });
     for name in ["orders_id_seq", "Orders", "shop.orders", "eu%2Forders"] {
-        make(&server, name, "{}");
+        server.make(name, "{}");
     }
     let mut client = client(&server);
     for (name, number) in [
@@ -242,7 +234,7 @@ fn functions_of_the_configuration_are_called_by_their_names() {
         let functions = r#"{ next_invoice = { next = "invoices" }, take = { does = "nextval" }, setval = { does = "off" }, gone = { next = "nothing" } }"#;
         config.faces.postgrest.functions = Setting::parse(functions).unwrap();
     });
-    make(&server, "invoices", "{}");
+    server.make("invoices", "{}");
     let mut client = client(&server);
     // Without a body, with an empty one, with an empty object.
     check_rows(&client.ask("POST", "/rpc/next_invoice"), "1", "0-0/*");
@@ -273,7 +265,7 @@ fn functions_of_the_configuration_are_called_by_their_names() {
 #[test]
 fn preferences_and_profiles_are_echoed() {
     let server = server(|_| {});
-    make(&server, "orders", "{}");
+    server.make("orders", "{}");
     let mut client = client(&server);
     let mut ask = |headers: &[(&str, &str)], body: &str| {
         client.ask_with(
@@ -349,7 +341,7 @@ fn preferences_and_profiles_are_echoed() {
 #[test]
 fn the_form_is_the_one_that_is_accepted() {
     let server = server(|_| {});
-    make(&server, "orders", "{}");
+    server.make("orders", "{}");
     let mut client = client(&server);
     let mut ask = |function: &str, accept: &str, body: &str| {
         client.ask_with("POST", &format!("/rpc/{function}"), &[("accept", accept)], body)
@@ -388,7 +380,7 @@ fn the_form_is_the_one_that_is_accepted() {
 #[test]
 fn methods_but_post_take_nothing() {
     let server = server(|_| {});
-    make(&server, "orders", "{}");
+    server.make("orders", "{}");
     let mut client = client(&server);
     let allow = [("allow", "OPTIONS,POST")];
     for (target, name) in [("/rpc/nextval?seq=orders", "nextval"), ("/rpc/setval", "setval")] {
@@ -535,7 +527,7 @@ fn other_paths_are_not_found() {
 #[test]
 fn bodies_that_are_no_json_object_are_refused() {
     let server = server(|config| config.max_count = 5);
-    make(&server, "orders", "{}");
+    server.make("orders", "{}");
     let mut client = client(&server);
     let deep = "[".repeat(2000);
     for body in [
@@ -635,7 +627,7 @@ fn bodies_that_are_no_json_object_are_refused() {
 #[test]
 fn setval_moves_forward_only() {
     let server = server(|_| {});
-    make(&server, "orders", r#"{"max": 1000}"#);
+    server.make("orders", r#"{"max": 1000}"#);
     let mut client = client(&server);
     check_rows(
         &call(&mut client, "setval", r#"{"seq":"orders","value":41}"#),
@@ -693,8 +685,8 @@ fn setval_moves_forward_only() {
 #[test]
 fn the_end_of_a_sequence_is_postgresqls() {
     let server = server(|_| {});
-    make(&server, "up", r#"{"min": 35, "max": 36}"#);
-    make(&server, "down", r#"{"increment": -1, "min": -2, "max": -1}"#);
+    server.make("up", r#"{"min": 35, "max": 36}"#);
+    server.make("down", r#"{"increment": -1, "min": -2, "max": -1}"#);
     let mut client = client(&server);
     check_rows(
         &call(&mut client, "nextvals", r#"{"seq":"up","n":2}"#),
@@ -800,7 +792,7 @@ fn an_open_face_gives_numbers_and_moves_nothing() {
 #[test]
 fn pages_of_listed_origins_may_ask_and_others_may_not() {
     let server = server(|config| config.http_origins = vec!["https://app.example".parse().unwrap()]);
-    make(&server, "orders", "{}");
+    server.make("orders", "{}");
     let mut client = client(&server);
     let body = r#"{"seq":"orders"}"#;
     // What a browser asks before supabase-js may send its headers.
@@ -883,7 +875,7 @@ fn numbers_that_javascript_rounds_are_bare_or_quoted() {
         (true, "[9007199254740991, \"9007199254740992\"]"),
     ] {
         let server = server(|config| config.faces.postgrest.strings = strings);
-        make(&server, "orders", r#"{"start": "9007199254740991"}"#);
+        server.make("orders", r#"{"start": "9007199254740991"}"#);
         let mut client = client(&server);
         check_rows(
             &call(&mut client, "nextvals", r#"{"seq":"orders","n":2}"#),
@@ -927,7 +919,7 @@ fn a_store_that_is_away_is_said_to_be_and_when_to_ask_again() {
 #[test]
 fn our_own_port_answers_too_where_it_is_shared() {
     let server = Server::with(|config| config.faces.postgrest.access.listen = Listen::parse("main").unwrap());
-    make(&server, "orders", "{}");
+    server.make("orders", "{}");
     let mut client = server.http();
     check_rows(&call(&mut client, "nextval", r#"{"seq":"orders"}"#), "1", "0-0/*");
     assert_eq!(
@@ -964,7 +956,7 @@ fn refusals_are_counted_by_their_codes() {
 #[test]
 fn a_server_that_stops_lets_its_clients_finish() {
     let server = server(|_| {});
-    make(&server, "orders", "{}");
+    server.make("orders", "{}");
     let mut client = client(&server);
     check_rows(&call(&mut client, "nextval", r#"{"seq":"orders"}"#), "1", "0-0/*");
     server.stop(Stop::Gently);

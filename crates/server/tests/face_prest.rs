@@ -27,14 +27,7 @@ fn server(change: impl FnOnce(&mut Config)) -> Server {
 }
 
 fn client(server: &Server) -> Client {
-    Client::connect(server.address("prest"))
-}
-
-fn make(server: &Server, name: &str, definition: &str) {
-    let made = server
-        .http()
-        .ask_with("PUT", &format!("/v1/sequences/{name}"), &[], definition);
-    assert!(made.status < 300, "{}", made.text());
+    server.face("prest")
 }
 
 /// Compares a whole answer but its date.
@@ -61,8 +54,8 @@ fn check(answer: &Answer, status: u16, more: &[(&str, &str)], body: &str) {
 #[test]
 fn a_script_gives_a_row_with_a_number() {
     let server = server(|_| {});
-    make(&server, "orders", "{}");
-    make(&server, "shop.orders", "{}");
+    server.make("orders", "{}");
+    server.make("shop.orders", "{}");
     let mut client = client(&server);
     for (target, body) in [
         ("/_QUERIES/ids/next", r#"[{"nextval": 1}]"#),
@@ -83,7 +76,7 @@ fn a_script_gives_a_row_with_a_number() {
 #[test]
 fn what_is_refused_is_an_error_in_a_document() {
     let server = server(|_| {});
-    make(&server, "orders", r#"{"max": 2}"#);
+    server.make("orders", r#"{"max": 2}"#);
     let mut client = client(&server);
     let not_found = r#"{"error":"could not get script ids/x, could not load script: query not found"}"#;
     let not_executed = r#"{"error":"could not execute sql, check your prest logs"}"#;
@@ -125,7 +118,7 @@ fn what_is_refused_is_an_error_in_a_document() {
 #[test]
 fn looking_takes_no_number() {
     let server = server(|_| {});
-    make(&server, "orders", "{}");
+    server.make("orders", "{}");
     let mut client = client(&server);
     for (method, target, status) in [
         ("HEAD", "/_QUERIES/ids/next", "HTTP/1.1 200 OK"),
@@ -192,7 +185,7 @@ fn large_numbers_are_quoted_where_asked_for() {
         (true, r#"[{"nextval": "9007199254740992"}]"#),
     ] {
         let server = server(|config| config.faces.prest.strings = strings);
-        make(&server, "orders", r#"{"start": "9007199254740992"}"#);
+        server.make("orders", r#"{"start": "9007199254740992"}"#);
         check(&client(&server).ask("GET", "/_QUERIES/ids/next"), 200, &[], body);
     }
 }
@@ -212,7 +205,7 @@ fn a_store_that_is_away_is_said_to_be_and_when_to_ask_again() {
 #[test]
 fn our_own_port_answers_too_where_it_is_shared() {
     let server = server(|config| config.faces.prest.access.listen = Listen::parse("main").unwrap());
-    make(&server, "orders", "{}");
+    server.make("orders", "{}");
     check(
         &server.http().ask("GET", "/_QUERIES/ids/next"),
         200,

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Answer, Client, Server, token};
+use common::{Client, Server, token};
 use mintage::{Clock, Parts, SystemClock, preset};
 use mintage_server::auth::Right;
 use mintage_server::config::{Config, Listen, Setting};
@@ -20,16 +20,7 @@ fn sonyflake(shape: &'static str, change: impl FnOnce(&mut Config)) -> Server {
 }
 
 fn client(server: &Server) -> Client {
-    Client::connect(server.address("sonyflake"))
-}
-
-#[track_caller]
-fn is(answer: &Answer, status: u16, media_type: &str, body: &str) {
-    assert_eq!(answer.text(), body);
-    assert_eq!(answer.status, status);
-    assert_eq!(answer.header("content-type"), Some(media_type));
-    assert_eq!(answer.header("cache-control"), Some("no-store"));
-    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    server.face("sonyflake")
 }
 
 /// The parts of an id as its layout has them.
@@ -57,7 +48,7 @@ fn version_1_answers_its_parts_on_every_path_by_every_method() {
         } = parts("sonyflake", id);
         let expected =
             format!(r#"{{"id":{id},"machine-id":{worker},"msb":0,"sequence":{sequence},"time":{tick}}}"#);
-        is(&answer, 200, JSON, &expected);
+        answer.is(200, JSON, &expected);
         assert!(id > last);
         last = id;
     }
@@ -74,7 +65,7 @@ fn version_2_has_other_words_and_a_pool_of_its_own() {
         sequence,
     } = parts("sonyflake2", id);
     let expected = format!(r#"{{"id":{id},"machine":{worker},"sequence":{sequence},"time":{tick}}}"#);
-    is(&answer, 200, JSON, &expected);
+    answer.is(200, JSON, &expected);
     assert_eq!(server.http().ask("GET", "/v1/pools/sonyflake2").status, 200);
 }
 
@@ -90,9 +81,7 @@ fn bare_numbers_come_with_what_their_client_asks_besides() {
     };
     let (before, now_ms) = stats(&mut client);
     let worker = before.json()["worker"].as_u64().unwrap();
-    is(
-        &before,
-        200,
+    before.is(200,
         "application/json",
         &format!(
             r#"{{"dc": 0, "worker": {worker}, "timestamp": {now_ms}, "last_timestamp": -1, "sequence": 0, "sequence_overload": 0, "errors": 0}}"#
@@ -100,7 +89,7 @@ fn bare_numbers_come_with_what_their_client_asks_besides() {
     );
     let answer = client.ask("GET", "/");
     let id: u64 = answer.text().parse().unwrap();
-    is(&answer, 200, "application/json", &id.to_string());
+    answer.is(200, "application/json", &id.to_string());
     let Parts {
         tick,
         worker,
@@ -108,15 +97,13 @@ fn bare_numbers_come_with_what_their_client_asks_besides() {
     } = parts("sonyflake", id);
     let last_ms = 1_409_529_600_000 + tick * 10;
     let (after, now_ms) = stats(&mut client);
-    is(
-        &after,
-        200,
+    after.is(200,
         "application/json",
         &format!(
             r#"{{"dc": 0, "worker": {worker}, "timestamp": {now_ms}, "last_timestamp": {last_ms}, "sequence": {sequence}, "sequence_overload": 0, "errors": 0}}"#
         ),
     );
-    is(&client.ask("GET", "/other"), 404, TEXT, "404 page not found\n");
+    client.ask("GET", "/other").is(404, TEXT, "404 page not found\n");
 }
 
 #[test]
@@ -140,12 +127,7 @@ fn looking_and_pages_of_other_sites_take_nothing() {
     while !client.line().is_empty() {}
     assert_eq!(client.ask("OPTIONS", "/").status, 200);
     let page = client.ask_with("GET", "/", &[("sec-fetch-site", "cross-site")], "");
-    is(
-        &page,
-        403,
-        TEXT,
-        "the request comes from a page of another site\n",
-    );
+    page.is(403, TEXT, "the request comes from a page of another site\n");
     assert_eq!(server.minted(), before);
     client.ask("GET", "/");
     assert_ne!(server.minted(), before);
@@ -157,7 +139,7 @@ fn a_token_is_asked_for() {
         config.tokens = vec![token("web", "take", &[Right::Allocate])]
     });
     let mut client = client(&server);
-    is(&client.ask("GET", "/"), 401, TEXT, "this needs a token\n");
+    client.ask("GET", "/").is(401, TEXT, "this needs a token\n");
     let asked = [("authorization", "Bearer take")];
     assert_eq!(client.ask_with("GET", "/", &asked, "").status, 200);
 }

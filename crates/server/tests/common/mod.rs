@@ -135,6 +135,19 @@ impl Server {
         address.tcp().expect("it is one of TCP")
     }
 
+    /// A connection to a face.
+    pub fn face(&self, name: &str) -> Client {
+        Client::connect(self.address(name))
+    }
+
+    /// Makes a sequence by our own HTTP.
+    #[track_caller]
+    pub fn make(&self, name: &str, definition: &str) {
+        let path = format!("/v1/sequences/{name}");
+        let made = self.http().ask_with("PUT", &path, &[], definition);
+        assert!(made.status < 300, "{}", made.text());
+    }
+
     /// A connection to the Redis protocol.
     pub fn resp(&self) -> Client {
         Client::connect(self.address("resp"))
@@ -350,6 +363,16 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// It is this, of this type, and nobody keeps it or takes it for something else.
+    #[track_caller]
+    pub fn is(&self, status: u16, media_type: &str, body: &str) {
+        assert_eq!(self.text(), body);
+        assert_eq!(self.status, status);
+        assert_eq!(self.header("content-type"), Some(media_type));
+        assert_eq!(self.header("cache-control"), Some("no-store"));
+        assert_eq!(self.header("x-content-type-options"), Some("nosniff"));
+    }
+
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
