@@ -115,12 +115,7 @@ fn look(head: &Head<'_>, config: &Config) -> Response {
 
 /// The sequences of this face, for who asks.
 fn keyed<'a>(asked: &'a Asked<'_>, config: &'a Config) -> Keyed<'a> {
-    Keyed {
-        thread: asked.thread,
-        keys: &config.faces.cosid.keys,
-        who: &asked.who,
-        peer: asked.client.peer,
-    }
+    asked.keyed(&config.faces.cosid.keys)
 }
 
 /// Refuses to make anything for who may only take.

@@ -17,7 +17,6 @@ pub(crate) mod settings;
 
 use hyper::StatusCode;
 
-use super::keyed::Keyed;
 use super::pooled::mint_one;
 use super::web;
 use super::web::answer::Response;
@@ -118,12 +117,7 @@ fn no_such_path() -> ServiceError {
 /// One number as the original answers it; with `count`, that many, one a line.
 async fn segment(asked: &Asked<'_>, form: &Form<'_>, key: &str) -> Answer<String> {
     let config = asked.thread.config();
-    let keyed = Keyed {
-        thread: asked.thread,
-        keys: &config.faces.leaf.keys,
-        who: &asked.who,
-        peer: asked.client.peer,
-    };
+    let keyed = asked.keyed(&config.faces.leaf.keys);
     let key = route::key(key, config.faces.leaf.cut_at_dot)?;
     let Some(count) = form.get("count") else {
         return Ok(keyed.take_one(&key).await?.to_string());

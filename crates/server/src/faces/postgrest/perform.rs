@@ -100,12 +100,7 @@ impl<'a> Target<'a> {
     }
 
     fn keyed(&self) -> Keyed<'_> {
-        Keyed {
-            thread: self.asked.thread,
-            keys: &self.keys,
-            who: &self.asked.who,
-            peer: self.asked.client.peer,
-        }
+        self.asked.keyed(&self.keys)
     }
 
     /// What its sequence is called.

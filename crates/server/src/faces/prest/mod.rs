@@ -15,7 +15,6 @@ use serde::Serialize;
 
 use super::Face;
 use super::json_number::put_number;
-use super::keyed::Keyed;
 use super::qualified::Qualified;
 use super::web;
 use super::web::answer::Response;
@@ -91,12 +90,7 @@ async fn answer(asked: &Asked<'_>) -> Answer<Response> {
             (name.key(), Cow::Borrowed(&settings.keys))
         }
     };
-    let keyed = Keyed {
-        thread: asked.thread,
-        keys: &keys,
-        who: &asked.who,
-        peer: asked.client.peer,
-    };
+    let keyed = asked.keyed(&keys);
     let number = keyed
         .take_one(key.as_bytes())
         .await

@@ -16,8 +16,9 @@ use super::head::Head;
 use super::io::One;
 use super::{Client, Guest, Site, cors};
 use crate::auth::{Identity, Right};
-use crate::config::{Access, Config, FaceAuth};
+use crate::config::{Access, Config, FaceAuth, Keys};
 use crate::error::{Code, ServiceError};
+use crate::faces::keyed::Keyed;
 use crate::metrics::FaceId;
 use crate::service::{Answer, Door};
 use crate::thread::ServingThread;
@@ -57,6 +58,18 @@ pub(crate) struct Asked<'a> {
     pub(crate) body: &'a [u8],
     /// Who asks; it has the right that the face names.
     pub(crate) who: Identity,
+}
+
+impl Asked<'_> {
+    /// Numbers for its keys.
+    pub(crate) fn keyed<'k>(&'k self, keys: &'k Keys) -> Keyed<'k> {
+        Keyed {
+            thread: self.thread,
+            keys,
+            who: &self.who,
+            peer: self.client.peer,
+        }
+    }
 }
 
 /// Answers one request of a face.
