@@ -102,6 +102,10 @@ codes! {
     Unavailable = "unavailable", 503, "TRYAGAIN", 3, "not available right now";
     /// The clock went back, and the pool's clock policy does not mint then.
     ClockBack = "clock_back", 503, "TRYAGAIN", 3, "the clock went back";
+    /// A sequence whose counter elsewhere is being moved here, or back.
+    Moving = "moving", 503, "TRYAGAIN", 3, "the sequence is being moved";
+    /// A sequence that was given back: the original gives its numbers.
+    MovedBack = "moved_back", 503, "ERR", 3, "the sequence was moved back";
     /// The process mints nothing any more.
     Stopped = "stopped", 503, "MISCONF", 3, "minting has stopped for good";
     /// A defect of this program.
@@ -135,6 +139,7 @@ impl Code {
                 | Code::TooManyConnections
                 | Code::Unavailable
                 | Code::ClockBack
+                | Code::Moving
         )
     }
 
@@ -152,6 +157,8 @@ impl Code {
                 | Code::SlowReader
                 | Code::Unavailable
                 | Code::ClockBack
+                | Code::Moving
+                | Code::MovedBack
                 | Code::Stopped
                 | Code::Internal
         )

@@ -7,6 +7,7 @@ mod code;
 mod formats;
 mod health;
 mod inspected;
+mod moves;
 mod openapi;
 mod operations;
 #[cfg(test)]
@@ -28,16 +29,17 @@ pub use formats::{
 };
 pub use health::{FirstToEnd, Live, NotReady, OneReady, PartReady, Problem, Ready, StoreStatus};
 pub use inspected::{Fields, Inspected, Reading, Tried, known_and_guessed, nearly};
+pub use moves::{LostMove, Move, MoveDefinition, MoveStep, MoveTable, Moves, SteppedMove, VersionedMove};
 pub use openapi::openapi;
 pub use operations::operation::{Form, Kind, Operation, Parameter, Place, Right, SchemaOf, Takes, find};
 pub use operations::{ANY_REFUSES, LIMIT_MAX, OPERATIONS, Op};
 pub use pools::{
-    Borrower, Held, LentWindow, Parked, Pool, PoolDefinition, PoolPage, PoolWithWindows, Pools, Retired,
-    Window,
+    Borrower, Held, HeldThere, LentWindow, Looked, Parked, Pool, PoolChanged, PoolDefinition, PoolPage,
+    PoolPatch, PoolWithWindows, Pools, Retired, Window,
 };
 pub use quoted::{Quoted, RestartAt, Whole};
 pub use sequences::{
-    Ending, Forecast, Ids, Pending, Range, Restart, Sequence, SequenceDefinition, Sequences,
+    Ending, Forecast, Ids, MovedSequence, Pending, Range, Restart, Sequence, SequenceDefinition, Sequences,
 };
 pub use series::SeriesPage;
 pub use sessions::{SESSION_COMMANDS, SessionCommand};

@@ -15,8 +15,16 @@ pub struct Pool {
     pub kind: String,
     /// The layout of its ids; `null` for `uuid1`.
     pub layout: Option<String>,
-    /// How many workers it has.
+    /// How many workers its layout has.
     pub workers: u64,
+    /// How many of them it may choose.
+    pub usable: u64,
+    /// Which of them it may choose, as ranges such as `0-511`; `null`: all.
+    pub within: Option<String>,
+    /// Which of those it avoids, as ranges; `null`: none.
+    pub avoid: Option<String>,
+    /// Where those were read, without a password; `null`: somebody said so.
+    pub avoid_from: Option<String>,
     /// How far ahead a holder may mint without asking the store again.
     pub window: String,
     /// The same in milliseconds.
@@ -142,6 +150,70 @@ pub struct PoolDefinition {
     /// What it does when the clock goes back: `hold`, `wait(5ms)`, `error` or `bump`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_policy: Option<String>,
+    /// Which workers of the layout it may choose, as ranges such as `0-511,600`; all if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workers: Option<String>,
+    /// Which of those it avoids, because another system's generators have them: ranges such as `3,17,20-31`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub avoid: Option<String>,
+    /// Where those were read: a URL without a password, for the record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1024))]
+    pub avoid_from: Option<String>,
+}
+
+/// What a pool is to avoid from now on, and what no more.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PoolPatch {
+    /// Workers that another system has, or will have, as ranges such as `3,17,20-31`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub avoid: Option<String>,
+    /// Workers whose generators there are off. One that was avoided is used again only with `off_since` or `looked`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub use_again: Option<String>,
+    /// Where what is avoided was read, if the pool does not say so yet: a URL without a password.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1024))]
+    pub avoid_from: Option<String>,
+    /// None of the generators has made an id since this time, in RFC 3339: at least an hour ago.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub off_since: Option<String>,
+    /// What the other system showed just now, instead of `off_since`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub looked: Option<Looked>,
+}
+
+/// What another system shows of its workers.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Looked {
+    /// Where: as the pool's `avoid_from`.
+    pub at: String,
+    /// Every number that is held there.
+    pub held: Vec<HeldThere>,
+}
+
+/// A number that is held in another system.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HeldThere {
+    /// The number.
+    pub worker: u64,
+    /// When its holder last said that it lives, in RFC 3339; `null`: it says no time.
+    pub last: Option<String>,
+}
+
+/// A pool after a change of what it avoids.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PoolChanged {
+    /// The pool.
+    #[serde(flatten)]
+    pub pool: Pool,
+    /// Windows of avoided workers that last still: until they have passed, nobody else may use these workers.
+    pub held: Vec<Window>,
+    /// Other servers that live and do not follow the change yet.
+    pub pending: Vec<String>,
 }
 
 /// Who asks for a window.

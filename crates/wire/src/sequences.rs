@@ -58,6 +58,26 @@ pub struct Sequence {
     /// After a change: servers that live and had not heard of it in a second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending: Vec<String>,
+    /// Where it is in a move from or to another system, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<MovedSequence>,
+}
+
+/// What a move makes of a sequence.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct MovedSequence {
+    /// `moving`: nothing is given out; `beside`: numbers are taken out of the original; `here`: it serves; `moved_back`:
+    /// the original gives the numbers.
+    #[schemars(extend("enum" = ["moving", "beside", "here", "moved_back"]))]
+    pub is: String,
+    /// The id of the move.
+    pub id: String,
+    /// Where the counter is, without a password, or the name of `[sources.NAME]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Beside: the counter's key there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
 }
 
 /// A page of sequences.

@@ -8,7 +8,7 @@ use self::operation::Right::{Admin, Allocate};
 use self::operation::Takes::{Document, Parameters};
 use self::operation::{Operation, PLAIN, Parameter, of};
 use crate::code::Code::{self, *};
-use crate::{formats, health, inspected, pools, sequences, series};
+use crate::{formats, health, inspected, moves, pools, sequences, series};
 
 macro_rules! segment {
     ($text:literal) => {
@@ -76,20 +76,22 @@ operations! {
             right: Some(Admin),
             takes: Document(of::<sequences::SequenceDefinition>),
             answers: &[(201, Json(of::<sequences::Sequence>)), (200, Json(of::<sequences::Sequence>))],
-            refuses: &[InvalidName, InvalidBody, InvalidArgument, Exists, TooMany],
+            refuses: &[InvalidName, InvalidBody, InvalidArgument, Exists, TooMany, Conflict, Moving, MovedBack],
             change: Some("create"),
         }
         PATCH AlterSequence "changes what is named; with `restart` it continues at `start` or at that number in the same change" {
             right: Some(Admin),
             takes: Document(of::<sequences::SequenceDefinition>),
             answers: &[(200, Json(of::<sequences::Sequence>))],
-            refuses: &[InvalidName, InvalidBody, InvalidArgument, NotFound, NeedsAllowRepeat, Conflict],
+            refuses: &[
+                InvalidName, InvalidBody, InvalidArgument, NotFound, NeedsAllowRepeat, Conflict, Moving, MovedBack,
+            ],
             change: Some("alter"),
         }
         DELETE DropSequence "drops a sequence; the name created again continues above its numbers" {
             right: Some(Admin),
             answers: &[(204, Empty), (200, Json(of::<sequences::Pending>))],
-            refuses: &[InvalidName, NotFound, TooMany],
+            refuses: &[InvalidName, NotFound, TooMany, Conflict, Moving, MovedBack],
             change: Some("drop"),
         }
     }
@@ -102,7 +104,7 @@ operations! {
             ],
             takes: Parameters,
             answers: &[(200, Ids(ids_or_range))],
-            refuses: &[InvalidName, InvalidCount, Exhausted, TooMany, NotAcceptable],
+            refuses: &[InvalidName, InvalidCount, Exhausted, TooMany, NotAcceptable, Moving, MovedBack],
             allocates: true,
             command: Some("MINT.NEXT seq [COUNT n]"),
         }
@@ -112,7 +114,9 @@ operations! {
             right: Some(Admin),
             takes: Document(of::<sequences::Restart>),
             answers: &[(200, Json(of::<sequences::Sequence>))],
-            refuses: &[InvalidName, InvalidBody, InvalidArgument, NotFound, NeedsAllowRepeat, Conflict],
+            refuses: &[
+                InvalidName, InvalidBody, InvalidArgument, NotFound, NeedsAllowRepeat, Conflict, Moving, MovedBack,
+            ],
             change: Some("restart"),
         }
     }
@@ -165,6 +169,13 @@ operations! {
             refuses: &[InvalidName, InvalidBody, Exists],
             change: Some("create pool"),
         }
+        PATCH AlterPool "changes which workers a pool avoids; answers the windows of avoided workers that last still" {
+            right: Some(Admin),
+            takes: Document(of::<pools::PoolPatch>),
+            answers: &[(200, Json(of::<pools::PoolChanged>))],
+            refuses: &[InvalidName, InvalidBody, InvalidArgument, NotFound, Conflict],
+            change: Some("alter pool"),
+        }
         DELETE DropPool "drops a pool; refused while somebody's window lasts, and for a minute after this server's own last id" {
             right: Some(Admin),
             answers: &[(204, Empty)],
@@ -202,6 +213,24 @@ operations! {
             answers: &[(204, Empty)],
             refuses: &[InvalidName, InvalidBody, NotFound, Conflict],
             change: Some("release"),
+        }
+    }
+    ["v1", "moves"] {
+        GET ListMoves "lists moves from and to other systems, in the order of names" {
+            answers: &[(200, Json(of::<moves::Moves>))],
+        }
+    }
+    ["v1", "moves", name] {
+        GET ShowMove "shows the move of a name" {
+            answers: &[(200, Json(of::<moves::VersionedMove>))],
+            refuses: &[InvalidName, NotFound],
+        }
+        PUT StepMove "writes the next phase of a move if its record is at `expected`, and does it; 409 with `now`: another step came first" {
+            right: Some(Admin),
+            takes: Document(of::<moves::MoveStep>),
+            answers: &[(200, Json(of::<moves::SteppedMove>)), (409, Json(of::<moves::LostMove>))],
+            refuses: &[InvalidName, InvalidBody, Exists],
+            change: Some("move"),
         }
     }
     ["v1", "presets"] {
