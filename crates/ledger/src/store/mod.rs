@@ -14,6 +14,8 @@
 
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 mod address;
+#[cfg(any(feature = "redis", feature = "zookeeper"))]
+mod browse;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod cas_store;
 #[cfg(any(test, feature = "testing"))]
@@ -28,20 +30,20 @@ mod faulty;
 mod link;
 mod memory;
 #[cfg(feature = "mysql")]
-mod mysql;
+pub(crate) mod mysql;
 mod pin;
 mod pinned;
 #[cfg(feature = "postgres")]
-mod postgres;
+pub(crate) mod postgres;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod record;
 #[cfg(feature = "redis")]
-mod redis;
+pub(crate) mod redis;
 mod registry;
 mod rules;
 mod seen;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
-mod sql;
+pub(crate) mod sql;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
 
@@ -58,6 +60,8 @@ use mintage::Timestamp;
 use crate::advice::Advice;
 use crate::runtime::BoxFuture;
 
+#[cfg(feature = "redis")]
+pub(crate) use self::redis::RedisKeys;
 #[cfg(feature = "redis")]
 pub use self::redis::RedisStore;
 #[doc(hidden)]
@@ -82,6 +86,8 @@ pub(crate) use settings::lossy;
 pub use settings::{Initialised, StoreSettings};
 pub use shown::{holds_password, shown_url};
 
+#[cfg(feature = "zookeeper")]
+pub(crate) use zookeeper::ZooKeeperNodes;
 #[cfg(feature = "zookeeper")]
 pub use zookeeper::ZooKeeperStore;
 

@@ -26,7 +26,7 @@ const PARAMETERS: [&str; 5] = ["ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "soc
 
 session!(MySqlConnection);
 
-pub(super) type MySql = Server<MySqlConnectOptions>;
+pub(crate) type MySql = Server<MySqlConnectOptions>;
 
 /// The settings that decide the class; those that a server does not have are absent from its answer.
 const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'version_comment', \
@@ -163,9 +163,9 @@ fn sort(number: u16) -> Sort {
         1213 | 1020 => Sort::Again,
         // Unknown database, table, column.
         1049 | 1146 | 1051 | 1054 => Sort::Missing,
-        // Access denied, to the database, of a command, of a column, for want of a privilege; not identified;
-        // password expired; account locked.
-        1044 | 1045 | 1142 | 1143 | 1227 | 1370 | 1698 | 1820 | 1862 | 3118 | 4151 => Sort::Denied,
+        // Access denied, to the database, of a command, of a column, for want of a privilege; a trigger beside a binary
+        // log; not identified; password expired; account locked.
+        1044 | 1045 | 1142 | 1143 | 1227 | 1370 | 1419 | 1698 | 1820 | 1862 | 3118 | 4151 => Sort::Denied,
         // --read-only, a read-only transaction, InnoDB read-only.
         1290 | 1792 | 1836 | 1874 => Sort::ReadOnly,
         // Disk full, table full.
@@ -174,8 +174,11 @@ fn sort(number: u16) -> Sort {
         1040 | 1129 | 1203 | 1226 | 1205 | 1969 | 3024 => Sort::Busy,
         // Crashed or corrupted table.
         1034 | 1035 | 1194 | 1195 | 1712 => Sort::Damaged,
-        // Syntax, unknown variable, out of range, too long, check failed, unsafe for this binlog_format.
-        1064 | 1193 | 1231 | 1264 | 1366 | 1406 | 3819 | 4025 | 1665 | 1598 => Sort::Refused,
+        // Syntax, unknown variable, out of range, too long, check failed, unsafe for this binlog_format; no further number
+        // of an AUTO_INCREMENT column; a trigger that is there or is not; not for this ALGORITHM or LOCK; a sequence
+        // that has run out, or whose bounds make no sense.
+        1064 | 1193 | 1231 | 1264 | 1366 | 1406 | 3819 | 4025 | 1665 | 1598 | 1467 | 1359 | 1360 | 1845
+        | 1846 | 4084 | 4085 => Sort::Refused,
         _ => Sort::Unclear,
     }
 }

@@ -33,7 +33,7 @@ const PARAMETERS: [&str; 7] = [
 
 session!(PgConnection);
 
-pub(super) type Postgres = Server<PgConnectOptions>;
+pub(crate) type Postgres = Server<PgConnectOptions>;
 
 /// What decides the class, in one row.
 const SETTINGS: &str = "SELECT pg_is_in_recovery()::text, current_setting('transaction_read_only'), \

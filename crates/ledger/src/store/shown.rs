@@ -17,7 +17,14 @@ pub fn shown_url(url: &str) -> String {
         return HIDDEN.to_string();
     };
     if !SCHEMES.contains(&scheme) {
-        return HIDDEN.to_string();
+        // `leaf+zookeeper://…`: what is kept there, and a store's URL.
+        let kind = scheme.split_once('+').filter(|(kind, inner)| {
+            SCHEMES.contains(inner) && kind.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')
+        });
+        return match kind {
+            Some((kind, inner)) => format!("{kind}+{}", shown_url(&format!("{inner}:{rest}"))),
+            None => HIDDEN.to_string(),
+        };
     }
     if matches!(scheme, "file" | "memory") {
         // A path is no secret.
@@ -175,6 +182,13 @@ mod tests {
             ("redis://:PW@h\n", "redis:***"),
             ("u:PW@h/db", "***"),
             ("mongodb://u:PW@h", "***"),
+            ("cosid+mysql://u:PW@h/db", "cosid+mysql://***@h/db"),
+            ("PW+redis+unix:///run/s", "***"),
+            ("u:PW+redis://h", "***"),
+            (
+                "leaf+zookeeper://a,b/snowflake/x",
+                "leaf+zookeeper://a,b/snowflake/x",
+            ),
             ("PW", "***"),
             ("", "***"),
         ] {

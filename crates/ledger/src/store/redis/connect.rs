@@ -25,10 +25,22 @@ pub(super) struct Names {
     pub(super) register: String,
 }
 
+impl Names {
+    /// Whether a prefix sets them apart.
+    pub(super) fn has_prefix(&self) -> bool {
+        self.meta != META
+    }
+}
+
+/// The record of `mint init`, but for a prefix.
+const META: &str = "mint_meta";
+
 /// The way to one server.
 pub(super) struct Redis {
-    client: Client,
+    pub(super) client: Client,
     place: String,
+    /// Whom the server takes us for.
+    pub(super) account: String,
     pub(super) names: Names,
     runtime: Arc<dyn Runtime>,
 }
@@ -114,6 +126,7 @@ impl Redis {
             _ => info.and_then(Client::open),
         };
         Ok(Redis {
+            account: address.user.unwrap_or_else(|| "default".to_string()),
             client: client.map_err(|error| bad(&error.to_string()))?,
             place: match prefix.as_str() {
                 "" => place,
@@ -121,12 +134,27 @@ impl Redis {
                 prefix => format!("{place}?prefix={prefix}"),
             },
             names: Names {
-                meta: format!("{prefix}mint_meta"),
+                meta: format!("{prefix}{META}"),
                 index: format!("{prefix}mint_register"),
                 register: format!("{prefix}mint_register:"),
             },
             runtime,
         })
+    }
+
+    /// Makes a connection.
+    pub(super) fn dial(
+        &self,
+    ) -> impl Future<Output = Result<MultiplexedConnection, Failure>> + Send + 'static {
+        let client = self.client.clone();
+        async move {
+            // Time is kept by the link; the driver's own limits, and its own retries, are off.
+            let config = AsyncConnectionConfig::new()
+                .set_connection_timeout(None)
+                .set_response_timeout(None);
+            let made = client.get_multiplexed_async_connection_with_config(&config);
+            made.await.map_err(script::failure)
+        }
     }
 }
 
@@ -155,14 +183,9 @@ impl Driver for Redis {
 
     fn connect(&self) -> BoxFuture<'_, Result<MultiplexedConnection, Failure>> {
         Box::pin(async move {
-            let client = self.client.clone();
+            let dialled = self.dial();
             on_own_thread(&self.runtime, async move {
-                // Time is kept by the link; the driver's own limits, and its own retries, are off.
-                let config = AsyncConnectionConfig::new()
-                    .set_connection_timeout(None)
-                    .set_response_timeout(None);
-                let made = client.get_multiplexed_async_connection_with_config(&config);
-                let connection = made.await.map_err(script::failure)?;
+                let connection = dialled.await?;
                 script::load(connection.clone()).await?;
                 Ok(connection)
             })
@@ -175,21 +198,7 @@ impl Driver for Redis {
         mut connection: MultiplexedConnection,
     ) -> BoxFuture<'_, Result<Answering<InitRecord>, Failure>> {
         Box::pin(async move {
-            let info: Result<String, _> = redis::cmd("INFO").query_async(&mut connection).await;
-            let config: Result<Vec<String>, _> = redis::cmd("CONFIG")
-                .arg("GET")
-                .arg("*append*")
-                .query_async(&mut connection)
-                .await;
-            let found = Found::new(answered(info)?.as_deref(), answered(config)?);
-            if let Some(master) = found.replica_of() {
-                let why = format!("it is a replica, writes go to its master {master}");
-                return Err(Failure::Useless(StoreErrorKind::Unavailable, why));
-            }
-            if found.is_cluster() {
-                let why = "it is a node of a Redis Cluster, which is not supported: use a server of its own";
-                return Err(Failure::Useless(StoreErrorKind::Invalid, why.to_string()));
-            }
+            let found = found(&mut connection).await?;
             type Bytes = Option<Vec<u8>>;
             // In this order, and without MULTI, which an account may lack: mint init writes both at once.
             let (meta, whole): ((Bytes, Bytes), Bytes) = redis::pipe()
@@ -221,6 +230,26 @@ impl Driver for Redis {
             })
         })
     }
+}
+
+/// What the server says of itself; one that is a replica or a node of a cluster is of no use.
+pub(super) async fn found(connection: &mut MultiplexedConnection) -> Result<Found, Failure> {
+    let info: Result<String, _> = redis::cmd("INFO").query_async(connection).await;
+    let config: Result<Vec<String>, _> = redis::cmd("CONFIG")
+        .arg("GET")
+        .arg("*append*")
+        .query_async(connection)
+        .await;
+    let found = Found::new(answered(info)?.as_deref(), answered(config)?);
+    if let Some(master) = found.replica_of() {
+        let why = format!("it is a replica, writes go to its master {master}");
+        return Err(Failure::Useless(StoreErrorKind::Unavailable, why));
+    }
+    if found.is_cluster() {
+        let why = "it is a node of a Redis Cluster, which is not supported: use a server of its own";
+        return Err(Failure::Useless(StoreErrorKind::Invalid, why.to_string()));
+    }
+    Ok(found)
 }
 
 /// What the server answered; nothing where it does not let us ask.

@@ -11,8 +11,10 @@
 //! nothing, then compares the version and writes. A script is one unit in the append-only file, and with
 //! `appendfsync always` its answer leaves after the sync.
 
+mod browse;
 mod connect;
 mod durability;
+mod plain;
 mod script;
 
 use std::fmt;
@@ -20,7 +22,9 @@ use std::sync::Arc;
 
 use mintage::Timestamp;
 
+pub(crate) use self::browse::RedisKeys;
 use self::connect::Redis;
+pub(crate) use self::plain::PlainRedis;
 use self::script::{Answer, CLAIM, GET, INIT, REMOVE, RENAME, SCAN, SET, Script};
 use super::link::{Connected, Failure, InitRecord, Link, SCHEMA, What};
 use super::rules::{Current, Verdict, check_limit, check_value, judge_claim, judge_remove, judge_set};

@@ -19,8 +19,8 @@ mod eyes;
 pub(super) mod galera;
 mod identity;
 mod init;
-pub(super) mod row;
-pub(super) mod session;
+pub(crate) mod row;
+pub(crate) mod session;
 #[cfg(feature = "postgres")]
 pub(super) mod standbys;
 pub(super) mod statements;

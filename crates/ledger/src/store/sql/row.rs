@@ -2,35 +2,35 @@
 
 /// A value bound to a statement.
 #[derive(Clone, Copy)]
-pub(in super::super) enum Arg<'a> {
+pub(crate) enum Arg<'a> {
     Text(&'a str),
     Int(i64),
 }
 
 /// What a column of an answer holds when it is not NULL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in super::super) enum Column {
+pub(crate) enum Column {
     Text,
     Int,
 }
 
 /// A field of an answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(in super::super) enum Field {
+pub(crate) enum Field {
     Null,
     Text(String),
     Int(i64),
 }
 
 impl Field {
-    pub(in super::super) fn text(&self) -> Option<&str> {
+    pub(crate) fn text(&self) -> Option<&str> {
         match self {
             Field::Text(text) => Some(text),
             _ => None,
         }
     }
 
-    pub(in super::super) fn int(&self) -> Option<i64> {
+    pub(crate) fn int(&self) -> Option<i64> {
         match self {
             Field::Int(int) => Some(*int),
             _ => None,
@@ -39,4 +39,4 @@ impl Field {
 }
 
 /// One row of an answer.
-pub(in super::super) type Row = Vec<Field>;
+pub(crate) type Row = Vec<Field>;

@@ -11,7 +11,7 @@ use crate::advice::Advice;
 use crate::runtime::BoxFuture;
 
 /// One connection to a server. Dropping it closes it; one whose call was dropped half-way must be dropped too.
-pub(in super::super) trait Session: Send + Sized + 'static {
+pub(crate) trait Session: Send + Sized + 'static {
     /// Runs a statement and answers how many rows it matched, only once the server has said that all of it is
     /// done: PostgreSQL sends rows and counts before it commits.
     fn execute<'a>(
@@ -117,14 +117,14 @@ macro_rules! session {
         }
     };
 }
-pub(in super::super) use session;
+pub(crate) use session;
 
 /// A server that a URL names.
-pub(in super::super) struct Server<O> {
+pub(crate) struct Server<O> {
     /// What the driver connects with, the password too.
-    pub(in super::super) options: O,
-    pub(in super::super) label: String,
-    pub(in super::super) request_timeout: Duration,
+    pub(crate) options: O,
+    pub(crate) label: String,
+    pub(crate) request_timeout: Duration,
 }
 
 impl<O> fmt::Debug for Server<O> {
@@ -134,7 +134,7 @@ impl<O> fmt::Debug for Server<O> {
 }
 
 /// One kind of SQL server: how to reach it, its SQL, its errors and what its settings promise.
-pub(in super::super) trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
+pub(crate) trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     type Session: Session;
     /// The scheme of its URLs.
     const SCHEME: &'static str;
@@ -174,21 +174,21 @@ pub(in super::super) trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
 
 /// What a server says of itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(in super::super) struct Probe {
-    pub(in super::super) durability: Durability,
+pub(crate) struct Probe {
+    pub(crate) durability: Durability,
     /// Which copy of the data this is: changes when another copy takes over, not at a restart.
-    pub(in super::super) copy: String,
+    pub(crate) copy: String,
     /// When the server was started, in seconds since 1970 of its own clock, give or take a second or two.
-    pub(in super::super) started_s: i64,
+    pub(crate) started_s: i64,
     /// Why it takes no writes now, if so.
-    pub(in super::super) unwritable: Option<String>,
+    pub(crate) unwritable: Option<String>,
     /// What [`Dialect::view`] answered.
-    pub(in super::super) view: Option<u64>,
+    pub(crate) view: Option<u64>,
 }
 
 /// What a failed statement means for the caller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in super::super) enum Sort {
+pub(crate) enum Sort {
     /// The row is there already.
     Duplicate,
     /// Rolled back for the sake of another transaction: may be repeated at once.
@@ -216,15 +216,15 @@ pub(in super::super) enum Sort {
 
 /// A failed statement.
 #[derive(Debug)]
-pub(in super::super) struct Fault {
-    pub(in super::super) sort: Sort,
+pub(crate) struct Fault {
+    pub(crate) sort: Sort,
     /// In the server's or the driver's words.
-    pub(in super::super) text: String,
+    pub(crate) text: String,
 }
 
 impl Fault {
     /// Judges an error next to the driver call.
-    pub(in super::super) fn new<D: Dialect>(dialect: &D, error: &sqlx::Error) -> Fault {
+    pub(crate) fn new<D: Dialect>(dialect: &D, error: &sqlx::Error) -> Fault {
         let sort = match error {
             sqlx::Error::Database(error) => dialect.sort(&**error),
             // Refused before anything was sent.
@@ -245,7 +245,7 @@ impl Fault {
     }
 
     /// No answer in time.
-    pub(in super::super) fn late(after: std::time::Duration) -> Fault {
+    pub(crate) fn late(after: std::time::Duration) -> Fault {
         Fault {
             sort: Sort::Unclear,
             text: format!("no answer within {after:?}"),
@@ -253,7 +253,7 @@ impl Fault {
     }
 
     /// The error that a store call answers; `outcome` is what an unclear end means for it.
-    pub(in super::super) fn error(self, store: &str, what: &str, outcome: Outcome) -> StoreError {
+    pub(crate) fn error(self, store: &str, what: &str, outcome: Outcome) -> StoreError {
         let (kind, hint): (_, Option<Advice>) = match self.sort {
             Sort::Denied => (StoreErrorKind::Denied, Some(Advice::AllowRights)),
             Sort::ReadOnly => (

@@ -17,7 +17,7 @@ pub(in super::super) const SENTINEL: &str = "!cluster";
 
 /// Where one server's SQL differs from the other's.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Texts {
+pub(crate) struct Texts {
     /// Parameters are `$1`, `$2`, … instead of `?`, and names are not quoted with backticks.
     pub(in super::super) numbered: bool,
     /// What makes an insert of an existing key match no row; where empty, it fails as [`super::session::Sort::Duplicate`].

@@ -12,6 +12,7 @@
 //! another name each time it is made, no old version fits a new node, and a register moves to a fresh inner node
 //! long before the end.
 
+mod browse;
 mod connect;
 mod names;
 mod tls;
@@ -22,6 +23,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use zookeeper_client::{Acls, Client, CreateMode, Error, MultiWriteError, MultiWriteResult, MultiWriter};
 
+pub(crate) use self::browse::ZooKeeperNodes;
 use self::connect::{Ask, Connection, Found, ZooKeeper, failure, read_all};
 use self::names::key_of;
 use super::cas_store::{Cached, CasStore, Copies, Put};
