@@ -32,11 +32,16 @@ struct Ticks {
     end: u64,
 }
 
+/// No mark is larger.
+const MOST: u64 = i64::MAX as u64;
+/// How many steps a move can have made while a backup was read. Its sequence is read later, and a step that is not beyond
+/// the stamp of that one does nothing (protocol M3).
+const STEPS: u64 = 1000;
+
 impl Raise {
     /// The raised mark, and what is worth telling of it. Nothing is refused: what cannot be raised as asked is
     /// raised so far that it gives out nothing any more.
     pub(crate) fn mark(&self, key: &Key, value: &Value) -> (u64, Option<String>) {
-        const MOST: u64 = i64::MAX as u64;
         if let Some(rest) = key.as_str().strip_prefix("window/") {
             let Some(ticks) = self.ticks(rest, &value.body) else {
                 let why = format!("{key}: its pool is not there and its layout is unknown: never used again");
@@ -45,6 +50,13 @@ impl Raise {
             let raised = value.mark.max(ticks.after(self.floor)).min(MOST);
             let ended = (raised >= ticks.end).then(|| format!("{key}: the time of its layout has ended"));
             return (raised, ended);
+        }
+        if let Some(name) = key.as_str().strip_prefix("move/") {
+            let why = format!(
+                "sequence {name} was moved: before servers start, see that its original was not given back, or cut, since \
+                 (mint import --status)"
+            );
+            return (value.mark.saturating_add(STEPS).min(MOST), Some(why));
         }
         // Definitions of pools, and a store's place in its set, count nothing.
         if !key.as_str().starts_with("seq/") {

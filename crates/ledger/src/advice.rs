@@ -68,6 +68,11 @@ pub enum Advice {
     MakeSet,
     /// A store that has just been initialised, to move into.
     MoveIntoFresh,
+    /// The URL of a source, under this name.
+    NameSource {
+        /// The name in the sequence's record.
+        source: String,
+    },
     /// A folder for what this machine remembers.
     NameStateFolder,
     /// The folder that the server was given.

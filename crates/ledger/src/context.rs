@@ -15,6 +15,7 @@ use crate::health::{Health, WatchedStore};
 use crate::journal::Journal;
 use crate::name::Name;
 use crate::notes::Restored;
+use crate::origins::UsedOrigins;
 use crate::runtime::{Runtime, fresh_token};
 use crate::settings::LedgerSettings;
 use crate::store::Store;
@@ -38,6 +39,8 @@ pub(crate) struct Context {
     instance: Mutex<u128>,
     /// When this process opened the store, in boot time.
     pub started: Duration,
+    /// The counters elsewhere out of which sequences take their numbers.
+    pub origins: UsedOrigins,
     /// How many sequences exist.
     pub sequences: AtomicU64,
     /// Names that are refused until somebody sets the store right.
@@ -85,7 +88,13 @@ impl Context {
             Some(guard) => Arc::clone(guard) as Arc<dyn Store>,
             None => store,
         };
+        let origins = UsedOrigins::new(
+            settings.origins.clone(),
+            Arc::clone(&runtime),
+            settings.request_timeout,
+        );
         Context {
+            origins,
             guard,
             clock,
             counters: Counters::default(),

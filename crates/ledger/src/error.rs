@@ -1,5 +1,6 @@
 //! What a ledger operation answers when it cannot do what was asked.
 
+use crate::advice::Advice;
 use crate::name::{Name, NameError};
 use crate::store::{StoreError, StoreErrorKind};
 
@@ -28,10 +29,12 @@ pub enum LedgerError {
         difference: String,
     },
     /// The pool exists with another definition.
-    #[error("pool {name} exists with another definition")]
+    #[error("pool {name} exists with another definition: {difference}")]
     PoolExists {
         /// The name asked for.
         name: Name,
+        /// The first part that differs, with both values.
+        difference: String,
     },
     /// Somebody still mints from the pool, or may.
     #[error("pool {name} is in use: {why}")]
@@ -39,6 +42,16 @@ pub enum LedgerError {
         /// The pool's name.
         name: Name,
         /// Who holds what until when.
+        why: String,
+    },
+    /// A worker cannot be avoided, or not be used again yet, because somebody may be minting with it.
+    #[error("worker {worker} of pool {name} {why}")]
+    WorkerInUse {
+        /// The pool's name.
+        name: Name,
+        /// The worker.
+        worker: u64,
+        /// Who may be minting with it.
         why: String,
     },
     /// A dropped pool is made again with another layout, whose ids could equal those it gave out.
@@ -107,6 +120,9 @@ pub enum LedgerError {
         /// What would make numbers repeat.
         why: String,
     },
+    /// The sequence takes its numbers out of a counter elsewhere, which gives none, and will not by itself.
+    #[error(transparent)]
+    OriginRefuses(Box<OriginRefusal>),
     /// No further sequences may be made.
     #[error("cannot make sequence {name}: there are {max} already")]
     TooMany {
@@ -129,6 +145,46 @@ pub enum LedgerError {
     #[error("no sequence {name}, and a first use makes none")]
     NoAutoCreate {
         /// The name asked for.
+        name: Name,
+    },
+    /// Its counter elsewhere is being moved here, or back: nothing is given out meanwhile.
+    #[error("sequence {name} is being moved, its counter was {place}")]
+    Moving {
+        /// The sequence's name.
+        name: Name,
+        /// Where its counter is.
+        place: String,
+    },
+    /// It was given back: the original gives the numbers again.
+    #[error("sequence {name} was moved back: {place} gives its numbers")]
+    MovedBack {
+        /// The sequence's name.
+        name: Name,
+        /// Where its counter is.
+        place: String,
+    },
+    /// Its numbers are taken out of a counter elsewhere, which alone says where it stands.
+    #[error(
+        "sequence {name} takes its numbers out of {place} while it is moved, and is not changed meanwhile"
+    )]
+    Beside {
+        /// The sequence's name.
+        name: Name,
+        /// The name of the source.
+        place: String,
+    },
+    /// A move of a name that is used here already.
+    #[error("sequence {name} is used here already: {why}")]
+    NameUsed {
+        /// The name asked for.
+        name: Name,
+        /// What it is and gave out.
+        why: String,
+    },
+    /// A step of a move that came too late: a later one was made.
+    #[error("another import is moving {name}")]
+    StepLost {
+        /// The sequence's name.
         name: Name,
     },
     /// For the moment nothing can be given out.
@@ -164,6 +220,22 @@ pub enum LedgerError {
     /// The store refused.
     #[error("{0}")]
     Store(StoreError),
+}
+
+/// Why a counter elsewhere gives a sequence no numbers.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[error("sequence {name} takes its numbers from {from}: {why}")]
+pub struct OriginRefusal {
+    /// The sequence's name.
+    pub name: Name,
+    /// The source and the counter there.
+    pub from: String,
+    /// What was asked and found.
+    pub why: String,
+    /// What would help.
+    pub advice: Option<Advice>,
+    /// Whether that counter has no further number.
+    pub has_ended: bool,
 }
 
 impl LedgerError {

@@ -14,6 +14,7 @@ mod clock;
 mod cluster;
 mod context;
 mod counters;
+pub mod doctor;
 mod error;
 mod forecast;
 mod guard;
@@ -21,8 +22,10 @@ mod health;
 mod init;
 mod journal;
 mod ledger;
+pub mod moves;
 mod notes;
 mod online_backup;
+mod origins;
 mod outage;
 mod pool;
 mod readiness;
@@ -30,6 +33,7 @@ mod repeats;
 mod runtime;
 mod sequence;
 mod settings;
+pub mod source;
 mod store;
 mod striped;
 mod survey;
@@ -40,7 +44,7 @@ use mintage_local::{file_system, name};
 pub use advice::Advice;
 pub use clock::{AnchoredClock, ClockReport};
 pub use counters::{Counters, RESERVE_BUCKETS_US};
-pub use error::LedgerError;
+pub use error::{LedgerError, OriginRefusal};
 pub use forecast::{Ending, Forecast, Limit};
 pub use guard::LossyRules;
 pub use init::init_store;
@@ -48,16 +52,17 @@ pub use journal::open_journal;
 pub use ledger::{Changed, DEFAULT_POOL, Ledger, UUID1_POOL};
 pub use mintage_local::file_system::shared_file_systems;
 pub use mintage_local::name::{NAME_MAX_BYTES, Name, NameError};
+pub use origins::{OriginStatus, OriginUrls, Origins, TAKE_BUCKETS_US};
 pub use outage::{Budget, BudgetOf, Limited, StoreStatus};
 pub use pool::{
-    LentWindow, MachineError, MachineInstance, MachineNumber, Parked, Pool, PoolInfo, PoolKind, PoolSpec,
-    PoolStock, WindowInfo,
+    AvoidChange, Avoided, LentWindow, MachineError, MachineInstance, MachineNumber, NotWorkers, OffProof,
+    Parked, Pool, PoolInfo, PoolKind, PoolSpec, PoolStock, WindowInfo, WorkerChoice, WorkerRanges,
 };
 pub use readiness::{NameReadiness, PartReadiness, Readiness};
 pub use runtime::{BoxFuture, Runtime, SystemRuntime, fresh_token};
 pub use sequence::{
-    Gap, HeldBlock, MAX_GAP_LIMIT, RestartAt, Sequence, SequenceInfo, SequencePatch, SequenceSpec,
-    SequenceStock, SetOutcome,
+    Gap, HeldBlock, MAX_GAP_LIMIT, Origin, Passage, PassageIs, RestartAt, Sequence, SequenceInfo,
+    SequencePatch, SequenceSpec, SequenceStock, SetOutcome,
 };
 pub use settings::LedgerSettings;
 pub use store::*;

@@ -131,6 +131,14 @@ impl Ledger {
         self.context.health.no_room().or(down)
     }
 
+    /// Sources out of which sequences take their numbers and that do not answer.
+    fn origins_away(&self) -> impl Iterator<Item = String> {
+        self.origins().into_iter().filter_map(|origin| {
+            let (down, why) = (origin.down_for?.as_secs(), origin.why.unwrap_or_default());
+            Some(format!("source {} down for {down} s: {why}", origin.source))
+        })
+    }
+
     fn sequences_ready(&self, survey: &Survey, store: &StoreStatus) -> PartReadiness {
         let no_room = self.context.health.no_room();
         let mut part = PartReadiness {
@@ -156,6 +164,15 @@ impl Ledger {
                 .map(|name| (name.clone(), why(name)))
                 .collect();
             part.ready &= survey.run_out.is_empty() || survey.any_stock;
+        }
+        // Everything else goes on, so that the whole stays ready.
+        part.reasons.extend(self.origins_away());
+        for name in &survey.run_out {
+            let sequence = self.sequence(name.as_str());
+            if let Some(why) = sequence.and_then(|sequence| sequence.origin_refusal()) {
+                part.not_ready.retain(|(other, _)| other != name);
+                part.not_ready.push((name.clone(), why));
+            }
         }
         part
     }
@@ -205,6 +222,9 @@ impl Ledger {
         }
         if sequence.has_ended() {
             return Some(format!("sequence {name} has no further number"));
+        }
+        if sequence.takes_from_origin() {
+            return sequence.origin_refusal();
         }
         let why = self.cannot_reserve(store)?;
         Some(format!("{why}, and sequence {name} has run out"))

@@ -6,6 +6,7 @@ use std::time::Duration;
 use mintage::ClockPolicy;
 
 use crate::guard::LossyRules;
+use crate::origins::Origins;
 use crate::store::Store;
 
 /// Settings of a ledger; [`LedgerSettings::default`] is what `mint serve` runs with.
@@ -44,6 +45,8 @@ pub struct LedgerSettings {
     /// This process's own journal ([`crate::open_journal`]): with it a crash loses at most `max_gap` however large the
     /// budget is. Used with shared stores alone.
     pub journal: Option<Arc<dyn Store>>,
+    /// The sources out of which sequences may take their numbers, by the names in their records.
+    pub origins: Option<Arc<dyn Origins>>,
     /// Text that names this process in stored records; for people only.
     pub instance_name: String,
 }
@@ -65,6 +68,7 @@ impl Default for LedgerSettings {
             outage_budget: Duration::from_secs(60),
             request_timeout: Duration::from_secs(4),
             journal: None,
+            origins: None,
             instance_name: String::new(),
         }
     }

@@ -162,10 +162,15 @@ impl Ledger {
                 let active = self.in_use.active.lock().expect("no panic while held");
                 active[start.min(active.len())..end.min(active.len())].to_vec()
             };
-            for stock in slice.iter().map(|sequence| sequence.left_in_stock()) {
+            for sequence in slice {
+                let stock = sequence.left_in_stock();
                 // Nothing ends while nobody takes any; and what takes longer than can be told, hardly.
                 let left = Duration::try_from_secs_f64(stock.seconds).unwrap_or(Duration::MAX);
-                if stock.seconds.is_finite() && first.as_ref().is_none_or(|first| left < first.left) {
+                let needs_store = !sequence.takes_from_origin();
+                if needs_store
+                    && stock.seconds.is_finite()
+                    && first.as_ref().is_none_or(|first| left < first.left)
+                {
                     let of = BudgetOf::Sequence(stock.name.clone());
                     *first = Some(Budget { of, left });
                 }

@@ -37,9 +37,8 @@ fn small_pool(worker_bits: u32, window: Duration) -> PoolSpec {
         .build()
         .unwrap();
     PoolSpec {
-        kind: PoolKind::Snowflake(Arc::new(layout)),
         window: Some(window),
-        clock_policy: None,
+        ..PoolKind::Snowflake(Arc::new(layout)).into()
     }
 }
 
@@ -109,27 +108,7 @@ fn who_is_killed_is_not_waited_for_and_who_lives_and_does_not_follow_is_named() 
             "{:?}",
             begun.elapsed()
         );
-        // Somebody who renews and follows nothing.
-        let store = cluster.store.clone();
-        tokio::spawn(async move {
-            let key = Key::new("instance/00000000000000000000000000000001").unwrap();
-            let mut version = None;
-            loop {
-                let value = Value {
-                    mark: 0,
-                    token: 1,
-                    body: r#"{"name":"stubborn","wall_ms":1800000000000,"seen":0}"#.into(),
-                };
-                let done = store
-                    .compare_and_set(&key, version, value, Marks::NeverLower)
-                    .await;
-                let Ok(Cas::Done(now)) = done else {
-                    panic!("{done:?}")
-                };
-                version = Some(now);
-                sleep(SECOND).await;
-            }
-        });
+        cluster.stubborn();
         sleep(2 * SECOND).await;
         let changed = a
             .ledger

@@ -165,6 +165,7 @@ fn a_pools_definition_is_kept() {
         let name = Name::new("own").unwrap();
         let two_seconds = Duration::from_secs(2);
         let own = |kind| PoolSpec {
+            workers: WorkerChoice::default(),
             kind,
             window: Some(two_seconds),
             clock_policy: None,
@@ -172,7 +173,12 @@ fn a_pools_definition_is_kept() {
         ledger.create_pool(&name, own(layout(4))).await.unwrap();
         ledger.create_pool(&name, own(layout(4))).await.unwrap();
         let error = ledger.create_pool(&name, own(layout(5))).await.unwrap_err();
-        assert_eq!(error.to_string(), "pool own exists with another definition");
+        assert_eq!(
+            error.to_string(),
+            "pool own exists with another definition: its layout is \
+             time:t=40,worker:w=4,sequence:s=10;tick=1ms;epoch=0;start=zero;name=own, asked for was \
+             time:t=40,worker:w=5,sequence:s=10;tick=1ms;epoch=0;start=zero;name=own"
+        );
         let infos = ledger.pools(None, 10).await.unwrap();
         assert_eq!(
             (infos.len(), infos[0].workers, infos[0].window),

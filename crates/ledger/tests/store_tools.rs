@@ -34,6 +34,7 @@ fn own_pool() -> PoolSpec {
         kind: PoolKind::Snowflake(Arc::new(layout)),
         window: None,
         clock_policy: None,
+        workers: WorkerChoice::default(),
     }
 }
 

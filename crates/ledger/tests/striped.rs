@@ -844,3 +844,45 @@ fn a_pool_is_dropped_in_every_store_of_a_set() {
         }
     });
 }
+
+#[test]
+fn numbers_out_of_a_counter_elsewhere_are_refused_in_a_set() {
+    in_paused_time(|| async {
+        let set = Set::of(2).await;
+        let editor = set.node("a").await;
+        let orders = name("orders");
+        editor
+            .ledger
+            .create(&orders, &SequenceSpec::default())
+            .await
+            .unwrap();
+        editor.ledger.close().await.unwrap();
+        let key = Key::new("seq/orders").unwrap();
+        for store in &set.stores {
+            let found = store.get(&key).await.unwrap().unwrap();
+            let mut body: serde_json::Value = serde_json::from_str(&found.value.body).unwrap();
+            body["generation"] = 9.into();
+            body["passage"] = serde_json::json!({
+                "id": "0123456789abcdef0123456789abcdef", "step": 1,
+                "is": {"beside": {"source": "shop", "kind": "memory", "key": "orders_seq"}},
+            });
+            let value = Value {
+                body: body.to_string(),
+                token: 1,
+                ..found.value
+            };
+            let written = store
+                .compare_and_set(&key, Some(found.version), value, Marks::NeverLower)
+                .await;
+            assert!(matches!(written, Ok(Cas::Done(_))), "{written:?}");
+        }
+        let node = set.node("b").await;
+        let sequence = node.ledger.sequence_or_create(&orders).await.unwrap();
+        let refused = sequence.take(1).await.unwrap_err().to_string();
+        assert!(
+            refused.contains("a set of stores does not go with that"),
+            "{refused}"
+        );
+        Seen::default().take(&node, "other", 3).await;
+    });
+}

@@ -169,7 +169,7 @@ impl Ledger {
         let ours = Arc::clone(self);
         self.context.runtime.spawn(Box::pin(async move {
             let cluster = &ours.context.cluster;
-            let followed = ours.look_again(&missed).await;
+            let followed = ours.look_again(&missed).await & ours.look_at_pools(&missed).await;
             if followed {
                 cluster.seen.store(last, Ordering::Release);
             }

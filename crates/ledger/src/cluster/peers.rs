@@ -107,7 +107,8 @@ impl Peers {
             let before = left.remove(&key);
             let peer = match before {
                 Some(peer) if peer.version == found.version => Peer {
-                    since: peer.since.saturating_add(blind),
+                    // Two scans of the same outage count it twice.
+                    since: peer.since.saturating_add(blind).min(now),
                     ..peer
                 },
                 before => {
@@ -240,6 +241,18 @@ mod tests {
             peers.observe([register(1, 5, 1, 0)], &key(9), at(s), SECOND);
         }
         assert_eq!(peers.clutter(at(1297)), [(key(1), Version(5))]);
+    }
+
+    #[test]
+    fn an_outage_that_two_scans_saw_keeps_the_dead_no_longer_than_one() {
+        let mut peers = Peers::default();
+        let at = |s: u64| Duration::from_secs(100 + s);
+        peers.observe([register(1, 5, 1, 0)], &key(9), at(0), SECOND);
+        for _ in 0..2 {
+            peers.observe([register(1, 5, 1, 0)], &key(9), at(34), 34 * SECOND);
+        }
+        assert_eq!(peers.names(at(34)), ["node-1"], "it could not write either");
+        assert!(peers.names(at(37)).is_empty());
     }
 
     #[test]

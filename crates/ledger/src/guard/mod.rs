@@ -453,7 +453,7 @@ impl Guard {
 
 /// Whether writing this register reserves something.
 fn reserves(key: &Key) -> bool {
-    let prefixes = ["seq/", "window/", "pool/"];
+    let prefixes = ["seq/", "window/", "pool/", "move/"];
     prefixes.iter().any(|prefix| key.as_str().starts_with(prefix))
 }
 

@@ -4,10 +4,12 @@
 //! | --- | --- |
 //! | `start` | what is checked before anything is given out |
 //! | `sequences`, `pools` | loaded, made, changed, listed |
+//! | `passed` | what a move does with a sequence |
 //! | `loaded` | which sequences are held in memory, and when one is let go |
 //! | `tasks` | what runs until the ledger closes |
 
 mod loaded;
+mod passed;
 mod pools;
 mod sequences;
 mod start;
@@ -29,6 +31,7 @@ use crate::health::{Health, WatchedStore};
 use crate::journal::Journal;
 use crate::name::Name;
 use crate::notes;
+use crate::origins::OriginStatus;
 use crate::pool::Pool;
 use crate::runtime::Runtime;
 use crate::sequence::{InUse, Sequence};
@@ -136,7 +139,7 @@ impl Ledger {
     }
 
     /// Goes over the records of names in their order, those after `after` and of `prefix`, until `take` has enough.
-    async fn walk(
+    pub(crate) async fn walk(
         &self,
         kind: &str,
         key_of: impl Fn(&Name) -> Key,
@@ -204,6 +207,11 @@ impl Ledger {
     /// The store's scheme: `memory`, `file`, …
     pub fn store_scheme(&self) -> &'static str {
         self.context.store.scheme()
+    }
+
+    /// What is known of the sources out of which sequences have taken numbers, in the order of their names. No I/O.
+    pub fn origins(&self) -> Vec<OriginStatus> {
+        self.context.origins.statuses()
     }
 
     /// The identity of the store as a whole.

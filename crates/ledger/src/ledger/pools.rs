@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::Ledger;
+use crate::cluster::Missed;
 use crate::error::LedgerError;
 use crate::name::Name;
-use crate::pool::{Pool, PoolInfo, PoolKind, PoolSpec};
+use crate::pool::{AvoidChange, Avoided, Pool, PoolInfo, PoolKind, PoolSpec, WorkerChoice};
 use crate::runtime::fresh_token;
 use crate::store::{Cas, Marks, SCAN_LIMIT_MAX, Value, Versioned};
 
@@ -104,18 +105,71 @@ impl Ledger {
                 })
                 .map_err(|error| LedgerError::Invalid(error.to_string()))?;
         }
+        let workers = spec.workers.check(name, spec.kind.workers())?;
+        let spec = PoolSpec { workers, ..spec };
         let made = self.make_pool(name, spec.clone()).await?;
-        if !are_alike(&spec.kind, made.kind())
-            || spec
-                .window
-                .is_some_and(|window| Some(window) != made.asked_window())
-            || spec
-                .clock_policy
-                .is_some_and(|policy| policy != made.clock_policy())
-        {
-            return Err(LedgerError::PoolExists { name: name.clone() });
+        match difference(&made, &spec) {
+            None => Ok(made),
+            Some(difference) => Err(LedgerError::PoolExists {
+                name: name.clone(),
+                difference,
+            }),
         }
-        Ok(made)
+    }
+
+    /// Changes which workers a pool avoids. The same change again changes nothing, and finishes what one began that was
+    /// cut short.
+    ///
+    /// # Errors
+    /// [`LedgerError::NoPool`]; [`LedgerError::Invalid`] for workers outside the layout, or where none would be left;
+    /// [`LedgerError::WorkerInUse`] for the number of a machine that is to be avoided, or one that another system may
+    /// still use and that is not to be avoided any more; the store refuses.
+    pub async fn avoid_workers(&self, name: &Name, change: &AvoidChange) -> Result<Avoided, LedgerError> {
+        let pool = self.existing_pool(name).await?;
+        let Some((found, spec, false)) = self.pool_record(name).await? else {
+            return Err(LedgerError::NoPool { name: name.clone() });
+        };
+        let workers = change.apply(name, spec.kind.workers(), &spec.workers, pool.judged_at())?;
+        pool.check_no_machine(&change.add).await?;
+        if workers != spec.workers {
+            let changed = PoolSpec {
+                workers: workers.clone(),
+                ..spec
+            };
+            let value = changed.write(fresh_token(&*self.context.runtime));
+            self.write_pool(name, &found, value).await?;
+            pool.follow(workers);
+        }
+        let pending = self.context.seen_by_all(name).await;
+        let held = pool.retire_all(&change.add).await?;
+        pool.wake();
+        Ok(Avoided {
+            info: pool.info(),
+            held,
+            pending,
+        })
+    }
+
+    /// Takes in which workers the pools may choose that others have changed; `false`: the store did not say.
+    pub(crate) async fn look_at_pools(&self, missed: &Missed) -> bool {
+        let pools = match missed {
+            Missed::These(names) => names.iter().filter_map(|name| self.pool(name.as_str())).collect(),
+            Missed::Many => self.loaded_pools(),
+        };
+        let mut all = true;
+        for pool in pools {
+            match self.context.store.get(&PoolSpec::key(pool.name())).await {
+                Ok(Some(found)) => {
+                    // A tombstone, or a record that cannot be understood, is told to whoever asks for a window.
+                    if pool.follow_record(&found.value.body).is_ok() {
+                        pool.wake();
+                    }
+                }
+                Ok(None) => {}
+                Err(_) => all = false,
+            }
+        }
+        all
     }
 
     async fn make_pool(&self, name: &Name, spec: PoolSpec) -> Result<Arc<Pool>, LedgerError> {
@@ -152,7 +206,12 @@ impl Ledger {
             PoolKind::Uuid1 { .. } => was.kind,
             PoolKind::Snowflake(_) => asked.kind,
         };
-        let spec = PoolSpec { kind, ..asked };
+        let workers = workers_again(name, &was.workers, asked.workers)?;
+        let spec = PoolSpec {
+            kind,
+            workers,
+            ..asked
+        };
         let value = spec.write(fresh_token(&*self.context.runtime));
         self.write_pool(name, found, value).await?;
         Ok(self.keep_pool(name, spec))
@@ -218,8 +277,11 @@ impl Ledger {
         if pools.get(name).is_some_and(|known| known.is_dropped()) {
             pools.remove(name);
         }
+        let workers = spec.workers.clone();
         let made = || Arc::new(Pool::new(Arc::clone(&self.context), name.clone(), spec));
-        Arc::clone(pools.entry(name.clone()).or_insert_with(made))
+        let pool = Arc::clone(pools.entry(name.clone()).or_insert_with(made));
+        pool.follow(workers);
+        pool
     }
 
     /// The pools after `after` in the order of their names, at most `limit`.
@@ -244,6 +306,9 @@ impl Ledger {
         let take = |name: Name, found: Versioned| {
             if let (spec, false) = PoolSpec::read_record(&name, &found.value.body)? {
                 let known = self.pool(name.as_str());
+                if let Some(known) = &known {
+                    known.follow(spec.workers.clone());
+                }
                 let shown = || Arc::new(Pool::new(Arc::clone(&self.context), name.clone(), spec));
                 infos.push(known.unwrap_or_else(shown).info());
             }
@@ -265,5 +330,47 @@ fn are_alike(one: &PoolKind, other: &PoolKind) -> bool {
     match (one, other) {
         (PoolKind::Uuid1 { .. }, PoolKind::Uuid1 { .. }) => true,
         _ => one.fingerprint() == other.fingerprint(),
+    }
+}
+
+/// How a pool differs from what was asked for, in words.
+fn difference(made: &Pool, asked: &PoolSpec) -> Option<String> {
+    if !are_alike(&asked.kind, made.kind()) {
+        return Some(format!(
+            "its layout is {}, asked for was {}",
+            made.kind().layout_words(),
+            asked.kind.layout_words()
+        ));
+    }
+    if asked
+        .window
+        .is_some_and(|window| Some(window) != made.asked_window())
+    {
+        return Some("another window".to_string());
+    }
+    let policy = asked.clock_policy.filter(|policy| *policy != made.clock_policy());
+    match policy {
+        Some(policy) => Some(format!(
+            "its clock policy is {}, asked for was {policy}",
+            made.clock_policy()
+        )),
+        None => made.choice().difference(&asked.workers),
+    }
+}
+
+/// Which workers a pool may choose that is made again: what it avoided has not become anybody's because it was dropped.
+fn workers_again(name: &Name, was: &WorkerChoice, asked: WorkerChoice) -> Result<WorkerChoice, LedgerError> {
+    if asked.avoid.is_empty() {
+        return Ok(WorkerChoice {
+            within: asked.within.or_else(|| was.within.clone()),
+            ..was.clone()
+        });
+    }
+    let missing = was.avoid.without(&asked.avoid);
+    match missing.is_empty() {
+        true => Ok(asked),
+        false => Err(LedgerError::Invalid(format!(
+            "pool {name} avoided workers {missing}, too, when it was dropped: avoid them as well, and remove them afterwards"
+        ))),
     }
 }

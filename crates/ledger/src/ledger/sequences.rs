@@ -27,7 +27,7 @@ pub struct Changed {
     pub pending: Vec<String>,
 }
 
-fn sequence_key(name: &Name) -> Key {
+pub(super) fn sequence_key(name: &Name) -> Key {
     Key::new(format!("seq/{}", name.to_key())).expect("names are within the key grammar")
 }
 
@@ -102,7 +102,7 @@ impl Ledger {
     /// A name's object, made from its record and from what the journal has of it. One at a time does that for a name:
     /// between the reading of a second and its end the first one's object could be used and let go again, and what was
     /// read would be handed out twice.
-    async fn load(&self, name: &Name) -> Result<Arc<Sequence>, LedgerError> {
+    pub(super) async fn load(&self, name: &Name) -> Result<Arc<Sequence>, LedgerError> {
         if let Some(sequence) = self.sequence(name.as_str()) {
             return Ok(sequence);
         }
@@ -130,7 +130,7 @@ impl Ledger {
     }
 
     /// A sequence's record and the token of the attempt that wrote it.
-    async fn read(&self, name: &Name) -> Result<Option<(State, u128)>, LedgerError> {
+    pub(crate) async fn read(&self, name: &Name) -> Result<Option<(State, u128)>, LedgerError> {
         if let Some(error) = self.stopped() {
             return Err(LedgerError::Stopped(error));
         }
@@ -248,7 +248,11 @@ impl Ledger {
     }
 
     /// Makes a change, in every store of a set.
-    async fn change_of(&self, sequence: &Arc<Sequence>, change: Change) -> Result<SetOutcome, LedgerError> {
+    pub(super) async fn change_of(
+        &self,
+        sequence: &Arc<Sequence>,
+        change: Change,
+    ) -> Result<SetOutcome, LedgerError> {
         let context = &self.context;
         let Some(striped) = context.store.striped() else {
             return sequence.change(change).await;

@@ -107,5 +107,6 @@ async fn probe(context: Arc<Context>) {
         if health.anybody_waits() || health.down_for().is_some() || health.no_room().is_some() {
             context.watched.probe().await;
         }
+        context.origins.ask_those_away();
     }
 }

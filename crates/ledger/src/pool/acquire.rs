@@ -1,17 +1,21 @@
 //! Taking a window of a free worker (protocol W1, W2): workers without a record come first, then random ones, then those
 //! whose window has passed.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mintage::{Clock, Timestamp};
 
 use super::Pool;
 use super::lease::{Lease, Owner};
+use super::ranges::WorkerRanges;
 use super::window::{self, Survey, WindowBody};
 use crate::error::LedgerError;
 use crate::runtime::fresh_token;
 use crate::store::{Cas, Marks, Outcome, SCAN_LIMIT_MAX, Versioned};
 
+/// How often a worker is chosen anew that is avoided by the time it is taken.
+const CHOICES_MAX: u32 = 3;
 /// Random workers that are tried when a page shows no free one.
 const RANDOM_TRIES: usize = 16;
 /// Pages of records that are looked at, one after the other, before a newcomer is refused: 128,000 workers.
@@ -34,6 +38,8 @@ pub(crate) struct Unknown {
 struct Search<'a> {
     pool: &'a Pool,
     owner: &'a Owner,
+    /// The workers that may be chosen.
+    allowed: Arc<WorkerRanges>,
     /// In ticks, validated.
     now: u64,
     /// Where an attempt of unknown outcome is left for the next search.
@@ -45,11 +51,29 @@ struct Search<'a> {
 impl Pool {
     /// Takes a window of a free worker: one conditional write, and without a positive answer nothing was
     /// acquired (protocol W1). An attempt of unknown outcome is left in `unknown` for the next call.
+    ///
+    /// The pool's definition is read before the choice and again after the write: whoever begins to avoid a worker
+    /// writes the definition first and then looks at its window, so that one of the two sees the other, however long
+    /// a process was paused in between (protocol W1, S5).
     pub(crate) async fn acquire(
         &self,
         owner: &Owner,
         unknown: &mut Option<Unknown>,
     ) -> Result<Lease, LedgerError> {
+        for _ in 0..CHOICES_MAX {
+            let lease = self.choose(owner, unknown).await?;
+            if self.may_still_use(lease.worker).await? {
+                return Ok(lease);
+            }
+            self.give_up(owner, &lease).await;
+        }
+        Err(LedgerError::unavailable(format!(
+            "the workers of pool {} were changed {CHOICES_MAX} times while one was taken",
+            self.name
+        )))
+    }
+
+    async fn choose(&self, owner: &Owner, unknown: &mut Option<Unknown>) -> Result<Lease, LedgerError> {
         if let Some(error) = self.context.store.stopped() {
             return Err(LedgerError::Stopped(error));
         }
@@ -57,6 +81,7 @@ impl Pool {
         let mut search = Search {
             pool: self,
             owner,
+            allowed: self.allowed(),
             now: self.tick_to_take_at().await?,
             unknown,
             soonest: None,
@@ -64,7 +89,7 @@ impl Pool {
         if let Some(lease) = search.own_attempt().await? {
             return Ok(lease);
         }
-        let survey = self.survey(search.now).await?;
+        let survey = self.survey(&search.allowed, search.now).await?;
         let newest = survey.newest_wall_ms.map(Timestamp::from_unix_millis);
         if newest > Some(self.context.clock.now().saturating_add(window::AHEAD_MIN)) {
             // Told in `/readyz`.
@@ -117,36 +142,56 @@ impl Pool {
             message: format!(
                 "no free worker in pool {}: all {} are held or parked{parked}, the next is free in {retry_after_s} s",
                 self.name,
-                self.spec.kind.workers()
+                self.allowed().count()
             ),
             retry_after_s,
         }
     }
 
     /// Looks at one page of records, from a random worker where there are more than a page holds.
-    async fn survey(&self, now: u64) -> Result<Survey, LedgerError> {
-        let workers = self.spec.kind.workers();
+    async fn survey(&self, allowed: &WorkerRanges, now: u64) -> Result<Survey, LedgerError> {
+        let workers = allowed.count();
         let page = u64::from(SCAN_LIMIT_MAX);
         let first = if workers > page {
-            self.random_below(workers - page)
+            allowed.nth(self.random_below(workers - page))
         } else {
-            0
+            allowed.first()
         };
-        self.survey_from(first, now).await
+        self.survey_from(first.unwrap_or(0), allowed, now).await
     }
 
-    pub(super) async fn survey_from(&self, first: u64, now: u64) -> Result<Survey, LedgerError> {
-        let workers = self.spec.kind.workers();
+    /// Looks at the page of records that begins at worker `first`.
+    pub(super) async fn survey_from(
+        &self,
+        first: u64,
+        allowed: &WorkerRanges,
+        now: u64,
+    ) -> Result<Survey, LedgerError> {
         let records = self.page(first, SCAN_LIMIT_MAX).await?;
         let last = match records.last() {
             Some((worker, _)) if records.len() == usize::from(SCAN_LIMIT_MAX) => *worker,
-            _ => workers - 1,
+            _ => self.spec.kind.workers() - 1,
         };
-        let whole = first == 0 && last == workers - 1;
-        let mut survey = Survey::of(records, first..=last, whole, now);
+        let whole = allowed.first() >= Some(first) && allowed.last() <= Some(last);
+        let mut survey = Survey::of(records, first..=last, allowed, whole, now);
         // Of several stores the one that has a worker may be down.
         survey.keep(|worker| self.is_reachable(worker));
         Ok(survey)
+    }
+
+    /// Ends a window that must not be used: nobody minted in it.
+    async fn give_up(&self, owner: &Owner, lease: &Lease) {
+        let retired = async {
+            let (found, body) = self.window_record(lease.worker).await?;
+            match body.owner == owner.id {
+                true => self.mark_retired(lease.worker, &found, body).await,
+                false => Ok(()),
+            }
+        };
+        if let Err(error) = retired.await {
+            // It is renewed by nobody and ends by itself.
+            tracing::debug!(pool = %self.name, worker = lease.worker, %error, "could not give a window up");
+        }
     }
 
     fn random_below(&self, bound: u64) -> u64 {
@@ -203,9 +248,11 @@ impl Search<'_> {
 
     async fn random(&mut self) -> Result<Option<Lease>, LedgerError> {
         let pool = self.pool;
-        let workers = pool.spec.kind.workers();
+        let workers = self.allowed.count();
         for _ in 0..RANDOM_TRIES.min(usize::try_from(workers).unwrap_or(usize::MAX)) {
-            let worker = pool.random_below(workers);
+            let Some(worker) = self.allowed.nth(pool.random_below(workers)) else {
+                break;
+            };
             if !pool.is_reachable(worker) {
                 continue;
             }
@@ -235,12 +282,12 @@ impl Search<'_> {
 
     /// The pages that were not looked at: nobody waits while a free one exists.
     async fn other_pages(&mut self) -> Result<Option<Lease>, LedgerError> {
-        let mut first = 0;
+        let mut first = self.allowed.first().unwrap_or(0);
         for _ in 0..PAGES_MAX {
-            if first >= self.pool.spec.kind.workers() {
+            if Some(first) > self.allowed.last() {
                 break;
             }
-            let survey = self.pool.survey_from(first, self.now).await?;
+            let survey = self.pool.survey_from(first, &self.allowed, self.now).await?;
             first = survey.last.saturating_add(1);
             let end =
                 |of: &Option<(u64, Versioned)>| of.as_ref().map_or(u64::MAX, |(_, found)| found.value.mark);

@@ -23,13 +23,19 @@ impl Pool {
         self.stop().await;
     }
 
-    /// Refuses a pool that another process has dropped. A store that does not answer says nothing against it: windows
-    /// of a dropped pool repeat nothing.
+    /// Refuses a pool that another process has dropped, and takes in which workers may be chosen by now. A store that
+    /// does not answer says nothing against it: windows of a dropped pool repeat nothing.
     pub(crate) async fn check_not_dropped(&self) -> Result<(), LedgerError> {
         let found = self.context.store.get(&PoolSpec::key(&self.name)).await;
         let Ok(Some(found)) = found else { return Ok(()) };
-        let (_, dropped) = PoolSpec::read_record(&self.name, &found.value.body)?;
+        self.follow_record(&found.value.body)
+    }
+
+    /// Takes in what a record says: which workers may be chosen, and whether it is a tombstone.
+    pub(crate) fn follow_record(&self, body: &str) -> Result<(), LedgerError> {
+        let (spec, dropped) = PoolSpec::read_record(&self.name, body)?;
         if !dropped {
+            self.follow(spec.workers);
             return Ok(());
         }
         self.dropped.store(true, Ordering::Release);

@@ -8,6 +8,8 @@ use mintage::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::choice::WorkerChoice;
+use super::ranges::{NotWorkers, WorkerRanges};
 use crate::error::LedgerError;
 use crate::name::Name;
 use crate::store::{Key, Outcome, StoreError, StoreErrorKind, Value};
@@ -33,6 +35,8 @@ pub struct PoolSpec {
     pub window: Option<Duration>,
     /// What its generator does when the wall clock goes back; absent: as the ledger is set.
     pub clock_policy: Option<ClockPolicy>,
+    /// Which of its workers may be chosen.
+    pub workers: WorkerChoice,
 }
 
 /// The time of UUID version 1 as a layout: 200 ns ticks of 2 ids each, so that an id of it is the 60-bit
@@ -130,6 +134,15 @@ struct Body {
     window_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     clock_policy: Option<String>,
+    /// The workers that may be chosen, as ranges; absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    workers: Option<String>,
+    /// Those that may not.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    avoid: String,
+    /// Where those were read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    avoid_from: Option<String>,
     /// It is a tombstone: the windows stay, and so does what their ids were of.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     dropped: bool,
@@ -247,6 +260,7 @@ impl From<PoolKind> for PoolSpec {
             kind,
             window: None,
             clock_policy: None,
+            workers: WorkerChoice::default(),
         }
     }
 }
@@ -279,6 +293,9 @@ impl PoolSpec {
                 .window
                 .map(|window| u64::try_from(window.as_millis()).unwrap_or(u64::MAX)),
             clock_policy: self.clock_policy.map(|policy| policy.to_string()),
+            workers: self.workers.within.as_ref().map(WorkerRanges::to_string),
+            avoid: self.workers.avoid.to_string(),
+            avoid_from: self.workers.avoid_from.clone(),
             dropped,
         };
         let body = serde_json::to_string(&body).expect("plain fields always serialise");
@@ -319,10 +336,18 @@ impl PoolSpec {
             )));
         }
         let policy = body.clock_policy.map(|text| text.parse()).transpose();
+        let unclear = |error: NotWorkers| damaged(error.to_string());
+        let within = body.workers.map(|text| text.parse()).transpose();
+        let workers = WorkerChoice {
+            within: within.map_err(unclear)?,
+            avoid: body.avoid.parse().map_err(unclear)?,
+            avoid_from: body.avoid_from,
+        };
         let spec = PoolSpec {
             kind,
             window: body.window_ms.map(Duration::from_millis),
             clock_policy: policy.map_err(|error: mintage::NotAClockPolicy| damaged(error.to_string()))?,
+            workers,
         };
         Ok((spec, body.dropped))
     }
@@ -338,14 +363,20 @@ mod tests {
             .iter()
             .map(|preset| PoolKind::Snowflake(Arc::new(preset.layout())));
         for kind in presets.chain([PoolKind::uuid1([0xff; 8])]) {
-            for (window, policy) in [
-                (None, None),
-                (Some(Duration::from_secs(2)), Some(ClockPolicy::Error)),
+            let some = WorkerChoice {
+                within: Some("0-3,7".parse().unwrap()),
+                avoid: "2,7".parse().unwrap(),
+                avoid_from: Some("leaf+zookeeper://a:2181/snowflake/x".into()),
+            };
+            for (window, policy, workers) in [
+                (None, None, WorkerChoice::default()),
+                (Some(Duration::from_secs(2)), Some(ClockPolicy::Error), some),
             ] {
                 let spec = PoolSpec {
                     kind: kind.clone(),
                     window,
                     clock_policy: policy,
+                    workers,
                 };
                 let name = Name::new("eu").unwrap();
                 let (record, tombstone) = (spec.write(1).body, spec.write_tombstone(1).body);

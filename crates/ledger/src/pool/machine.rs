@@ -23,6 +23,7 @@ use std::time::Duration;
 use super::Pool;
 use super::acquire::PAGES_MAX;
 use super::lease::Owner;
+use super::ranges::WorkerRanges;
 use super::window::{MachineLease, WindowBody};
 use crate::error::LedgerError;
 use crate::name::Name;
@@ -182,7 +183,13 @@ impl Pool {
             }
             let now = self.tick_past_floor(0).await?;
             let place = match &found {
-                Some(found) if found.place.worker < below && found.is_free(now) => found.place.clone(),
+                Some(found)
+                    if found.place.worker < below
+                        && self.allowed().contains(found.place.worker)
+                        && found.is_free(now) =>
+                {
+                    found.place.clone()
+                }
                 other => {
                     let worker = self.free_number(below, now).await?;
                     let owner = format!("{:032x}", fresh_token(&*self.context.runtime));
@@ -195,7 +202,11 @@ impl Pool {
                 }
             };
             if let Some(number) = asked.take(&place, now).await? {
-                return Ok(number);
+                // As for windows that are taken to mint in: whoever begins to avoid it sees this lease, or we see that.
+                if self.may_still_use(place.worker).await? {
+                    return Ok(number);
+                }
+                asked.give_up(&place).await;
             }
         }
         Err(self.too_many_races())
@@ -295,18 +306,25 @@ impl Pool {
 
     /// A worker below `below` that nobody has: one without a record, else the one whose window passed first.
     async fn free_number(&self, below: u64, now: u64) -> Result<u64, MachineError> {
-        let workers = self.spec.kind.workers().min(below);
-        let (mut first, mut oldest, mut soonest) = (0, None::<(u64, u64)>, None::<u64>);
+        let allowed = match below.checked_sub(1) {
+            Some(last) => self.allowed().within(&WorkerRanges::span(0, last)),
+            None => WorkerRanges::NONE,
+        };
+        let workers = allowed.count();
+        let (mut first, mut oldest, mut soonest) =
+            (allowed.first().unwrap_or(0), None::<(u64, u64)>, None::<u64>);
         for _ in 0..PAGES_MAX {
-            if first >= workers {
+            if Some(first) > allowed.last() {
                 break;
             }
-            let survey = self.survey_from(first, now).await?;
-            if let Some(absent) = survey.absent.first().filter(|worker| **worker < workers) {
+            let survey = self.survey_from(first, &allowed, now).await?;
+            if let Some(absent) = survey.absent.first() {
                 return Ok(*absent);
             }
-            let passed = survey.passed.iter().filter(|(worker, _)| *worker < workers);
-            let ends = passed.map(|(worker, found)| (found.value.mark, *worker));
+            let ends = survey
+                .passed
+                .iter()
+                .map(|(worker, found)| (found.value.mark, *worker));
             oldest = oldest.into_iter().chain(ends).min();
             let end = survey.soonest.map(|(_, found)| found.value.mark);
             soonest = soonest.into_iter().chain(end).min();
@@ -489,6 +507,21 @@ impl Asked<'_> {
             self.forget(&last.after, is_lost).await;
         }
         Ok(Some(self.number(place.worker, found.as_ref(), until)))
+    }
+
+    /// Ends a lease that must not be used: nobody was told of it.
+    async fn give_up(&self, place: &Place) {
+        let retired = async {
+            let (found, body) = self.pool.window_record(place.worker).await?;
+            match body.owner == place.owner {
+                true => self.pool.mark_retired(place.worker, &found, body).await,
+                false => Ok(()),
+            }
+        };
+        if let Err(error) = retired.await {
+            // It ends by itself.
+            tracing::debug!(key = %self.key, %error, "could not give a number up");
+        }
     }
 
     /// Extends the window from the version that was read (protocol W5); `None`: somebody wrote it meanwhile.

@@ -3,6 +3,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `kind` | what a pool makes, and its stored record |
+//! | `ranges`, `choice` | sets of workers, and which of them a pool may choose |
 //! | `window` | the rules of windows: lengths, choice, the stored record |
 //! | `time` | the validated time at which windows are taken and extended |
 //! | `acquire` | the search for a free worker |
@@ -10,15 +11,19 @@
 //! | `lend` | windows for programs that mint by themselves |
 //! | `machine` | windows that number the machines of a cluster, found by the machine's own name |
 //! | `keeper` | the one task per pool that holds this process's own window |
+//! | `avoid` | workers that the pool begins or ends to avoid |
 //! | `drop` | pools that are not wanted any more |
 
 mod acquire;
+mod avoid;
+mod choice;
 mod drop;
 mod keeper;
 pub(crate) mod kind;
 mod lease;
 mod lend;
 mod machine;
+mod ranges;
 mod time;
 pub(crate) mod window;
 
@@ -27,7 +32,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use mintage::{Clock, ClockPolicy, Layout, MintError, Snowflake, Timestamp, Uuid};
 use tokio::sync::Notify;
 
@@ -36,9 +41,12 @@ use crate::error::LedgerError;
 use crate::forecast::{self, Forecast, Limit, Pace};
 use crate::name::Name;
 use crate::store::SCAN_LIMIT_MAX;
+pub use avoid::{AvoidChange, Avoided, OffProof};
+pub use choice::WorkerChoice;
 pub use kind::{PoolKind, PoolSpec};
 pub use lend::LentWindow;
 pub use machine::{MachineError, MachineInstance, MachineNumber};
+pub use ranges::{NotWorkers, WorkerRanges};
 use window::Lengths;
 pub(crate) use window::WindowBody;
 
@@ -48,6 +56,8 @@ pub(crate) use window::WindowBody;
 pub struct Pool {
     name: Name,
     spec: PoolSpec,
+    /// Which workers may be chosen, as its record last said.
+    choice: ArcSwap<Choice>,
     /// The time and counter within one worker.
     ticks: Arc<Layout>,
     context: Arc<Context>,
@@ -71,6 +81,20 @@ pub struct Pool {
     ended: Notify,
     /// Held while a machine is given a number: many that start at once would run after the same one.
     numbering: tokio::sync::Mutex<()>,
+}
+
+/// Which workers may be chosen: as defined, and one by one.
+#[derive(Debug)]
+struct Choice {
+    defined: WorkerChoice,
+    allowed: Arc<WorkerRanges>,
+}
+
+impl Choice {
+    fn new(defined: WorkerChoice, kind: &PoolKind) -> Arc<Choice> {
+        let allowed = Arc::new(defined.allowed(kind.workers()));
+        Arc::new(Choice { defined, allowed })
+    }
 }
 
 /// The window this process mints in.
@@ -163,8 +187,12 @@ pub struct PoolInfo {
     pub name: Name,
     /// What it makes.
     pub kind: PoolKind,
-    /// How many workers it has.
+    /// How many workers its layout has.
     pub workers: u64,
+    /// How many of them may be chosen.
+    pub usable: u64,
+    /// Which of them may be.
+    pub choice: WorkerChoice,
     /// How far ahead a window reaches at most.
     pub window: Duration,
     /// What its generator does when the wall clock goes back.
@@ -226,6 +254,7 @@ impl Pool {
         Pool {
             name,
             policy: spec.clock_policy.or(set).unwrap_or_default(),
+            choice: ArcSwap::new(Choice::new(spec.workers.clone(), &spec.kind)),
             spec,
             ticks,
             context,
@@ -266,6 +295,23 @@ impl Pool {
         match self.policy {
             ClockPolicy::Hold => anchored,
             _ => anchored.min(self.context.runtime.wall()),
+        }
+    }
+
+    /// The workers that may be chosen, as the record last said.
+    pub(crate) fn allowed(&self) -> Arc<WorkerRanges> {
+        Arc::clone(&self.choice.load().allowed)
+    }
+
+    /// Which workers may be chosen, as the record last said.
+    pub(crate) fn choice(&self) -> WorkerChoice {
+        self.choice.load().defined.clone()
+    }
+
+    /// Chooses by this from now on.
+    pub(crate) fn follow(&self, choice: WorkerChoice) {
+        if self.choice.load().defined != choice {
+            self.choice.store(Choice::new(choice, &self.spec.kind));
         }
     }
 
@@ -492,6 +538,8 @@ impl Pool {
             name: self.name.clone(),
             kind: self.spec.kind.clone(),
             workers: self.spec.kind.workers(),
+            usable: self.allowed().count(),
+            choice: self.choice(),
             window: self.ticks.tick().saturating_mul(ticks),
             clock_policy: self.policy,
             worker: seat.as_ref().map(|seat| seat.worker),
@@ -577,7 +625,7 @@ impl Pool {
             // A day at least: within one, deployments come and go.
             let now = self.context.runtime.boottime();
             let growth = held.pace.per_second(now, count, forecast::DAY);
-            let left = self.spec.kind.workers().saturating_sub(count);
+            let left = self.allowed().count().saturating_sub(count);
             endings.extend(forecast::after(Limit::Workers, left, growth));
         }
         Forecast::new(None, endings, Some(now))

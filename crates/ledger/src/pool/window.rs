@@ -9,6 +9,7 @@ use std::time::Duration;
 use mintage::{Layout, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::ranges::WorkerRanges;
 use crate::name::Name;
 use crate::store::{KEY_MAX_BYTES, Key, Value, Versioned};
 use mintage_local::name::NAME_KEY_MAX_BYTES;
@@ -143,11 +144,11 @@ pub(crate) fn worker_of(key: &Key) -> Option<u64> {
 /// What one page of a pool's records shows.
 #[derive(Debug)]
 pub(crate) struct Survey {
-    /// Workers without a record, in order; at most a few.
+    /// Workers that may be chosen and have no record, in order; at most a few.
     pub absent: Vec<u64>,
-    /// Records whose window has passed and that are kept for nobody.
+    /// Records of workers that may be chosen whose window has passed and that are kept for nobody.
     pub passed: Vec<(u64, Versioned)>,
-    /// The record whose window ends first, of those that last and are kept for nobody.
+    /// The record whose window ends first, of those that last, may be chosen and are kept for nobody.
     pub soonest: Option<(u64, Versioned)>,
     /// The newest wall clock seen in a record that was not given up.
     pub newest_wall_ms: Option<i64>,
@@ -161,10 +162,11 @@ pub(crate) struct Survey {
 const ABSENT_MAX: usize = 16;
 
 impl Survey {
-    /// Sorts `page`, which is complete for `workers`; `whole`: those are all.
+    /// Sorts `page`, which is complete for `workers`, of which those `allowed` may be chosen; `whole`: those are all.
     pub(crate) fn of(
         page: Vec<(u64, Versioned)>,
         workers: RangeInclusive<u64>,
+        allowed: &WorkerRanges,
         whole: bool,
         now: u64,
     ) -> Survey {
@@ -176,13 +178,13 @@ impl Survey {
             last: *workers.end(),
             whole,
         };
-        let mut expected = *workers.start();
+        let free = WorkerRanges::span(*workers.start(), *workers.end()).within(allowed);
+        let there = WorkerRanges::of(page.iter().map(|(worker, _)| *worker));
+        survey.absent = free.without(&there).iter().take(ABSENT_MAX).collect();
         for (worker, found) in page {
-            survey.note_absent(expected, worker);
-            expected = worker + 1;
             let body = WindowBody::read(&found).ok().filter(|body| !body.retired);
             survey.newest_wall_ms = survey.newest_wall_ms.max(body.as_ref().map(|body| body.wall_ms));
-            if body.is_some_and(|body| body.is_kept()) {
+            if !allowed.contains(worker) || body.is_some_and(|body| body.is_kept()) {
                 continue;
             }
             if found.value.mark <= now {
@@ -195,7 +197,6 @@ impl Survey {
                 survey.soonest = Some((worker, found));
             }
         }
-        survey.note_absent(expected, workers.end().saturating_add(1));
         survey
     }
 
@@ -204,11 +205,5 @@ impl Survey {
         self.absent.retain(|worker| can_be_had(*worker));
         self.passed.retain(|(worker, _)| can_be_had(*worker));
         self.soonest = self.soonest.take().filter(|(worker, _)| can_be_had(*worker));
-    }
-
-    fn note_absent(&mut self, from: u64, to: u64) {
-        let room = ABSENT_MAX.saturating_sub(self.absent.len()) as u64;
-        self.absent
-            .extend(from..to.min(from.saturating_add(room)).max(from));
     }
 }

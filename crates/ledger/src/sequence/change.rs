@@ -14,6 +14,10 @@ impl SequenceTask<'_> {
     /// nobody else can have it.
     pub(super) fn issued(&self, ranges: &[Range]) -> u64 {
         let mut issued = self.known.state.ordinal;
+        if self.known.state.origin().is_some() {
+            // The ordinals of what is in stock are this process's own.
+            return issued;
+        }
         if self.sequence.is_shared() {
             // A copy of this process may issue them still, so they are spent (protocol S5, as W7).
             return issued;
@@ -100,6 +104,10 @@ impl SequenceTask<'_> {
     fn changed(&self, change: &Change, issued: u64) -> Result<Option<State>, LedgerError> {
         let (name, state) = (&self.sequence.name, &self.known.state);
         let exists = self.is_stored();
+        if let Change::Pass(pass) = change {
+            return state.passed(name, pass, None, self.sequence.context.settings.max_gap);
+        }
+        state.check_unmoved(name)?;
         let next =
             match change {
                 Change::Create(spec) if exists => {
@@ -128,6 +136,7 @@ impl SequenceTask<'_> {
                     })?,
                 Change::Alter(patch) => state.altered(name, issued, patch)?,
                 Change::Drop => state.tombstone(issued),
+                Change::Pass(_) => unreachable!("answered above"),
             };
         Ok(Some(next))
     }

@@ -61,6 +61,7 @@ impl SequenceTask<'_> {
                 continue;
             }
             self.check_exists(use_of)?;
+            self.check_own()?;
             let want = self.want_with_block(asked, block, use_of)?;
             if let Some(claimed) = self.attempt(want, use_of).await? {
                 if !claimed.landed {
@@ -97,12 +98,31 @@ impl SequenceTask<'_> {
 
     /// What was read may be a tombstone: a taker makes the name anew, the stock does not.
     fn check_exists(&mut self, use_of: Use) -> Result<(), LedgerError> {
+        self.check_open()?;
         match use_of {
             Use::Taker => self.ensure_exists(),
             Use::Stock | Use::Owned if self.is_stored() => Ok(()),
             Use::Stock | Use::Owned => Err(LedgerError::NotFound {
                 name: self.sequence.name.clone(),
             }),
+        }
+    }
+
+    /// Refuses a claim of a sequence that is sealed. The record is read again before the next one: it may serve by then.
+    fn check_open(&mut self) -> Result<(), LedgerError> {
+        let refused = self.known.state.check_open(&self.sequence.name);
+        self.known.stale |= refused.is_err();
+        refused
+    }
+
+    /// What was read may say that numbers come out of an origin from now on: none is claimed here.
+    fn check_own(&self) -> Result<(), LedgerError> {
+        match self.known.state.origin() {
+            None => Ok(()),
+            Some(_) => Err(LedgerError::unavailable(format!(
+                "sequence {} began to take its numbers from elsewhere at this moment",
+                self.sequence.name
+            ))),
         }
     }
 

@@ -70,6 +70,14 @@ impl Demand {
         (age >= STEADY).then(|| per_second(used.saturating_sub(before), age))
     }
 
+    /// How many of `used` numbers were used in the last ten seconds; all, of a name that was not seen for so long.
+    pub(crate) fn used_lately(&self, now: Duration, used: u64) -> u64 {
+        let (then, before) = self.seconds.front().copied().unwrap_or((now, used));
+        let (used, over) = (used.saturating_sub(before), now.saturating_sub(then).max(STEADY));
+        let lately = u128::from(used) * STEADY.as_nanos() / over.as_nanos();
+        u64::try_from(lately).unwrap_or(u64::MAX)
+    }
+
     /// Numbers per second over what the samples show, at most ten seconds; for people.
     pub(crate) fn rate(&self, now: Duration, used: u64) -> f64 {
         match self.seconds.front() {
@@ -136,5 +144,22 @@ mod tests {
             }
             assert!(demand.seconds.len() <= 12);
         }
+    }
+
+    #[test]
+    fn what_ten_seconds_used_is_known_at_once_and_never_more_than_that() {
+        let mut demand = Demand::default();
+        assert_eq!(demand.used_lately(ms(0), 7), 0, "nobody has looked before");
+        demand.note_second(ms(0), 0);
+        assert_eq!(demand.used_lately(ms(1), 900), 900, "a burst counts whole");
+        for second in 1..60 {
+            demand.note_second(ms(second * 1000), second * 50);
+        }
+        assert_eq!(demand.used_lately(ms(59_000), 59 * 50), 500);
+        assert_eq!(
+            demand.used_lately(ms(90_000), 59 * 50),
+            121,
+            "it was not looked since"
+        );
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::range::Range;
 use super::state::State;
+use crate::error::LedgerError;
 
 /// What the task knows; it alone touches this.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub(crate) struct TaskMemory {
     pub(super) epoch: u64,
     /// The furthest number that this process has reserved of this definition.
     pub(super) furthest: Option<i64>,
+    /// What is known of its origin, once numbers were taken out of one.
+    pub(super) origin: Option<Box<OriginMemory>>,
 }
 
 impl TaskMemory {
@@ -41,6 +44,7 @@ impl TaskMemory {
             adopted: Vec::new(),
             epoch: 0,
             furthest: None,
+            origin: None,
         }
     }
 
@@ -60,6 +64,17 @@ impl TaskMemory {
     pub(crate) fn interrupted(&mut self) {
         self.stale = true;
     }
+}
+
+/// What the task knows of its origin.
+#[derive(Debug, Default)]
+pub(super) struct OriginMemory {
+    /// The ordinal of the next number that comes.
+    pub(super) next_ordinal: u64,
+    /// The origin is left in peace until this boot time, and this is said meanwhile.
+    pub(super) refused: Option<(Duration, LedgerError)>,
+    /// How long it was left in peace last.
+    pub(super) pause: Duration,
 }
 
 /// A claim whose outcome is not known.

@@ -7,9 +7,10 @@
 //! | `range` | runs of numbers and their ordinals |
 //! | `stock`, `counter` | numbers in memory: the hot path |
 //! | `demand` | how large a block should be |
-//! | `task` | the one task that talks to the store, and how it serves: as one of the next three |
+//! | `task` | the one task that talks to the store, and how it serves: as one of the next four |
 //! | `alone` | where the store is ours alone: the stock is closed meanwhile |
 //! | `shared` | where it is not: the stock stays open |
+//! | `origin` | where numbers come out of a counter elsewhere |
 //! | `gap_free` | where no number may be lost: there is no stock |
 //! | `closed` | what the first and the last have in common |
 //! | `claim` | one claim, from the first try to its outcome |
@@ -19,6 +20,8 @@
 //! | `change` | changes of the definition |
 //! | `owned` | large blocks, of which pieces go to the stock |
 //! | `stripes` | changes of the definition in all of them |
+//! | `passage` | a sequence that is moved here, beside its original, or back |
+//! | `sealed` | what a move does with it, and keeps others from doing |
 //! | `usage` | how fast a name is used, and what it has left |
 
 mod alone;
@@ -30,9 +33,12 @@ mod demand;
 mod found;
 mod gap_free;
 mod memory;
+mod origin;
 mod owned;
+mod passage;
 mod plan;
 mod range;
+mod sealed;
 mod shared;
 mod spec;
 mod state;
@@ -45,10 +51,12 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use mintage::Run;
 use tokio::sync::oneshot;
 
+pub(crate) use passage::Pass;
+pub use passage::{Origin, Passage, PassageIs};
 pub use range::HeldBlock;
 pub(crate) use spec::Change;
 pub use spec::{Gap, MAX_GAP_LIMIT, RestartAt, SequenceInfo, SequencePatch, SequenceSpec, SetOutcome};
@@ -99,6 +107,8 @@ pub struct Sequence {
     queue: Mutex<Queue>,
     /// What the record was when the task last looked.
     published: ArcSwap<State>,
+    /// Why its origin gave nothing when it was last asked, if it did not.
+    origin_refusal: ArcSwapOption<String>,
 }
 
 #[derive(Debug)]
@@ -187,6 +197,7 @@ impl Sequence {
             is_tombstone: AtomicBool::new(is_tombstone),
             refill: AtomicBool::new(false),
             published: ArcSwap::from_pointee(state.clone()),
+            origin_refusal: ArcSwapOption::empty(),
             queue: Mutex::new(Queue {
                 jobs: VecDeque::new(),
                 idle: Some(TaskMemory::new(state)),
@@ -277,7 +288,10 @@ impl Sequence {
         let (answer, answered) = oneshot::channel();
         self.enqueue(Job::Take(Taker { ask, answer }))?;
         let taken = answered.await.map_err(|_| LedgerError::Closing)?;
-        if matches!(taken, Err(LedgerError::Unavailable { .. })) {
+        if matches!(
+            taken,
+            Err(LedgerError::Unavailable { .. } | LedgerError::OriginRefuses(_))
+        ) {
             self.was_refused();
         }
         taken

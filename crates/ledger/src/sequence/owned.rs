@@ -143,7 +143,7 @@ impl Sequence {
         }
     }
 
-    fn from_stock(self: &Arc<Self>, ask: Ask) -> Option<Run> {
+    pub(super) fn from_stock(self: &Arc<Self>, ask: Ask) -> Option<Run> {
         match ask.contiguous {
             true => self.try_take_contiguous(ask.n),
             false => self.try_take(ask.n),

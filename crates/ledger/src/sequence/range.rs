@@ -99,6 +99,21 @@ pub(super) fn take_from(line: &mut VecDeque<Range>, ask: Ask) -> Option<(Vec<Ran
     Some((passed, head.run))
 }
 
+/// Drops the last numbers, so that at most `most` stay; answers how many.
+pub(super) fn shorten(line: &mut VecDeque<Range>, most: u64) -> u64 {
+    let all = total(&*line);
+    let mut over = all.saturating_sub(most);
+    while let Some(last) = line.back_mut().filter(|_| over > 0) {
+        let cut = over.min(last.run.count);
+        last.run.count -= cut;
+        over -= cut;
+        if last.run.count == 0 {
+            line.pop_back();
+        }
+    }
+    all.saturating_sub(most)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,6 +136,23 @@ mod tests {
         let mut moved = range(7, 1);
         moved.run.first = 100;
         assert!(!range(6, 1).touches(&moved));
+    }
+
+    #[test]
+    fn a_line_is_shortened_from_its_end() {
+        let line = || VecDeque::from([range(0, 2), range(10, 4), range(20, 9)]);
+        for (most, dropped, ranges) in [
+            (20, 0, 3),
+            (15, 0, 3),
+            (14, 1, 3),
+            (6, 9, 2),
+            (1, 14, 1),
+            (0, 15, 0),
+        ] {
+            let mut line = line();
+            assert_eq!(shorten(&mut line, most), dropped, "{most}");
+            assert_eq!((line.len(), total(&line)), (ranges, 15 - dropped), "{most}");
+        }
     }
 
     #[test]

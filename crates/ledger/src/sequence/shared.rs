@@ -34,9 +34,12 @@ impl SequenceTask<'_> {
             }
             // What stands against this one alone does not stand against those behind it.
             failed = failed.or(match &taken {
-                Err(error @ (LedgerError::Unavailable { .. } | LedgerError::Stopped(_))) => {
-                    Some(error.clone())
-                }
+                Err(
+                    error @ (LedgerError::Unavailable { .. }
+                    | LedgerError::Stopped(_)
+                    | LedgerError::Moving { .. }
+                    | LedgerError::MovedBack { .. }),
+                ) => Some(error.clone()),
                 _ => None,
             });
             let _ = take.answer.send(taken);

@@ -3,6 +3,7 @@
 use mintage::{Base, SequenceDef, SequenceOptions};
 use serde::{Deserialize, Serialize};
 
+use super::passage::{Pass, Passage};
 use crate::forecast::Forecast;
 use crate::name::Name;
 
@@ -88,6 +89,8 @@ pub struct SequenceInfo {
     pub generation: u64,
     /// When it ends at today's rate; without a rate where this process has not used it.
     pub forecast: Forecast,
+    /// Where it is in a move from or to another system.
+    pub passage: Option<Passage>,
 }
 
 /// What [`crate::Ledger::set`] did.
@@ -104,9 +107,14 @@ pub struct SetOutcome {
 pub(crate) enum Change {
     Create(SequenceSpec),
     Alter(SequencePatch),
-    Restart { to: Base, allow_repeat: bool },
+    Restart {
+        to: Base,
+        allow_repeat: bool,
+    },
     Set(Base),
     Drop,
+    /// A deed of a move.
+    Pass(Box<Pass>),
 }
 
 /// The largest `max_gap`.

@@ -17,7 +17,7 @@ use arc_swap::ArcSwap;
 use mintage::Run;
 
 use super::counter::{Counter, Take};
-use super::range::{Ask, HeldBlock, Range, lined_up, push, take_from, total};
+use super::range::{Ask, HeldBlock, Range, lined_up, push, shorten, take_from, total};
 
 /// A reserved run of numbers that threads take from.
 #[derive(Debug)]
@@ -241,6 +241,26 @@ impl Stock {
         {
             return Served::default();
         }
+        self.line_up(&mut spare, Some(ask), more, low_water, u64::MAX)
+    }
+
+    /// As [`Stock::serve`], of what came in several runs: it goes behind what is in stock, as far as no more than `most`
+    /// numbers are left once `ask` is served; the last ones are passed over.
+    pub(crate) fn put(&self, ask: Option<Ask>, more: Vec<Range>, low_water: u64, most: u64) -> Served {
+        let mut spare = self.spare.lock().expect("no panic while held");
+        self.line_up(&mut spare, ask, more, Some(low_water), most)
+    }
+
+    /// Puts `more` behind all that is in stock and takes from the front; with the lock on the spare ranges.
+    fn line_up(
+        &self,
+        spare: &mut VecDeque<Range>,
+        ask: Option<Ask>,
+        more: impl IntoIterator<Item = Range>,
+        low_water: Option<u64>,
+        most: u64,
+    ) -> Served {
+        let block = self.current.load();
         // Whoever takes now waits for what is stored below.
         let rest = block.counter.close().and_then(|(used, limit)| {
             self.taken_before.fetch_add(used, Ordering::Relaxed);
@@ -249,11 +269,12 @@ impl Stock {
         let mut line = lined_up(rest.into_iter().chain(spare.drain(..)).chain(more));
         let mut served = Served::default();
         let mut last = block.last_issued();
-        if let Some((passed, run)) = take_from(&mut line, ask) {
+        if let Some((passed, run)) = ask.and_then(|ask| take_from(&mut line, ask)) {
             self.taken_before.fetch_add(run.count, Ordering::Relaxed);
             last = Some(run.last());
             (served.passed, served.run) = (total(&passed), Some(run));
         }
+        served.passed += shorten(&mut line, most);
         let low_water = low_water.unwrap_or(block.counter.low_water());
         served.low = total(&line) <= low_water;
         let next = Block::new(line.pop_front(), last, low_water);

@@ -212,6 +212,15 @@ fn next(
     } else {
         state.clone()
     };
+    if let Change::Pass(pass) = change {
+        let passed = state.passed(name, pass, past, max_gap)?;
+        let passed = passed.map(|passed| State {
+            generation: known.generation + 1,
+            ..passed
+        });
+        return Ok(passed.or_else(|| behind.then_some(state)));
+    }
+    state.check_unmoved(name)?;
     let there = Some(&state).filter(|state| !state.dropped);
     let made = |spec: &SequenceSpec| {
         let made = State {
@@ -244,6 +253,7 @@ fn next(
         }
         (Change::Alter(patch), Some(state)) => altered(state, name, patch)?,
         (Change::Drop, Some(state)) => state.tombstone(state.ordinal),
+        (Change::Pass(_), _) => unreachable!("answered above"),
     };
     next.generation = known.generation + 1;
     Ok(Some(next))

@@ -52,6 +52,8 @@ enum ServedAs {
     Shared,
     /// On any store: there is no stock.
     GapFree,
+    /// On any store: numbers come out of a counter elsewhere, and the stock stays open.
+    Origin,
 }
 
 /// One round of work on one sequence.
@@ -84,6 +86,8 @@ impl SequenceTask<'_> {
                 }
                 Job::GiveBack { answer } => {
                     match self.sequence.is_shared() {
+                        // What came out of an origin cannot go back, and its ordinals are nobody's.
+                        _ if self.known.state.origin().is_some() => drop(self.sequence.drop_all(None)),
                         true => self.sequence.put_away().await,
                         false => self.give_back().await,
                     }
@@ -101,23 +105,25 @@ impl SequenceTask<'_> {
 
     fn served_as(&self) -> ServedAs {
         match self.known.state.gap {
+            _ if self.known.state.origin().is_some() => ServedAs::Origin,
             Gap::None => ServedAs::GapFree,
             Gap::Bounded if self.sequence.is_shared() => ServedAs::Shared,
             Gap::Bounded => ServedAs::Alone,
         }
     }
 
-    async fn serve_takes(&mut self, takes: Takers) {
-        if takes.is_empty() {
-            return;
-        }
-        if let Err(error) = self.ensure_exists() {
-            return refuse(takes, &error);
-        }
-        match self.served_as() {
-            ServedAs::Alone => self.serve_alone(takes).await,
-            ServedAs::Shared => self.serve_shared(takes).await,
-            ServedAs::GapFree => self.serve_gap_free(takes).await,
+    async fn serve_takes(&mut self, mut takes: Takers) {
+        while !takes.is_empty() {
+            if let Err(error) = self.ensure_exists() {
+                return refuse(takes, &error);
+            }
+            match self.served_as() {
+                ServedAs::Alone => return self.serve_alone(takes).await,
+                ServedAs::Shared => return self.serve_shared(takes).await,
+                ServedAs::GapFree => return self.serve_gap_free(takes).await,
+                // Whom it leaves are served by what the record has become meanwhile.
+                ServedAs::Origin => self.serve_from_origin(&mut takes).await,
+            }
         }
     }
 
@@ -126,6 +132,7 @@ impl SequenceTask<'_> {
             ServedAs::Alone => self.refill_alone().await,
             ServedAs::Shared => self.refill_shared().await,
             ServedAs::GapFree => self.sequence.refill_begins(),
+            ServedAs::Origin => self.refill_from_origin().await,
         }
     }
 

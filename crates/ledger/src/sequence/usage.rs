@@ -91,20 +91,27 @@ impl Sequence {
             self.active.store(false, Ordering::Release);
             return false;
         }
-        if self.is_shared() && self.exists() && !self.refill.load(Ordering::Relaxed) {
-            let state = self.published.load();
-            if state.gap == Gap::Bounded && self.plan(state.left(), state.max_gap).want > 0 {
-                self.ask_for_refill();
-            }
+        if self.exists() && !self.refill.load(Ordering::Relaxed) && self.lacks() {
+            self.ask_for_refill();
         }
         self.warn_of_end(now);
         true
     }
 
-    /// Whether it has no further number.
+    /// Whether more is worth reserving ahead than is held.
+    fn lacks(&self) -> bool {
+        let state = self.published.load();
+        match state.origin() {
+            Some(origin) => self.stock.unused() <= self.origin_block(origin, 0, state.max_gap) / 2,
+            None if !self.is_shared() || state.gap == Gap::None => false,
+            None => self.plan(state.left(), state.max_gap).want > 0,
+        }
+    }
+
+    /// Whether it has no further number. Where that of an origin end, its record does not tell.
     pub(crate) fn has_ended(&self) -> bool {
         let state = self.published.load();
-        self.exists() && !state.def.cycle && state.left() == 0
+        self.exists() && state.origin().is_none() && !state.def.cycle && state.left() == 0
     }
 
     /// Whether it is among those that are looked after: it was asked of the store or its blocks within the last minute,

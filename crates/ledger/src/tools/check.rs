@@ -9,6 +9,7 @@ use mintage::Timestamp;
 
 use super::PREFIXES;
 use crate::guard::set_back;
+use crate::moves::Move;
 use crate::name::Name;
 use crate::notes::sealed;
 use crate::pool::Parked;
@@ -132,6 +133,7 @@ impl Registers {
 
     fn look(&mut self, key: &Key, found: &Versioned) {
         let problem = match key.as_str().split_once('/') {
+            Some(("move", written)) => move_problem(written, found),
             Some(("pool", written)) => self.pool_problem(written, found),
             Some(("seq", written)) => sequence_problem(written, found),
             Some(("window", rest)) => self.window_problem(key, rest, found),
@@ -212,4 +214,10 @@ fn sequence_problem(written: &str, found: &Versioned) -> Option<String> {
     let name = Name::from_key(written).map_err(|e| e.to_string());
     name.and_then(|name| State::read(&name, found).map(drop).map_err(|e| e.to_string()))
         .err()
+}
+
+fn move_problem(written: &str, found: &Versioned) -> Option<String> {
+    let name = Name::from_key(written).map_err(|e| e.to_string());
+    let read = name.and_then(|_| serde_json::from_str::<Move>(&found.value.body).map_err(|e| e.to_string()));
+    read.err()
 }

@@ -29,7 +29,17 @@ pub use stripes::{add_to_set, make_set};
 pub use target::{Restore, restore};
 
 /// The prefixes of everything that a store must not lose. Instances and their changes end with the processes.
-pub(super) const PREFIXES: [&str; 3] = ["pool/", "seq/", "window/"];
+pub(super) const PREFIXES: [&str; 4] = ["move/", "pool/", "seq/", "window/"];
 
 /// The prefixes of what a backup holds: also that names begin higher since a restore, and a store's place in its set.
-pub(super) const KEPT: [&str; 5] = ["cluster/restored", "cluster/stripe", "seq/", "window/", "pool/"];
+///
+/// Moves come first: a sequence that is read after its move can only be further than that says. What was sealed in between
+/// stays sealed, and a restore raises the version of the move past the later stamp.
+pub(super) const KEPT: [&str; 6] = [
+    "cluster/restored",
+    "cluster/stripe",
+    "move/",
+    "seq/",
+    "window/",
+    "pool/",
+];

@@ -188,6 +188,30 @@ impl Cluster {
         let ledger = Ledger::open(self.store.clone(), settings, runtime).await.unwrap();
         Node { machine, ledger }
     }
+
+    /// Somebody who renews its register and follows nothing, until the test ends.
+    pub fn stubborn(&self) {
+        let store = self.store.clone();
+        tokio::spawn(async move {
+            let key = Key::new("instance/00000000000000000000000000000001").unwrap();
+            let mut version = None;
+            loop {
+                let value = Value {
+                    mark: 0,
+                    token: 1,
+                    body: r#"{"name":"stubborn","wall_ms":1800000000000,"seen":0}"#.into(),
+                };
+                let done = store
+                    .compare_and_set(&key, version, value, Marks::NeverLower)
+                    .await;
+                let Ok(Cas::Done(now)) = done else {
+                    panic!("{done:?}")
+                };
+                version = Some(now);
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        });
+    }
 }
 
 /// Runs a test in paused time.

@@ -25,6 +25,7 @@ impl State {
             frozen: false,
             past: None,
             landed: Vec::new(),
+            passage: None,
             version: None,
         })
     }
@@ -226,6 +227,8 @@ impl State {
             generation: self.generation + 1,
             incarnation: self.incarnation + 1,
             past: self.past,
+            // A deed of an older step must still find that it is late (protocol M3).
+            passage: self.passage.clone(),
             version: self.version,
             ..fresh
         })

@@ -16,6 +16,7 @@ mod record;
 
 use mintage::{Base, Run, SequenceDef, SequenceError, Timestamp};
 
+use super::passage::{Origin, Passage, PassageIs};
 use super::range::Range;
 use super::spec::{Gap, SequenceInfo};
 use crate::forecast::{self, Forecast, Limit};
@@ -46,6 +47,8 @@ pub(crate) struct State {
     /// Gap-free on a shared store: the last claim of each process that is known to have landed, as (instance,
     /// token), the latest first. A process that never heard finds its own here, whoever wrote since (protocol S6).
     pub landed: Vec<(u128, u128)>,
+    /// Where it is in a move from or to another system. Boxed: few names have one.
+    pub passage: Option<Box<Passage>>,
     /// `None`: not stored yet, the first claim makes the record.
     pub version: Option<Version>,
 }
@@ -54,6 +57,14 @@ impl State {
     /// Which store of a set this record is in (protocol S9).
     pub(crate) fn stripe(&self) -> Stripe {
         self.version.map_or(Stripe::WHOLE, Version::stripe)
+    }
+
+    /// The counter elsewhere out of which its numbers are taken, if they are.
+    pub(crate) fn origin(&self) -> Option<&Origin> {
+        match &self.passage.as_ref().filter(|_| !self.dropped)?.is {
+            PassageIs::Beside(origin) => Some(origin),
+            _ => None,
+        }
     }
 
     fn run(&self, skip: u64, want: u64) -> Result<Run, SequenceError> {
@@ -128,6 +139,7 @@ impl State {
             unused: self.ordinal - issued.min(self.ordinal),
             generation: self.generation,
             forecast: self.forecast(None, None),
+            passage: self.passage.as_deref().cloned(),
         }
     }
 

@@ -12,6 +12,9 @@ impl State {
         let past = states
             .iter()
             .fold(None, |past, state| union(past, state.all_past()));
+        // A set that a move has not reached the end of: the later step seals it.
+        let passages = states.iter().filter_map(|state| state.passage.as_ref());
+        let latest = passages.max_by_key(|passage| passage.step).cloned();
         let is_further = |so_far: &State, state: &State| match (so_far.dropped, state.dropped) {
             (true, false) => true,
             (false, true) => false,
@@ -39,6 +42,7 @@ impl State {
             past,
             frozen: false,
             version: None,
+            passage: latest,
             ..furthest.clone()
         })
     }

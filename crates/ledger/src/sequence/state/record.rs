@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::State;
 use crate::error::LedgerError;
 use crate::name::Name;
+use crate::sequence::passage::Passage;
 use crate::sequence::spec::{Gap, SequenceSpec};
 use crate::store::{Outcome, StoreError, StoreErrorKind, Value, Version, Versioned};
 
@@ -37,6 +38,8 @@ struct Body {
     /// Hexadecimal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     landed: Vec<(String, String)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    passage: Option<Passage>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -95,6 +98,7 @@ impl State {
             frozen: body.frozen,
             past: body.past,
             landed: body.landed.iter().filter_map(from_hex).collect(),
+            passage: body.passage.map(Box::new),
             version: Some(found.version),
         })
     }
@@ -159,6 +163,7 @@ impl State {
             frozen: self.frozen,
             past: self.past,
             landed: self.landed.iter().map(to_hex).collect(),
+            passage: self.passage.as_deref().cloned(),
         };
         let body = serde_json::to_string(&body).expect("plain fields always serialise");
         Value {

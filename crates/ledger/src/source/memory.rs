@@ -1,0 +1,256 @@
+//! A source in memory, for tests: its clients take numbers by [`MemorySource::next`], and its calls can be made to fail.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mintage::Run;
+
+use super::{
+    Counter, Engine, Fence, Fenced, Listed, MoveId, Note, Source, SourceError, SourceErrorKind, SourceKind,
+    SourceResult, Wanted, Way,
+};
+use crate::runtime::BoxFuture;
+use crate::store::{Class, Durability};
+
+static KIND: SourceKind = SourceKind {
+    name: "memory",
+    engine: Engine::Memory,
+    example: "memory:",
+    summary: "counters in this process, for tests",
+    is_found: false,
+    has_ceiling: true,
+    has_beside: true,
+    open: |_, _| {
+        Err(SourceError::new(
+            SourceErrorKind::Invalid,
+            "a source in memory is made by a test",
+        ))
+    },
+};
+
+/// One counter: an ascending one of step 1.
+#[derive(Clone, Debug)]
+struct Held {
+    /// The next number.
+    next: i64,
+    /// The first number that it may not give out.
+    end: i64,
+    fence: Option<MoveId>,
+}
+
+/// When a call fails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fails {
+    Before,
+    After,
+}
+
+/// Counters in memory.
+#[derive(Debug, Default)]
+pub struct MemorySource {
+    counters: Mutex<BTreeMap<String, Held>>,
+    fails: Mutex<Option<Fails>>,
+    lossy: bool,
+}
+
+const END: i64 = i64::MAX;
+
+impl MemorySource {
+    /// One without counters.
+    pub fn new() -> Arc<MemorySource> {
+        Arc::default()
+    }
+
+    /// One of class L.
+    pub fn lossy() -> Arc<MemorySource> {
+        Arc::new(MemorySource {
+            lossy: true,
+            ..MemorySource::default()
+        })
+    }
+
+    /// Makes a counter whose next number this is.
+    pub fn put(&self, key: &str, next: i64) {
+        let held = Held {
+            next,
+            end: END,
+            fence: None,
+        };
+        self.counters().insert(key.to_string(), held);
+    }
+
+    /// What a client of the source gets; `None`: it refuses.
+    pub fn next(&self, key: &str) -> Option<i64> {
+        let mut counters = self.counters();
+        let held = counters.get_mut(key)?;
+        (held.next < held.end).then(|| {
+            held.next += 1;
+            held.next - 1
+        })
+    }
+
+    /// The next call that writes fails without having done anything.
+    pub fn fail_before(&self) {
+        *self.fails() = Some(Fails::Before);
+    }
+
+    /// The next call that writes does so, and its answer is lost.
+    pub fn fail_after(&self) {
+        *self.fails() = Some(Fails::After);
+    }
+
+    fn counters(&self) -> MutexGuard<'_, BTreeMap<String, Held>> {
+        self.counters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fails(&self) -> MutexGuard<'_, Option<Fails>> {
+        self.fails.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A call that writes: it happens at once or not at all, and its answer may be lost.
+    fn write<T: Send + 'static>(
+        &self,
+        key: &str,
+        work: impl FnOnce(&mut Held) -> Result<T, SourceError>,
+    ) -> BoxFuture<'static, Result<T, SourceError>> {
+        let fails = self.fails().take();
+        let unavailable = || SourceError::new(SourceErrorKind::Unavailable, "the source does not answer");
+        let answer = match (fails, self.counters().get_mut(key)) {
+            (Some(Fails::Before), _) => Err(unavailable()),
+            (_, None) => Err(SourceError::new(
+                SourceErrorKind::Gone,
+                format!("no counter {key}"),
+            )),
+            (None, Some(held)) => work(held),
+            (Some(Fails::After), Some(held)) => work(held).and_then(|_| Err(unavailable().unknown())),
+        };
+        Box::pin(std::future::ready(answer))
+    }
+}
+
+fn show(key: &str, held: &Held) -> Counter {
+    Counter {
+        mark: Some(held.next.into()),
+        type_name: "int8".into(),
+        fence: fence_of(held),
+        ..Counter::new(KIND.name, key)
+    }
+}
+
+fn fence_of(held: &Held) -> Fence {
+    match held.fence {
+        None => Fence::None,
+        id => Fence::Ours {
+            id,
+            mark: held.end.into(),
+        },
+    }
+}
+
+fn foreign(held: &Held) -> SourceError {
+    SourceError::new(
+        SourceErrorKind::Foreign,
+        format!("another move has fenced it: {:?}", held.fence),
+    )
+}
+
+impl Source for MemorySource {
+    fn kind(&self) -> &'static SourceKind {
+        &KIND
+    }
+
+    fn place(&self) -> String {
+        "memory:".into()
+    }
+
+    fn durability(&self) -> SourceResult<'_, Durability> {
+        let class = if self.lossy { Class::Lossy } else { Class::Durable };
+        Box::pin(std::future::ready(Ok(Durability {
+            class,
+            why: "it lasts as long as its test".into(),
+            fix: None,
+        })))
+    }
+
+    fn list<'a>(&'a self, wanted: &'a Wanted) -> SourceResult<'a, Listed> {
+        let counters = self.counters();
+        let of = counters.iter().filter(|(key, _)| wanted.is_of(key));
+        let counters = of.map(|(key, held)| show(key, held)).collect();
+        Box::pin(std::future::ready(Ok(Listed {
+            counters,
+            failed: Vec::new(),
+        })))
+    }
+
+    fn look<'a>(&'a self, key: &'a str) -> SourceResult<'a, Option<Counter>> {
+        let found = self.counters().get(key).map(|held| show(key, held));
+        Box::pin(std::future::ready(Ok(found)))
+    }
+
+    fn take<'a>(&'a self, key: &'a str, n: u64) -> SourceResult<'a, Vec<Run>> {
+        self.write(key, |held| {
+            let left = held.end.abs_diff(held.next);
+            let count = n.clamp(1, 1 << 32).min(left);
+            if held.next >= held.end {
+                return Err(SourceError::new(
+                    SourceErrorKind::Exhausted,
+                    "it has reached its end",
+                ));
+            }
+            let first = held.next;
+            held.next = held.next.saturating_add_unsigned(count);
+            Ok(vec![Run {
+                first,
+                step: 1,
+                count,
+            }])
+        })
+    }
+
+    fn fence<'a>(&'a self, key: &'a str, way: Way, note: &'a Note) -> SourceResult<'a, Fenced> {
+        let id = note.id;
+        self.write(key, move |held| {
+            if held.fence.is_some_and(|of| of != id) {
+                return Err(foreign(held));
+            }
+            let end = match way {
+                Way::Ceiling(ceiling) => i64::try_from(ceiling).unwrap_or(END),
+                Way::Cut | Way::Beside => held.next,
+            };
+            if end < held.next {
+                return Err(SourceError::new(
+                    SourceErrorKind::Refused,
+                    format!("a ceiling of {end} is too low, the least is {}", held.next),
+                ));
+            }
+            (held.fence, held.end) = (Some(id), end);
+            Ok(Fenced { mark: end.into() })
+        })
+    }
+
+    fn lift<'a>(&'a self, key: &'a str, note: &'a Note, issued: Option<i64>) -> SourceResult<'a, ()> {
+        let id = note.id;
+        self.write(key, move |held| match held.fence {
+            None => Ok(()),
+            Some(of) if of != id => Err(foreign(held)),
+            Some(_) => {
+                held.next = held.next.max(issued.map_or(i64::MIN, |issued| issued + 1));
+                (held.fence, held.end) = (None, END);
+                Ok(())
+            }
+        })
+    }
+
+    fn check<'a>(&'a self, key: &'a str, _note: &'a Note) -> SourceResult<'a, Fence> {
+        let found = self.counters().get(key).map_or(Fence::None, fence_of);
+        Box::pin(std::future::ready(Ok(found)))
+    }
+
+    fn statements(&self, counter: &Counter, way: Way) -> Vec<String> {
+        vec![format!("{} {}", way.as_str(), counter.key)]
+    }
+
+    fn rights<'a>(&'a self, _key: &'a str, _way: Way) -> SourceResult<'a, Vec<String>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+}
