@@ -33,6 +33,7 @@ pub fn words(advice: Advice) -> Cow<'static, str> {
         Advice::MakeSet => "mint store stripes make A B … makes a set of initialised stores".into(),
         Advice::MoveIntoFresh => "move into a store that mint init has just made".into(),
         Advice::NameStateFolder => "it remembers the store's cluster id; set store.state_folder to a folder that can be written".into(),
+        Advice::NameSource { source } => format!("name it in the configuration: [sources.{source}] with its url, on every server that is to take from it").into(),
         Advice::NameTheFolder => "name the folder that `mint serve` was given, default ./mint-data".into(),
         Advice::NewerProgram { on_this_machine: true } => "upgrade mint on this machine".into(),
         Advice::NewerProgram { on_this_machine: false } => "start the newer `mint` that made it".into(),
@@ -102,6 +103,12 @@ mod tests {
             (
                 Advice::Initialise { place: Some(store()) },
                 "make it with mint init --store file:./ids",
+            ),
+            (
+                Advice::NameSource {
+                    source: "shop".to_string(),
+                },
+                "name it in the configuration: [sources.shop] with its url, on every server that is to take from it",
             ),
             (
                 Advice::RestoreForeign,

@@ -23,6 +23,7 @@ mod held;
 mod host;
 pub mod listen;
 pub mod metrics;
+pub mod moves;
 pub mod noise;
 mod opening;
 pub mod places;
@@ -40,5 +41,7 @@ pub mod watch;
 
 pub use faces::{http, resp, scripts, thrift};
 pub use host::{Host, RunError, Serving, Stop};
-pub use opening::{ledger_settings, open_ledger, open_stores, state_folder, store_settings, stores_shown};
+pub use opening::{
+    ledger_settings, open_ledger, open_stores, origins, state_folder, store_settings, stores_shown,
+};
 pub use run::{run, serve, threads};

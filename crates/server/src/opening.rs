@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mintage_ledger::{
-    Ledger, LedgerSettings, LossyRules, OpenMember, Outcome, Runtime, Store, StoreError, StoreErrorKind,
-    StoreSettings, Striped, SystemRuntime, open_journal, open_pinned,
+    Ledger, LedgerSettings, LossyRules, OpenMember, Origins, Outcome, Runtime, Store, StoreError,
+    StoreErrorKind, StoreSettings, Striped, SystemRuntime, open_journal, open_pinned,
 };
 use mintage_local::state_file::user_state_folder;
 
@@ -31,6 +31,7 @@ pub async fn open_ledger(config: &Config) -> Result<Arc<Ledger>, RunError> {
             )
         })?;
     let mut settings = ledger_settings(config);
+    settings.origins = origins(config, runtime.clone())?;
     settings.journal = journal(config, &*store, folder.as_deref(), runtime.clone()).await;
     Ledger::open(store, settings, runtime).await.map_err(|e| {
         let error = from_ledger(e);
@@ -159,6 +160,16 @@ fn node_name(config: &Config) -> String {
     }
 }
 
+/// The sources that a configuration names, out of which sequences may take their numbers.
+///
+/// # Errors
+/// One whose URL names no source, in words that name the setting.
+pub fn origins(config: &Config, runtime: Arc<dyn Runtime>) -> Result<Option<Arc<dyn Origins>>, RunError> {
+    let opened = config.sources.open(&store_settings(config), runtime);
+    let origins = opened.map_err(|error| RunError::new(error, None))?;
+    Ok(origins.map(|origins| origins as Arc<dyn Origins>))
+}
+
 /// What a configuration tells the ledger.
 pub fn ledger_settings(config: &Config) -> LedgerSettings {
     LedgerSettings {
@@ -180,6 +191,7 @@ pub fn ledger_settings(config: &Config) -> LedgerSettings {
         // A request may have to make its connection first.
         request_timeout: config.request_timeout + config.connect_timeout,
         journal: None,
+        origins: None,
         instance_name: node_name(config),
     }
 }

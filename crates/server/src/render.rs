@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use mintage::{Run, Timestamp};
 use mintage_ledger::{
-    BudgetOf, Changed, Gap, LentWindow, PoolInfo, PoolKind, SequenceInfo, StoreStatus, Survey, WindowInfo,
+    Avoided, BudgetOf, Changed, Gap, LentWindow, Passage, PassageIs, PoolInfo, PoolKind, SequenceInfo,
+    StoreStatus, Survey, WindowInfo,
 };
 use mintage_wire::{self as wire, Quoted, shown};
 
@@ -27,6 +28,7 @@ pub fn sequence(info: &SequenceInfo) -> wire::Sequence {
         last: info.last.map(Quoted),
         forecast: known.then(|| forecast(&info.forecast)),
         pending: Vec::new(),
+        moved: info.passage.as_ref().map(passage),
     }
 }
 
@@ -83,6 +85,12 @@ pub fn pool(info: &PoolInfo) -> wire::Pool {
         kind: info.kind.as_str().into(),
         layout: layout_of(&info.kind),
         workers: info.workers,
+        usable: info.usable,
+        within: info.choice.within.as_ref().map(ToString::to_string),
+        avoid: Some(&info.choice.avoid)
+            .filter(|avoid| !avoid.is_empty())
+            .map(ToString::to_string),
+        avoid_from: info.choice.avoid_from.clone(),
         window: format!("{:?}", info.window),
         window_ms: millis(info.window),
         clock_policy: info.clock_policy.to_string(),
@@ -96,6 +104,15 @@ pub fn pool(info: &PoolInfo) -> wire::Pool {
             last_until: shown(parked.last),
         }),
         forecast: forecast(&info.forecast),
+    }
+}
+
+/// A pool after a change of what it avoids.
+pub fn avoided(avoided: &Avoided) -> wire::PoolChanged {
+    wire::PoolChanged {
+        pool: pool(&avoided.info),
+        held: avoided.held.iter().map(window).collect(),
+        pending: avoided.pending.clone(),
     }
 }
 
@@ -199,4 +216,20 @@ fn layout_of(kind: &PoolKind) -> Option<String> {
 
 fn millis(length: Duration) -> u64 {
     u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// What a move makes of a sequence.
+fn passage(passage: &Passage) -> wire::MovedSequence {
+    let (is, source, key) = match &passage.is {
+        PassageIs::Moving { source } => ("moving", Some(source), None),
+        PassageIs::Beside(origin) => ("beside", Some(&origin.source), Some(&origin.key)),
+        PassageIs::Here => ("here", None, None),
+        PassageIs::MovedBack { source } => ("moved_back", Some(source), None),
+    };
+    wire::MovedSequence {
+        is: is.into(),
+        id: passage.id.to_string(),
+        source: source.cloned(),
+        key: key.cloned(),
+    }
 }

@@ -3,9 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mintage::{Base, ClockPolicy, Layout, SequenceOptions};
-use mintage_ledger::{Gap, PoolKind, PoolSpec, RestartAt, SequencePatch, SequenceSpec};
-use mintage_wire::{Held, PoolDefinition, Quoted, Restart, RestartAt as Asked, SequenceDefinition};
+use mintage::{Base, ClockPolicy, Layout, SequenceOptions, Timestamp};
+use mintage_ledger::{
+    AvoidChange, Gap, OffProof, PoolKind, PoolSpec, RestartAt, SequencePatch, SequenceSpec, WorkerChoice,
+    WorkerRanges, holds_password,
+};
+use mintage_wire::{
+    Held, PoolDefinition, PoolPatch, Quoted, Restart, RestartAt as Asked, SequenceDefinition,
+};
 
 use crate::error::{Code, ServiceError};
 use crate::service::Answer;
@@ -152,7 +157,79 @@ pub fn pool_spec(asked: &PoolDefinition) -> Answer<PoolSpec> {
         clock_policy: policy
             .transpose()
             .map_err(|error| invalid(format!("clock_policy: {error}")))?,
+        workers: WorkerChoice {
+            within: workers("workers", asked.workers.as_deref())?,
+            avoid: workers("avoid", asked.avoid.as_deref())?.unwrap_or_default(),
+            avoid_from: place("avoid_from", asked.avoid_from.clone())?,
+        },
     })
+}
+
+/// What a pool is to avoid, and what no more.
+///
+/// # Errors
+/// As [`sequence_spec`].
+///
+/// ```
+/// use mintage_server::requests::avoid_change;
+/// use mintage_wire::PoolPatch;
+/// let more = PoolPatch { avoid: Some("5,9-11".into()), ..PoolPatch::default() };
+/// assert_eq!(avoid_change(&more).unwrap().add.count(), 4);
+/// let nothing = avoid_change(&PoolPatch::default()).unwrap_err();
+/// assert_eq!(nothing.to_string(), "nothing is changed: name workers to avoid or to use again");
+/// ```
+pub fn avoid_change(asked: &PoolPatch) -> Answer<AvoidChange> {
+    let add = workers("avoid", asked.avoid.as_deref())?.unwrap_or_default();
+    let remove = workers("use_again", asked.use_again.as_deref())?.unwrap_or_default();
+    if add.is_empty() && remove.is_empty() {
+        return Err(invalid(
+            "nothing is changed: name workers to avoid or to use again",
+        ));
+    }
+    let time = |text: &str, what: &str| {
+        let read = text.parse::<Timestamp>();
+        read.map_err(|error| invalid(format!("{what}: {error}")))
+    };
+    let proof = match (&asked.off_since, &asked.looked) {
+        (None, None) => None,
+        (Some(since), None) => Some(OffProof::Since(time(since, "off_since")?)),
+        (None, Some(looked)) => {
+            let held = looked.held.iter().map(|held| {
+                let last = held.last.as_deref().map(|last| time(last, "looked.held.last"));
+                Ok((held.worker, last.transpose()?))
+            });
+            Some(OffProof::Looked {
+                at: looked.at.clone(),
+                held: held.collect::<Answer<_>>()?,
+            })
+        }
+        (Some(_), Some(_)) => return Err(invalid("off_since and looked say the same: give one of them")),
+    };
+    Ok(AvoidChange {
+        add,
+        remove,
+        from: place("avoid_from", asked.avoid_from.clone())?,
+        proof,
+    })
+}
+
+fn workers(what: &str, text: Option<&str>) -> Answer<Option<WorkerRanges>> {
+    let read = text.map(str::parse::<WorkerRanges>).transpose();
+    read.map_err(|error| invalid(format!("{what}: {error}")))
+}
+
+/// A place that is kept in a record and shown to everybody.
+fn place(what: &str, text: Option<String>) -> Answer<Option<String>> {
+    match text {
+        Some(text) if text.len() > PLACE_MAX_BYTES => Err(invalid(format!(
+            "{what} has {} bytes, largest is {PLACE_MAX_BYTES}",
+            text.len()
+        ))),
+        Some(text) if holds_password(&text) => Err(invalid(format!(
+            "{what} holds a password, and a pool's definition is for everybody to read: leave it out"
+        ))),
+        text => Ok(text),
+    }
 }
 
 /// Who holds a window, and the version of it.
@@ -166,5 +243,7 @@ pub fn held(asked: Held) -> Answer<(String, u64)> {
     }
 }
 
+/// How long the URL of another system may be: a pool's record holds it.
+const PLACE_MAX_BYTES: usize = 1024;
 const WINDOW_MIN: Duration = Duration::from_secs(1);
 const WINDOW_MAX: Duration = Duration::from_secs(24 * 3600);

@@ -182,14 +182,13 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
 }
 
 /// What to tell of a file that holds a password and that others of this machine may read.
-pub(super) fn readable_by_others(file: &LocalPath) -> Option<String> {
+pub(super) fn readable_by_others(setting: &str, file: &LocalPath) -> Option<String> {
     let shown = file.0.display();
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         let mode = std::fs::metadata(&file.0).ok()?.permissions().mode();
-        (mode & 0o077 != 0)
-            .then(|| format!("store.url_file {shown} can be read by others: chmod 600 {shown}"))
+        (mode & 0o077 != 0).then(|| format!("{setting} {shown} can be read by others: chmod 600 {shown}"))
     }
     #[cfg(not(unix))]
     None
@@ -482,7 +481,7 @@ mod tests {
         let (_folder, path) = file("memory:");
         for (mode, warned) in [(0o600, false), (0o640, true), (0o604, true)] {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
-            let warning = readable_by_others(&LocalPath(path.clone()));
+            let warning = readable_by_others("store.url_file", &LocalPath(path.clone()));
             assert_eq!(warning.is_some(), warned, "{mode:o}");
         }
     }

@@ -11,6 +11,7 @@ mod reload;
 pub(crate) mod row;
 mod scripts;
 mod sha1;
+mod sources;
 pub(crate) mod table;
 pub(crate) mod value;
 pub(crate) mod words;
@@ -27,6 +28,7 @@ use row::row;
 pub use row::{Input, Row};
 pub use scripts::{Called, Does, Script};
 pub use sha1::Sha1Digest;
+pub use sources::SourceUrls;
 pub use value::{Auto, Bytes, ClusterId, Listen, LocalPath, NodeName, Off, Setting, StoreUrl};
 pub use words::{Expire, FaceAuth, LogFormat, LogLevel};
 
@@ -119,6 +121,8 @@ macro_rules! faces {
 settings! {
     /// Listen on addresses other than loopback without tokens. Anyone who reaches the port can then take, move and drop numbers.
     "insecure" insecure: bool = "false";
+    /// Counters elsewhere out of which sequences may take their numbers, a table `[sources.NAME]` for each with `url = "postgres://USER@HOST/DB"`, or with `url_file`, a file that holds the URL. A kind in front, as in `leaf+mysql://…`, means that kind alone.
+    "sources" sources: SourceUrls = "";
     /// Where reservations are kept: `file:PATH` (one machine, durable), a shared store such as `postgres://USER@HOST/DB`, or `memory:` (tests; everything is lost).
     "store.url" store_url: StoreUrl = "file:./mint-data";
     /// A set of stores instead, any one of which is enough: `mint store stripes make` makes one. In the environment, blanks between.
@@ -294,7 +298,16 @@ impl Config {
     /// A listener that others can reach without tokens, unless `insecure` is set.
     pub fn validate(&self) -> Result<Vec<String>, ConfigError> {
         let mut warnings = self.check_listeners()?;
-        warnings.extend(self.url_file.0.as_ref().and_then(load::readable_by_others));
+        let url_file = self
+            .url_file
+            .0
+            .iter()
+            .map(|file| ("store.url_file".to_string(), file));
+        let of_sources = self.sources.files();
+        let of_sources = of_sources.map(|(name, file)| (format!("sources.{name}.url_file"), file));
+        let files = url_file.chain(of_sources);
+        warnings.extend(files.filter_map(|(setting, file)| load::readable_by_others(&setting, file)));
+        self.sources.check().map_err(ConfigError::new)?;
         if self.allow_lossy && !self.store_urls.is_empty() {
             return Err(ConfigError::new(
                 "store.urls and store.allow_lossy do not go together: a store of a set must keep what it acknowledges",

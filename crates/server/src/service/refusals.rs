@@ -22,6 +22,9 @@ pub fn from_ledger(error: LedgerError) -> ServiceError {
         LedgerError::PoolInUse { .. } => ServiceError::new(Code::Conflict, message).with_hint(
             "a window ends by itself some time after its holder stops; this server lets go a minute after its last id",
         ),
+        LedgerError::WorkerInUse { .. } => ServiceError::new(Code::Conflict, message).with_hint(
+            "nothing was changed: a number has one generator at a time, and is used again an hour after its last",
+        ),
         LedgerError::PoolDropped { .. } => ServiceError::new(Code::Exists, message)
             .with_hint("make it with that layout again, or take another name: ids of two layouts can be equal"),
         LedgerError::Exists { .. } | LedgerError::PoolExists { .. } => {
@@ -29,6 +32,16 @@ pub fn from_ledger(error: LedgerError) -> ServiceError {
                 .with_hint("change the definition instead, or take another name")
         }
         LedgerError::Invalid(_) => ServiceError::new(Code::InvalidArgument, message),
+        LedgerError::OriginRefuses(refusal) => {
+            let error = match refusal.has_ended {
+                true => ServiceError::new(Code::Exhausted, message),
+                false => ServiceError::new(Code::Unavailable, message).with_retry_after_s(STORE_RETRY_S),
+            };
+            match refusal.advice {
+                Some(advice) => error.with_hint(advice::words(advice)),
+                None => error,
+            }
+        }
         LedgerError::Exhausted { .. }
         | LedgerError::RunTooLong { .. }
         | LedgerError::TimeFieldFull { .. } => ServiceError::new(Code::Exhausted, message),
@@ -44,6 +57,19 @@ pub fn from_ledger(error: LedgerError) -> ServiceError {
             .with_hint("set the clock right, or give the pool the clock policy hold")
             .with_retry_after_s(by.as_secs().clamp(1, 60))
             .with_clock_back(by),
+        LedgerError::Moving { .. } => ServiceError::new(Code::Moving, message)
+            .with_hint("ask again: this lasts as long as its counter is being moved; mint import --status shows how far it is")
+            .with_retry_after_s(1),
+        LedgerError::MovedBack { .. } => ServiceError::new(Code::MovedBack, message)
+            .with_hint("ask the original for its numbers, or move it here again with mint import"),
+        LedgerError::Beside { .. } => {
+            ServiceError::new(Code::Conflict, message).with_hint("end the move first: mint import --cut, or --back")
+        }
+        LedgerError::NameUsed { .. } => ServiceError::new(Code::Exists, message)
+            .with_hint("take another name with --name, or set this one forward with --into-used"),
+        LedgerError::StepLost { .. } => {
+            ServiceError::new(Code::Conflict, message).with_hint("look with mint import --status")
+        }
         LedgerError::Unavailable { retry_after_s, .. } => {
             ServiceError::new(Code::Unavailable, message).with_retry_after_s(retry_after_s)
         }

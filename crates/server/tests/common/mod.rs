@@ -9,7 +9,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use mintage_ledger::{
-    FaultPlan, FaultyStore, Ledger, MemoryStore, Runtime, Store, StoreSettings, SystemRuntime, open_store,
+    Cas, FaultPlan, FaultyStore, Key, Ledger, LedgerSettings, Marks, MemoryStore, Origins, Runtime, Store,
+    StoreSettings, SystemRuntime, Value, open_store,
 };
 use mintage_server::auth::{Right, Token, TokenDigest};
 use mintage_server::config::{Config, Listen, Setting};
@@ -72,6 +73,25 @@ impl Server {
         change: impl FnOnce(&mut Config),
         wrap: impl FnOnce(Arc<dyn Store>, Arc<dyn Runtime>) -> Arc<dyn Store> + Send + 'static,
     ) -> Server {
+        Server::over_records(change, wrap, |_| (None, Vec::new()))
+    }
+
+    /// Over a store that has these records, knowing these sources.
+    pub fn with_origins(
+        origins: impl FnOnce(Arc<dyn Runtime>) -> (Arc<dyn Origins>, Vec<(Key, Value)>) + Send + 'static,
+    ) -> Server {
+        let origins = |runtime| {
+            let (origins, records) = origins(runtime);
+            (Some(origins), records)
+        };
+        Server::over_records(|_| {}, |store, _| store, origins)
+    }
+
+    fn over_records(
+        change: impl FnOnce(&mut Config),
+        wrap: impl FnOnce(Arc<dyn Store>, Arc<dyn Runtime>) -> Arc<dyn Store> + Send + 'static,
+        origins: impl FnOnce(Arc<dyn Runtime>) -> (Option<Arc<dyn Origins>>, Vec<(Key, Value)>) + Send + 'static,
+    ) -> Server {
         let any_port = || Listen::parse("127.0.0.1:0").unwrap();
         let mut config = Config {
             http_listen: any_port(),
@@ -94,9 +114,16 @@ impl Server {
                     .await
                     .unwrap();
                 let store = wrap(store, runtime.clone());
-                let ledger = Ledger::open(store, ledger_settings(&config), runtime)
-                    .await
-                    .unwrap();
+                let (origins, records) = origins(runtime.clone());
+                for (key, value) in records {
+                    let written = store.compare_and_set(&key, None, value, Marks::NeverLower);
+                    assert!(matches!(written.await, Ok(Cas::Done(_))), "{key}");
+                }
+                let settings = LedgerSettings {
+                    origins,
+                    ..ledger_settings(&config)
+                };
+                let ledger = Ledger::open(store, settings, runtime).await.unwrap();
                 run(Arc::new(config), ledger, sockets, stopped, |serving| {
                     tell.send(serving.clone()).unwrap()
                 })

@@ -5,7 +5,7 @@
 //! | `route` | paths and methods, from the table of operations |
 //! | `request`, `document` | queries and bodies |
 //! | `id_list`, `problem` | answers that hold ids, and refusals |
-//! | `sequences`, `pools`, `ids`, `series`, `inspect`, `operations`, `backup` | what the routes do |
+//! | `sequences`, `pools`, `moves`, `ids`, `series`, `inspect`, `operations`, `backup` | what the routes do |
 //! | `testing` | the readers without a connection |
 //!
 //! How requests arrive and answers leave stands in `faces/web`.
@@ -15,6 +15,7 @@ mod document;
 mod id_list;
 mod ids;
 mod inspect;
+mod moves;
 mod operations;
 mod pools;
 mod problem;
@@ -241,9 +242,13 @@ async fn operate(
         Op::AlterSequence => sequences::alter(thread, name, body).await,
         Op::DropSequence => sequences::drop_sequence(thread, name).await,
         Op::RestartSequence => sequences::restart(thread, name, body).await,
+        Op::ListMoves => moves::list(thread).await,
+        Op::ShowMove => moves::show(thread, name).await,
+        Op::StepMove => moves::step(thread, name, body).await,
         Op::ListPools => pools::list(thread, query).await,
         Op::ShowPool => pools::show(thread, query, name).await,
         Op::CreatePool => pools::create(thread, name, body).await,
+        Op::AlterPool => pools::alter(thread, name, body).await,
         Op::DropPool => pools::drop_pool(thread, name).await,
         Op::LendWindow => pools::lend(thread, name, body).await,
         Op::RenewWindow => pools::renew(thread, name, id, body).await,

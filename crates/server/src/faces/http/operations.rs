@@ -5,7 +5,10 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock};
 
 use hyper::StatusCode;
-use mintage_ledger::{Class, Limited, Name, NameReadiness, PartReadiness, RESERVE_BUCKETS_US};
+use mintage_ledger::{
+    Class, Ledger, Limited, Name, NameReadiness, OriginStatus, PartReadiness, RESERVE_BUCKETS_US,
+    TAKE_BUCKETS_US,
+};
 use mintage_wire::{Live, NotReady, OneReady, PartReady, Ready};
 
 use super::request::Query;
@@ -262,6 +265,47 @@ fn count_connections(thread: &Rc<ServingThread>, out: &mut Exposition) {
     out.sample("mint_unread_bytes", &[], thread.shared().unread.bytes() as f64);
 }
 
+/// The sources out of which sequences take numbers, those that were used.
+fn describe_origins(ledger: &Ledger, out: &mut Exposition) {
+    let origins = ledger.origins();
+    let each = |of: fn(&OriginStatus) -> u64| origins.iter().map(move |o| (o.source.as_str(), of(o)));
+    let up = each(|origin| u64::from(origin.down_for.is_none()));
+    let words = "Whether a source out of which sequences take numbers answers.";
+    out.counts("mint_origin_up", "gauge", words, "source", up);
+    let words = "How long takes out of a source took, failed ones included.";
+    out.metric("mint_origin_take_seconds", "histogram", words);
+    for origin in &origins {
+        let labels = [("source", origin.source.as_str())];
+        let (buckets, sum_us) = (&origin.take_buckets, origin.take_us);
+        out.histogram(
+            "mint_origin_take_seconds",
+            &labels,
+            &TAKE_BUCKETS_US,
+            buckets,
+            sum_us,
+        );
+    }
+    let failed = each(|origin| origin.failed);
+    let words = "Takes out of a source that failed, or whose answer did not come.";
+    out.counts("mint_origin_failed_total", "counter", words, "source", failed);
+    let words = "Numbers that were taken out of a source.";
+    out.counts(
+        "mint_origin_numbers_total",
+        "counter",
+        words,
+        "source",
+        each(|origin| origin.numbers),
+    );
+    let words = "Numbers asked of a source whose answer did not come: they may be gone there, and nobody is given them.";
+    out.counts(
+        "mint_origin_spent_total",
+        "counter",
+        words,
+        "source",
+        each(|origin| origin.spent),
+    );
+}
+
 fn describe_ledger(thread: &Rc<ServingThread>, found: &Found, out: &mut Exposition) {
     let ledger = thread.service().ledger();
     let counters = ledger.counters();
@@ -287,6 +331,7 @@ fn describe_ledger(thread: &Rc<ServingThread>, found: &Found, out: &mut Expositi
         counters.gap_ids.load(Ordering::Relaxed) as f64,
     );
 
+    describe_origins(ledger, out);
     let clock = ledger.clock();
     let report = clock.report();
     out.metric(

@@ -84,6 +84,18 @@ pub(super) async fn create(thread: &Rc<ServingThread>, name: &[u8], body: &[u8])
     ))
 }
 
+/// `PATCH /v1/pools/{name}`: which workers it avoids.
+pub(super) async fn alter(thread: &Rc<ServingThread>, name: &[u8], body: &[u8]) -> Answer<Response> {
+    let name = thread.service().name(name)?;
+    let change = requests::avoid_change(&parse(body)?)?;
+    let change = |service: Arc<Service>| async move {
+        let avoided = service.ledger().avoid_workers(&name, &change).await;
+        let avoided = avoided.map_err(from_ledger)?;
+        Ok(Response::json(StatusCode::OK, &render::avoided(&avoided)))
+    };
+    thread.service().aside(change).await
+}
+
 /// `DELETE /v1/pools/{name}`: refused while somebody's window of it lasts.
 pub(super) async fn drop_pool(thread: &Rc<ServingThread>, name: &[u8]) -> Answer<Response> {
     let name = thread.service().name(name)?;
@@ -203,11 +215,12 @@ fn worker_id(text: &[u8]) -> Answer<u64> {
         .ok_or_else(|| invalid("a worker is a whole number"))
 }
 
-/// Whether a body can be read as a definition, a borrower and a held window.
+/// Whether a body can be read as a definition, a change, a borrower and a held window.
 #[cfg(feature = "testing")]
-pub(super) fn documents(body: &[u8]) -> [bool; 3] {
+pub(super) fn documents(body: &[u8]) -> [bool; 4] {
     [
         parse::<mintage_wire::PoolDefinition>(body).is_ok_and(|read| requests::pool_spec(&read).is_ok()),
+        parse::<mintage_wire::PoolPatch>(body).is_ok_and(|read| requests::avoid_change(&read).is_ok()),
         parse::<Borrower>(body).is_ok(),
         parse::<Held>(body).is_ok_and(|read| requests::held(read).is_ok()),
     ]

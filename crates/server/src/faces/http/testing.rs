@@ -58,9 +58,10 @@ pub fn start(buffer: &[u8], headers_max: usize) -> Start {
     }
 }
 
-/// Which documents that a body may be it can be read as: a sequence, a restart, a pool, a borrower, a window.
-pub fn documents(body: &[u8]) -> [bool; 5] {
+/// Which documents that a body may be it can be read as: a sequence, a restart, a pool, a change of one, a
+/// borrower, a window.
+pub fn documents(body: &[u8]) -> [bool; 6] {
     let [sequence, restart] = sequences::documents(body);
-    let [pool, borrower, window] = pools::documents(body);
-    [sequence, restart, pool, borrower, window]
+    let [pool, patch, borrower, window] = pools::documents(body);
+    [sequence, restart, pool, patch, borrower, window]
 }

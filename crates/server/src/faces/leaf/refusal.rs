@@ -49,6 +49,8 @@ fn status_of(code: Code) -> StatusCode {
             | Code::TooMany
             | Code::Unavailable
             | Code::ClockBack
+            | Code::Moving
+            | Code::MovedBack
             | Code::Stopped
             | Code::Internal
     );
@@ -84,6 +86,8 @@ mod tests {
             (Code::Exhausted, "", Some(-3)),
             (Code::Unavailable, "", Some(-3)),
             (Code::ClockBack, "", Some(-3)),
+            (Code::Moving, "", Some(-3)),
+            (Code::MovedBack, "", Some(-3)),
             (Code::Unavailable, ServiceError::STOPPING, Some(-1)),
             (Code::Stopped, "", Some(-1)),
             (Code::WrongToken, "", None),

@@ -165,7 +165,7 @@ mod tests {
             wrong_token 401 PGRST301\nforbidden 403 42501\ncross_origin 403 42501\nwrong_host 421 42501\n\
             request_timeout 408 PGRST102\nidle_timeout 408 PGRST102\nslow_reader 408 PGRST102\n\
             too_many_connections 503 PGRST000 5\nunavailable 503 PGRST000 5\nclock_back 503 PGRST000 5\n\
-            stopped 503 PGRST000 5\ninternal 500 PGRSTX00\n";
+            moving 503 PGRST000 5\nmoved_back 503 PGRST000 5\nstopped 503 PGRST000 5\ninternal 500 PGRSTX00\n";
         assert_eq!(table, expected);
         let soon = ServiceError::new(Code::Unavailable, "why").with_retry_after_s(2);
         assert_eq!(Refusal::from(soon.clone()).retry_after_s, Some(2));

@@ -74,7 +74,7 @@ impl From<ServiceError> for Refusal {
                 let ms = by.as_millis().max(1);
                 format!("Clock moved backwards.  Refusing to generate id for {ms} milliseconds").into()
             }
-            (Code::Unavailable, _, Some(seconds)) => {
+            (Code::Unavailable | Code::Moving, _, Some(seconds)) => {
                 format!("not available right now, retry in {seconds} s").into()
             }
             _ => error.message,

@@ -279,6 +279,8 @@ fn refuse(head: &Head<'_>, _: &Config, error: &ServiceError) -> Response {
         Code::NotFound
         | Code::Exhausted
         | Code::Unavailable
+        | Code::Moving
+        | Code::MovedBack
         | Code::Stopped
         | Code::Internal
         | Code::InvalidArgument => 6,

@@ -1,0 +1,53 @@
+//! `/v1/moves…`: our side of moves, for imports that run elsewhere.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use mintage_ledger::moves::{Ours, OursError};
+use mintage_wire::{LostMove, MoveStep, Moves};
+
+use super::document::parse;
+use crate::error::{Code, ServiceError};
+use crate::faces::web::answer::Response;
+use crate::moves::{read_record, refusal, stepped, versioned};
+use crate::service::{Answer, Service};
+use crate::thread::ServingThread;
+
+/// `GET /v1/moves`
+pub(super) async fn list(thread: &Rc<ServingThread>) -> Answer<Response> {
+    let list = |service: Arc<Service>| async move {
+        let found = Ours::list(&**service.ledger()).await.map_err(refusal)?;
+        let moves = found.iter().map(|(name, now)| versioned(name, now)).collect();
+        Ok(Response::json(StatusCode::OK, &Moves { moves }))
+    };
+    thread.service().aside(list).await
+}
+
+/// `GET /v1/moves/{name}`
+pub(super) async fn show(thread: &Rc<ServingThread>, name: &[u8]) -> Answer<Response> {
+    let name = thread.service().name(name)?;
+    let found = Ours::read(&**thread.service().ledger(), &name)
+        .await
+        .map_err(refusal)?;
+    let none = || ServiceError::new(Code::NotFound, format!("no move of {name}"));
+    let now = found.ok_or_else(none)?;
+    Ok(Response::json(StatusCode::OK, &versioned(&name, &now)))
+}
+
+/// `PUT /v1/moves/{name}`: 409 with what is there where another step came first.
+pub(super) async fn step(thread: &Rc<ServingThread>, name: &[u8], body: &[u8]) -> Answer<Response> {
+    let name = thread.service().name(name)?;
+    let asked: MoveStep = parse(body)?;
+    let expected = asked.expected.map(|version| version.0);
+    let next = read_record(asked.record)?;
+    let ledger = thread.service().ledger();
+    match ledger.step(&name, expected, &next, asked.into_used).await {
+        Ok(done) => Ok(Response::json(StatusCode::OK, &stepped(&name, &done))),
+        Err(OursError::Lost(now)) => {
+            let now = now.map(|now| versioned(&name, &now));
+            Ok(Response::json(StatusCode::CONFLICT, &LostMove { now }))
+        }
+        Err(error) => Err(refusal(error)),
+    }
+}
