@@ -79,6 +79,10 @@ pub(crate) enum Command {
     Backfill(Box<crate::backfill::Args>),
     /// Find out whether a pile of ids is sound: repeats, order, gaps, clocks, shards
     Audit(Box<crate::audit::Args>),
+    /// Find out what is wrong with counters in databases: behind their columns, near their ends
+    Doctor(Box<crate::doctor::Args>),
+    /// Bring counters of other systems here: at once, beside them, and back
+    Import(Box<crate::import::Args>),
     /// Print the functions that make the same ids inside PostgreSQL or MariaDB
     Sql(crate::sql::Args),
     /// Make a shared store ready for use: its schema and its cluster id

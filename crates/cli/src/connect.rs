@@ -70,6 +70,16 @@ impl Client {
 
     /// Asks for an operation and gives the document that came back; an empty answer reads as `null`.
     pub(crate) fn call<T: DeserializeOwned>(&self, ask: &Ask) -> Result<T, Failure> {
+        let (status, text) = self.answer(ask)?;
+        let document = if text.is_empty() { "null" } else { &text };
+        match (status, serde_json::from_str(document)) {
+            (200..=299, Ok(document)) => Ok(document),
+            _ => Err(self.said_no(status, &text)),
+        }
+    }
+
+    /// Asks for an operation and gives what was answered, whatever its status: that, and its text.
+    pub(crate) fn answer(&self, ask: &Ask) -> Result<(u16, String), Failure> {
         let request = self.request(ask);
         let answer = match &ask.document {
             Some(document) => self.run(
@@ -84,12 +94,7 @@ impl Client {
             }
             None => self.run(request.body(())),
         };
-        let (status, text) = self.read(answer?)?;
-        let document = if text.is_empty() { "null" } else { &text };
-        match (status, serde_json::from_str(document)) {
-            (200..=299, Ok(document)) => Ok(document),
-            _ => Err(self.said_no(status, &text)),
-        }
+        self.read(answer?)
     }
 
     fn request(&self, ask: &Ask) -> ureq::http::request::Builder {
@@ -130,17 +135,13 @@ impl Client {
         Ok(answer.into_body().into_reader())
     }
 
-    /// What an operation answers, whatever its status: that, and its text.
-    pub(crate) fn look(&self, ask: &Ask) -> Result<(u16, String), Failure> {
-        self.read(self.run(self.request(ask).body(()))?)
-    }
-
     fn read(&self, mut answer: ureq::http::Response<ureq::Body>) -> Result<(u16, String), Failure> {
         let text = answer.body_mut().read_to_string();
         Ok((answer.status().as_u16(), text.map_err(|e| self.unreachable(&e))?))
     }
 
-    fn said_no(&self, status: u16, text: &str) -> Failure {
+    /// The refusal that such an answer is.
+    pub(crate) fn said_no(&self, status: u16, text: &str) -> Failure {
         match serde_json::from_str::<Problem<'_>>(text) {
             Ok(problem) => problem.into(),
             Err(_) => Failure::cannot(format_args!("{} answered {status} without JSON", self.base))

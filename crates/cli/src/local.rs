@@ -32,8 +32,11 @@ impl Local {
             let system = SystemRuntime::new(tokio::runtime::Handle::current());
             let store = open_or_make(&config, absent, system.clone()).await?;
             let instance_name = format!("mint {}", std::process::id());
+            let origins = mintage_server::origins(&config, system.clone())
+                .map_err(|error| Failure::usage(error.message))?;
             let settings = LedgerSettings {
                 instance_name,
+                origins,
                 ..LedgerSettings::default()
             };
             Ledger::open(store, settings, system).await.map_err(refused)
@@ -47,6 +50,16 @@ impl Local {
         work: impl AsyncFnOnce(&Ledger) -> Result<T, LedgerError>,
     ) -> Result<T, Failure> {
         self.runtime.block_on(work(&self.ledger)).map_err(refused)
+    }
+
+    /// The ledger, for work that lasts.
+    pub(crate) fn ledger(&self) -> Arc<Ledger> {
+        Arc::clone(&self.ledger)
+    }
+
+    /// Does some work on the runtime that the ledger lives on.
+    pub(crate) fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
     }
 
     /// Closes it, which gives back what was not used.

@@ -18,6 +18,8 @@ mod config;
 mod connect;
 mod convert;
 mod count;
+#[cfg(feature = "server")]
+mod doctor;
 mod errors;
 mod forecast;
 mod format_options;
@@ -25,6 +27,8 @@ mod formats;
 mod gen_ids;
 mod help;
 mod hints;
+#[cfg(feature = "server")]
+mod import;
 #[cfg(feature = "server")]
 mod init;
 mod inspect;
@@ -84,7 +88,9 @@ use out::Out;
 #[cfg(feature = "server")]
 use passwords::{hidden, warn_of_passwords};
 #[cfg(not(feature = "server"))]
-use without_server::{self as config, self as init, self as local, self as serve, self as store};
+use without_server::{
+    self as config, self as doctor, self as import, self as init, self as local, self as serve, self as store,
+};
 #[cfg(not(feature = "server"))]
 use without_server::{hidden, warn_of_passwords};
 
@@ -140,11 +146,17 @@ fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(),
         Some(Command::Audit(args)) => audit::run(&args, out),
         Some(Command::Sql(args)) => sql::run(&args, out),
         #[cfg(feature = "server")]
+        Some(Command::Doctor(args)) => doctor::run(&args, out),
+        #[cfg(feature = "server")]
+        Some(Command::Import(args)) => import::run(&args, color, out),
+        #[cfg(feature = "server")]
         Some(Command::Init(args)) => init::run(&args, out),
         #[cfg(feature = "server")]
         Some(Command::Store(args)) => store::run(&args, out),
         #[cfg(feature = "server")]
         Some(Command::Config(args)) => config::run(&args, out),
+        #[cfg(not(feature = "server"))]
+        Some(Command::Doctor(args) | Command::Import(args)) => Err(without_server::refused(&args)),
         #[cfg(not(feature = "server"))]
         Some(Command::Serve(args) | Command::Init(args) | Command::Store(args) | Command::Config(args)) => {
             Err(without_server::refused(&args))

@@ -20,9 +20,12 @@ impl Local {
     pub(crate) fn answer(&self, ask: &Ask) -> Result<Value, Failure> {
         match ask.op {
             Op::ListSequences | Op::ListPools => self.list(ask),
-            Op::CreatePool | Op::ShowPool | Op::DropPool | Op::RetireWindow | Op::EndWindow => {
-                self.of_pool(ask, &named(ask)?)
-            }
+            Op::CreatePool
+            | Op::AlterPool
+            | Op::ShowPool
+            | Op::DropPool
+            | Op::RetireWindow
+            | Op::EndWindow => self.of_pool(ask, &named(ask)?),
             _ => self.of_sequence(ask, &named(ask)?),
         }
     }
@@ -103,6 +106,11 @@ impl Local {
             let spec = requests::pool_spec(&document(ask)?)?;
             let pool = self.run(async |ledger| ledger.create_pool(name, spec).await)?;
             return json(&render::pool(&pool.info()));
+        }
+        if ask.op == Op::AlterPool {
+            let change = requests::avoid_change(&document(ask)?)?;
+            let avoided = self.run(async |ledger| ledger.avoid_workers(name, &change).await)?;
+            return json(&render::avoided(&avoided));
         }
         if ask.op == Op::DropPool {
             self.run(async |ledger| ledger.drop_pool(name).await)?;

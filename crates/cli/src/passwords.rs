@@ -5,10 +5,16 @@ use mintage_ledger::{STORES, holds_password, shown_url};
 /// What is on the command line is in the list of processes, which every user of the machine can read.
 pub(crate) fn warn_of_passwords(say: impl FnOnce(&str)) {
     if urls_given().any(|url| holds_password(&url)) {
-        say(
-            "the password on the command line is in the list of processes: put the URL into a file that \
-             store.url_file or MINT_STORE__URL_FILE names, or into MINT_STORE__URL",
-        );
+        let is_of_source = std::env::args()
+            .nth(1)
+            .is_some_and(|word| word == "doctor" || word == "import");
+        let instead = match is_of_source {
+            true => "--url-file names, or into [sources.NAME] of the configuration and give NAME",
+            false => "store.url_file or MINT_STORE__URL_FILE names, or into MINT_STORE__URL",
+        };
+        say(&format!(
+            "the password on the command line is in the list of processes: put the URL into a file that {instead}"
+        ));
     }
 }
 

@@ -90,14 +90,14 @@ struct More {
 
 /// What the server says of itself, as one document.
 fn look<'a>(client: &Client, url: &'a str, about: Option<&str>) -> Result<Status<'a>, Failure> {
-    let (code, text) = client.look(&Ask::new(Op::Readyz, &[]).with_if("for", about))?;
+    let (code, text) = client.answer(&Ask::new(Op::Readyz, &[]).with_if("for", about))?;
     let ready: Ready =
         serde_json::from_str(&text).map_err(|_| match serde_json::from_str::<Problem<'_>>(&text) {
             Ok(problem) => Failure::cannot(&problem.detail).with_hint_if(problem.hint.as_deref()),
             Err(_) => Failure::cannot(format_args!("{url} answered {code} without JSON"))
                 .with_hint("is this a mint server? its HTTP port is 7600 unless configured"),
         })?;
-    let more = match client.look(&Ask::new(Op::Metrics, &[]))? {
+    let more = match client.answer(&Ask::new(Op::Metrics, &[]))? {
         (200, text) => {
             let metrics = Metrics(&text);
             let number = |(name, metric, _): &(&str, &str, &str)| {

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 
 use mintage::Uuid;
 use mintage_local::name::Name;
+use mintage_wire::Looked;
 use serde_json::Value;
 
 use crate::ask::Ask;
@@ -38,6 +39,37 @@ pub(crate) fn hidden(text: String) -> String {
         .skip(1)
         .filter(|word| word.contains("://") || word.contains('@'));
     urls.fold(text, |text, url| text.replace(&url, "***"))
+}
+
+/// The workers of another system: there is nothing here to look at them with.
+pub(crate) enum Beside {}
+
+impl Beside {
+    pub(crate) fn look(_url: &str) -> Result<Beside, Failure> {
+        Err(Failure::usage("this build of mint looks at no other system")
+            .with_hint("name the workers themselves"))
+    }
+
+    pub(crate) fn place(&self) -> String {
+        match *self {}
+    }
+
+    pub(crate) fn avoid(
+        &self,
+        _typed: Option<&str>,
+        _spare: Option<u64>,
+        _workers: u64,
+    ) -> Result<String, Failure> {
+        match *self {}
+    }
+
+    pub(crate) fn too_large(&self, _workers: u64) -> Option<String> {
+        match *self {}
+    }
+
+    pub(crate) fn looked(&self, _workers: &str) -> Result<Looked, Failure> {
+        match *self {}
+    }
 }
 
 /// A store opened by this process: there is none.

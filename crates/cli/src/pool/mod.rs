@@ -1,6 +1,9 @@
 //! `mint pool`: pools of workers and the windows that are held of them, of a running server or of a store that
 //! no server has open.
 
+mod avoid;
+#[cfg(feature = "server")]
+mod beside;
 mod pools;
 
 use std::time::Duration;
@@ -19,6 +22,9 @@ use crate::out::Out;
 use crate::snowflake::preset_layout;
 use crate::snowflake_layout::{SYNTAX, layout_words, parse_layout};
 use crate::tls::TlsFiles;
+#[cfg(not(feature = "server"))]
+use crate::without_server as beside;
+use avoid::{Change, Choice};
 use pools::Pools;
 
 #[derive(clap::Args, Debug)]
@@ -38,7 +44,7 @@ pub(crate) struct Args {
 #[derive(Subcommand, Debug)]
 enum PoolCommand {
     /// Create a pool; creating it again with the same definition changes nothing
-    #[command(after_help = SYNTAX)]
+    #[command(after_help = format!("{SYNTAX}\n\n{SYSTEMS}"))]
     Create {
         /// The pool
         name: String,
@@ -57,6 +63,8 @@ enum PoolCommand {
         /// What it does when the clock goes back: hold, wait(5ms), error or bump [default: as the server is set]
         #[arg(long, value_name = "POLICY")]
         clock_policy: Option<ClockPolicy>,
+        #[command(flatten)]
+        choice: Choice,
     },
     /// List all pools
     List,
@@ -65,6 +73,9 @@ enum PoolCommand {
         /// The pool
         name: String,
     },
+    /// Change which workers a pool avoids because another system has them
+    #[command(after_help = SYSTEMS)]
+    Avoid(Change),
     /// Remove a pool that nobody uses; the same name created again keeps its layout and repeats nothing
     Drop {
         /// The pool
@@ -85,6 +96,23 @@ enum PoolCommand {
         worker: u64,
     },
 }
+
+/// What `--avoid-from` takes.
+const SYSTEMS: &str = "\
+--avoid-from, where a system of Snowflake ids keeps its workers:
+
+  leaf+zookeeper://HOST:2181/snowflake/NAME
+  twitter+zookeeper://HOST:2181/snowflake-servers[?datacenter=0..31]
+  cosid+mysql://USER@HOST/DATABASE?namespace=NAMESPACE
+  cosid+redis://HOST:6379?namespace=NAMESPACE
+  cosid+zookeeper://HOST:2181/cosid/NAMESPACE
+  uid-generator+mysql://USER@HOST/DATABASE
+  yitter+redis://HOST:6379
+
+It is only read. The pool remembers the URL without its password, and --remove looks there again.";
+
+/// The clock sequences of UUIDs of version 1.
+const UUID1_WORKERS: u64 = 1 << 14;
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
@@ -124,17 +152,28 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
             kind,
             window,
             clock_policy,
+            choice,
         } => {
             let name = checked(name)?;
             let millis = |window: Duration| u64::try_from(window.as_millis()).unwrap_or(u64::MAX);
+            let layout = layout_wanted(*kind, preset.as_deref(), layout.as_ref())?;
+            let workers = layout.as_ref().map_or(UUID1_WORKERS, Layout::workers);
+            let avoided = choice.avoided(workers, out)?;
             let wanted = PoolDefinition {
                 kind: Some(kind.name().into()),
-                layout: layout_wanted(*kind, preset.as_deref(), layout.as_ref())?,
+                layout: layout.map(|layout| layout.spec()),
                 preset: None,
                 window_ms: window.map(millis),
                 clock_policy: clock_policy.map(|policy| policy.to_string()),
+                workers: choice.workers.clone(),
+                avoid: avoided.avoid,
+                avoid_from: avoided.from,
             };
             Box::new(move |pools, out| fields(&pools.create(&name, &wanted)?, out))
+        }
+        PoolCommand::Avoid(change) => {
+            let (name, change) = (checked(&change.name)?, change.clone());
+            Box::new(move |pools, out| change.make(&name, pools, out))
         }
         PoolCommand::List => Box::new(|pools, out| list(&pools.list()?, out)),
         PoolCommand::Show { name } => {
@@ -193,14 +232,12 @@ fn layout_wanted(
     kind: Kind,
     preset: Option<&str>,
     layout: Option<&Layout>,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<Layout>, Failure> {
     match (kind, preset, layout) {
         (Kind::Uuid1, None, None) => Ok(None),
         (Kind::Uuid1, _, _) => Err(Failure::usage("a pool of kind uuid1 has no layout of its own")),
-        (Kind::Snowflake, _, Some(layout)) => Ok(Some(layout.spec())),
-        (Kind::Snowflake, preset, None) => {
-            preset_layout(preset.unwrap_or("twitter")).map(|layout| Some(layout.spec()))
-        }
+        (Kind::Snowflake, _, Some(layout)) => Ok(Some(layout.clone())),
+        (Kind::Snowflake, preset, None) => preset_layout(preset.unwrap_or("twitter")).map(Some),
     }
 }
 
@@ -282,16 +319,22 @@ fn fields(pool: &Pool, out: &mut Out) -> Result<(), Failure> {
     if out.json {
         return out.json_line(pool);
     }
+    let some = |text: &Option<String>| text.clone();
     for (title, value) in [
-        ("name", pool.name.as_str()),
-        ("kind", &pool.kind),
-        ("layout", &layout(pool)),
-        ("workers", &pool.workers.to_string()),
-        ("window", &pool.window),
-        ("clock policy", &pool.clock_policy),
-        ("ends", &pool.ends),
+        ("name", Some(pool.name.clone())),
+        ("kind", Some(pool.kind.clone())),
+        ("layout", Some(layout(pool))),
+        ("workers", Some(pool.workers.to_string())),
+        ("only", some(&pool.within)),
+        ("avoids", some(&pool.avoid)),
+        ("read from", some(&pool.avoid_from)),
+        ("window", Some(pool.window.clone())),
+        ("clock policy", Some(pool.clock_policy.clone())),
+        ("ends", Some(pool.ends.clone())),
     ] {
-        out.line(format!("{title:<12}  {value}"))?;
+        if let Some(value) = value {
+            out.line(format!("{title:<12}  {value}"))?;
+        }
     }
     Ok(())
 }

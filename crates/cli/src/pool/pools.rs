@@ -1,7 +1,9 @@
 //! What can be asked of pools.
 
 use mintage_local::name::Name;
-use mintage_wire::{self as wire, Op, Pool, PoolDefinition, PoolPage, PoolWithWindows, Retired};
+use mintage_wire::{
+    self as wire, Op, Pool, PoolChanged, PoolDefinition, PoolPage, PoolPatch, PoolWithWindows, Retired,
+};
 
 use crate::ask::Ask;
 use crate::backend::{Backend, PAGE};
@@ -39,6 +41,10 @@ impl Pools {
             next_from = more.next_from;
         }
         Ok(shown)
+    }
+
+    pub(super) fn alter(&self, name: &Name, change: &PoolPatch) -> Result<PoolChanged, Failure> {
+        self.0.call(&ask(Op::AlterPool, name).saying(change))
     }
 
     pub(super) fn drop_pool(&self, name: &Name) -> Result<(), Failure> {

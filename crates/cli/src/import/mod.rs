@@ -1,0 +1,285 @@
+//! `mint import`: counters of other systems, brought here, set beside their originals, and given back.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `args` | what it is told |
+//! | `side` | our side: a server, or a store opened here |
+//! | `targets` | which counters are meant, and where each shall come to |
+//! | `unfenced` | a source that may only be watched |
+//! | `verify` | whether both sides are as a move left them |
+//! | `show` | what is printed |
+
+mod args;
+mod show;
+mod side;
+mod targets;
+mod unfenced;
+mod verify;
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::sync::Arc;
+
+use mintage_ledger::moves::{DriveError, DriveErrorKind, DriveSettings, Driven, Driver, Ours};
+use mintage_ledger::source::{Source, SourceErrorKind, open_sources};
+use mintage_ledger::{Name, Runtime};
+use tokio::task::JoinSet;
+
+pub(crate) use args::Args;
+use side::Side;
+use targets::{Found, Target};
+use unfenced::Unfenced;
+
+use crate::color::Color;
+use crate::doctor::urls;
+use crate::errors::Failure;
+use crate::out::Out;
+
+/// Counters that are moved at a time.
+const AT_A_TIME: usize = 8;
+
+pub(crate) fn run(args: &Args, color: Color, out: &mut Out) -> Result<(), Failure> {
+    let side = Side::open(args.server.as_deref(), &args.tls, args.store.as_deref())?;
+    let ours = side.ours();
+    let done = side.block_on(|runtime| work(args, ours, runtime, color, out));
+    side.close_after(done)
+}
+
+async fn work(
+    args: &Args,
+    ours: Arc<dyn Ours>,
+    runtime: Arc<dyn Runtime>,
+    color: Color,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    if args.status {
+        return status(args, &*ours, out).await;
+    }
+    let sources = open(args, &runtime, out)?;
+    let found = targets::find(args, &sources, &*ours, &*runtime).await?;
+    for why in &found.failed {
+        out.note(format!("not looked at: {why}"));
+    }
+    if args.verify {
+        return verify(&found, &*ours, out).await;
+    }
+    for target in found
+        .targets
+        .iter()
+        .filter(|target| !args.apply || !target.is_possible())
+    {
+        if let Some(plan) = &target.plan {
+            show::plan(&target.source.place(), plan, target.under_way.as_ref(), out)?;
+        } else {
+            show::status(
+                &target.name.clone().map_err(Failure::usage)?,
+                &target.planned,
+                out,
+            )?;
+        }
+    }
+    out.flush()?;
+    let (possible, refused): (Vec<Target>, Vec<Target>) =
+        found.targets.into_iter().partition(Target::is_possible);
+    if args.apply {
+        sure(args, possible.len())?;
+        let failed = apply(args, possible, ours, runtime, out).await?;
+        if args.fence.is_some() {
+            out.note("no fence stands there: nothing but people keeps the source still");
+        }
+        return ended(failed, refused.len() + found.failed.len(), color);
+    }
+    if possible.len() > 1 || !refused.is_empty() {
+        out.note(format!(
+            "{} counters; {} cannot be moved like this",
+            possible.len() + refused.len(),
+            refused.len()
+        ));
+    }
+    out.note("nothing was done: --apply does it");
+    match refused.is_empty() && found.failed.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Negative),
+    }
+}
+
+fn open(args: &Args, runtime: &Arc<dyn Runtime>, out: &Out) -> Result<Vec<Arc<dyn Source>>, Failure> {
+    let given: Vec<String> = args.source.iter().cloned().collect();
+    let files: Vec<_> = args.url_file.iter().collect();
+    let urls = urls::all(&given, &files, out)?;
+    let [url] = urls.as_slice() else {
+        return Err(Failure::usage(
+            "one source at a time: a file of --url-file holds one URL",
+        ));
+    };
+    let opened = open_sources(url.text(), &args.settings()?, Arc::clone(runtime));
+    let opened = opened
+        .map_err(|error| Failure::usage(format_args!("{}: {error}", url.named())).with_hint_if(error.fix))?;
+    Ok(match args.fence {
+        None => opened,
+        Some(_) => opened
+            .into_iter()
+            .map(|source| {
+                Arc::new(Unfenced {
+                    source,
+                    watch: args.watch,
+                    runtime: Arc::clone(runtime),
+                }) as Arc<dyn Source>
+            })
+            .collect(),
+    })
+}
+
+async fn status(args: &Args, ours: &dyn Ours, out: &mut Out) -> Result<(), Failure> {
+    let moves = ours.list().await.map_err(targets::ours_failed)?;
+    let wanted = targets::wanted(args);
+    let moves: Vec<_> = moves
+        .into_iter()
+        .filter(|(_, now)| wanted.is_of(&now.record.key))
+        .collect();
+    if moves.is_empty() {
+        out.note("no moves");
+    }
+    for (name, now) in moves {
+        show::status(&name, &now.record, out)?;
+    }
+    Ok(())
+}
+
+async fn verify(found: &Found, ours: &dyn Ours, out: &mut Out) -> Result<(), Failure> {
+    let mut is_sound = true;
+    for target in &found.targets {
+        let (Some(now), Ok(name)) = (&target.now, &target.name) else {
+            continue;
+        };
+        let wrong = verify::verify(&*target.source, ours, name, now).await?;
+        is_sound &= wrong.is_empty();
+        if out.json {
+            out.json_line(&serde_json::json!({
+                "name": name.to_string(), "phase": now.record.phase.as_str(), "sound": wrong.is_empty(), "wrong": wrong,
+            }))?;
+        } else if wrong.is_empty() {
+            out.line(format!("{name} is sound: {}", now.record.phase.as_str()))?;
+        } else {
+            for wrong in wrong {
+                out.line(format!("{name}: {wrong}"))?;
+            }
+        }
+    }
+    out.flush()?;
+    match is_sound {
+        true => Ok(()),
+        false => Err(Failure::Negative),
+    }
+}
+
+/// Asks a person at a terminal.
+fn sure(args: &Args, count: usize) -> Result<(), Failure> {
+    if args.yes || count == 0 || !std::io::stdin().is_terminal() {
+        return Ok(());
+    }
+    let what = match count {
+        1 => "1 counter".to_string(),
+        count => format!("{count} counters"),
+    };
+    let mut stderr = std::io::stderr().lock();
+    write!(stderr, "Move {what}? [y/N] ")?;
+    stderr.flush()?;
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer)?;
+    match answer.trim() {
+        "y" | "Y" | "yes" => Ok(()),
+        _ => Err(Failure::cannot("nothing was done").with_hint("--yes does not ask")),
+    }
+}
+
+type Ended = (Name, mintage_ledger::moves::Goal, Result<Driven, DriveError>);
+
+/// Moves them, some at a time; the failures.
+async fn apply(
+    args: &Args,
+    targets: Vec<Target>,
+    ours: Arc<dyn Ours>,
+    runtime: Arc<dyn Runtime>,
+    out: &mut Out,
+) -> Result<Vec<DriveError>, Failure> {
+    let progress = progress(targets.len(), out);
+    let mut waiting = targets.into_iter();
+    let mut running: JoinSet<Ended> = JoinSet::new();
+    let mut failed = Vec::new();
+    loop {
+        while running.len() < AT_A_TIME
+            && let Some(target) = waiting.next()
+        {
+            running.spawn(drive(args, target, Arc::clone(&ours), Arc::clone(&runtime)));
+        }
+        let Some(ended) = running.join_next().await else {
+            break;
+        };
+        let (name, goal, done) =
+            ended.map_err(|error| Failure::cannot(format_args!("a move broke off: {error}")))?;
+        progress.inc(1);
+        match done {
+            Ok(driven) => {
+                progress.suspend(|| show::done(&name, goal, &driven.now.record, driven.refused_for, out))?
+            }
+            Err(error) => failed.push(error),
+        }
+        out.flush()?;
+    }
+    progress.finish_and_clear();
+    Ok(failed)
+}
+
+fn drive(
+    args: &Args,
+    target: Target,
+    ours: Arc<dyn Ours>,
+    runtime: Arc<dyn Runtime>,
+) -> impl Future<Output = Ended> + Send + use<> {
+    let settings = DriveSettings {
+        into_used: args.into_used,
+        ..DriveSettings::default()
+    };
+    async move {
+        let name = target.name.expect("it is possible");
+        let goal = target.goal.expect("it is possible");
+        let driver = Driver {
+            source: &*target.source,
+            ours: &*ours,
+            runtime: &*runtime,
+            settings,
+        };
+        let done = driver.run(&name, &target.planned, goal).await;
+        (name, goal, done)
+    }
+}
+
+fn progress(count: usize, out: &Out) -> indicatif::ProgressBar {
+    match count > AT_A_TIME && !out.quiet && std::io::stderr().is_terminal() {
+        true => indicatif::ProgressBar::new(count as u64),
+        false => indicatif::ProgressBar::hidden(),
+    }
+}
+
+/// How the command ends: what failed is told, and the last of it decides.
+fn ended(mut failed: Vec<DriveError>, refused: usize, color: Color) -> Result<(), Failure> {
+    let Some(last) = failed.pop() else {
+        return match refused {
+            0 => Ok(()),
+            _ => Err(Failure::Negative),
+        };
+    };
+    for error in failed {
+        let _ = failure(error).report(color);
+    }
+    Err(failure(last))
+}
+
+fn failure(error: DriveError) -> Failure {
+    let unreached = matches!(
+        error.kind,
+        DriveErrorKind::Source(SourceErrorKind::Unavailable) | DriveErrorKind::Ours | DriveErrorKind::Behind
+    );
+    let failure = Failure::cannot(&error).with_hint_if(error.hint);
+    if unreached { failure } else { failure.negative() }
+}

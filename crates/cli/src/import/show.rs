@@ -1,0 +1,142 @@
+//! What people and programs see of plans and moves.
+
+use std::time::Duration;
+
+use mintage_ledger::Name;
+use mintage_ledger::moves::{Goal, Move, Plan};
+use mintage_server::moves as documents;
+use serde_json::{Value, json};
+
+use crate::errors::Failure;
+use crate::lines::shown;
+use crate::out::Out;
+
+/// One plan: what would be done, and what stands in its way.
+pub(super) fn plan(place: &str, plan: &Plan, under_way: Option<&Move>, out: &mut Out) -> Result<(), Failure> {
+    if out.json {
+        return out.json_line(&document(place, plan, under_way));
+    }
+    let counter = &plan.counter;
+    let number = |number: Option<i128>| number.map_or("-".to_string(), |number| number.to_string());
+    out.line(format!("{} -> {}", shown(&counter.key), shown(&plan.name)))?;
+    let mut row = |what: &str, text: String| out.line(format!("  {what:<10} {}", shown(&text)));
+    row(
+        "there",
+        format!(
+            "{} at {place}, next {}{}",
+            counter.kind,
+            number(counter.mark),
+            counter
+                .highest()
+                .map_or(String::new(), |highest| format!(", largest in columns {highest}"))
+        ),
+    )?;
+    let definition = &plan.definition;
+    let cycle = if definition.cycle { ", cycle" } else { "" };
+    row(
+        "here",
+        format!(
+            "first {}, increment {}, {} to {}{cycle}",
+            plan.first.map_or("-".to_string(), |first| first.to_string()),
+            definition.increment,
+            definition.min,
+            definition.max
+        ),
+    )?;
+    if let Some(record) = under_way {
+        row(
+            "under way",
+            format!("move {} is {}", record.id, record.phase.as_str()),
+        )?;
+    }
+    if !plan.statements.is_empty() {
+        row("runs", plan.statements.join("; "))?;
+    }
+    for (what, texts) in [
+        ("grant", &plan.grants),
+        ("note", &plan.warnings),
+        ("configure", &plan.face_lines),
+        ("refused", &plan.refusals),
+    ] {
+        for text in texts {
+            row(what, text.clone())?;
+        }
+    }
+    Ok(())
+}
+
+fn document(place: &str, plan: &Plan, under_way: Option<&Move>) -> Value {
+    let text = |number: Option<i128>| number.map(|number| number.to_string());
+    let definition = &plan.definition;
+    json!({
+        "source": place,
+        "kind": plan.counter.kind,
+        "key": plan.counter.key,
+        "name": plan.name,
+        "mark": text(plan.counter.mark),
+        "highest": text(plan.counter.highest()),
+        "first": plan.first.map(|first| first.to_string()),
+        "definition": {
+            "start": definition.start.to_string(), "increment": definition.increment.to_string(),
+            "min": definition.min.to_string(), "max": definition.max.to_string(), "cycle": definition.cycle,
+        },
+        "phase": under_way.map(|record| record.phase.as_str()),
+        "statements": plan.statements,
+        "grants": plan.grants,
+        "warnings": plan.warnings,
+        "configure": plan.face_lines,
+        "refused": plan.refusals,
+    })
+}
+
+/// A move that came where it should.
+pub(super) fn done(
+    name: &Name,
+    goal: Goal,
+    record: &Move,
+    refused_for: Option<Duration>,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    if out.json {
+        let mut line = moved(name, record);
+        line["refused_ms"] = json!(refused_for.map(|pause| pause.as_millis() as u64));
+        return out.json_line(&line);
+    }
+    let next = match (goal, record.first, record.issued) {
+        (Goal::Open { .. }, Some(first), _) => format!(": numbers from {first} on come from here"),
+        (Goal::Back, _, Some(issued)) => format!(": the source goes on above {issued}"),
+        (Goal::Back, ..) => ": the source goes on".to_string(),
+        (Goal::Beside, ..) => ": numbers come from here and from the source".to_string(),
+        _ => String::new(),
+    };
+    // Below a ceiling the source has served all the time.
+    let pause = refused_for
+        .filter(|_| record.ceiling.is_none())
+        .map_or(String::new(), |pause| {
+            format!("; refused for {} ms", pause.as_millis())
+        });
+    out.line(format!("{} is {goal}{next}{pause}", shown(name.as_str())))
+}
+
+/// A move, as `--status` shows it.
+pub(super) fn status(name: &Name, record: &Move, out: &mut Out) -> Result<(), Failure> {
+    if out.json {
+        return out.json_line(&moved(name, record));
+    }
+    let number = |what: &str, number: Option<i64>| number.map_or(String::new(), |n| format!(", {what} {n}"));
+    out.line(format!(
+        "{:<10} {} <- {} {} at {}{}{}{}",
+        record.phase.as_str(),
+        shown(name.as_str()),
+        record.kind,
+        shown(&record.key),
+        shown(&record.source),
+        number("ceiling", record.ceiling),
+        number("first", record.first),
+        number("issued", record.issued)
+    ))
+}
+
+fn moved(name: &Name, record: &Move) -> Value {
+    json!({"name": name.to_string(), "move": documents::record(record)})
+}

@@ -1,0 +1,256 @@
+//! Which counters are meant, and where each shall come to.
+
+use std::sync::Arc;
+
+use mintage_ledger::moves::{Goal, Move, Ours, OursError, Phase, Plan, PlanOptions, VersionedMove};
+use mintage_ledger::source::{Fence, MoveId, Source, SourceError, SourceErrorKind, Wanted};
+use mintage_ledger::{Name, Runtime};
+
+use super::args::Args;
+use crate::errors::Failure;
+
+/// One counter.
+pub(super) struct Target {
+    pub(super) source: Arc<dyn Source>,
+    /// Its name here; why it is none.
+    pub(super) name: Result<Name, String>,
+    /// What a new move begins with; of one under way, its record.
+    pub(super) planned: Move,
+    /// `None`: it cannot be moved like this.
+    pub(super) goal: Option<Goal>,
+    pub(super) plan: Option<Plan>,
+    /// The move of that name, if it has begun and was not taken back.
+    pub(super) under_way: Option<Move>,
+    /// The register as it is.
+    pub(super) now: Option<VersionedMove>,
+}
+
+impl Target {
+    pub(super) fn is_possible(&self) -> bool {
+        // What has begun goes on: its source is fenced by now, or shows other bounds. So does what an import left behind
+        // that stood still while its move was taken back.
+        let is_known = |fence: &Fence| match (fence, &self.now) {
+            (Fence::Ours { id: Some(id), .. }, Some(now)) => {
+                now.record.id == *id || now.record.former.contains(id)
+            }
+            _ => false,
+        };
+        let is_left = self
+            .plan
+            .as_ref()
+            .is_some_and(|plan| is_known(&plan.counter.fence));
+        let is_free = self.under_way.is_some() || is_left || self.plan.as_ref().is_none_or(Plan::is_possible);
+        is_free && self.goal.is_some() && self.name.is_ok()
+    }
+}
+
+/// What was found.
+pub(super) struct Found {
+    pub(super) targets: Vec<Target>,
+    /// What could not be looked at, in words.
+    pub(super) failed: Vec<String>,
+}
+
+pub(super) fn wanted(args: &Args) -> Wanted {
+    Wanted {
+        matching: args.matching.clone(),
+        full: false,
+    }
+}
+
+pub(super) fn ours_failed(error: OursError) -> Failure {
+    match error {
+        OursError::Refused { message, hint } => Failure::cannot(message).with_hint_if(hint),
+        other => Failure::cannot(other),
+    }
+}
+
+fn source_failed(error: SourceError) -> Failure {
+    let failure = match error.kind {
+        SourceErrorKind::Invalid => Failure::usage(&error),
+        _ => Failure::cannot(&error)
+            .with_hint("nothing was changed; is that server there, and is the URL right?"),
+    };
+    failure.with_hint_if(error.fix)
+}
+
+pub(super) async fn find(
+    args: &Args,
+    sources: &[Arc<dyn Source>],
+    ours: &dyn Ours,
+    runtime: &dyn Runtime,
+) -> Result<Found, Failure> {
+    if args.beside && args.source.as_ref().is_none_or(|source| source.contains(':')) {
+        return Err(Failure::usage("--beside needs a name of [sources.NAME]: servers read the URL there").with_hint(
+            "put it into the configuration of each server as [sources.NAME] with url_file = \"FILE\", and give NAME",
+        ));
+    }
+    let moves = ours.list().await.map_err(ours_failed)?;
+    match args.cut || args.back || args.verify {
+        true => moved(args, sources, moves),
+        false => listed(args, sources, moves, runtime).await,
+    }
+}
+
+/// What was moved before, by its record: the source may have no such counter any more.
+fn moved(
+    args: &Args,
+    sources: &[Arc<dyn Source>],
+    moves: Vec<(Name, VersionedMove)>,
+) -> Result<Found, Failure> {
+    let wanted = wanted(args);
+    let mut targets = Vec::new();
+    for (name, now) in moves {
+        let record = &now.record;
+        let Some(source) = sources.iter().find(|source| is_of(args, &***source, record)) else {
+            continue;
+        };
+        // Who names counters means those only.
+        let is_named = args.names.is_empty() || args.names.iter().any(|(_, known)| *known == *name.as_str());
+        let goal = match (record.phase, args.back, args.cut) {
+            (Phase::Planned | Phase::Returned, ..) if !args.verify && !args.back => continue,
+            (_, true, _) => Goal::Back,
+            _ => Goal::Open { ceiling: None },
+        };
+        if wanted.is_of(&record.key) && is_named {
+            targets.push(Target {
+                source: Arc::clone(source),
+                name: Ok(name),
+                planned: record.clone(),
+                goal: Some(goal),
+                plan: None,
+                under_way: Some(record.clone()),
+                now: Some(now),
+            });
+        }
+    }
+    if targets.is_empty() {
+        return Err(Failure::cannot("no counter that is meant was moved from there")
+            .negative()
+            .with_hint("--apply without --cut, --back and --verify moves counters; mint import --status shows every move"));
+    }
+    Ok(Found {
+        targets,
+        failed: Vec::new(),
+    })
+}
+
+/// Whether a record is of a counter of this source.
+fn is_of(args: &Args, source: &dyn Source, record: &Move) -> bool {
+    let is_there = record.source == source.place() || args.source.as_ref() == Some(&record.source);
+    record.kind == source.kind().name && is_there
+}
+
+/// What the source shows.
+async fn listed(
+    args: &Args,
+    sources: &[Arc<dyn Source>],
+    moves: Vec<(Name, VersionedMove)>,
+    runtime: &dyn Runtime,
+) -> Result<Found, Failure> {
+    let options = PlanOptions {
+        wish: args.wish(),
+        names: args.names.clone(),
+        prefix: args.prefix.clone(),
+        advance: args.advance,
+    };
+    let (wanted, settings) = (wanted(args), args.settings()?);
+    let mut found = Found {
+        targets: Vec::new(),
+        failed: Vec::new(),
+    };
+    for source in sources {
+        let durability = source.durability().await.map_err(source_failed)?;
+        let listed = source.list(&wanted).await.map_err(source_failed)?;
+        found.failed.extend(listed.failed);
+        for counter in listed.counters {
+            let plan = Plan::make(&**source, counter, &durability, &options).await;
+            let plan = plan.map_err(source_failed)?;
+            let at = match &args.source {
+                Some(name) if args.beside => name.clone(),
+                _ => source.place(),
+            };
+            let mut planned = plan.record(MoveId::fresh(runtime), at, &options);
+            planned.table = settings.table.clone().filter(|_| plan.counter.kind == "own");
+            let name = Name::new(&plan.name).map_err(|error| error.to_string());
+            let now = name
+                .as_ref()
+                .ok()
+                .and_then(|name| moves.iter().find(|(known, _)| known == name));
+            let now = now.map(|(_, now)| now.clone());
+            let mut plan = plan;
+            // A name belongs to the counter that was moved to it, until that was taken back.
+            let other = now
+                .as_ref()
+                .filter(|now| !matches!(now.record.phase, Phase::Planned));
+            let other = other
+                .filter(|now| !is_of(args, &**source, &now.record) || now.record.key != plan.counter.key);
+            if let Some(other) = other {
+                plan.refusals.push(format!(
+                    "{} is the name of {} {} at {}: choose another one with --name '{}=NAME', or name the source as it was \
+                     named then",
+                    plan.name, other.record.kind, other.record.key, other.record.source, plan.counter.key
+                ));
+            }
+            let is_free = other.is_none();
+            let now = now.filter(|_| is_free);
+            let under_way = now.as_ref().map(|now| now.record.clone());
+            let under_way =
+                under_way.filter(|record| !matches!(record.phase, Phase::Planned | Phase::Returned));
+            found.targets.push(Target {
+                source: Arc::clone(source),
+                name,
+                goal: goal(args, &plan, under_way.as_ref()),
+                planned,
+                plan: Some(plan),
+                under_way,
+                now,
+            });
+        }
+    }
+    refuse_shared_names(&mut found.targets);
+    if found.targets.is_empty() {
+        let error = Failure::cannot("no counter that is meant was found there").negative();
+        return Err(error.with_hint(match found.failed.first() {
+            Some(why) => format!("not all could be looked at: {why}"),
+            None => "mint doctor SOURCE shows what is there".to_string(),
+        }));
+    }
+    Ok(found)
+}
+
+/// Two counters cannot have one name.
+fn refuse_shared_names(targets: &mut [Target]) {
+    let names: Vec<Option<Name>> = targets.iter().map(|target| target.name.clone().ok()).collect();
+    for (at, target) in targets.iter_mut().enumerate() {
+        let is_shared = names
+            .iter()
+            .enumerate()
+            .any(|(other, name)| other != at && name.is_some() && *name == names[at]);
+        if let (true, Some(plan)) = (is_shared, &mut target.plan) {
+            let why = format!(
+                "another counter of this import would have the name {}, too: --name tells them apart",
+                plan.name
+            );
+            plan.refusals.push(why);
+            // Which of them is under way nobody can tell.
+            target.goal = None;
+        }
+    }
+}
+
+/// Where a counter shall come to: what was asked for; without that, where its move is going.
+fn goal(args: &Args, plan: &Plan, under_way: Option<&Move>) -> Option<Goal> {
+    let Some(record) = under_way else {
+        return plan.goal;
+    };
+    Some(match (args.wish(), record.phase) {
+        _ if args.beside => Goal::Beside,
+        (_, Phase::Beside) if args.ceiling.is_none() => Goal::Beside,
+        (_, Phase::Returning) => Goal::Back,
+        (_, Phase::Beside) => return plan.goal,
+        _ => Goal::Open {
+            ceiling: record.ceiling,
+        },
+    })
+}
