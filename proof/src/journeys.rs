@@ -42,6 +42,28 @@ pub fn run(mint: &Path, named: &str) -> Result<u64, String> {
     }
 }
 
+/// Runs one end-to-end test on this `mint`; how many ran.
+///
+/// # Errors
+/// What it came to; or there is no such test.
+pub fn test(mint: &Path, name: &str) -> Result<u64, String> {
+    let output = end_to_end(mint)
+        .args(["--exact", name])
+        .output()
+        .map_err(|e| format!("cargo cannot be started: {e}"))?;
+    planted::pass_on(&output.stderr);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let failure = text.lines().skip_while(|line| !line.contains("panicked at "));
+    match (
+        output.status.success(),
+        text.contains("test result: ok. 1 passed"),
+    ) {
+        (true, true) => Ok(1),
+        (true, false) => Err(format!("there is no test {name}")),
+        (false, _) => Err(failure.take(2).collect::<Vec<_>>().join(" ")),
+    }
+}
+
 /// The end-to-end tests on this `mint`, those that take minutes too; names of tests are still to be added.
 pub(crate) fn end_to_end(mint: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

@@ -31,6 +31,7 @@ mintage-proof COMMAND
   folders | forks [--forks N] | answers
                    second openings and copies; forked children; the server's answers (MINT_BIN)
   journeys [WORDS] ordinary commands, one after the other, of the journeys with WORDS in their name (MINT_BIN)
+  end-to-end TEST  one end-to-end test, on real servers (MINT_BIN)
   model            every state of small clusters
   planted [NAME]   plants every bug, or one, in MINT_PROOF_PLANTED and looks for it
   table            the bugs and what finds them
@@ -87,6 +88,13 @@ fn main() -> ExitCode {
             }
             None => {
                 println!("failed: MINT_BIN names no mint");
+                ExitCode::FAILURE
+            }
+        },
+        Some("end-to-end") => match (std::env::var_os("MINT_BIN"), rest.first()) {
+            (Some(mint), Some(test)) => told(journeys::test(Path::new(&mint), test), |_| None),
+            _ => {
+                println!("failed: MINT_BIN names no mint, or no test is named");
                 ExitCode::FAILURE
             }
         },

@@ -28,6 +28,8 @@ pub enum Finder {
     Server,
     /// Journeys of ordinary commands with this in their name, over a folder, Redis and a set of stores.
     Journeys(&'static str),
+    /// One end-to-end test, on real servers.
+    EndToEnd(&'static str),
 }
 
 impl Finder {
@@ -42,6 +44,7 @@ impl Finder {
             Finder::Forks => "forks",
             Finder::Server => "the server's answers",
             Finder::Journeys(_) => "journeys",
+            Finder::EndToEnd(_) => "an end-to-end test",
         }
     }
 
@@ -57,13 +60,14 @@ impl Finder {
             Finder::Server => &["answers"],
             Finder::Focused(kinds) => return vec!["sim", "--seeds", "2000", "--with", kinds],
             Finder::Journeys(named) => return vec!["journeys", named],
+            Finder::EndToEnd(test) => return vec!["end-to-end", test],
         };
         words.to_vec()
     }
 
     /// Whether it looks at a server, which is a build of its own.
     pub fn needs_server(self) -> bool {
-        matches!(self, Finder::Server | Finder::Journeys(_))
+        matches!(self, Finder::Server | Finder::Journeys(_) | Finder::EndToEnd(_))
     }
 
     /// The same for a look without a bug, but in a night: the other goals look long.
@@ -82,7 +86,12 @@ impl Finder {
     pub fn is_whole_system(self) -> bool {
         matches!(
             self,
-            Finder::Simulator | Finder::Focused(_) | Finder::Images | Finder::Calls | Finder::Journeys(_)
+            Finder::Simulator
+                | Finder::Focused(_)
+                | Finder::Images
+                | Finder::Calls
+                | Finder::Journeys(_)
+                | Finder::EndToEnd(_)
         )
     }
 }
@@ -114,6 +123,16 @@ pub const BUGS: &[Bug] = &[
         "unknown-used",
         Finder::Simulator,
         "a reservation of unknown outcome is used (rule W5, S3)",
+    ),
+    bug(
+        "origin-unknown-used",
+        Finder::Focused("beside"),
+        "a take out of a counter elsewhere whose answer did not come is used (S3)",
+    ),
+    bug(
+        "origin-not-flushed",
+        Finder::EndToEnd("origin::numbers_of_a_sequence_do_not_come_again_though_its_server_is_killed"),
+        "numbers taken out of a sequence of PostgreSQL are used before its log is on disk (S10)",
     ),
     bug(
         "published-before-commit",

@@ -7,6 +7,7 @@
 
 mod blocks;
 mod explore;
+mod moves;
 mod network;
 mod windows;
 
@@ -34,6 +35,16 @@ pub enum Rule {
     Stranger,
     /// S4: only the topmost block is given back, guarded by the version of the last claim.
     Topmost,
+    /// M1: a move's record says that the source is being fenced before it is.
+    MoveFencingFirst,
+    /// M1: a move's record says that the fence is being lifted before ours is sealed.
+    MoveReturningFirst,
+    /// M2: a source's mark is read behind its fence; else before it.
+    MoveMarkBehindFence,
+    /// M3: a deed of an older phase changes nothing.
+    MoveStamp,
+    /// M4: what ours has reserved is read once ours is sealed; else before.
+    MoveSealedFirst,
 }
 
 /// One exploration.
@@ -46,13 +57,15 @@ pub struct Run {
     pub explored: Explored,
 }
 
-/// What is explored: a model, the rule left out, and whether one process lives at a time.
+/// What is explored: a model, the rule left out, and whether one process lives at a time (of moves: whether ours begins
+/// beside the source).
 type Task = (Kind, Option<Rule>, bool);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Windows,
     Blocks,
+    Moves,
 }
 
 /// The models with all rules: every state of them is visited.
@@ -61,6 +74,8 @@ const WHOLE: &[Task] = &[
     (Kind::Blocks, None, false),
     (Kind::Windows, None, true),
     (Kind::Blocks, None, true),
+    (Kind::Moves, None, false),
+    (Kind::Moves, None, true),
 ];
 
 /// Each with one rule left out.
@@ -77,6 +92,11 @@ const BROKEN: &[Task] = &[
     (Kind::Blocks, Some(Rule::Unknown), false),
     (Kind::Blocks, Some(Rule::GiveBack), false),
     (Kind::Blocks, Some(Rule::Topmost), true),
+    (Kind::Moves, Some(Rule::MoveFencingFirst), false),
+    (Kind::Moves, Some(Rule::MoveReturningFirst), false),
+    (Kind::Moves, Some(Rule::MoveMarkBehindFence), false),
+    (Kind::Moves, Some(Rule::MoveStamp), false),
+    (Kind::Moves, Some(Rule::MoveSealedFirst), false),
 ];
 
 /// Explores both models with all rules and, where `each_rule` says so, with each rule left out.
@@ -119,6 +139,16 @@ fn one((kind, without, exclusive): Task, most: usize) -> Run {
                 "blocks"
             },
             explore::explore(&blocks::Blocks { without, exclusive }, most),
+        ),
+        Kind::Moves => (
+            if exclusive { "moves, beside first" } else { "moves" },
+            explore::explore(
+                &moves::Moves {
+                    without,
+                    beside: exclusive,
+                },
+                most,
+            ),
         ),
     };
     Run {

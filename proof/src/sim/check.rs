@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::lines::{Intervals, Lines};
 use super::op::Times;
-use super::subject::{POOLS, Rules, SEQUENCES, sequence_of};
+use super::subject::{BESIDE, POOLS, Rules, SEQUENCES, sequence_of};
 use super::wire::{Ask, Told};
 
 /// One process from its start to its end.
@@ -176,6 +176,8 @@ pub(crate) struct Check {
     overwritten: Vec<Lines<()>>,
     /// Numbers of a gap-free name that was made anew without that, by its first use after a restore: a stock is kept.
     stocked: Vec<Lines<()>>,
+    /// What the clients of the counter elsewhere have.
+    elsewhere: Lines<()>,
     max_gap: Vec<u64>,
     places: BTreeMap<(usize, u64), Intervals<Owner>>,
     pub now_ns: u64,
@@ -230,6 +232,7 @@ impl Check {
             noted: HashMap::new(),
             overwritten: vec![Lines::default(); SEQUENCES.len()],
             stocked: vec![Lines::default(); SEQUENCES.len()],
+            elsewhere: Lines::default(),
             max_gap: vec![0; SEQUENCES.len()],
             places: BTreeMap::new(),
             now_ns: 0,
@@ -591,6 +594,12 @@ impl Check {
         if run.count == 0 {
             return Ok(Effect::None);
         }
+        if SEQUENCES[sequence].rules == Rules::Beside {
+            return Err(format!(
+                "{name}: {} numbers were claimed from the record of a sequence that takes them elsewhere",
+                run.count
+            ));
+        }
         // On a store that was set back it is what becomes visible that counts.
         if let Some((number, _, _)) = self.reserved[sequence].overlaps(run).first()
             && !self.is_set_back
@@ -796,6 +805,14 @@ impl Check {
             self.note_exposure(owner.exposed, process, began_ns);
         }
         self.issued[sequence].add(run, owner);
+        if SEQUENCES[sequence].rules == Rules::Beside {
+            return match self.elsewhere.overlaps(run).first() {
+                None => Ok(()),
+                Some((number, ..)) => Err(format!(
+                    "{name}: {number} twice, by a client elsewhere and by process {process}"
+                )),
+            };
+        }
         let who = &mut self.processes[process];
         who.issued[sequence] += run.count;
         if contiguous {
@@ -811,6 +828,23 @@ impl Check {
                 run.count, run.first
             ));
         }
+        Ok(())
+    }
+
+    /// A client of the counter elsewhere has a number.
+    pub(crate) fn client_elsewhere(&mut self, number: i64) -> Verdict {
+        let run = Run {
+            first: number,
+            step: 1,
+            count: 1,
+        };
+        if let Some((_, _, owner)) = self.issued[BESIDE].overlaps(run).first() {
+            let (name, process) = (SEQUENCES[BESIDE].name, owner.process);
+            return Err(format!(
+                "{name}: {number} twice, by process {process} and by a client elsewhere"
+            ));
+        }
+        self.elsewhere.add(run, ());
         Ok(())
     }
 

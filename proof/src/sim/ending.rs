@@ -14,6 +14,9 @@ impl World {
         self.note(18, &[], || "everything works again".into());
         self.healing = true;
         self.plan.heal();
+        if let Some(elsewhere) = &self.elsewhere {
+            elsewhere.heal();
+        }
         self.down_until_ns.fill(0);
         if self.servers.len() > 1 && self.dice.chance(500) {
             // All but one of a set work again: that is enough.

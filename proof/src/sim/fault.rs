@@ -63,6 +63,7 @@ faults! {
     Spiked "spiked" "a wall clock ran hours ahead for a moment and then was right again",
     Clockless "clockless" "a process started on a store that has no clock",
     SlowStore "slow-store" "every answer of a store took most of the deadline, from the first to the last",
+    Beside "beside" "a take out of a counter elsewhere was lost or its answer was, its own clients took from the middle, or it was down",
 }
 
 /// The kinds that every run of this process has, by `--with`.

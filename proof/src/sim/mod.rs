@@ -16,13 +16,16 @@
 //! | `process` | a process, and exact copies of one |
 //! | `fault` | the kinds of fault, and which a run has |
 //! | `world` | one run: time, machines, processes |
-//! | `network`, `users`, `nemesis`, `backup`, `set_back`, `ending` | what happens in it |
+//! | `network`, `users`, `beside`, `nemesis`, `backup`, `set_back`, `ending` | what happens in it |
 //! | `trace` | what a replay prints |
 //! | `check`, `lines` | what must hold after every step |
+//! | `elsewhere` | a counter elsewhere that a sequence takes its numbers from |
 //! | `many` | many runs on all cores |
 
 mod backup;
+mod beside;
 mod check;
+mod elsewhere;
 mod ending;
 mod fault;
 mod lines;

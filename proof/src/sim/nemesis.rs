@@ -33,6 +33,10 @@ impl World {
         if matches!(fault, Fault::SetBack | Fault::SetBackLive) {
             return self.set_back(fault == Fault::SetBackLive);
         }
+        if fault == Fault::Beside {
+            self.elsewhere_goes_down();
+            return Ok(());
+        }
         if fault == Fault::Lowered {
             self.lower_a_mark();
             return Ok(());

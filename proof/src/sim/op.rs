@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use mintage::{Base, Clock, FormatError, GenOptions, Id, Run, SequenceOptions, Timestamp, Uuid};
 use mintage_ledger::{
-    BoxFuture, Ledger, LedgerError, LedgerSettings, LentWindow, Name, OpenMember, Runtime, Seen,
+    BoxFuture, Ledger, LedgerError, LedgerSettings, LentWindow, Name, OpenMember, Origins, Runtime, Seen,
     SequencePatch, Store, StoreError, StoreErrorKind, Striped, remembering, stripe_of,
 };
 use tempfile::TempDir;
@@ -125,6 +125,8 @@ pub(crate) struct Desk {
     /// The store, or the stores of a set.
     pub stores: Vec<Arc<dyn Store>>,
     pub journal: Option<Arc<dyn Store>>,
+    /// The counter elsewhere, if the run has one.
+    pub origins: Option<Arc<dyn Origins>>,
     /// Where the machine remembers what it saw of the store, if it does.
     pub state: Option<Arc<TempDir>>,
     /// What it remembers there, for the end of the process.
@@ -183,6 +185,7 @@ impl Desk {
     async fn perform(&self, op: Op) -> Result<Came, LedgerError> {
         if let Op::Open(mut settings) = op {
             settings.journal = self.journal.clone();
+            settings.origins = self.origins.clone();
             let store = self.store().await.map_err(refused)?;
             let ledger = Ledger::open(store, settings, Arc::clone(&self.runtime)).await?;
             *lock(&self.ledger) = Some(ledger);

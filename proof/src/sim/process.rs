@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use mintage_ledger::{Key, MemoryStore, Runtime, Store, Versioned};
 use tempfile::TempDir;
 
+use super::elsewhere::Elsewhere;
 use super::machine::{ArcMachine, ClockChange, Machine, NodeClock, lock};
 use super::op::{Came, Desk, Op};
 use super::wire::{Ask, Line, LineSettings, Told, member_of};
@@ -37,6 +38,8 @@ pub(crate) struct Boot {
     pub lines: Vec<LineSettings>,
     /// The node's own disk, if it keeps a journal.
     pub journal: Option<Registers>,
+    /// The counter elsewhere that a sequence takes from, if the run has one.
+    pub elsewhere: Option<Elsewhere>,
     /// The folder where the node remembers what it saw of the store, if it does.
     pub state: Option<Arc<TempDir>>,
 }
@@ -81,6 +84,10 @@ impl Process {
                 .iter()
                 .map(|line| Arc::clone(line) as Arc<dyn Store>)
                 .collect(),
+            origins: boot
+                .elsewhere
+                .as_ref()
+                .map(|elsewhere| elsewhere.origins(&runtime)),
             runtime,
             state: boot.state.clone(),
             seen: Arc::default(),

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use mintage::Timestamp;
-use mintage_ledger::{Key, MemoryStore, Runtime, Store, StoreError, Versioned, delegate_store, tools};
+use mintage_ledger::{
+    Cas, Key, Marks, MemoryStore, Runtime, Store, StoreError, Value, Versioned, delegate_store, tools,
+};
 
 use super::wire::{Ask, Told};
 
@@ -62,6 +64,18 @@ impl Server {
             after,
         });
         (told(answer, Told::Wrote), change)
+    }
+
+    /// Writes a register that was not there.
+    pub(crate) fn put(&self, key: &str, body: String) {
+        let key = Key::new(key).expect("within the grammar");
+        let value = Value {
+            mark: 0,
+            token: 1,
+            body,
+        };
+        let written = now(self.store.compare_and_set(&key, None, value, Marks::NeverLower));
+        assert!(matches!(written, Ok(Cas::Done(_))), "{written:?}");
     }
 
     fn register(&self, key: &Key) -> Option<Versioned> {

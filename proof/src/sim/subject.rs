@@ -15,6 +15,8 @@ pub(crate) enum Rules {
     GapFree,
     /// No repeats; definition and position change, so what is skipped is not counted.
     Changing,
+    /// No repeats, here or among the clients of the counter elsewhere that it takes from; nothing is claimed from its record.
+    Beside,
     /// Repeats by definition, or by an operator's `allow_repeat`.
     Repeating,
 }
@@ -110,10 +112,14 @@ pub(crate) const SEQUENCES: &[Row] = &[
     row("fresh-1", Rules::Counted, 20, 1, None),
     row("fresh-2", Rules::Counted, 200, 1, None),
     row("fresh-3", Rules::Counted, 20, 1, None),
+    // Asked for by runs that have a counter elsewhere.
+    row("beside", Rules::Beside, 60, 0, spec(PLAIN, Gap::Bounded, 500)),
 ];
 
 /// Of [`SEQUENCES`], the one that is set, altered, dropped and made anew.
 pub(crate) const MOVED: usize = 5;
+/// Of [`SEQUENCES`], the one that takes its numbers out of a counter elsewhere.
+pub(crate) const BESIDE: usize = 11;
 /// Of [`SEQUENCES`], the one that is restarted with `allow_repeat`.
 pub(crate) const LOOSE: usize = 7;
 

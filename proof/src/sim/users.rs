@@ -96,6 +96,9 @@ impl World {
         if self.servers.len() > 1 {
             return self.choose_of_set(sequence);
         }
+        if let Some(op) = self.choose_beside() {
+            return op;
+        }
         let pool = *self.dice.pick(&self.pools_in_use.clone());
         if SEQUENCES[sequence].spec().is_some() && !self.made[sequence] {
             return Op::Create { sequence };

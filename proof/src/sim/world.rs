@@ -8,6 +8,7 @@ use mintage_ledger::{Class, LedgerSettings, LentWindow};
 use tempfile::TempDir;
 
 use super::check::Check;
+use super::elsewhere::Elsewhere;
 use super::fault::{Fault, FaultCounts, Plan};
 use super::machine::{ClockChange, NodeClock};
 use super::op::Op;
@@ -83,6 +84,8 @@ pub(super) enum Event {
     Restore {
         registers: usize,
     },
+    /// The counter elsewhere answers again.
+    ElsewhereUp,
     /// A process that was told to close is killed, if it still closes.
     KillClosing {
         node: usize,
@@ -202,6 +205,8 @@ pub(crate) struct World {
     pub(super) goals: Vec<Vec<Op>>,
     pub(super) trace: bool,
     pub(super) pools_in_use: Vec<usize>,
+    /// The counter elsewhere that a sequence takes from, if the run has one.
+    pub(super) elsewhere: Option<Elsewhere>,
 }
 
 /// How much a run may do before it counts as stuck.
@@ -227,6 +232,7 @@ impl World {
         if plan.has(Fault::Restored) {
             plan.without(&[Fault::SteppedFar, Fault::Jumped, Fault::Frozen]);
         }
+        let elsewhere = World::draw_elsewhere(&mut plan, &mut dice);
         let stores = match plan.has(Fault::MemberDown) && !exclusive {
             true => 2 + dice.index(2),
             false => 1,
@@ -311,9 +317,15 @@ impl World {
             goals: Vec::new(),
             trace,
             pools_in_use: pools,
+            elsewhere,
             plan,
             dice,
         };
+        if let Some(elsewhere) = world.elsewhere.clone() {
+            let runtime = world.operators_machine();
+            elsewhere.make(&world.servers[0], &runtime);
+            world.made[subject::BESIDE] = true;
+        }
         if stores > 1 {
             let runtime = world.operators_machine();
             make_set(&world.servers, &runtime);
@@ -487,7 +499,10 @@ impl World {
                 second,
             } => return self.arrive(from, id, ask, reply, second),
             Event::Answer { to, id, ask, told } => return self.answer(to, id, ask, told),
-            Event::Users => self.users(),
+            Event::Users => {
+                self.users();
+                return self.clients_elsewhere();
+            }
             Event::Steady { node } => self.take_steadily(node),
             Event::Nemesis => return self.nemesis(),
             Event::Start { node } => self.start(node),
@@ -495,6 +510,7 @@ impl World {
             Event::Thaw { node } => self.change_clock(node, ClockChange::Thaw),
             Event::Unspike { node, by } => self.change_clock(node, ClockChange::Step(-by)),
             Event::StoreUp => {}
+            Event::ElsewhereUp => self.elsewhere_is_up(),
             Event::Mend => return self.mend(),
             Event::Backup => return self.back_up(),
             Event::Restore { registers } => return self.restore(registers),
@@ -531,6 +547,7 @@ impl World {
         }
         let journal = self.nodes[node].journal.clone();
         let boot = Boot {
+            elsewhere: self.elsewhere.clone(),
             state: self.nodes[node].state.clone(),
             journal: journal.clone(),
             seed: self.dice.next(),
@@ -631,6 +648,7 @@ impl World {
             process: process.number,
         };
         let deeds = process.inner.deeds();
+        self.look_elsewhere()?;
         for (id, ask) in deeds.asked {
             self.send(sender, id, ask);
         }
