@@ -58,6 +58,41 @@ pub struct Difference {
 /// # Panics
 /// When something cannot be started.
 pub fn run_page(page: &str) -> Vec<Difference> {
+    run_page_among(page, &Around::default())
+}
+
+/// What else there is around a page's commands.
+#[derive(Clone, Debug, Default)]
+pub struct Around {
+    /// Variables of the shell.
+    pub variables: Vec<(String, String)>,
+    /// What stands on the page for what is here, such as the usual address of a server for that of a private one.
+    pub instead: Vec<(String, String)>,
+}
+
+impl Around {
+    fn to_machine(&self, text: &str) -> String {
+        let mut text = text.to_string();
+        for (page, here) in &self.instead {
+            text = text.replace(page, here);
+        }
+        text
+    }
+
+    fn to_page(&self, line: &str) -> String {
+        let mut line = line.to_string();
+        for (page, here) in &self.instead {
+            line = line.replace(here, page);
+        }
+        line
+    }
+}
+
+/// The same among other servers; `mint serve` with options is started like that without.
+///
+/// # Panics
+/// When something cannot be started.
+pub fn run_page_among(page: &str, around: &Around) -> Vec<Difference> {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let bin = folder.path().join("bin");
     fs::create_dir(&bin).expect("the folder is ours");
@@ -66,8 +101,14 @@ pub fn run_page(page: &str) -> Vec<Difference> {
     let mut differences = Vec::new();
     for step in steps(page) {
         let given = if is_serve(&step.command) {
-            let started = Serving::start(folder.path(), step.output.len());
-            let banner = started.ports.to_page(&started.banner);
+            drop(server.take());
+            let options = around.to_machine(step.command.trim_start_matches("mint serve"));
+            let options = options
+                .strip_prefix("cargo run --release -- serve")
+                .unwrap_or(&options);
+            let started = Serving::start(folder.path(), options, step.output.len());
+            let banner: Vec<String> = started.banner.iter().map(|line| around.to_page(line)).collect();
+            let banner = started.ports.to_page(&banner);
             server = Some(started);
             banner
         } else {
@@ -78,10 +119,11 @@ pub fn run_page(page: &str) -> Vec<Difference> {
                 },
                 |s| s.ports,
             );
-            let said = shell(folder.path(), &bin, &ports.to_machine(&step.command), ports);
+            let command = around.to_machine(&ports.to_machine(&step.command));
+            let said = shell(folder.path(), &bin, &command, ports, around);
             let lines: Vec<String> = format!("{}{}", said.out, said.err)
                 .lines()
-                .map(String::from)
+                .map(|line| around.to_page(line))
                 .collect();
             ports.to_page(&lines)
         };
@@ -104,10 +146,11 @@ pub fn corrected(page: &str, differences: &[Difference]) -> String {
 }
 
 fn is_serve(command: &str) -> bool {
-    command == "mint serve" || command == "cargo run --release -- serve"
+    let is_ours = command == "mint serve" || command.starts_with("mint serve --face ");
+    is_ours || command == "cargo run --release -- serve"
 }
 
-fn shell(folder: &Path, bin: &Path, script: &str, ports: Ports) -> run::Said {
+fn shell(folder: &Path, bin: &Path, script: &str, ports: Ports, around: &Around) -> run::Said {
     let path = std::env::var("PATH").unwrap_or_default();
     let mut command = Command::new("bash");
     run::isolate(&mut command);
@@ -118,6 +161,7 @@ fn shell(folder: &Path, bin: &Path, script: &str, ports: Ports) -> run::Said {
         .env("HOME", folder)
         .env_remove("XDG_STATE_HOME")
         .env("MINT_SERVER", format!("http://127.0.0.1:{}", ports.http))
+        .envs(around.variables.iter().cloned())
         .stdin(Stdio::null());
     command.output().expect("bash can be started").into()
 }
@@ -224,9 +268,10 @@ struct Serving {
 }
 
 impl Serving {
-    fn start(folder: &Path, lines: usize) -> Serving {
+    fn start(folder: &Path, options: &str, lines: usize) -> Serving {
         let mut command = run::command(["serve", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"]);
         let mut child = command
+            .args(options.split_whitespace())
             .current_dir(folder)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

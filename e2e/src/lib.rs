@@ -25,6 +25,7 @@ pub mod server;
 pub mod sql;
 pub mod store_suite;
 pub mod volume;
+pub mod writers;
 
 /// The README's Rust examples, run as doc tests.
 #[doc = include_str!("../../README.md")]

@@ -391,6 +391,37 @@ fn snowflakes_of_many_sessions_differ_and_rise_in_each() {
 }
 
 #[test]
+fn an_id_that_no_table_has_does_not_come_again_after_a_crash() {
+    let Some(server) = Postgres::with_pack() else {
+        return;
+    };
+    server.lines("CREATE SEQUENCE flakes");
+    let psql = server.client("psql");
+    let client = std::iter::once(psql.get_program()).chain(psql.get_args());
+    let client: Vec<String> = client.map(|word| word.to_string_lossy().into_owned()).collect();
+    // Some seconds ahead of the clock: what comes after the crash begins before that.
+    let many = "mintage.snowflakes('sonyflake', 1, 'flakes', 60000)";
+    let one = "SELECT mintage.snowflake('sonyflake', 1, 'flakes')";
+    let script = format!(
+        "BEGIN; SELECT count(*) FROM {many}; {one};\n\\! {} -d postgres -qAt -c \"{one}\"\nCOPY (SELECT 1) TO PROGRAM 'kill -9 $PPID';\n",
+        client.join(" ")
+    );
+    let said = server.psql("postgres", &script);
+    let id = said
+        .out
+        .lines()
+        .last()
+        .expect("the other client's id")
+        .to_string();
+    assert!(said.code != 0 && id.parse::<i64>().is_ok(), "{said:?}");
+    while server.psql("postgres", "SELECT 1").code != 0 {}
+    assert_eq!(
+        server.lines(&format!("SELECT count(*) FROM {many} AS id WHERE id = {id}")),
+        ["0"]
+    );
+}
+
+#[test]
 fn every_preset_mints_and_begins_its_ticks_where_the_library_does() {
     let Some(server) = Postgres::with_pack() else {
         return;

@@ -262,7 +262,11 @@ fn the_table_of_metrics_is_what_a_server_answers() {
     let text = scrape();
     let (told, answered) = (table(), metrics(&text));
     for (name, metric) in &answered {
-        assert_eq!(told.get(name), Some(metric), "{name}");
+        // No sequence here takes its numbers from elsewhere: there is nothing to tell of.
+        match name.starts_with("mint_origin_") {
+            true => assert_eq!(told.get(name).map(|(kind, _)| kind), Some(&metric.0), "{name}"),
+            false => assert_eq!(told.get(name), Some(metric), "{name}"),
+        }
     }
     assert_eq!(
         told.keys().collect::<Vec<_>>(),

@@ -116,7 +116,8 @@ impl Mariadb {
         run::with_input(command, b"").ok()
     }
 
-    fn client(&self, program: &str) -> Command {
+    /// One of its client programs, as the administrator.
+    pub fn client(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command
             .args(["--no-defaults", "--connect-timeout=2", "-u", "root", "-S"])

@@ -167,6 +167,11 @@ impl Postgres {
         run::with_input(command, b"").ok();
     }
 
+    /// Ends it with SIGQUIT, as `pg_ctl stop -m immediate` does: nothing is written any more, and nobody is awaited.
+    pub fn abort(&self) {
+        self.process.signal("QUIT");
+    }
+
     /// Runs SQL as the administrator and answers what psql says.
     ///
     /// # Panics
@@ -178,13 +183,20 @@ impl Postgres {
 
     /// Runs SQL as the administrator: unaligned rows, fields parted by tabs, an end at the first error.
     pub fn psql(&self, database: &str, sql: &str) -> Said {
+        let mut command = self.client(database);
+        command.args(["-v", "ON_ERROR_STOP=1"]);
+        run::with_input(command, sql.as_bytes())
+    }
+
+    /// psql as the administrator, which writes unaligned rows and goes on after errors.
+    pub fn client(&self, database: &str) -> Command {
         let mut command = Command::new(self.bin.join("psql"));
         command
-            .args(["-X", "-q", "-A", "-t", "-F", "\t", "-v", "ON_ERROR_STOP=1"])
+            .args(["-X", "-q", "-A", "-t", "-F", "\t"])
             .args(["-h", "127.0.0.1", "-U", "postgres", "-d", database])
             .args(["-p", &self.address.port().to_string()])
             .current_dir("/");
-        run::with_input(command, sql.as_bytes())
+        command
     }
 
     /// Everything but data and process.
