@@ -4,8 +4,9 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use mintage_e2e::cluster::eventually;
 use mintage_e2e::engine::mariadb::Mariadb;
@@ -362,6 +363,11 @@ fn counters_of_every_other_kind_come_stand_beside_and_go_back_under_load() {
     }
 }
 
+/// Waits until more than `seen` requests have gone through the proxy, or the command has ended.
+fn until_request(proxy: &Proxy, seen: u64, command: &mut Child) {
+    while !proxy.has_request(seen, Duration::from_millis(10)) && command.try_wait().unwrap().is_none() {}
+}
+
 /// The command is killed once so many requests have gone to the server or to the original; the same command ends it.
 fn killed_at_every_request<O: Original>(what: &str, original: O, way: &[&str]) {
     let lab = Lab::new(original);
@@ -386,9 +392,7 @@ fn killed_at_every_request<O: Original>(what: &str, original: O, way: &[&str]) {
             ]);
             let child = command.args(way).stdout(Stdio::null()).stderr(Stdio::null());
             let mut child = child.stdin(Stdio::null()).spawn().unwrap();
-            while proxy.requests() <= seen + at && child.try_wait().unwrap().is_none() {
-                std::thread::yield_now();
-            }
+            until_request(&proxy, seen + at, &mut child);
             let is_over = child.try_wait().unwrap().is_some();
             child.kill().unwrap();
             child.wait().unwrap();
@@ -504,9 +508,7 @@ fn crashed_in_the_middle<O: Original>(what: &str, original: O) {
             let before = proxy.requests();
             let child = command().stdout(Stdio::null()).stderr(Stdio::null()).spawn();
             let mut child = child.unwrap();
-            while proxy.requests() <= before + at && child.try_wait().unwrap().is_none() {
-                std::thread::yield_now();
-            }
+            until_request(&proxy, before + at, &mut child);
             lab.original.crash();
             child.wait().unwrap();
             eventually("the same command ends it", || {
