@@ -392,7 +392,7 @@ fn killed_at_every_request<O: Original>(what: &str, original: O, way: &[&str]) {
             ]);
             let child = command.args(way).stdout(Stdio::null()).stderr(Stdio::null());
             let mut child = child.stdin(Stdio::null()).spawn().unwrap();
-            until_request(&proxy, seen + at, &mut child);
+            until_request(proxy, seen + at, &mut child);
             let is_over = child.try_wait().unwrap().is_some();
             child.kill().unwrap();
             child.wait().unwrap();
