@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use mintage_ledger::tools::{Advance, raise_in_place};
-use mintage_ledger::{Key, Versioned};
+use mintage_ledger::{Key, Value, Versioned};
 
 use super::backup::WINDOW;
 use super::fault::Fault;
@@ -42,8 +42,13 @@ impl World {
             .map(|(key, found)| found.value.mark.saturating_sub(mark(key)))
             .max()
             .unwrap_or(0);
-        let holds =
-            |all: &Registers, name: &str| all.iter().any(|(key, _)| key.as_str() == format!("seq/{name}"));
+        // What was dropped, or is about to be made, leaves a tombstone, which defines nothing.
+        let defines = |found: &Versioned| !found.value.body.contains("\"tombstone\"");
+        let holds = |all: &Registers, name: &str| {
+            let is_it =
+                |(key, found): &(Key, Versioned)| key.as_str() == format!("seq/{name}") && defines(found);
+            all.iter().any(is_it)
+        };
         let defined = SEQUENCES.iter().filter(|row| row.spec().is_some());
         let loses_a_definition = defined
             .into_iter()
@@ -169,18 +174,32 @@ impl Node {
         let Some(journal) = running.or_else(|| self.journal.clone()) else {
             return false;
         };
-        let mark = |name: &str| {
-            let found = old.iter().find(|(key, _)| key.as_str() == format!("seq/{name}"));
-            found.map_or(0, |(_, found)| found.value.mark)
+        let find = |key: &str| {
+            old.iter()
+                .find(|(known, _)| known.as_str() == key)
+                .map(|(_, found)| &found.value)
         };
+        let body = |value: Option<&Value>| -> serde_json::Value {
+            value.map_or_else(Default::default, |value| {
+                serde_json::from_str(&value.body).unwrap_or_default()
+            })
+        };
+        // Names that are not there begin above what the last restore has skipped.
+        let restored = find("cluster/restored");
+        let absent = restored.map_or(0, |value| value.mark);
+        let restored_ms = body(restored)["workers_from_ms"].as_i64().unwrap_or(0);
         journal.iter().any(|(key, found)| {
             let Some(name) = key.as_str().strip_prefix("block/") else {
                 return false;
             };
-            let body: serde_json::Value = serde_json::from_str(&found.value.body).unwrap_or_default();
-            let ranges = body["ranges"].as_array().into_iter().flatten();
-            let until = ranges.filter_map(|range| range[1].as_u64()).max();
-            until.unwrap_or(0) > mark(name)
+            let owned = body(Some(&found.value));
+            let ranges = owned["ranges"].as_array().into_iter().flatten();
+            // Of what was claimed before a restore only what was handed out counts.
+            let until = match owned["restored_ms"].as_i64() == Some(restored_ms) {
+                true => ranges.filter_map(|range| range[1].as_u64()).max().unwrap_or(0),
+                false => found.value.mark,
+            };
+            until > find(&format!("seq/{name}")).map_or(absent, |value| value.mark)
         })
     }
 
