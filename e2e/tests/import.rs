@@ -670,6 +670,9 @@ fn what_cannot_be_done_is_said_with_what_to_do() {
         lab.original.admin("ids", "SELECT nextval('orders')").trim(),
         "1001"
     );
+    // Once more changes nothing, and says so.
+    let again = lab.import(&["--match", lab.key, "--back", "--apply"]).ok();
+    assert!(again.contains("orders was already taken back: the source goes on above 1000"), "{again}");
 }
 
 /// A key that is no name here needs one, and nothing is done for it before it has one.

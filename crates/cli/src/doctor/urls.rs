@@ -38,7 +38,11 @@ pub(crate) fn all(given: &[String], files: &[impl AsRef<Path>], out: &Out) -> Re
         if word.contains(':') {
             urls.push(Url {
                 text: word.clone(),
-                named: format!("URL {}", at + 1),
+                // Told by its place: it may hold a password.
+                named: match given.len() {
+                    1 => "the URL".to_string(),
+                    _ => format!("URL {}", at + 1),
+                },
             });
             continue;
         }
@@ -151,6 +155,6 @@ mod tests {
         let out = Out::new(false, true, false).unwrap();
         let given = ["postgres://u:secret@db/shop".to_string()];
         let urls = all(&given, &[] as &[&Path], &out).unwrap();
-        assert_eq!((urls[0].named(), urls[0].text()), ("URL 1", given[0].as_str()));
+        assert_eq!((urls[0].named(), urls[0].text()), ("the URL", given[0].as_str()));
     }
 }

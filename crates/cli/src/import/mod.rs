@@ -19,7 +19,7 @@ mod verify;
 use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;
 
-use mintage_ledger::moves::{DriveError, DriveErrorKind, DriveSettings, Driven, Driver, Ours};
+use mintage_ledger::moves::{DriveError, DriveErrorKind, DriveSettings, Driven, Driver, Goal, Move, Ours};
 use mintage_ledger::source::{Source, SourceErrorKind, open_sources};
 use mintage_ledger::{Name, Runtime};
 use tokio::task::JoinSet;
@@ -192,7 +192,8 @@ fn sure(args: &Args, count: usize) -> Result<(), Failure> {
     }
 }
 
-type Ended = (Name, mintage_ledger::moves::Goal, Result<Driven, DriveError>);
+/// The name of a move, its goal, where it stood before, and what it came to.
+type Ended = (Name, Goal, Option<Move>, Result<Driven, DriveError>);
 
 /// Moves them, some at a time; the failures.
 async fn apply(
@@ -215,13 +216,11 @@ async fn apply(
         let Some(ended) = running.join_next().await else {
             break;
         };
-        let (name, goal, done) =
+        let (name, goal, before, done) =
             ended.map_err(|error| Failure::cannot(format_args!("a move broke off: {error}")))?;
         progress.inc(1);
         match done {
-            Ok(driven) => {
-                progress.suspend(|| show::done(&name, goal, &driven.now.record, driven.refused_for, out))?
-            }
+            Ok(driven) => progress.suspend(|| show::done(&name, goal, before.as_ref(), &driven, out))?,
             Err(error) => failed.push(error),
         }
         out.flush()?;
@@ -250,7 +249,8 @@ fn drive(
             settings,
         };
         let done = driver.run(&name, &target.planned, goal).await;
-        (name, goal, done)
+        let before = target.now.map(|now| now.record);
+        (name, goal, before, done)
     }
 }
 

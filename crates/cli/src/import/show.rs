@@ -1,9 +1,7 @@
 //! What people and programs see of plans and moves.
 
-use std::time::Duration;
-
 use mintage_ledger::Name;
-use mintage_ledger::moves::{Goal, Move, Plan};
+use mintage_ledger::moves::{Driven, Goal, Move, Phase, Plan};
 use mintage_server::moves as documents;
 use serde_json::{Value, json};
 
@@ -89,33 +87,50 @@ fn document(place: &str, plan: &Plan, under_way: Option<&Move>) -> Value {
     })
 }
 
-/// A move that came where it should.
+/// A move that came where it should. `before` is where it stood when the command began.
 pub(super) fn done(
     name: &Name,
     goal: Goal,
-    record: &Move,
-    refused_for: Option<Duration>,
+    before: Option<&Move>,
+    driven: &Driven,
     out: &mut Out,
 ) -> Result<(), Failure> {
+    let record = &driven.now.record;
+    // A move that was refused already when the command began was so for longer than this run knows.
+    let was_refused = before
+        .is_some_and(|before| matches!(before.phase, Phase::Fencing | Phase::Fenced | Phase::Returning));
     if out.json {
         let mut line = moved(name, record);
-        line["refused_ms"] = json!(refused_for.map(|pause| pause.as_millis() as u64));
+        let pause = driven.refused_for.filter(|_| !was_refused);
+        line["refused_ms"] = json!(pause.map(|pause| pause.as_millis() as u64));
         return out.json_line(&line);
     }
+    let ceiling = before
+        .filter(|before| before.phase == Phase::Open)
+        .and_then(|before| before.ceiling);
     let next = match (goal, record.first, record.issued) {
+        (Goal::Open { ceiling: None }, ..) if ceiling.is_some() => {
+            let (mark, ceiling) = (record.mark.unwrap_or_default(), ceiling.unwrap_or_default());
+            format!(
+                ": the source stopped at {mark}; of what is left below its ceiling {ceiling}, nobody gives out any"
+            )
+        }
         (Goal::Open { .. }, Some(first), _) => format!(": numbers from {first} on come from here"),
         (Goal::Back, _, Some(issued)) => format!(": the source goes on above {issued}"),
-        (Goal::Back, ..) => ": the source goes on".to_string(),
+        (Goal::Back, ..) => ": nothing was given out here, and the source goes on where it stood".to_string(),
         (Goal::Beside, ..) => ": numbers come from here and from the source".to_string(),
         _ => String::new(),
     };
     // Below a ceiling the source has served all the time.
-    let pause = refused_for
-        .filter(|_| record.ceiling.is_none())
-        .map_or(String::new(), |pause| {
-            format!("; refused for {} ms", pause.as_millis())
-        });
-    out.line(format!("{} is {goal}{next}{pause}", shown(name.as_str())))
+    let pause = match driven.refused_for.filter(|_| record.ceiling.is_none()) {
+        Some(_) if was_refused => "; refused since an earlier run".to_string(),
+        Some(pause) => format!("; refused for {} ms", pause.as_millis()),
+        None => String::new(),
+    };
+    let was_there =
+        before.is_some_and(|before| (before.phase, before.ceiling) == (record.phase, record.ceiling));
+    let is = if was_there { "was already" } else { "is" };
+    out.line(format!("{} {is} {goal}{next}{pause}", shown(name.as_str())))
 }
 
 /// A move, as `--status` shows it.
@@ -124,13 +139,18 @@ pub(super) fn status(name: &Name, record: &Move, out: &mut Out) -> Result<(), Fa
         return out.json_line(&moved(name, record));
     }
     let number = |what: &str, number: Option<i64>| number.map_or(String::new(), |n| format!(", {what} {n}"));
+    // Beside it is a name of the configuration, else its place.
+    let source = match record.source.contains(':') {
+        true => record.source.clone(),
+        false => format!("[sources.{}]", record.source),
+    };
     out.line(format!(
         "{:<10} {} <- {} {} at {}{}{}{}",
         record.phase.as_str(),
         shown(name.as_str()),
         record.kind,
         shown(&record.key),
-        shown(&record.source),
+        shown(&source),
         number("ceiling", record.ceiling),
         number("first", record.first),
         number("issued", record.issued)

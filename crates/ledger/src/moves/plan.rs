@@ -102,8 +102,12 @@ impl Plan {
             plan.grants = source.rights(&plan.counter.key, way).await?;
         }
         if !plan.grants.is_empty() {
-            let grants = plan.grants.join("; ");
-            plan.refusals.push(format!("the account lacks rights: {grants}"));
+            // Which ones stands beside it: `grants`.
+            plan.refusals.push(
+                "the account lacks rights: grant them, give the URL of an account that has them, or leave the source \
+                 unfenced with --fence none"
+                    .into(),
+            );
         }
         if !source.kind().has_ceiling && matches!(options.wish, Wish::Ceiling(_)) {
             let kind = source.kind().name;
