@@ -461,7 +461,8 @@ fn a_cut_of_postgresql_that_is_killed_anywhere_is_ended_by_the_same_command() {
 #[ignore = "minutes: some dozens of kills"]
 fn a_ceiling_that_is_killed_anywhere_is_ended_by_the_same_command() {
     if let Some(postgres) = Postgres::run() {
-        killed_at_every_request("postgres, ceiling", postgres, &["--ceiling", "+500"]);
+        // So far that the clients do not come there between a command's look and its fence.
+        killed_at_every_request("postgres, ceiling", postgres, &["--ceiling", "+20000"]);
     }
 }
 
@@ -548,6 +549,31 @@ fn a_mariadb_that_is_killed_while_it_is_fenced_repeats_nothing() {
     if let Some(mariadb) = OnMariadb::run(&GENERATED) {
         crashed_in_the_middle("auto_increment", mariadb);
     }
+}
+
+/// A ceiling that the source has passed before anything stopped it there: the same command chooses another.
+#[test]
+fn a_ceiling_that_was_passed_meanwhile_is_chosen_again() {
+    let Some(postgres) = Postgres::run() else { return };
+    let lab = Lab::new(postgres);
+    // Somebody's open transaction keeps the fence out.
+    let mut other = Session::start(lab.original.client("ids"));
+    other.ask("BEGIN");
+    other.ask("ALTER SEQUENCE orders NO CYCLE");
+    let ceiling = ["--ceiling", "+100", "--apply", "--timeout", "300ms"];
+    let said = lab.import(&ceiling);
+    assert_eq!(said.code, 3, "{said:?}");
+    let status = run::mint(
+        lab.folder.path(),
+        ["import", "--status", "--server", &lab.server.url()],
+    );
+    assert!(status.ok().starts_with("fencing"), "it stands where it was");
+    other.ask("ROLLBACK");
+    other.ask("SELECT setval('orders', 5000)");
+    let done = lab.import(&["--ceiling", "+100", "--apply"]).ok();
+    assert!(done.contains("numbers from 5101 on come from here"), "{done}");
+    let (mut there, mut here) = (lab.original.writer(), client_here(lab.server.resp, "orders"));
+    assert_eq!([there(), here()], [Some(5001), Some(5101)]);
 }
 
 /// What is asked wrongly, or meets what it should not, is refused in words, and nothing is lost.
@@ -672,7 +698,10 @@ fn what_cannot_be_done_is_said_with_what_to_do() {
     );
     // Once more changes nothing, and says so.
     let again = lab.import(&["--match", lab.key, "--back", "--apply"]).ok();
-    assert!(again.contains("orders was already taken back: the source goes on above 1000"), "{again}");
+    assert!(
+        again.contains("orders was already taken back: the source goes on above 1000"),
+        "{again}"
+    );
 }
 
 /// A key that is no name here needs one, and nothing is done for it before it has one.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mintage_ledger::moves::{Goal, Move, Ours, OursError, Phase, Plan, PlanOptions, VersionedMove};
+use mintage_ledger::moves::{Goal, Move, Ours, OursError, Phase, Plan, PlanOptions, VersionedMove, Wish};
 use mintage_ledger::source::{Fence, MoveId, Source, SourceError, SourceErrorKind, Wanted};
 use mintage_ledger::{Name, Runtime};
 
@@ -249,6 +249,8 @@ fn goal(args: &Args, plan: &Plan, under_way: Option<&Move>) -> Option<Goal> {
         (_, Phase::Beside) if args.ceiling.is_none() => Goal::Beside,
         (_, Phase::Returning) => Goal::Back,
         (_, Phase::Beside) => return plan.goal,
+        // No fence stands, and the source may have passed the ceiling of then: it is chosen again from where it is now.
+        (Wish::Ceiling(_), Phase::Fencing) if plan.counter.fence == Fence::None => return plan.goal,
         _ => Goal::Open {
             ceiling: record.ceiling,
         },
