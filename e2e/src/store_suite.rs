@@ -284,6 +284,15 @@ pub fn quick() -> StoreSettings {
     }
 }
 
+/// Timeouts that no answer on a busy machine takes.
+pub fn patient() -> StoreSettings {
+    StoreSettings {
+        request_timeout: Duration::from_secs(20),
+        connect_timeout: Duration::from_secs(20),
+        ..StoreSettings::default()
+    }
+}
+
 /// A register's name.
 ///
 /// # Panics

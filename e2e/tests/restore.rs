@@ -86,6 +86,8 @@ fn mint(at: &Path, args: &[&str]) -> Said {
 fn server(at: &Path, name: &str, url: &str) -> Server {
     let folder = at.join(name);
     fs::create_dir_all(&folder).unwrap();
+    // No answer of a store on a busy machine takes as long.
+    fs::write(folder.join("mint.toml"), "[store]\nrequest_timeout = \"20s\"\n").unwrap();
     Start::in_folder(&folder).args(["--store", url]).ready()
 }
 

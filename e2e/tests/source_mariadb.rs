@@ -11,7 +11,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mintage_e2e::engine::mariadb::Mariadb;
-use mintage_e2e::store_suite::{Engine, Lab, READER_PASSWORD, READER_PASSWORD_ENCODED, quick};
+use mintage_e2e::store_suite::{Engine, Lab, READER_PASSWORD, READER_PASSWORD_ENCODED, patient, quick};
 use mintage_ledger::source::conformance::{Subject, check_all};
 use mintage_ledger::source::{
     Counter, Fence, Fenced, FindingCode, How, MoveId, Note, Source, SourceErrorKind, SourceSettings, Wanted,
@@ -150,7 +150,7 @@ fn open(lab: &Lab<Mariadb>, kind: &str) -> Arc<dyn Source> {
 }
 
 fn open_at(lab: &Lab<Mariadb>, kind: &str, url: &str) -> Arc<dyn Source> {
-    open_with(lab, kind, url, StoreSettings::default())
+    open_with(lab, kind, url, patient())
 }
 
 /// One whose patience a test can wait for.
@@ -527,8 +527,8 @@ fn waits_for_the_open(original: &Original) {
     let Some(lab) = lab() else {
         return;
     };
-    let mut made = Made::new(&lab, original);
-    made.source = open_quick(&lab, original.kind);
+    let made = Made::new(&lab, original);
+    let hasty = open_quick(&lab, original.kind);
     let key = made.create("w");
     let (note, before) = (made.note(&key), made.look(&key));
     let next = original.next.replace("{k}", "w");
@@ -549,7 +549,7 @@ fn waits_for_the_open(original: &Original) {
     std::thread::scope(|scope| {
         let holder = scope.spawn(|| lab.engine.sql("ids", &open));
         wait_for(sleeping);
-        let error = lab.wait(made.source.fence(&key, Way::Cut, &note)).unwrap_err();
+        let error = lab.wait(hasty.fence(&key, Way::Cut, &note)).unwrap_err();
         assert_eq!(
             (error.kind, error.outcome),
             (SourceErrorKind::Unavailable, Outcome::NotDone),
@@ -1266,8 +1266,8 @@ fn calls_for_one_sequence_queue_up() {
     let Some(lab) = lab() else {
         return;
     };
-    let mut made = Made::new(&lab, &SEQUENCE);
-    made.source = open_quick(&lab, "mariadb");
+    let made = Made::new(&lab, &SEQUENCE);
+    let hasty = open_quick(&lab, "mariadb");
     let key = made.create("s");
     let note = made.note(&key);
     let lock = "CONCAT('mint_fence_', LEFT(SHA2('ids.s', 256), 16))";
@@ -1280,7 +1280,7 @@ fn calls_for_one_sequence_queue_up() {
         while ask(&free) == "1" {
             assert!(!holder.is_finished(), "it holds the lock for long");
         }
-        let error = lab.wait(made.source.fence(&key, Way::Cut, &note)).unwrap_err();
+        let error = lab.wait(hasty.fence(&key, Way::Cut, &note)).unwrap_err();
         lab.engine.admin(
             "",
             &format!("KILL {}", ask(&format!("SELECT IS_USED_LOCK({lock})"))),

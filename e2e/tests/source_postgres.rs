@@ -8,17 +8,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use mintage_e2e::engine::postgres::Postgres;
-use mintage_e2e::store_suite::{Engine, Lab, READER_PASSWORD, READER_PASSWORD_ENCODED, quick};
+use mintage_e2e::store_suite::{Engine, Lab, READER_PASSWORD, READER_PASSWORD_ENCODED, patient, quick};
 use mintage_ledger::source::conformance::{Subject, check_all};
 use mintage_ledger::source::{
     ColumnUse, Counter, Fence, Fenced, FindingCode, How, MoveId, Note, Source, SourceErrorKind,
     SourceSettings, Wanted, Way, open_sources,
 };
-use mintage_ledger::{BoxFuture, Class, Outcome};
+use mintage_ledger::{BoxFuture, Class, Outcome, StoreSettings};
 
 fn open_at(lab: &Lab<Postgres>, url: &str) -> Arc<dyn Source> {
+    open_with(lab, url, patient())
+}
+
+fn open_with(lab: &Lab<Postgres>, url: &str, store: StoreSettings) -> Arc<dyn Source> {
     let settings = SourceSettings {
-        store: quick(),
+        store,
         ..SourceSettings::default()
     };
     open_sources(url, &settings, lab.runtime()).unwrap().remove(0)
@@ -635,7 +639,8 @@ fn a_fence_that_waits_gives_up_and_one_that_is_killed_left_nothing() {
         });
         let held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'";
         while lab.engine.admin("ids", held).trim() != "1" {}
-        let error = lab.wait(source.fence("s", Way::Cut, &note)).unwrap_err();
+        let hasty = open_with(&lab, &lab.direct(), quick());
+        let error = lab.wait(hasty.fence("s", Way::Cut, &note)).unwrap_err();
         assert_eq!(
             (error.kind, error.outcome),
             (SourceErrorKind::Unavailable, Outcome::NotDone),

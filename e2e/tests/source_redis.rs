@@ -11,20 +11,20 @@ use mintage_e2e::engine::redis::Redis;
 use mintage_e2e::need;
 use mintage_e2e::redis::cli;
 use mintage_e2e::resp::Resp;
-use mintage_e2e::store_suite::{Engine, Lab, OWNER_PASSWORD, READER_PASSWORD, quick};
+use mintage_e2e::store_suite::{Engine, Lab, OWNER_PASSWORD, READER_PASSWORD, patient, quick};
 use mintage_ledger::source::conformance::{Subject, check_all};
 use mintage_ledger::source::{
     Fence, MoveId, Note, Source, SourceError, SourceErrorKind, SourceSettings, Wanted, Way, open_sources,
 };
-use mintage_ledger::{BoxFuture, Class, Outcome};
+use mintage_ledger::{BoxFuture, Class, Outcome, StoreSettings};
 
 fn open_at(lab: &Lab<Redis>, url: &str) -> Arc<dyn Source> {
-    open_with(lab, url, None)
+    open_with(lab, url, None, patient())
 }
 
-fn open_with(lab: &Lab<Redis>, url: &str, keys_max: Option<u64>) -> Arc<dyn Source> {
+fn open_with(lab: &Lab<Redis>, url: &str, keys_max: Option<u64>, store: StoreSettings) -> Arc<dyn Source> {
     let settings = SourceSettings {
-        store: quick(),
+        store,
         keys_max,
         ..SourceSettings::default()
     };
@@ -310,7 +310,7 @@ fn lists_have_a_limit() {
     let all = open_at(&lab, &lab.direct());
     let listed = lab.wait(all.list(&Wanted::default())).unwrap();
     assert_eq!((listed.counters.len(), listed.failed.len()), (5001, 0));
-    let few = open_with(&lab, &lab.direct(), Some(1000));
+    let few = open_with(&lab, &lab.direct(), Some(1000), patient());
     let listed = lab.wait(few.list(&Wanted::default())).unwrap();
     assert!(
         (1000..1600).contains(&listed.counters.len()),
@@ -538,8 +538,9 @@ fn a_take_without_an_answer_has_an_unknown_outcome() {
     };
     lab.engine.admin(&["SET", "orders", "0"]);
     assert_eq!(lab.wait(source.take("orders", 1)).unwrap()[0].first, 1);
+    let hasty = open_with(&lab, &lab.direct(), None, quick());
     let slow = lab.engine.slow_syncs();
-    let error = lab.wait(source.take("orders", 10)).unwrap_err();
+    let error = lab.wait(hasty.take("orders", 10)).unwrap_err();
     assert_eq!(
         (error.kind, error.outcome),
         (SourceErrorKind::Unavailable, Outcome::Unknown),

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use mintage_e2e::engine::mariadb::Mariadb;
 use mintage_e2e::engine::postgres::Postgres;
-use mintage_e2e::store_suite::{Engine, Lab, READER_PASSWORD, READER_PASSWORD_ENCODED, quick};
+use mintage_e2e::store_suite::{Engine, Lab, READER_PASSWORD, READER_PASSWORD_ENCODED, patient, quick};
 use mintage_ledger::source::conformance::{Subject, check_all};
 use mintage_ledger::source::{
     Counter, Fence, FindingCode, MoveId, Note, OwnTable, Source, SourceError, SourceErrorKind,
@@ -113,7 +113,7 @@ struct OfRows<'a> {
 
 fn own() -> SourceSettings {
     SourceSettings {
-        store: quick(),
+        store: patient(),
         table: Some(OwnTable {
             table: "counters".into(),
             key_column: "what".into(),
@@ -126,7 +126,11 @@ fn own() -> SourceSettings {
 }
 
 fn open<E: Engine>(lab: &Lab<E>, kind: &str) -> Arc<dyn Source> {
-    let mut found = open_sources(&format!("{kind}+{}", lab.direct()), &own(), lab.runtime()).unwrap();
+    open_with(lab, kind, &own())
+}
+
+fn open_with<E: Engine>(lab: &Lab<E>, kind: &str, settings: &SourceSettings) -> Arc<dyn Source> {
+    let mut found = open_sources(&format!("{kind}+{}", lab.direct()), settings, lab.runtime()).unwrap();
     assert_eq!(found.len(), 1);
     found.remove(0)
 }
@@ -1017,6 +1021,11 @@ fn a_lost_answer_says_whether_it_may_have_happened() {
         "INSERT INTO leaf_alloc VALUES ('orders', 1, 10, NULL, now())",
     );
     let source = open(&lab, "leaf");
+    let hasty = SourceSettings {
+        store: quick(),
+        ..own()
+    };
+    let hasty = open_with(&lab, "leaf", &hasty);
     lab.wait(source.take("orders", 1)).unwrap();
     // Somebody holds the row: we give up, and nothing is done.
     let (ended, held) = std::thread::scope(|scope| {
@@ -1031,7 +1040,7 @@ fn a_lost_answer_says_whether_it_may_have_happened() {
         while lab.engine.admin("ids", asked).trim() == "0" {
             assert!(!holder.is_finished(), "it holds the row for seconds");
         }
-        let error = lab.wait(source.take("orders", 1)).unwrap_err();
+        let error = lab.wait(hasty.take("orders", 1)).unwrap_err();
         (error, holder.join().unwrap())
     });
     assert!(!held.is_empty());

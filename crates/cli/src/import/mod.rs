@@ -239,11 +239,13 @@ fn drive(
         into_used: args.into_used,
         ..DriveSettings::default()
     };
+    let called = args.source.clone();
     async move {
         let name = target.name.expect("it is possible");
         let goal = target.goal.expect("it is possible");
         let driver = Driver {
             source: &*target.source,
+            called: called.as_deref(),
             ours: &*ours,
             runtime: &*runtime,
             settings,

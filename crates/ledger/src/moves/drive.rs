@@ -54,6 +54,8 @@ pub struct Driven {
 pub struct Driver<'a> {
     /// Where the counter is.
     pub source: &'a dyn Source,
+    /// What the configuration calls that: the record of a move beside has this instead of its place.
+    pub called: Option<&'a str>,
     /// Where it goes.
     pub ours: &'a dyn Ours,
     /// Clocks and randomness.
@@ -445,8 +447,9 @@ impl Driver<'_> {
 
     /// A name that belongs to another counter is not touched.
     fn check_is_of(&self, name: &Name, found: &Move, planned: &Move) -> Result<(), DriveError> {
-        // Beside it has the name of a setting, and else its place.
-        let is_there = found.source == planned.source || found.source == self.source.place();
+        let is_there = found.source == planned.source
+            || found.source == self.source.place()
+            || self.called == Some(found.source.as_str());
         match is_there && (&found.kind, &found.key) == (&planned.kind, &planned.key) {
             true => Ok(()),
             false => Err(DriveError::other_counter(name, found)),

@@ -240,6 +240,9 @@ impl MemoryOurs {
         if held.register.as_ref().map(|found| found.version) != expected {
             return Err(OursError::Lost(held.register.clone().map(Box::new)));
         }
+        let before = held.register.as_ref().map(|found| &found.record);
+        next.check_follows(before)
+            .map_err(|message| OursError::Refused { message, hint: None })?;
         if held.register.as_ref().is_none_or(|found| found.record != *next) {
             held.register = Some(VersionedMove {
                 record: next.clone(),
@@ -330,6 +333,7 @@ struct Seen {
 fn driver(world: &World) -> Driver<'_> {
     Driver {
         source: &world.source,
+        called: None,
         ours: &world.ours,
         runtime: &world.runtime,
         settings: DriveSettings::default(),
@@ -563,6 +567,46 @@ fn lost_answers_change_nothing() {
             world.check(goal);
         }
     }
+}
+
+/// A ceiling that the source passes before its fence stands is chosen again; whoever stood still meanwhile harms nothing.
+#[test]
+fn a_ceiling_is_chosen_again_before_its_fence_stands() {
+    let mut chosen = BTreeSet::new();
+    for stop in 0..=awaits(&World::new(), CEILING) {
+        let world = World::new();
+        let mut stalled = command(&world, CEILING);
+        let mut is_done = (0..stop).any(|_| {
+            world.turn();
+            poll(&mut stalled).is_ready()
+        });
+        for _ in 0..50 {
+            world.turn();
+        }
+        world.reach(Goal::Open { ceiling: Some(200) });
+        chosen.insert(
+            world
+                .ours
+                .held
+                .lock()
+                .unwrap()
+                .register
+                .clone()
+                .unwrap()
+                .record
+                .ceiling,
+        );
+        while !is_done {
+            world.turn();
+            is_done = poll(&mut stalled).is_ready();
+        }
+        drop(stalled);
+        world.reach(CUT);
+        world.check(CUT);
+        world.reach(Goal::Back);
+        world.check(Goal::Back);
+    }
+    assert_eq!(chosen, [Some(40), Some(200)].into(), "both ways were walked");
 }
 
 /// An import that stands still anywhere while others go on, and then ends as it can, changes nothing that it should not.

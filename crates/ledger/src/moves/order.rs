@@ -13,13 +13,19 @@ impl Move {
             };
         };
         if before.id != self.id {
-            let is_over = matches!(before.phase, Phase::Planned | Phase::Returned);
+            // What was fencing may have a fence built yet, and what was taken back too, by an import that stood still: who
+            // comes after knows the id.
+            let is_over = match before.phase {
+                Phase::Planned => true,
+                Phase::Fencing | Phase::Returned => self.former.contains(&before.id),
+                _ => false,
+            };
             let begins = matches!(self.phase, Phase::Planned | Phase::Beside | Phase::Fencing);
-            let knows = before.phase != Phase::Returned || self.former.contains(&before.id);
-            return match is_over && begins && knows {
+            return match is_over && begins {
                 true => Ok(()),
                 false => Err(format!(
-                    "move {} of the name is {}, and another one begins over one that is planned or returned",
+                    "move {} of the name is {}, and another one begins over one that is planned, or over one that it names \
+                     and that is fencing or returned",
                     before.id,
                     before.phase.as_str()
                 )),
