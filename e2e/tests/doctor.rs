@@ -7,13 +7,14 @@ use std::path::Path;
 use std::time::Instant;
 
 use mintage_e2e::binary;
+use mintage_e2e::cluster::eventually;
 use mintage_e2e::engine::mariadb::Mariadb;
 use mintage_e2e::engine::redis::Redis;
 use mintage_e2e::run::{self, Said};
 use mintage_e2e::store_suite::{Engine, Lab, OWNER_PASSWORD, READER_PASSWORD};
 use mintage_ledger::moves::{Definition, Move, Ours, Phase};
 use mintage_ledger::source::{MoveId, Note, SourceSettings, Way, open_sources};
-use mintage_ledger::{Ledger, LedgerSettings, Name, StoreSettings};
+use mintage_ledger::{Ledger, LedgerSettings, Name, StoreErrorKind, StoreSettings};
 use serde_json::Value;
 
 /// A counter with something wrong.
@@ -716,7 +717,16 @@ fn cut(lab: &Lab<Redis>, store: &str, name: &str, key: &str) {
         create: true,
         ..StoreSettings::default()
     };
-    let store = lab.open_with(store, &settings).unwrap();
+    // Where one was open before, its last task may still be ending.
+    let mut opened = None;
+    eventually("the folder is free", || match lab.open_with(store, &settings) {
+        Err(error) if error.kind == StoreErrorKind::InUse => false,
+        other => {
+            opened = Some(other.unwrap());
+            true
+        }
+    });
+    let store = opened.unwrap();
     let ledger = lab
         .wait(Ledger::open(store, LedgerSettings::default(), lab.runtime()))
         .unwrap();

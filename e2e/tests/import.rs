@@ -443,6 +443,7 @@ fn killed_at_every_request<O: Original>(what: &str, original: O, way: &[&str]) {
 }
 
 #[test]
+#[ignore = "minutes: some dozens of kills"]
 fn a_cut_of_redis_that_is_killed_anywhere_is_ended_by_the_same_command() {
     if let Some(redis) = Redis::run() {
         killed_at_every_request("redis", redis, &[]);

@@ -787,6 +787,7 @@ fn journeys_over_mariadb() {
 }
 
 #[test]
+#[ignore = "minutes: every journey over this store"]
 fn journeys_over_redis() {
     let Some(engine) = Redis::run() else { return };
     let data = |engine: &Redis| engine.folder().to_path_buf();

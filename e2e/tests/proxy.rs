@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use mintage_e2e::certificates::Certificates;
+use mintage_e2e::cluster::eventually;
 use mintage_e2e::run::{self, Said};
 use mintage_e2e::server::{Server, Start};
 use mintage_e2e::{binary, need};
@@ -284,6 +285,11 @@ fn the_recipe_for_caddy_works_too() {
 fn every_command_works(proxied: &Proxied, certificates: &Certificates) {
     let (url, ca) = (proxied.url(), certificates.authority());
     let flags: &[(&str, &Path)] = &[("--cacert", &ca)];
+    // A proxy that has its port may not have its certificates yet.
+    let status = format!("status --server {url}");
+    eventually("the proxy answers", || {
+        proxied.mint(&status, &[], flags).code != 3
+    });
     let first = proxied.mint(&format!("seq next orders --server {url}"), &[], flags);
     assert_eq!(first.ok(), "1\n");
     let environment: &[(&str, &Path)] = &[("MINT_SERVER", Path::new(&url)), ("MINT_CACERT", &ca)];
