@@ -577,6 +577,58 @@ fn a_ceiling_that_was_passed_meanwhile_is_chosen_again() {
     assert_eq!([there(), here()], [Some(5001), Some(5101)]);
 }
 
+/// What somebody met who came from PostgreSQL and had our pages alone.
+#[test]
+fn a_newcomers_mistakes_are_said_before_anything_is_sealed() {
+    let Some(postgres) = Postgres::run() else { return };
+    postgres.admin(
+        "ids",
+        "SET ROLE mint; CREATE SEQUENCE mine; GRANT SELECT, USAGE ON ALL SEQUENCES IN SCHEMA public TO reader",
+    );
+    let reader = postgres.url_with("reader", READER_PASSWORD_ENCODED, postgres.place());
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let config = format!("[sequences]\nauto_create = false\n[sources.old]\nurl = {reader:?}\n");
+    fs::write(at.join("mint.toml"), config).unwrap();
+    let server = Start::in_folder(at).ready();
+    let mint = |words: &str| {
+        let words = format!("import old {words} --server {}", server.url());
+        run::mint(at, words.split(' '))
+    };
+    let mut here = client_here(server.resp, "mine");
+    mint("--match *mine --name mine=mine --beside --apply").ok();
+    assert!(here().is_some());
+    // Rights for the cut are asked for while ours still serves.
+    mint("--match *mine --cut --apply").fails(1, "mine stands as it did", "GRANT mint TO reader");
+    assert!(here().is_some(), "nothing was sealed");
+    // The same counter under another name, and a name for no counter.
+    let said = mint("--match *mine --name mine=other --beside --apply");
+    assert!(
+        said.code == 1 && said.out.contains("it is moved as mine already"),
+        "{said:?}"
+    );
+    mint("--match *mine --name mein=mine --beside").fails(
+        2,
+        "no counter that is meant is called mein",
+        "mint doctor",
+    );
+    // Given back, it comes again by a plain cut.
+    postgres.admin("ids", "GRANT mint TO reader");
+    mint("--match *mine --cut --apply").ok();
+    mint("--match *mine --back --apply").ok();
+    mint("--match *mine --name mine=mine --apply").ok();
+    assert!(here().is_some());
+    // A server that was started before its configuration named the source.
+    let config = fs::read_to_string(at.join("mint.toml")).unwrap();
+    fs::write(at.join("mint.toml"), config.replace("sources.old", "sources.new")).unwrap();
+    postgres.admin("ids", "SET ROLE mint; CREATE SEQUENCE next");
+    let words = format!(
+        "import new --match *.next --beside --apply --server {}",
+        server.url()
+    );
+    run::mint(at, words.split(' ')).fails(3, "this server knows no source \"new\"", "start them again");
+}
+
 /// What is asked wrongly, or meets what it should not, is refused in words, and nothing is lost.
 #[test]
 fn what_cannot_be_done_is_said_with_what_to_do() {
@@ -700,7 +752,7 @@ fn what_cannot_be_done_is_said_with_what_to_do() {
     // Once more changes nothing, and says so.
     let again = lab.import(&["--match", lab.key, "--back", "--apply"]).ok();
     assert!(
-        again.contains("orders was already taken back: nothing was given out here"),
+        again.contains("orders was already taken back: the source goes on"),
         "{again}"
     );
 }

@@ -95,7 +95,10 @@ async fn work(
             refused.len()
         ));
     }
-    out.note("nothing was done: --apply does it");
+    out.note(match possible.is_empty() {
+        true => "nothing was done",
+        false => "nothing was done: --apply does it",
+    });
     match refused.is_empty() && found.failed.is_empty() {
         true => Ok(()),
         false => Err(Failure::Negative),
@@ -220,7 +223,9 @@ async fn apply(
             ended.map_err(|error| Failure::cannot(format_args!("a move broke off: {error}")))?;
         progress.inc(1);
         match done {
-            Ok(driven) => progress.suspend(|| show::done(&name, goal, before.as_ref(), &driven, out))?,
+            Ok(driven) => {
+                progress.suspend(|| show::done(&name, goal, before.as_ref(), &driven, args.into_used, out))?
+            }
             Err(error) => failed.push(error),
         }
         out.flush()?;

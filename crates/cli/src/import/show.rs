@@ -93,6 +93,7 @@ pub(super) fn done(
     goal: Goal,
     before: Option<&Move>,
     driven: &Driven,
+    is_into_used: bool,
     out: &mut Out,
 ) -> Result<(), Failure> {
     let record = &driven.now.record;
@@ -111,13 +112,19 @@ pub(super) fn done(
     let next = match (goal, record.first, record.issued) {
         (Goal::Open { ceiling: None }, ..) if ceiling.is_some() => {
             let (mark, ceiling) = (record.mark.unwrap_or_default(), ceiling.unwrap_or_default());
-            format!(
-                ": the source stopped at {mark}; of what is left below its ceiling {ceiling}, nobody gives out any"
-            )
+            match mark == ceiling {
+                true => ": the source had come to its ceiling".to_string(),
+                false => format!(
+                    ": the source stopped before {mark}; what was left below its ceiling {ceiling}, nobody gives out"
+                ),
+            }
+        }
+        (Goal::Open { .. }, ..) if is_into_used => {
+            ": numbers above those of both sides come from here".to_string()
         }
         (Goal::Open { .. }, Some(first), _) => format!(": numbers from {first} on come from here"),
         (Goal::Back, _, Some(issued)) => format!(": the source goes on above {issued}"),
-        (Goal::Back, ..) => ": nothing was given out here, and the source goes on where it stood".to_string(),
+        (Goal::Back, ..) => ": the source goes on".to_string(),
         (Goal::Beside, ..) => ": numbers come from here and from the source".to_string(),
         _ => String::new(),
     };

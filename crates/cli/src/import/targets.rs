@@ -27,19 +27,8 @@ pub(super) struct Target {
 
 impl Target {
     pub(super) fn is_possible(&self) -> bool {
-        // What has begun goes on: its source is fenced by now, or shows other bounds. So does what an import left behind
-        // that stood still while its move was taken back.
-        let is_known = |fence: &Fence| match (fence, &self.now) {
-            (Fence::Ours { id: Some(id), .. }, Some(now)) => {
-                now.record.id == *id || now.record.former.contains(id)
-            }
-            _ => false,
-        };
-        let is_left = self
-            .plan
-            .as_ref()
-            .is_some_and(|plan| is_known(&plan.counter.fence));
-        let is_free = self.under_way.is_some() || is_left || self.plan.as_ref().is_none_or(Plan::is_possible);
+        let is_free =
+            self.under_way.is_some() || self.plan.as_ref().is_none_or(|plan| plan.refusals.is_empty());
         is_free && self.goal.is_some() && self.name.is_ok()
     }
 }
@@ -193,7 +182,32 @@ async fn listed(
                 ));
             }
             let is_free = other.is_none();
+            // A counter has one move at a time, whatever it is called here.
+            let elsewhere = moves.iter().find(|(known, now)| {
+                known.as_str() != plan.name
+                    && !matches!(now.record.phase, Phase::Planned | Phase::Returned)
+                    && now.record.key == plan.counter.key
+                    && is_of(args, &**source, &now.record)
+            });
+            if let Some((known, now)) = elsewhere {
+                plan.refusals.push(format!(
+                    "it is moved as {known} already, which is {}: --name '{}={known}' means that one",
+                    now.record.phase.as_str(),
+                    plan.counter.key
+                ));
+            }
             let now = now.filter(|_| is_free);
+            // Its own fence, or one that an import left behind which stood still while its move was taken back: what has
+            // begun goes on, though the source is fenced by now and shows other bounds.
+            let is_own = match (&plan.counter.fence, &now) {
+                (Fence::Ours { id: Some(id), .. }, Some(now)) => {
+                    now.record.id == *id || now.record.former.contains(id)
+                }
+                _ => false,
+            };
+            if is_own {
+                plan.refusals.clear();
+            }
             let under_way = now.as_ref().map(|now| now.record.clone());
             let under_way =
                 under_way.filter(|record| !matches!(record.phase, Phase::Planned | Phase::Returned));
@@ -209,6 +223,7 @@ async fn listed(
         }
     }
     refuse_shared_names(&mut found.targets);
+    check_names(args, &found)?;
     if found.targets.is_empty() {
         let error = Failure::cannot("no counter that is meant was found there").negative();
         return Err(error.with_hint(match found.failed.first() {
@@ -217,6 +232,22 @@ async fn listed(
         }));
     }
     Ok(found)
+}
+
+/// Whoever names a counter that is not there meant another one.
+fn check_names(args: &Args, found: &Found) -> Result<(), Failure> {
+    let is_there = |key: &String| {
+        let counters = found.targets.iter().filter_map(|target| target.plan.as_ref());
+        let mut counters = counters.map(|plan| &plan.counter);
+        counters.any(|counter| counter.key == *key || counter.details.get("name") == Some(key))
+    };
+    match args.names.iter().find(|(key, _)| !is_there(key)) {
+        Some((key, name)) if found.failed.is_empty() && !found.targets.is_empty() => Err(Failure::usage(
+            format_args!("--name {key}={name}: no counter that is meant is called {key}"),
+        )
+        .with_hint("mint doctor SOURCE shows what counters are called; --match says which are meant")),
+        _ => Ok(()),
+    }
 }
 
 /// Two counters cannot have one name.

@@ -184,7 +184,14 @@ impl Driver<'_> {
         now: &VersionedMove,
         ceiling: Option<i64>,
     ) -> Result<VersionedMove, DriveError> {
-        let counter = self.look(&now.record.key).await?;
+        let key = &now.record.key;
+        let counter = self.look(key).await?;
+        // From the next line on ours is refused: what the account may not do is said before.
+        let way = ceiling.map_or(Way::Cut, |ceiling| Way::Ceiling(ceiling.into()));
+        let lacking = self.source.rights(key, way).await.map_err(DriveError::look)?;
+        if !lacking.is_empty() {
+            return Err(DriveError::lacking(name, &lacking));
+        }
         let mut next = self.at_phase(&now.record, Phase::Fencing);
         next.ceiling = ceiling;
         if counter.fence == Fence::None {

@@ -73,6 +73,16 @@ impl DriveError {
         )
     }
 
+    pub(super) fn lacking(name: &Name, grants: &[String]) -> DriveError {
+        let message =
+            format!("{name} stands as it did: its source cannot be fenced, the account lacks rights");
+        DriveError::new(
+            DriveErrorKind::Source(SourceErrorKind::Denied),
+            message,
+            grants.join("; "),
+        )
+    }
+
     pub(super) fn not_from(name: &Name, phase: Phase, goal: Goal) -> DriveError {
         let message = format!("{name} cannot be {goal}: its move is at {}", phase.as_str());
         let hint = match phase {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use mintage_ledger::moves::{Ours, OursError};
+use mintage_ledger::moves::{Ours, OursError, Phase};
 use mintage_wire::{LostMove, MoveStep, Moves};
 
 use super::document::parse;
@@ -41,6 +41,14 @@ pub(super) async fn step(thread: &Rc<ServingThread>, name: &[u8], body: &[u8]) -
     let asked: MoveStep = parse(body)?;
     let expected = asked.expected.map(|version| version.0);
     let next = read_record(asked.record)?;
+    if next.phase == Phase::Beside && thread.config().sources.url(&next.source).is_none() {
+        let why = format!(
+            "this server knows no source {:?}, out of which {name} is to take",
+            next.source
+        );
+        let hint = "put it under [sources] into the configuration of every server, and start them again";
+        return Err(ServiceError::new(Code::InvalidArgument, why).with_hint(hint));
+    }
     let ledger = thread.service().ledger();
     match ledger.step(&name, expected, &next, asked.into_used).await {
         Ok(done) => Ok(Response::json(StatusCode::OK, &stepped(&name, &done))),
