@@ -93,6 +93,8 @@ pub(crate) enum Command {
     Config(crate::config::Args),
     /// Make access tokens for the server
     Token(crate::token::Args),
+    /// Make a private authority and certificates, for TLS on the server
+    Cert(crate::cert::Args),
     /// Print what a shell needs to complete the command line
     Completions(crate::completions::Args),
     /// Print the manual page

@@ -6,6 +6,8 @@ mod ask;
 mod audit;
 mod backend;
 mod backfill;
+#[cfg(feature = "server")]
+mod cert;
 mod check;
 mod color;
 mod column;
@@ -89,7 +91,8 @@ use out::Out;
 use passwords::{hidden, warn_of_passwords};
 #[cfg(not(feature = "server"))]
 use without_server::{
-    self as config, self as doctor, self as import, self as init, self as local, self as serve, self as store,
+    self as cert, self as config, self as doctor, self as import, self as init, self as local, self as serve,
+    self as store,
 };
 #[cfg(not(feature = "server"))]
 use without_server::{hidden, warn_of_passwords};
@@ -155,6 +158,10 @@ fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(),
         Some(Command::Store(args)) => store::run(&args, out),
         #[cfg(feature = "server")]
         Some(Command::Config(args)) => config::run(&args, out),
+        #[cfg(feature = "server")]
+        Some(Command::Cert(args)) => cert::run(&args, out),
+        #[cfg(not(feature = "server"))]
+        Some(Command::Cert(args)) => Err(without_server::refused(&args)),
         #[cfg(not(feature = "server"))]
         Some(Command::Doctor(args) | Command::Import(args)) => Err(without_server::refused(&args)),
         #[cfg(not(feature = "server"))]

@@ -25,10 +25,10 @@ pub(crate) struct Args {
     /// Where reservations are kept: file:PATH, postgres://…, mysql://…, redis://…, etcd://…, zookeeper://… or memory: [default: file:./mint-data]
     #[arg(long, value_name = "URL")]
     store: Option<String>,
-    /// Address of the HTTP interface, unix:PATH, or off [default: 127.0.0.1:7600]
+    /// Address of the HTTP interface, tls:ADDR, unix:PATH, or off [default: 127.0.0.1:7600]
     #[arg(long, value_name = "ADDR")]
     http: Option<String>,
-    /// Address of the Redis protocol, unix:PATH, or off [default: 127.0.0.1:7601]
+    /// Address of the Redis protocol, tls:ADDR, unix:PATH, or off [default: 127.0.0.1:7601]
     #[arg(long, value_name = "ADDR")]
     resp: Option<String>,
     /// Serve clients of another system as well: NAME, NAME=ADDR, NAME=main for our HTTP port, or all; may be repeated [default addresses: docs/faces.md]
@@ -290,16 +290,16 @@ fn places(face: &'static Face, serving: &Serving) -> Vec<String> {
 
 /// An address that a client on this machine can use.
 fn reachable(address: &Endpoint) -> Endpoint {
-    let mut address = address.clone();
-    if let Endpoint::Tcp(address) = &mut address
-        && address.ip().is_unspecified()
-    {
-        address.set_ip(match address {
+    let Some(mut tcp) = address.tcp() else {
+        return address.clone();
+    };
+    if tcp.ip().is_unspecified() {
+        tcp.set_ip(match tcp {
             SocketAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
             SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
         });
     }
-    address
+    address.with_tcp(tcp)
 }
 
 /// What a store may forget, as a letter and in words.

@@ -35,6 +35,7 @@ pub mod service;
 mod signals;
 mod socket;
 mod thread;
+pub mod tls;
 pub mod transport;
 mod turn;
 pub mod watch;

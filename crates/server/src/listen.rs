@@ -33,6 +33,7 @@ pub struct Listeners {
 #[derive(Debug)]
 pub(crate) enum Bound {
     Tcp(TcpListener),
+    Tls(TcpListener),
     Unix(UnixListener),
 }
 
@@ -41,6 +42,7 @@ impl Bound {
     pub(crate) fn listener(self) -> io::Result<Listener> {
         Ok(match self {
             Bound::Tcp(socket) => Listener::Tcp(socket.try_into()?),
+            Bound::Tls(socket) => Listener::Tls(socket.try_into()?),
             Bound::Unix(socket) => Listener::Unix(socket.try_into()?),
         })
     }
@@ -94,7 +96,7 @@ impl ListenError {
     pub fn hint(&self) -> String {
         let (flag, section) = (self.face.flag(), self.face.section);
         match (self.source.kind(), &self.address) {
-            (io::ErrorKind::AddrInUse, Endpoint::Tcp(address)) => {
+            (io::ErrorKind::AddrInUse, Endpoint::Tcp(address) | Endpoint::Tls(address)) => {
                 let port = address.port();
                 format!("another program has port {port}; choose another with {flag} or {section}.listen")
             }
@@ -107,7 +109,9 @@ impl fmt::Display for ListenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cannot listen on {} for {}: ", self.address, self.face.title)?;
         match (self.source.kind(), &self.address) {
-            (io::ErrorKind::AddrInUse, Endpoint::Tcp(_)) => f.write_str("the address is in use"),
+            (io::ErrorKind::AddrInUse, Endpoint::Tcp(_) | Endpoint::Tls(_)) => {
+                f.write_str("the address is in use")
+            }
             _ => self.source.fmt(f),
         }
     }
@@ -128,7 +132,8 @@ pub fn bind(config: &Config, threads: usize) -> Result<Sockets, ListenError> {
     for (id, face) in faces::numbered() {
         for address in &(face.listen)(config).endpoints {
             let bound = match address {
-                Endpoint::Tcp(address) => bind_tcp(*address, threads),
+                Endpoint::Tcp(at) => bind_tcp(*at, threads, address, Bound::Tcp),
+                Endpoint::Tls(at) => bind_tcp(*at, threads, address, Bound::Tls),
                 Endpoint::Unix(path) => bind_unix(path, threads),
             };
             let (address, sockets, path) = bound.map_err(|source| ListenError {
@@ -151,7 +156,12 @@ pub fn bind(config: &Config, threads: usize) -> Result<Sockets, ListenError> {
 /// Where the sockets listen, one for each thread, and the path to take away in the end.
 type Had = (Endpoint, Vec<Bound>, Option<SocketPath>);
 
-fn bind_tcp(address: SocketAddr, threads: usize) -> io::Result<Had> {
+fn bind_tcp(
+    address: SocketAddr,
+    threads: usize,
+    asked: &Endpoint,
+    bound: fn(TcpListener) -> Bound,
+) -> io::Result<Had> {
     // Sockets that share a port do so with *any* process of the same user. So the first one takes the port for itself
     // alone, listening included: of several servers that start at once only one gets past this line.
     let first = socket(address)?;
@@ -160,15 +170,15 @@ fn bind_tcp(address: SocketAddr, threads: usize) -> io::Result<Had> {
     let first = TcpListener::from(first);
     let address = first.local_addr()?;
     share(&first)?;
-    let mut sockets = vec![Bound::Tcp(first)];
+    let mut sockets = vec![bound(first)];
     for _ in 1..threads {
         let socket = socket(address)?;
         share(&socket)?;
         socket.bind(&address.into())?;
         socket.listen(BACKLOG)?;
-        sockets.push(Bound::Tcp(socket.into()));
+        sockets.push(bound(socket.into()));
     }
-    Ok((Endpoint::Tcp(address), sockets, None))
+    Ok((asked.with_tcp(address), sockets, None))
 }
 
 fn socket(address: SocketAddr) -> io::Result<Socket> {

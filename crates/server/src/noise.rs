@@ -33,6 +33,8 @@ pub enum Noise {
     NoName,
     /// Bytes that are nothing the face speaks.
     OtherProtocol,
+    /// A handshake of TLS that failed, TLS where none is spoken, or clear text where it is.
+    Tls,
 }
 
 /// Who or what caused a line.
@@ -57,7 +59,7 @@ pub struct Asker<'t> {
 }
 
 impl Noise {
-    const ALL: [Noise; 8] = [
+    const ALL: [Noise; 9] = [
         Noise::WrongToken,
         Noise::WebPage,
         Noise::TooManyConnections,
@@ -66,6 +68,7 @@ impl Noise {
         Noise::FirstUse,
         Noise::NoName,
         Noise::OtherProtocol,
+        Noise::Tls,
     ];
 
     /// How often a line of this kind is written.
@@ -196,6 +199,9 @@ fn write(kind: Noise, line: Line) {
                 "a key is no name of a sequence, and faces.NAME.names has no entry for it"
             );
         }
+        Cause::Sent(what, peer) if kind == Noise::Tls => {
+            return tracing::warn!(count, what, %peer, "no connection with TLS");
+        }
         Cause::Sent(what, peer) => {
             return tracing::warn!(count, what, %peer, "bytes of another protocol: closed");
         }
@@ -213,7 +219,7 @@ fn write(kind: Noise, line: Line) {
             %peer,
             "answers that nobody reads passed server.max_unread: the client that has waited longest is cut off"
         ),
-        Noise::Accept | Noise::FirstUse | Noise::NoName | Noise::OtherProtocol => {}
+        Noise::Accept | Noise::FirstUse | Noise::NoName | Noise::OtherProtocol | Noise::Tls => {}
     }
 }
 

@@ -22,12 +22,13 @@ use crate::listen::{self, Bound, Sockets};
 use crate::metrics::FaceId;
 use crate::noise::Noise;
 use crate::opening::open_ledger;
+use crate::places::ConnectionPlace;
 use crate::service::Service;
 use crate::signals::Signals;
 use crate::thread::{ServingThread, Shared};
 use crate::transport::{Listener, Peer, Stream};
 use crate::watch::Verdict;
-use crate::{files, signals};
+use crate::{files, signals, tls};
 
 /// How many threads a configuration asks for.
 ///
@@ -64,7 +65,7 @@ pub fn serve(config: Config, host: &mut dyn Host) -> Result<(), RunError> {
             .await
             .map_err(|e| RunError::new(format!("faces.scripts: {}", e.message), e.hint.map(String::from)))?;
         let (stop, stopped) = watch::channel(Stop::Not);
-        let shared = Shared::new(Service::new(ledger, config));
+        let shared = shared(ledger, config)?;
         let mut reloads = signals::Reloads::listen()
             .map_err(|e| RunError::new(format!("cannot listen for signals: {e}"), None))?;
         tokio::spawn(signals.stop(stop));
@@ -82,6 +83,7 @@ pub fn serve(config: Config, host: &mut dyn Host) -> Result<(), RunError> {
         tokio::select! {
             ended = serving => ended,
             never = hosting => match never {},
+            never = shared.tls.follow() => match never {},
         }
     })
 }
@@ -99,8 +101,17 @@ pub async fn run(
     stop: watch::Receiver<Stop>,
     ready: impl FnOnce(&Serving),
 ) -> Result<(), RunError> {
+    serve_until(shared(ledger, config)?, sockets, stop, ready).await
+}
+
+/// What the threads share, the certificates read.
+fn shared(ledger: Arc<Ledger>, config: Arc<Config>) -> Result<Arc<Shared>, RunError> {
+    let files = tls::Files::of(&config);
     let shared = Shared::new(Service::new(ledger, config));
-    serve_until(shared, sockets, stop, ready).await
+    // Warnings were told with the configuration.
+    let loaded = files.and_then(|files| shared.tls.load(files));
+    loaded.map_err(|why| RunError::new(why, Some(tls::HINT.into())))?;
+    Ok(shared)
 }
 
 async fn serve_until(
@@ -249,7 +260,7 @@ async fn serve_all(start: ThreadStart) {
 async fn accept(listener: Listener, id: FaceId, face: &'static Face, thread: Rc<ServingThread>) {
     loop {
         match listener.accept().await {
-            Ok((stream, peer)) => begin(stream, peer, id, face, &thread),
+            Ok((stream, peer)) => begin(stream, peer, listener.is_tls(), id, face, &thread),
             Err(error) => {
                 // Out of file descriptors, usually: wait for connections to end instead of spinning.
                 thread.service().log().note_accept(&error);
@@ -259,7 +270,14 @@ async fn accept(listener: Listener, id: FaceId, face: &'static Face, thread: Rc<
     }
 }
 
-fn begin(stream: Stream, peer: Peer, id: FaceId, face: &'static Face, thread: &Rc<ServingThread>) {
+fn begin(
+    stream: Stream,
+    peer: Peer,
+    is_tls: bool,
+    id: FaceId,
+    face: &'static Face,
+    thread: &Rc<ServingThread>,
+) {
     let serves = &face.serves;
     thread.counters().accepted(id);
     if face
@@ -273,26 +291,72 @@ fn begin(stream: Stream, peer: Peer, id: FaceId, face: &'static Face, thread: &R
     let Some(place) = thread.shared().places.take(answers_health, peer) else {
         thread.counters().refused(Code::TooManyConnections);
         thread.service().log().note(Noise::TooManyConnections, peer);
-        // The socket's buffer is empty, so this fits; and if not, the client sees the end all the same.
-        let _ = stream.try_write(serves.too_many);
+        if !is_tls {
+            // The socket's buffer is empty, so this fits; and if not, the client sees the end all the same.
+            let _ = stream.try_write(serves.too_many);
+        }
         return;
     };
     stream.send_at_once();
-    let deadlines = match serves.health_deadlines.filter(|_| place.is_for_health()) {
-        Some(short) => short(&thread.config()),
-        None => (serves.deadlines)(&thread.config()),
-    };
-    (serves.begin)(Connection {
-        stream,
+    let begun = Begun {
         peer,
-        face: id,
-        watch: thread.watches().add(deadlines),
-        counted: Counted {
-            place,
-            _open: thread.service().metrics().connect(id),
-        },
-        thread: Rc::clone(thread),
-    });
+        id,
+        face,
+        place,
+    };
+    match is_tls {
+        false => begun.serve(stream, thread),
+        // The place is held meanwhile: handshakes are as many as connections at most.
+        true => drop(tokio::task::spawn_local(
+            begun.shake_and_serve(stream, Rc::clone(thread)),
+        )),
+    }
+}
+
+/// A connection that has a place.
+struct Begun {
+    peer: Peer,
+    id: FaceId,
+    face: &'static Face,
+    place: ConnectionPlace,
+}
+
+impl Begun {
+    fn serve(self, stream: Stream, thread: &Rc<ServingThread>) {
+        let serves = &self.face.serves;
+        let deadlines = match serves.health_deadlines.filter(|_| self.place.is_for_health()) {
+            Some(short) => short(&thread.config()),
+            None => (serves.deadlines)(&thread.config()),
+        };
+        (serves.begin)(Connection {
+            stream,
+            peer: self.peer,
+            face: self.id,
+            watch: thread.watches().add(deadlines),
+            counted: Counted {
+                place: self.place,
+                _open: thread.service().metrics().connect(self.id),
+            },
+            thread: Rc::clone(thread),
+        });
+    }
+
+    /// Serves it once TLS is agreed on.
+    async fn shake_and_serve(self, stream: Stream, thread: Rc<ServingThread>) {
+        let serves = &self.face.serves;
+        let Some(certificates) = thread.shared().tls.config(serves.protocols) else {
+            // A configuration without them is refused where anything listens with TLS.
+            return;
+        };
+        let limit = thread.config().tls_handshake_timeout;
+        match tls::shake(stream, certificates, limit, serves.in_clear).await {
+            tls::Shaken::Done(stream) => self.serve(stream, &thread),
+            tls::Shaken::Failed(why) => {
+                thread.counters().refused(Code::Handshake);
+                thread.service().log().note_sent(Noise::Tls, why, self.peer);
+            }
+        }
+    }
 }
 
 /// How long accepting rests after it failed.

@@ -4,15 +4,17 @@
 //! copied, so an idle connection holds no buffer at all.
 
 use std::future::poll_fn;
-use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 
+use crate::error::Code;
+use crate::noise::Noise;
 use crate::thread::ServingThread;
+use crate::tls;
 use crate::transport::Stream;
 use crate::turn::{LOOK_BYTES, Turn};
 use crate::watch::{Verdict, Waiting, WatchedConnection};
@@ -104,6 +106,7 @@ impl Socket {
             // Bytes that come in without completing the request do not move its deadline.
             _ => self.watch.wait_for(Waiting::Rest),
         }
+        let is_first = rest == 0 && self.watch.waiting() == Waiting::FirstByte;
         let mut waited = false;
         let filled = poll_fn(|cx| {
             if self.watch.verdict(cx).is_some() {
@@ -132,7 +135,28 @@ impl Socket {
         if waited {
             turn.begin_again();
         }
-        filled
+        match filled {
+            Ok((buffer, _)) if is_first && buffer[0] == tls::HANDSHAKE => {
+                self.thread.return_input(buffer);
+                Err(self.refuse_tls().await)
+            }
+            filled => filled,
+        }
+    }
+
+    /// A client that speaks TLS where none is spoken: nothing that any face speaks begins so.
+    #[cold]
+    async fn refuse_tls(&mut self) -> End {
+        self.thread.counters().refused(Code::Protocol);
+        if let Ok(peer) = self.stream.peer() {
+            let what = "TLS was spoken where none is: tls:ADDRESS in the setting of the listener makes it so";
+            self.thread
+                .service()
+                .log()
+                .note_sent(Noise::Tls, what.to_string(), peer);
+        }
+        let mut alert = tls::NOT_SPOKEN_HERE.to_vec();
+        self.flush(&mut alert).await.err().unwrap_or(End::Answered)
     }
 
     /// Sends everything in `out` and empties it, waiting for the client where it does not keep up.
@@ -211,12 +235,10 @@ impl Socket {
     async fn read_what_still_comes(&mut self) {
         let mut left = LINGER_BYTES_MAX;
         let mut buffer = [0; 1024];
-        while left > 0 && self.stream.readable().await.is_ok() {
-            match self.stream.try_read(&mut buffer) {
-                Ok(0) => return,
+        while left > 0 {
+            match self.stream.read(&mut buffer).await {
+                Ok(0) | Err(_) => return,
                 Ok(read) => left = left.saturating_sub(read),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(_) => return,
             }
         }
     }

@@ -14,6 +14,7 @@ use crate::config::{Config, Reloaded};
 use crate::held::{HeldBytes, TotalBytes};
 use crate::places::Places;
 use crate::service::{Door, Service};
+use crate::tls;
 use crate::watch::Watches;
 
 /// What all threads share.
@@ -24,6 +25,8 @@ pub(crate) struct Shared {
     pub(crate) places: Arc<Places>,
     /// Answers that clients have not read yet.
     pub(crate) unread: Arc<TotalBytes>,
+    /// The certificates that are shown.
+    pub(crate) tls: tls::Current,
     /// What a face keeps for all of its connections, one value of each type.
     of_faces: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
@@ -34,6 +37,7 @@ impl Shared {
             places: Places::new(&service.config()),
             service,
             unread: Arc::default(),
+            tls: tls::Current::default(),
             of_faces: Mutex::default(),
         })
     }
@@ -41,7 +45,11 @@ impl Shared {
     /// Runs with what another configuration says, as far as a running server can.
     pub(crate) fn reload(&self, new: &Config) -> Reloaded {
         let reloaded = self.service.reload(new);
-        self.places.limit(&self.service.config());
+        let config = self.service.config();
+        self.places.limit(&config);
+        // The paths may be the same, and the files others.
+        let loaded = tls::Files::of(&config).and_then(|files| self.tls.load(files));
+        tls::tell(loaded.map_or_else(tls::Looked::Wrong, |warnings| tls::Looked::New { warnings }));
         reloaded
     }
 

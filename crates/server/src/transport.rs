@@ -1,4 +1,4 @@
-//! What faces are spoken over: TCP and unix sockets.
+//! What faces are spoken over: TCP, with TLS or in clear, and unix sockets.
 //!
 //! A connection is a tag and a socket: whoever reads or writes looks at the tag and calls the socket itself, so that a
 //! second kind of transport costs the first one nothing.
@@ -13,6 +13,7 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio_rustls::server::TlsStream;
 
 /// Where a server listens, or our end of a connection.
 ///
@@ -22,13 +23,17 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 /// let unix: Endpoint = "unix:/run/mint/http.sock".parse()?;
 /// assert_eq!((tcp.to_string(), tcp.is_local()), ("127.0.0.1:7600".to_string(), true));
 /// assert_eq!((unix.to_string(), unix.is_local()), ("unix:/run/mint/http.sock".to_string(), true));
+/// let tls: Endpoint = "tls:0.0.0.0:7600".parse()?;
+/// assert_eq!((tls.to_string(), tls.is_local(), tls.is_tls()), ("tls:0.0.0.0:7600".to_string(), false, true));
 /// assert!(format!("unix:/{}", "x".repeat(107)).parse::<Endpoint>().unwrap_err().contains("108 bytes"));
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Endpoint {
-    /// Address and port.
+    /// Address and port, in clear.
     Tcp(SocketAddr),
+    /// Address and port, with TLS.
+    Tls(SocketAddr),
     /// The path of a socket.
     Unix(PathBuf),
 }
@@ -50,8 +55,22 @@ impl Endpoint {
     /// Its address, where it is one of TCP.
     pub fn tcp(&self) -> Option<SocketAddr> {
         match self {
-            Endpoint::Tcp(address) => Some(*address),
+            Endpoint::Tcp(address) | Endpoint::Tls(address) => Some(*address),
             Endpoint::Unix(_) => None,
+        }
+    }
+
+    /// Whether TLS is spoken there.
+    pub fn is_tls(&self) -> bool {
+        matches!(self, Endpoint::Tls(_))
+    }
+
+    /// The same transport at another address of TCP; a unix socket stays as it is.
+    pub fn with_tcp(&self, address: SocketAddr) -> Endpoint {
+        match self {
+            Endpoint::Tcp(_) => Endpoint::Tcp(address),
+            Endpoint::Tls(_) => Endpoint::Tls(address),
+            Endpoint::Unix(path) => Endpoint::Unix(path.clone()),
         }
     }
 }
@@ -60,6 +79,7 @@ impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Endpoint::Tcp(address) => address.fmt(f),
+            Endpoint::Tls(address) => write!(f, "tls:{address}"),
             Endpoint::Unix(path) => write!(f, "unix:{}", path.display()),
         }
     }
@@ -78,13 +98,17 @@ impl FromStr for Endpoint {
                 )),
             };
         }
-        let numeric = match text.strip_prefix("localhost:") {
-            Some(port) => format!("127.0.0.1:{port}"),
-            None => text.to_string(),
+        let (with, address): (fn(SocketAddr) -> Endpoint, &str) = match text.strip_prefix("tls:") {
+            Some(address) => (Endpoint::Tls, address),
+            None => (Endpoint::Tcp, text),
         };
-        numeric.parse().map(Endpoint::Tcp).map_err(|_| {
+        let numeric = match address.strip_prefix("localhost:") {
+            Some(port) => format!("127.0.0.1:{port}"),
+            None => address.to_string(),
+        };
+        numeric.parse().map(with).map_err(|_| {
             format!(
-                "{text:?} is neither ADDRESS:PORT, such as \"127.0.0.1:7600\" or \"[::1]:7600\", nor \"unix:/path\""
+                "{text:?} is neither ADDRESS:PORT, such as \"127.0.0.1:7600\" or \"[::1]:7600\", nor \"tls:ADDRESS:PORT\", nor \"unix:/path\""
             )
         })
     }
@@ -144,6 +168,8 @@ impl FromStr for Peer {
 #[derive(Debug)]
 pub(crate) enum Stream {
     Tcp(TcpStream),
+    // Boxed: what TLS keeps of a connection would make every other one as large.
+    Tls(Box<TlsStream<TcpStream>>),
     Unix(UnixStream),
 }
 
@@ -152,6 +178,7 @@ macro_rules! each {
     ($any:expr, $socket:ident => $do:expr) => {
         match $any {
             Stream::Tcp($socket) => $do,
+            Stream::Tls($socket) => $do,
             Stream::Unix($socket) => $do,
         }
     };
@@ -162,6 +189,7 @@ impl Stream {
     pub(crate) fn local(&self) -> io::Result<Endpoint> {
         match self {
             Stream::Tcp(socket) => socket.local_addr().map(Endpoint::Tcp),
+            Stream::Tls(socket) => socket.get_ref().0.local_addr().map(Endpoint::Tls),
             Stream::Unix(socket) => {
                 let address = socket.local_addr()?;
                 Ok(Endpoint::Unix(
@@ -171,24 +199,33 @@ impl Stream {
         }
     }
 
-    /// Sends whatever is written at once: answers are written whole, and waiting to fill packets only costs time.
-    pub(crate) fn send_at_once(&self) {
-        if let Stream::Tcp(socket) = self {
-            // Without it answers come, if later.
-            let _ = socket.set_nodelay(true);
+    /// The other end of it.
+    pub(crate) fn peer(&self) -> io::Result<Peer> {
+        match self {
+            Stream::Tcp(socket) => socket.peer_addr().map(Peer::Tcp),
+            Stream::Tls(socket) => socket.get_ref().0.peer_addr().map(Peer::Tcp),
+            Stream::Unix(_) => Ok(Peer::Unix),
         }
     }
 
-    pub(crate) async fn readable(&self) -> io::Result<()> {
-        each!(self, socket => socket.readable().await)
+    /// Sends whatever is written at once: answers are written whole, and waiting to fill packets only costs time.
+    pub(crate) fn send_at_once(&self) {
+        let socket = match self {
+            Stream::Tcp(socket) => socket,
+            Stream::Tls(socket) => socket.get_ref().0,
+            Stream::Unix(_) => return,
+        };
+        // Without it answers come, if later.
+        let _ = socket.set_nodelay(true);
     }
 
-    pub(crate) fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        each!(self, socket => socket.try_read(buffer))
-    }
-
+    /// Sends what fits without waiting, before anything else is said; nothing over TLS, where nobody could read it.
     pub(crate) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        each!(self, socket => socket.try_write(bytes))
+        match self {
+            Stream::Tcp(socket) => socket.try_write(bytes),
+            Stream::Tls(_) => Ok(0),
+            Stream::Unix(socket) => socket.try_write(bytes),
+        }
     }
 }
 
@@ -222,14 +259,15 @@ impl AsyncWrite for Stream {
 #[derive(Debug)]
 pub(crate) enum Listener {
     Tcp(TcpListener),
+    Tls(TcpListener),
     Unix(UnixListener),
 }
 
 impl Listener {
-    /// The next connection.
+    /// The next connection. Where TLS is spoken, its handshake is still to come.
     pub(crate) async fn accept(&self) -> io::Result<(Stream, Peer)> {
         match self {
-            Listener::Tcp(socket) => {
+            Listener::Tcp(socket) | Listener::Tls(socket) => {
                 let (stream, peer) = socket.accept().await?;
                 Ok((Stream::Tcp(stream), Peer::Tcp(peer)))
             }
@@ -238,6 +276,11 @@ impl Listener {
                 Ok((Stream::Unix(stream), Peer::Unix))
             }
         }
+    }
+
+    /// Whether a handshake of TLS is to come.
+    pub(crate) fn is_tls(&self) -> bool {
+        matches!(self, Listener::Tls(_))
     }
 }
 

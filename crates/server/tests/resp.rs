@@ -1001,8 +1001,6 @@ fn a_web_page_ends_its_connection_before_anything_is_run() {
         "DELETE /x\r\n",
         "get http://127.0.0.1/ HTTP/1.1\r\n",
         "PATCH /\r\n",
-        // The name and the ticket in the beginning of TLS may be a page's choice.
-        "\x16\x03\x01\r\n",
         // Whatever came before: a page cannot leave `Host` out.
         "BREW pot\r\n",
         "*1\r\n$5\r\nHost:\r\n",
@@ -1019,6 +1017,11 @@ fn a_web_page_ends_its_connection_before_anything_is_run() {
         );
         assert!(said.lines().count() <= 1, "{first:?}: {said:?}");
     }
+    // The name and the ticket in the beginning of TLS may be a page's choice: an alert, and nothing is run.
+    let mut page = server.resp();
+    page.try_send(format!("\x16\x03\x01\r\n{headers}{body}"));
+    assert!(!page.read_to_end().contains('-'));
+    assert_eq!(refused(&server, "protocol_error"), 1);
     client.send("GET orders\r\n").expect("$2\r\n41\r\n");
     assert_eq!(refused(&server, "cross_origin"), first_lines.len() as u64);
     // Clients of Redis send arrays, whatever their keys look like.

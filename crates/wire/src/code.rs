@@ -48,6 +48,8 @@ codes! {
     InvalidBody = "invalid_body", 400, "ERR", 2, "the body is invalid";
     /// Bytes that are no request.
     Protocol = "protocol_error", 400, "ERR", 3, "the bytes are not a request";
+    /// A connection on which TLS could not be agreed on.
+    Handshake = "tls_handshake", 400, "ERR", 3, "TLS could not be agreed on";
     /// A command that does not exist.
     UnknownCommand = "unknown_command", 404, "ERR", 2, "there is no such command";
     /// A path that leads nowhere.

@@ -190,7 +190,7 @@ macro_rules! face_settings {
             #[allow(unused_mut, reason = "a face may have neither keys nor rows of its own")]
             let mut rows = vec![row!(
                 Settings, concat!("faces.", $face, ".listen"), access.listen: $crate::config::value::Listen = "off", [],
-                "Where the face listens: an address, a list of addresses, `unix:PATH`, `main` for our own port of its protocol where it has its own paths there, or `off`."
+                "Where the face listens: an address, a list of addresses, `tls:ADDRESS`, `unix:PATH`, `main` for our own port of its protocol where it has its own paths there, or `off`."
             )];
             $(rows.push(row!(
                 Settings, concat!("faces.", $face, ".prefix"), keys.prefix: $crate::config::faces::Prefix = $prefix, [],

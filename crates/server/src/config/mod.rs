@@ -30,11 +30,12 @@ pub use scripts::{Called, Does, Script};
 pub use sha1::Sha1Digest;
 pub use sources::SourceUrls;
 pub use value::{Auto, Bytes, ClusterId, Listen, LocalPath, NodeName, Off, Setting, StoreUrl};
-pub use words::{Expire, FaceAuth, LogFormat, LogLevel};
+pub use words::{ClientAuth, Expire, FaceAuth, LogFormat, LogLevel};
 
 use mintage::ClockPolicy;
 
 use crate::auth::Token;
+use crate::tls;
 use crate::transport::Endpoint;
 
 /// One setting: everything there is to know about it.
@@ -191,7 +192,17 @@ settings! {
     "server.turn_us" turn_us: u64 = "200" in 10 ..= 1_000_000;
     /// How long a client may leave answers unread.
     "server.write_timeout" write_timeout: Duration = "10s" in 250 ..= 3_600_000;
-    /// Where HTTP listens: an address, `unix:PATH`, or `off` for nowhere.
+    /// The certificates that are shown wherever a face listens at `tls:ADDRESS`, a PEM file: the server's own, then those between it and its authority. Read again when it changes.
+    "server.tls.cert" tls_cert: Off<LocalPath> = "off";
+    /// The private key of the first of them, a PEM file that only the server can read.
+    "server.tls.key" tls_key: Off<LocalPath> = "off";
+    /// Authorities whose certificates clients may show, a PEM file; `off`: clients show none.
+    "server.tls.client_ca" tls_client_ca: Off<LocalPath> = "off";
+    /// With `server.tls.client_ca`: `require` refuses clients without a certificate, `optional` lets them in.
+    "server.tls.client_auth" tls_client_auth: ClientAuth = "require";
+    /// How long a client may take from connecting until TLS is agreed on.
+    "server.tls.handshake_timeout" tls_handshake_timeout: Duration = "5s" in 250 ..= 60_000;
+    /// Where HTTP listens: an address, `tls:ADDRESS`, `unix:PATH`, or `off` for nowhere.
     "server.http.listen" http_listen: Listen = "127.0.0.1:7600";
     /// Host names that may stand in `Host` besides `localhost` and addresses, while HTTP listens on loopback.
     "server.http.hosts" http_hosts: Vec<String> = "";
@@ -211,7 +222,7 @@ settings! {
     "server.http.max_body" http_max_body: Bytes = "4KiB" in 256 ..= 1_048_576;
     /// Names that `/metrics` shows one by one: the busiest sequences, and as many pools.
     "server.http.metrics_names" metrics_names: u64 = "100" in 0 ..= 100_000;
-    /// Where the Redis protocol listens: an address, `unix:PATH`, or `off` for nowhere.
+    /// Where the Redis protocol listens: an address, `tls:ADDRESS`, `unix:PATH`, or `off` for nowhere.
     "server.resp.listen" resp_listen: Listen = "127.0.0.1:7601";
     /// How long a connection may stay without ever sending a byte.
     "server.resp.first_byte_timeout" resp_first_byte_timeout: Off<Duration> = "60s" in 250 ..= 86_400_000;
@@ -298,6 +309,7 @@ impl Config {
     /// A listener that others can reach without tokens, unless `insecure` is set.
     pub fn validate(&self) -> Result<Vec<String>, ConfigError> {
         let mut warnings = self.check_listeners()?;
+        warnings.extend(self.check_certificates()?);
         let url_file = self
             .url_file
             .0
@@ -329,6 +341,16 @@ impl Config {
         Ok(warnings)
     }
 
+    /// Whether the certificates can be used.
+    fn check_certificates(&self) -> Result<Vec<String>, ConfigError> {
+        let wrong = |why: String| ConfigError::new(why).with_hint(tls::HINT);
+        let Some(files) = tls::Files::of(self).map_err(wrong)? else {
+            return Ok(Vec::new());
+        };
+        let checked = tls::check(&files).map_err(|error| wrong(error.to_string()))?;
+        Ok(checked.warnings)
+    }
+
     /// Whom the listeners can be reached by, and whether they go together.
     fn check_listeners(&self) -> Result<Vec<String>, ConfigError> {
         let mut warnings = Vec::new();
@@ -352,8 +374,17 @@ impl Config {
                     );
                 }
                 taken.push((path, endpoint));
+                if endpoint.is_tls() && self.tls_cert.0.is_none() {
+                    return Err(ConfigError::new(format!(
+                        "{path} = {endpoint}: there is no certificate to show"
+                    ))
+                    .with_hint(format!(
+                        "name one with server.tls.cert and server.tls.key; {}",
+                        tls::HINT
+                    )));
+                }
                 if !endpoint.is_local() {
-                    warnings.push(self.check_reachable(path, endpoint, access)?);
+                    warnings.extend(self.check_reachable(path, endpoint, access)?);
                 }
             }
         }
@@ -404,21 +435,30 @@ impl Config {
         path: &str,
         endpoint: &Endpoint,
         access: Option<&Access>,
-    ) -> Result<String, ConfigError> {
+    ) -> Result<Option<String>, ConfigError> {
         let is_open = access.is_some_and(|access| access.auth == FaceAuth::Open);
         let is_limited = access.is_some_and(|access| !access.allow.is_empty());
-        if !self.tokens.is_empty() && !is_open {
-            return Ok(format!("{path} = {endpoint} has no TLS: tokens travel in clear"));
+        // Who has a certificate of the named authority is somebody.
+        let shows_certificate = endpoint.is_tls()
+            && self.tls_client_ca.0.is_some()
+            && self.tls_client_auth == ClientAuth::Require;
+        let is_known = shows_certificate || !self.tokens.is_empty() && !is_open;
+        let is_in_clear = !endpoint.is_tls();
+        if is_known && !is_in_clear {
+            return Ok(None);
         }
         if is_open && is_limited {
-            return Ok(format!(
+            return Ok(Some(format!(
                 "{path} = {endpoint} asks for no token: whoever comes from the networks of allow can take numbers"
-            ));
+            )));
         }
         if self.insecure {
-            return Ok(format!(
-                "{path} = {endpoint} is open: anybody who reaches it can take and drop numbers"
-            ));
+            return Ok(Some(match is_known {
+                true => format!("{path} = {endpoint} has no TLS: tokens travel in clear"),
+                false => {
+                    format!("{path} = {endpoint} is open: anybody who reaches it can take and drop numbers")
+                }
+            }));
         }
         let face = path.strip_suffix(".listen").unwrap_or(path);
         let name = face.rsplit('.').next().unwrap_or_default();
@@ -426,6 +466,17 @@ impl Config {
             Some(_) => format!("--face {name}"),
             None => format!("--{name}"),
         };
+        let where_ = format!("{path} ({flag}) = {endpoint} is reachable by others");
+        if is_known {
+            let hint = format!(
+                "listen on tls:{endpoint} with server.tls.cert and server.tls.key ({}), on 127.0.0.1 behind a proxy with TLS, or pass --insecure",
+                tls::HINT
+            );
+            return Err(
+                ConfigError::new(format!("{where_}, and in clear: tokens can be read on the way"))
+                    .with_hint(hint),
+            );
+        }
         let why = match is_open {
             true => "and it asks for no tokens",
             false => "and no tokens are configured",
@@ -442,8 +493,7 @@ impl Config {
                     .into()
             }
         };
-        let message = format!("{path} ({flag}) = {endpoint} is reachable by others, {why}");
-        Err(ConfigError::new(message).with_hint(ways))
+        Err(ConfigError::new(format!("{where_}, {why}")).with_hint(ways))
     }
 }
 
@@ -586,11 +636,25 @@ mod tests {
             digest: crate::auth::TokenDigest::of(b"t"),
             may: vec![],
         };
+        // With a token it is somebody, whose token can be read on the way: TLS, or a clear word.
         let with_token = Config {
             tokens: vec![token],
             ..config
         };
-        assert!(with_token.validate().unwrap()[0].contains("in clear"));
+        let error = with_token.validate().unwrap_err();
+        assert!(error.message.contains("in clear"), "{error}");
+        assert!(error.hint.unwrap().contains("tls:0.0.0.0:7600"));
+        let insecure = Config {
+            insecure: true,
+            ..with_token.clone()
+        };
+        assert!(insecure.validate().unwrap()[0].contains("in clear"));
+        let without_certificate = Config {
+            http_listen: Listen::parse("tls:0.0.0.0:7600").unwrap(),
+            ..with_token
+        };
+        let error = without_certificate.validate().unwrap_err();
+        assert!(error.message.contains("no certificate to show"), "{error}");
     }
 
     #[test]

@@ -29,6 +29,15 @@ pub enum FaceAuth {
     Open,
 }
 
+/// Whether clients must show a certificate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ClientAuth {
+    /// Those without one are refused.
+    Require,
+    /// Those without one are let in, and show a token where one is asked for.
+    Optional,
+}
+
 /// The least severe log records that are written.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum LogLevel {
@@ -54,6 +63,13 @@ impl Expire {
 
 impl FaceAuth {
     const NAMES: [(&'static str, FaceAuth); 2] = [("token", FaceAuth::Token), ("open", FaceAuth::Open)];
+}
+
+impl ClientAuth {
+    const NAMES: [(&'static str, ClientAuth); 2] = [
+        ("require", ClientAuth::Require),
+        ("optional", ClientAuth::Optional),
+    ];
 }
 
 impl LogLevel {
@@ -87,6 +103,18 @@ impl Setting for FaceAuth {
 
     fn show(&self) -> String {
         show_named(*self, &FaceAuth::NAMES)
+    }
+}
+
+impl Setting for ClientAuth {
+    const KIND: &'static str = "require or optional";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        named(text, &ClientAuth::NAMES)
+    }
+
+    fn show(&self) -> String {
+        show_named(*self, &ClientAuth::NAMES)
     }
 }
 

@@ -125,8 +125,21 @@ pub(crate) struct Serves {
     pub(crate) health_deadlines: Option<fn(&Config) -> Deadlines>,
     /// What a connection beyond the limit is told.
     pub(crate) too_many: &'static [u8],
+    /// What a client is told that speaks in clear where TLS is spoken.
+    pub(crate) in_clear: &'static [u8],
+    /// The names of its protocols, where TLS agrees on one (ALPN).
+    pub(crate) protocols: Protocols,
     /// Serves a connection in a task of its own, on this thread.
     pub(crate) begin: fn(Connection),
+}
+
+/// What TLS agrees on besides the keys.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Protocols {
+    /// `http/1.1`.
+    Http,
+    /// None: the protocol has no name there.
+    Unnamed,
 }
 
 /// Every face.
@@ -147,8 +160,8 @@ pub static FACES: &[Face] = &[
 
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");
 
-/// What faces count beside requests and connections.
-pub(crate) static COUNTS: &[fn(&Shared, &mut Exposition)] = &[thrift::agents::expose];
+/// What is told of beside requests and connections.
+pub(crate) static COUNTS: &[fn(&Shared, &mut Exposition)] = &[thrift::agents::expose, crate::tls::expose];
 
 /// Every face with what it is counted by.
 pub(crate) fn numbered() -> impl Iterator<Item = (FaceId, &'static Face)> {

@@ -21,6 +21,7 @@ pub(super) const FACE: Face = Face {
     listen: |config| &config.faces.idgo.access.listen,
     example: |address| match address {
         Endpoint::Tcp(address) => format!("redis-cli {} GET orders", resp::at(address)),
+        Endpoint::Tls(address) => format!("redis-cli --tls --cacert ca.pem {} GET orders", resp::at(address)),
         Endpoint::Unix(path) => format!("redis-cli -s {} GET orders", path.display()),
     },
     pools: |_| Vec::new(),

@@ -156,7 +156,7 @@ mod tests {
             assert!(told || status == 401, "{name}");
         }
         let expected = "invalid_name 400 PGRST102\ninvalid_count 400 PGRST102\ninvalid_argument 400 PGRST102\n\
-            invalid_body 400 PGRST102\nprotocol_error 400 PGRST102\nunknown_command 404 PGRST102\n\
+            invalid_body 400 PGRST102\nprotocol_error 400 PGRST102\ntls_handshake 400 PGRST102\nunknown_command 404 PGRST102\n\
             unknown_route 404 PGRST102\nunknown_format 404 PGRST102\nnot_found 404 42P01\n\
             method_not_allowed 405 PGRST102\nnot_acceptable 406 PGRST102\nexists 409 PGRST102\n\
             only_forward 409 PGRST102\nneeds_allow_repeat 409 PGRST102\nexhausted 400 2200H\nconflict 409 40001\n\

@@ -21,7 +21,7 @@ mod web;
 
 use std::net::SocketAddr;
 
-use super::{Face, Serves};
+use super::{Face, Protocols, Serves};
 use crate::transport::Endpoint;
 
 /// The Redis whose replies and error texts these are.
@@ -37,6 +37,7 @@ pub(super) const FACE: Face = Face {
     listen: |config| &config.resp_listen,
     example: |address| match address {
         Endpoint::Tcp(address) => format!("redis-cli {} INCR orders", at(address)),
+        Endpoint::Tls(address) => format!("redis-cli --tls --cacert ca.pem {} INCR orders", at(address)),
         Endpoint::Unix(path) => format!("redis-cli -s {} INCR orders", path.display()),
     },
     pools: |_| Vec::new(),
@@ -50,6 +51,8 @@ pub(super) const SERVES: Serves = Serves {
     deadlines: connection::deadlines,
     health_deadlines: None,
     too_many: b"-ERR max number of clients reached\r\n",
+    in_clear: b"-ERR mint: this port speaks TLS, and clear text came (redis-cli --tls --cacert FILE)\r\n",
+    protocols: Protocols::Unnamed,
     begin: |connection| connection::begin(connection, &commands::OURS),
 };
 

@@ -8,7 +8,7 @@
 
 use super::frame::Args;
 
-/// Whether a request is a line of HTTP, or the beginning of TLS.
+/// Whether a request is a line of HTTP.
 pub(super) fn is_http(args: Args<'_>, inline: bool) -> bool {
     let first = args.at(0);
     let is = |word: &str| first.eq_ignore_ascii_case(word.as_bytes());
@@ -18,8 +18,7 @@ pub(super) fn is_http(args: Args<'_>, inline: bool) -> bool {
     }
     // Clients of Redis send arrays, and may well ask for a key that begins with a slash.
     inline
-        && (first.first() == Some(&TLS_HANDSHAKE)
-            || args.at(2).starts_with(b"HTTP/")
+        && (args.at(2).starts_with(b"HTTP/")
             || (args.at(1).starts_with(b"/") && METHODS.iter().any(|method| is(method))))
 }
 
@@ -27,6 +26,3 @@ pub(super) fn is_http(args: Args<'_>, inline: bool) -> bool {
 const METHODS: [&str; 8] = [
     "get", "head", "put", "delete", "options", "patch", "trace", "connect",
 ];
-
-/// The first byte of a TLS connection. The name and the session ticket in it may be a page's choice.
-const TLS_HANDSHAKE: u8 = 0x16;

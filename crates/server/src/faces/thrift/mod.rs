@@ -20,7 +20,7 @@ mod form;
 mod methods;
 pub(crate) mod settings;
 
-use super::{Face, NeededPool, Serves};
+use super::{Face, NeededPool, Protocols, Serves};
 
 /// The row of this face.
 pub(super) const FACE: Face = Face {
@@ -44,6 +44,8 @@ pub(super) const FACE: Face = Face {
         health_deadlines: None,
         // A client that has asked nothing yet expects no message.
         too_many: b"",
+        in_clear: b"",
+        protocols: Protocols::Unnamed,
         begin: |connection| drop(tokio::task::spawn_local(connection::serve(connection))),
     },
     foreign: None,

@@ -32,7 +32,7 @@ use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Incoming};
 
-use super::Serves;
+use super::{Protocols, Serves};
 use crate::auth::{Identity, Right};
 use crate::config::Config;
 use crate::connection::{Connection, Counted};
@@ -85,6 +85,8 @@ pub(crate) const fn serves(begin: fn(Connection)) -> Serves {
         deadlines,
         health_deadlines: None,
         too_many: TOO_MANY_CONNECTIONS,
+        in_clear: IN_CLEAR,
+        protocols: Protocols::Http,
         begin,
     }
 }
@@ -92,15 +94,16 @@ pub(crate) const fn serves(begin: fn(Connection)) -> Serves {
 /// A command that asks for `path`, with these options of curl, each with a blank behind it.
 pub(crate) fn curl(at: &Endpoint, options: &str, path: &str) -> String {
     let (socket, host) = match at {
-        Endpoint::Tcp(address) => (String::new(), address.to_string()),
+        Endpoint::Tcp(address) => (String::new(), format!("http://{address}")),
+        Endpoint::Tls(address) => ("--cacert ca.pem ".to_string(), format!("https://{address}")),
         Endpoint::Unix(path) => (
             format!("--unix-socket {} ", path.display()),
-            "localhost".to_string(),
+            "http://localhost".to_string(),
         ),
     };
     // What a shell would read for itself.
     let quote = if path.contains(['?', '&']) { "'" } else { "" };
-    format!("curl {socket}{options}{quote}http://{host}{path}{quote}")
+    format!("curl {socket}{options}{quote}{host}{path}{quote}")
 }
 
 /// How long a connection may wait for what.
@@ -252,3 +255,10 @@ const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
     connection: close\r\nretry-after: 1\r\n\r\n\
     {\"type\":\"urn:mint:error:too_many_connections\",\"title\":\"too many connections\",\"status\":503,\
     \"code\":\"too_many_connections\",\"detail\":\"as many connections are open as may be\",\"retry_after\":1}\n";
+
+/// What a client is told that speaks in clear where TLS is spoken.
+const IN_CLEAR: &[u8] = b"HTTP/1.1 400 Bad Request\r\n\
+    content-type: application/problem+json\r\ncache-control: no-store\r\ncontent-length: 187\r\n\
+    connection: close\r\n\r\n\
+    {\"type\":\"urn:mint:error:protocol_error\",\"title\":\"the bytes are not a request\",\"status\":400,\
+    \"code\":\"protocol_error\",\"detail\":\"this port speaks TLS, and clear text came: ask for https://\"}\n";

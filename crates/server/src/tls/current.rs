@@ -1,0 +1,150 @@
+//! The certificates that are shown now.
+
+use std::convert::Infallible;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, RwLock};
+use std::time::{Duration, SystemTime};
+
+use rustls::ServerConfig;
+
+use super::files::{self, Checked, Files};
+use crate::faces::Protocols;
+use crate::metrics::Exposition;
+use crate::thread::Shared;
+
+/// How often files are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// What a handshake is done with, by whether the face speaks HTTP: its protocols have names (ALPN), others have none.
+#[derive(Debug)]
+struct Shown {
+    files: Files,
+    seen: Vec<Seen>,
+    plain: Arc<ServerConfig>,
+    http: Arc<ServerConfig>,
+    ends: i64,
+}
+
+/// What a file looked like: enough to see that it is another one.
+type Seen = Option<(SystemTime, u64, u64)>;
+
+/// The certificates that are shown now; others take their place while connections go on.
+#[derive(Debug, Default)]
+pub(crate) struct Current(RwLock<Option<Shown>>);
+
+/// What a look at the files came to.
+#[derive(Debug)]
+pub(crate) enum Looked {
+    Same,
+    New {
+        warnings: Vec<String>,
+    },
+    /// The old ones are kept.
+    Wrong(String),
+}
+
+/// Writes what a look came to.
+pub(crate) fn tell(looked: Looked) {
+    match looked {
+        Looked::Same => {}
+        Looked::New { warnings } => {
+            for warning in warnings {
+                tracing::warn!(about = warning, "the certificates");
+            }
+            tracing::info!("the certificates were read again: connections from here on are shown them");
+        }
+        Looked::Wrong(why) => {
+            tracing::error!(why, "the certificates cannot be used: those from before are kept")
+        }
+    }
+}
+
+impl Current {
+    /// Those of these files.
+    ///
+    /// # Errors
+    /// In words.
+    pub(crate) fn load(&self, files: Option<Files>) -> Result<Vec<String>, String> {
+        let Some(files) = files else {
+            *self.0.write().expect("no panic while held") = None;
+            return Ok(Vec::new());
+        };
+        let seen = files.paths().map(seen).collect();
+        let checked = files::check(&files).map_err(|error| error.to_string())?;
+        let Checked {
+            config,
+            ends,
+            warnings,
+        } = checked;
+        let mut http = config.clone();
+        http.alpn_protocols = vec![b"http/1.1".to_vec()];
+        *self.0.write().expect("no panic while held") = Some(Shown {
+            files,
+            seen,
+            plain: Arc::new(config),
+            http: Arc::new(http),
+            ends,
+        });
+        Ok(warnings)
+    }
+
+    /// What the next handshake is done with.
+    pub(crate) fn config(&self, protocols: Protocols) -> Option<Arc<ServerConfig>> {
+        let shown = self.0.read().expect("no panic while held");
+        let shown = shown.as_ref()?;
+        Some(Arc::clone(match protocols {
+            Protocols::Http => &shown.http,
+            Protocols::Unnamed => &shown.plain,
+        }))
+    }
+
+    /// When the server's certificate ends, in seconds since 1970.
+    pub(crate) fn ends(&self) -> Option<i64> {
+        let shown = self.0.read().expect("no panic while held");
+        shown.as_ref().map(|shown| shown.ends)
+    }
+
+    /// Looks at the files for ever.
+    pub(crate) async fn follow(&self) -> Infallible {
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            tell(self.look());
+        }
+    }
+
+    fn look(&self) -> Looked {
+        let files = {
+            let mut shown = self.0.write().expect("no panic while held");
+            let Some(shown) = &mut *shown else {
+                return Looked::Same;
+            };
+            let seen: Vec<Seen> = shown.files.paths().map(seen).collect();
+            if seen == shown.seen {
+                return Looked::Same;
+            }
+            // Told of once, whatever comes of it: certificate and key are seldom written in the same moment.
+            shown.seen = seen;
+            shown.files.clone()
+        };
+        match self.load(Some(files)) {
+            Ok(warnings) => Looked::New { warnings },
+            Err(why) => Looked::Wrong(why),
+        }
+    }
+}
+
+/// Tells when the certificate ends.
+pub(crate) fn expose(shared: &Shared, out: &mut Exposition) {
+    if let Some(ends) = shared.tls.ends() {
+        let words = "When the server's certificate ends, in seconds since 1970.";
+        out.metric("mint_tls_certificate_end_seconds", "gauge", words);
+        out.sample("mint_tls_certificate_end_seconds", &[], ends as f64);
+    }
+}
+
+fn seen(file: &Path) -> Seen {
+    use std::os::unix::fs::MetadataExt;
+    let found = fs::metadata(file).ok()?;
+    Some((found.modified().ok()?, found.len(), found.ino()))
+}

@@ -1,0 +1,223 @@
+//! Certificates and keys in PEM files: read, and judged before anybody is shown them.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::sign::CertifiedKey;
+use rustls::{RootCertStore, ServerConfig};
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+use crate::config::{ClientAuth, Config};
+
+/// The largest file of certificates, in bytes.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// The files that a configuration names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Files {
+    cert: PathBuf,
+    key: PathBuf,
+    client_ca: Option<PathBuf>,
+    client_auth: ClientAuth,
+}
+
+/// What the files hold.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    pub(super) config: ServerConfig,
+    /// When the server's certificate ends, in seconds since 1970.
+    pub ends: i64,
+    /// What an operator should know.
+    pub warnings: Vec<String>,
+}
+
+/// A file that cannot be used: which setting names it, and why.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{setting} = {}: {why}", .file.display())]
+pub struct FileError {
+    setting: &'static str,
+    file: PathBuf,
+    why: String,
+}
+
+impl Files {
+    /// Those of a configuration; `None`: it names none.
+    ///
+    /// # Errors
+    /// Only one of the two that belong together is named.
+    pub fn of(config: &Config) -> Result<Option<Files>, String> {
+        let path = |setting: &crate::config::Off<crate::config::LocalPath>| {
+            setting.0.as_ref().map(|path| path.0.clone())
+        };
+        match (path(&config.tls_cert), path(&config.tls_key)) {
+            (Some(cert), Some(key)) => Ok(Some(Files {
+                cert,
+                key,
+                client_ca: path(&config.tls_client_ca),
+                client_auth: config.tls_client_auth,
+            })),
+            (None, None) => Ok(None),
+            (Some(_), None) => Err("server.tls.cert is set, and server.tls.key is not".into()),
+            (None, Some(_)) => Err("server.tls.key is set, and server.tls.cert is not".into()),
+        }
+    }
+
+    /// Every file, for whoever looks whether one has changed.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+        [Some(&self.cert), Some(&self.key), self.client_ca.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(PathBuf::as_path)
+    }
+}
+
+/// Reads the files, and sees whether a server can use them now.
+///
+/// # Errors
+/// Which file, and what is wrong with it: it cannot be read, holds no certificate or key, the two are no pair, or the
+/// certificate has ended.
+pub fn check(files: &Files) -> Result<Checked, FileError> {
+    let now = jiff::Timestamp::now().as_second();
+    let wrong = |setting, file: &Path, why: String| FileError {
+        setting,
+        file: file.to_path_buf(),
+        why,
+    };
+    let of_cert = |why: String| wrong("server.tls.cert", &files.cert, why);
+    let of_key = |why: String| wrong("server.tls.key", &files.key, why);
+    let chain = certificates(&files.cert).map_err(of_cert)?;
+    let key = private_key(&files.key).map_err(of_key)?;
+    let (begins, ends) = validity(&chain[0]).map_err(of_cert)?;
+    if now >= ends {
+        return Err(of_cert(format!("the certificate ended on {}", Day(ends))));
+    }
+    let mut warnings = Vec::new();
+    if now < begins {
+        warnings.push(format!(
+            "server.tls.cert: the certificate begins on {}: until then clients refuse it",
+            Day(begins)
+        ));
+    } else if ends - now < SOON_S {
+        warnings.push(format!("server.tls.cert: the certificate ends on {}", Day(ends)));
+    }
+    warnings.extend(open_to_others(&files.key));
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let signing = provider
+        .key_provider
+        .load_private_key(key)
+        .map_err(|error| of_key(format!("it is no key that TLS can use: {error}")))?;
+    let pair = CertifiedKey::new(chain.clone(), signing.clone());
+    pair.keys_match().map_err(|_| {
+        of_key(format!(
+            "the key does not fit the certificate in {}",
+            files.cert.display()
+        ))
+    })?;
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| of_cert(error.to_string()))?;
+    let builder = match &files.client_ca {
+        None => builder.with_no_client_auth(),
+        Some(file) => {
+            let verifier = verifier(file, files.client_auth, provider)
+                .map_err(|why| wrong("server.tls.client_ca", file, why))?;
+            builder.with_client_cert_verifier(verifier)
+        }
+    };
+    let mut config = builder.with_cert_resolver(Arc::new(rustls::sign::SingleCertAndKey::from(pair)));
+    // Tickets spare clients that come again a signature; the secret is of this process, and is changed twice a day.
+    if let Ok(ticketer) = aws_lc_rs::Ticketer::new() {
+        config.ticketer = ticketer;
+    }
+    Ok(Checked {
+        config,
+        ends,
+        warnings,
+    })
+}
+
+/// What trusts the certificates of clients.
+fn verifier(
+    file: &Path,
+    auth: ClientAuth,
+    provider: Arc<CryptoProvider>,
+) -> Result<Arc<dyn rustls::server::danger::ClientCertVerifier>, String> {
+    let mut roots = RootCertStore::empty();
+    for root in certificates(file)? {
+        roots
+            .add(root)
+            .map_err(|error| format!("an authority in it cannot be used: {error}"))?;
+    }
+    let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+    let builder = match auth {
+        ClientAuth::Require => builder,
+        ClientAuth::Optional => builder.allow_unauthenticated(),
+    };
+    builder.build().map_err(|error| error.to_string())
+}
+
+fn text(file: &Path) -> Result<Vec<u8>, String> {
+    let found = fs::metadata(file).map_err(|error| format!("cannot be read: {error}"))?;
+    if !found.is_file() {
+        return Err("it is no file".into());
+    }
+    if found.len() > FILE_BYTES_MAX {
+        return Err(format!(
+            "it has {} bytes, the most is {FILE_BYTES_MAX}",
+            found.len()
+        ));
+    }
+    fs::read(file).map_err(|error| format!("cannot be read: {error}"))
+}
+
+fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text(file)?).collect();
+    match found {
+        Ok(found) if found.is_empty() => Err("it holds no certificate in PEM".into()),
+        Ok(found) => Ok(found),
+        Err(error) => Err(format!("it is no PEM file: {error}")),
+    }
+}
+
+fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, String> {
+    PrivateKeyDer::from_pem_slice(&text(file)?).map_err(|_| "it holds no private key in PEM".into())
+}
+
+/// From when to when, in seconds since 1970.
+fn validity(certificate: &CertificateDer<'_>) -> Result<(i64, i64), String> {
+    let (_, read) = X509Certificate::from_der(certificate)
+        .map_err(|_| "its first certificate is not one of X.509".to_string())?;
+    let validity = read.validity();
+    Ok((validity.not_before.timestamp(), validity.not_after.timestamp()))
+}
+
+/// What to say of a key that others of this machine can read.
+fn open_to_others(file: &Path) -> Option<String> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = fs::metadata(file).ok()?.permissions().mode() & 0o7777;
+    (mode & 0o007 != 0).then(|| {
+        let file = file.display();
+        format!("server.tls.key = {file} can be read by everybody on this machine (mode {mode:04o}): chmod 600 {file}")
+    })
+}
+
+/// A day, as people write it.
+struct Day(i64);
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_second(self.0) {
+            Ok(time) => write!(f, "{}", time.strftime("%Y-%m-%d")),
+            Err(_) => write!(f, "second {}", self.0),
+        }
+    }
+}
+
+/// How long before its end a certificate is warned of.
+const SOON_S: i64 = 14 * 86_400;

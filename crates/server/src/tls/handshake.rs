@@ -1,0 +1,82 @@
+//! From an accepted socket to one that a face can be given.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::ServerConfig;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use crate::transport::Stream;
+
+/// What a handshake came to.
+pub(crate) enum Shaken {
+    Done(Stream),
+    /// It failed, in words.
+    Failed(String),
+}
+
+/// Does the handshake, within so long. A client that speaks in clear is told so in its own words.
+pub(crate) async fn shake(
+    stream: Stream,
+    config: Arc<ServerConfig>,
+    limit: Duration,
+    in_clear: &'static [u8],
+) -> Shaken {
+    let Stream::Tcp(socket) = stream else {
+        return Shaken::Failed("TLS is spoken over TCP alone".into());
+    };
+    match tokio::time::timeout(limit, agree(socket, config)).await {
+        Ok(Ok(done)) => Shaken::Done(Stream::Tls(Box::new(done))),
+        Ok(Err(Spoilt::Handshake(error))) => Shaken::Failed(error.to_string()),
+        Ok(Err(Spoilt::Clear(mut socket))) => {
+            // Whatever comes of it, the connection ends.
+            let _ = tokio::time::timeout(ANSWER, tell(&mut socket, in_clear)).await;
+            Shaken::Failed("clear text was spoken where TLS is".into())
+        }
+        Err(_) => Shaken::Failed(format!("the handshake took longer than {limit:?}")),
+    }
+}
+
+/// Why there is no TLS.
+enum Spoilt {
+    Handshake(io::Error),
+    /// Something else was said.
+    Clear(TcpStream),
+}
+
+async fn agree(socket: TcpStream, config: Arc<ServerConfig>) -> Result<TlsStream<TcpStream>, Spoilt> {
+    let mut first = [0];
+    // Looked at before TLS reads it, whose own refusal would be an alert, which clear text knows nothing of.
+    match socket.peek(&mut first).await {
+        Ok(1..) if first[0] != super::HANDSHAKE => return Err(Spoilt::Clear(socket)),
+        Ok(_) => {}
+        Err(error) => return Err(Spoilt::Handshake(error)),
+    }
+    TlsAcceptor::from(config)
+        .accept(socket)
+        .await
+        .map_err(Spoilt::Handshake)
+}
+
+/// How long the answer to clear text may take.
+const ANSWER: Duration = Duration::from_secs(1);
+
+/// Answers, and reads what still comes: a socket that is closed with unread bytes takes its answer back.
+async fn tell(socket: &mut TcpStream, in_clear: &[u8]) -> io::Result<()> {
+    socket.write_all(in_clear).await?;
+    socket.shutdown().await?;
+    let mut rest = [0; 1024];
+    for _ in 0..READS_MAX {
+        if socket.read(&mut rest).await? == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// How often more is read of a client that was answered so.
+const READS_MAX: u32 = 64;
