@@ -192,7 +192,7 @@ impl Starting {
         let address = |face: &str| {
             ready[face]
                 .as_str()
-                .and_then(|a| a.parse().ok())
+                .and_then(|a| a.strip_prefix("tls:").unwrap_or(a).parse().ok())
                 .expect("names its addresses")
         };
         let (http, resp) = (address("http"), address("resp"));

@@ -100,6 +100,11 @@ fn what_does_not_go_together_is_refused_with_what_to_do() {
             "off stands alone",
         ),
         (
+            &["--face", "leaf=0.0.0.0:8080"],
+            &token,
+            "in clear: tokens can be read on the way",
+        ),
+        (
             &[],
             "[faces.leav]\nlisten = \"off\"\n",
             "did you mean faces.leaf.",
@@ -112,7 +117,7 @@ fn what_does_not_go_together_is_refused_with_what_to_do() {
     let limited = format!("{open}allow = [\"10.0.0.0/8\"]\n");
     for (words, file, says) in [
         (
-            &["--face", "leaf=0.0.0.0:8080"][..],
+            &["--face", "leaf=0.0.0.0:8080", "--insecure"][..],
             token.as_str(),
             "tokens travel in clear",
         ),

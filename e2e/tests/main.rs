@@ -69,6 +69,7 @@ mod store_tools;
 mod store_zookeeper;
 mod striped;
 mod thrift;
+mod tls;
 mod traps;
 mod unix;
 mod watching;

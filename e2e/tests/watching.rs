@@ -236,6 +236,9 @@ fn the_table_of_metrics_is_what_a_server_answers() {
     let folder = tempfile::tempdir().unwrap();
     let url = engine.url(engine.address());
     run::mint(folder.path(), ["init", "--store", &url]).ok();
+    run::mint(folder.path(), ["cert", "new", "--ca", "--server", "localhost"]).ok();
+    let certificate = "[server.tls]\ncert = \"server.pem\"\nkey = \"server.key\"\n";
+    fs::write(folder.path().join("mint.toml"), certificate).unwrap();
     let server = Start::in_folder(folder.path())
         .args(["--store", &url, "--face", "thrift=127.0.0.1:0"])
         .ready();
