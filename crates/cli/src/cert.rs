@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
             );
         }
         let params = params(
-            &[name.clone()],
+            std::slice::from_ref(name),
             name,
             u32::from(*days),
             ExtendedKeyUsagePurpose::ClientAuth,

@@ -20,6 +20,9 @@ const TRIES: u32 = 5;
 /// Between two tries, and between two looks at servers that do not follow yet.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// After so long a fence that failed is not tried again in the same run.
+const FENCE_PATIENCE: Duration = Duration::from_secs(1);
+
 /// What a driver may be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DriveSettings {
@@ -97,7 +100,12 @@ impl Driver<'_> {
                     // A ceiling ends in a cut: the source is stopped where it stands, ours serves above the ceiling anyhow.
                     self.end_ceiling(name, &now).await?
                 }
-                (Phase::Open, Goal::Open { .. }) => self.same(name, &now).await?.now,
+                (Phase::Open, Goal::Open { .. }) => {
+                    if !self.stands(record).await? {
+                        return Err(DriveError::unfenced(name));
+                    }
+                    self.same(name, &now).await?.now
+                }
                 (Phase::Returning, Goal::Back) => self.give_back(name, &now).await?,
                 (Phase::Returned, Goal::Back) => self.stay_back(name, &now).await?,
                 (_, Goal::Back) => {
@@ -240,6 +248,15 @@ impl Driver<'_> {
     /// out until it is sealed may still pass its end; then the lift says so.
     async fn check_fits(&self, name: &Name, now: &VersionedMove) -> Result<(), DriveError> {
         self.look(&now.record.key).await?;
+        if matches!(now.record.phase, Phase::Fenced | Phase::Open) {
+            // What built the fence takes it away. A source that cannot tell is asked by the lift itself.
+            let lacking = self.source.rights(&now.record.key, Way::Cut).await;
+            if let Ok(lacking) = lacking
+                && !lacking.is_empty()
+            {
+                return Err(DriveError::lacking(name, &lacking));
+            }
+        }
         let of = &now.record.definition;
         let reserved = self.same(name, now).await?.reserved;
         match reserved.filter(|number| !(of.min..=of.max).contains(number)) {
@@ -329,10 +346,14 @@ impl Driver<'_> {
 
     /// A lost answer is resolved by asking again: a second fence of the same move answers the same mark.
     async fn fence_once(&self, key: &str, way: Way, note: &Note) -> Result<Fenced, SourceError> {
-        let mut tries = 0;
+        let (begun, mut tries) = (self.runtime.boottime(), 0);
         loop {
             match self.source.fence(key, way, note).await {
-                Err(error) if is_again(&error, tries) => tries += 1,
+                // Who has waited for locks until its time was over has held up the source's own clients for as long: that
+                // is not done again and again.
+                Err(error) if is_again(&error, tries) && self.runtime.boottime() - begun < FENCE_PATIENCE => {
+                    tries += 1;
+                }
                 answer => return answer,
             }
             self.runtime.sleep(PAUSE).await;

@@ -74,12 +74,22 @@ impl DriveError {
     }
 
     pub(super) fn lacking(name: &Name, grants: &[String]) -> DriveError {
-        let message =
-            format!("{name} stands as it did: its source cannot be fenced, the account lacks rights");
+        let message = format!("{name} stands as it did: the account lacks rights at its source");
         DriveError::new(
             DriveErrorKind::Source(SourceErrorKind::Denied),
             message,
             grants.join("; "),
+        )
+    }
+
+    pub(super) fn unfenced(name: &Name) -> DriveError {
+        let message = format!(
+            "{name} was cut, and no fence stands at its source any more: that may have given out our numbers, and goes on"
+        );
+        DriveError::new(
+            DriveErrorKind::Refused,
+            message,
+            "stop its clients; mint audit tells whether a number came twice; --back --apply gives the counter back",
         )
     }
 

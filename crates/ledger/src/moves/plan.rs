@@ -290,6 +290,11 @@ impl Plan {
                 "a tablet must compare next_id with its cached end at refill: check that its version does";
             self.warnings.push(asked.into());
         }
+        if counter.kind == "auto_increment" && options.wish != Wish::Beside {
+            let definer = "the fence is a trigger that runs with the rights of this account: keep the account, and its \
+                           TRIGGER and SELECT on the table, as long as it stands, or no row can be inserted";
+            self.warnings.push(definer.into());
+        }
         for finding in &counter.findings {
             match (finding.code, finding.severity) {
                 (FindingCode::Misaligned, Severity::Error) => self.refusals.push(finding.text.clone()),

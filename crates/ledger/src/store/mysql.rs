@@ -280,7 +280,7 @@ fn lossy(settings: &Settings, other_engines: &[&str]) -> Option<(String, &'stati
     if flush != "1" {
         return Some((
             format!("innodb_flush_log_at_trx_commit={flush}: a crash loses acknowledged writes"),
-            "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the server's configuration",
+            "SET GLOBAL innodb_flush_log_at_trx_commit = 1;  -- and in the server's configuration",
         ));
     }
     if settings.is_off("innodb_doublewrite") {
@@ -295,7 +295,7 @@ fn lossy(settings: &Settings, other_engines: &[&str]) -> Option<(String, &'stati
             format!(
                 "sync_binlog={sync} with a binary log: after a crash of the machine, log and tables may disagree"
             ),
-            "SET GLOBAL sync_binlog = 1, and in the server's configuration",
+            "SET GLOBAL sync_binlog = 1;  -- and in the server's configuration",
         )
     })
 }

@@ -363,7 +363,10 @@ impl Source for AutoIncrement {
                 CUT_RIGHTS
             };
             let table = resolved(&mut held, key, 3).await?;
-            let lacking = missing(&mut held, &table, needed).await?;
+            let mut lacking = missing(&mut held, &table, needed).await?;
+            if way != Way::Beside {
+                lacking.extend(super::shared::no_triggers(&mut held).await?);
+            }
             held.done();
             Ok(lacking)
         })

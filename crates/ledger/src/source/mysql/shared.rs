@@ -277,6 +277,22 @@ pub(super) async fn missing(
     })
 }
 
+/// Beside a binary log only some accounts may make triggers, unless the server trusts all: the statement that has it do so.
+pub(super) async fn no_triggers(held: &mut MyHeld<'_>) -> Result<Option<String>, SourceError> {
+    let sql = "SELECT CAST(@@log_bin AS CHAR), CAST(@@log_bin_trust_function_creators AS CHAR)";
+    let rows = texts(held, sql, &[], 2).await?;
+    let is = |at: usize| rows.first().is_some_and(|row| word(row, at) == "1");
+    if !is(0) || is(1) {
+        return Ok(None);
+    }
+    let account = account(held).await?;
+    let sql = "SELECT privilege_type FROM information_schema.user_privileges \
+               WHERE grantee = ? AND privilege_type IN ('SUPER', 'BINLOG ADMIN')";
+    let found = texts(held, sql, &[Arg::Text(&account)], 1).await?;
+    let trust = "SET GLOBAL log_bin_trust_function_creators = 1";
+    Ok(found.is_empty().then(|| trust.to_string()))
+}
+
 /// The statement that gives rights; LOCK TABLES can be given for a whole schema only, and so are those that a table of
 /// another name needs.
 fn grant(account: &str, table: &Table, rights: &[&str]) -> String {
