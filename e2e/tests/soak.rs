@@ -63,6 +63,10 @@ fn whatever_goes_wrong_again_and_again_nothing_repeats_or_piles_up() {
 fn disturb(cluster: &mut Cluster<Redis>, proxies: &[Proxy], random: &mut Random) {
     let at = random.below(3) as usize;
     let others: Vec<usize> = (0..3).filter(|other| *other != at).collect();
+    // Whoever has just come out of the fault before has nothing yet to serve from in the next one.
+    eventually("windows are there again", || {
+        cluster.nodes.iter().all(|node| node.has_window())
+    });
     match random.below(5) {
         0 if at != OLDEST => {
             cluster.nodes[at].kill();
