@@ -89,12 +89,12 @@ pub(crate) enum Command {
     Init(crate::init::Args),
     /// Back up, restore, check and move stores; repair the folder of the embedded one
     Store(crate::store::Args),
+    /// Make a private authority and certificates, for TLS on the server
+    Cert(crate::cert::Args),
     /// Show, check or begin a configuration
     Config(crate::config::Args),
     /// Make access tokens for the server
     Token(crate::token::Args),
-    /// Make a private authority and certificates, for TLS on the server
-    Cert(crate::cert::Args),
     /// Print what a shell needs to complete the command line
     Completions(crate::completions::Args),
     /// Print the manual page
