@@ -285,7 +285,6 @@ fn what_cannot_be_read_on_is_refused_and_the_connection_ends() {
     for foreign in [
         &b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"[..],
         b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 40\r\n\r\n",
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
         b"\x82\x21\x01\x06get_id\x18\x05web-1\0",
         b"\0\0\0\x11\x82\x21\x01\x06get_id\x18\x05web-1\0",
         b"*1\r\n$4\r\nPING\r\n",
