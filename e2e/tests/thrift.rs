@@ -300,6 +300,13 @@ fn what_cannot_be_read_on_is_refused_and_the_connection_ends() {
         read_number(&mut stream, &forms("get_id", REPLY, 1, NUMBER)[0]);
         is_closed(&mut stream);
     }
+    // TLS is answered in its own way, as on every face, and the connection ends.
+    let mut stream = connect(&server);
+    stream
+        .write_all(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
+        .unwrap();
+    read_bytes(&mut stream, b"\x15\x03\x03\0\x02\x02\x0a");
+    is_closed(&mut stream);
     let log = server.log();
     let lines: Vec<&str> = log
         .lines()
