@@ -54,15 +54,24 @@ fn uuids_come_in_every_form_and_sorted() {
 /// The case that nobody else keeps: one-shot commands, in parallel, on one machine.
 #[test]
 fn parallel_one_shot_commands_never_repeat_a_snowflake() {
+    one_shot_commands(150);
+}
+
+#[test]
+#[ignore = "minutes: thousands of commands"]
+fn thousands_of_parallel_one_shot_commands_never_repeat_a_snowflake() {
+    one_shot_commands(1000);
+}
+
+fn one_shot_commands(runs: usize) {
     const PROCESSES: usize = 8;
-    const RUNS: usize = 1000;
     let home = home();
     let began = Instant::now();
     let threads: Vec<_> = (0..PROCESSES)
         .map(|_| {
             let home = home.path().to_path_buf();
             thread::spawn(move || {
-                (0..RUNS)
+                (0..runs)
                     .map(|_| {
                         run::mint(&home, ["snowflake"])
                             .ok()
@@ -80,12 +89,12 @@ fn parallel_one_shot_commands_never_repeat_a_snowflake() {
         assert!(ids.windows(2).all(|w| w[0] < w[1]), "one process's ids rise");
         all.extend(ids);
     }
-    let per_run = began.elapsed() / (PROCESSES * RUNS) as u32;
+    let per_run = began.elapsed() / (PROCESSES * runs) as u32;
     say(&format!(
-        "{PROCESSES} x {RUNS} one-shot snowflakes: {} distinct, {per_run:?} each",
+        "{PROCESSES} x {runs} one-shot snowflakes: {} distinct, {per_run:?} each",
         all.len()
     ));
-    assert_eq!(all.len(), PROCESSES * RUNS);
+    assert_eq!(all.len(), PROCESSES * runs);
 }
 
 #[test]

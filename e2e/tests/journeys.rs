@@ -615,14 +615,26 @@ const JOURNEYS: &[Journey] = &[
     },
 ];
 
+/// Those that wait for the minute that ids with a time stay away after a store was set forward.
+const WAITING: &[&str] = &[
+    "a folder is lost and restored from its backup file",
+    "marks are raised in place where every kind of pool is in use",
+];
+
 /// Walks every journey of a store, and tells all that ended badly.
 #[track_caller]
 fn walk_all(ground: &mut dyn Ground) {
+    walk(ground, |_| true);
+}
+
+/// Walks those journeys of a store that are asked for by name.
+#[track_caller]
+fn walk(ground: &mut dyn Ground, is_asked_for: fn(&str) -> bool) {
     let wanted = std::env::var("MINT_TEST_JOURNEYS").unwrap_or_default();
     let (mut walked, mut ids, mut failures) = (0, 0, Vec::new());
     for (number, journey) in JOURNEYS.iter().enumerate() {
         let store = ground.name();
-        if !journey.on.has(store) || !journey.name.contains(&wanted) {
+        if !journey.on.has(store) || !journey.name.contains(&wanted) || !is_asked_for(journey.name) {
             continue;
         }
         let walk = AssertUnwindSafe(|| Walk::through(journey, number, ground));
@@ -760,7 +772,13 @@ fn redis_place(engine: &Redis, name: &str, at: SocketAddr) -> String {
 
 #[test]
 fn journeys_over_a_folder() {
-    walk_all(&mut Folder);
+    walk(&mut Folder, |name| !WAITING.contains(&name));
+}
+
+#[test]
+#[ignore = "minutes: ids with a time stay away for one"]
+fn journeys_over_a_folder_that_wait() {
+    walk(&mut Folder, |name| WAITING.contains(&name));
 }
 
 #[test]

@@ -88,11 +88,13 @@ fn mixtures_rise_on_one_connection_on_mariadb() {
 }
 
 #[test]
+#[ignore = "minutes: every store, slowly"]
 fn mixtures_rise_on_one_connection_on_etcd() {
     mixtures_on(Etcd::run());
 }
 
 #[test]
+#[ignore = "minutes: every store, slowly"]
 fn mixtures_rise_on_one_connection_on_zookeeper() {
     mixtures_on(ZooKeeper::run());
 }

@@ -291,6 +291,7 @@ fn a_dump_put_back_into_postgresql_is_refused_until_it_is_restored() {
 }
 
 #[test]
+#[ignore = "minutes: every store, slowly"]
 fn a_dump_put_back_into_mariadb_is_refused_until_it_is_restored() {
     for end in [End::Stop, End::Kill] {
         journey(
@@ -381,6 +382,7 @@ fn a_mark_lowered_by_hand_in_postgresql_stops_every_server_before_it_issues() {
 }
 
 #[test]
+#[ignore = "minutes: every store, slowly"]
 fn a_mark_lowered_by_hand_in_mariadb_stops_every_server_before_it_issues() {
     lowered(Mariadb::run(), |engine| {
         engine.admin("ids", &LOWER.replace("key =", "`key` ="));

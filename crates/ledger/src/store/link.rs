@@ -284,7 +284,8 @@ impl<D: Driver> Link<D> {
         }
         let connected = self.connected().await?;
         if if_lost == Outcome::Unknown {
-            self.admit_write()?;
+            // The next one asks anew: whoever mends the store need not wait for the minute to end.
+            self.admit_write().inspect_err(|_| self.forget(&connected))?;
         }
         let limit = self.settings.request_timeout * round_trips;
         let failure = match self.within(limit, ask(connected.clone())).await {
