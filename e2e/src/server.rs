@@ -318,6 +318,11 @@ impl Drop for Server {
     fn drop(&mut self) {
         if std::thread::panicking() {
             crate::need::say(&format!("log of the server:\n{}", self.log()));
+        } else if std::env::var_os("MINT_PLANTED").is_some() {
+            // Whether the bug that is planted in it was reached.
+            let log = self.log();
+            let told = log.lines().filter(|line| line.starts_with("planted bug "));
+            told.for_each(crate::need::say);
         }
         self.end();
     }

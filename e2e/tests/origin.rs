@@ -31,11 +31,12 @@ type Client = Box<dyn FnOnce() -> Vec<i64> + Send>;
 
 /// Two servers on one store, whose sequence `orders` takes its numbers out of an original.
 struct Lab {
+    // Before the folder, where their logs are.
+    servers: Vec<Option<Server>>,
     engine: Arc<Postgres>,
     folder: TempDir,
     url: String,
     source: String,
-    servers: Vec<Option<Server>>,
     ours: Vec<i64>,
 }
 

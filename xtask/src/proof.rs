@@ -28,7 +28,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         if !is_short {
             // The server's own bugs need a server, over a folder and over Redis; its build is not worth five minutes.
             step::run(&mut in_tree(
-                "build -p mintage-cli --no-default-features --features redis",
+                "build -p mintage-cli --no-default-features --features redis,postgres",
             ))?;
             report.env("MINT_PROOF_PLANTED_MINT", folder.join("debug/mint"));
         }
