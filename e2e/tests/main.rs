@@ -45,6 +45,7 @@ mod redis_node;
 mod redis_parity;
 mod redis_py;
 mod restore;
+mod rights;
 mod scripts;
 mod scripts_clients;
 mod series;

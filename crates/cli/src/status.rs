@@ -84,8 +84,19 @@ struct Status<'a> {
 struct More {
     version: Option<String>,
     store_class: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tokens: Vec<TokenUse>,
     #[serde(flatten)]
     numbers: serde_json::Map<String, serde_json::Value>,
+}
+
+/// What became of a token since the server's start.
+#[derive(Serialize)]
+struct TokenUse {
+    name: String,
+    /// In seconds of Unix time.
+    last_used: Option<u64>,
+    refused: u64,
 }
 
 /// What the server says of itself, as one document.
@@ -108,6 +119,7 @@ fn look<'a>(client: &Client, url: &'a str, about: Option<&str>) -> Result<Status
                 store_class: metrics
                     .label_where("mint_store_class", "class", 1.0)
                     .map(String::from),
+                tokens: metrics.tokens(),
                 numbers: NUMBERS.iter().map(number).collect(),
             })
         }
@@ -145,6 +157,23 @@ impl<'a> Metrics<'a> {
             let is_it = labels.is_empty() || labels.starts_with('{');
             Some((labels, value.parse().ok()?)).filter(|_| is_it)
         })
+    }
+
+    /// What became of each token, by their names.
+    fn tokens(&self) -> Vec<TokenUse> {
+        let of = |(labels, last): (&str, f64)| {
+            let refused = self
+                .samples("mint_token_refused_total")
+                .find(|(of, _)| *of == labels);
+            Some(TokenUse {
+                name: text_of(labels, "token")?.to_string(),
+                last_used: Some(last as u64).filter(|last| *last > 0),
+                refused: refused.map_or(0, |(_, refused)| refused as u64),
+            })
+        };
+        self.samples("mint_token_last_use_seconds")
+            .filter_map(of)
+            .collect()
     }
 
     fn sum(&self, name: &str) -> f64 {
@@ -203,7 +232,18 @@ fn show(status: &Status<'_>, out: &mut Out) -> Result<(), Failure> {
             out.line(format!("  {label:<12}  {}", in_words(name, number)))?;
         }
     }
+    for token in more.map_or(&[][..], |more| &more.tokens) {
+        let (name, refused) = (&token.name, token.refused);
+        let used = token.last_used.map_or("not used yet".into(), used_ago);
+        out.line(format!("  {:<12}  {name}: {used}, {refused} refused", "token"))?;
+    }
     Ok(())
+}
+
+fn used_ago(second: u64) -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let ago = now.map_or(0, |now| now.as_secs().saturating_sub(second));
+    format!("used {} ago", in_words("uptime_s", ago))
 }
 
 fn part_in_words(part: &PartReady) -> String {

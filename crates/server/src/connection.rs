@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::auth::Presented;
 use crate::metrics::{FaceId, OpenConnection};
 use crate::places::ConnectionPlace;
 use crate::thread::ServingThread;
@@ -13,6 +14,8 @@ use crate::watch::WatchedConnection;
 pub(crate) struct Connection {
     pub(crate) stream: Stream,
     pub(crate) peer: Peer,
+    /// What it shows by itself.
+    pub(crate) presented: Rc<Presented>,
     /// The face that it belongs to, for the counters.
     pub(crate) face: FaceId,
     pub(crate) thread: Rc<ServingThread>,

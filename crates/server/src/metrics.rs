@@ -67,8 +67,9 @@ impl FaceId {
         FaceId(at as u8)
     }
 
+    /// Its place in the table.
     #[inline]
-    fn at(self) -> usize {
+    pub(crate) fn at(self) -> usize {
         usize::from(self.0)
     }
 }

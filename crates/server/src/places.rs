@@ -122,7 +122,7 @@ impl Limits {
             max: config.max_connections,
             per_address: config.max_connections_per_address.0.unwrap_or(half),
             for_health: config.http_health_connections,
-            loopback_counts: !config.tokens.is_empty(),
+            loopback_counts: config.wants_tokens(),
         }
     }
 }

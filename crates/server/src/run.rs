@@ -84,6 +84,7 @@ pub fn serve(config: Config, host: &mut dyn Host) -> Result<(), RunError> {
             ended = serving => ended,
             never = hosting => match never {},
             never = shared.tls.follow() => match never {},
+            never = shared.service.follow_tokens() => match never {},
         }
     })
 }
@@ -329,6 +330,7 @@ impl Begun {
             None => (serves.deadlines)(&thread.config()),
         };
         (serves.begin)(Connection {
+            presented: Rc::new(stream.presented()),
             stream,
             peer: self.peer,
             face: self.id,

@@ -15,6 +15,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio_rustls::server::TlsStream;
 
+use crate::auth::Presented;
+use crate::tls;
+
 /// Where a server listens, or our end of a connection.
 ///
 /// ```
@@ -205,6 +208,21 @@ impl Stream {
             Stream::Tcp(socket) => socket.peer_addr().map(Peer::Tcp),
             Stream::Tls(socket) => socket.get_ref().0.peer_addr().map(Peer::Tcp),
             Stream::Unix(_) => Ok(Peer::Unix),
+        }
+    }
+
+    /// What it shows before a word is said: the names of its certificate, or its user.
+    pub(crate) fn presented(&self) -> Presented {
+        match self {
+            Stream::Tcp(_) => Presented::default(),
+            Stream::Tls(socket) => Presented {
+                certificate_names: tls::names_of(socket.get_ref().1),
+                uid: None,
+            },
+            Stream::Unix(socket) => Presented {
+                certificate_names: Vec::new(),
+                uid: socket.peer_cred().ok().map(|found| found.uid()),
+            },
         }
     }
 

@@ -31,7 +31,9 @@ pub use health::{FirstToEnd, Live, NotReady, OneReady, PartReady, Problem, Ready
 pub use inspected::{Fields, Inspected, Reading, Tried, known_and_guessed, nearly};
 pub use moves::{LostMove, Move, MoveDefinition, MoveStep, MoveTable, Moves, SteppedMove, VersionedMove};
 pub use openapi::openapi;
-pub use operations::operation::{Form, Kind, Operation, Parameter, Place, Right, SchemaOf, Takes, find};
+pub use operations::operation::{
+    About, Form, Kind, Operation, Parameter, Place, Right, SchemaOf, Takes, find,
+};
 pub use operations::{ANY_REFUSES, LIMIT_MAX, OPERATIONS, Op};
 pub use pools::{
     Borrower, Held, HeldThere, LentWindow, Looked, Parked, Pool, PoolChanged, PoolDefinition, PoolPage,

@@ -1,7 +1,7 @@
 //! Requests of the Redis protocol.
 
+use mintage_server::glob;
 use mintage_server::resp::frame::{FrameLimits, Parser, Step, strict_integer};
-use mintage_server::resp::glob;
 
 use crate::{Target, saw};
 

@@ -1,9 +1,7 @@
 //! Settings that say who may ask: tokens, and the origins of web pages.
 
-use serde::Deserialize;
-
 use super::value::{Setting, quoted};
-use crate::auth::{Right, Token, TokenDigest};
+use crate::auth::{Grant, Proof, Token, read_tokens};
 
 /// Where web pages come from: scheme, host and port, as browsers write it in `Origin`.
 ///
@@ -70,15 +68,6 @@ impl Setting for Vec<WebOrigin> {
     }
 }
 
-/// A token as it stands in the file.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TokenEntry {
-    name: String,
-    sha256: String,
-    may: Vec<Right>,
-}
-
 impl Setting for Vec<Token> {
     const KIND: &'static str = "list of tokens";
 
@@ -92,41 +81,30 @@ impl Setting for Vec<Token> {
     }
 
     fn from_toml(value: &toml::Value) -> Result<Self, String> {
-        let list = value
-            .as_array()
-            .ok_or_else(|| format!("expected {}, found {}", Self::KIND, value.type_str()))?;
-        let mut tokens: Vec<Token> = Vec::new();
-        for (i, item) in list.iter().enumerate() {
-            let entry: TokenEntry = item
-                .clone()
-                .try_into()
-                .map_err(|e| format!("token {}: {}", i + 1, e.message()))?;
-            let digest =
-                TokenDigest::from_hex(&entry.sha256).map_err(|e| format!("token {:?}: {e}", entry.name))?;
-            // Two may share a name, while one takes over from the other; but one token is one person's.
-            if let Some(same) = tokens.iter().find(|token| token.digest == digest) {
-                return Err(format!(
-                    "token {}: the same token is listed twice, here and for {:?}",
-                    i + 1,
-                    same.name
-                ));
-            }
-            tokens.push(Token {
-                name: entry.name,
-                digest,
-                may: entry.may,
-            });
-        }
-        Ok(tokens)
+        read_tokens(value)
     }
 
     fn show(&self) -> String {
-        let show = |t: &Token| {
-            let may: Vec<String> = t.may.iter().map(|r| quoted(r.as_str())).collect();
+        let texts = |list: &mut dyn Iterator<Item = String>| {
+            let quoted: Vec<String> = list.map(|text| quoted(&text)).collect();
+            format!("[{}]", quoted.join(", "))
+        };
+        let show = |token: &Token| {
+            let shows = match &token.shows {
+                Proof::Digest(_) => "sha256 = \"***\"".to_string(),
+                Proof::CertificateName(name) => format!("certificate = {}", quoted(name)),
+                Proof::Uid(uid) => format!("uid = {uid}"),
+            };
+            let may = texts(&mut token.may.iter().map(Grant::to_string));
+            let faces = token
+                .faces
+                .iter()
+                .map(|faces| format!(", faces = {}", texts(&mut faces.iter().cloned())));
+            let until = token.until.iter().map(|until| format!(", until = {until}"));
+            let limits: String = faces.chain(until).collect();
             format!(
-                "{{ name = {}, sha256 = \"***\", may = [{}] }}",
-                quoted(&t.name),
-                may.join(", ")
+                "{{ name = {}, {shows}, may = {may}{limits} }}",
+                quoted(&token.name)
             )
         };
         format!("[{}]", self.iter().map(show).collect::<Vec<_>>().join(", "))

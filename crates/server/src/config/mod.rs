@@ -34,7 +34,7 @@ pub use words::{ClientAuth, Expire, FaceAuth, LogFormat, LogLevel};
 
 use mintage::ClockPolicy;
 
-use crate::auth::Token;
+use crate::auth::{Token, TokenFile};
 use crate::tls;
 use crate::transport::Endpoint;
 
@@ -47,7 +47,7 @@ impl Row<Config> {
         let limit = (self.path.starts_with("server.") || self.path.starts_with("faces."))
             && !FIXED.contains(&self.path)
             && !self.path.ends_with(".listen");
-        limit || matches!(self.path, "auth.tokens" | "log.level")
+        limit || matches!(self.path, "auth.tokens" | "auth.token_file" | "log.level")
     }
 }
 
@@ -262,8 +262,10 @@ settings! {
     "server.resp.max_keys" resp_max_keys: u64 = "100000" in 1 ..= 10_000_000;
     /// Lua scripts and functions whose meaning is declared, since no Lua is run: `[{sha1 = "…", does = "incr"}]`, or `file = "next.lua"`, or `function = "nextid"`; `does` is incr, incrby, range, snowflake, snowflake_text, icicle or seconds_partition, the last four with `pool`: docs/redis.md.
     "faces.scripts" scripts: Vec<Script> = "[]";
-    /// Who may do what: `[{name = "web", sha256 = "…", may = ["allocate", "admin"]}]`, or `read` for who only looks; `mint token new NAME` prints one.
+    /// Who may do what: `[{name = "web", sha256 = "…", may = ["allocate:orders.*", "read"]}]`; instead of `sha256`, `certificate` is a name of a client's certificate, and `uid` a user who comes through a unix socket; with `faces` it is good for these alone, with `until` it ends. `mint token new NAME` prints one: docs/access.md.
     "auth.tokens" tokens: Vec<Token> = "[]";
+    /// A file of tokens alone, `tokens = [ … ]`, read again within seconds of a change; `mint token new NAME --file` adds to it. While it is named, clients need a token, even if it holds none.
+    "auth.token_file" token_file: Off<LocalPath> = "off";
     /// How logs are written.
     "log.format" log_format: LogFormat = "text";
     /// The least severe records that are written: error, warn, info, debug or trace.
@@ -293,6 +295,48 @@ faces! {
 }
 
 impl Config {
+    /// Whether clients must show tokens: some are configured, or a file is named that may hold some.
+    pub fn wants_tokens(&self) -> bool {
+        !self.tokens.is_empty() || self.token_file.0.is_some()
+    }
+
+    /// The tokens of the configuration and of its file, and what to warn of.
+    ///
+    /// # Errors
+    /// The file cannot be used, or a token is in both.
+    pub fn all_tokens(&self) -> Result<(Vec<Token>, Option<String>), String> {
+        let mut all = self.tokens.clone();
+        let mut warning = None;
+        if let Some(LocalPath(path)) = &self.token_file.0 {
+            let (of_file, told) = TokenFile(path.clone()).read()?;
+            for token in of_file {
+                if let Some(same) = all.iter().find(|known| known.shows == token.shows) {
+                    let path = path.display();
+                    return Err(format!(
+                        "{path}: token {:?} is listed twice: as {:?}, too",
+                        token.name, same.name
+                    ));
+                }
+                all.push(token);
+            }
+            warning = told;
+        }
+        let faces: Vec<&str> = ["http", "resp"]
+            .into_iter()
+            .chain(self.faces.all().map(|(name, ..)| name))
+            .collect();
+        for token in &all {
+            let mut named = token.faces.iter().flatten();
+            if let Some(face) = named.find(|face| !faces.contains(&face.as_str())) {
+                let (name, faces) = (&token.name, faces.join(", "));
+                return Err(format!(
+                    "token {name:?}: there is no face {face:?}: there are {faces}"
+                ));
+            }
+        }
+        Ok((all, warning))
+    }
+
     /// The URL of the store, or those of its set.
     pub fn stores(&self) -> &[StoreUrl] {
         match self.store_urls.as_slice() {
@@ -310,6 +354,7 @@ impl Config {
     pub fn validate(&self) -> Result<Vec<String>, ConfigError> {
         let mut warnings = self.check_listeners()?;
         warnings.extend(self.check_certificates()?);
+        warnings.extend(self.all_tokens().map_err(ConfigError::new)?.1);
         let url_file = self
             .url_file
             .0
@@ -396,12 +441,12 @@ impl Config {
             )));
         }
         for (face, access, asked) in self.faces.all() {
-            if access.shuts_all_out(!self.tokens.is_empty()) && !access.listen.is_off() {
+            if access.shuts_all_out(self.wants_tokens()) && !access.listen.is_off() {
                 warnings.push(format!(
                     "faces.{face}: its protocol has no place for a token, so that with tokens configured every connection is closed; set faces.{face}.auth = \"open\""
                 ));
             }
-            if asked.create && access.auth == FaceAuth::Open && !self.tokens.is_empty() {
+            if asked.create && access.auth == FaceAuth::Open && self.wants_tokens() {
                 return Err(ConfigError::new(format!(
                     "faces.{face}.create and faces.{face}.auth = \"open\" do not go together: where tokens are configured, nobody creates without one"
                 )));
@@ -442,7 +487,7 @@ impl Config {
         let shows_certificate = endpoint.is_tls()
             && self.tls_client_ca.0.is_some()
             && self.tls_client_auth == ClientAuth::Require;
-        let is_known = shows_certificate || !self.tokens.is_empty() && !is_open;
+        let is_known = shows_certificate || self.wants_tokens() && !is_open;
         let is_in_clear = !endpoint.is_tls();
         if is_known && !is_in_clear {
             return Ok(None);
@@ -611,6 +656,16 @@ mod tests {
         }
     }
 
+    fn any_token() -> Token {
+        Token {
+            name: "a".into(),
+            shows: crate::auth::Proof::Digest(crate::auth::TokenDigest::of(b"t")),
+            may: vec![],
+            faces: None,
+            until: None,
+        }
+    }
+
     #[test]
     fn addresses_that_others_reach_need_tokens_or_insecure() {
         let open = Listen::parse("0.0.0.0:7600").unwrap();
@@ -631,11 +686,7 @@ mod tests {
             ..config.clone()
         };
         assert!(insecure.validate().unwrap()[0].contains("is open"));
-        let token = Token {
-            name: "a".into(),
-            digest: crate::auth::TokenDigest::of(b"t"),
-            may: vec![],
-        };
+        let token = any_token();
         // With a token it is somebody, whose token can be read on the way: TLS, or a clear word.
         let with_token = Config {
             tokens: vec![token],
@@ -675,11 +726,7 @@ mod tests {
     #[test]
     fn a_face_that_nobody_can_use_is_warned_of() {
         let mut config = Config {
-            tokens: vec![Token {
-                name: "a".into(),
-                digest: crate::auth::TokenDigest::of(b"t"),
-                may: vec![],
-            }],
+            tokens: vec![any_token()],
             ..Config::default()
         };
         assert_eq!(config.validate().unwrap(), [""; 0]);

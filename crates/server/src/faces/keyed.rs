@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mintage::Run;
 use mintage_ledger::{Name, Sequence, SequenceInfo};
 
-use crate::auth::{Identity, Right};
+use crate::auth::{Identity, Right, What};
 use crate::config::Keys;
 use crate::error::{Answer, Code, ServiceError};
 use crate::noise::{Asker, Noise};
@@ -30,6 +30,7 @@ impl Keyed<'_> {
     pub(crate) async fn take(&self, key: &[u8], n: u64, mut each: impl FnMut(Run)) -> Answer<()> {
         let mut buffer = NameBuffer::default();
         let name = self.name(key, &mut buffer)?;
+        self.who.check(Right::Allocate, What::Named(name))?;
         let mut left = n;
         let mut turn = None;
         while left > 0 {
@@ -67,6 +68,7 @@ impl Keyed<'_> {
     pub(crate) async fn take_contiguous(&self, key: &[u8], n: u64) -> Answer<(Run, Arc<Sequence>)> {
         let mut buffer = NameBuffer::default();
         let name = self.name(key, &mut buffer)?;
+        self.who.check(Right::Allocate, What::Named(name))?;
         self.must_exist(name).await?;
         self.thread.take_contiguous(name, n, &self.asker()).await
     }
@@ -77,7 +79,9 @@ impl Keyed<'_> {
     /// [`Code::NotFound`] for a key that is not known, and what the store says.
     pub(crate) async fn find(&self, key: &[u8]) -> Answer<SequenceInfo> {
         let mut buffer = NameBuffer::default();
-        let name = self.thread.service().name(self.name(key, &mut buffer)?)?;
+        let name = self.name(key, &mut buffer)?;
+        self.who.check(Right::Read, What::Named(name))?;
+        let name = self.thread.service().name(name)?;
         self.thread.service().show(&name).await
     }
 
@@ -92,7 +96,9 @@ impl Keyed<'_> {
     /// Refuses a key whose sequence does not exist, where its first use may not make it.
     async fn must_exist(&self, name: &[u8]) -> Answer<()> {
         let known = Name::from_bytes(name).map_err(|error| self.unknown(name, &error.to_string()))?;
-        if self.keys.create && self.who.may(Right::Allocate) || self.thread.exists(name).await? {
+        if self.keys.create && self.who.may(Right::Allocate, What::Named(name))
+            || self.thread.exists(name).await?
+        {
             return Ok(());
         }
         Err(ServiceError::new(

@@ -161,7 +161,8 @@ pub static FACES: &[Face] = &[
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");
 
 /// What is told of beside requests and connections.
-pub(crate) static COUNTS: &[fn(&Shared, &mut Exposition)] = &[thrift::agents::expose, crate::tls::expose];
+pub(crate) static COUNTS: &[fn(&Shared, &mut Exposition)] =
+    &[thrift::agents::expose, crate::tls::expose, crate::auth::expose];
 
 /// Every face with what it is counted by.
 pub(crate) fn numbered() -> impl Iterator<Item = (FaceId, &'static Face)> {
@@ -171,6 +172,11 @@ pub(crate) fn numbered() -> impl Iterator<Item = (FaceId, &'static Face)> {
 /// The faces that are not off, and our own, with what each is counted by.
 pub(crate) fn serving(config: &Config) -> impl Iterator<Item = (FaceId, &'static Face)> {
     numbered().filter(|(_, face)| !face.is_foreign() || !(face.listen)(config).is_off())
+}
+
+/// What a face is called.
+pub(crate) fn name(id: FaceId) -> &'static str {
+    FACES[id.at()].name
 }
 
 /// The faces whose requests our own port of HTTP answers too.

@@ -11,6 +11,7 @@ mod known;
 mod one_tick;
 mod refusals;
 mod send_door;
+mod tokens;
 
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
@@ -78,8 +79,10 @@ pub struct SetAnswer {
 impl Service {
     /// A service over an open ledger.
     pub fn new(ledger: Arc<Ledger>, config: Arc<Config>) -> Arc<Service> {
+        let tokens = Tokens::default();
+        tokens::take(&tokens, &config);
         Arc::new(Service {
-            tokens: Tokens::new(config.tokens.clone()),
+            tokens,
             ledger,
             config: RwLock::new(config),
             changes: tokio::sync::watch::Sender::new(0),
@@ -107,8 +110,9 @@ impl Service {
     pub fn reload(&self, new: &Config) -> Reloaded {
         let mut config = self.config.write().expect("no panic while held");
         let (reloaded, merged) = Reloaded::between(&config, new);
+        // The file of tokens may be the same, and hold others.
+        tokens::take(&self.tokens, &merged);
         if !reloaded.changed.is_empty() {
-            self.tokens.replace(merged.tokens.clone());
             *config = Arc::new(merged);
             drop(config);
             self.changes.send_modify(|changes| *changes += 1);

@@ -1,16 +1,15 @@
 //! The certificates that are shown now.
 
 use std::convert::Infallible;
-use std::fs;
-use std::path::Path;
 use std::sync::{Arc, RwLock};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use rustls::ServerConfig;
 
 use super::files::{self, Checked, Files};
 use crate::faces::Protocols;
 use crate::metrics::Exposition;
+use crate::seen::{Seen, seen};
 use crate::thread::Shared;
 
 /// How often files are looked at.
@@ -25,9 +24,6 @@ struct Shown {
     http: Arc<ServerConfig>,
     ends: i64,
 }
-
-/// What a file looked like: enough to see that it is another one.
-type Seen = Option<(SystemTime, u64, u64)>;
 
 /// The certificates that are shown now; others take their place while connections go on.
 #[derive(Debug, Default)]
@@ -141,10 +137,4 @@ pub(crate) fn expose(shared: &Shared, out: &mut Exposition) {
         out.metric("mint_tls_certificate_end_seconds", "gauge", words);
         out.sample("mint_tls_certificate_end_seconds", &[], ends as f64);
     }
-}
-
-fn seen(file: &Path) -> Seen {
-    use std::os::unix::fs::MetadataExt;
-    let found = fs::metadata(file).ok()?;
-    Some((found.modified().ok()?, found.len(), found.ino()))
 }

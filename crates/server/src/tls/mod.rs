@@ -4,15 +4,18 @@
 //! | --- | --- |
 //! | `files` | certificates and keys, read and judged |
 //! | `current` | the ones that are shown now, read again when the files change |
+//! | `names` | whom a client's certificate is for |
 //! | `handshake` | from an accepted socket to one that a face can be given |
 
 mod current;
 mod files;
 mod handshake;
+mod names;
 
 pub(crate) use current::{Current, Looked, expose, tell};
 pub use files::{Checked, FileError, Files, check};
 pub(crate) use handshake::{Shaken, shake};
+pub(crate) use names::names_of;
 
 /// The first byte of TLS: a record that holds a handshake (RFC 8446, section 5.1).
 pub(crate) const HANDSHAKE: u8 = 0x16;

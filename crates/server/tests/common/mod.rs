@@ -12,7 +12,7 @@ use mintage_ledger::{
     Cas, FaultPlan, FaultyStore, Key, Ledger, LedgerSettings, Marks, MemoryStore, Origins, Runtime, Store,
     StoreSettings, SystemRuntime, Value, open_store,
 };
-use mintage_server::auth::{Right, Token, TokenDigest};
+use mintage_server::auth::{Grant, Proof, Right, Token, TokenDigest};
 use mintage_server::config::{Config, Listen, Setting};
 use mintage_server::{RunError, Serving, Stop, ledger_settings, listen, run};
 use socket2::{Domain, Socket, Type};
@@ -202,8 +202,10 @@ impl Drop for Server {
 pub fn token(name: &str, secret: &str, may: &[Right]) -> Token {
     Token {
         name: name.into(),
-        digest: TokenDigest::of(secret.as_bytes()),
-        may: may.to_vec(),
+        shows: Proof::Digest(TokenDigest::of(secret.as_bytes())),
+        may: may.iter().copied().map(Grant::from).collect(),
+        faces: None,
+        until: None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod operation;
 
+use self::operation::About::{Everything, Named};
 use self::operation::Form::{Empty, Ids, Json, Other};
 use self::operation::Kind::{OneOf, Text, Whole};
 use self::operation::Right::{Admin, Allocate};
@@ -68,11 +69,13 @@ operations! {
     }
     ["v1", "sequences", name] {
         GET ShowSequence "shows a sequence" {
+            about: Named,
             answers: &[(200, Json(of::<sequences::Sequence>))],
             refuses: &[InvalidName, NotFound],
             command: Some("MINT.SHOW seq"),
         }
         PUT CreateSequence "creates a sequence; the same definition again changes nothing (200), another one is refused" {
+            about: Named,
             right: Some(Admin),
             takes: Document(of::<sequences::SequenceDefinition>),
             answers: &[(201, Json(of::<sequences::Sequence>)), (200, Json(of::<sequences::Sequence>))],
@@ -80,6 +83,7 @@ operations! {
             change: Some("create"),
         }
         PATCH AlterSequence "changes what is named; with `restart` it continues at `start` or at that number in the same change" {
+            about: Named,
             right: Some(Admin),
             takes: Document(of::<sequences::SequenceDefinition>),
             answers: &[(200, Json(of::<sequences::Sequence>))],
@@ -89,6 +93,7 @@ operations! {
             change: Some("alter"),
         }
         DELETE DropSequence "drops a sequence; the name created again continues above its numbers" {
+            about: Named,
             right: Some(Admin),
             answers: &[(204, Empty), (200, Json(of::<sequences::Pending>))],
             refuses: &[InvalidName, NotFound, TooMany, Conflict, Moving, MovedBack],
@@ -97,6 +102,7 @@ operations! {
     }
     ["v1", "sequences", name, "next"] {
         POST Next "takes the next numbers of a sequence" {
+            about: Named,
             right: Some(Allocate),
             parameters: &[
                 COUNT,
@@ -111,6 +117,7 @@ operations! {
     }
     ["v1", "sequences", name, "restart"] {
         POST RestartSequence "continues at a number; going back needs `allow_repeat`" {
+            about: Named,
             right: Some(Admin),
             takes: Document(of::<sequences::Restart>),
             answers: &[(200, Json(of::<sequences::Sequence>))],
@@ -137,6 +144,7 @@ operations! {
     }
     ["v1", "snowflakes", pool] {
         POST MakeSnowflakes "makes Snowflakes of a pool" {
+            about: Named,
             right: Some(Allocate),
             parameters: &[COUNT],
             takes: Parameters,
@@ -155,6 +163,7 @@ operations! {
     }
     ["v1", "pools", name] {
         GET ShowPool "shows a pool and its windows" {
+            about: Named,
             parameters: &[
                 Parameter { name: "from", kind: Whole(0, None), says: "the first worker of the page" },
                 LIMIT,
@@ -163,6 +172,7 @@ operations! {
             refuses: &[InvalidName, InvalidCount, NotFound],
         }
         PUT CreatePool "makes a pool, of a preset, a layout or `uuid1`; the same definition again changes nothing" {
+            about: Named,
             right: Some(Admin),
             takes: Document(of::<pools::PoolDefinition>),
             answers: &[(201, Json(of::<pools::Pool>))],
@@ -170,6 +180,7 @@ operations! {
             change: Some("create pool"),
         }
         PATCH AlterPool "changes which workers a pool avoids; answers the windows of avoided workers that last still" {
+            about: Named,
             right: Some(Admin),
             takes: Document(of::<pools::PoolPatch>),
             answers: &[(200, Json(of::<pools::PoolChanged>))],
@@ -177,6 +188,7 @@ operations! {
             change: Some("alter pool"),
         }
         DELETE DropPool "drops a pool; refused while somebody's window lasts, and for a minute after this server's own last id" {
+            about: Named,
             right: Some(Admin),
             answers: &[(204, Empty)],
             refuses: &[InvalidName, NotFound, Conflict],
@@ -185,6 +197,7 @@ operations! {
     }
     ["v1", "pools", name, "windows"] {
         POST LendWindow "lends a window: worker, owner, version, `from_tick`, `until_tick`" {
+            about: Named,
             right: Some(Allocate),
             takes: Document(of::<pools::Borrower>),
             answers: &[(201, Json(of::<pools::LentWindow>))],
@@ -195,6 +208,7 @@ operations! {
     }
     ["v1", "pools", name, "windows", worker] {
         PUT RetireWindow "gives up a worker that a wrong clock parked" {
+            about: Named,
             right: Some(Admin),
             takes: Document(of::<pools::Retired>),
             answers: &[(204, Empty)],
@@ -202,12 +216,14 @@ operations! {
             change: Some("retire"),
         }
         PATCH RenewWindow "renews a lent window, with owner and version as last answered; 409: it is lost, stop minting" {
+            about: Named,
             right: Some(Allocate),
             takes: Document(of::<pools::Held>),
             answers: &[(200, Json(of::<pools::LentWindow>))],
             refuses: &[InvalidName, InvalidBody, NotFound, Conflict],
         }
         DELETE EndWindow "with owner and version, the borrower is done; without, an operator frees a window that has passed" {
+            about: Named,
             right: Some(Admin),
             takes: Document(of::<pools::Held>),
             answers: &[(204, Empty)],
@@ -217,15 +233,18 @@ operations! {
     }
     ["v1", "moves"] {
         GET ListMoves "lists moves from and to other systems, in the order of names" {
+            about: Everything,
             answers: &[(200, Json(of::<moves::Moves>))],
         }
     }
     ["v1", "moves", name] {
         GET ShowMove "shows the move of a name" {
+            about: Named,
             answers: &[(200, Json(of::<moves::VersionedMove>))],
             refuses: &[InvalidName, NotFound],
         }
         PUT StepMove "writes the next phase of a move if its record is at `expected`, and does it; 409 with `now`: another step came first" {
+            about: Named,
             right: Some(Admin),
             takes: Document(of::<moves::MoveStep>),
             answers: &[(200, Json(of::<moves::SteppedMove>)), (409, Json(of::<moves::LostMove>))],
@@ -278,6 +297,7 @@ operations! {
     }
     ["v1", "backup"] {
         GET Backup "returns the store as a backup, line by line" {
+            about: Everything,
             right: Some(Admin),
             answers: &[(200, Other("application/x-ndjson"))],
             refuses: &[InvalidArgument],
@@ -304,6 +324,7 @@ operations! {
     }
     ["metrics"] {
         GET Metrics "returns the metrics, for Prometheus" {
+            about: Everything,
             answers: &[(200, Other("text/plain; version=0.0.4; charset=utf-8"))],
         }
     }

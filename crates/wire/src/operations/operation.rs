@@ -42,6 +42,17 @@ impl Right {
     }
 }
 
+/// What a right is needed for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum About {
+    /// Nothing that has a name; or a list, from which is left out what its reader may not see.
+    Nothing,
+    /// The sequence or pool that the path names first.
+    Named,
+    /// Everything there is, whatever its name.
+    Everything,
+}
+
 /// One thing that a client may ask for, through whatever face.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
@@ -53,6 +64,8 @@ pub struct Operation {
     pub path: &'static str,
     /// What a token must be good for; `None`: none is needed.
     pub right: Option<Right>,
+    /// What the right is needed for: it may be limited to some names.
+    pub about: About,
     /// The parameters of the query.
     pub parameters: &'static [Parameter],
     /// Whether a format's own options are parameters too.
@@ -79,6 +92,7 @@ pub(crate) const PLAIN: Operation = Operation {
     method: "",
     path: "",
     right: Some(Right::Read),
+    about: About::Nothing,
     parameters: &[],
     takes_options: false,
     takes: Takes::Nothing,

@@ -3,6 +3,7 @@
 use hyper::StatusCode;
 
 use super::{JSON, TEXT, keyed};
+use crate::auth::{Right, What};
 use crate::error::{Answer, Code, ServiceError};
 use crate::faces::keyed::NameBuffer;
 use crate::faces::web::answer::Response;
@@ -51,6 +52,7 @@ async fn of_name(asked: &Asked<'_>, key: &[u8]) -> Answer<u64> {
 }
 
 async fn mint(asked: &Asked<'_>, pool: &[u8]) -> Answer<u64> {
+    asked.who.check(Right::Allocate, What::Named(pool))?;
     let mut id = [0];
     if asked.thread.try_mint(pool, &mut id) == 0 {
         asked.thread.mint(pool, &mut id).await?;

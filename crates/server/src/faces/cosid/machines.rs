@@ -15,6 +15,7 @@ use mintage_ledger::{LedgerError, MachineError, MachineInstance, Name, Pool, Poo
 use super::parameters::Parameters;
 use super::refusal::out_of_range;
 use super::{JSON, check_may_make, duration, keyed};
+use crate::auth::{Right, What};
 use crate::error::{Answer, Code, ServiceError};
 use crate::faces::keyed::NameBuffer;
 use crate::faces::web::answer::Response;
@@ -87,6 +88,7 @@ fn pool_name(asked: &Asked<'_>, namespace: &str) -> Answer<Name> {
     let config = asked.thread.config();
     let mut buffer = NameBuffer::default();
     let name = keyed(asked, &config).name(namespace.as_bytes(), &mut buffer)?;
+    asked.who.check(Right::Allocate, What::Named(name))?;
     asked.thread.service().name(name)
 }
 
@@ -103,7 +105,7 @@ async fn pool_or_made(asked: &Asked<'_>, namespace: &str, bits: u32, lasting: Du
         Err(LedgerError::NoPool { .. }) => {}
         found => return found.map_err(from_ledger),
     }
-    check_may_make(asked, &format!("pool {name}"))?;
+    check_may_make(asked, &format!("pool {name}"), &name)?;
     match ledger.create_pool(&name, definition(bits, lasting)).await {
         Ok(pool) => {
             tracing::info!(pool = %name, bits, "made for machines of CosId");

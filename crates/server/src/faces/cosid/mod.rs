@@ -23,6 +23,7 @@ mod segments;
 pub(crate) mod settings;
 
 use hyper::StatusCode;
+use mintage_ledger::Name;
 
 use super::keyed::Keyed;
 use super::web;
@@ -30,7 +31,7 @@ use super::web::answer::Response;
 use super::web::foreign::{Asked, Foreign};
 use super::web::head::Head;
 use super::{Face, NeededPool};
-use crate::auth::Right;
+use crate::auth::{Right, What};
 use crate::config::Config;
 use crate::error::{Answer, Code, ServiceError};
 use route::Route;
@@ -119,8 +120,8 @@ fn keyed<'a>(asked: &'a Asked<'_>, config: &'a Config) -> Keyed<'a> {
 }
 
 /// Refuses to make anything for who may only take.
-fn check_may_make(asked: &Asked<'_>, what: &str) -> Answer<()> {
-    match asked.who.may(Right::Admin) {
+fn check_may_make(asked: &Asked<'_>, what: &str, name: &Name) -> Answer<()> {
+    match asked.who.may(Right::Admin, What::Named(name.as_str().as_bytes())) {
         true => Ok(()),
         false => Err(ServiceError::new(
             Code::Forbidden,

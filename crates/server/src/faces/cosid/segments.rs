@@ -50,7 +50,7 @@ async fn make(asked: &Asked<'_>, key: &str, offset: i64) -> Answer<()> {
         return Ok(());
     }
     let name = asked.thread.service().name(name)?;
-    check_may_make(asked, &format!("sequence {name}"))?;
+    check_may_make(asked, &format!("sequence {name}"), &name)?;
     let spec = SequenceSpec {
         options: SequenceOptions {
             start: Some(offset + 1),

@@ -8,6 +8,7 @@ use mintage_wire::parameter;
 
 use super::id_list::IdList;
 use super::request::Query;
+use crate::auth::{Identity, Right, What};
 use crate::error::{Code, ServiceError};
 use crate::faces::web::answer::Response;
 use crate::faces::web::head::{Head, Media};
@@ -20,6 +21,7 @@ use crate::turn::{SLICE, Turn, make_in_turns};
 /// the format's own options (`&prefix=user`) for the others.
 pub(super) async fn of_format(
     thread: &Rc<ServingThread>,
+    who: &Identity,
     head: &Head<'_>,
     query: &Query<'_>,
     name: &[u8],
@@ -30,12 +32,17 @@ pub(super) async fn of_format(
         Make::Snowflake => {
             query.only(&["count", "pool"])?;
             let pool = query.get("pool")?.unwrap_or(DEFAULT_POOL.as_bytes().into());
+            who.check(Right::Allocate, What::Named(&pool))?;
             snowflakes(thread, head, query, &pool).await
         }
         make => {
             let pooled = matches!(make, Make::Uuid1 | Make::Uuid6);
             query.only(if pooled { &["count", "pool"] } else { &["count"] })?;
-            let pool = query.get("pool")?.unwrap_or(UUID1_POOL.as_bytes().into());
+            let pool = query.get("pool")?;
+            if let Some(pool) = &pool {
+                who.check(Right::Allocate, What::Named(pool))?;
+            }
+            let pool = pool.unwrap_or(UUID1_POOL.as_bytes().into());
             let media = head.media()?;
             let mut ids = vec![Uuid::nil(); query.count(thread)? as usize];
             thread.mint_timed(make, &pool, &mut ids).await?;

@@ -39,7 +39,7 @@ use super::web::head::Head;
 use super::web::io::One;
 use super::web::{self, Site, cors};
 use super::{Face, Serves};
-use crate::auth::{Identity, Right};
+use crate::auth::{Identity, Right, What};
 use crate::error::{Code, ServiceError};
 use crate::faces;
 use crate::metrics::FaceId;
@@ -138,12 +138,13 @@ impl Site for Own {
 }
 
 /// A question for one name may ask the store: like others that do, it takes a place and a token.
-async fn may_ask_for_a_name(guest: &Guest, thread: &Door, head: &Head<'_>) -> Answer<()> {
+async fn may_ask_for_a_name(guest: &Guest, thread: &Door, head: &Head<'_>, name: &[u8]) -> Answer<()> {
     if guest.for_health {
         let why = "too many connections: only /livez and /readyz without a name are answered";
         return Err(ServiceError::new(Code::TooManyConnections, why));
     }
-    guest.authorise(thread, head, Right::Read).await.map(|_| ())
+    let who = guest.identify(thread, head, guest.face).await?;
+    Ok(who.check(Right::Read, What::Named(name))?)
 }
 
 async fn do_what_is_asked(
@@ -169,7 +170,14 @@ async fn do_what_is_asked(
             let why = "too many connections: only /livez and /readyz are answered";
             return Err(ServiceError::new(Code::TooManyConnections, why));
         }
-        Some(right) => guest.authorise(thread, head, right).await?,
+        Some(right) => {
+            let who = guest.identify(thread, head, guest.face).await?;
+            let what = route
+                .as_ref()
+                .map_or(What::Nothing, |route| route.what(head.method));
+            who.check(right, what)?;
+            who
+        }
     };
     let Some(route) = route else {
         return Err(route::unknown(head.path));
@@ -234,9 +242,9 @@ async fn operate(
             };
             sequences::next(thread, head, query, name, &by).await
         }
-        Op::MakeIds => ids::of_format(thread, head, query, name).await,
+        Op::MakeIds => ids::of_format(thread, who, head, query, name).await,
         Op::MakeSnowflakes => ids::of_pool(thread, head, query, name).await,
-        Op::ListSequences => sequences::list(thread, query).await,
+        Op::ListSequences => sequences::list(thread, who, query).await,
         Op::ShowSequence => sequences::show(thread, name).await,
         Op::CreateSequence => sequences::create(thread, name, body).await,
         Op::AlterSequence => sequences::alter(thread, name, body).await,
@@ -245,7 +253,7 @@ async fn operate(
         Op::ListMoves => moves::list(thread).await,
         Op::ShowMove => moves::show(thread, name).await,
         Op::StepMove => moves::step(thread, name, body).await,
-        Op::ListPools => pools::list(thread, query).await,
+        Op::ListPools => pools::list(thread, who, query).await,
         Op::ShowPool => pools::show(thread, query, name).await,
         Op::CreatePool => pools::create(thread, name, body).await,
         Op::AlterPool => pools::alter(thread, name, body).await,

@@ -70,7 +70,7 @@ pub(super) async fn readyz(
         Some(b"sequences") => of_part(&ready.sequences),
         Some(b"pools") => of_part(&ready.pools),
         Some(name) => {
-            may_ask_for_a_name(guest, thread, head).await?;
+            may_ask_for_a_name(guest, thread, head, name).await?;
             named(thread.service(), name).await?
         }
     };

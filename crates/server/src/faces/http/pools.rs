@@ -11,6 +11,7 @@ use mintage_wire::{
 
 use super::document::parse;
 use super::request::Query;
+use crate::auth::{Identity, Right, What};
 use crate::error::{Code, ServiceError};
 use crate::faces::web::answer::Response;
 use crate::render;
@@ -19,9 +20,10 @@ use crate::service::{Answer, Service, from_ledger};
 use crate::thread::ServingThread;
 
 /// `GET /v1/pools?prefix=BEGINNING&after=NAME&limit=N`
-pub(super) async fn list(thread: &Rc<ServingThread>, query: &Query<'_>) -> Answer<Response> {
+pub(super) async fn list(thread: &Rc<ServingThread>, who: &Identity, query: &Query<'_>) -> Answer<Response> {
     let (prefix, after) = (query.name("prefix", thread)?, query.name("after", thread)?);
     let limit = query.limit()?;
+    let who = who.clone();
     let list = |service: Arc<Service>| async move {
         let found = service
             .ledger()
@@ -32,7 +34,11 @@ pub(super) async fn list(thread: &Rc<ServingThread>, query: &Query<'_>) -> Answe
             .last()
             .filter(|_| found.len() == usize::from(limit))
             .map(|info| info.name.to_string());
-        let pools: Vec<_> = found.iter().map(render::pool).collect();
+        // Whose rights are limited to some names sees no others.
+        let seen = found
+            .iter()
+            .filter(|info| who.may(Right::Read, What::Named(info.name.as_str().as_bytes())));
+        let pools: Vec<_> = seen.map(render::pool).collect();
         Ok(Response::json(StatusCode::OK, &Pools { pools, next }))
     };
     thread.service().aside(list).await

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use mintage_wire::{OPERATIONS, Op, Operation, Right, find, percent};
+use mintage_wire::{About, OPERATIONS, Op, Operation, Right, find, percent};
 
+use crate::auth::What;
 use crate::error::{Code, ServiceError};
 
 /// Where a path leads.
@@ -43,6 +44,16 @@ impl<'p> Route<'p> {
         match self.operation(method) {
             Some(row) => row.right,
             None => self.operations().map(|row| row.right).max().flatten(),
+        }
+    }
+
+    /// What that is needed for.
+    #[inline]
+    pub(super) fn what(&self, method: &str) -> What<'_> {
+        match self.operation(method).map(|row| row.about) {
+            Some(About::Named) => What::Named(&self.arguments[0]),
+            Some(About::Everything) => What::Everything,
+            Some(About::Nothing) | None => What::Nothing,
         }
     }
 

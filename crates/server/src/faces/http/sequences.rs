@@ -10,6 +10,7 @@ use mintage_wire::{Pending, Sequences};
 use super::document::parse;
 use super::id_list::IdList;
 use super::request::Query;
+use crate::auth::{Identity, Right, What};
 use crate::error::{Code, ServiceError};
 use crate::faces::web::answer::Response;
 use crate::faces::web::head::{Head, Media};
@@ -101,9 +102,10 @@ fn marked(mut response: Response, cycling: bool) -> Response {
 }
 
 /// `GET /v1/sequences?prefix=BEGINNING&after=NAME&limit=N`
-pub(super) async fn list(thread: &Rc<ServingThread>, query: &Query<'_>) -> Answer<Response> {
+pub(super) async fn list(thread: &Rc<ServingThread>, who: &Identity, query: &Query<'_>) -> Answer<Response> {
     let (prefix, after) = (query.name("prefix", thread)?, query.name("after", thread)?);
     let limit = query.limit()?;
+    let who = who.clone();
     let list = |service: Arc<Service>| async move {
         let found = service
             .ledger()
@@ -114,7 +116,11 @@ pub(super) async fn list(thread: &Rc<ServingThread>, query: &Query<'_>) -> Answe
             .last()
             .filter(|_| found.len() == usize::from(limit))
             .map(|info| info.name.to_string());
-        let sequences: Vec<_> = found.iter().map(render::sequence).collect();
+        // Whose rights are limited to some names sees no others.
+        let seen = found
+            .iter()
+            .filter(|info| who.may(Right::Read, What::Named(info.name.as_str().as_bytes())));
+        let sequences: Vec<_> = seen.map(render::sequence).collect();
         Ok(Response::json(StatusCode::OK, &Sequences { sequences, next }))
     };
     thread.service().aside(list).await

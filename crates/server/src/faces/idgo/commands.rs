@@ -5,7 +5,7 @@ use std::rc::Rc;
 use mintage::Run;
 use mintage_ledger::{Name, SequenceSpec};
 
-use crate::auth::{Identity, Right};
+use crate::auth::{Identity, Right, What};
 use crate::error::{Answer, Code, ServiceError};
 use crate::faces::keyed::{Keyed, NameBuffer, joined};
 use crate::faces::resp::commands::{Access, Call, CommandRow, Dialect, Flow, ONE_KEY};
@@ -131,7 +131,9 @@ fn take(call: &mut Call<'_>, write: Write) -> Flow {
     let mut left = call.serve_run();
     let config = call.thread.config();
     let mut buffer = NameBuffer::default();
-    if let Some(name) = joined(&config.faces.idgo.keys, call.args.at(1), &mut buffer) {
+    let who = call.session.identity.as_ref();
+    let may = |name: &&[u8]| who.is_none_or(|who| who.may(Right::Allocate, What::Named(name)));
+    if let Some(name) = joined(&config.faces.idgo.keys, call.args.at(1), &mut buffer).filter(may) {
         while let Some(run) = call.thread.try_take(name, left) {
             write(call.reply, run);
             left -= run.count;
@@ -212,13 +214,13 @@ fn set(call: &mut Call<'_>) -> Flow {
 }
 
 fn exists(call: &mut Call<'_>) -> Flow {
-    count(call, |thread, name| {
+    count(call, Right::Read, |thread, name| {
         Box::pin(async move { thread.exists(name.as_str().as_bytes()).await })
     })
 }
 
 fn del(call: &mut Call<'_>) -> Flow {
-    count(call, |thread, name| {
+    count(call, Right::Admin, |thread, name| {
         Box::pin(async move { Ok(thread.service().drop_sequence(name).await?.is_some()) })
     })
 }
@@ -226,7 +228,11 @@ fn del(call: &mut Call<'_>) -> Flow {
 type Counted<'a> = std::pin::Pin<Box<dyn Future<Output = Answer<bool>> + 'a>>;
 
 /// Of how many of the keys something holds. One that can have no name is not there.
-fn count(call: &mut Call<'_>, of: for<'a> fn(&'a Rc<ServingThread>, &'a Name) -> Counted<'a>) -> Flow {
+fn count(
+    call: &mut Call<'_>,
+    right: Right,
+    of: for<'a> fn(&'a Rc<ServingThread>, &'a Name) -> Counted<'a>,
+) -> Flow {
     if let Some(refused) = without_key(call) {
         return refused;
     }
@@ -238,7 +244,11 @@ fn count(call: &mut Call<'_>, of: for<'a> fn(&'a Rc<ServingThread>, &'a Name) ->
             let Ok(name) = name_of(&thread, key) else {
                 continue;
             };
-            match of(&thread, &name).await {
+            let counted = match client.check(right, &name) {
+                Ok(()) => of(&thread, &name).await,
+                Err(error) => Err(error),
+            };
+            match counted {
                 Ok(is_one) => found += i64::from(is_one),
                 Err(error) => {
                     client.refuse(&mut reply, &error);
@@ -299,9 +309,15 @@ impl Client {
         }
     }
 
+    /// Whether it may do this with a sequence.
+    fn check(&self, right: Right, name: &Name) -> Answer<()> {
+        Ok(self.who.check(right, What::Named(name.as_str().as_bytes()))?)
+    }
+
     /// Makes the key, unless there is one; whether it was made.
     async fn make(&self, thread: &Rc<ServingThread>, last: i64) -> Answer<bool> {
         let name = name_of(thread, &self.key)?;
+        self.check(Right::Admin, &name)?;
         match thread.service().set(&name, last, Condition::IfAbsent).await {
             Ok(set) => Ok(set.applied),
             // It was there once, and got further.

@@ -9,7 +9,7 @@ use super::answer::Wanted;
 use super::call::Call;
 use super::refusal::Refusal;
 use super::settings::Settings;
-use crate::auth::Right;
+use crate::auth::{Right, What};
 use crate::config::Keys;
 use crate::error::{Code, ServiceError};
 use crate::faces::keyed::{Keyed, NameBuffer};
@@ -192,9 +192,13 @@ impl<'a> Target<'a> {
     }
 
     fn needs(&self, right: Right) -> Result<(), Refusal> {
-        match self.asked.who.may(right) {
-            true => Ok(()),
-            false => {
+        let mut buffer = NameBuffer::default();
+        let name = self.keyed().name(self.key.as_bytes(), &mut buffer);
+        // What has no name is refused as what there is not.
+        let what = name.map_or(What::Nothing, What::Named);
+        match self.asked.who.check(right, what) {
+            Ok(()) => Ok(()),
+            Err(_) => {
                 let message = format!("permission denied for sequence {}", self.relation);
                 Err(Refusal::new(Code::Forbidden, "42501", message))
             }

@@ -25,10 +25,7 @@ pub(super) fn deadlines(config: &Config) -> Deadlines {
         request: config.resp_idle_timeout.0,
         rest: Some(config.resp_request_timeout),
         writing: Some(config.write_timeout),
-        authentication: config
-            .authentication_timeout
-            .0
-            .filter(|_| !config.tokens.is_empty()),
+        authentication: config.authentication_timeout.0.filter(|_| config.wants_tokens()),
     }
 }
 
@@ -42,6 +39,7 @@ async fn serve(connection: connection::Connection, dialect: &'static Dialect) {
     let connection::Connection {
         stream,
         peer,
+        presented,
         face,
         thread,
         watch,
@@ -63,7 +61,8 @@ async fn serve(connection: connection::Connection, dialect: &'static Dialect) {
     let mut connection = Connection {
         session: Session {
             id: thread.connection_id(),
-            identity: dialect.anonymous(thread.service().tokens(), &config),
+            identity: dialect.before_a_word(thread.service().tokens(), &config, &presented, face),
+            presented,
             name: String::new(),
             library: Default::default(),
             peer,

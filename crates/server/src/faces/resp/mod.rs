@@ -8,14 +8,12 @@
 //! | `commands` | the table of commands and what they do |
 //! | `web` | browsers that speak HTTP to this port |
 //! | `cursors` | where readers of pages go on |
-//! | `glob` | patterns of KEYS, SCAN and CONFIG GET |
 
 pub(crate) mod commands;
 pub(crate) mod connection;
 mod cursors;
 mod digits;
 pub mod frame;
-pub mod glob;
 pub(crate) mod reply;
 mod web;
 

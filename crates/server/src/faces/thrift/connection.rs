@@ -6,10 +6,11 @@ use std::rc::Rc;
 use super::agents::LastAgent;
 use super::codec::{self, CALL_BYTES_MAX, Call, Reader, Step};
 use super::methods::{self, Asked, Refusal};
+use crate::auth::{Presented, Right, What};
 use crate::config::Config;
 use crate::connection;
 use crate::error::Code;
-use crate::faces::resp;
+use crate::faces::{self, resp};
 use crate::metrics::FaceId;
 use crate::noise::Noise;
 use crate::socket::{End, Socket};
@@ -32,6 +33,7 @@ pub(super) async fn serve(connection: connection::Connection) {
     let connection::Connection {
         stream,
         peer,
+        presented,
         face,
         thread,
         watch,
@@ -44,6 +46,7 @@ pub(super) async fn serve(connection: connection::Connection) {
         agent: LastAgent::default(),
         turn: Turn::begin(&thread),
         peer,
+        presented,
         face,
         thread,
     };
@@ -62,6 +65,7 @@ struct Connection {
     agent: LastAgent,
     turn: Turn,
     peer: Peer,
+    presented: Rc<Presented>,
     face: FaceId,
     thread: Rc<ServingThread>,
 }
@@ -94,17 +98,16 @@ impl Connection {
         }
     }
 
-    /// Whether this face may be used without a token, which its protocol has no place for.
+    /// Whether this face may be used without a token, which its protocol has no place for: it is open, or the connection
+    /// itself shows who it is.
     fn check_use(&self) -> Result<(), End> {
-        let tokens_required = self.thread.service().tokens().required();
-        if !self
-            .thread
-            .config()
-            .faces
-            .thrift
-            .access
-            .shuts_all_out(tokens_required)
-        {
+        let (config, tokens) = (self.thread.config(), self.thread.service().tokens());
+        if !config.faces.thrift.access.shuts_all_out(tokens.required()) {
+            return Ok(());
+        }
+        let who = tokens.before_a_word(&self.presented, faces::name(self.face));
+        let pool = What::Named(methods::POOL.as_bytes());
+        if who.is_some_and(|who| who.may(Right::Allocate, pool)) {
             return Ok(());
         }
         self.thread.counters().refused(Code::Unauthenticated);

@@ -16,9 +16,10 @@ use super::web::foreign::{Asked, Foreign};
 use super::web::form::Form;
 use super::web::head::Head;
 use super::web::{self, spring};
-use crate::auth::{Identity, Right, TokenDigest};
+use crate::auth::{Identity, Right, TokenDigest, What};
 use crate::config::{Config, FaceAuth};
 use crate::error::{Answer, Code, ServiceError};
+use crate::faces;
 
 /// The row of this face.
 pub(super) const FACE: Face = Face {
@@ -184,8 +185,10 @@ async fn identify(asked: &Asked<'_>, biz: &str, token: &str) -> Answer<Identity>
     let found = match own.tokens.0.is_empty() {
         true if !service.tokens().required() || own.access.auth == FaceAuth::Open => Some(asked.who.clone()),
         true => {
-            let known = service.tokens().identify(token.as_bytes());
-            known.filter(|known| known.may(Right::Allocate))
+            let known = service
+                .tokens()
+                .identify(token.as_bytes(), faces::name(asked.face));
+            known.filter(|known| known.may(Right::Allocate, What::Nothing))
         }
         false => {
             let digest = TokenDigest::of(token.as_bytes());

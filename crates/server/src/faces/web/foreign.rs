@@ -15,7 +15,7 @@ use super::body::read_body;
 use super::head::Head;
 use super::io::One;
 use super::{Client, Guest, Site, cors};
-use crate::auth::{Identity, Right};
+use crate::auth::{Identity, Right, What};
 use crate::config::{Access, Config, FaceAuth, Keys};
 use crate::error::{Code, ServiceError};
 use crate::faces::keyed::Keyed;
@@ -56,7 +56,9 @@ pub(crate) struct Asked<'a> {
     pub(crate) client: &'a Client,
     pub(crate) head: &'a Head<'a>,
     pub(crate) body: &'a [u8],
-    /// Who asks; it has the right that the face names.
+    /// The face that is asked.
+    pub(crate) face: FaceId,
+    /// Who asks; it has the right that the face names, for some names at least.
     pub(crate) who: Identity,
 }
 
@@ -81,7 +83,7 @@ pub(crate) async fn answer(
     head: &Head<'_>,
     body: Option<Incoming>,
 ) -> Response {
-    let answered = judge(face, thread, client, head, body).await;
+    let answered = judge(face, id, thread, client, head, body).await;
     let config = thread.config();
     let mut response =
         answered.unwrap_or_else(|error| face.refusal(&config, head, &error).refusing(error.code));
@@ -96,6 +98,7 @@ pub(crate) async fn answer(
 
 async fn judge(
     face: &'static Foreign,
+    id: FaceId,
     thread: &Rc<ServingThread>,
     client: &Client,
     head: &Head<'_>,
@@ -119,13 +122,22 @@ async fn judge(
     let who = match access.auth {
         _ if !tokens.required() => Identity::ANYBODY,
         _ if face.knows_tokens => Identity::OPEN,
-        FaceAuth::Token => client.authorise(thread, head, (face.right)(head)).await?,
+        FaceAuth::Token => {
+            let who = client.identify(thread, head, id).await?;
+            // Names are asked for one by one.
+            who.check((face.right)(head), What::Nothing)?;
+            who
+        }
         FaceAuth::Open => {
             client.is_welcome();
             // A token that is shown all the same lets its holder do what it says.
-            let shown = head.bearer().and_then(|token| tokens.identify(token.as_bytes()));
+            let name = crate::faces::name(id);
+            let shown = head
+                .bearer()
+                .and_then(|token| tokens.identify(token.as_bytes(), name));
+            let may = |who: &Identity, right| who.may(right, What::Nothing);
             shown
-                .filter(|known| known.may(Right::Allocate) || known.may(Right::Admin))
+                .filter(|who| may(who, Right::Allocate) || may(who, Right::Admin))
                 .unwrap_or(Identity::OPEN)
         }
     };
@@ -135,6 +147,7 @@ async fn judge(
         client,
         head,
         body: &body,
+        face: id,
         who,
     };
     (face.answer)(&asked).await

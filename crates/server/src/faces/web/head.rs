@@ -6,7 +6,7 @@ use hyper::Version;
 use hyper::header::{self, HeaderMap, HeaderName};
 use hyper::http::request::Parts;
 
-use crate::auth::{Identity, Right, Tokens};
+use crate::auth::{Identity, Presented, Tokens};
 use crate::config::Config;
 use crate::error::{Code, ServiceError};
 use crate::service::Answer;
@@ -173,14 +173,13 @@ impl<'r> Head<'r> {
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     }
 
-    /// Finds out who asks, and whether they may.
-    pub(crate) fn authorise(&self, tokens: &Tokens, right: Right) -> Answer<Identity> {
-        if !tokens.required() {
-            return Ok(Identity::ANYBODY);
-        }
-        if self.authorization.is_none() {
-            return Err(ServiceError::new(Code::Unauthenticated, "this needs a token")
-                .with_hint("send it as Authorization: Bearer TOKEN"));
+    /// Finds out who asks, on this face: by the token that is shown, else by what the connection shows.
+    pub(crate) fn identify(&self, tokens: &Tokens, face: &str, presented: &Presented) -> Answer<Identity> {
+        if !tokens.required() || self.authorization.is_none() {
+            return tokens.before_a_word(presented, face).ok_or_else(|| {
+                ServiceError::new(Code::Unauthenticated, "this needs a token")
+                    .with_hint("send it as Authorization: Bearer TOKEN")
+            });
         }
         let Some(token) = self.bearer() else {
             return Err(ServiceError::new(
@@ -188,14 +187,9 @@ impl<'r> Head<'r> {
                 "the scheme of Authorization must be Bearer",
             ));
         };
-        let Some(identity) = tokens.identify(token.as_bytes()) else {
-            return Err(ServiceError::new(Code::WrongToken, "the token is not known"));
-        };
-        if !identity.may(right) {
-            let message = format!("token {:?} may not {}", identity.name(), right.as_str());
-            return Err(ServiceError::new(Code::Forbidden, message));
-        }
-        Ok(identity)
+        tokens
+            .identify(token.as_bytes(), face)
+            .ok_or_else(|| ServiceError::new(Code::WrongToken, "the token is not known"))
     }
 
     /// The form of the answer that the client likes best (RFC 9110 section 12.5.1).

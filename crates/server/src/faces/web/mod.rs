@@ -33,10 +33,11 @@ use std::time::Duration;
 use hyper::body::{Body, Bytes, Incoming};
 
 use super::{Protocols, Serves};
-use crate::auth::{Identity, Right};
+use crate::auth::{Identity, Presented};
 use crate::config::Config;
 use crate::connection::{Connection, Counted};
 use crate::error::{Code, ServiceError};
+use crate::faces;
 use crate::metrics::FaceId;
 use crate::service::{Answer, Door};
 use crate::socket::{End, Socket};
@@ -113,10 +114,7 @@ fn deadlines(config: &Config) -> Deadlines {
         request: config.http_idle_timeout.0,
         rest: Some(config.http_request_timeout),
         writing: Some(config.write_timeout),
-        authentication: config
-            .authentication_timeout
-            .0
-            .filter(|_| !config.tokens.is_empty()),
+        authentication: config.authentication_timeout.0.filter(|_| config.wants_tokens()),
     }
 }
 
@@ -144,6 +142,7 @@ async fn serve<S: Site>(connection: Connection, site: S) {
     let Connection {
         stream,
         peer,
+        presented,
         face,
         thread,
         watch,
@@ -151,6 +150,7 @@ async fn serve<S: Site>(connection: Connection, site: S) {
     } = connection;
     let client = Client {
         peer,
+        presented,
         local: stream.local().ok(),
         face,
         watch: Rc::clone(&watch),
@@ -200,6 +200,8 @@ impl<S> Deref for Guest<S> {
 /// The other end of a connection.
 pub(crate) struct Client {
     pub(crate) peer: Peer,
+    /// What it shows by itself.
+    presented: Rc<Presented>,
     /// Our end of the connection.
     local: Option<Endpoint>,
     pub(crate) face: FaceId,
@@ -231,9 +233,9 @@ impl Client {
         self.watch.authenticated();
     }
 
-    /// Finds out who it is, and whether it may.
-    pub(crate) async fn authorise(&self, thread: &Door, head: &Head<'_>, right: Right) -> Answer<Identity> {
-        let judged = head.authorise(thread.service().tokens(), right);
+    /// Finds out who it is, on this face.
+    pub(crate) async fn identify(&self, thread: &Door, head: &Head<'_>, face: FaceId) -> Answer<Identity> {
+        let judged = head.identify(thread.service().tokens(), faces::name(face), &self.presented);
         match &judged {
             Err(error) if error.code == Code::WrongToken => self.has_shown_a_wrong_token(thread).await,
             Err(error) if error.code == Code::Unauthenticated => {}

@@ -2,6 +2,7 @@
 
 use super::{Call, Flow, Subcommand, WRONG_PASS, run_subcommand};
 use crate::error::Code;
+use crate::faces;
 use crate::faces::resp::REDIS_VERSION;
 use crate::faces::resp::frame::strict_integer;
 use crate::transport::Endpoint;
@@ -42,8 +43,7 @@ pub(super) fn quit(call: &mut Call<'_>) -> Flow {
 pub(super) fn reset(call: &mut Call<'_>) -> Flow {
     call.session.name.clear();
     call.session.queue = None;
-    let tokens = call.thread.service().tokens();
-    call.session.identity = call.session.dialect.anonymous(tokens, &call.thread.config());
+    call.session.identity = call.before_a_word();
     call.session.taken.take();
     call.reply.set_resp3(false);
     call.reply.simple("RESET");
@@ -92,7 +92,12 @@ fn refuse_token(call: &mut Call<'_>) -> Flow {
 
 /// Takes a token for this connection; a wrong one leaves it as it was.
 fn identify(call: &mut Call<'_>, token: &[u8]) -> bool {
-    match call.thread.service().tokens().identify(token) {
+    match call
+        .thread
+        .service()
+        .tokens()
+        .identify(token, faces::name(call.session.face))
+    {
         Some(identity) => {
             tracing::debug!(token = identity.name(), peer = %call.session.peer, "authenticated");
             call.session.identity = Some(identity);

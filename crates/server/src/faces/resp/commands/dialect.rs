@@ -1,9 +1,11 @@
 //! What a port that speaks the Redis protocol understands: our own, or that of a system whose clients speak it too.
 
 use super::{COMMANDS, Call, CommandRow, Flow};
-use crate::auth::{Identity, Right, Tokens};
+use crate::auth::{Identity, Presented, Right, Tokens, What};
 use crate::config::{Access, Config, FaceAuth};
+use crate::faces;
 use crate::faces::resp::frame::FrameError;
+use crate::metrics::FaceId;
 
 /// The commands of a port, and its words for what it refuses before any command runs.
 #[derive(Debug)]
@@ -47,16 +49,22 @@ impl Dialect {
     }
 
     /// Who a client is before it shows a token.
-    pub(crate) fn anonymous(&self, tokens: &Tokens, config: &Config) -> Option<Identity> {
+    pub(crate) fn before_a_word(
+        &self,
+        tokens: &Tokens,
+        config: &Config,
+        presented: &Presented,
+        face: FaceId,
+    ) -> Option<Identity> {
         tokens
-            .anonymous()
+            .before_a_word(presented, faces::name(face))
             .or(self.is_open(config).then_some(Identity::OPEN))
     }
 
     /// Whether a client may do something: what its token says, and what anybody may here.
     #[inline]
-    pub(crate) fn allows(&self, identity: &Identity, right: Right, config: &Config) -> bool {
-        identity.may(right) || self.is_open(config) && Identity::OPEN.may(right)
+    pub(crate) fn allows(&self, identity: &Identity, right: Right, what: What<'_>, config: &Config) -> bool {
+        identity.may(right, what) || self.is_open(config) && Identity::OPEN.may(right, what)
     }
 
     fn is_open(&self, config: &Config) -> bool {

@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex};
 use mintage_ledger::Name;
 
 use super::{Call, Flow};
+use crate::auth::{Identity, Right, What};
 use crate::error::{Answer, Code, ServiceError};
 use crate::faces::resp::cursors::Cursors;
 use crate::faces::resp::frame::strict_integer;
-use crate::faces::resp::glob;
+use crate::glob;
 use crate::service::Service;
 
 /// `EXISTS key…`: how many exist, repeated names counted again.
@@ -68,11 +69,11 @@ pub(super) fn type_of(call: &mut Call<'_>) -> Flow {
 
 /// `KEYS pattern`.
 pub(super) fn keys(call: &mut Call<'_>) -> Flow {
-    let pattern = call.owned(1);
+    let (pattern, who) = (call.owned(1), call.session.identity.clone());
     call.later(move |thread, mut reply| async move {
         let max = thread.config().resp_max_keys;
         let list = |service: Arc<Service>| async move {
-            let matches = |name: &Name| glob::matches(&pattern, name.as_str().as_bytes());
+            let matches = |name: &Name| glob::matches(&pattern, name.as_str().as_bytes()) && sees(&who, name);
             service.names_matching(max, matches).await
         };
         match thread.service().aside(list).await {
@@ -118,12 +119,14 @@ pub(super) fn scan(call: &mut Call<'_>) -> Flow {
         }
         i += 2;
     }
+    let who = call.session.identity.clone();
     call.later(move |thread, mut reply| async move {
         let cursors = thread.shared().of_face::<Mutex<Cursors>>();
         let list = |service: Arc<Service>| async move {
             let mut page = page(&service, &cursors, cursor, count).await?;
-            page.names
-                .retain(|name| wanted_type && glob::matches(&pattern, name.as_str().as_bytes()));
+            page.names.retain(|name| {
+                wanted_type && glob::matches(&pattern, name.as_str().as_bytes()) && sees(&who, name)
+            });
             Ok(page)
         };
         match thread.service().aside(list).await {
@@ -142,6 +145,12 @@ pub(super) fn scan(call: &mut Call<'_>) -> Flow {
         }
         reply
     })
+}
+
+/// Whether a name is one that it may see: whose rights are limited to some sees no others.
+fn sees(who: &Option<Identity>, name: &Name) -> bool {
+    let name = What::Named(name.as_str().as_bytes());
+    who.as_ref().is_some_and(|who| who.may(Right::Read, name))
 }
 
 /// One page of names.

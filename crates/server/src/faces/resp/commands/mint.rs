@@ -214,6 +214,9 @@ fn timed_uuids(call: &mut Call<'_>, make: Make) -> Flow {
 }
 
 fn mint(call: &mut Call<'_>, pool: &[u8]) -> Flow {
+    if !call.may_take(pool) {
+        return Flow::Done;
+    }
     let Some(count) = count_option(call, 2) else {
         return Flow::Done;
     };

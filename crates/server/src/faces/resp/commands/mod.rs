@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use mintage::Run;
 
-use crate::auth::{Identity, Right};
+use crate::auth::{Identity, Presented, Right, What};
 use crate::error::{Code, ServiceError};
 use crate::faces::resp::frame::{Args, strict_integer};
 use crate::faces::resp::reply::Reply;
@@ -42,6 +42,8 @@ pub(crate) struct Session {
     pub id: u64,
     /// Who it is, once known.
     pub identity: Option<Identity>,
+    /// What its connection shows by itself.
+    pub presented: Rc<Presented>,
     /// What `CLIENT SETNAME` said.
     pub name: String,
     /// What `CLIENT SETINFO` said: library, version.
@@ -134,6 +136,28 @@ impl Call<'_> {
         }
     }
 
+    /// Who this is before it shows a token.
+    fn before_a_word(&self) -> Option<Identity> {
+        let (session, thread) = (&self.session, self.thread);
+        let tokens = thread.service().tokens();
+        session
+            .dialect
+            .before_a_word(tokens, &thread.config(), &session.presented, session.face)
+    }
+
+    /// Whether a sequence or pool that is no key of the request may be taken from; refused already if not.
+    #[inline]
+    fn may_take(&mut self, name: &[u8]) -> bool {
+        let identity = self.session.identity.as_ref();
+        match identity.map_or(Ok(()), |who| who.check(Right::Allocate, What::Named(name))) {
+            Ok(()) => true,
+            Err(_) => {
+                self.reply.error(Code::Forbidden, NO_SUCH_KEYS);
+                false
+            }
+        }
+    }
+
     /// Answers with an error in Redis's words.
     fn error(&mut self, code: Code, text: &str) -> Flow {
         self.reply.error(code, text);
@@ -194,6 +218,15 @@ pub(crate) struct CommandRow {
     /// One sentence.
     pub summary: &'static str,
     pub run: fn(&mut Call<'_>) -> Flow,
+}
+
+impl CommandRow {
+    /// Where the keys of a request with so many arguments stand.
+    fn keys_of(&self, arguments: usize) -> impl Iterator<Item = usize> + use<> {
+        let (first, last, step) = self.keys;
+        let last = if last < 0 { arguments as i32 + last } else { last };
+        (first..=last).step_by(step.max(1) as usize).map(|at| at as usize)
+    }
 }
 
 const ALLOCATE: Access = Access::With(Right::Allocate);
@@ -321,8 +354,7 @@ fn permitted(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Option<&'
         .as_ref()
         .is_none_or(|identity| !tokens.holds(identity))
     {
-        let config = call.thread.config();
-        call.session.identity = call.session.dialect.anonymous(tokens, &config);
+        call.session.identity = call.before_a_word();
     }
     let allowed = match (row.access, &call.session.identity) {
         (Access::Open, _) | (Access::Known, Some(_)) => true,
@@ -330,20 +362,44 @@ fn permitted(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Option<&'
             call.reply.error(Code::Unauthenticated, NO_AUTH);
             return None;
         }
-        (Access::With(right), Some(identity)) => {
-            let (dialect, config) = (call.session.dialect, call.thread.config());
-            dialect.allows(identity, right, &config)
-        }
+        (Access::With(right), Some(identity)) => may_with_its_keys(row, call, identity, right),
     };
     if !allowed {
-        let text = format!(
-            "NOPERM this user has no permissions to run the '{}' command",
-            row.name
-        );
-        call.reply.error(Code::Forbidden, &text);
+        refuse_rights(row, call);
         return None;
     }
     Some(row)
+}
+
+/// Whether it may do this with every key that stands in the request. Keys of other systems are names only once they are
+/// read: their faces ask for each.
+#[inline]
+fn may_with_its_keys(row: &CommandRow, call: &Call<'_>, identity: &Identity, right: Right) -> bool {
+    let (dialect, config) = (call.session.dialect, call.thread.config());
+    if identity.may(right, What::Everything) {
+        return true;
+    }
+    if dialect.is_foreign() || row.keys == NO_KEYS {
+        return dialect.allows(identity, right, What::Nothing, &config);
+    }
+    row.keys_of(call.args.len())
+        .all(|at| identity.may(right, What::Named(call.args.at(at))))
+}
+
+#[cold]
+fn refuse_rights(row: &'static CommandRow, call: &mut Call<'_>) {
+    let Access::With(right) = row.access else { return };
+    // Counted for its token.
+    let has_it = call.session.identity.as_ref().is_some_and(|identity| {
+        drop(identity.check(right, What::Everything));
+        identity.may(right, What::Nothing)
+    });
+    let name = row.name;
+    let text = match has_it {
+        true => NO_SUCH_KEYS.to_string(),
+        false => format!("NOPERM this user has no permissions to run the '{name}' command"),
+    };
+    call.reply.error(Code::Forbidden, &text);
 }
 
 /// Runs a command that changes sequences, and has the log tell who did so.
@@ -504,6 +560,8 @@ fn refuse_counter(reply: &mut Reply, error: &ServiceError) {
 }
 
 const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
+/// What Redis says where an ACL leaves a key out.
+const NO_SUCH_KEYS: &str = "NOPERM this user has no permissions to access one of the keys used as arguments";
 const NO_AUTH: &str = "NOAUTH Authentication required.";
 const WRONG_PASS: &str = "WRONGPASS invalid username-password pair or user is disabled.";
 

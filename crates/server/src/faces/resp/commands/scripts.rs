@@ -9,9 +9,9 @@ use super::{Call, Flow, NOT_AN_INTEGER, Subcommand, run_subcommand};
 use crate::config::{Does, Sha1Digest};
 use crate::error::{Answer, Code, ServiceError};
 use crate::faces::resp::frame::{Args, strict_integer};
-use crate::faces::resp::glob;
 use crate::faces::resp::reply::Reply;
 use crate::faces::scripts::{self, Learned, parts};
+use crate::glob;
 
 /// `EVAL text numkeys [key …] [argument …]`.
 pub(super) fn eval(call: &mut Call<'_>) -> Flow {
@@ -206,6 +206,16 @@ fn refuse_lua(call: &mut Call<'_>, text: &[u8]) {
 
 /// Does what a script means.
 fn act(call: &mut Call<'_>, does: &Does, given: Given<'_>) -> Flow {
+    let name = match does {
+        Does::Incr | Does::IncrBy | Does::Range => given.key(1),
+        Does::Snowflake(pool)
+        | Does::SnowflakeText(pool)
+        | Does::Icicle(pool)
+        | Does::SecondsPartition(pool) => Some(pool.as_str().as_bytes()),
+    };
+    if name.is_some_and(|name| !call.may_take(name)) {
+        return Flow::Done;
+    }
     match does {
         Does::Incr => match given.key(1) {
             Some(name) => counters::take_next(call, name),

@@ -3,7 +3,7 @@
 /// Whether `text` matches `pattern`. Takes time in proportion to both lengths, whatever the pattern.
 ///
 /// ```
-/// use mintage_server::resp::glob::matches;
+/// use mintage_server::glob::matches;
 /// assert!(matches(b"order*", b"orders:2026"));
 /// assert!(!matches(b"order?", b"order"));
 /// ```

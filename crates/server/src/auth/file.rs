@@ -1,0 +1,212 @@
+//! Tokens as they stand in a configuration, and in a file of their own.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::{Grant, Proof, Token, TokenDigest};
+
+/// A token as it stands in a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    name: String,
+    sha256: Option<String>,
+    certificate: Option<String>,
+    uid: Option<u32>,
+    may: Vec<String>,
+    faces: Option<Vec<String>>,
+    until: Option<toml::Value>,
+}
+
+/// Reads a list of tokens.
+///
+/// # Errors
+/// The first entry that cannot be used, and why; never what stands in place of a digest.
+///
+/// ```
+/// use mintage_server::auth::read_tokens;
+/// let table: toml::Table = r#"tokens = [
+///     { name = "shop", uid = 1000, may = ["allocate:orders.*"], faces = ["resp"], until = 2027-01-01T00:00:00Z },
+/// ]"#.parse()?;
+/// let tokens = read_tokens(&table["tokens"])?;
+/// assert_eq!((tokens[0].name.as_str(), tokens[0].may[0].to_string().as_str()), ("shop", "allocate:orders.*"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_tokens(value: &toml::Value) -> Result<Vec<Token>, String> {
+    let list = value
+        .as_array()
+        .ok_or_else(|| format!("expected list of tokens, found {}", value.type_str()))?;
+    let mut tokens: Vec<Token> = Vec::new();
+    for (i, item) in list.iter().enumerate() {
+        let entry: Entry = item
+            .clone()
+            .try_into()
+            .map_err(|e: toml::de::Error| format!("token {}: {}", i + 1, e.message()))?;
+        let name = entry.name.clone();
+        let token = entry.read().map_err(|why| format!("token {name:?}: {why}"))?;
+        // Two may share a name, while one takes over from the other; but one token is one person's.
+        if let Some(same) = tokens.iter().find(|known| known.shows == token.shows) {
+            return Err(format!(
+                "token {}: the same token is listed twice, here and for {:?}",
+                i + 1,
+                same.name
+            ));
+        }
+        tokens.push(token);
+    }
+    Ok(tokens)
+}
+
+impl Entry {
+    fn read(self) -> Result<Token, String> {
+        let shows = match (self.sha256, self.certificate, self.uid) {
+            (Some(sha256), None, None) => Proof::Digest(TokenDigest::from_hex(&sha256)?),
+            (None, Some(name), None) if !name.is_empty() => Proof::CertificateName(name),
+            (None, None, Some(uid)) => Proof::Uid(uid),
+            _ => return Err("it has one of sha256, certificate (a name of it) and uid".into()),
+        };
+        let may = self.may.iter().map(|grant| grant.parse::<Grant>());
+        Ok(Token {
+            name: self.name,
+            shows,
+            may: may.collect::<Result<_, _>>()?,
+            faces: self.faces,
+            until: self.until.as_ref().map(end).transpose()?,
+        })
+    }
+}
+
+/// When a token ends: a time with its offset, as TOML writes it or as text.
+fn end(value: &toml::Value) -> Result<Timestamp, String> {
+    let text = match value {
+        toml::Value::Datetime(time) => time.to_string(),
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    text.parse()
+        .map_err(|_| format!("until = {text} is no time with its offset, such as 2027-01-01T00:00:00Z"))
+}
+
+/// A file that holds `tokens = [ … ]` and nothing else.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TokenFile(pub PathBuf);
+
+impl TokenFile {
+    /// What it holds, and what to warn of.
+    ///
+    /// # Errors
+    /// It cannot be read, somebody else could write to it, or the first entry that cannot be used.
+    pub fn read(&self) -> Result<(Vec<Token>, Option<String>), String> {
+        let shown = self.0.display();
+        let cannot = |why: String| format!("auth.token_file {shown}: {why}");
+        let warning = judged(&self.0).map_err(&cannot)?;
+        let text =
+            std::fs::read_to_string(&self.0).map_err(|error| cannot(format!("cannot read it: {error}")))?;
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            let at = error.span().map_or(0, |span| span.start.min(text.len()));
+            let line = text.as_bytes()[..at]
+                .iter()
+                .filter(|byte| **byte == b'\n')
+                .count()
+                + 1;
+            cannot(format!("line {line} is not TOML: {}", error.message()))
+        })?;
+        if let Some(other) = table.keys().find(|key| *key != "tokens") {
+            return Err(cannot(format!(
+                "it holds {other:?}: tokens = [ … ] stands there and nothing else"
+            )));
+        }
+        let tokens = table.get("tokens").map(read_tokens).transpose().map_err(cannot)?;
+        Ok((tokens.unwrap_or_default(), warning))
+    }
+}
+
+/// Whoever can write to it lets in whom he likes; who can read it learns names and rights, and no token.
+fn judged(path: &Path) -> Result<Option<String>, String> {
+    use std::os::unix::fs::PermissionsExt;
+    let Ok(found) = std::fs::metadata(path) else {
+        // Reading it says why.
+        return Ok(None);
+    };
+    let (mode, shown) = (found.permissions().mode(), path.display());
+    if mode & 0o022 != 0 {
+        return Err(format!(
+            "others can write to it, and let in whom they like: chmod 600 {shown}"
+        ));
+    }
+    let warning = format!(
+        "auth.token_file {shown} can be read by others, who learn names and rights from it: chmod 600 {shown}"
+    );
+    Ok((mode & 0o044 != 0).then_some(warning))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(list: &str) -> String {
+        let table: toml::Table = format!("tokens = {list}").parse().unwrap();
+        read_tokens(&table["tokens"]).unwrap_err()
+    }
+
+    #[test]
+    fn entries_that_cannot_be_used_are_told_why() {
+        for (list, why) in [
+            ("5", "expected list of tokens, found integer"),
+            ("[{name = 'a', uid = 1, may = ['take']}]", "\"take\" is no right"),
+            ("[{name = 'a', uid = 1, may = ['read:[x']}]", "never closed"),
+            ("[{name = 'a', may = []}]", "one of sha256, certificate"),
+            (
+                "[{name = 'a', uid = 1, certificate = 'b', may = []}]",
+                "one of sha256, certificate",
+            ),
+            (
+                "[{name = 'a', uid = 1, may = [], until = 'soon'}]",
+                "until = soon is no time",
+            ),
+            (
+                "[{name = 'a', uid = 1, may = [], until = 2027-01-01}]",
+                "is no time with its offset",
+            ),
+            (
+                "[{name = 'a', sha256 = 'secret', may = []}]",
+                "sha256 has 6 characters",
+            ),
+            (
+                "[{name = 'a', uid = 1, may = []}, {name = 'b', uid = 1, may = []}]",
+                "listed twice",
+            ),
+            ("[{name = 'a', uid = 1, may = [], rights = 1}]", "unknown field"),
+        ] {
+            let error = refused(list);
+            assert!(
+                error.contains(why) && !error.contains("secret"),
+                "{list}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_that_others_can_write_is_refused_and_one_that_they_can_read_is_told_of() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let file = TokenFile(folder.path().join("tokens.toml"));
+        std::fs::write(&file.0, "tokens = [{name = 'a', uid = 1, may = ['read']}]").unwrap();
+        let with = |mode| {
+            std::fs::set_permissions(&file.0, std::fs::Permissions::from_mode(mode)).unwrap();
+            file.read()
+        };
+        assert!(with(0o666).unwrap_err().contains("others can write to it"));
+        assert!(with(0o644).unwrap().1.unwrap().contains("chmod 600"));
+        let (tokens, warning) = with(0o600).unwrap();
+        assert_eq!((tokens.len(), warning), (1, None));
+        std::fs::write(&file.0, "tokens = []\n\nname = 5").unwrap();
+        assert!(file.read().unwrap_err().contains("\"name\""));
+        std::fs::write(&file.0, "tokens = [\n,").unwrap();
+        assert!(file.read().unwrap_err().contains("line 2 is not TOML"));
+        std::fs::remove_file(&file.0).unwrap();
+        assert!(file.read().unwrap_err().contains("cannot read it"));
+    }
+}

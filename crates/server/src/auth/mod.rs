@@ -1,0 +1,32 @@
+//! Who may do what: what clients show, and what whoever shows it may.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `digest` | digests of bearer tokens |
+//! | `pattern` | names by pattern |
+//! | `token` | a row of the tokens: what shows it, what it may, where and until when; the one decision |
+//! | `file` | tokens in a file of their own |
+//! | `identity` | who a connection or a request turned out to be |
+//! | `tokens` | all that are known, and the last use of each |
+//! | `expose` | what the metrics tell of them |
+//! | `failures` | who has shown wrong ones lately |
+
+mod digest;
+mod expose;
+mod failures;
+mod file;
+mod identity;
+mod pattern;
+mod token;
+mod tokens;
+
+pub use digest::TokenDigest;
+pub(crate) use expose::expose;
+pub(crate) use failures::Failures;
+pub use file::{TokenFile, read_tokens};
+pub use identity::Identity;
+pub(crate) use identity::Presented;
+pub use mintage_wire::Right;
+pub use pattern::Pattern;
+pub use token::{Because, Denied, Grant, Proof, Token, What};
+pub use tokens::{TokenUse, Tokens};

@@ -1,0 +1,48 @@
+//! Keeps the tokens as their file has them, and notes their use and their end.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::Service;
+use crate::auth::Tokens;
+use crate::config::Config;
+use crate::seen::seen;
+
+/// How often the file is looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Knows the tokens of a configuration and of its file from here on. A file that cannot be used changes nothing.
+pub(super) fn take(tokens: &Tokens, config: &Config) -> bool {
+    match config.all_tokens() {
+        Ok((all, _)) => {
+            tokens.replace(all, config.wants_tokens());
+            true
+        }
+        Err(why) => {
+            tracing::error!(why, "the tokens cannot be used: those from before are kept");
+            // At a start there are none from before, and then nobody is let in.
+            tokens.require(config.wants_tokens());
+            false
+        }
+    }
+}
+
+impl Service {
+    /// Follows the tokens' file for ever.
+    pub(crate) async fn follow_tokens(&self) -> Infallible {
+        let look = |config: &Config| config.token_file.0.clone().map(|path| (seen(&path.0), path));
+        let mut before = look(&self.config());
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            self.tokens.look(Timestamp::now());
+            let config = self.config();
+            let now = look(&config);
+            // Told of once, whatever comes of it.
+            if std::mem::replace(&mut before, now.clone()) != now && take(&self.tokens, &config) {
+                tracing::info!(tokens = self.tokens.uses().len(), "the tokens were read again");
+            }
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Rights by name, by face and by time: tokens in a file of their own, certificates and users as tokens, with stock
+//! clients.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::process::Command;
+
+use mintage_e2e::cluster::eventually;
+use mintage_e2e::need;
+use mintage_e2e::run::{self, Said};
+use mintage_e2e::server::{Server, Start};
+use tempfile::TempDir;
+
+/// A folder whose configuration names a file of tokens.
+fn folder(more: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("[auth]\ntoken_file = \"tokens.toml\"\n{more}");
+    fs::write(folder.path().join("mint.toml"), text).unwrap();
+    folder
+}
+
+/// A new token in the file.
+fn new_token(folder: &Path, words: &str) -> String {
+    let words = format!("token new {words} --file tokens.toml");
+    run::mint(folder, words.split(' ')).ok().trim().to_string()
+}
+
+fn mint(folder: &Path, words: &str) -> Said {
+    run::mint(folder, words.split(' '))
+}
+
+fn curl(folder: &Path, token: &str, words: &str) -> Said {
+    let mut command = Command::new("curl");
+    command.args(["-q", "-sS", "--max-time", "30", "-w", "%{http_code}"]);
+    if !token.is_empty() {
+        command.args(["-H", &format!("Authorization: Bearer {token}")]);
+    }
+    let command = command.args(words.split(' ')).current_dir(folder);
+    Said::from(command.output().unwrap())
+}
+
+/// What a POST is answered, with its status behind.
+fn post(folder: &Path, server: &Server, token: &str, path: &str) -> String {
+    curl(folder, token, &format!("-X POST http://{}{path}", server.http)).ok()
+}
+
+fn redis(server: &Server, token: &str, words: &str) -> String {
+    redis_words(server, token, &words.split(' ').collect::<Vec<_>>())
+}
+
+fn redis_words(server: &Server, token: &str, words: &[&str]) -> String {
+    let mut command = Command::new("redis-cli");
+    command.args(["-p", &server.resp.port().to_string()]).args(words);
+    let said = Said::from(command.env("REDISCLI_AUTH", token).output().unwrap());
+    said.out.trim().to_string()
+}
+
+#[test]
+fn a_token_is_good_for_its_names_on_every_face() {
+    if !(need::curl() && need::redis()) {
+        return;
+    }
+    let folder = folder("[faces.leaf]\nlisten = \"main\"\ncreate = true\n");
+    let at = folder.path();
+    let admin = new_token(at, "boss --may admin,allocate,read");
+    let shop = new_token(
+        at,
+        "shop --may allocate:orders.*,allocate:leaf:orders.*,read:bills",
+    );
+    let reader = new_token(at, "dashboard --may read --faces http");
+    let mode = fs::metadata(at.join("tokens.toml")).unwrap().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let server = Start::in_folder(at).ready();
+    let post = |token: &str, path: &str| post(at, &server, token, path);
+    let get = |token: &str, path: &str| curl(at, token, &format!("http://{}{path}", server.http)).ok();
+    // HTTP: its own names, one that it may look at, one that it may not, and everything.
+    assert!(post(&shop, "/v1/sequences/orders.eu/next").ends_with("200"));
+    let said = post(&shop, "/v1/sequences/bills/next");
+    assert!(
+        said.ends_with("403") && said.contains("token \\\"shop\\\" may not allocate \\\"bills\\\""),
+        "{said}"
+    );
+    assert!(
+        said.contains("it may allocate:orders.*, allocate:leaf:orders.*, read:bills"),
+        "{said}"
+    );
+    assert!(post(&admin, "/v1/sequences/bills/next").ends_with("200"));
+    assert!(get(&shop, "/v1/sequences/bills").ends_with("200"));
+    assert!(post(&shop, "/v1/ids/uuid7").ends_with("200"), "an id has no name");
+    assert!(
+        post(&shop, "/v1/ids/snowflake").ends_with("403"),
+        "a pool has one"
+    );
+    assert!(get(&shop, "/metrics").ends_with("403"));
+    let listed = get(&shop, "/v1/sequences");
+    assert!(
+        listed.contains("orders.eu") && listed.contains("bills"),
+        "{listed}"
+    );
+    post(&admin, "/v1/sequences/secret/next");
+    assert!(!get(&shop, "/v1/sequences").contains("secret"));
+    assert!(get(&admin, "/v1/sequences").contains("secret"));
+    // The Redis protocol.
+    assert_eq!(redis(&server, &shop, "INCR orders.eu"), "2");
+    assert!(
+        redis(&server, &shop, "INCR bills")
+            .starts_with("NOPERM this user has no permissions to access one of")
+    );
+    assert_eq!(redis(&server, &shop, "GET bills"), "1");
+    assert!(redis(&server, &shop, "MGET bills secret").starts_with("NOPERM"));
+    assert!(
+        redis(&server, &shop, "SET orders.eu 100").starts_with("NOPERM this user has no permissions to run")
+    );
+    assert!(redis(&server, &shop, "MINT.SNOWFLAKE default").starts_with("NOPERM"));
+    assert_eq!(redis(&server, &shop, "KEYS *"), "bills\norders.eu");
+    assert!(!redis(&server, &shop, "SCAN 0").contains("secret"));
+    let script = "return redis.call('INCR', KEYS[1])";
+    let of_script = |name: &str| redis_words(&server, &shop, &["EVAL", script, "1", name]);
+    assert_eq!(of_script("orders.eu"), "3");
+    assert!(of_script("bills").starts_with("NOPERM"));
+    // A face of another system, on the same port: its keys have their own prefix.
+    let segment = |token: &str, key: &str| get(token, &format!("/api/segment/get/{key}"));
+    assert_eq!(segment(&shop, "orders.eu"), "1200");
+    assert!(!segment(&shop, "bills").ends_with("200"));
+    // One that is for HTTP alone.
+    assert!(get(&reader, "/v1/sequences/secret").ends_with("200"));
+    assert!(redis(&server, &reader, "GET secret").starts_with("NOPERM"));
+    assert!(post(&reader, "/v1/sequences/secret/next").ends_with("403"));
+    // What became of them.
+    eventually("uses are noted", || {
+        let said = mint_with(at, &admin, &format!("status --server http://{}", server.http)).out;
+        said.contains("shop: used ") && said.contains("dashboard: used ")
+    });
+    let said = mint_with(
+        at,
+        &admin,
+        &format!("status --json --server http://{}", server.http),
+    )
+    .out;
+    let status: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let of_shop = status["tokens"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|token| token["name"] == "shop")
+        .unwrap();
+    assert!(of_shop["refused"].as_u64().unwrap() >= 5, "{status}");
+    for secret in [&admin, &shop, &reader] {
+        assert!(!server.log().contains(secret.as_str()), "no token in the log");
+    }
+}
+
+fn mint_with(folder: &Path, token: &str, words: &str) -> Said {
+    let mut command = run::command(words.split_whitespace());
+    command
+        .current_dir(folder)
+        .env("MINT_TOKEN", token)
+        .output()
+        .unwrap()
+        .into()
+}
+
+/// One token takes over from the other, the last one is revoked, and a file that cannot be used changes nothing.
+#[test]
+fn a_token_is_rotated_and_revoked_while_the_server_runs() {
+    if !need::curl() {
+        return;
+    }
+    let folder = folder("");
+    let at = folder.path();
+    fs::write(at.join("tokens.toml"), "# Ours.\ntokens = []\n").unwrap();
+    fs::set_permissions(at.join("tokens.toml"), fs::Permissions::from_mode(0o600)).unwrap();
+    let server = Start::in_folder(at).ready();
+    let next = |token: &str| post(at, &server, token, "/v1/sequences/orders/next");
+    assert!(next("").ends_with("401"), "a file without tokens lets nobody in");
+    let old = new_token(at, "web --days 1");
+    eventually("it is known", || next(&old).ends_with("200"));
+    let new = new_token(at, "web");
+    eventually("both are", || {
+        next(&new).ends_with("200") && next(&old).ends_with("200")
+    });
+    let text = fs::read_to_string(at.join("tokens.toml")).unwrap();
+    assert!(
+        text.starts_with("# Ours.\n") && text.contains("until = 2"),
+        "{text}"
+    );
+    assert_eq!(mint(at, "token list").ok().lines().count(), 2);
+    let check = |token: &str, words: &str| mint_with(at, token, &format!("token check {words}"));
+    assert_eq!(
+        check(&old, "--name orders").ok(),
+        "token web may allocate orders\n"
+    );
+    assert_eq!(check(&old, "--may admin").code, 1);
+    assert_eq!(check("guess", "").code, 1);
+    let first = mint(at, "token list").ok();
+    let digest = first
+        .split_whitespace()
+        .nth(2)
+        .unwrap()
+        .trim_end_matches('…')
+        .to_string();
+    assert_eq!(
+        mint(at, &format!("token revoke web --sha256 {digest}")).ok(),
+        "revoked: 1 of web\n"
+    );
+    eventually("the old one is gone", || next(&old).ends_with("401"));
+    assert!(next(&new).ends_with("200"));
+    // Half an edit, and one that anybody could have made.
+    let good = fs::read_to_string(at.join("tokens.toml")).unwrap();
+    fs::write(
+        at.join("tokens.toml"),
+        "tokens = [{ name = \"web\", may = [\"all\"] }]",
+    )
+    .unwrap();
+    eventually("it is told", || {
+        server.log().contains("the tokens cannot be used")
+    });
+    assert!(next(&new).ends_with("200"));
+    fs::write(at.join("tokens.toml"), good).unwrap();
+    assert_eq!(mint(at, "token revoke web").ok(), "revoked: 1 of web\n");
+    eventually("nobody is let in", || next(&new).ends_with("401"));
+    assert!(next("").ends_with("401"));
+    let said = mint(at, "token revoke web");
+    assert!(
+        said.code != 0 && said.err.contains("has no such token"),
+        "{said:?}"
+    );
+    drop(server);
+    fs::set_permissions(at.join("tokens.toml"), fs::Permissions::from_mode(0o666)).unwrap();
+    let said = mint(at, "serve --http 127.0.0.1:0 --resp 127.0.0.1:0");
+    assert!(
+        said.code != 0 && said.err.contains("others can write to it"),
+        "{said:?}"
+    );
+    for (words, why) in [
+        ("a --may take", "is no right"),
+        ("a --may read:[x", "never closed"),
+        ("a --uid 5 --certificate b", "cannot be used with"),
+    ] {
+        let said = mint(at, &format!("token new {words}"));
+        assert!(said.code == 2 && said.err.contains(why), "{words}: {said:?}");
+    }
+}
+
+/// Whoever shows a certificate, or comes as a user of the machine, needs no token.
+#[test]
+fn certificates_and_users_have_rights_by_their_names() {
+    if !(need::curl() && need::redis()) {
+        return;
+    }
+    let folder = folder(
+        "[server.tls]\ncert = \"server.pem\"\nkey = \"server.key\"\nclient_ca = \"ca.pem\"\nclient_auth = \"optional\"\n",
+    );
+    let at = folder.path();
+    mint(
+        at,
+        "cert new --ca --server localhost,127.0.0.1 --client shop.internal --client other.internal",
+    )
+    .ok();
+    mint(
+        at,
+        "token new shop --certificate shop.internal --may allocate:orders.* --file tokens.toml",
+    )
+    .ok();
+    let uid = fs::metadata(at).unwrap().uid();
+    mint(
+        at,
+        &format!("token new me --uid {uid} --may read --file tokens.toml"),
+    )
+    .ok();
+    let words = "--http tls:127.0.0.1:0,unix:mint.sock --resp tls:127.0.0.1:0";
+    let server = Start::bare(at, words).ready();
+    let url = format!("https://localhost:{}/v1/sequences", server.http.port());
+    let with = |name: &str, words: &str| {
+        let shown = format!("--cacert ca.pem --cert {name}.pem --key {name}.key {words}");
+        curl(at, "", &shown).ok()
+    };
+    assert!(with("shop.internal", &format!("-X POST {url}/orders.eu/next")).ends_with("200"));
+    assert!(with("shop.internal", &format!("-X POST {url}/bills/next")).ends_with("403"));
+    assert!(with("other.internal", &format!("-X POST {url}/orders.eu/next")).ends_with("401"));
+    let words = format!("--cacert ca.pem -X POST {url}/orders.eu/next");
+    assert!(
+        curl(at, "", &words).ok().ends_with("401"),
+        "without a certificate"
+    );
+    let redis = |name: &str, words: &str| {
+        let port = server.resp.port();
+        let all = format!("-p {port} --tls --cacert ca.pem --cert {name}.pem --key {name}.key {words}");
+        let output = Command::new("redis-cli")
+            .args(all.split(' '))
+            .current_dir(at)
+            .output();
+        Said::from(output.unwrap()).out.trim().to_string()
+    };
+    assert_eq!(redis("shop.internal", "INCR orders.eu"), "2");
+    assert!(redis("shop.internal", "INCR bills").starts_with("NOPERM"));
+    assert!(redis("other.internal", "INCR orders.eu").starts_with("NOAUTH"));
+    let unix = "--unix-socket mint.sock http://localhost/v1/sequences";
+    assert!(curl(at, "", unix).ok().ends_with("200"));
+    assert!(
+        curl(at, "", &format!("-X POST {unix}/orders.eu/next"))
+            .ok()
+            .ends_with("403")
+    );
+}
