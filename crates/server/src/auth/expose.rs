@@ -13,9 +13,6 @@ pub(crate) fn expose(shared: &Shared, out: &mut Exposition) {
         *last = of.last_used.map_or(0, |time| time.as_second()).max(*last);
         *refused += of.refused;
     }
-    if by_name.is_empty() {
-        return;
-    }
     let words = "When a token was used last, in seconds since 1970; 0: not since the start.";
     out.metric("mint_token_last_use_seconds", "gauge", words);
     for (name, (last, _)) in &by_name {
