@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use mintage_wire::Right;
 
+use super::known::Known;
 use super::token::{Denied, What};
-use super::tokens::Known;
 
 /// Who a connection or request turned out to be.
 #[derive(Clone, Debug)]

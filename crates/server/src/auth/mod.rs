@@ -7,7 +7,8 @@
 //! | `token` | a row of the tokens: what shows it, what it may, where and until when; the one decision |
 //! | `file` | tokens in a file of their own |
 //! | `identity` | who a connection or a request turned out to be |
-//! | `tokens` | all that are known, and the last use of each |
+//! | `known` | one that is known, and what became of it |
+//! | `tokens` | all that are known |
 //! | `expose` | what the metrics tell of them |
 //! | `failures` | who has shown wrong ones lately |
 
@@ -16,6 +17,7 @@ mod expose;
 mod failures;
 mod file;
 mod identity;
+mod known;
 mod pattern;
 mod token;
 mod tokens;

@@ -1,52 +1,13 @@
 //! The tokens a server knows, and the last use of each.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 
 use jiff::Timestamp;
 
 use super::identity::{Identity, Presented, Who};
+use super::known::Known;
 use super::{Proof, Token, TokenDigest};
-
-/// A token that is known, or was.
-#[derive(Debug)]
-pub(super) struct Known {
-    pub(super) token: Token,
-    /// It is not known any more, or has ended.
-    revoked: AtomicBool,
-    /// It was used since this was looked at last: the only thing that a request writes, and most find it set.
-    is_used: AtomicBool,
-    /// The second of Unix time of its last use; 0 for none.
-    used_at: AtomicU64,
-    refused: AtomicU64,
-}
-
-impl Known {
-    fn new(token: Token) -> Arc<Known> {
-        Arc::new(Known {
-            token,
-            revoked: AtomicBool::new(false),
-            is_used: AtomicBool::new(false),
-            used_at: AtomicU64::new(0),
-            refused: AtomicU64::new(0),
-        })
-    }
-
-    #[inline]
-    fn note_use(&self) {
-        if !self.is_used.load(Ordering::Relaxed) {
-            self.is_used.store(true, Ordering::Relaxed);
-        }
-    }
-
-    pub(super) fn note_refusal(&self) {
-        self.refused.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn has_ended(&self, now: Timestamp) -> bool {
-        self.token.until.is_some_and(|until| until <= now)
-    }
-}
 
 /// What became of a token so far.
 #[derive(Clone, PartialEq, Eq, Debug)]
