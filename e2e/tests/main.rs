@@ -49,6 +49,7 @@ mod rights;
 mod scripts;
 mod scripts_clients;
 mod series;
+mod service_manager;
 mod sessions;
 mod set_back;
 mod slow;

@@ -2,18 +2,17 @@
 //! threads share.
 
 use std::fmt;
-use std::fs::{self, File};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::os::unix::net::UnixListener;
 
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use crate::config::Config;
 use crate::faces::{self, Face};
 use crate::metrics::FaceId;
+use crate::passed::{Passed, PassedSocket};
+use crate::socket_file::{Rules, SocketPath, bind_unix};
 use crate::transport::{Endpoint, Listener};
 
 /// The sockets of one face.
@@ -48,28 +47,6 @@ impl Bound {
     }
 }
 
-/// The path of a socket that listens, taken away when this is dropped.
-#[derive(Debug)]
-pub(crate) struct SocketPath {
-    path: PathBuf,
-    /// Device and number of the socket there.
-    file: (u64, u64),
-}
-
-impl Drop for SocketPath {
-    fn drop(&mut self) {
-        // Another server may have put its own there; nothing is lost if ours stays.
-        if file_of(&self.path).is_ok_and(|file| file == self.file) {
-            let _ = fs::remove_file(&self.path);
-        }
-    }
-}
-
-fn file_of(path: &Path) -> io::Result<(u64, u64)> {
-    let found = fs::symlink_metadata(path)?;
-    Ok((found.dev(), found.ino()))
-}
-
 /// The sockets of all faces that listen.
 #[derive(Debug)]
 pub struct Sockets(pub(crate) Vec<Listeners>);
@@ -85,17 +62,34 @@ impl Sockets {
 
 /// A socket that could not be had.
 #[derive(Debug)]
-pub struct ListenError {
-    face: &'static Face,
-    address: Endpoint,
-    source: io::Error,
+pub enum ListenError {
+    /// The system refused it.
+    Bind {
+        /// Whose it is.
+        face: &'static Face,
+        /// Where.
+        address: Endpoint,
+        /// Why.
+        source: io::Error,
+    },
+    /// The service manager passed one that cannot be used.
+    Passed(String),
 }
 
 impl ListenError {
     /// What to do about it.
     pub fn hint(&self) -> String {
-        let (flag, section) = (self.face.flag(), self.face.section);
-        match (self.source.kind(), &self.address) {
+        let ListenError::Bind {
+            face,
+            address,
+            source,
+        } = self
+        else {
+            return "name each socket after its face: FileDescriptorName=http, resp, …, or tls-http for TLS"
+                .into();
+        };
+        let (flag, section) = (face.flag(), face.section);
+        match (source.kind(), address) {
             (io::ErrorKind::AddrInUse, Endpoint::Tcp(address) | Endpoint::Tls(address)) => {
                 let port = address.port();
                 format!("another program has port {port}; choose another with {flag} or {section}.listen")
@@ -107,38 +101,58 @@ impl ListenError {
 
 impl fmt::Display for ListenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot listen on {} for {}: ", self.address, self.face.title)?;
-        match (self.source.kind(), &self.address) {
+        let (face, address, source) = match self {
+            ListenError::Bind {
+                face,
+                address,
+                source,
+            } => (face, address, source),
+            ListenError::Passed(why) => return write!(f, "a socket that was passed cannot be used: {why}"),
+        };
+        write!(f, "cannot listen on {address} for {}: ", face.title)?;
+        match (source.kind(), address) {
             (io::ErrorKind::AddrInUse, Endpoint::Tcp(_) | Endpoint::Tls(_)) => {
                 f.write_str("the address is in use")
             }
-            _ => self.source.fmt(f),
+            _ => source.fmt(f),
         }
     }
 }
 
 impl std::error::Error for ListenError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.source)
+        match self {
+            ListenError::Bind { source, .. } => Some(source),
+            ListenError::Passed(_) => None,
+        }
     }
 }
 
-/// Binds all sockets of a configuration, for so many threads.
+/// Binds all sockets of a configuration, for so many threads; those that a service manager passes stand in the place of the
+/// face's own.
 ///
 /// # Errors
 /// The first address that cannot be had; nothing stays bound.
 pub fn bind(config: &Config, threads: usize) -> Result<Sockets, ListenError> {
+    let mut passed = Passed::take().map_err(|source| ListenError::Passed(source.to_string()))?;
     let mut all = Vec::new();
     for (id, face) in faces::numbered() {
-        for address in &(face.listen)(config).endpoints {
-            let bound = match address {
-                Endpoint::Tcp(at) => bind_tcp(*at, threads, address, Bound::Tcp),
-                Endpoint::Tls(at) => bind_tcp(*at, threads, address, Bound::Tls),
-                Endpoint::Unix(path) => bind_unix(path, threads),
-            };
-            let (address, sockets, path) = bound.map_err(|source| ListenError {
+        let of_face = passed.of(face.name);
+        let mut had = Vec::new();
+        for socket in of_face {
+            let address = socket.address();
+            let judged = config.check_passed(face.section, &address);
+            judged.map_err(|error| ListenError::Passed(error.to_string()))?;
+            had.push((address, share_out(socket, threads)));
+        }
+        if had.is_empty() {
+            let endpoints = (face.listen)(config).endpoints.iter();
+            had.extend(endpoints.map(|address| (address.clone(), bind_one(address, threads, config))));
+        }
+        for (address, bound) in had {
+            let (address, sockets, path) = bound.map_err(|source| ListenError::Bind {
                 face,
-                address: address.clone(),
+                address,
                 source,
             })?;
             all.push(Listeners {
@@ -150,7 +164,48 @@ pub fn bind(config: &Config, threads: usize) -> Result<Sockets, ListenError> {
             });
         }
     }
-    Ok(Sockets(all))
+    match passed.left() {
+        None => Ok(Sockets(all)),
+        Some(name) => Err(ListenError::Passed(format!("there is no face {name:?}"))),
+    }
+}
+
+fn bind_one(address: &Endpoint, threads: usize, config: &Config) -> io::Result<Had> {
+    match address {
+        Endpoint::Tcp(at) => bind_tcp(*at, threads, address, Bound::Tcp),
+        Endpoint::Tls(at) => bind_tcp(*at, threads, address, Bound::Tls),
+        Endpoint::Unix(path) => {
+            let (socket, taken_away) = bind_unix(path, &Rules::of(config))?;
+            let sockets = for_threads(socket, threads, UnixListener::try_clone, Bound::Unix)?;
+            Ok((address.clone(), sockets, Some(taken_away)))
+        }
+    }
+}
+
+/// A socket that was passed; its path stays, which is the service manager's.
+fn share_out(socket: PassedSocket, threads: usize) -> io::Result<Had> {
+    let address = socket.address();
+    let sockets = match socket {
+        PassedSocket::Tcp(socket) => for_threads(socket, threads, TcpListener::try_clone, Bound::Tcp)?,
+        PassedSocket::Tls(socket) => for_threads(socket, threads, TcpListener::try_clone, Bound::Tls)?,
+        PassedSocket::Unix(socket) => for_threads(socket, threads, UnixListener::try_clone, Bound::Unix)?,
+    };
+    Ok((address, sockets, None))
+}
+
+/// The same socket for each thread.
+fn for_threads<S>(
+    first: S,
+    threads: usize,
+    again: fn(&S) -> io::Result<S>,
+    bound: fn(S) -> Bound,
+) -> io::Result<Vec<Bound>> {
+    let mut sockets = Vec::new();
+    for _ in 1..threads {
+        sockets.push(bound(again(&first)?));
+    }
+    sockets.push(bound(first));
+    Ok(sockets)
 }
 
 /// Where the sockets listen, one for each thread, and the path to take away in the end.
@@ -194,49 +249,13 @@ fn share(socket: &impl std::os::fd::AsFd) -> io::Result<()> {
     SockRef::from(socket).set_reuse_port(true)
 }
 
-/// A server that was killed leaves its socket's file behind, on which nobody listens: it is replaced. Nothing else is.
-fn bind_unix(path: &Path, threads: usize) -> io::Result<Had> {
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    // Between the look and the new socket no other server may do the same. Released when this file is closed.
-    let alone = File::open(folder)?;
-    alone.lock()?;
-    if let Ok(found) = fs::symlink_metadata(path) {
-        if !found.file_type().is_socket() {
-            let why = "a file that is not a socket is there: nothing is replaced";
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
-        }
-        match UnixStream::connect(path) {
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-            Ok(_) => {
-                let why = "another program listens on this socket";
-                return Err(io::Error::new(io::ErrorKind::AddrInUse, why));
-            }
-        }
-    }
-    let first = UnixListener::bind(path)?;
-    let taken_away = SocketPath {
-        path: path.to_path_buf(),
-        file: file_of(path)?,
-    };
-    first.set_nonblocking(true)?;
-    let mut sockets = Vec::new();
-    for _ in 1..threads {
-        sockets.push(Bound::Unix(first.try_clone()?));
-    }
-    sockets.push(Bound::Unix(first));
-    Ok((Endpoint::Unix(path.to_path_buf()), sockets, Some(taken_away)))
-}
-
 /// Connections that may wait to be accepted, per socket.
-const BACKLOG: i32 = 1024;
+pub(crate) const BACKLOG: i32 = 1024;
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::config::Listen;
 

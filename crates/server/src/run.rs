@@ -28,7 +28,7 @@ use crate::signals::Signals;
 use crate::thread::{ServingThread, Shared};
 use crate::transport::{Listener, Peer, Stream};
 use crate::watch::Verdict;
-use crate::{files, signals, tls};
+use crate::{files, notify, signals, tls};
 
 /// How many threads a configuration asks for.
 ///
@@ -77,6 +77,7 @@ pub fn serve(config: Config, host: &mut dyn Host) -> Result<(), RunError> {
             // An error is the end of the server before its beginning.
             if let Ok(serving) = told.await {
                 host.ready(&serving);
+                notify::ready(&serving);
             }
             reloads.follow(&shared, host).await
         };
@@ -85,6 +86,7 @@ pub fn serve(config: Config, host: &mut dyn Host) -> Result<(), RunError> {
             never = hosting => match never {},
             never = shared.tls.follow() => match never {},
             never = shared.service.follow_tokens() => match never {},
+            never = shared.beats.tell() => match never {},
         }
     })
 }
@@ -221,6 +223,8 @@ async fn serve_all(start: ThreadStart) {
     let thread = ServingThread::new(shared, index, threads, request_bytes);
     let sweep = thread.watches().clone();
     tokio::task::spawn_local(async move { sweep.sweep(|| service.log().write_due()).await });
+    let beating = thread.clone();
+    tokio::task::spawn_local(async move { beating.shared().beats.beat().await });
     let forgetful = thread.clone();
     tokio::task::spawn_local(async move { forgetful.let_idle_names_go().await });
     let following = thread.clone();

@@ -7,6 +7,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::host::{Host, Stop};
+use crate::notify;
 use crate::thread::Shared;
 
 /// The signals that end a server.
@@ -42,6 +43,7 @@ impl Signals {
                 _ = self.interrupt.recv() => "SIGINT",
             };
             tracing::info!(signal, how, "stopping");
+            notify::stopping();
             // Nobody listens once everything has ended.
             let _ = stop.send(next);
         }
@@ -60,7 +62,7 @@ impl Reloads {
     /// Reads the configuration again whenever it is asked to, for ever. One that cannot be used changes nothing.
     pub(crate) async fn follow(&mut self, shared: &Shared, host: &mut dyn Host) -> Infallible {
         while self.0.recv().await.is_some() {
-            reload(shared, host);
+            notify::reloading(|| reload(shared, host));
         }
         std::future::pending().await
     }

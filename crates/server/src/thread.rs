@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 
 use crate::config::{Config, Reloaded};
 use crate::held::{HeldBytes, TotalBytes};
+use crate::notify::Beats;
 use crate::places::Places;
 use crate::service::{Door, Service};
 use crate::tls;
@@ -27,6 +28,8 @@ pub(crate) struct Shared {
     pub(crate) unread: Arc<TotalBytes>,
     /// The certificates that are shown.
     pub(crate) tls: tls::Current,
+    /// The threads, as they are seen at work.
+    pub(crate) beats: Beats,
     /// What a face keeps for all of its connections, one value of each type.
     of_faces: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
@@ -38,6 +41,7 @@ impl Shared {
             service,
             unread: Arc::default(),
             tls: tls::Current::default(),
+            beats: Beats::default(),
             of_faces: Mutex::default(),
         })
     }

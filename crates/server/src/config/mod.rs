@@ -11,6 +11,7 @@ mod reload;
 pub(crate) mod row;
 mod scripts;
 mod sha1;
+mod socket;
 mod sources;
 pub(crate) mod table;
 pub(crate) mod value;
@@ -28,6 +29,7 @@ use row::row;
 pub use row::{Input, Row};
 pub use scripts::{Called, Does, Script};
 pub use sha1::Sha1Digest;
+pub use socket::{SocketMode, SocketOwner};
 pub use sources::SourceUrls;
 pub use value::{Auto, Bytes, ClusterId, Listen, LocalPath, NodeName, Off, Setting, StoreUrl};
 pub use words::{ClientAuth, Expire, FaceAuth, LogFormat, LogLevel};
@@ -51,10 +53,12 @@ impl Row<Config> {
     }
 }
 
-/// What of the server is fixed at its start: what others know it by, its threads, and the sizes of buffers that
+/// What of the server is fixed at its start: what others know it by, its threads, the files of its sockets, and the sizes of buffers that
 /// connections share; and where it listens.
 const FIXED: &[&str] = &[
     "server.name",
+    "server.unix.mode",
+    "server.unix.owner",
     "server.threads",
     "server.http.max_header",
     "server.resp.max_request",
@@ -202,6 +206,10 @@ settings! {
     "server.tls.client_auth" tls_client_auth: ClientAuth = "require";
     /// How long a client may take from connecting until TLS is agreed on.
     "server.tls.handshake_timeout" tls_handshake_timeout: Duration = "5s" in 250 ..= 60_000;
+    /// The mode of the files of unix sockets, in octal, such as `0660`; `auto` leaves it to the umask.
+    "server.unix.mode" unix_mode: Auto<SocketMode> = "auto";
+    /// Whose they are: `USER`, `USER:GROUP` or `:GROUP`, by name or number; `auto` leaves them to the server's own user.
+    "server.unix.owner" unix_owner: Auto<SocketOwner> = "auto";
     /// Where HTTP listens: an address, `tls:ADDRESS`, `unix:PATH`, or `off` for nowhere.
     "server.http.listen" http_listen: Listen = "127.0.0.1:7600";
     /// Host names that may stand in `Host` besides `localhost` and addresses, while HTTP listens on loopback.
@@ -386,6 +394,15 @@ impl Config {
         Ok(warnings)
     }
 
+    /// Whether a socket that a service manager passes to a face may be served, as an address of the configuration is judged.
+    ///
+    /// # Errors
+    /// Others reach it without TLS and tokens, or it speaks TLS without a certificate.
+    pub(crate) fn check_passed(&self, section: &str, endpoint: &Endpoint) -> Result<(), ConfigError> {
+        let path = format!("{section}.listen");
+        self.check_endpoint(&path, endpoint, self.access(&path)).map(drop)
+    }
+
     /// Whether the certificates can be used.
     fn check_certificates(&self) -> Result<Vec<String>, ConfigError> {
         let wrong = |why: String| ConfigError::new(why).with_hint(tls::HINT);
@@ -419,18 +436,7 @@ impl Config {
                     );
                 }
                 taken.push((path, endpoint));
-                if endpoint.is_tls() && self.tls_cert.0.is_none() {
-                    return Err(ConfigError::new(format!(
-                        "{path} = {endpoint}: there is no certificate to show"
-                    ))
-                    .with_hint(format!(
-                        "name one with server.tls.cert and server.tls.key; {}",
-                        tls::HINT
-                    )));
-                }
-                if !endpoint.is_local() {
-                    warnings.extend(self.check_reachable(path, endpoint, access)?);
-                }
+                warnings.extend(self.check_endpoint(path, endpoint, access)?);
             }
         }
         if taken.is_empty() {
@@ -471,6 +477,26 @@ impl Config {
             Some(_) if self.http_listen.is_off() => refuse("server.http.listen is off"),
             Some(_) => Ok(()),
             None => refuse("this is our own port: it needs an address"),
+        }
+    }
+
+    /// Whether a face may listen there, and what to warn of.
+    fn check_endpoint(
+        &self,
+        path: &str,
+        endpoint: &Endpoint,
+        access: Option<&Access>,
+    ) -> Result<Option<String>, ConfigError> {
+        if endpoint.is_tls() && self.tls_cert.0.is_none() {
+            return Err(
+                ConfigError::new(format!("{path} = {endpoint}: there is no certificate to show")).with_hint(
+                    format!("name one with server.tls.cert and server.tls.key; {}", tls::HINT),
+                ),
+            );
+        }
+        match endpoint.is_local() {
+            true => Ok(None),
+            false => self.check_reachable(path, endpoint, access),
         }
     }
 

@@ -1,0 +1,93 @@
+//! Sockets that a service manager has bound and passes (sd_listen_fds(3)): connections wait while the server starts, ports below
+//! 1024 need no right of ours, and a restart refuses nobody.
+
+use std::io;
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+
+use listenfd::ListenFd;
+
+use crate::transport::Endpoint;
+
+/// A socket that listens already.
+#[derive(Debug)]
+pub(crate) enum PassedSocket {
+    Tcp(TcpListener),
+    Tls(TcpListener),
+    Unix(UnixListener),
+}
+
+impl PassedSocket {
+    /// Where it listens.
+    pub(crate) fn address(&self) -> Endpoint {
+        let tcp = |socket: &TcpListener| socket.local_addr().unwrap_or_else(|_| ([0, 0, 0, 0], 0).into());
+        match self {
+            PassedSocket::Tcp(socket) => Endpoint::Tcp(tcp(socket)),
+            PassedSocket::Tls(socket) => Endpoint::Tls(tcp(socket)),
+            PassedSocket::Unix(socket) => {
+                let address = socket.local_addr().ok();
+                let path = address.as_ref().and_then(|address| address.as_pathname());
+                Endpoint::Unix(path.unwrap_or("".as_ref()).to_path_buf())
+            }
+        }
+    }
+}
+
+/// Those that were passed, by the names of their faces: `FileDescriptorName=http`, or `tls-http` for TLS.
+#[derive(Debug, Default)]
+pub(crate) struct Passed(Vec<(String, PassedSocket)>);
+
+impl Passed {
+    /// Takes them out of the environment, once for a process. One without a name is HTTP's.
+    ///
+    /// # Errors
+    /// What was passed is no socket that listens.
+    pub(crate) fn take() -> io::Result<Passed> {
+        // The names are read before the rest, which takes what it reads away.
+        let names = std::env::var("LISTEN_FDNAMES").unwrap_or_default();
+        let mut names = names.split(':').filter(|name| !name.is_empty());
+        let mut passed = ListenFd::from_env();
+        let mut all = Vec::new();
+        for at in 0..passed.len() {
+            let name = names.next().filter(|name| *name != "unknown").unwrap_or("http");
+            let (face, is_tls) = match name.strip_prefix("tls-") {
+                Some(face) => (face, true),
+                None => (name, false),
+            };
+            let socket = match passed.take_tcp_listener(at) {
+                Ok(Some(socket)) => {
+                    socket.set_nonblocking(true)?;
+                    if is_tls {
+                        PassedSocket::Tls(socket)
+                    } else {
+                        PassedSocket::Tcp(socket)
+                    }
+                }
+                Ok(None) => continue,
+                Err(_) => match passed.take_unix_listener(at)? {
+                    Some(socket) => {
+                        socket.set_nonblocking(true)?;
+                        PassedSocket::Unix(socket)
+                    }
+                    None => continue,
+                },
+            };
+            all.push((face.to_string(), socket));
+        }
+        Ok(Passed(all))
+    }
+
+    /// Those of a face.
+    pub(crate) fn of(&mut self, face: &str) -> Vec<PassedSocket> {
+        let (its, others) = std::mem::take(&mut self.0)
+            .into_iter()
+            .partition(|(name, _)| name == face);
+        self.0 = others;
+        Vec::into_iter(its).map(|(_, socket)| socket).collect()
+    }
+
+    /// The name of one that no face has asked for.
+    pub(crate) fn left(&self) -> Option<&str> {
+        self.0.first().map(|(name, _)| name.as_str())
+    }
+}
