@@ -41,6 +41,7 @@ mod origin;
 mod outage;
 mod passwords;
 mod proxy;
+mod rates;
 mod redis_node;
 mod redis_parity;
 mod redis_py;

@@ -20,8 +20,21 @@ pub struct ServiceError {
     pub hint: Option<Cow<'static, str>>,
     /// After how many seconds it is worth asking again.
     pub retry_after_s: Option<u64>,
+    /// Which rate was exceeded, of [`Code::RateLimited`].
+    pub rate_limit: Option<RateLimit>,
     /// How far the clock went back, of [`Code::ClockBack`]: some protocols have words with this.
     pub clock_back: Option<Duration>,
+}
+
+/// A rate that was exceeded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RateLimit {
+    /// What is counted: `requests` or `ids`.
+    pub what: &'static str,
+    /// How many of them a second.
+    pub per_second: u64,
+    /// How many of them at once.
+    pub burst: u64,
 }
 
 impl ServiceError {
@@ -32,6 +45,7 @@ impl ServiceError {
             message: message.into(),
             hint: None,
             retry_after_s: None,
+            rate_limit: None,
             clock_back: None,
         }
     }
@@ -63,6 +77,13 @@ impl ServiceError {
     #[must_use]
     pub fn with_retry_after_s(mut self, seconds: u64) -> Self {
         self.retry_after_s = Some(seconds);
+        self
+    }
+
+    /// The same refusal, of whoever exceeded this rate.
+    #[must_use]
+    pub(crate) fn with_rate_limit(mut self, limit: RateLimit) -> Self {
+        self.rate_limit = Some(limit);
         self
     }
 

@@ -31,6 +31,7 @@ mod opening;
 mod passed;
 pub mod places;
 mod process;
+pub mod rates;
 pub mod render;
 pub mod requests;
 mod run;

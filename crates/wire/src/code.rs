@@ -98,6 +98,8 @@ codes! {
     IdleTimeout = "idle_timeout", 408, "ERR", 3, "the connection was idle";
     /// A client that does not read its answers.
     SlowReader = "slow_reader", 408, "ERR", 3, "the answers were not read";
+    /// More requests or ids in a second than this client may ask for.
+    RateLimited = "rate_limited", 429, "ERR", 3, "more was asked for in a second than is allowed";
     /// As many connections as configured.
     TooManyConnections = "too_many_connections", 503, "ERR", 3, "too many connections";
     /// The store does not answer or no id may be minted right now.
@@ -138,6 +140,7 @@ impl Code {
             Code::RequestTimeout
                 | Code::IdleTimeout
                 | Code::SlowReader
+                | Code::RateLimited
                 | Code::TooManyConnections
                 | Code::Unavailable
                 | Code::ClockBack

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::{Grant, Proof, Token, TokenDigest};
+use crate::rates::Rates;
 
 /// A token as it stands in a file.
 #[derive(Deserialize)]
@@ -18,6 +19,8 @@ struct Entry {
     may: Vec<String>,
     faces: Option<Vec<String>>,
     until: Option<toml::Value>,
+    requests_per_second: Option<u64>,
+    ids_per_second: Option<u64>,
 }
 
 /// Reads a list of tokens.
@@ -74,7 +77,18 @@ impl Entry {
             may: may.collect::<Result<_, _>>()?,
             faces: self.faces,
             until: self.until.as_ref().map(end).transpose()?,
+            rates: Rates {
+                requests: self.requests_per_second.map(rate).transpose()?,
+                ids: self.ids_per_second.map(rate).transpose()?,
+            },
         })
+    }
+}
+
+fn rate(rate: u64) -> Result<u64, String> {
+    match rate {
+        0 => Err("a rate of 0 would let nothing through: revoke the token instead".into()),
+        rate => Ok(rate),
     }
 }
 
@@ -177,6 +191,10 @@ mod tests {
             (
                 "[{name = 'a', uid = 1, may = []}, {name = 'b', uid = 1, may = []}]",
                 "listed twice",
+            ),
+            (
+                "[{name = 'a', uid = 1, may = [], ids_per_second = 0}]",
+                "a rate of 0",
             ),
             ("[{name = 'a', uid = 1, may = [], rights = 1}]", "unknown field"),
         ] {

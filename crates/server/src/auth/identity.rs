@@ -6,6 +6,7 @@ use mintage_wire::Right;
 
 use super::known::Known;
 use super::token::{Denied, What};
+use crate::rates::{Measure, Rates};
 
 /// Who a connection or request turned out to be.
 #[derive(Clone, Debug)]
@@ -55,6 +56,14 @@ impl Identity {
                 known.note_refusal();
                 Denied::new(&known.token, right, what, because)
             }),
+        }
+    }
+
+    /// What it has asked for lately and may ask for, where it has a token.
+    pub(crate) fn measure(&self) -> Option<(&Measure, Rates)> {
+        match &self.0 {
+            Who::Anybody | Who::Guest => None,
+            Who::Known { known, .. } => Some((&known.measure, known.token.rates)),
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use jiff::Timestamp;
 
 use super::Token;
+use crate::rates::Measure;
 
 /// A token that is known, or was.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(super) struct Known {
     /// The second of Unix time of its last use; 0 for none.
     pub(super) used_at: AtomicU64,
     pub(super) refused: AtomicU64,
+    /// What its holders have asked for lately.
+    pub(super) measure: Measure,
 }
 
 impl Known {
@@ -28,6 +31,7 @@ impl Known {
             is_used: AtomicBool::new(false),
             used_at: AtomicU64::new(0),
             refused: AtomicU64::new(0),
+            measure: Measure::default(),
         })
     }
 

@@ -8,6 +8,7 @@ use mintage_wire::Right;
 
 use super::{Pattern, TokenDigest};
 use crate::error::{Code, ServiceError};
+use crate::rates::Rates;
 
 /// One configured token: what shows it, and what its holder may.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,6 +23,8 @@ pub struct Token {
     pub faces: Option<Vec<String>>,
     /// When it ends.
     pub until: Option<Timestamp>,
+    /// How much its holders may ask for together, where that is not what everybody may.
+    pub rates: Rates,
 }
 
 /// What a client shows.
@@ -203,6 +206,7 @@ mod tests {
             may: may.iter().map(|grant| grant.parse().unwrap()).collect(),
             faces: None,
             until: None,
+            rates: Rates::default(),
         }
     }
 

@@ -30,6 +30,7 @@ pub struct TokenUse {
 ///     may: vec!["allocate:orders.*".parse()?],
 ///     faces: None,
 ///     until: None,
+///     rates: Default::default(),
 /// }]);
 /// let web = tokens.identify(b"secret", "http").expect("known");
 /// assert!(web.may(Right::Allocate, What::Named(b"orders.eu")) && !web.may(Right::Allocate, What::Named(b"bills")));
@@ -187,6 +188,7 @@ mod tests {
             shows,
             may: vec![Right::Allocate.into()],
             faces: Some(vec!["http".into()]),
+            rates: crate::rates::Rates::default(),
             until: Some("2100-01-01T00:00:00Z".parse().unwrap()),
         }
     }

@@ -101,7 +101,11 @@ impl Setting for Vec<Token> {
                 .iter()
                 .map(|faces| format!(", faces = {}", texts(&mut faces.iter().cloned())));
             let until = token.until.iter().map(|until| format!(", until = {until}"));
-            let limits: String = faces.chain(until).collect();
+            let rates = [("requests", token.rates.requests), ("ids", token.rates.ids)];
+            let rates = rates
+                .iter()
+                .filter_map(|(what, rate)| rate.map(|rate| format!(", {what}_per_second = {rate}")));
+            let limits: String = faces.chain(until).chain(rates).collect();
             format!(
                 "{{ name = {}, {shows}, may = {may}{limits} }}",
                 quoted(&token.name)

@@ -206,6 +206,12 @@ settings! {
     "server.tls.client_auth" tls_client_auth: ClientAuth = "require";
     /// How long a client may take from connecting until TLS is agreed on.
     "server.tls.handshake_timeout" tls_handshake_timeout: Duration = "5s" in 250 ..= 60_000;
+    /// Requests a second of one token, or of one address without a token; `off` for as many as can be answered. A token may have a rate of its own.
+    "server.limits.requests_per_second" requests_per_second: Off<u64> = "off" in 1 ..= 1_000_000_000;
+    /// The same for ids. A request may exceed it; those behind it wait until that is made up for.
+    "server.limits.ids_per_second" ids_per_second: Off<u64> = "off" in 1 ..= 1_000_000_000_000;
+    /// How much of a rate may be used at once after a pause, as a time.
+    "server.limits.burst" rate_burst: Duration = "1s" in 0 ..= 3_600_000;
     /// The mode of the files of unix sockets, in octal, such as `0660`; `auto` leaves it to the umask.
     "server.unix.mode" unix_mode: Auto<SocketMode> = "auto";
     /// Whose they are: `USER`, `USER:GROUP` or `:GROUP`, by name or number; `auto` leaves them to the server's own user.
@@ -689,6 +695,7 @@ mod tests {
             may: vec![],
             faces: None,
             until: None,
+            rates: crate::rates::Rates::default(),
         }
     }
 

@@ -31,6 +31,7 @@ impl Keyed<'_> {
         let mut buffer = NameBuffer::default();
         let name = self.name(key, &mut buffer)?;
         self.who.check(Right::Allocate, What::Named(name))?;
+        self.thread.service().spend(self.who, self.peer, n);
         let mut left = n;
         let mut turn = None;
         while left > 0 {
@@ -69,6 +70,7 @@ impl Keyed<'_> {
         let mut buffer = NameBuffer::default();
         let name = self.name(key, &mut buffer)?;
         self.who.check(Right::Allocate, What::Named(name))?;
+        self.thread.service().spend(self.who, self.peer, n);
         self.must_exist(name).await?;
         self.thread.take_contiguous(name, n, &self.asker()).await
     }

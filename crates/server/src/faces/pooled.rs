@@ -3,13 +3,15 @@
 use crate::auth::{Identity, Right, What};
 use crate::error::Answer;
 use crate::service::Door;
+use crate::transport::Peer;
 
 /// Mints one id of a pool for whoever may: from memory where this thread asked it last, else as far as its window reaches.
 ///
 /// # Errors
 /// [`Code::Forbidden`](crate::error::Code::Forbidden), and as [`Door::mint`].
-pub(crate) async fn mint_one(thread: &Door, who: &Identity, pool: &str) -> Answer<u64> {
+pub(crate) async fn mint_one(thread: &Door, who: &Identity, peer: Peer, pool: &str) -> Answer<u64> {
     who.check(Right::Allocate, What::Named(pool.as_bytes()))?;
+    thread.service().spend(who, peer, 1);
     let mut id = [0];
     if thread.try_mint(pool.as_bytes(), &mut id) == 0 {
         thread.mint(pool.as_bytes(), &mut id).await?;

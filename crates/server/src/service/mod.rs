@@ -26,7 +26,7 @@ pub use one_tick::TickRun;
 pub use refusals::from_ledger;
 pub use send_door::SendDoor;
 
-use crate::auth::{Failures, Tokens};
+use crate::auth::{Failures, Identity, Tokens};
 use crate::config::{Config, Reloaded};
 use crate::desk::{Desk, Found, Lookout};
 pub use crate::error::Answer;
@@ -34,6 +34,7 @@ use crate::error::{Code, ServiceError};
 use crate::formats::Make;
 use crate::metrics::Metrics;
 use crate::noise::{Asker, Log, Noise};
+use crate::rates::Limits;
 use crate::transport::Peer;
 
 /// What all threads share.
@@ -44,6 +45,7 @@ pub struct Service {
     /// How often it has changed.
     changes: tokio::sync::watch::Sender<u64>,
     tokens: Tokens,
+    limits: Limits,
     metrics: Arc<Metrics>,
     log: Log,
     failures: Failures,
@@ -79,10 +81,11 @@ pub struct SetAnswer {
 impl Service {
     /// A service over an open ledger.
     pub fn new(ledger: Arc<Ledger>, config: Arc<Config>) -> Arc<Service> {
-        let tokens = Tokens::default();
-        tokens::take(&tokens, &config);
+        let (tokens, limits) = (Tokens::default(), Limits::default());
+        tokens::take(&tokens, &limits, &config);
         Arc::new(Service {
             tokens,
+            limits,
             ledger,
             config: RwLock::new(config),
             changes: tokio::sync::watch::Sender::new(0),
@@ -111,7 +114,7 @@ impl Service {
         let mut config = self.config.write().expect("no panic while held");
         let (reloaded, merged) = Reloaded::between(&config, new);
         // The file of tokens may be the same, and hold others.
-        tokens::take(&self.tokens, &merged);
+        tokens::take(&self.tokens, &self.limits, &merged);
         if !reloaded.changed.is_empty() {
             *config = Arc::new(merged);
             drop(config);
@@ -128,6 +131,32 @@ impl Service {
     /// The tokens it knows.
     pub fn tokens(&self) -> &Tokens {
         &self.tokens
+    }
+
+    /// Whether anybody is limited in what he may ask for in a second.
+    #[inline]
+    pub(crate) fn has_limits(&self) -> bool {
+        self.limits.is_on()
+    }
+
+    /// Lets one more request of a client through.
+    ///
+    /// # Errors
+    /// [`Code::RateLimited`]: it has asked for too much lately.
+    #[inline]
+    pub(crate) fn admit(&self, who: &Identity, peer: Peer) -> Answer<()> {
+        match self.limits.is_on() {
+            true => self.limits.admit(who.measure(), peer),
+            false => Ok(()),
+        }
+    }
+
+    /// Notes how many ids a client asks for.
+    #[inline]
+    pub(crate) fn spend(&self, who: &Identity, peer: Peer, ids: u64) {
+        if self.limits.is_on() {
+            self.limits.spend(who.measure(), peer, ids);
+        }
     }
 
     /// Its counters.

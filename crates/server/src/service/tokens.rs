@@ -8,15 +8,18 @@ use jiff::Timestamp;
 use super::Service;
 use crate::auth::Tokens;
 use crate::config::Config;
+use crate::rates::{Limits, Rates};
 use crate::seen::seen;
 
 /// How often the file is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Knows the tokens of a configuration and of its file from here on. A file that cannot be used changes nothing.
-pub(super) fn take(tokens: &Tokens, config: &Config) -> bool {
+pub(super) fn take(tokens: &Tokens, limits: &Limits, config: &Config) -> bool {
     match config.all_tokens() {
         Ok((all, _)) => {
+            let by_token = all.iter().any(|token| token.rates != Rates::default());
+            limits.set(config, by_token);
             tokens.replace(all, config.wants_tokens());
             true
         }
@@ -24,6 +27,7 @@ pub(super) fn take(tokens: &Tokens, config: &Config) -> bool {
             tracing::error!(why, "the tokens cannot be used: those from before are kept");
             // At a start there are none from before, and then nobody is let in.
             tokens.require(config.wants_tokens());
+            limits.set(config, true);
             false
         }
     }
@@ -40,7 +44,8 @@ impl Service {
             let config = self.config();
             let now = look(&config);
             // Told of once, whatever comes of it.
-            if std::mem::replace(&mut before, now.clone()) != now && take(&self.tokens, &config) {
+            if std::mem::replace(&mut before, now.clone()) != now && take(&self.tokens, &self.limits, &config)
+            {
                 tracing::info!(tokens = self.tokens.uses().len(), "the tokens were read again");
             }
         }

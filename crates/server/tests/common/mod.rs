@@ -206,6 +206,7 @@ pub fn token(name: &str, secret: &str, may: &[Right]) -> Token {
         may: may.iter().copied().map(Grant::from).collect(),
         faces: None,
         until: None,
+        rates: Default::default(),
     }
 }
 

@@ -334,6 +334,7 @@ operations! {
 pub const ANY_REFUSES: &[Code] = &[
     InvalidArgument,
     RequestTimeout,
+    RateLimited,
     TooManyConnections,
     Unavailable,
     Stopped,

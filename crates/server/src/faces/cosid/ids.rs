@@ -53,6 +53,7 @@ async fn of_name(asked: &Asked<'_>, key: &[u8]) -> Answer<u64> {
 
 async fn mint(asked: &Asked<'_>, pool: &[u8]) -> Answer<u64> {
     asked.who.check(Right::Allocate, What::Named(pool))?;
+    asked.thread.service().spend(&asked.who, asked.client.peer, 1);
     let mut id = [0];
     if asked.thread.try_mint(pool, &mut id) == 0 {
         asked.thread.mint(pool, &mut id).await?;

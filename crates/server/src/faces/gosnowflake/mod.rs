@@ -99,7 +99,7 @@ async fn answer(asked: &Asked<'_>) -> Answer<Response> {
         Route::Without(path) => Ok(moved(path)),
         Route::Worker(worker) => {
             check_worker(worker)?;
-            let id = mint_one(asked.thread, &asked.who, POOL).await?;
+            let id = mint_one(asked.thread, &asked.who, asked.client.peer, POOL).await?;
             let strings = asked.thread.config().faces.gosnowflake.strings;
             let quote = if strings { "\"" } else { "" };
             let body = format!(r#"{{"id":{quote}{id}{quote}}}"#);

@@ -176,6 +176,7 @@ async fn do_what_is_asked(
                 .as_ref()
                 .map_or(What::Nothing, |route| route.what(head.method));
             who.check(right, what)?;
+            thread.service().admit(&who, guest.peer)?;
             who
         }
     };
@@ -200,6 +201,9 @@ async fn do_what_is_asked(
         route: &route,
         body: &body,
     };
+    if operation.allocates {
+        thread.service().spend(&who, guest.peer, query.count(thread)?);
+    }
     let answered = operate(thread, guest, &who, operation.op, &asked).await;
     if let (Ok(response), Some((what, name))) = (&answered, route.change(head.method)) {
         // The same definition again changes nothing.

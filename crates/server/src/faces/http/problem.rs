@@ -27,6 +27,15 @@ pub(super) fn problem(head: &Head<'_>, error: &ServiceError) -> Response {
     if let Some(seconds) = error.retry_after_s {
         response.add("retry-after", seconds.to_string());
     }
+    if let (Some(limit), Some(seconds)) = (error.rate_limit, error.retry_after_s) {
+        let (what, burst, rate) = (limit.what, limit.burst, limit.per_second);
+        // draft-ietf-httpapi-ratelimit-headers: how many within which time, and what is left of them.
+        response.add(
+            "ratelimit-policy",
+            format!("\"{what}\";q={burst};w={}", burst.div_ceil(rate).max(1)),
+        );
+        response.add("ratelimit", format!("\"{what}\";r=0;t={seconds}"));
+    }
     match error.code {
         Code::Unauthenticated | Code::WrongToken => {
             response.add("www-authenticate", "Bearer realm=\"mint\"");

@@ -135,6 +135,9 @@ fn take(call: &mut Call<'_>, write: Write) -> Flow {
     let may = |name: &&[u8]| who.is_none_or(|who| who.may(Right::Allocate, What::Named(name)));
     if let Some(name) = joined(&config.faces.idgo.keys, call.args.at(1), &mut buffer).filter(may) {
         while let Some(run) = call.thread.try_take(name, left) {
+            call.thread
+                .service()
+                .spend(who.unwrap_or(&Identity::OPEN), call.session.peer, run.count);
             write(call.reply, run);
             left -= run.count;
             if left == 0 {

@@ -94,7 +94,9 @@ async fn answer(asked: &Asked<'_>) -> Answer<Response> {
     }
     let body = match &route {
         Route::Segment(key) => segment(asked, &form, key).await?,
-        Route::Snowflake => mint_one(asked.thread, &asked.who, POOL).await?.to_string(),
+        Route::Snowflake => mint_one(asked.thread, &asked.who, asked.client.peer, POOL)
+            .await?
+            .to_string(),
         Route::Decode => match form.get("snowflakeId") {
             Some(id) => decode::decode(&id, &config.faces.leaf.time_zone),
             None => return Err(ServiceError::new(Code::InvalidArgument, refusal::NO_ID)),

@@ -163,7 +163,7 @@ mod tests {
             too_many 500 53400\nunsupported_media_type 415 PGRST102\nidempotency_key 400 PGRST102\n\
             body_too_large 413 PGRST102\nheader_too_large 431 PGRST102\nunauthenticated 401 PGRST302\n\
             wrong_token 401 PGRST301\nforbidden 403 42501\ncross_origin 403 42501\nwrong_host 421 42501\n\
-            request_timeout 408 PGRST102\nidle_timeout 408 PGRST102\nslow_reader 408 PGRST102\n\
+            request_timeout 408 PGRST102\nidle_timeout 408 PGRST102\nslow_reader 408 PGRST102\nrate_limited 429 PGRST102\n\
             too_many_connections 503 PGRST000 5\nunavailable 503 PGRST000 5\nclock_back 503 PGRST000 5\n\
             moving 503 PGRST000 5\nmoved_back 503 PGRST000 5\nstopped 503 PGRST000 5\ninternal 500 PGRSTX00\n";
         assert_eq!(table, expected);

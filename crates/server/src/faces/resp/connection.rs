@@ -243,7 +243,10 @@ impl Connection {
         let args = self.parser.args(rest);
         let row = self.session.dialect.find(args.at(0));
         let run = match row {
-            Some(row) if row.repeats => run_length(rest, len).min(self.thread.config().turn_ids),
+            // Each request by itself, where they are counted.
+            Some(row) if row.repeats && !self.thread.service().has_limits() => {
+                run_length(rest, len).min(self.thread.config().turn_ids)
+            }
             _ if web::is_http(args, self.parser.is_inline()) => return self.refuse_web_page(),
             _ => 1,
         };

@@ -101,7 +101,7 @@ async fn answer(asked: &Asked<'_>) -> Answer<Response> {
     let body = match path_of(asked.head, &config).ok_or_else(no_such_path)? {
         Wanted::Stats => stats(asked, &told())?,
         Wanted::Id => {
-            let minted = mint_one(asked.thread, &asked.who, pool_of(shape)).await;
+            let minted = mint_one(asked.thread, &asked.who, asked.client.peer, pool_of(shape)).await;
             if shape == Shape::Number {
                 match &minted {
                     Ok(id) => told().last.fetch_max(*id, Ordering::Relaxed),

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::agents::LastAgent;
 use super::codec::{self, CALL_BYTES_MAX, Call, Reader, Step};
 use super::methods::{self, Asked, Refusal};
-use crate::auth::{Presented, Right, What};
+use crate::auth::{Identity, Presented, Right, What};
 use crate::config::Config;
 use crate::connection;
 use crate::error::Code;
@@ -164,6 +164,17 @@ impl Connection {
             // Nobody would see the id: none is made.
             self.thread.counters().face_answered(self.face, None, 1);
             return ControlFlow::Continue(());
+        }
+        let service = self.thread.service();
+        if service.has_limits() {
+            let who = service
+                .tokens()
+                .before_a_word(&self.presented, faces::name(self.face));
+            let who = who.unwrap_or(Identity::OPEN);
+            if let Err(error) = service.admit(&who, self.peer) {
+                return self.refuse(call, &error.into());
+            }
+            service.spend(&who, self.peer, 1);
         }
         let done = match methods::at_once(&self.thread, asked) {
             Some(number) => Ok(number),

@@ -141,6 +141,7 @@ async fn judge(
                 .unwrap_or(Identity::OPEN)
         }
     };
+    thread.service().admit(&who, client.peer)?;
     let body = read_body(thread, body).await?;
     let asked = Asked {
         thread,
@@ -156,7 +157,10 @@ async fn judge(
 impl Foreign {
     fn refusal(&self, config: &Config, head: &Head<'_>, error: &ServiceError) -> Response {
         let mut response = (self.refuse)(head, config, error);
-        if let Some(seconds) = error.retry_after_s.filter(|_| response.status.is_server_error()) {
+        if let Some(seconds) = error
+            .retry_after_s
+            .filter(|_| response.status.is_server_error() || error.code == Code::RateLimited)
+        {
             response.add("retry-after", seconds.to_string());
         }
         if error.ends_connection() {

@@ -15,6 +15,7 @@ pub(super) fn incr(call: &mut Call<'_>) -> Flow {
 /// The next number of a sequence for each of a run of requests.
 pub(super) fn take_next(call: &mut Call<'_>, name: &[u8]) -> Flow {
     let mut left = call.serve_run();
+    call.spends(left);
     while left > 0 {
         match call.thread.try_take(name, left) {
             Some(run) => {
@@ -86,6 +87,7 @@ pub(super) fn take_run(call: &mut Call<'_>, name: &[u8], count: &[u8], shown: Sh
     if n == 1 && shown == Shown::Last {
         return take_next(call, name);
     }
+    call.spends(n);
     if let Some(run) = call.thread.try_take_contiguous(name, n) {
         shown.write(call.reply, run.first, run.last());
         call.took(name, run);

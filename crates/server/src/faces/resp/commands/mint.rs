@@ -21,6 +21,7 @@ pub(super) fn next(call: &mut Call<'_>) -> Flow {
     let Some(count) = count else {
         return super::counters::incr(call);
     };
+    call.spends(count);
     let (name, by) = (call.owned(1), call.asker());
     let took = call.remembers(&name);
     call.later(move |thread, mut reply| async move {
@@ -97,6 +98,7 @@ fn uuids(call: &mut Call<'_>, make: Make) -> Flow {
     let Some(count) = count_option(call, 2) else {
         return Flow::Done;
     };
+    call.spends(count.unwrap_or(1));
     let Some(count) = count else {
         // A run of requests is one batch.
         let mut left = call.serve_run() as usize;
@@ -156,6 +158,7 @@ fn of_core(call: &mut Call<'_>, row: &FormatRow) -> Flow {
             return Flow::Done;
         }
     }
+    call.spends(count.unwrap_or(1));
     let row = *row;
     let Some(count) = count else {
         match call.thread.make(&row, &options, 1) {
@@ -194,6 +197,7 @@ fn timed_uuids(call: &mut Call<'_>, make: Make) -> Flow {
     let Some(count) = count_option(call, 2) else {
         return Flow::Done;
     };
+    call.spends(count.unwrap_or(1));
     call.later(move |thread, mut reply| async move {
         let mut ids = vec![Uuid::nil(); count.unwrap_or(1) as usize];
         match thread.mint_timed(make, UUID1_POOL.as_bytes(), &mut ids).await {
@@ -220,6 +224,7 @@ fn mint(call: &mut Call<'_>, pool: &[u8]) -> Flow {
     let Some(count) = count_option(call, 2) else {
         return Flow::Done;
     };
+    call.spends(count.unwrap_or(1));
     let Some(count) = count else {
         return mint_run(call, pool);
     };

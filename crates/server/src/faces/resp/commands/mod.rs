@@ -136,6 +136,14 @@ impl Call<'_> {
         }
     }
 
+    /// Notes that this asks for so many ids.
+    #[inline]
+    fn spends(&self, ids: u64) {
+        if let Some(who) = &self.session.identity {
+            self.thread.service().spend(who, self.session.peer, ids);
+        }
+    }
+
     /// Who this is before it shows a token.
     fn before_a_word(&self) -> Option<Identity> {
         let (session, thread) = (&self.session, self.thread);
@@ -368,7 +376,26 @@ fn permitted(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Option<&'
         refuse_rights(row, call);
         return None;
     }
-    Some(row)
+    let limited = matches!(row.access, Access::With(_)) && call.thread.service().has_limits();
+    match limited && !admitted(call) {
+        true => None,
+        false => Some(row),
+    }
+}
+
+/// Whether one more request may be answered; refused already if not.
+#[cold]
+fn admitted(call: &mut Call<'_>) -> bool {
+    let Some(who) = &call.session.identity else {
+        return true;
+    };
+    match call.thread.service().admit(who, call.session.peer) {
+        Ok(()) => true,
+        Err(error) => {
+            call.reply.refuse(&error);
+            false
+        }
+    }
 }
 
 /// Whether it may do this with every key that stands in the request. Keys of other systems are names only once they are

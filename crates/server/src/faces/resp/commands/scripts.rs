@@ -243,6 +243,7 @@ fn take_run(call: &mut Call<'_>, given: Given<'_>, shown: Shown) -> Flow {
 }
 
 fn snowflake(call: &mut Call<'_>, pool: &Name, write: fn(&mut Reply, u64)) -> Flow {
+    call.spends(1);
     let pool = pool.as_str().as_bytes();
     let mut id = [0];
     if call.thread.try_mint(pool, &mut id) == 1 {
@@ -296,6 +297,7 @@ fn in_parts(
     count: u64,
     write: fn(&mut Reply, &crate::service::TickRun),
 ) -> Flow {
+    call.spends(count);
     let (does, name) = (does.clone(), pool.clone());
     call.later(move |thread, mut reply| async move {
         let fits = |pool: &mintage_ledger::Pool| -> Answer<()> { parts::check_pool(&does, pool) };
