@@ -73,6 +73,7 @@ mod store_zookeeper;
 mod striped;
 mod thrift;
 mod tls;
+mod trail;
 mod traps;
 mod unix;
 mod watching;

@@ -11,6 +11,7 @@
 //! else on the way of a request.
 
 pub mod advice;
+mod audit;
 pub mod auth;
 pub mod config;
 mod connection;

@@ -114,6 +114,10 @@ fn shared(ledger: Arc<Ledger>, config: Arc<Config>) -> Result<Arc<Shared>, RunEr
     // Warnings were told with the configuration.
     let loaded = files.and_then(|files| shared.tls.load(files));
     loaded.map_err(|why| RunError::new(why, Some(tls::HINT.into())))?;
+    shared
+        .service
+        .open_audit()
+        .map_err(|why| RunError::new(why, None))?;
     Ok(shared)
 }
 

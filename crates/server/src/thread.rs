@@ -53,6 +53,12 @@ impl Shared {
         self.places.limit(&config);
         // The paths may be the same, and the files others.
         let loaded = tls::Files::of(&config).and_then(|files| self.tls.load(files));
+        if let Err(why) = self.service.open_audit() {
+            tracing::error!(
+                why,
+                "the audit trail cannot be opened: the one from before goes on"
+            );
+        }
         tls::tell(loaded.map_or_else(tls::Looked::Wrong, |warnings| tls::Looked::New { warnings }));
         reloaded
     }

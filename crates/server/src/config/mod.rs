@@ -49,7 +49,9 @@ impl Row<Config> {
         let limit = (self.path.starts_with("server.") || self.path.starts_with("faces."))
             && !FIXED.contains(&self.path)
             && !self.path.ends_with(".listen");
-        limit || matches!(self.path, "auth.tokens" | "auth.token_file" | "log.level")
+        limit
+            || matches!(self.path, "auth.tokens" | "auth.token_file" | "log.level")
+            || self.path.starts_with("audit.")
     }
 }
 
@@ -280,6 +282,14 @@ settings! {
     "auth.tokens" tokens: Vec<Token> = "[]";
     /// A file of tokens alone, `tokens = [ … ]`, read again within seconds of a change; `mint token new NAME --file` adds to it. While it is named, clients need a token, even if it holds none.
     "auth.token_file" token_file: Off<LocalPath> = "off";
+    /// The file of the audit trail: every administrative act as one JSON document a line, with who, from where, what, before, after and outcome; `off` for none.
+    "audit.file" audit_file: Off<LocalPath> = "off";
+    /// Whether a line is on disk before the act is answered.
+    "audit.sync" audit_sync: bool = "false";
+    /// The size at which it is renamed, and a new one begun.
+    "audit.max_size" audit_max_size: Bytes = "64MiB" in 4096 ..= 1_099_511_627_776;
+    /// How many of the renamed ones stay.
+    "audit.keep" audit_keep: u64 = "10" in 0 ..= 10_000;
     /// How logs are written.
     "log.format" log_format: LogFormat = "text";
     /// The least severe records that are written: error, warn, info, debug or trace.

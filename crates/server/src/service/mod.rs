@@ -26,6 +26,7 @@ pub use one_tick::TickRun;
 pub use refusals::from_ledger;
 pub use send_door::SendDoor;
 
+use crate::audit::Trail;
 use crate::auth::{Failures, Identity, Tokens};
 use crate::config::{Config, Reloaded};
 use crate::desk::{Desk, Found, Lookout};
@@ -46,6 +47,7 @@ pub struct Service {
     changes: tokio::sync::watch::Sender<u64>,
     tokens: Tokens,
     limits: Limits,
+    audit: RwLock<Trail>,
     metrics: Arc<Metrics>,
     log: Log,
     failures: Failures,
@@ -86,6 +88,7 @@ impl Service {
         Arc::new(Service {
             tokens,
             limits,
+            audit: RwLock::default(),
             ledger,
             config: RwLock::new(config),
             changes: tokio::sync::watch::Sender::new(0),
@@ -131,6 +134,21 @@ impl Service {
     /// The tokens it knows.
     pub fn tokens(&self) -> &Tokens {
         &self.tokens
+    }
+
+    /// The audit trail.
+    pub(crate) fn audit(&self) -> Trail {
+        self.audit.read().expect("no panic while held").clone()
+    }
+
+    /// Opens the audit trail of its configuration, anew if it was open: after a rotation by others it is another file.
+    ///
+    /// # Errors
+    /// In words; the one from before goes on.
+    pub(crate) fn open_audit(&self) -> Result<(), String> {
+        let trail = Trail::open(&self.config())?;
+        *self.audit.write().expect("no panic while held") = trail;
+        Ok(())
     }
 
     /// Whether anybody is limited in what he may ask for in a second.

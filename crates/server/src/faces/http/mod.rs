@@ -6,10 +6,12 @@
 //! | `request`, `document` | queries and bodies |
 //! | `id_list`, `problem` | answers that hold ids, and refusals |
 //! | `sequences`, `pools`, `moves`, `ids`, `series`, `inspect`, `operations`, `backup` | what the routes do |
+//! | `audited` | what of them the audit trail tells |
 //! | `testing` | the readers without a connection |
 //!
 //! How requests arrive and answers leave stands in `faces/web`.
 
+mod audited;
 mod backup;
 mod document;
 mod id_list;
@@ -175,7 +177,11 @@ async fn do_what_is_asked(
             let what = route
                 .as_ref()
                 .map_or(What::Nothing, |route| route.what(head.method));
-            who.check(right, what)?;
+            if let Err(denied) = who.check(right, what) {
+                let error = ServiceError::from(denied);
+                audited::refused(thread, guest, head, &route, &who, &error).await;
+                return Err(error);
+            }
             thread.service().admit(&who, guest.peer)?;
             who
         }
@@ -204,7 +210,11 @@ async fn do_what_is_asked(
     if operation.allocates {
         thread.service().spend(&who, guest.peer, query.count(thread)?);
     }
-    let answered = operate(thread, guest, &who, operation.op, &asked).await;
+    let doing = operate(thread, guest, &who, operation.op, &asked);
+    let answered = match audited::act(thread, guest, operation, &route, &who) {
+        None => doing.await,
+        Some(act) => audited::done(thread, act, doing).await,
+    };
     if let (Ok(response), Some((what, name))) = (&answered, route.change(head.method)) {
         // The same definition again changes nothing.
         if what != "create" || response.status == StatusCode::CREATED {

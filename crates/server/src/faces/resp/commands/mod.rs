@@ -23,8 +23,10 @@ use std::time::Duration;
 
 use mintage::Run;
 
+use crate::audit::{Act, describe};
 use crate::auth::{Identity, Presented, Right, What};
 use crate::error::{Code, ServiceError};
+use crate::faces;
 use crate::faces::resp::frame::{Args, strict_integer};
 use crate::faces::resp::reply::Reply;
 use crate::metrics::FaceId;
@@ -437,9 +439,14 @@ fn told_of(row: &'static CommandRow, call: &mut Call<'_>) -> Flow {
         .take(if row.keys.1 < 0 { usize::MAX } else { 1 })
         .map(|at| String::from_utf8_lossy(call.args.at(at)).into_owned())
         .collect();
+    let (thread, face, blank) = (
+        Rc::clone(call.thread),
+        faces::name(call.session.face),
+        call.reply.detached(),
+    );
     match (row.run)(call) {
         Flow::Wait(later) => Flow::Wait(Box::pin(async move {
-            let reply = later.await;
+            let reply = audited(&thread, what, &names, (&token, peer, face), blank, later).await;
             // Nothing was changed by what is refused, finds nothing, or does not apply.
             let answers_old = row.name == "getset";
             let unchanged = reply.bytes().starts_with(b"-")
@@ -453,6 +460,43 @@ fn told_of(row: &'static CommandRow, call: &mut Call<'_>) -> Flow {
         })),
         flow => flow,
     }
+}
+
+/// Does what an administrator asks for, and tells the audit trail, if there is one.
+async fn audited(
+    thread: &Rc<ServingThread>,
+    what: &'static str,
+    names: &[String],
+    (token, peer, face): (&str, Peer, &'static str),
+    mut blank: Reply,
+    later: Later,
+) -> Reply {
+    let trail = thread.service().audit();
+    if !trail.is_on() {
+        return later.await;
+    }
+    let act = Act {
+        what,
+        names: names.to_vec(),
+        token: token.to_string(),
+        peer: peer.to_string(),
+        face,
+    };
+    let before = describe(thread.service(), names).await;
+    if let Err(error) = trail.check() {
+        // Nothing of it was begun: an answer to come does its work once it is waited for.
+        blank.refuse(&error);
+        return blank;
+    }
+    let reply = later.await;
+    let after = describe(thread.service(), names).await;
+    let outcome = if reply.bytes().starts_with(b"-") {
+        "refused"
+    } else {
+        "done"
+    };
+    trail.tell(act, before, after, outcome).await;
+    reply
 }
 
 /// The answers of `DEL` and `SET` that did nothing.

@@ -1,0 +1,74 @@
+//! What of requests the audit trail tells.
+
+use std::rc::Rc;
+
+use mintage_wire::{Operation, Right};
+
+use super::Guest;
+use super::route::Route;
+use crate::audit::{Act, describe};
+use crate::auth::Identity;
+use crate::error::{Answer, ServiceError};
+use crate::faces;
+use crate::faces::web::answer::Response;
+use crate::faces::web::head::Head;
+use crate::thread::ServingThread;
+
+/// The act that a request is, where it is one that changes something for good and there is a trail.
+pub(super) fn act(
+    thread: &ServingThread,
+    guest: &Guest,
+    operation: &Operation,
+    route: &Route<'_>,
+    who: &Identity,
+) -> Option<Act> {
+    let is_one = operation.right == Some(Right::Admin);
+    (is_one && thread.service().audit().is_on()).then(|| Act {
+        what: operation.change.unwrap_or("backup"),
+        names: match route.arguments[0].is_empty() {
+            true => Vec::new(),
+            false => vec![String::from_utf8_lossy(&route.arguments[0]).into_owned()],
+        },
+        token: who.name().to_string(),
+        peer: guest.peer.to_string(),
+        face: faces::name(guest.face),
+    })
+}
+
+/// Does it, and tells.
+pub(super) async fn done(
+    thread: &Rc<ServingThread>,
+    act: Act,
+    doing: impl Future<Output = Answer<Response>>,
+) -> Answer<Response> {
+    let (service, trail) = (thread.service(), thread.service().audit());
+    trail.check()?;
+    let before = describe(service, &act.names).await;
+    let answered = doing.await;
+    let after = describe(service, &act.names).await;
+    let outcome = match &answered {
+        Ok(response) => response.refused().map_or("done", |code| code.as_str()),
+        Err(error) => error.code.as_str(),
+    };
+    trail.tell(act, before, after, outcome).await;
+    answered
+}
+
+/// Tells of one that was refused for want of the right.
+pub(super) async fn refused(
+    thread: &ServingThread,
+    guest: &Guest,
+    head: &Head<'_>,
+    route: &Option<Route<'_>>,
+    who: &Identity,
+    error: &ServiceError,
+) {
+    let Some(route) = route else { return };
+    let act = route
+        .operation(head.method)
+        .and_then(|operation| act(thread, guest, operation, route, who));
+    if let Some(act) = act {
+        let trail = thread.service().audit();
+        trail.tell(act, Vec::new(), Vec::new(), error.code.as_str()).await;
+    }
+}
