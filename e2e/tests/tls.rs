@@ -168,6 +168,52 @@ fn clients_show_certificates_where_they_are_asked_for() {
     }
 }
 
+/// What a client library prints, with a certificate of its own or without.
+fn library(folder: &Path, program: &mut Command, port: u16, shown: &str) -> Said {
+    let words = format!("{port} ca.pem {shown}");
+    let command = program.args(words.split_whitespace()).current_dir(folder);
+    Said::from(command.output().unwrap())
+}
+
+#[test]
+#[ignore = "minutes: clients beyond the first"]
+fn stock_libraries_speak_tls_with_and_without_certificates() {
+    let (Some(python), Some(node)) = (need::redis_py(), need::node()) else {
+        return;
+    };
+    let clients = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients");
+    for (more, shown, foreign) in [
+        ("", "", true),
+        ("client_ca = \"ca.pem\"\n", "web.pem web.key", false),
+    ] {
+        let folder = certified(more);
+        let at = folder.path();
+        let server = Start::bare(at, TLS).ready();
+        let port = server.resp.port();
+        let of_python = || {
+            let mut command = Command::new(&python);
+            command.arg(clients.join("tls_client.py"));
+            command
+        };
+        let of_node = || {
+            let mut command = Command::new("node");
+            command
+                .env("NODE_PATH", &node)
+                .arg(clients.join("tls_client.cjs"));
+            command
+        };
+        assert_eq!(
+            library(at, &mut of_python(), port, shown).ok(),
+            "1\n2\n3\n4\n5\n6\n7\n8\n"
+        );
+        assert_eq!(library(at, &mut of_node(), port, shown).ok(), "9\n10\n");
+        for mut command in [of_python(), of_node()] {
+            // Without the certificate that is asked for.
+            assert_eq!(library(at, &mut command, port, "").code == 0, foreign);
+        }
+    }
+}
+
 /// Files that are changed under a running server: the new ones are shown, wrong ones are not, and nobody is cut off.
 #[test]
 fn certificates_are_read_again_and_bad_ones_keep_the_old() {
