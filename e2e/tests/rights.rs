@@ -244,6 +244,73 @@ fn a_token_is_rotated_and_revoked_while_the_server_runs() {
     }
 }
 
+/// What README says of other machines, command after command, on other ports.
+#[test]
+fn the_commands_for_other_machines_run_as_they_stand() {
+    if !(need::curl() && need::redis()) {
+        return;
+    }
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
+    let text = fs::read_to_string(readme).unwrap();
+    let (_, section) = text
+        .split_once("## On other machines")
+        .expect("README has that section");
+    let mut blocks = section
+        .split("```sh\n")
+        .skip(1)
+        .map(|block| block.split("```").next().unwrap());
+    let (server, clients) = (blocks.next().unwrap(), blocks.next().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let free = |_| {
+        std::net::TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port()
+            .to_string()
+    };
+    let ports = ["7600", "7601"].map(free);
+    let script = |text: &str| {
+        let text = text
+            .replace("7600", &ports[0])
+            .replace("7601", &ports[1])
+            .replace("mint serve", "exec mint serve");
+        let mut command = Command::new("sh");
+        run::isolate(&mut command);
+        let path = mintage_e2e::binary::mint()
+            .parent()
+            .unwrap()
+            .display()
+            .to_string();
+        let path = format!("{path}:{}", std::env::var("PATH").unwrap_or_default());
+        command
+            .args(["-ec", &text])
+            .env("PATH", path)
+            .env("HOME", folder.path())
+            .current_dir(folder.path());
+        command
+    };
+    let mut serving = script(server)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut said = None;
+    eventually("its clients are answered", || {
+        let answered = Said::from(script(clients).output().unwrap());
+        let is_good = answered.code == 0;
+        said = Some(answered);
+        is_good
+    });
+    serving.kill().unwrap();
+    serving.wait().unwrap();
+    let out = said.unwrap().out;
+    assert!(
+        out.starts_with("{\"ids\":[\"") && out.lines().count() == 2,
+        "{out}"
+    );
+}
+
 /// Whoever shows a certificate, or comes as a user of the machine, needs no token.
 #[test]
 fn certificates_and_users_have_rights_by_their_names() {
