@@ -275,6 +275,45 @@ fn certificates_are_read_again_and_bad_ones_keep_the_old() {
     kept.wait().unwrap();
 }
 
+/// Certificates that were made ten days ago for five.
+#[test]
+fn certificates_that_have_ended_are_refused_on_both_sides() {
+    let Some(faketime) = need::faketime().filter(|_| need::curl()) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("clock"), "-10d\n").unwrap();
+    let past = faketime.environment(&at.join("clock"));
+    let words = "cert new --ca --server localhost,127.0.0.1 --client web --days 5";
+    let mut made = run::command(words.split(' '));
+    let past = past.iter().filter_map(|text| text.split_once('='));
+    assert!(made.envs(past).current_dir(at).status().unwrap().success());
+    configure(at, "client_ca = \"ca.pem\"\n");
+    let said = Start::bare(at, TLS).refused();
+    assert!(
+        said.code != 0 && said.err.contains("the certificate ended on 20"),
+        "{said:?}"
+    );
+    // The authority lasts ten times as long, and signs another one.
+    for file in ["server.pem", "server.key"] {
+        fs::remove_file(at.join(file)).unwrap();
+    }
+    run::mint(
+        at,
+        "cert new --server localhost,127.0.0.1 --client new".split(' '),
+    )
+    .ok();
+    let server = Start::bare(at, TLS).ready();
+    let url = next(&server);
+    let with = |name: &str| {
+        let shown = format!("--cacert ca.pem --cert {name}.pem --key {name}.key -X POST {url}");
+        curl(at, &shown).code == 0
+    };
+    assert!(with("new") && !with("web"));
+    eventually("it is told", || server.log().contains("certificate expired"));
+}
+
 #[test]
 fn files_that_cannot_be_used_are_refused_with_what_is_wrong() {
     let folder = certified("");
