@@ -97,6 +97,26 @@ pub fn mint<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item = S>) -
     command.output().expect("mint can be started").into()
 }
 
+/// Runs a command, in words with blanks between, for the holder of a token.
+///
+/// # Panics
+/// When it cannot be started.
+pub fn mint_as(folder: &Path, token: &str, words: &str) -> Said {
+    let mut command = command(words.split_whitespace());
+    command.current_dir(folder).env("MINT_TOKEN", token);
+    command.output().expect("mint can be started").into()
+}
+
+/// A new token in `tokens.toml`: `words` are its name and what it may.
+///
+/// # Panics
+/// When there is none.
+#[track_caller]
+pub fn new_token(folder: &Path, words: &str) -> String {
+    let words = format!("token new {words} --file tokens.toml");
+    mint(folder, words.split(' ')).ok().trim().to_string()
+}
+
 /// Runs a command with this standard input.
 ///
 /// # Panics

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use mintage_e2e::need;
-use mintage_e2e::run::{self, Said};
+use mintage_e2e::run::{self, Said, mint_as, new_token};
 use mintage_e2e::server::{Server, Start};
 
 /// What a request is answered, with its head.
@@ -41,11 +41,11 @@ fn whoever_asks_for_too_much_is_refused_and_others_are_not() {
     }
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let new = |words: &str| {
-        let words = format!("token new {words} --file tokens.toml");
-        run::mint(at, words.split(' ')).ok().trim().to_string()
-    };
-    let (greedy, modest, large) = (new("greedy --may allocate,read"), new("modest"), new("large"));
+    let (greedy, modest, large) = (
+        new_token(at, "greedy --may allocate,read"),
+        new_token(at, "modest"),
+        new_token(at, "large"),
+    );
     let file = at.join("tokens.toml");
     let text = fs::read_to_string(&file).unwrap();
     let text = text.replace(
@@ -112,10 +112,8 @@ fn whoever_asks_for_too_much_is_refused_and_others_are_not() {
         .filter(|line| line.contains("more than 1 requests"))
         .count();
     assert!(refused > 150, "{refused} of 200");
-    let metrics = run::command(["status", "--json", "--server", &server.url()])
-        .env("MINT_TOKEN", &large)
-        .output();
-    let status: serde_json::Value = serde_json::from_str(&Said::from(metrics.unwrap()).out).unwrap();
+    let said = mint_as(at, &large, &format!("status --json --server {}", server.url()));
+    let status: serde_json::Value = serde_json::from_str(&said.out).unwrap();
     assert!(status["refused"].as_u64().unwrap() > 150, "{status}");
 }
 

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use mintage_e2e::cluster::eventually;
 use mintage_e2e::need;
-use mintage_e2e::run::{self, Said};
+use mintage_e2e::run::{self, Said, mint_as, new_token};
 use mintage_e2e::server::{Server, Start};
 use tempfile::TempDir;
 
@@ -19,12 +19,6 @@ fn folder(more: &str) -> TempDir {
     let text = format!("[auth]\ntoken_file = \"tokens.toml\"\n{more}");
     fs::write(folder.path().join("mint.toml"), text).unwrap();
     folder
-}
-
-/// A new token in the file.
-fn new_token(folder: &Path, words: &str) -> String {
-    let words = format!("token new {words} --file tokens.toml");
-    run::mint(folder, words.split(' ')).ok().trim().to_string()
 }
 
 fn mint(folder: &Path, words: &str) -> Said {
@@ -130,10 +124,10 @@ fn a_token_is_good_for_its_names_on_every_face() {
     assert!(post(&reader, "/v1/sequences/secret/next").ends_with("403"));
     // What became of them.
     eventually("uses are noted", || {
-        let said = mint_with(at, &admin, &format!("status --server http://{}", server.http)).out;
+        let said = mint_as(at, &admin, &format!("status --server http://{}", server.http)).out;
         said.contains("shop: used ") && said.contains("dashboard: used ")
     });
-    let said = mint_with(
+    let said = mint_as(
         at,
         &admin,
         &format!("status --json --server http://{}", server.http),
@@ -150,16 +144,6 @@ fn a_token_is_good_for_its_names_on_every_face() {
     for secret in [&admin, &shop, &reader] {
         assert!(!server.log().contains(secret.as_str()), "no token in the log");
     }
-}
-
-fn mint_with(folder: &Path, token: &str, words: &str) -> Said {
-    let mut command = run::command(words.split_whitespace());
-    command
-        .current_dir(folder)
-        .env("MINT_TOKEN", token)
-        .output()
-        .unwrap()
-        .into()
 }
 
 /// One token takes over from the other, the last one is revoked, and a file that cannot be used changes nothing.
@@ -187,7 +171,7 @@ fn a_token_is_rotated_and_revoked_while_the_server_runs() {
         "{text}"
     );
     assert_eq!(mint(at, "token list").ok().lines().count(), 2);
-    let check = |token: &str, words: &str| mint_with(at, token, &format!("token check {words}"));
+    let check = |token: &str, words: &str| mint_as(at, token, &format!("token check {words}"));
     assert_eq!(
         check(&old, "--name orders").ok(),
         "token web may allocate orders\n"

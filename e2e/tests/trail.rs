@@ -7,7 +7,7 @@ use std::process::Command;
 
 use mintage_e2e::cluster::eventually;
 use mintage_e2e::need;
-use mintage_e2e::run::{self, Said};
+use mintage_e2e::run::{Said, mint_as, new_token};
 use mintage_e2e::server::{Server, Start};
 use serde_json::{Value, json};
 
@@ -19,14 +19,7 @@ fn lines(folder: &Path) -> Vec<Value> {
 }
 
 fn mint(folder: &Path, server: &Server, token: &str, words: &str) -> Said {
-    let words = format!("{words} --server {}", server.url());
-    let mut command = run::command(words.split(' '));
-    command
-        .current_dir(folder)
-        .env("MINT_TOKEN", token)
-        .output()
-        .unwrap()
-        .into()
+    mint_as(folder, token, &format!("{words} --server {}", server.url()))
 }
 
 #[test]
@@ -36,11 +29,10 @@ fn every_change_is_told_with_who_and_what_was_before() {
     }
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let new = |words: &str| {
-        let words = format!("token new {words} --file tokens.toml");
-        run::mint(at, words.split(' ')).ok().trim().to_string()
-    };
-    let (boss, shop) = (new("boss --may admin,allocate,read"), new("shop --may allocate"));
+    let (boss, shop) = (
+        new_token(at, "boss --may admin,allocate,read"),
+        new_token(at, "shop --may allocate"),
+    );
     let text = "[auth]\ntoken_file = \"tokens.toml\"\n[audit]\nfile = \"audit.jsonl\"\nsync = true\n";
     fs::write(at.join("mint.toml"), text).unwrap();
     let server = Start::in_folder(at).ready();
