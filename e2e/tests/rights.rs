@@ -118,6 +118,7 @@ fn a_token_is_good_for_its_names_on_every_face() {
     let segment = |token: &str, key: &str| get(token, &format!("/api/segment/get/{key}"));
     assert_eq!(segment(&shop, "orders.eu"), "1200");
     assert!(!segment(&shop, "bills").ends_with("200"));
+    assert!(get(&shop, "/cache").ends_with("403"), "it lists every key");
     // One that is for HTTP alone.
     assert!(get(&reader, "/v1/sequences/secret").ends_with("200"));
     assert!(redis(&server, &reader, "GET secret").starts_with("NOPERM"));

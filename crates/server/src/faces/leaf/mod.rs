@@ -24,7 +24,7 @@ use super::web::foreign::{Asked, Foreign};
 use super::web::form::Form;
 use super::web::head::Head;
 use super::{Face, NeededPool};
-use crate::auth::Right;
+use crate::auth::{Right, What};
 use crate::config::Config;
 use crate::error::{Answer, Code, ServiceError};
 use route::Route;
@@ -101,8 +101,14 @@ async fn answer(asked: &Asked<'_>) -> Answer<Response> {
             Some(id) => decode::decode(&id, &config.faces.leaf.time_zone),
             None => return Err(ServiceError::new(Code::InvalidArgument, refusal::NO_ID)),
         },
-        Route::Cache => pages::cache(asked).await?,
-        Route::Db => pages::db(asked).await?,
+        Route::Cache | Route::Db => {
+            // They list every key.
+            asked.who.check(Right::Read, What::Everything)?;
+            match route {
+                Route::Cache => pages::cache(asked).await?,
+                _ => pages::db(asked).await?,
+            }
+        }
         Route::Style => STYLE.to_string(),
     };
     Ok(ok(&route, asked.head, body))
