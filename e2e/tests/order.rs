@@ -44,6 +44,7 @@ struct Face {
 }
 
 #[test]
+#[ignore = "minutes: many kills"]
 fn gap_free_numbers_are_in_order_across_killed_servers_on_redis() {
     check(Redis::run());
 }

@@ -234,6 +234,7 @@ fn two_servers_beside_a_row_that_others_count_in_repeat_nothing_though_they_are_
 }
 
 #[test]
+#[ignore = "minutes: many kills"]
 fn two_servers_beside_a_key_of_redis_repeat_nothing_though_they_are_killed() {
     let (Some(engine), Some(redis)) = (Postgres::run().map(Arc::new), Redis::run()) else {
         return;

@@ -249,6 +249,7 @@ fn initialised_and_cut_off(url: &str) {
 }
 
 #[test]
+#[ignore = "minutes: many kills"]
 fn a_restore_into_a_folder_that_is_killed_anywhere_is_finished_by_the_same_command() {
     if !mintage_e2e::need::strace() {
         return;

@@ -178,6 +178,7 @@ impl Subject for OfRows<'_> {
 
 /// Each shape, with the statements of its original: marks, cuts, lifts and ranges beside.
 #[test]
+#[ignore = "minutes: counters of every kind"]
 fn every_shape_does_what_every_source_must() {
     let Some(lab) = lab() else {
         return;

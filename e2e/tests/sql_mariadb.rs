@@ -119,6 +119,7 @@ fn the_servers_uuid_type_sorts_version_1_by_time_and_the_others_as_bytes() {
 }
 
 #[test]
+#[ignore = "minutes: seconds of every microsecond"]
 fn a_run_of_consecutive_microseconds_comes_back_and_none_repeats() {
     let Some(server) = Mariadb::with_pack() else {
         return;

@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::faces::{self, Face};
 use crate::metrics::FaceId;
 use crate::passed::{Passed, PassedSocket};
-use crate::socket_file::{Rules, SocketPath, bind_unix};
+use crate::socket_file::{BACKLOG, Rules, SocketPath, bind_unix};
 use crate::transport::{Endpoint, Listener};
 
 /// The sockets of one face.
@@ -248,9 +248,6 @@ fn socket(address: SocketAddr) -> io::Result<Socket> {
 fn share(socket: &impl std::os::fd::AsFd) -> io::Result<()> {
     SockRef::from(socket).set_reuse_port(true)
 }
-
-/// Connections that may wait to be accepted, per socket.
-pub(crate) const BACKLOG: i32 = 1024;
 
 #[cfg(test)]
 mod tests {

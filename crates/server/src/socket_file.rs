@@ -33,6 +33,9 @@ fn file_of(path: &Path) -> io::Result<(u64, u64)> {
     Ok((found.dev(), found.ino()))
 }
 
+/// Connections that may wait to be accepted, per socket.
+pub(crate) const BACKLOG: i32 = 1024;
+
 /// Who may connect.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Rules {
@@ -56,12 +59,10 @@ impl Rules {
         socket.bind(&SockAddr::unix(path)?)?;
         let ruled = self.apply(path);
         // Until here connections are refused, whatever its mode.
-        ruled
-            .and_then(|()| socket.listen(super::listen::BACKLOG))
-            .inspect_err(|_| {
-                // Nothing that serves stays behind.
-                let _ = fs::remove_file(path);
-            })?;
+        ruled.and_then(|()| socket.listen(BACKLOG)).inspect_err(|_| {
+            // Nothing that serves stays behind.
+            let _ = fs::remove_file(path);
+        })?;
         Ok(socket.into())
     }
 
