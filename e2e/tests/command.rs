@@ -54,7 +54,7 @@ fn uuids_come_in_every_form_and_sorted() {
 /// The case that nobody else keeps: one-shot commands, in parallel, on one machine.
 #[test]
 fn parallel_one_shot_commands_never_repeat_a_snowflake() {
-    one_shot_commands(150);
+    one_shot_commands(60);
 }
 
 #[test]
