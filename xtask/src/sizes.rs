@@ -29,7 +29,7 @@ const fn size(variable: &'static str, quick: u32, deep: u32, what: &'static str)
 /// What the tests read, and without it take the deep size. A variable that is set already wins.
 const SIZES: &[Size] = &[
     size("MINT_FUZZ_RUNS", 20_000, 1_000_000, "inputs for each reader"),
-    size("MINT_TEST_AUDIT_IDS", 200_000, 2_000_000, "ids audited"),
+    size("MINT_TEST_AUDIT_IDS", 400_000, 2_000_000, "ids audited"),
     size("MINT_TEST_BACKFILL_ROWS", 50_000, 400_000, "rows backfilled"),
     size("MINT_TEST_IDS", 300_000, 3_000_000, "ids in bulk"),
     size("MINT_TEST_KILLS", 50, 200, "kills of a server"),
