@@ -416,6 +416,7 @@ fn million_of_version_1(folder: &Path) {
 
 /// Row keys of version 1 were called uneven: only `id % N` was looked at, which sees the node.
 #[test]
+#[ignore = "minutes: millions of keys"]
 fn a_million_row_keys_of_version_1_are_even_by_range_and_by_hash_and_hot_at_any_moment() {
     let home = home();
     million_of_version_1(home.path());
@@ -478,6 +479,7 @@ fn a_million_row_keys_of_version_1_are_even_by_range_and_by_hash_and_hot_at_any_
 }
 
 #[test]
+#[ignore = "minutes: millions of keys"]
 fn a_million_row_keys_that_begin_with_their_time_are_hot_and_random_ones_are_not() {
     let home = home();
     million(home.path(), "v7", "uuid v7");

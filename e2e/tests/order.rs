@@ -79,11 +79,13 @@ fn mixtures_rise_on_one_connection_on_redis() {
 }
 
 #[test]
+#[ignore = "minutes: every store, slowly"]
 fn mixtures_rise_on_one_connection_on_postgres() {
     mixtures_on(Postgres::run());
 }
 
 #[test]
+#[ignore = "minutes: every store, slowly"]
 fn mixtures_rise_on_one_connection_on_mariadb() {
     mixtures_on(Mariadb::run());
 }

@@ -254,6 +254,7 @@ fn every_command_that_takes_a_server_speaks_tls_with_a_private_authority() {
 
 /// The recipe had never been run, and its lines about clients' certificates did not parse.
 #[test]
+#[ignore = "minutes: a second proxy"]
 fn the_recipe_for_caddy_works_too() {
     let Some(certificates) = Certificates::make().filter(|_| need::caddy() && need::curl()) else {
         return;

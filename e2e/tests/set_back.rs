@@ -277,6 +277,7 @@ engines! {
 }
 
 #[test]
+#[ignore = "minutes: every store, slowly"]
 fn a_dump_put_back_into_postgresql_is_refused_until_it_is_restored() {
     for end in [End::Stop, End::Kill] {
         journey(
@@ -306,6 +307,7 @@ fn a_dump_put_back_into_mariadb_is_refused_until_it_is_restored() {
 }
 
 #[test]
+#[ignore = "minutes: every store, slowly"]
 fn a_snapshot_put_back_into_etcd_is_refused_until_it_is_restored() {
     // Its tools put it back without accounts.
     let Some(mut members) = Etcd::cluster(1) else {
@@ -327,6 +329,7 @@ fn a_snapshot_put_back_into_etcd_is_refused_until_it_is_restored() {
 }
 
 #[test]
+#[ignore = "minutes: every store, slowly"]
 fn a_postgresql_that_lost_its_log_is_refused_until_it_is_restored() {
     // What was written after the last checkpoint stands in the log alone.
     let save = |lab: &mut Lab<Postgres>| {

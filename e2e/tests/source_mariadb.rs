@@ -595,11 +595,13 @@ fn a_fence_of_a_sequence_waits_for_the_open() {
 }
 
 #[test]
+#[ignore = "minutes: counters of every kind"]
 fn a_fence_of_a_column_waits_for_the_open() {
     waits_for_the_open(&GENERATED);
 }
 
 #[test]
+#[ignore = "minutes: counters of every kind"]
 fn a_fence_of_tickets_waits_for_the_open() {
     waits_for_the_open(&TICKETS);
 }
@@ -1255,6 +1257,7 @@ fn listed_in_few_statements(tables: u32) {
 }
 
 #[test]
+#[ignore = "minutes: a thousand counters"]
 fn a_thousand_are_listed_in_few_statements() {
     listed_in_few_statements(1000);
 }
@@ -1268,6 +1271,7 @@ fn ten_thousand_are_listed_in_few_statements() {
 /// Calls for one sequence are done one after the other, so that none of a caller that is gone comes behind a later one's;
 /// a session that is kept holds nobody up.
 #[test]
+#[ignore = "minutes: counters of every kind"]
 fn calls_for_one_sequence_queue_up() {
     let Some(lab) = lab() else {
         return;
