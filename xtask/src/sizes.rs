@@ -32,7 +32,6 @@ const SIZES: &[Size] = &[
     size("MINT_TEST_AUDIT_IDS", 400_000, 2_000_000, "ids audited"),
     size("MINT_TEST_BACKFILL_ROWS", 50_000, 400_000, "rows backfilled"),
     size("MINT_TEST_IDS", 300_000, 3_000_000, "ids in bulk"),
-    size("MINT_TEST_KILLS", 50, 200, "kills of a server"),
     size("MINT_TEST_SLOW", 100, 500, "slow connections"),
 ];
 
