@@ -264,6 +264,18 @@ impl AsyncWrite for Stream {
         each!(self.get_mut(), socket => Pin::new(socket).poll_write(cx, bytes))
     }
 
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        each!(self.get_mut(), socket => Pin::new(socket).poll_write_vectored(cx, parts))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        each!(self, socket => socket.is_write_vectored())
+    }
+
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         each!(self.get_mut(), socket => Pin::new(socket).poll_flush(cx))
     }

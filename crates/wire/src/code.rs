@@ -3,7 +3,7 @@
 use std::fmt;
 
 macro_rules! codes {
-    ($($(#[$doc:meta])* $variant:ident = $code:literal, $http:literal, $resp:literal, $exit:literal, $title:literal;)*) => {
+    ($($(#[$doc:meta])* $variant:ident = $code:literal, $http:literal, $resp:literal, $grpc:literal, $exit:literal, $title:literal;)*) => {
         /// The kinds of refusal. Their names ([`Code::as_str`]) are stable: programs may match on them.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[repr(u8)]
@@ -14,7 +14,7 @@ macro_rules! codes {
         /// Every code, in the order of the enumeration.
         pub static CODES: &[CodeRow] = &[
             $(CodeRow {
-                code: Code::$variant, name: $code, http_status: $http, resp_prefix: $resp, exit_code: $exit, title: $title,
+                code: Code::$variant, name: $code, http_status: $http, resp_prefix: $resp, grpc_status: $grpc, exit_code: $exit, title: $title,
             },)*
         ];
     };
@@ -31,6 +31,8 @@ pub struct CodeRow {
     pub http_status: u16,
     /// The first word of a Redis error.
     pub resp_prefix: &'static str,
+    /// The name of gRPC's status.
+    pub grpc_status: &'static str,
     /// The exit code of a command that ends with it.
     pub exit_code: u8,
     /// What it means, whatever the details.
@@ -39,81 +41,81 @@ pub struct CodeRow {
 
 codes! {
     /// A name outside the grammar.
-    InvalidName = "invalid_name", 400, "ERR", 2, "the name is outside the grammar";
+    InvalidName = "invalid_name", 400, "ERR", "INVALID_ARGUMENT", 2, "the name is outside the grammar";
     /// A count that is no number or out of range.
-    InvalidCount = "invalid_count", 400, "ERR", 2, "the count is out of range";
+    InvalidCount = "invalid_count", 400, "ERR", "INVALID_ARGUMENT", 2, "the count is out of range";
     /// Another argument that makes no sense.
-    InvalidArgument = "invalid_argument", 400, "ERR", 2, "an argument is invalid";
+    InvalidArgument = "invalid_argument", 400, "ERR", "INVALID_ARGUMENT", 2, "an argument is invalid";
     /// A body that is not the JSON document asked for.
-    InvalidBody = "invalid_body", 400, "ERR", 2, "the body is invalid";
+    InvalidBody = "invalid_body", 400, "ERR", "INVALID_ARGUMENT", 2, "the body is invalid";
     /// Bytes that are no request.
-    Protocol = "protocol_error", 400, "ERR", 3, "the bytes are not a request";
+    Protocol = "protocol_error", 400, "ERR", "INVALID_ARGUMENT", 3, "the bytes are not a request";
     /// A connection on which TLS could not be agreed on.
-    Handshake = "tls_handshake", 400, "ERR", 3, "TLS could not be agreed on";
+    Handshake = "tls_handshake", 400, "ERR", "UNAVAILABLE", 3, "TLS could not be agreed on";
     /// A command that does not exist.
-    UnknownCommand = "unknown_command", 404, "ERR", 2, "there is no such command";
+    UnknownCommand = "unknown_command", 404, "ERR", "UNIMPLEMENTED", 2, "there is no such command";
     /// A path that leads nowhere.
-    UnknownRoute = "unknown_route", 404, "ERR", 2, "there is no such route";
+    UnknownRoute = "unknown_route", 404, "ERR", "UNIMPLEMENTED", 2, "there is no such route";
     /// A format that does not exist.
-    UnknownFormat = "unknown_format", 404, "ERR", 2, "there is no such format";
+    UnknownFormat = "unknown_format", 404, "ERR", "NOT_FOUND", 2, "there is no such format";
     /// A sequence or pool that does not exist.
-    NotFound = "not_found", 404, "ERR", 3, "it does not exist";
+    NotFound = "not_found", 404, "ERR", "NOT_FOUND", 3, "it does not exist";
     /// A route with another method.
-    MethodNotAllowed = "method_not_allowed", 405, "ERR", 2, "the method does not fit the route";
+    MethodNotAllowed = "method_not_allowed", 405, "ERR", "UNIMPLEMENTED", 2, "the method does not fit the route";
     /// No media type that the client accepts.
-    NotAcceptable = "not_acceptable", 406, "ERR", 2, "none of the accepted media types is offered";
+    NotAcceptable = "not_acceptable", 406, "ERR", "INVALID_ARGUMENT", 2, "none of the accepted media types is offered";
     /// A definition that differs from the existing one.
-    Exists = "exists", 409, "ERR", 3, "it exists with another definition";
+    Exists = "exists", 409, "ERR", "ALREADY_EXISTS", 3, "it exists with another definition";
     /// A move below the mark.
-    OnlyForward = "only_forward", 409, "ERR", 3, "numbers only move forward";
+    OnlyForward = "only_forward", 409, "ERR", "FAILED_PRECONDITION", 3, "numbers only move forward";
     /// A move that may repeat numbers, not allowed explicitly.
-    NeedsAllowRepeat = "needs_allow_repeat", 409, "ERR", 3, "this may repeat numbers";
+    NeedsAllowRepeat = "needs_allow_repeat", 409, "ERR", "FAILED_PRECONDITION", 3, "this may repeat numbers";
     /// A sequence without further numbers.
-    Exhausted = "exhausted", 409, "ERR", 3, "the sequence has no further number";
+    Exhausted = "exhausted", 409, "ERR", "OUT_OF_RANGE", 3, "the sequence has no further number";
     /// A definition changed or went while it was asked for.
-    Conflict = "conflict", 409, "ERR", 3, "it was changed at the same moment";
+    Conflict = "conflict", 409, "ERR", "ABORTED", 3, "it was changed at the same moment";
     /// As many sequences as configured.
-    TooMany = "too_many", 409, "ERR", 3, "a configured limit is reached";
+    TooMany = "too_many", 409, "ERR", "RESOURCE_EXHAUSTED", 3, "a configured limit is reached";
     /// A body where none is taken, or one that says it is no JSON.
-    UnsupportedMediaType = "unsupported_media_type", 415, "ERR", 2, "the route does not take such a body";
+    UnsupportedMediaType = "unsupported_media_type", 415, "ERR", "UNIMPLEMENTED", 2, "the route does not take such a body";
     /// A promise that is not kept: see the documentation of retries.
-    IdempotencyKey = "idempotency_key", 400, "ERR", 2, "Idempotency-Key is not honoured";
+    IdempotencyKey = "idempotency_key", 400, "ERR", "INVALID_ARGUMENT", 2, "Idempotency-Key is not honoured";
     /// A body that is too long.
-    BodyTooLarge = "body_too_large", 413, "ERR", 2, "the body is too large";
+    BodyTooLarge = "body_too_large", 413, "ERR", "RESOURCE_EXHAUSTED", 2, "the body is too large";
     /// A head that is too long.
-    HeaderTooLarge = "header_too_large", 431, "ERR", 2, "the head of the request is too large";
+    HeaderTooLarge = "header_too_large", 431, "ERR", "RESOURCE_EXHAUSTED", 2, "the head of the request is too large";
     /// No token where one is needed.
-    Unauthenticated = "unauthenticated", 401, "NOAUTH", 3, "authentication is required";
+    Unauthenticated = "unauthenticated", 401, "NOAUTH", "UNAUTHENTICATED", 3, "authentication is required";
     /// A token that is not known.
-    WrongToken = "wrong_token", 401, "WRONGPASS", 3, "the token is not known";
+    WrongToken = "wrong_token", 401, "WRONGPASS", "UNAUTHENTICATED", 3, "the token is not known";
     /// A token that may not do this.
-    Forbidden = "forbidden", 403, "NOPERM", 3, "the token may not do this";
+    Forbidden = "forbidden", 403, "NOPERM", "PERMISSION_DENIED", 3, "the token may not do this";
     /// A request that another web site made a browser send.
-    CrossOrigin = "cross_origin", 403, "ERR", 3, "requests of other web sites are refused";
+    CrossOrigin = "cross_origin", 403, "ERR", "PERMISSION_DENIED", 3, "requests of other web sites are refused";
     /// A host name that does not belong to this server.
-    WrongHost = "wrong_host", 421, "ERR", 3, "the host name does not belong to this server";
+    WrongHost = "wrong_host", 421, "ERR", "PERMISSION_DENIED", 3, "the host name does not belong to this server";
     /// A request that did not arrive in time.
-    RequestTimeout = "request_timeout", 408, "ERR", 3, "the request did not arrive in time";
+    RequestTimeout = "request_timeout", 408, "ERR", "DEADLINE_EXCEEDED", 3, "the request did not arrive in time";
     /// A connection that never asked for anything, or no longer does.
-    IdleTimeout = "idle_timeout", 408, "ERR", 3, "the connection was idle";
+    IdleTimeout = "idle_timeout", 408, "ERR", "UNAVAILABLE", 3, "the connection was idle";
     /// A client that does not read its answers.
-    SlowReader = "slow_reader", 408, "ERR", 3, "the answers were not read";
+    SlowReader = "slow_reader", 408, "ERR", "UNAVAILABLE", 3, "the answers were not read";
     /// More requests or ids in a second than this client may ask for.
-    RateLimited = "rate_limited", 429, "ERR", 3, "more was asked for in a second than is allowed";
+    RateLimited = "rate_limited", 429, "ERR", "RESOURCE_EXHAUSTED", 3, "more was asked for in a second than is allowed";
     /// As many connections as configured.
-    TooManyConnections = "too_many_connections", 503, "ERR", 3, "too many connections";
+    TooManyConnections = "too_many_connections", 503, "ERR", "UNAVAILABLE", 3, "too many connections";
     /// The store does not answer or no id may be minted right now.
-    Unavailable = "unavailable", 503, "TRYAGAIN", 3, "not available right now";
+    Unavailable = "unavailable", 503, "TRYAGAIN", "UNAVAILABLE", 3, "not available right now";
     /// The clock went back, and the pool's clock policy does not mint then.
-    ClockBack = "clock_back", 503, "TRYAGAIN", 3, "the clock went back";
+    ClockBack = "clock_back", 503, "TRYAGAIN", "UNAVAILABLE", 3, "the clock went back";
     /// A sequence whose counter elsewhere is being moved here, or back.
-    Moving = "moving", 503, "TRYAGAIN", 3, "the sequence is being moved";
+    Moving = "moving", 503, "TRYAGAIN", "UNAVAILABLE", 3, "the sequence is being moved";
     /// A sequence that was given back: the original gives its numbers.
-    MovedBack = "moved_back", 503, "ERR", 3, "the sequence was moved back";
+    MovedBack = "moved_back", 503, "ERR", "FAILED_PRECONDITION", 3, "the sequence was moved back";
     /// The process mints nothing any more.
-    Stopped = "stopped", 503, "MISCONF", 3, "minting has stopped for good";
+    Stopped = "stopped", 503, "MISCONF", "FAILED_PRECONDITION", 3, "minting has stopped for good";
     /// A defect of this program.
-    Internal = "internal", 500, "ERR", 3, "this is a defect";
+    Internal = "internal", 500, "ERR", "INTERNAL", 3, "this is a defect";
 }
 
 impl Code {
@@ -123,6 +125,7 @@ impl Code {
     /// use mintage_wire::Code;
     /// assert_eq!(Code::OnlyForward.row().http_status, 409);
     /// assert_eq!(Code::Unavailable.row().resp_prefix, "TRYAGAIN");
+    /// assert_eq!(Code::Exhausted.row().grpc_status, "OUT_OF_RANGE");
     /// ```
     pub fn row(self) -> &'static CodeRow {
         &CODES[self as usize]
@@ -202,16 +205,17 @@ mod tests {
         let or_no = |yes| if yes { "yes" } else { "no" };
         let row = |row: &CodeRow| {
             format!(
-                "| `{}` | {} | `{}` | {} | {} | {} |\n",
+                "| `{}` | {} | `{}` | `{}` | {} | {} | {} |\n",
                 row.name,
                 row.http_status,
                 row.resp_prefix,
+                row.grpc_status,
                 or_no(row.code.may_be_retried()),
                 or_no(row.code.may_have_spent()),
                 row.title,
             )
         };
-        let head = "| `code` | status | Redis | may be asked again | ids may be spent | means |\n";
+        let head = "| `code` | status | Redis | gRPC | may be asked again | ids may be spent | means |\n";
         crate::pages::check_table(
             "http-reference.md",
             head,
@@ -224,7 +228,10 @@ mod tests {
     fn the_table_is_what_clients_rely_on() {
         let shown: String = CODES
             .iter()
-            .map(|r| format!("{} {} {} {}\n", r.name, r.http_status, r.resp_prefix, r.exit_code))
+            .map(|r| {
+                let (name, http, resp, grpc) = (r.name, r.http_status, r.resp_prefix, r.grpc_status);
+                format!("{name} {http} {resp} {grpc} {}\n", r.exit_code)
+            })
             .collect();
         assert_eq!(shown, include_str!("../tests/golden/codes.txt"));
     }

@@ -236,8 +236,12 @@ settings! {
     "server.http.max_headers" http_max_headers: u64 = "64" in 1 ..= 1000;
     /// The body of one request.
     "server.http.max_body" http_max_body: Bytes = "4KiB" in 256 ..= 1_048_576;
+    /// Requests that one connection over HTTP/2 may have open at a time.
+    "server.http.max_streams" http_max_streams: u64 = "100" in 1 ..= 10_000;
     /// Names that `/metrics` shows one by one: the busiest sequences, and as many pools.
     "server.http.metrics_names" metrics_names: u64 = "100" in 0 ..= 100_000;
+    /// Where gRPC listens: `main` for our own port of HTTP, an address, `tls:ADDRESS`, `unix:PATH`, or `off` for nowhere.
+    "server.grpc.listen" grpc_listen: Listen = "main";
     /// Where the Redis protocol listens: an address, `tls:ADDRESS`, `unix:PATH`, or `off` for nowhere.
     "server.resp.listen" resp_listen: Listen = "127.0.0.1:7601";
     /// How long a connection may stay without ever sending a byte.
@@ -490,6 +494,8 @@ impl Config {
             Some(access) if !access.fits_main => {
                 refuse("this face has no paths of its own, so it needs a port of its own")
             }
+            // As unless told otherwise: there is then no port to share.
+            None if path == "server.grpc.listen" => Ok(()),
             Some(_) if self.http_listen.is_off() => refuse("server.http.listen is off"),
             Some(_) => Ok(()),
             None => refuse("this is our own port: it needs an address"),

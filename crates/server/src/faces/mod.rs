@@ -3,6 +3,7 @@
 
 pub(crate) mod cosid;
 pub(crate) mod gosnowflake;
+pub(crate) mod grpc;
 pub mod http;
 pub(crate) mod idgo;
 mod json_number;
@@ -54,6 +55,8 @@ pub struct Face {
     pub(crate) serves: Serves,
     /// What it is for our own port of HTTP, where it may share that.
     pub(crate) foreign: Option<&'static web::foreign::Foreign>,
+    /// What answers calls of gRPC on our own port of HTTP.
+    pub(crate) calls: Option<web::rpc::Call>,
 }
 
 impl Face {
@@ -136,7 +139,7 @@ pub(crate) struct Serves {
 /// What TLS agrees on besides the keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Protocols {
-    /// `http/1.1`.
+    /// `h2` and `http/1.1`.
     Http,
     /// None: the protocol has no name there.
     Unnamed,
@@ -147,6 +150,7 @@ pub static FACES: &[Face] = &[
     // Our own, then those of other systems.
     http::FACE,
     resp::FACE,
+    grpc::FACE,
     leaf::FACE,
     tinyid::FACE,
     cosid::FACE,
@@ -185,6 +189,12 @@ pub(crate) fn sharing(config: &Config) -> Vec<&'static str> {
     sharing.map(|face| face.name).collect()
 }
 
+/// The face that answers calls of gRPC on our own port of HTTP.
+pub(crate) fn calls(config: &Config) -> Option<web::rpc::Calls> {
+    let mut sharing = numbered().filter(|(_, face)| face.shares_our_port(config));
+    sharing.find_map(|(id, face)| Some((id, face.calls?)))
+}
+
 /// The largest request of any face, in bytes.
 pub(crate) fn request_bytes(config: &Config) -> usize {
     let all = FACES.iter().map(|face| (face.serves.request_bytes)(config));
@@ -210,7 +220,7 @@ mod tests {
             // It is off, or where its row says.
             let expected = format!("127.0.0.1:{}", face.port);
             let given: Vec<String> = listen.endpoints.iter().map(ToString::to_string).collect();
-            assert!(listen.is_off() || given == [expected], "{path}");
+            assert!(listen.is_off() || listen.main || given == [expected], "{path}");
             let shares = face.access(&config).is_some_and(|access| access.fits_main);
             assert_eq!(shares, face.foreign.is_some(), "{}", face.name);
             let others = FACES.iter().filter(|other| other.port == face.port);

@@ -74,7 +74,7 @@ impl Current {
             warnings,
         } = checked;
         let mut http = config.clone();
-        http.alpn_protocols = vec![b"http/1.1".to_vec()];
+        http.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         *self.0.write().expect("no panic while held") = Some(Shown {
             files,
             seen,

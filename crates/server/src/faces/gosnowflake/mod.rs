@@ -34,6 +34,7 @@ pub(super) const FACE: Face = Face {
     },
     serves: web::serves(|connection| web::begin(connection, &FOREIGN)),
     foreign: Some(&FOREIGN),
+    calls: None,
 };
 
 static FOREIGN: Foreign = Foreign {

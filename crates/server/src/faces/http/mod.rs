@@ -31,7 +31,7 @@ pub mod testing;
 use std::rc::Rc;
 
 use hyper::StatusCode;
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use mintage_wire::{Op, Takes};
 
 use super::web::answer::Response;
@@ -39,6 +39,7 @@ use super::web::body::read_body;
 use super::web::foreign::{self, Foreign};
 use super::web::head::Head;
 use super::web::io::One;
+use super::web::rpc::Calls;
 use super::web::{self, Site, cors};
 use super::{Face, Serves};
 use crate::auth::{Identity, Right, What};
@@ -67,6 +68,7 @@ pub(super) const FACE: Face = Face {
         ..web::serves(|connection| web::begin(connection, Own))
     },
     foreign: None,
+    calls: None,
 };
 
 /// Our own routes, and those of the faces that share our port.
@@ -88,7 +90,7 @@ impl Own {
 /// No other face has a path that begins so.
 const OURS: &str = "/v1/";
 
-type Guest = web::Guest<Own>;
+type Guest = web::Client;
 
 impl Site for Own {
     type Body = backup::AnyBody;
@@ -96,7 +98,7 @@ impl Site for Own {
     async fn answer(
         self,
         thread: &Rc<ServingThread>,
-        guest: &Guest,
+        guest: &web::Guest<Own>,
         head: &Head<'_>,
         body: Option<Incoming>,
     ) -> Response {
@@ -105,7 +107,7 @@ impl Site for Own {
         {
             return foreign::answer(face, id, thread, guest, head, body).await;
         }
-        let mut response = match do_what_is_asked(thread, guest, head, body).await {
+        let mut response = match perform(thread, guest, head, body).await {
             Ok(response) => response,
             Err(error) => {
                 thread.counters().refused(error.code);
@@ -126,6 +128,10 @@ impl Site for Own {
             || self
                 .shared_with(thread, path)
                 .is_some_and(|(_, face)| face.reads_all_headers)
+    }
+
+    fn calls(self, thread: &Door) -> Option<Calls> {
+        faces::calls(&thread.config())
     }
 
     fn for_hyper(
@@ -149,12 +155,16 @@ async fn may_ask_for_a_name(guest: &Guest, thread: &Door, head: &Head<'_>, name:
     Ok(who.check(Right::Read, What::Named(name))?)
 }
 
-async fn do_what_is_asked(
+/// Does what a request asks for, whatever it came by.
+pub(crate) async fn perform<B>(
     thread: &Rc<ServingThread>,
     guest: &Guest,
     head: &Head<'_>,
-    body: Option<Incoming>,
-) -> Result<Response, ServiceError> {
+    body: Option<B>,
+) -> Result<Response, ServiceError>
+where
+    B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+{
     head.check_host(&thread.config(), thread.service().tokens())?;
     cors::check_origin(head, &thread.config())?;
     head.check_size(&thread.config())?;

@@ -31,4 +31,5 @@ pub(super) const FACE: Face = Face {
         ..resp::SERVES
     },
     foreign: None,
+    calls: None,
 };

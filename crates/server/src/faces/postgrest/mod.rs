@@ -48,6 +48,7 @@ pub(super) const FACE: Face = Face {
     pools: |_| Vec::new(),
     serves: web::serves(|connection| web::begin(connection, &FOREIGN)),
     foreign: Some(&FOREIGN),
+    calls: None,
 };
 
 static FOREIGN: Foreign = Foreign {

@@ -41,6 +41,7 @@ pub(super) const FACE: Face = Face {
     pools: |_| Vec::new(),
     serves: SERVES,
     foreign: None,
+    calls: None,
 };
 
 /// How a face of the Redis protocol serves its connections.

@@ -37,6 +37,7 @@ pub(super) const FACE: Face = Face {
     serves: web::serves(|connection| web::begin(connection, &FOREIGN)),
     // Every path is its own.
     foreign: None,
+    calls: None,
 };
 
 static FOREIGN: Foreign = Foreign {

@@ -49,4 +49,5 @@ pub(super) const FACE: Face = Face {
         begin: |connection| drop(tokio::task::spawn_local(connection::serve(connection))),
     },
     foreign: None,
+    calls: None,
 };

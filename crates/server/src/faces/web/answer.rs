@@ -119,6 +119,11 @@ impl Response {
         }
     }
 
+    /// What stands in it.
+    pub(crate) fn body(&self) -> &[u8] {
+        &self.body
+    }
+
     /// What it refuses, where it says so.
     pub(crate) fn refused(&self) -> Option<Code> {
         self.refused

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use http_body_util::{BodyExt, Limited};
-use hyper::body::{Body, Incoming};
+use hyper::body::Body;
 
 use super::head::too_large;
 use crate::error::{Code, ServiceError};
@@ -11,7 +11,10 @@ use crate::service::Answer;
 use crate::thread::ServingThread;
 
 /// Reads a body, within its limits of length and time; none is an empty one.
-pub(crate) async fn read_body(thread: &Rc<ServingThread>, body: Option<Incoming>) -> Answer<Vec<u8>> {
+pub(crate) async fn read_body<B>(thread: &Rc<ServingThread>, body: Option<B>) -> Answer<Vec<u8>>
+where
+    B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+{
     let Some(body) = body.filter(|body| !body.is_end_stream()) else {
         return Ok(Vec::new());
     };

@@ -41,10 +41,7 @@ pub(crate) async fn serve<S: Site>(
         let (watch, one) = ((*watch).clone(), Rc::clone(&one));
         async move {
             watch.wait_for(Waiting::Nothing);
-            let arrived = mintage::boottime();
-            let response = answer(thread, guest, request).await;
-            let took = mintage::boottime().saturating_sub(arrived);
-            thread.counters().answered(guest.face, 1, took);
+            let response = answer_in_time(thread, guest, request).await;
             after_the_others().await;
             watch.wait_for(Waiting::Request);
             let site = guest.site;
@@ -109,6 +106,19 @@ fn builder(config: &Config) -> http1::Builder {
         .max_headers(config.http_max_headers as usize)
         .max_buf_size(config.http_max_header.0);
     builder
+}
+
+/// Answers one request and counts how long that took.
+pub(super) async fn answer_in_time<S: Site>(
+    thread: &Rc<ServingThread>,
+    guest: &Guest<S>,
+    request: Request<Incoming>,
+) -> Response {
+    let arrived = mintage::boottime();
+    let response = answer(thread, guest, request).await;
+    let took = mintage::boottime().saturating_sub(arrived);
+    thread.counters().answered(guest.face, 1, took);
+    response
 }
 
 async fn answer<S: Site>(

@@ -10,6 +10,7 @@
 //! | `html` | text in pages |
 //! | `cors` | pages of other sites |
 //! | `answer`, `date` | answers |
+//! | `h2`, `rpc` | HTTP/2, which hyper frames; calls of gRPC on it |
 //! | `foreign`, `spring` | what the faces of other systems have in common; those of them that Spring Boot serves |
 
 pub(crate) mod answer;
@@ -19,10 +20,12 @@ pub(crate) mod cors;
 mod date;
 pub(crate) mod foreign;
 pub(crate) mod form;
+mod h2;
 pub(crate) mod head;
 pub(crate) mod html;
 pub(crate) mod io;
 pub(crate) mod plain;
+pub(crate) mod rpc;
 pub(crate) mod spring;
 mod strict;
 
@@ -52,7 +55,7 @@ use plain::Left;
 /// What answers the requests of a connection.
 pub(crate) trait Site: Copy + 'static {
     /// What its answers consist of, where hyper sends them.
-    type Body: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + 'static;
+    type Body: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Unpin + 'static;
 
     /// Answers one request, whoever framed it.
     async fn answer(
@@ -68,6 +71,11 @@ pub(crate) trait Site: Copy + 'static {
 
     /// Whether hyper frames what asks for this path: it needs all headers, or its answer's length is not known.
     fn hands_over(self, thread: &Door, path: &str) -> bool;
+
+    /// What answers calls of gRPC here.
+    fn calls(self, _: &Door) -> Option<rpc::Calls> {
+        None
+    }
 
     /// An answer for hyper, with its body; `one` is answered once hyper has all of it.
     fn for_hyper(
@@ -155,14 +163,21 @@ async fn serve<S: Site>(connection: Connection, site: S) {
         face,
         watch: Rc::clone(&watch),
         for_health: counted.place.is_for_health(),
-        _counted: counted,
     };
-    let guest = Guest { site, client };
-    let for_health = guest.for_health;
+    let for_health = client.for_health;
+    let guest = Rc::new(Guest {
+        site,
+        client,
+        _counted: counted,
+    });
+    let mut is_first = true;
     let mut socket = Socket::new(stream, watch, thread.clone(), thread.config().http_max_header.0);
     let end = loop {
-        let framing = match plain::serve(&mut socket, &thread, &guest).await {
-            Left::HandedOver(_) if for_health => break End::Client,
+        let begun = plain::serve(&mut socket, &thread, &guest, is_first).await;
+        is_first = false;
+        let framing = match begun {
+            Left::HandedOver(_) | Left::Http2 if for_health => break End::Client,
+            Left::Http2 => break h2::serve(&mut socket, &thread, &guest).await,
             Left::HandedOver(framing) => framing,
             Left::Ended(end) => {
                 if let Some(Verdict::Late(code)) = socket.watch().peek() {
@@ -187,6 +202,7 @@ async fn serve<S: Site>(connection: Connection, site: S) {
 pub(crate) struct Guest<S> {
     site: S,
     client: Client,
+    _counted: Counted,
 }
 
 impl<S> Deref for Guest<S> {
@@ -198,6 +214,7 @@ impl<S> Deref for Guest<S> {
 }
 
 /// The other end of a connection.
+#[derive(Clone)]
 pub(crate) struct Client {
     pub(crate) peer: Peer,
     /// What it shows by itself.
@@ -208,10 +225,24 @@ pub(crate) struct Client {
     watch: Rc<Watch>,
     /// There is no place for it but for questions about the server's health.
     pub(crate) for_health: bool,
-    _counted: Counted,
 }
 
 impl Client {
+    /// The same as a client of another face, which shares this one's port.
+    fn on(&self, face: FaceId) -> Rc<Client> {
+        Rc::new(Client { face, ..self.clone() })
+    }
+
+    /// Our end of its connection.
+    pub(crate) fn local(&self) -> Option<&Endpoint> {
+        self.local.as_ref()
+    }
+
+    /// The deadlines of its connection.
+    pub(crate) fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
     /// Whether the connection ends with an answer.
     fn leaves(&self, config: &Config) -> bool {
         self.for_health || self.watch.wrong_tokens() >= config.max_wrong_tokens

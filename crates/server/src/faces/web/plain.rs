@@ -11,6 +11,7 @@ use std::rc::Rc;
 use memchr::memchr;
 
 use super::answer::Response;
+use super::h2::PREFACE;
 use super::head::Head;
 use super::strict::{self, Framing, Strict};
 use super::{Guest, Site, date};
@@ -37,15 +38,18 @@ pub(crate) enum Framed<'b> {
 pub(crate) enum Left {
     /// The connection ends.
     Ended(End),
+    /// It is a connection over HTTP/2.
+    Http2,
     /// hyper goes on with what was read: a request that is framed so.
     HandedOver(Framing),
 }
 
-/// Answers plain requests until there is another one.
+/// Answers plain requests until there is another one, or what only the first bytes of a connection may be: HTTP/2.
 pub(crate) async fn serve<S: Site>(
     socket: &mut Socket,
     thread: &Rc<ServingThread>,
     guest: &Guest<S>,
+    mut is_first: bool,
 ) -> Left {
     let mut turn = Turn::begin(thread);
     loop {
@@ -53,6 +57,12 @@ pub(crate) async fn serve<S: Site>(
             Ok(input) => input,
             Err(end) => return Left::Ended(end),
         };
+        if is_first && buffer[..filled].starts_with(PREFACE) {
+            socket.keep(&buffer[..filled]);
+            thread.return_input(buffer);
+            return Left::Http2;
+        }
+        is_first &= PREFACE.starts_with(&buffer[..filled]);
         let mut out = thread.borrow_output();
         let next = answer_all(socket, thread, guest, &buffer[..filled], &mut out, &mut turn).await;
         thread.return_input(buffer);
