@@ -120,6 +120,11 @@ pub fn face_clients() -> Option<PathBuf> {
     python("face-clients", "import requests, sonyflake, snowflake.client")
 }
 
+/// The same Python, where it has grpcio with reflection.
+pub fn grpcio() -> Option<PathBuf> {
+    python("grpcio", "import grpc_reflection, grpc_health, grpc_status")
+}
+
 /// The class path of Spring's RestTemplate.
 pub fn rest_template() -> Option<String> {
     let jars = [
@@ -215,6 +220,14 @@ pub fn php_redis() -> bool {
 /// `MINT_TEST_NODE`.
 pub fn node() -> Option<PathBuf> {
     node_with("node", "require('ioredis'); require('redis')")
+}
+
+/// The same folder, where it has @grpc/grpc-js.
+pub fn grpc_js() -> Option<PathBuf> {
+    node_with(
+        "grpc-js",
+        "require('@grpc/grpc-js'); require('@grpc/proto-loader')",
+    )
 }
 
 /// The same folder, where it has @supabase/postgrest-js and postgrest-client.

@@ -28,6 +28,7 @@ mod folder;
 mod formats_command;
 mod galera;
 mod greedy;
+mod grpc;
 mod hostile;
 mod http;
 mod ids;

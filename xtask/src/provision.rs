@@ -121,11 +121,15 @@ const PYTHON_PACKAGES: &[&str] = &[
     "sonyflake-py==1.3.0",
     "pysnowflake==0.1.3",
     "postgrest==2.34.0",
+    "grpcio==1.85.1",
+    "grpcio-reflection==1.85.1",
+    "grpcio-health-checking==1.85.1",
+    "grpcio-status==1.85.1",
 ];
 
 /// A program that ends well where Python finds them all.
 const PYTHON_PROBE: &str = "import redis, hiredis, openapi_spec_validator, openapi_python_client, thriftpy2, thrift, \
-                            requests, sonyflake, snowflake.client, postgrest";
+                            requests, sonyflake, snowflake.client, postgrest, grpc_reflection, grpc_health, grpc_status";
 
 /// Of versions that Debian's Node runs.
 const NODE_PACKAGES: &[&str] = &[
@@ -133,11 +137,13 @@ const NODE_PACKAGES: &[&str] = &[
     "redis@5.9.0",
     "thrift@0.24.0",
     "@supabase/postgrest-js@2.78.0",
+    "@grpc/grpc-js@1.14.7",
+    "@grpc/proto-loader@0.8.1",
     "postgrest-client@1.1.2",
 ];
 
 /// A program that ends well where Node finds them all.
-const NODE_PROBE: &str = "for (const name of ['ioredis', 'redis', 'thrift', '@supabase/postgrest-js', \
+const NODE_PROBE: &str = "for (const name of ['ioredis', 'redis', 'thrift', '@supabase/postgrest-js', '@grpc/grpc-js', '@grpc/proto-loader', \
                           'postgrest-client']) require(name)";
 
 /// Installs the absent ones of `tools`.

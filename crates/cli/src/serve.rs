@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// Address of the Redis protocol, tls:ADDR, unix:PATH, or off [default: 127.0.0.1:7601]
     #[arg(long, value_name = "ADDR")]
     resp: Option<String>,
+    /// Address of gRPC, tls:ADDR, unix:PATH, main for the HTTP port, or off [default: main]
+    #[arg(long, value_name = "ADDR")]
+    grpc: Option<String>,
     /// Serve clients of another system as well: NAME, NAME=ADDR, NAME=main for our HTTP port, or all; may be repeated [default addresses: docs/faces.md]
     #[arg(long, value_name = "NAME[=ADDR]")]
     face: Vec<String>,
@@ -68,6 +71,7 @@ impl Args {
         let given = [
             ("server.http.listen", "--http", self.http.as_deref()),
             ("server.resp.listen", "--resp", self.resp.as_deref()),
+            ("server.grpc.listen", "--grpc", self.grpc.as_deref()),
             ("server.threads", "--threads", self.threads.as_deref()),
             ("log.format", "--log", self.log.as_deref()),
             ("insecure", "--insecure", self.insecure.then_some("true")),
@@ -236,8 +240,9 @@ fn announce(serving: &Serving, store: &str, out: &mut Out) -> Result<(), Failure
     if out.json {
         let mut document = serde_json::Map::new();
         for face in FACES.iter().filter(|face| !face.is_foreign()) {
-            let address = serving.address(face.name);
-            document.insert(face.name.into(), address.map(ToString::to_string).into());
+            let shares = serving.sharing.contains(&face.name).then(|| "main".to_string());
+            let address = serving.address(face.name).map(ToString::to_string);
+            document.insert(face.name.into(), address.or(shares).into());
         }
         let foreign = FACES.iter().filter(|face| face.is_foreign());
         let foreign = foreign.map(|face| (face.name, places(face, serving)));

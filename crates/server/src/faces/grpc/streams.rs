@@ -14,7 +14,6 @@ use super::numbers::NumberBlock;
 use crate::auth::{Identity, Right, What};
 use crate::error::{Code, ServiceError};
 use crate::formats::{FormatRow, Make, format};
-use crate::requests::invalid;
 use crate::service::Answer;
 
 #[derive(Clone, PartialEq, Message)]
@@ -180,7 +179,11 @@ fn options(row: &FormatRow, given: &HashMap<String, String>) -> Answer<GenOption
         if !known.contains(name) {
             let shown: String = name.chars().take(40).collect();
             let why = format!("{} has no option {shown:?}", row.format.name);
-            return Err(invalid(why).with_hint(format!("it has {}", known.join(", "))));
+            let error = ServiceError::new(Code::InvalidArgument, why);
+            return Err(match known.is_empty() {
+                true => error.with_hint("it has none"),
+                false => error.with_hint(format!("it has {}", known.join(", "))),
+            });
         }
         row.set(&mut options, name.as_bytes(), value.as_bytes())?;
     }
@@ -194,7 +197,7 @@ fn pool(row: &FormatRow, given: Option<String>) -> Answer<Cow<'static, str>> {
         Make::Uuid1 | Make::Uuid6 => UUID1_POOL,
         _ if given.is_some() => {
             let why = format!("{} comes from no pool", row.format.name);
-            return Err(invalid(why));
+            return Err(ServiceError::new(Code::InvalidArgument, why));
         }
         _ => "",
     };

@@ -84,9 +84,7 @@ impl Request {
 
 /// What a message says, under the names of `proto/`.
 fn fields(asked: &DynamicMessage) -> Map<String, Json> {
-    let options = SerializeOptions::new()
-        .use_proto_field_name(true)
-        .stringify_64_bit_integers(false);
+    let options = SerializeOptions::new().use_proto_field_name(true);
     match asked.serialize_with_options(serde_json::value::Serializer, &options) {
         Ok(Json::Object(fields)) => fields,
         // A message is an object; what cannot be one says nothing.
