@@ -122,7 +122,10 @@ pub fn face_clients() -> Option<PathBuf> {
 
 /// The same Python, where it has grpcio with reflection.
 pub fn grpcio() -> Option<PathBuf> {
-    python("grpcio", "import grpc_reflection, grpc_health, grpc_status")
+    python(
+        "grpcio",
+        "import grpc_reflection, grpc_health, grpc_status, grpc_tools",
+    )
 }
 
 /// The class path of Spring's RestTemplate.

@@ -232,9 +232,9 @@ fn a_token_is_rotated_and_revoked_while_the_server_runs() {
 /// What README says of other machines, command after command, on other ports.
 #[test]
 fn the_commands_for_other_machines_run_as_they_stand() {
-    if !(need::curl() && need::redis()) {
+    let (Some(python), true) = (need::grpcio(), need::curl() && need::redis()) else {
         return;
-    }
+    };
     let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
     let text = fs::read_to_string(readme).unwrap();
     let (_, section) = text
@@ -259,6 +259,11 @@ fn the_commands_for_other_machines_run_as_they_stand() {
         let text = text
             .replace("7600", &ports[0])
             .replace("7601", &ports[1])
+            .replace(
+                "PYTHONPATH=proto",
+                concat!("PYTHONPATH=", env!("CARGO_MANIFEST_DIR"), "/../proto"),
+            )
+            .replace("python3", &python.display().to_string())
             .replace("mint serve", "exec mint serve");
         let mut command = Command::new("sh");
         run::isolate(&mut command);
@@ -291,7 +296,7 @@ fn the_commands_for_other_machines_run_as_they_stand() {
     serving.wait().unwrap();
     let out = said.unwrap().out;
     assert!(
-        out.starts_with("{\"ids\":[\"") && out.lines().count() == 2,
+        out.starts_with("{\"ids\":[\"") && out.lines().count() == 3,
         "{out}"
     );
 }

@@ -125,11 +125,12 @@ const PYTHON_PACKAGES: &[&str] = &[
     "grpcio-reflection==1.85.1",
     "grpcio-health-checking==1.85.1",
     "grpcio-status==1.85.1",
+    "grpcio-tools==1.85.1",
 ];
 
 /// A program that ends well where Python finds them all.
 const PYTHON_PROBE: &str = "import redis, hiredis, openapi_spec_validator, openapi_python_client, thriftpy2, thrift, \
-                            requests, sonyflake, snowflake.client, postgrest, grpc_reflection, grpc_health, grpc_status";
+                            requests, sonyflake, snowflake.client, postgrest, grpc_reflection, grpc_health, grpc_status, grpc_tools";
 
 /// Of versions that Debian's Node runs.
 const NODE_PACKAGES: &[&str] = &[
