@@ -7,20 +7,13 @@ use std::path::Path;
 use std::process::Command;
 
 use mintage_e2e::need;
-use mintage_e2e::run::{self, Said, mint_as, new_token};
+use mintage_e2e::run::{self, Said, curl_as, mint_as, new_token};
 use mintage_e2e::server::{Server, Start};
 
 /// What a request is answered, with its head.
 fn post(folder: &Path, server: &Server, token: &str, path: &str) -> String {
-    let mut command = Command::new("curl");
-    command.args(["-q", "-sSi", "--max-time", "30", "-X", "POST"]);
-    if !token.is_empty() {
-        command.args(["-H", &format!("Authorization: Bearer {token}")]);
-    }
-    command
-        .arg(format!("http://{}{path}", server.http))
-        .current_dir(folder);
-    Said::from(command.output().unwrap()).ok()
+    let words = format!("-i -X POST http://{}{path}", server.http);
+    curl_as(folder, token, &words).ok()
 }
 
 fn redis(server: &Server, token: &str, words: &str) -> String {
