@@ -46,7 +46,7 @@ pub(crate) struct Foreign {
     pub(crate) look: fn(&Head<'_>, &Config) -> Response,
     /// The answer to any other request.
     pub(crate) answer: for<'a> fn(&'a Asked<'a>) -> Answering<'a>,
-    /// A refusal in the face's own form; `Retry-After` and the end of the connection are added.
+    /// A refusal in the face's own form; when to ask again and the end of the connection are added.
     pub(crate) refuse: fn(&Head<'_>, &Config, &ServiceError) -> Response,
 }
 
@@ -171,11 +171,8 @@ async fn judge(
 impl Foreign {
     fn refusal(&self, config: &Config, head: &Head<'_>, error: &ServiceError) -> Response {
         let mut response = (self.refuse)(head, config, error);
-        if let Some(seconds) = error
-            .retry_after_s
-            .filter(|_| response.status.is_server_error() || error.code == Code::RateLimited)
-        {
-            response.add("retry-after", seconds.to_string());
+        if response.status.is_server_error() || error.code == Code::RateLimited {
+            response.say_when(error);
         }
         if error.ends_connection() {
             response.close();
