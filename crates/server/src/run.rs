@@ -297,7 +297,7 @@ fn begin(
         return;
     }
     let answers_health = serves.health_deadlines.is_some();
-    let Some(place) = thread.shared().places.take(answers_health, peer) else {
+    let Some(place) = thread.shared().places.take(id, answers_health, peer) else {
         thread.counters().refused(Code::TooManyConnections);
         thread.service().log().note(Noise::TooManyConnections, peer);
         if !is_tls {

@@ -182,6 +182,8 @@ settings! {
     "server.max_connections" max_connections: u64 = "10000" in 1 ..= 1_000_000;
     /// Connections of one address at a time, or of one IPv6 network of 64 bits; `auto` is half of `max_connections`. Those of this machine count only if tokens are configured.
     "server.max_connections_per_address" max_connections_per_address: Auto<u64> = "auto" in 1 ..= 1_000_000;
+    /// Connections of one face at a time, wherever it listens; `auto` is `max_connections`, so that a face may have them all.
+    "server.max_connections_per_face" max_connections_per_face: Auto<u64> = "auto" in 1 ..= 1_000_000;
     /// If tokens are configured: how long a connection may stay open without showing one.
     "server.authentication_timeout" authentication_timeout: Off<Duration> = "5s" in 250 ..= 3_600_000;
     /// Wrong tokens after which a connection is closed.
