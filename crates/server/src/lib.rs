@@ -15,6 +15,7 @@ mod audit;
 pub mod auth;
 pub mod config;
 mod connection;
+mod core_dumps;
 mod desk;
 pub mod error;
 pub mod faces;

@@ -28,7 +28,7 @@ use crate::signals::Signals;
 use crate::thread::{ServingThread, Shared};
 use crate::transport::{Listener, Peer, Stream};
 use crate::watch::Verdict;
-use crate::{files, notify, signals, tls};
+use crate::{core_dumps, files, notify, signals, tls};
 
 /// How many threads a configuration asks for.
 ///
@@ -47,6 +47,7 @@ pub fn threads(config: &Config) -> usize {
 /// # Errors
 /// An address or the store cannot be had, or the store could not be closed cleanly.
 pub fn serve(config: Config, host: &mut dyn Host) -> Result<(), RunError> {
+    core_dumps::switch_off(&config);
     files::make_room(&config);
     let config = Arc::new(config);
     // Sockets first: a port in use is found before the store is touched.

@@ -55,13 +55,14 @@ impl Row<Config> {
     }
 }
 
-/// What of the server is fixed at its start: what others know it by, its threads, the files of its sockets, and the sizes of buffers that
+/// What of the server is fixed at its start: what others know it by, its threads, its core dumps, the files of its sockets, and the sizes of buffers that
 /// connections share; and where it listens.
 const FIXED: &[&str] = &[
     "server.name",
     "server.unix.mode",
     "server.unix.owner",
     "server.threads",
+    "server.core_dumps",
     "server.http.max_header",
     "server.resp.max_request",
 ];
@@ -176,6 +177,8 @@ settings! {
     "server.name" server_name: Auto<NodeName> = "auto";
     /// Serving threads, each with its own listeners; `auto` is one fewer than the cores; one core stays free for the store and the kernel.
     "server.threads" threads: Auto<u64> = "auto" in 1 ..= 256;
+    /// Let the system write a core dump if the server crashes. One holds whatever the memory does: tokens, passwords, keys.
+    "server.core_dumps" core_dumps: bool = "false";
     /// How long a stop waits for requests that were read.
     "server.shutdown_timeout" shutdown_timeout: Duration = "10s" in 0 ..= 600_000;
     /// Connections at a time, all faces together.
