@@ -13,6 +13,7 @@
 pub mod advice;
 mod audit;
 pub mod auth;
+mod bound;
 pub mod config;
 mod connection;
 mod core_dumps;

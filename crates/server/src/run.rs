@@ -12,13 +12,14 @@ use std::time::Duration;
 use mintage_ledger::Ledger;
 use tokio::sync::{oneshot, watch};
 
+use crate::bound::Bound;
 use crate::config::Config;
 use crate::connection::{Connection, Counted};
 use crate::error::Code;
 use crate::faces::scripts::parts::check_pools;
 use crate::faces::{self, Face};
 use crate::host::{Host, RunError, Serving, Stop};
-use crate::listen::{self, Bound, Sockets};
+use crate::listen::{self, Sockets};
 use crate::metrics::FaceId;
 use crate::noise::Noise;
 use crate::opening::open_ledger;
