@@ -14,6 +14,7 @@ pub mod advice;
 mod audit;
 pub mod auth;
 mod bound;
+mod by_address;
 pub mod config;
 mod connection;
 mod core_dumps;
