@@ -117,6 +117,28 @@ pub fn new_token(folder: &Path, words: &str) -> String {
     mint(folder, words.split(' ')).ok().trim().to_string()
 }
 
+/// Asks with curl, in words with blanks between.
+///
+/// # Panics
+/// When it cannot be started.
+pub fn curl(folder: &Path, words: &str) -> Said {
+    curl_as(folder, "", words)
+}
+
+/// The same for the holder of a token; an empty one is not shown.
+///
+/// # Panics
+/// When it cannot be started.
+pub fn curl_as(folder: &Path, token: &str, words: &str) -> Said {
+    let mut command = Command::new("curl");
+    command.args(["-q", "-sS", "--max-time", "30"]);
+    if !token.is_empty() {
+        command.args(["-H", &format!("Authorization: Bearer {token}")]);
+    }
+    let command = command.args(words.split_whitespace()).current_dir(folder);
+    command.output().expect("curl can be started").into()
+}
+
 /// Runs a command with this standard input.
 ///
 /// # Panics

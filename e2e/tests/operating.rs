@@ -473,6 +473,39 @@ fn a_step_of_the_clock_is_told() {
     assert!((stepped_ms - 3 * 3_600_000).abs() < 60_000, "{stepped_ms}");
 }
 
+/// Started where dumps are wanted.
+#[test]
+fn a_crash_leaves_no_memory_behind_unless_it_is_asked_for() {
+    for (text, limit) in [("", "1"), ("[server]\ncore_dumps = true\n", "65536")] {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("mint.toml"), text).unwrap();
+        let start = Start::in_folder(folder.path()).under(["prlimit", "--core=65536:65536"]);
+        let mut server = start.ready();
+        let limits = fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
+        let of_dumps = limits.lines().find(|line| line.starts_with("Max core file size"));
+        let shown: Vec<&str> = of_dumps.unwrap().split_whitespace().skip(4).collect();
+        assert_eq!(shown, [limit, "65536", "bytes"], "{text}");
+        let crash = Command::new("kill")
+            .args(["-ABRT", &server.pid().to_string()])
+            .status();
+        assert!(crash.unwrap().success());
+        server.wait();
+        // Where the system would write them is its own affair: here, if nothing was set.
+        let names = fs::read_dir(folder.path()).unwrap();
+        let dumps = names.filter(|entry| {
+            entry
+                .as_ref()
+                .unwrap()
+                .file_name()
+                .to_string_lossy()
+                .starts_with("core")
+        });
+        let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap();
+        let expected = usize::from(!text.is_empty() && pattern.trim() == "core");
+        assert_eq!(dumps.count(), expected, "{text}");
+    }
+}
+
 /// Twenty lines a second, and no word at the start.
 #[test]
 fn a_limit_of_open_files_that_is_too_low_is_told_and_what_it_stops_is_one_line() {

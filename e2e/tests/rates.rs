@@ -7,20 +7,13 @@ use std::path::Path;
 use std::process::Command;
 
 use mintage_e2e::need;
-use mintage_e2e::run::{self, Said, mint_as, new_token};
+use mintage_e2e::run::{self, Said, curl_as, mint_as, new_token};
 use mintage_e2e::server::{Server, Start};
 
 /// What a request is answered, with its head.
 fn post(folder: &Path, server: &Server, token: &str, path: &str) -> String {
-    let mut command = Command::new("curl");
-    command.args(["-q", "-sSi", "--max-time", "30", "-X", "POST"]);
-    if !token.is_empty() {
-        command.args(["-H", &format!("Authorization: Bearer {token}")]);
-    }
-    command
-        .arg(format!("http://{}{path}", server.http))
-        .current_dir(folder);
-    Said::from(command.output().unwrap()).ok()
+    let words = format!("-i -X POST http://{}{path}", server.http);
+    curl_as(folder, token, &words).ok()
 }
 
 fn redis(server: &Server, token: &str, words: &str) -> String {
@@ -54,7 +47,8 @@ fn whoever_asks_for_too_much_is_refused_and_others_are_not() {
     );
     fs::write(&file, text).unwrap();
     let limits = "[auth]\ntoken_file = \"tokens.toml\"\n[server.limits]\nrequests_per_second = 1\nids_per_second = 100\nburst = \"5s\"\n";
-    fs::write(at.join("mint.toml"), limits).unwrap();
+    let faces = "[faces.leaf]\nlisten = \"main\"\ncreate = true\n";
+    fs::write(at.join("mint.toml"), format!("{limits}{faces}")).unwrap();
     let server = Start::in_folder(at).ready();
     let path = "/v1/sequences/orders/next";
     let answers: Vec<String> = (0..20).map(|_| post(at, &server, &greedy, path)).collect();
@@ -70,15 +64,27 @@ fn whoever_asks_for_too_much_is_refused_and_others_are_not() {
         .iter()
         .find(|answer| answer.starts_with("HTTP/1.1 429"))
         .expect("some are refused");
+    let check_headers = |refused: &str| {
+        for told in [
+            "\nretry-after: ",
+            "\nratelimit: \"requests\";r=0;t=",
+            "\nratelimit-policy: \"requests\";q=5;w=5",
+        ] {
+            assert!(refused.to_lowercase().contains(told), "{told:?}: {refused}");
+        }
+    };
+    check_headers(refused);
     for told in [
-        "\nretry-after: ",
-        "\nratelimit: \"requests\";r=0;t=",
-        "\nratelimit-policy: \"requests\";q=5;w=5",
         "\"code\":\"rate_limited\"",
         "more than 1 requests a second were asked for",
     ] {
-        assert!(refused.to_lowercase().contains(told), "{told:?}: {refused}");
+        assert!(refused.contains(told), "{told:?}: {refused}");
     }
+    // The faces of other systems have another body and the same headers.
+    let words = format!("-i http://{}/api/segment/get/orders", server.http);
+    let answers: Vec<String> = (0..10).map(|_| curl_as(at, &greedy, &words).ok()).collect();
+    let limited = |answer: &&String| answer.to_lowercase().contains("\nratelimit: ");
+    check_headers(answers.iter().find(limited).expect("some are refused"));
     // On the other face it is the same client, and other clients are others.
     let said: Vec<String> = (0..10).map(|_| redis(&server, &greedy, "INCR orders")).collect();
     assert!(

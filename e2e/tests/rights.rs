@@ -9,7 +9,7 @@ use std::process::Command;
 
 use mintage_e2e::cluster::eventually;
 use mintage_e2e::need;
-use mintage_e2e::run::{self, Said, mint_as, new_token};
+use mintage_e2e::run::{self, Said, curl_as, mint_as, new_token};
 use mintage_e2e::server::{Server, Start};
 use tempfile::TempDir;
 
@@ -25,17 +25,12 @@ fn mint(folder: &Path, words: &str) -> Said {
     run::mint(folder, words.split(' '))
 }
 
+/// What a request is answered, with its status behind.
 fn curl(folder: &Path, token: &str, words: &str) -> Said {
-    let mut command = Command::new("curl");
-    command.args(["-q", "-sS", "--max-time", "30", "-w", "%{http_code}"]);
-    if !token.is_empty() {
-        command.args(["-H", &format!("Authorization: Bearer {token}")]);
-    }
-    let command = command.args(words.split(' ')).current_dir(folder);
-    Said::from(command.output().unwrap())
+    curl_as(folder, token, &format!("-w %{{http_code}} {words}"))
 }
 
-/// What a POST is answered, with its status behind.
+/// The same of a POST.
 fn post(folder: &Path, server: &Server, token: &str, path: &str) -> String {
     curl(folder, token, &format!("-X POST http://{}{path}", server.http)).ok()
 }

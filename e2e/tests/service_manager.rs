@@ -4,21 +4,12 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixDatagram, UnixListener};
-use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use mintage_e2e::need;
-use mintage_e2e::run::Said;
+use mintage_e2e::run::curl;
 use mintage_e2e::server::Start;
-
-fn curl(folder: &Path, words: &str) -> Said {
-    let mut command = Command::new("curl");
-    command
-        .args(["-q", "-sS", "--max-time", "30"])
-        .args(words.split(' '));
-    Said::from(command.current_dir(folder).output().unwrap())
-}
 
 /// What a shell runs in front of the server, `$0` and what follows being the server.
 fn shell(script: &str) -> [String; 3] {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use mintage_e2e::cluster::eventually;
 use mintage_e2e::need;
-use mintage_e2e::run::{self, Said};
+use mintage_e2e::run::{self, Said, curl};
 use mintage_e2e::server::{Server, Start};
 use tempfile::TempDir;
 
@@ -38,14 +38,6 @@ fn certified(more: &str) -> TempDir {
 fn configure(folder: &Path, more: &str) {
     let text = format!("[server.tls]\ncert = \"server.pem\"\nkey = \"server.key\"\n{more}");
     fs::write(folder.join("mint.toml"), text).unwrap();
-}
-
-fn curl(folder: &Path, words: &str) -> Said {
-    let mut command = Command::new("curl");
-    command
-        .args(["-q", "-sS", "--max-time", "30"])
-        .args(words.split(' '));
-    Said::from(command.current_dir(folder).output().unwrap())
 }
 
 fn redis_cli(folder: &Path, server: &Server, words: &str) -> Said {

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use mintage_e2e::cluster::eventually;
+use mintage_e2e::engine::port;
 use mintage_e2e::need;
-use mintage_e2e::run::{Said, mint_as, new_token};
+use mintage_e2e::run::{Said, curl_as, mint_as, new_token};
 use mintage_e2e::server::{Server, Start};
 use serde_json::{Value, json};
 
@@ -20,6 +21,12 @@ fn lines(folder: &Path) -> Vec<Value> {
 
 fn mint(folder: &Path, server: &Server, token: &str, words: &str) -> Said {
     mint_as(folder, token, &format!("{words} --server {}", server.url()))
+}
+
+fn redis(port: u16, token: &str, words: &str) -> String {
+    let mut command = Command::new("redis-cli");
+    command.args(["-p", &port.to_string()]).args(words.split(' '));
+    Said::from(command.env("REDISCLI_AUTH", token).output().unwrap()).ok()
 }
 
 #[test]
@@ -41,12 +48,11 @@ fn every_change_is_told_with_who_and_what_was_before() {
     mint(at, &server, &boss, "seq restart orders --with 500").ok();
     assert_ne!(mint(at, &server, &shop, "seq drop orders").code, 0);
     assert_ne!(mint(at, &server, &boss, "seq restart orders --with 1").code, 0);
-    let redis = Command::new("redis-cli")
-        .args(["-p", &server.resp.port().to_string(), "DEL", "orders"])
-        .env("REDISCLI_AUTH", &boss)
-        .output();
-    assert_eq!(Said::from(redis.unwrap()).ok(), "1\n");
+    let redis = |words: &str| redis(server.resp.port(), &boss, words);
+    assert_eq!(redis("DEL orders"), "1\n");
     mint(at, &server, &boss, "pool create eu --preset twitter").ok();
+    assert_eq!(redis("SET invoices 5"), "OK\n");
+    assert!(redis("SET invoices 4").starts_with("ERR"));
     let told: Vec<(String, String, String, String)> = lines(at)
         .iter()
         .map(|line| {
@@ -66,6 +72,8 @@ fn every_change_is_told_with_who_and_what_was_before() {
         ("restart", "orders", "boss", "needs_allow_repeat"),
         ("del", "orders", "boss", "done"),
         ("create pool", "eu", "boss", "done"),
+        ("set", "invoices", "boss", "done"),
+        ("set", "invoices", "boss", "only_forward"),
     ];
     let expected = expected.map(|(a, b, c, d)| (a.to_string(), b.to_string(), c.to_string(), d.to_string()));
     assert_eq!(told, expected, "taking ids is no act of an administrator");
@@ -92,6 +100,75 @@ fn every_change_is_told_with_who_and_what_was_before() {
     eventually("the file is there again", || at.join("audit.jsonl").exists());
     mint(at, &server, &boss, "seq create bills").ok();
     assert_eq!(lines(at).len(), 1);
+}
+
+/// What the clients of other systems change is told too, by the names that their keys have here; what their first use of a key
+/// makes is not.
+#[test]
+fn what_clients_of_other_systems_change_is_told() {
+    if !(need::curl() && need::redis()) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let boss = new_token(at, "boss --may admin,allocate,read");
+    let configure = |create: bool| {
+        let text = "[auth]\ntoken_file = \"tokens.toml\"\n[audit]\nfile = \"audit.jsonl\"\n[faces.postgrest]\nlisten = \"main\"\n";
+        let cosid = format!("[faces.cosid]\nlisten = \"main\"\ncreate = {create}\n");
+        fs::write(at.join("mint.toml"), format!("{text}{cosid}")).unwrap();
+    };
+    configure(false);
+    let idgo = port::free();
+    let start = Start::in_folder(at).args(["--face".to_string(), format!("idgo={idgo}")]);
+    let server = start.ready();
+    let ask = |server: &Server, method: &str, path: &str| {
+        let words = format!("-w %{{http_code}} -X {method} http://{}{path}", server.http);
+        curl_as(at, &boss, &words).ok()
+    };
+    let distributor = "/segments/distributor/shop/order?offset=500&step=100";
+    let machine = "/machines/shop?machineBit=10&instanceId=a&stable=false&safeGuardDuration=PT5M";
+    for _ in 0..2 {
+        assert!(ask(&server, "POST", distributor).ends_with("200"));
+        assert!(ask(&server, "PATCH", "/segments/shop/line?step=10").ends_with("200"));
+        assert!(ask(&server, "POST", machine).ends_with("200"));
+    }
+    let setval = r#"-d {"regclass":"cosid:shop.line","value":1000} -H content-type:application/json"#;
+    let said = ask(&server, &format!("POST {setval}"), "/rpc/setval");
+    assert!(said.ends_with("200"), "{said}");
+    assert_eq!(redis(idgo.port(), &boss, "SET key 7"), "OK\n");
+    assert_eq!(redis(idgo.port(), &boss, "DEL other key"), "1\n");
+    drop(server);
+    configure(true);
+    let server = start.ready();
+    assert!(ask(&server, "PATCH", "/segments/shop/first?step=10").ends_with("200"));
+    let told: Vec<Value> = lines(at)
+        .iter()
+        .map(|line| {
+            json!([
+                line["face"],
+                line["what"],
+                line["names"],
+                line["token"],
+                line["outcome"]
+            ])
+        })
+        .collect();
+    let expected = json!([
+        ["cosid", "create", ["cosid:shop.order"], "boss", "done"],
+        ["cosid", "create", ["cosid:shop.line"], "boss", "done"],
+        ["cosid", "create pool", ["cosid:shop"], "boss", "done"],
+        ["postgrest", "setval", ["cosid:shop.line"], "boss", "done"],
+        ["idgo", "set", ["idgo:key"], "boss", "done"],
+        ["idgo", "del", ["idgo:other", "idgo:key"], "boss", "done"],
+    ]);
+    assert_eq!(json!(told), expected);
+    let all = lines(at);
+    assert_eq!(
+        (&all[0]["before"], &all[0]["after"][0]["start"]),
+        (&json!([null]), &json!("501"))
+    );
+    assert_eq!(all[2]["after"][0]["name"], "cosid:shop");
+    assert_eq!(all[5]["before"][1]["name"], "idgo:key");
 }
 
 /// Where the trail cannot be written nothing is changed, and ids are still given out.

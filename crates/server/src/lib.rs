@@ -13,8 +13,11 @@
 pub mod advice;
 mod audit;
 pub mod auth;
+mod bound;
+mod by_address;
 pub mod config;
 mod connection;
+mod core_dumps;
 mod desk;
 pub mod error;
 pub mod faces;

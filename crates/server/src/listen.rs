@@ -4,16 +4,16 @@
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::os::unix::net::UnixListener;
 
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
+use crate::bound::Bound;
 use crate::config::Config;
 use crate::faces::{self, Face};
 use crate::metrics::FaceId;
-use crate::passed::{Passed, PassedSocket};
+use crate::passed::Passed;
 use crate::socket_file::{BACKLOG, Rules, SocketPath, bind_unix};
-use crate::transport::{Endpoint, Listener};
+use crate::transport::Endpoint;
 
 /// The sockets of one face.
 #[derive(Debug)]
@@ -26,25 +26,6 @@ pub struct Listeners {
     pub(crate) sockets: Vec<Bound>,
     /// The path of a unix socket.
     pub(crate) path: Option<SocketPath>,
-}
-
-/// A socket that listens, of no runtime yet.
-#[derive(Debug)]
-pub(crate) enum Bound {
-    Tcp(TcpListener),
-    Tls(TcpListener),
-    Unix(UnixListener),
-}
-
-impl Bound {
-    /// The same for the runtime of the current thread.
-    pub(crate) fn listener(self) -> io::Result<Listener> {
-        Ok(match self {
-            Bound::Tcp(socket) => Listener::Tcp(socket.try_into()?),
-            Bound::Tls(socket) => Listener::Tls(socket.try_into()?),
-            Bound::Unix(socket) => Listener::Unix(socket.try_into()?),
-        })
-    }
 }
 
 /// The sockets of all faces that listen.
@@ -143,7 +124,9 @@ pub fn bind(config: &Config, threads: usize) -> Result<Sockets, ListenError> {
             let address = socket.address();
             let judged = config.check_passed(face.section, &address);
             judged.map_err(|error| ListenError::Passed(error.to_string()))?;
-            had.push((address, share_out(socket, threads)));
+            // Its path stays, which is the service manager's.
+            let shared = for_threads(socket, threads).map(|sockets| (address.clone(), sockets, None));
+            had.push((address, shared));
         }
         if had.is_empty() {
             let endpoints = (face.listen)(config).endpoints.iter();
@@ -176,35 +159,19 @@ fn bind_one(address: &Endpoint, threads: usize, config: &Config) -> io::Result<H
         Endpoint::Tls(at) => bind_tcp(*at, threads, address, Bound::Tls),
         Endpoint::Unix(path) => {
             let (socket, taken_away) = bind_unix(path, &Rules::of(config))?;
-            let sockets = for_threads(socket, threads, UnixListener::try_clone, Bound::Unix)?;
+            let sockets = for_threads(Bound::Unix(socket), threads)?;
             Ok((address.clone(), sockets, Some(taken_away)))
         }
     }
 }
 
-/// A socket that was passed; its path stays, which is the service manager's.
-fn share_out(socket: PassedSocket, threads: usize) -> io::Result<Had> {
-    let address = socket.address();
-    let sockets = match socket {
-        PassedSocket::Tcp(socket) => for_threads(socket, threads, TcpListener::try_clone, Bound::Tcp)?,
-        PassedSocket::Tls(socket) => for_threads(socket, threads, TcpListener::try_clone, Bound::Tls)?,
-        PassedSocket::Unix(socket) => for_threads(socket, threads, UnixListener::try_clone, Bound::Unix)?,
-    };
-    Ok((address, sockets, None))
-}
-
 /// The same socket for each thread.
-fn for_threads<S>(
-    first: S,
-    threads: usize,
-    again: fn(&S) -> io::Result<S>,
-    bound: fn(S) -> Bound,
-) -> io::Result<Vec<Bound>> {
+fn for_threads(first: Bound, threads: usize) -> io::Result<Vec<Bound>> {
     let mut sockets = Vec::new();
     for _ in 1..threads {
-        sockets.push(bound(again(&first)?));
+        sockets.push(first.again()?);
     }
-    sockets.push(bound(first));
+    sockets.push(first);
     Ok(sockets)
 }
 
@@ -252,6 +219,7 @@ fn share(socket: &impl std::os::fd::AsFd) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::net::UnixListener;
 
     use super::*;
     use crate::config::Listen;

@@ -2,40 +2,14 @@
 //! 1024 need no right of ours, and a restart refuses nobody.
 
 use std::io;
-use std::net::TcpListener;
-use std::os::unix::net::UnixListener;
 
 use listenfd::ListenFd;
 
-use crate::transport::Endpoint;
-
-/// A socket that listens already.
-#[derive(Debug)]
-pub(crate) enum PassedSocket {
-    Tcp(TcpListener),
-    Tls(TcpListener),
-    Unix(UnixListener),
-}
-
-impl PassedSocket {
-    /// Where it listens.
-    pub(crate) fn address(&self) -> Endpoint {
-        let tcp = |socket: &TcpListener| socket.local_addr().unwrap_or_else(|_| ([0, 0, 0, 0], 0).into());
-        match self {
-            PassedSocket::Tcp(socket) => Endpoint::Tcp(tcp(socket)),
-            PassedSocket::Tls(socket) => Endpoint::Tls(tcp(socket)),
-            PassedSocket::Unix(socket) => {
-                let address = socket.local_addr().ok();
-                let path = address.as_ref().and_then(|address| address.as_pathname());
-                Endpoint::Unix(path.unwrap_or("".as_ref()).to_path_buf())
-            }
-        }
-    }
-}
+use crate::bound::Bound;
 
 /// Those that were passed, by the names of their faces: `FileDescriptorName=http`, or `tls-http` for TLS.
 #[derive(Debug, Default)]
-pub(crate) struct Passed(Vec<(String, PassedSocket)>);
+pub(crate) struct Passed(Vec<(String, Bound)>);
 
 impl Passed {
     /// Takes them out of the environment, once for a process. One without a name is HTTP's.
@@ -58,16 +32,16 @@ impl Passed {
                 Ok(Some(socket)) => {
                     socket.set_nonblocking(true)?;
                     if is_tls {
-                        PassedSocket::Tls(socket)
+                        Bound::Tls(socket)
                     } else {
-                        PassedSocket::Tcp(socket)
+                        Bound::Tcp(socket)
                     }
                 }
                 Ok(None) => continue,
                 Err(_) => match passed.take_unix_listener(at)? {
                     Some(socket) => {
                         socket.set_nonblocking(true)?;
-                        PassedSocket::Unix(socket)
+                        Bound::Unix(socket)
                     }
                     None => continue,
                 },
@@ -78,7 +52,7 @@ impl Passed {
     }
 
     /// Those of a face.
-    pub(crate) fn of(&mut self, face: &str) -> Vec<PassedSocket> {
+    pub(crate) fn of(&mut self, face: &str) -> Vec<Bound> {
         let (its, others) = std::mem::take(&mut self.0)
             .into_iter()
             .partition(|(name, _)| name == face);

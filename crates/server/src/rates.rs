@@ -5,10 +5,10 @@
 //! sweep. A request over its measure is refused; ids are known only once a request is read, so that they may exceed theirs by one
 //! request, and what follows waits until that is made up for.
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::by_address::ByAddress;
 use crate::config::Config;
 use crate::error::{Answer, Code, RateLimit, ServiceError};
 use crate::transport::Peer;
@@ -41,7 +41,7 @@ impl Rates {
 }
 
 /// The limits of a server, and what those without a token have asked for.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Limits {
     /// There are some; read with every request.
     is_on: AtomicBool,
@@ -49,27 +49,11 @@ pub(crate) struct Limits {
     requests: AtomicU64,
     ids: AtomicU64,
     burst: AtomicU64,
-    /// Addresses that share a place share its measure.
-    places: Box<[Measure]>,
-    /// Nobody can choose an address that shares another's place.
-    hasher: RandomState,
+    by_address: ByAddress<Measure, PLACES>,
 }
 
 /// 64 KiB, however many addresses there are.
-const PLACES: u64 = 4096;
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits {
-            is_on: AtomicBool::new(false),
-            requests: AtomicU64::new(0),
-            ids: AtomicU64::new(0),
-            burst: AtomicU64::new(0),
-            places: (0..PLACES).map(|_| Measure::default()).collect(),
-            hasher: RandomState::new(),
-        }
-    }
-}
+const PLACES: usize = 4096;
 
 impl Limits {
     /// Those of a configuration; `by_token`: some token has rates of its own.
@@ -137,10 +121,7 @@ impl Limits {
         };
         match own {
             Some((measure, rates)) => (measure, rates.or(everybody)),
-            None => {
-                let place = self.hasher.hash_one(peer.who()) % PLACES;
-                (&self.places[place as usize], everybody)
-            }
+            None => (self.by_address.of(peer), everybody),
         }
     }
 }

@@ -12,13 +12,14 @@ use std::time::Duration;
 use mintage_ledger::Ledger;
 use tokio::sync::{oneshot, watch};
 
+use crate::bound::Bound;
 use crate::config::Config;
 use crate::connection::{Connection, Counted};
 use crate::error::Code;
 use crate::faces::scripts::parts::check_pools;
 use crate::faces::{self, Face};
 use crate::host::{Host, RunError, Serving, Stop};
-use crate::listen::{self, Bound, Sockets};
+use crate::listen::{self, Sockets};
 use crate::metrics::FaceId;
 use crate::noise::Noise;
 use crate::opening::open_ledger;
@@ -28,7 +29,7 @@ use crate::signals::Signals;
 use crate::thread::{ServingThread, Shared};
 use crate::transport::{Listener, Peer, Stream};
 use crate::watch::Verdict;
-use crate::{files, notify, signals, tls};
+use crate::{core_dumps, files, notify, signals, tls};
 
 /// How many threads a configuration asks for.
 ///
@@ -47,6 +48,7 @@ pub fn threads(config: &Config) -> usize {
 /// # Errors
 /// An address or the store cannot be had, or the store could not be closed cleanly.
 pub fn serve(config: Config, host: &mut dyn Host) -> Result<(), RunError> {
+    core_dumps::switch_off(&config);
     files::make_room(&config);
     let config = Arc::new(config);
     // Sockets first: a port in use is found before the store is touched.
@@ -297,7 +299,7 @@ fn begin(
         return;
     }
     let answers_health = serves.health_deadlines.is_some();
-    let Some(place) = thread.shared().places.take(answers_health, peer) else {
+    let Some(place) = thread.shared().places.take(id, answers_health, peer) else {
         thread.counters().refused(Code::TooManyConnections);
         thread.service().log().note(Noise::TooManyConnections, peer);
         if !is_tls {

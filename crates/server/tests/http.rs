@@ -1056,6 +1056,22 @@ fn one_address_does_not_get_all_places() {
 }
 
 #[test]
+fn one_face_does_not_get_all_places() {
+    let server = Server::with(|config| {
+        config.max_connections = 4;
+        config.max_connections_per_face = Auto(Some(2));
+    });
+    let mut held = [(); 2].map(|()| server.resp());
+    for client in &mut held {
+        client.send("PING\r\n").expect("+PONG\r\n");
+    }
+    server.resp().expect_end("-ERR max number of clients reached\r\n");
+    let metrics = server.http().ask("GET", "/metrics").text();
+    let refused = "mint_refused_total{code=\"too_many_connections\"} 1\n";
+    assert!(metrics.contains(refused), "{metrics}");
+}
+
+#[test]
 fn who_shows_no_token_in_time_is_let_go() {
     let server = Server::with(|config| {
         tokens(config);

@@ -49,7 +49,7 @@ impl<'a> Line<'a> {
 }
 
 /// What these names stand for now.
-pub(crate) async fn describe(service: &Service, names: &[String]) -> Vec<Value> {
+pub(super) async fn describe(service: &Service, names: &[String]) -> Vec<Value> {
     let mut all = Vec::new();
     for name in names {
         all.push(match Name::from_bytes(name.as_bytes()) {

@@ -3,10 +3,13 @@
 //! | file | what |
 //! | --- | --- |
 //! | `act` | one act: what stands in a line |
+//! | `audited` | an act from beginning to end, the same for every face |
 //! | `trail` | the file: appended to, synced where that is asked for, rotated |
 
 mod act;
+mod audited;
 mod trail;
 
-pub(crate) use act::{Act, describe};
+pub(crate) use act::Act;
+pub(crate) use audited::{audited, audited_answer};
 pub(crate) use trail::Trail;

@@ -59,7 +59,7 @@ impl Trail {
     }
 
     /// Whether there is one.
-    pub(crate) fn is_on(&self) -> bool {
+    pub(super) fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
@@ -67,7 +67,7 @@ impl Trail {
     ///
     /// # Errors
     /// [`Code::Unavailable`]: an earlier line could not be written, and still cannot.
-    pub(crate) fn check(&self) -> Answer<()> {
+    pub(super) fn check(&self) -> Answer<()> {
         let Some(open) = &self.0 else {
             return Ok(());
         };

@@ -1,28 +1,13 @@
 //! Who has shown wrong tokens lately.
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::by_address::ByAddress;
 use crate::transport::Peer;
 
-/// Who has shown wrong tokens lately. Takes 8 KiB, however many there are: addresses that share a place share its
-/// count.
-#[derive(Debug)]
-pub(crate) struct Failures {
-    /// The second of the last one, and how many there were, each in 32 bits.
-    places: Box<[AtomicU64]>,
-    /// Nobody can choose an address that shares another's place.
-    hasher: RandomState,
-}
-
-impl Default for Failures {
-    fn default() -> Self {
-        Failures {
-            places: (0..FAILURE_PLACES).map(|_| AtomicU64::new(0)).collect(),
-            hasher: RandomState::new(),
-        }
-    }
-}
+/// Who has shown wrong tokens lately: the second of the last one, and how many there were, each in 32 bits.
+#[derive(Debug, Default)]
+pub(crate) struct Failures(ByAddress<AtomicU64, PLACES>);
 
 impl Failures {
     /// Notes one more of this address; how many there were without a pause, as far as they make it wait longer.
@@ -32,20 +17,21 @@ impl Failures {
     }
 
     fn note_at(&self, peer: Peer, second: u32) -> u32 {
-        let place = self.hasher.hash_one(peer.who()) % FAILURE_PLACES;
         let counted = |before: u64| {
             let (then, count) = ((before >> 32) as u32, before as u32);
             let forgotten = second.wrapping_sub(then) >= FORGOTTEN_AFTER_S;
             if forgotten { 1 } else { count.saturating_add(1) }
         };
         let next = |before| Some(u64::from(second) << 32 | u64::from(counted(before)));
-        match self.places[place as usize].fetch_update(Ordering::AcqRel, Ordering::Acquire, next) {
+        let place = self.0.of(peer);
+        match place.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) {
             Ok(before) | Err(before) => counted(before),
         }
     }
 }
 
-const FAILURE_PLACES: u64 = 1024;
+/// 8 KiB, however many addresses there are.
+const PLACES: usize = 1024;
 /// A pause after which an address begins anew.
 const FORGOTTEN_AFTER_S: u32 = 60;
 /// The most by which the delay of a wrong token is multiplied.

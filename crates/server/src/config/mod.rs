@@ -55,13 +55,14 @@ impl Row<Config> {
     }
 }
 
-/// What of the server is fixed at its start: what others know it by, its threads, the files of its sockets, and the sizes of buffers that
+/// What of the server is fixed at its start: what others know it by, its threads, its core dumps, the files of its sockets, and the sizes of buffers that
 /// connections share; and where it listens.
 const FIXED: &[&str] = &[
     "server.name",
     "server.unix.mode",
     "server.unix.owner",
     "server.threads",
+    "server.core_dumps",
     "server.http.max_header",
     "server.resp.max_request",
 ];
@@ -176,12 +177,16 @@ settings! {
     "server.name" server_name: Auto<NodeName> = "auto";
     /// Serving threads, each with its own listeners; `auto` is one fewer than the cores; one core stays free for the store and the kernel.
     "server.threads" threads: Auto<u64> = "auto" in 1 ..= 256;
+    /// Let the system write a core dump if the server crashes. One holds whatever the memory does: tokens, passwords, keys.
+    "server.core_dumps" core_dumps: bool = "false";
     /// How long a stop waits for requests that were read.
     "server.shutdown_timeout" shutdown_timeout: Duration = "10s" in 0 ..= 600_000;
     /// Connections at a time, all faces together.
     "server.max_connections" max_connections: u64 = "10000" in 1 ..= 1_000_000;
     /// Connections of one address at a time, or of one IPv6 network of 64 bits; `auto` is half of `max_connections`. Those of this machine count only if tokens are configured.
     "server.max_connections_per_address" max_connections_per_address: Auto<u64> = "auto" in 1 ..= 1_000_000;
+    /// Connections of one face at a time, wherever it listens; `auto` is `max_connections`, so that a face may have them all.
+    "server.max_connections_per_face" max_connections_per_face: Auto<u64> = "auto" in 1 ..= 1_000_000;
     /// If tokens are configured: how long a connection may stay open without showing one.
     "server.authentication_timeout" authentication_timeout: Off<Duration> = "5s" in 250 ..= 3_600_000;
     /// Wrong tokens after which a connection is closed.

@@ -15,6 +15,7 @@ use mintage_ledger::{LedgerError, MachineError, MachineInstance, Name, Pool, Poo
 use super::parameters::Parameters;
 use super::refusal::out_of_range;
 use super::{JSON, check_may_make, duration, keyed};
+use crate::audit::audited_answer;
 use crate::auth::{Right, What};
 use crate::error::{Answer, Code, ServiceError};
 use crate::faces::keyed::NameBuffer;
@@ -100,20 +101,25 @@ async fn pool(asked: &Asked<'_>, namespace: &str) -> Answer<Arc<Pool>> {
 
 async fn pool_or_made(asked: &Asked<'_>, namespace: &str, bits: u32, lasting: Duration) -> Answer<Arc<Pool>> {
     let name = pool_name(asked, namespace)?;
-    let ledger = asked.thread.service().ledger();
+    let service = asked.thread.service();
+    let ledger = service.ledger();
     match ledger.existing_pool(&name).await {
         Err(LedgerError::NoPool { .. }) => {}
         found => return found.map_err(from_ledger),
     }
     check_may_make(asked, &format!("pool {name}"), &name)?;
-    match ledger.create_pool(&name, definition(bits, lasting)).await {
+    let making = async {
+        let made = ledger.create_pool(&name, definition(bits, lasting)).await;
+        made.map_err(from_ledger)
+    };
+    match audited_answer(service, asked.act("create pool", &name), making).await {
         Ok(pool) => {
             tracing::info!(pool = %name, bits, "made for machines of CosId");
             Ok(pool)
         }
         // Somebody else made it in the same moment, with another number of bits.
-        Err(LedgerError::PoolExists { .. }) => ledger.existing_pool(&name).await.map_err(from_ledger),
-        Err(error) => Err(from_ledger(error)),
+        Err(error) if error.code == Code::Exists => ledger.existing_pool(&name).await.map_err(from_ledger),
+        Err(error) => Err(error),
     }
 }
 

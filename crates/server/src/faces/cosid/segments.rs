@@ -6,6 +6,7 @@ use mintage_ledger::SequenceSpec;
 
 use super::parameters::Parameters;
 use super::{JSON, check_may_make, keyed};
+use crate::audit::audited_answer;
 use crate::error::{Answer, Code};
 use crate::faces::keyed::NameBuffer;
 use crate::faces::web::answer::Response;
@@ -58,7 +59,9 @@ async fn make(asked: &Asked<'_>, key: &str, offset: i64) -> Answer<()> {
         },
         ..SequenceSpec::default()
     };
-    match asked.thread.service().create(&name, &spec).await {
+    let service = asked.thread.service();
+    let making = service.create(&name, &spec);
+    match audited_answer(service, asked.act("create", &name), making).await {
         // Somebody else made it in the same moment.
         Err(error) if error.code == Code::Exists => Ok(()),
         made => made.map(drop),

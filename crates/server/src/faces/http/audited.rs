@@ -1,12 +1,10 @@
 //! What of requests the audit trail tells.
 
-use std::rc::Rc;
-
 use mintage_wire::{Operation, Right};
 
 use super::Guest;
 use super::route::Route;
-use crate::audit::{Act, describe};
+use crate::audit::{Act, audited};
 use crate::auth::Identity;
 use crate::error::{Answer, ServiceError};
 use crate::faces;
@@ -14,16 +12,9 @@ use crate::faces::web::answer::Response;
 use crate::faces::web::head::Head;
 use crate::thread::ServingThread;
 
-/// The act that a request is, where it is one that changes something for good and there is a trail.
-pub(super) fn act(
-    thread: &ServingThread,
-    guest: &Guest,
-    operation: &Operation,
-    route: &Route<'_>,
-    who: &Identity,
-) -> Option<Act> {
-    let is_one = operation.right == Some(Right::Admin);
-    (is_one && thread.service().audit().is_on()).then(|| Act {
+/// The act that a request is, where it is one that changes something for good.
+pub(super) fn act(guest: &Guest, operation: &Operation, route: &Route<'_>, who: &Identity) -> Option<Act> {
+    (operation.right == Some(Right::Admin)).then(|| Act {
         what: operation.change.unwrap_or("backup"),
         names: match route.arguments[0].is_empty() {
             true => Vec::new(),
@@ -37,21 +28,15 @@ pub(super) fn act(
 
 /// Does it, and tells.
 pub(super) async fn done(
-    thread: &Rc<ServingThread>,
+    thread: &ServingThread,
     act: Act,
     doing: impl Future<Output = Answer<Response>>,
 ) -> Answer<Response> {
-    let (service, trail) = (thread.service(), thread.service().audit());
-    trail.check()?;
-    let before = describe(service, &act.names).await;
-    let answered = doing.await;
-    let after = describe(service, &act.names).await;
-    let outcome = match &answered {
-        Ok(response) => response.refused().map_or("done", |code| code.as_str()),
-        Err(error) => error.code.as_str(),
+    let refused = |answered: &Answer<Response>| match answered {
+        Ok(response) => response.refused(),
+        Err(error) => Some(error.code),
     };
-    trail.tell(act, before, after, outcome).await;
-    answered
+    audited(thread.service(), act, doing, refused).await?
 }
 
 /// Tells of one that was refused for want of the right.
@@ -66,7 +51,7 @@ pub(super) async fn refused(
     let Some(route) = route else { return };
     let act = route
         .operation(head.method)
-        .and_then(|operation| act(thread, guest, operation, route, who));
+        .and_then(|operation| act(guest, operation, route, who));
     if let Some(act) = act {
         let trail = thread.service().audit();
         trail.tell(act, Vec::new(), Vec::new(), error.code.as_str()).await;

@@ -221,7 +221,7 @@ where
         thread.service().spend(&who, guest.peer, query.count(thread)?);
     }
     let doing = operate(thread, guest, &who, operation.op, &asked);
-    let answered = match audited::act(thread, guest, operation, &route, &who) {
+    let answered = match audited::act(guest, operation, &route, &who) {
         None => doing.await,
         Some(act) => audited::done(thread, act, doing).await,
     };

@@ -24,18 +24,7 @@ pub(super) fn problem(head: &Head<'_>, error: &ServiceError) -> Response {
     };
     let status = StatusCode::from_u16(row.http_status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = Response::new(status, "application/problem+json", line(&document));
-    if let Some(seconds) = error.retry_after_s {
-        response.add("retry-after", seconds.to_string());
-    }
-    if let (Some(limit), Some(seconds)) = (error.rate_limit, error.retry_after_s) {
-        let (what, burst, rate) = (limit.what, limit.burst, limit.per_second);
-        // draft-ietf-httpapi-ratelimit-headers: how many within which time, and what is left of them.
-        response.add(
-            "ratelimit-policy",
-            format!("\"{what}\";q={burst};w={}", burst.div_ceil(rate).max(1)),
-        );
-        response.add("ratelimit", format!("\"{what}\";r=0;t={seconds}"));
-    }
+    response.say_when(error);
     match error.code {
         Code::Unauthenticated | Code::WrongToken => {
             response.add("www-authenticate", "Bearer realm=\"mint\"");

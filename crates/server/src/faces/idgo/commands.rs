@@ -21,6 +21,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         "ping", "echo", "quit", "auth", "hello", "client", "command", "info", "config", "time", "reset",
     ],
     access: Some(|config| &config.faces.idgo.access),
+    keys: Some(|config| &config.faces.idgo.keys),
     unknown: |call| refuse(call, Code::UnknownCommand, "Method is not supported"),
     arity: |call, _| {
         refuse(
@@ -49,22 +50,28 @@ static COMMANDS: &[CommandRow] = &[
         set,
         "Makes a key; the next number is the one behind what is set",
     ),
-    row(
-        "exists",
-        -2,
-        Right::Read,
-        false,
-        exists,
-        "How many of the keys there are",
-    ),
-    row(
-        "del",
-        -2,
-        Right::Admin,
-        false,
-        del,
-        "Drops keys; made again, they go on above their numbers",
-    ),
+    CommandRow {
+        keys: ALL_KEYS,
+        ..row(
+            "exists",
+            -2,
+            Right::Read,
+            false,
+            exists,
+            "How many of the keys there are",
+        )
+    },
+    CommandRow {
+        keys: ALL_KEYS,
+        ..row(
+            "del",
+            -2,
+            Right::Admin,
+            false,
+            del,
+            "Drops keys; made again, they go on above their numbers",
+        )
+    },
     row(
         "select",
         -2,
@@ -90,6 +97,9 @@ static COMMANDS: &[CommandRow] = &[
         "Takes a run of numbers, returns its last",
     ),
 ];
+
+/// Of commands whose arguments are all keys.
+const ALL_KEYS: (i32, i32, i32) = (1, -1, 1);
 
 const fn row(
     name: &'static str,

@@ -9,7 +9,7 @@ use super::answer::Wanted;
 use super::call::Call;
 use super::refusal::Refusal;
 use super::settings::Settings;
-use crate::audit::{Act, describe};
+use crate::audit::audited_answer;
 use crate::auth::{Right, What};
 use crate::config::Keys;
 use crate::error::{Code, ServiceError};
@@ -144,26 +144,8 @@ impl<'a> Target<'a> {
     async fn set(&self, to: Base) -> Result<(), Refusal> {
         self.needs(Right::Admin)?;
         let (name, service) = (self.name()?, self.asked.thread.service());
-        let (trail, names) = (service.audit(), [name.to_string()]);
-        trail.check()?;
-        let before = match trail.is_on() {
-            true => describe(service, &names).await,
-            false => Vec::new(),
-        };
-        let set = service.set_to(&name, to, Condition::Always).await;
-        if trail.is_on() {
-            let act = Act {
-                what: "setval",
-                token: self.asked.who.name().to_string(),
-                peer: self.asked.client.peer.to_string(),
-                face: crate::faces::name(self.asked.face),
-                names: names.to_vec(),
-            };
-            let outcome = set.as_ref().map_or_else(|error| error.code.as_str(), |_| "done");
-            let after = describe(service, &names).await;
-            trail.tell(act, before, after, outcome).await;
-        }
-        let set = match set {
+        let setting = service.set_to(&name, to, Condition::Always);
+        let set = match audited_answer(service, self.asked.act("setval", &name), setting).await {
             Ok(set) => set,
             Err(error) => return Err(self.not_set(error, to.value).await),
         };

@@ -16,6 +16,8 @@ pub(crate) struct Reply {
     face: Option<FaceId>,
     /// Requests of that face which were refused since this was last asked.
     refused: u64,
+    /// The last error in it.
+    error: Option<Code>,
     /// Whether what was asked for has changed anything, where a command says so.
     changed: bool,
 }
@@ -29,6 +31,7 @@ impl Reply {
             counters,
             face,
             refused: 0,
+            error: None,
             changed: true,
         }
     }
@@ -41,6 +44,11 @@ impl Reply {
     /// Whether what was asked for may have changed anything.
     pub(crate) fn changed(&self) -> bool {
         self.changed
+    }
+
+    /// Why what was asked for is refused, if it is.
+    pub(crate) fn refusal(&self) -> Option<Code> {
+        self.error
     }
 
     /// Counts so many requests as answered, those that were refused aside: they are counted already.
@@ -173,6 +181,7 @@ impl Reply {
     /// An error in Redis's own words, prefix included.
     pub(crate) fn error(&mut self, code: Code, text: &str) {
         self.counters.refused(code);
+        self.error = Some(code);
         if let Some(face) = self.face {
             self.counters.face_answered(face, Some(code), 1);
             self.refused += 1;

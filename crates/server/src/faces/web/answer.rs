@@ -10,7 +10,7 @@ use mintage_wire::percent;
 use serde::Serialize;
 
 use super::head::Media;
-use crate::error::Code;
+use crate::error::{Code, ServiceError};
 
 /// An answer, not yet bound to a way of sending it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -137,6 +137,20 @@ impl Response {
     /// Adds a header.
     pub(crate) fn add(&mut self, name: &'static str, value: impl Into<Cow<'static, str>>) {
         self.headers.push((name, value.into()));
+    }
+
+    /// Says when what was refused is worth asking again, and which rate was exceeded.
+    pub(crate) fn say_when(&mut self, error: &ServiceError) {
+        let Some(seconds) = error.retry_after_s else {
+            return;
+        };
+        self.add("retry-after", seconds.to_string());
+        let Some(limit) = error.rate_limit else { return };
+        let (what, burst, rate) = (limit.what, limit.burst, limit.per_second);
+        // draft-ietf-httpapi-ratelimit-headers: how many within which time, and what is left of them.
+        let window = burst.div_ceil(rate).max(1);
+        self.add("ratelimit-policy", format!("\"{what}\";q={burst};w={window}"));
+        self.add("ratelimit", format!("\"{what}\";r=0;t={seconds}"));
     }
 
     /// The value of a header besides those that every answer has.

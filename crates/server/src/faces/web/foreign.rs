@@ -9,15 +9,18 @@ use std::rc::Rc;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
+use mintage_ledger::Name;
 
 use super::answer::Response;
 use super::body::read_body;
 use super::head::Head;
 use super::io::One;
 use super::{Client, Guest, Site, cors};
+use crate::audit::Act;
 use crate::auth::{Identity, Right, What};
 use crate::config::{Access, Config, FaceAuth, Keys};
 use crate::error::{Code, ServiceError};
+use crate::faces;
 use crate::faces::keyed::Keyed;
 use crate::metrics::FaceId;
 use crate::service::{Answer, Door};
@@ -43,7 +46,7 @@ pub(crate) struct Foreign {
     pub(crate) look: fn(&Head<'_>, &Config) -> Response,
     /// The answer to any other request.
     pub(crate) answer: for<'a> fn(&'a Asked<'a>) -> Answering<'a>,
-    /// A refusal in the face's own form; `Retry-After` and the end of the connection are added.
+    /// A refusal in the face's own form; when to ask again and the end of the connection are added.
     pub(crate) refuse: fn(&Head<'_>, &Config, &ServiceError) -> Response,
 }
 
@@ -70,6 +73,17 @@ impl Asked<'_> {
             keys,
             who: &self.who,
             peer: self.client.peer,
+        }
+    }
+
+    /// What it does that needs the right `admin`, for the audit trail.
+    pub(crate) fn act(&self, what: &'static str, name: &Name) -> Act {
+        Act {
+            what,
+            names: vec![name.to_string()],
+            token: self.who.name().to_string(),
+            peer: self.client.peer.to_string(),
+            face: faces::name(self.face),
         }
     }
 }
@@ -131,7 +145,7 @@ async fn judge(
         FaceAuth::Open => {
             client.is_welcome();
             // A token that is shown all the same lets its holder do what it says.
-            let name = crate::faces::name(id);
+            let name = faces::name(id);
             let shown = head
                 .bearer()
                 .and_then(|token| tokens.identify(token.as_bytes(), name));
@@ -157,11 +171,8 @@ async fn judge(
 impl Foreign {
     fn refusal(&self, config: &Config, head: &Head<'_>, error: &ServiceError) -> Response {
         let mut response = (self.refuse)(head, config, error);
-        if let Some(seconds) = error
-            .retry_after_s
-            .filter(|_| response.status.is_server_error() || error.code == Code::RateLimited)
-        {
-            response.add("retry-after", seconds.to_string());
+        if response.status.is_server_error() || error.code == Code::RateLimited {
+            response.say_when(error);
         }
         if error.ends_connection() {
             response.close();

@@ -2,8 +2,9 @@
 
 use super::{COMMANDS, Call, CommandRow, Flow};
 use crate::auth::{Identity, Presented, Right, Tokens, What};
-use crate::config::{Access, Config, FaceAuth};
+use crate::config::{Access, Config, FaceAuth, Keys};
 use crate::faces;
+use crate::faces::keyed::{NameBuffer, joined};
 use crate::faces::resp::frame::FrameError;
 use crate::metrics::FaceId;
 
@@ -16,6 +17,8 @@ pub(crate) struct Dialect {
     pub(crate) shared: &'static [&'static str],
     /// Who may use it, where it is the face of another system.
     pub(crate) access: Option<fn(&Config) -> &Access>,
+    /// How its keys become names, where they are not names already.
+    pub(crate) keys: Option<fn(&Config) -> &Keys>,
     /// Refuses a command that there is not.
     pub(crate) unknown: fn(&mut Call<'_>) -> Flow,
     /// Refuses a number of arguments that does not fit the command of this name.
@@ -65,6 +68,13 @@ impl Dialect {
     #[inline]
     pub(crate) fn allows(&self, identity: &Identity, right: Right, what: What<'_>, config: &Config) -> bool {
         identity.may(right, what) || self.is_open(config) && Identity::OPEN.may(right, what)
+    }
+
+    /// The name that a key stands for, as it is told; one that can have none is told as it came.
+    pub(crate) fn name_of(&self, key: &[u8], config: &Config) -> String {
+        let mut buffer = NameBuffer::default();
+        let name = self.keys.and_then(|keys| joined(keys(config), key, &mut buffer));
+        String::from_utf8_lossy(name.unwrap_or(key)).into_owned()
     }
 
     fn is_open(&self, config: &Config) -> bool {

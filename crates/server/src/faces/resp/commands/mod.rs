@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use mintage::Run;
 
-use crate::audit::{Act, describe};
+use crate::audit::{Act, audited};
 use crate::auth::{Identity, Presented, Right, What};
 use crate::error::{Code, ServiceError};
 use crate::faces;
@@ -321,6 +321,7 @@ pub(super) static OURS: Dialect = Dialect {
     rows: COMMANDS,
     shared: &[],
     access: None,
+    keys: None,
     unknown: refuse_unknown,
     arity: refuse_arity,
     no_request: |error| format!("ERR {error}"),
@@ -431,30 +432,28 @@ fn refuse_rights(row: &'static CommandRow, call: &mut Call<'_>) {
     call.reply.error(Code::Forbidden, &text);
 }
 
-/// Runs a command that changes sequences, and has the log tell who did so.
+/// Runs a command that changes sequences, and has the audit trail and the log tell who did so.
 #[cold]
 fn told_of(row: &'static CommandRow, call: &mut Call<'_>) -> Flow {
-    let (Asker { token, peer }, what) = (call.asker(), row.name);
-    let names: Vec<String> = (1..call.args.len())
-        .take(if row.keys.1 < 0 { usize::MAX } else { 1 })
-        .map(|at| String::from_utf8_lossy(call.args.at(at)).into_owned())
-        .collect();
-    let (thread, face, blank) = (
-        Rc::clone(call.thread),
-        faces::name(call.session.face),
-        call.reply.detached(),
-    );
+    let (act, thread) = (act(row, call), Rc::clone(call.thread));
+    let (what, mut blank) = (row.name, call.reply.detached());
     match (row.run)(call) {
         Flow::Wait(later) => Flow::Wait(Box::pin(async move {
-            let reply = audited(&thread, what, &names, (&token, peer, face), blank, later).await;
+            let (name, token, peer) = (act.names.join(" "), act.token.clone(), act.peer.clone());
+            let reply = match audited(thread.service(), act, later, Reply::refusal).await {
+                Ok(reply) => reply,
+                Err(error) => {
+                    blank.refuse(&error);
+                    blank
+                }
+            };
             // Nothing was changed by what is refused, finds nothing, or does not apply.
-            let answers_old = row.name == "getset";
-            let unchanged = reply.bytes().starts_with(b"-")
+            let answers_old = what == "getset";
+            let unchanged = reply.refusal().is_some()
                 || !answers_old && UNCHANGED.contains(&reply.bytes())
                 || !reply.changed();
             if !unchanged {
-                let name = names.join(" ");
-                tracing::info!(what, name, token = &*token, %peer, "changed");
+                tracing::info!(what, name, token, peer, "changed");
             }
             reply
         })),
@@ -462,41 +461,20 @@ fn told_of(row: &'static CommandRow, call: &mut Call<'_>) -> Flow {
     }
 }
 
-/// Does what an administrator asks for, and tells the audit trail, if there is one.
-async fn audited(
-    thread: &Rc<ServingThread>,
-    what: &'static str,
-    names: &[String],
-    (token, peer, face): (&str, Peer, &'static str),
-    mut blank: Reply,
-    later: Later,
-) -> Reply {
-    let trail = thread.service().audit();
-    if !trail.is_on() {
-        return later.await;
-    }
-    let act = Act {
-        what,
-        names: names.to_vec(),
-        token: token.to_string(),
+/// What a command does, for the audit trail.
+fn act(row: &'static CommandRow, call: &Call<'_>) -> Act {
+    let (dialect, config) = (call.session.dialect, call.thread.config());
+    let Asker { token, peer } = call.asker();
+    Act {
+        what: row.name,
+        names: row
+            .keys_of(call.args.len())
+            .map(|at| dialect.name_of(call.args.at(at), &config))
+            .collect(),
+        token: token.into_owned(),
         peer: peer.to_string(),
-        face,
-    };
-    let before = describe(thread.service(), names).await;
-    if let Err(error) = trail.check() {
-        // Nothing of it was begun: an answer to come does its work once it is waited for.
-        blank.refuse(&error);
-        return blank;
+        face: faces::name(call.session.face),
     }
-    let reply = later.await;
-    let after = describe(thread.service(), names).await;
-    let outcome = if reply.bytes().starts_with(b"-") {
-        "refused"
-    } else {
-        "done"
-    };
-    trail.tell(act, before, after, outcome).await;
-    reply
 }
 
 /// The answers of `DEL` and `SET` that did nothing.
