@@ -187,7 +187,8 @@ fn has_unsafe(line: &str) -> bool {
         || code.contains("allow(unsafe_code")
 }
 
-fn visit(folder: &Path, each: &mut impl FnMut(&Path, &str)) -> Result<(), String> {
+/// Every source below a folder, but this one, which quotes what it looks for.
+pub(crate) fn visit(folder: &Path, each: &mut impl FnMut(&Path, &str)) -> Result<(), String> {
     let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     for entry in entries {
         let path = entry.map_err(|e| e.to_string())?.path();

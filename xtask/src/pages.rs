@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use crate::step;
+use crate::{layering, step};
 
 /// The most lines of a page in docs/.
 const LINES_MAX: usize = 250;
@@ -27,6 +27,7 @@ pub(crate) fn check() -> Result<(), String> {
             }
         }
     }
+    wrong.extend(absent_tests(&pages["SECURITY.md"])?);
     if wrong.is_empty() {
         Ok(())
     } else {
@@ -49,6 +50,31 @@ fn read() -> Result<BTreeMap<String, String>, String> {
         Err(e) => Err(format!("{path}: {e}")),
     };
     paths.into_iter().map(page).collect()
+}
+
+/// The tests that tables name, `module::` or `module::test` or `test`, and that are not there.
+fn absent_tests(text: &str) -> Result<Vec<String>, String> {
+    let mut sources = String::new();
+    for folder in ["crates", "e2e"] {
+        layering::visit(&step::root().join(folder), &mut |_, text| sources.push_str(text))?;
+    }
+    let is_there = |name: &str| match name.strip_suffix("::") {
+        Some(module) => sources.contains(&format!("mod {module};")),
+        None => {
+            let test = name.rsplit("::").next().unwrap_or(name);
+            sources.contains(&format!("fn {test}("))
+        }
+    };
+    let cells = prose(text).filter_map(|line| line.strip_prefix("| ")?.rsplit(" | ").next());
+    let spans = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    let absent = spans
+        .filter(|name| {
+            name.bytes()
+                .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b':'))
+        })
+        .filter(|name| name.contains(['_', ':']) && !is_there(name))
+        .map(|name| format!("SECURITY.md names the test {name}, which is not there"));
+    Ok(absent.collect())
 }
 
 /// The lines outside of code blocks.
