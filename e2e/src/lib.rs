@@ -9,6 +9,7 @@ pub mod cluster;
 pub mod console;
 pub mod engine;
 pub mod faces;
+pub mod h2;
 pub mod http;
 pub mod journey;
 pub mod majority;

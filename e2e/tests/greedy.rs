@@ -8,6 +8,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use mintage_e2e::h2;
 use mintage_e2e::server::{Server, Start};
 
 /// What others get answered while the burst goes on.
@@ -20,10 +21,27 @@ fn server(folder: &std::path::Path) -> Server {
         .ready()
 }
 
-/// Sends `burst` with one write, then asks for `OTHERS` numbers and for `/livez` as often on connections of their own:
-/// all of them must be answered before the last answer of the burst, `end`, has been sent.
+/// As [`check_others_before`], where the last answer of the burst ends so.
 #[track_caller]
 fn check_others_come_first(server: &Server, to: SocketAddr, burst: &[u8], end: &[u8]) {
+    let mut tail = Vec::new();
+    let is_last = |read: &[u8]| {
+        tail.extend_from_slice(read);
+        tail.drain(..tail.len().saturating_sub(end.len()));
+        tail.ends_with(end)
+    };
+    check_others_before(server, to, burst, is_last);
+}
+
+/// Sends `burst` with one write, then asks for `OTHERS` numbers and for `/livez` as often on connections of their own:
+/// all of them must be answered before the last answer of the burst has been sent, which `is_last` finds in what is read.
+#[track_caller]
+fn check_others_before(
+    server: &Server,
+    to: SocketAddr,
+    burst: &[u8],
+    mut is_last: impl FnMut(&[u8]) -> bool + Send,
+) {
     let mut other = server.redis();
     assert!(other.ask(&["INCR", "orders"]).unwrap().int().is_some());
     let mut greedy = TcpStream::connect(to).unwrap();
@@ -33,18 +51,13 @@ fn check_others_come_first(server: &Server, to: SocketAddr, burst: &[u8], end: &
         greedy.write_all(burst).unwrap();
         let finished = &finished;
         let reading = scope.spawn(move || {
-            let mut tail = Vec::new();
             let mut chunk = vec![0; 1 << 20];
-            while !tail.ends_with(end) {
+            loop {
                 let read = reader.read(&mut chunk).unwrap();
-                assert_ne!(
-                    read,
-                    0,
-                    "the burst ends with {:?}",
-                    String::from_utf8_lossy(&tail)
-                );
-                tail.extend_from_slice(&chunk[..read]);
-                tail.drain(..tail.len().saturating_sub(end.len()));
+                assert_ne!(read, 0, "the burst is answered whole");
+                if is_last(&chunk[..read]) {
+                    break;
+                }
             }
             finished.store(true, Ordering::SeqCst);
         });
@@ -104,6 +117,51 @@ fn one_large_request_does_not_keep_others_waiting() {
     let end = format!("GET /no-such-place HTTP/1.1\r\nhost: {}\r\n\r\n", server.http);
     let burst = repeated(&requests, 1, &end);
     check_others_come_first(&server, server.http, &burst, LAST_OF_HTTP);
+    assert_eq!(server.stop(), 0);
+}
+
+/// A thousand requests of one connection over HTTP/2 are not a thousand turns.
+#[test]
+fn a_connection_of_many_streams_does_not_keep_others_waiting() {
+    const STREAMS: u32 = 1000;
+    let folder = tempfile::tempdir().unwrap();
+    let server = Start::in_folder(folder.path())
+        .under([
+            "env",
+            "MINT_SERVER__THREADS=1",
+            "MINT_SERVER__HTTP__MAX_STREAMS=1000",
+        ])
+        .ready();
+    let windows = [&[0, 4][..], &(1u32 << 30).to_be_bytes()].concat();
+    let mut burst = [h2::PREFACE, &h2::frame(h2::SETTINGS, 0, 0, &windows)].concat();
+    burst.extend(h2::frame(h2::WINDOW_UPDATE, 0, 0, &(1u32 << 30).to_be_bytes()));
+    let (host, path) = (b"localhost", b"/v1/sequences/bills/next?count=10000");
+    // Literals of the names `:authority` and `:path`, behind `:method POST` and `:scheme http`.
+    let head = [
+        &[0x83, 0x86, 0x01, host.len() as u8][..],
+        host,
+        &[0x04, path.len() as u8],
+        path,
+    ]
+    .concat();
+    for stream in 0..STREAMS {
+        burst.extend(h2::frame(
+            h2::HEADERS,
+            h2::END_STREAM | h2::END_HEADERS,
+            stream * 2 + 1,
+            &head,
+        ));
+    }
+    let (mut unread, mut ended, mut bytes) = (Vec::new(), 0, 0);
+    check_others_before(&server, server.http, &burst, |read| {
+        unread.extend_from_slice(read);
+        for (kind, flags, length) in h2::take_frames(&mut unread) {
+            bytes += if kind == h2::DATA { length } else { 0 };
+            ended += u32::from(kind <= h2::HEADERS && flags & h2::END_STREAM != 0);
+        }
+        ended == STREAMS
+    });
+    assert!(bytes > STREAMS as usize * 10_000 * 4, "{bytes}");
     assert_eq!(server.stop(), 0);
 }
 

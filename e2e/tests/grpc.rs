@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use mintage_e2e::certificates::Certificates;
+use mintage_e2e::h2::{
+    CONTINUATION, END_HEADERS, END_STREAM, HEADERS, POST, PREFACE, RESET, SETTINGS, frame,
+};
 use mintage_e2e::run::{Said, new_token};
 use mintage_e2e::server::{Server, Start};
 use mintage_e2e::{binary, need};
@@ -406,22 +409,6 @@ fn whoever_leaves_a_stream_unread_loses_that_stream_alone() {
         "{metrics}"
     );
 }
-
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// A frame of HTTP/2 (RFC 9113, 4.1).
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
-    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
-}
-
-const SETTINGS: u8 = 4;
-const HEADERS: u8 = 1;
-const RESET: u8 = 3;
-const CONTINUATION: u8 = 9;
-const END_STREAM: u8 = 1;
-const END_HEADERS: u8 = 4;
-/// `:method POST`, `:scheme http`, `:path /` of the static table (RFC 7541, A).
-const POST: &[u8] = &[0x83, 0x86, 0x84];
 
 /// Sends it all, and reads until the server ends the connection or has nothing more to say.
 fn send(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {

@@ -15,6 +15,7 @@ use crate::auth::{Identity, Right, What};
 use crate::error::{Code, ServiceError};
 use crate::formats::{FormatRow, Make, format};
 use crate::service::Answer;
+use crate::turn::Turn;
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct NextStreamRequest {
@@ -58,6 +59,7 @@ struct Left {
     /// `None`: it goes on until its reader leaves.
     left: Option<u64>,
     block: u64,
+    turn: Turn,
 }
 
 impl Left {
@@ -69,17 +71,19 @@ impl Left {
         let block = u64::from(block.unwrap_or(BLOCK));
         Ok(Left {
             block: asking.thread.count(Some(block))?,
+            turn: Turn::begin(&asking.thread),
             asking,
             who,
             left: count,
         })
     }
 
-    /// How many the next block has; 0 behind the last.
+    /// How many the next block has; 0 behind the last. Others of the thread come first where many were made.
     ///
     /// # Errors
     /// Why it ends before.
-    fn next(&mut self) -> Answer<u64> {
+    async fn next(&mut self) -> Answer<u64> {
+        self.turn.give_way_if_over().await;
         let count = self.left.map_or(self.block, |left| left.min(self.block));
         if count > 0 {
             self.asking.goes_on(&self.who)?;
@@ -113,7 +117,7 @@ impl Source for Numbers {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
-        let count = self.left.next()?;
+        let count = self.left.next().await?;
         if count == 0 {
             return Ok(None);
         }
@@ -206,7 +210,7 @@ fn pool(row: &FormatRow, given: Option<String>) -> Answer<Cow<'static, str>> {
 
 impl Source for Ids {
     async fn next(&mut self) -> Answer<Option<Vec<u8>>> {
-        let count = self.left.next()?;
+        let count = self.left.next().await?;
         if count == 0 {
             return Ok(None);
         }

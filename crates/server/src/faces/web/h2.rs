@@ -1,7 +1,7 @@
 //! Connections over HTTP/2, which hyper frames: whoever begins with its preface speaks it, whether TLS agreed on it or
 //! not (RFC 9113, 3.3). A stream is a request, answered as one of HTTP/1.1 is; a call of gRPC is answered by its face.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
@@ -28,6 +28,7 @@ use crate::held::HeldBytes;
 use crate::socket::{End, Socket};
 use crate::thread::ServingThread;
 use crate::transport::Stream;
+use crate::turn::Turn;
 use crate::watch::{Deadlines, Verdict, Waiting, Watch};
 
 /// What a connection over HTTP/2 begins with (RFC 9113, 3.4), as far as no other request does.
@@ -44,6 +45,7 @@ pub(crate) async fn serve<S: Site>(
     let watch = Rc::clone(watch);
     let open = Rc::new(Open {
         streams: Cell::new(0),
+        turn: RefCell::new(Turn::begin(thread)),
         watch: Rc::clone(&watch),
     });
     watch.wait_for(Waiting::Request);
@@ -51,6 +53,7 @@ pub(crate) async fn serve<S: Site>(
         let begun = Begun::new(&open);
         let (thread, guest) = (Rc::clone(thread), Rc::clone(guest));
         async move {
+            begun.give_way_if_over(&thread).await;
             let answer = answer(&thread, &guest, request).await;
             let watch = STREAM.with(Rc::clone);
             Ok::<_, Infallible>(answer.map(|body| Watched {
@@ -143,6 +146,8 @@ async fn answer<S: Site>(
 /// The streams of a connection that wait for their answers.
 struct Open {
     streams: Cell<usize>,
+    /// What all of them have done since others of the thread came first.
+    turn: RefCell<Turn>,
     watch: Rc<Watch>,
 }
 
@@ -161,9 +166,21 @@ struct Begun(Rc<Open>);
 
 impl Begun {
     fn new(open: &Rc<Open>) -> Begun {
+        if open.streams.get() == 0 {
+            open.turn.borrow_mut().begin_again();
+        }
         open.streams.set(open.streams.get() + 1);
         open.watch.wait_for(Waiting::Nothing);
         Begun(Rc::clone(open))
+    }
+
+    /// Lets other connections come first if this one's streams have had their turn: a hundred of them are no hundred turns.
+    async fn give_way_if_over(&self, thread: &Rc<ServingThread>) {
+        if self.0.turn.borrow().is_over() {
+            let mut turn = Turn::begin(thread);
+            turn.give_way().await;
+            self.0.turn.replace(turn);
+        }
     }
 }
 
