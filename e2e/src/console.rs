@@ -106,7 +106,7 @@ pub fn run_page_among(page: &str, around: &Around) -> Vec<Difference> {
             let options = options
                 .strip_prefix("cargo run --release -- serve")
                 .unwrap_or(&options);
-            let started = Serving::start(folder.path(), options, step.output.len());
+            let started = Serving::start(folder.path(), options);
             let banner: Vec<String> = started.banner.iter().map(|line| around.to_page(line)).collect();
             let banner = started.ports.to_page(&banner);
             server = Some(started);
@@ -251,13 +251,20 @@ impl Ports {
     }
 
     fn to_page(self, lines: &[String]) -> Vec<String> {
-        let back = |line: &String| {
-            line.replace(&self.http.to_string(), "7600")
-                .replace(&self.resp.to_string(), "7601")
+        let back = |line: &str, port: u16, usual: &str| {
+            let port = port.to_string();
+            // A column keeps its width.
+            let padding = " ".repeat(port.len().saturating_sub(usual.len()));
+            line.replace(&format!("{port}  "), &format!("{usual}{padding}  "))
+                .replace(&port, usual)
         };
-        lines.iter().map(back).collect()
+        let line = |line: &String| back(&back(line, self.http, "7600"), self.resp, "7601");
+        lines.iter().map(line).collect()
     }
 }
+
+/// The last line that `mint serve` prints before it serves starts like this.
+const BANNER_ENDS: &str = "  store ";
 
 /// The server of a page.
 #[derive(Debug)]
@@ -268,7 +275,7 @@ struct Serving {
 }
 
 impl Serving {
-    fn start(folder: &Path, options: &str, lines: usize) -> Serving {
+    fn start(folder: &Path, options: &str) -> Serving {
         let mut command = run::command(["serve", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"]);
         let mut child = command
             .args(options.split_whitespace())
@@ -278,7 +285,12 @@ impl Serving {
             .spawn()
             .expect("mint can be started");
         let stdout = BufReader::new(child.stdout.take().expect("was piped"));
-        let banner: Vec<String> = stdout.lines().take(lines).map_while(Result::ok).collect();
+        let mut banner: Vec<String> = Vec::new();
+        let ended = |banner: &[String]| banner.last().is_some_and(|line| line.starts_with(BANNER_ENDS));
+        let mut lines = stdout.lines().map_while(Result::ok);
+        while !ended(&banner) {
+            banner.push(lines.next().expect("it serves"));
+        }
         let mut ports = banner
             .iter()
             .flat_map(|line| line.split("127.0.0.1:").skip(1))

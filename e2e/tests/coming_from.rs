@@ -52,7 +52,10 @@ fn around(engine: &dyn Engine, usual_port: u16, variables: &[(&str, String)]) ->
 fn timeless(page: &str) -> String {
     let parts = page.split("refused for ").enumerate().map(|(at, part)| match at {
         0 => part.to_string(),
-        _ => format!("…{}", part.trim_start_matches(|c: char| c.is_ascii_digit())),
+        _ => format!(
+            "…{}",
+            part.trim_start_matches(|c: char| c.is_ascii_digit() || c == '…')
+        ),
     });
     let page = parts.collect::<Vec<_>>().join("refused for ");
     let is_id = |word: &str| word.len() == 32 && word.bytes().all(|b| b.is_ascii_hexdigit());
