@@ -2,6 +2,7 @@
 
 mod config;
 mod formats;
+mod grpc;
 mod http;
 mod inspect;
 mod layout;
@@ -31,6 +32,7 @@ pub fn targets() -> Vec<Target> {
     all.push(thrift::target());
     all.push(scripts::target());
     all.extend(http::targets());
+    all.push(grpc::target());
     all.extend(config::targets());
     all.extend(state::targets());
     all.extend(rows::targets());

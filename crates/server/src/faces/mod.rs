@@ -3,7 +3,7 @@
 
 pub(crate) mod cosid;
 pub(crate) mod gosnowflake;
-pub(crate) mod grpc;
+pub mod grpc;
 pub mod http;
 pub(crate) mod idgo;
 mod json_number;

@@ -9,6 +9,7 @@
 //! | `transcode` | calls that are requests of HTTP in another form: all but those for numbers and streams |
 //! | `numbers`, `streams` | numbers; blocks of numbers and ids, as fast as they are read |
 //! | `health`, `reflection` | the services of these names |
+//! | `testing` | the readers without a connection |
 
 mod asking;
 mod health;
@@ -18,6 +19,8 @@ mod reflection;
 mod schema;
 mod status;
 mod streams;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod transcode;
 
 use std::rc::Rc;

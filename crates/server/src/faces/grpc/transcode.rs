@@ -39,7 +39,7 @@ pub(super) struct Request {
 
 impl Request {
     /// What an operation is asked for in a message.
-    fn of(operation: &Operation, asked: &DynamicMessage) -> Answer<Request> {
+    pub(super) fn of(operation: &Operation, asked: &DynamicMessage) -> Answer<Request> {
         let mut fields = fields(asked);
         let mut path = String::new();
         for segment in operation.path.split('/').skip(1) {

@@ -2,6 +2,8 @@
 
 use std::net::Ipv4Addr;
 
+use mintage_wire::Op;
+
 use super::request::Query;
 use super::route::Route;
 use super::{pools, sequences};
@@ -56,6 +58,11 @@ pub fn start(buffer: &[u8], headers_max: usize) -> Start {
             Start::Request { bytes, understood }
         }
     }
+}
+
+/// Which operation a method and a path ask for.
+pub fn operation(method: &str, path: &str) -> Option<Op> {
+    Route::of(path)?.operation(method).map(|row| row.op)
 }
 
 /// Which documents that a body may be it can be read as: a sequence, a restart, a pool, a change of one, a
