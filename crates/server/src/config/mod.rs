@@ -717,6 +717,7 @@ mod tests {
             faces: None,
             until: None,
             rates: crate::rates::Rates::default(),
+            sql: Default::default(),
         }
     }
 
