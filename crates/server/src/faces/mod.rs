@@ -10,6 +10,7 @@ mod json_number;
 pub(crate) mod keyed;
 pub(crate) mod leaf;
 pub(crate) mod pooled;
+pub mod postgres;
 pub(crate) mod postgrest;
 pub(crate) mod prest;
 mod qualified;
@@ -161,6 +162,7 @@ pub static FACES: &[Face] = &[
     gosnowflake::FACE,
     postgrest::FACE,
     prest::FACE,
+    postgres::FACE,
 ];
 
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");
