@@ -180,8 +180,12 @@ pub static FACES: &[Face] = &[
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");
 
 /// What is told of beside requests and connections.
-pub(crate) static COUNTS: &[fn(&Shared, &mut Exposition)] =
-    &[thrift::agents::expose, crate::tls::expose, crate::auth::expose];
+pub(crate) static COUNTS: &[fn(&Shared, &mut Exposition)] = &[
+    thrift::agents::expose,
+    postgres::catalogue::expose,
+    crate::tls::expose,
+    crate::auth::expose,
+];
 
 /// Every face with what it is counted by.
 pub(crate) fn numbered() -> impl Iterator<Item = (FaceId, &'static Face)> {

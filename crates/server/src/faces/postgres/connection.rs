@@ -10,11 +10,11 @@ use super::frontend::{self, Fields, Step};
 use super::login::{self, Way};
 use super::startup::{self, Packet, Start};
 use super::talk::Talk;
-use crate::auth::Presented;
+use crate::auth::{Presented, Scram};
 use crate::config::Config;
 use crate::connection;
 use crate::error::Code;
-use crate::faces::{self, resp};
+use crate::faces::{self, Protocols, resp};
 use crate::metrics::FaceId;
 use crate::noise::Noise;
 use crate::socket::{End, Socket};
@@ -42,6 +42,8 @@ pub(super) struct Guest {
     pub(super) presented: Rc<Presented>,
     pub(super) is_tls: bool,
     pub(super) is_unix: bool,
+    /// Its address is one of TLS, which begins within the protocol: nothing else is served there.
+    pub(super) wants_tls: bool,
 }
 
 impl Guest {
@@ -61,27 +63,28 @@ pub(super) async fn serve(connection: connection::Connection) {
         stream,
         peer,
         presented,
+        wants_tls,
         face,
         thread,
         watch,
         counted: _counted,
     } = connection;
     let config = thread.config();
-    let guest = Guest {
-        peer,
-        face,
-        presented,
-        is_tls: matches!(stream, Stream::Tls(_)),
-        is_unix: matches!(stream, Stream::Unix(_)),
-        thread: thread.clone(),
-    };
     let mut connection = Connection {
+        guest: Guest {
+            peer,
+            face,
+            presented,
+            is_tls: matches!(stream, Stream::Tls(_)),
+            is_unix: matches!(stream, Stream::Unix(_)),
+            wants_tls,
+            thread: thread.clone(),
+        },
         pace: Pace {
             socket: Socket::new(stream, watch, thread.clone(), input_bytes(&config)),
             turn: Turn::begin(&thread),
             output_max: config.resp_max_output.0,
         },
-        guest,
         out: Vec::new(),
         phase: Phase::Start {
             asked_tls: false,
@@ -89,15 +92,50 @@ pub(super) async fn serve(connection: connection::Connection) {
         },
         skipping: false,
     };
-    let end = connection.run().await;
+    if wants_tls {
+        match connection.pace.socket.begins_with_tls().await {
+            Ok(false) => {}
+            Ok(true) => match connection.with_tls(true).await {
+                Ok(encrypted) => connection = encrypted,
+                Err(_) => return,
+            },
+            Err(_) => return,
+        }
+    }
+    let end = loop {
+        match connection.round().await {
+            Ok(Next::Tls) => match connection.with_tls(false).await {
+                Ok(encrypted) => connection = encrypted,
+                Err(_) => return,
+            },
+            Ok(Next::Close) => break End::Answered,
+            Ok(_) => {}
+            Err(end) => break end,
+        }
+    };
     connection.say_goodbye(end).await;
 }
 
 /// How far a connection is.
 enum Phase {
-    Start { asked_tls: bool, asked_gss: bool },
+    Start {
+        asked_tls: bool,
+        asked_gss: bool,
+    },
     Password(Box<Start>),
+    /// Its first message is to come.
+    Sasl(Box<Start>),
+    /// Its last.
+    Scram(Box<(Start, Scram)>),
     Ready(Box<Client>),
+}
+
+impl Phase {
+    /// Nothing more is taken.
+    const CLOSED: Phase = Phase::Start {
+        asked_tls: true,
+        asked_gss: true,
+    };
 }
 
 struct Connection {
@@ -116,19 +154,39 @@ pub(super) enum Next {
     Used(usize),
     Incomplete,
     Close,
+    /// TLS begins.
+    Tls,
 }
 
 impl Connection {
-    async fn run(&mut self) -> End {
-        loop {
-            if let Err(end) = self.round().await {
-                return end;
-            }
+    /// Begins TLS: without having been asked for (`direct`), only for those that say which protocol they mean.
+    async fn with_tls(self, direct: bool) -> Result<Connection, End> {
+        let Connection {
+            pace,
+            mut guest,
+            out,
+            phase,
+            skipping,
+        } = self;
+        let (mut socket, presented) = pace.socket.begin_tls(Protocols::Postgres).await?;
+        let (stream, ..) = socket.lend();
+        if direct
+            && !matches!(stream, Stream::Tls(tls) if tls.get_ref().1.alpn_protocol() == Some(b"postgresql"))
+        {
+            return Err(End::Client);
         }
+        (guest.is_tls, guest.presented) = (true, Rc::new(presented));
+        Ok(Connection {
+            pace: Pace { socket, ..pace },
+            guest,
+            out,
+            phase,
+            skipping,
+        })
     }
 
     /// Reads, executes, answers.
-    async fn round(&mut self) -> Result<(), End> {
+    async fn round(&mut self) -> Result<Next, End> {
         let (buffer, filled) = self.pace.socket.fill(&mut self.pace.turn).await?;
         self.out = self.guest.thread.borrow_output();
         if let Phase::Ready(client) = &mut self.phase {
@@ -136,33 +194,30 @@ impl Connection {
         }
         let executed = self.execute(&buffer[..filled]).await;
         self.guest.thread.return_input(buffer);
-        let goes_on = executed?;
+        let next = executed?;
         if matches!(self.phase, Phase::Ready(_)) {
             self.pace.socket.watch().authenticated();
         }
         self.pace.turn.give_way_after_all(self.guest.face).await;
         self.pace.socket.flush(&mut self.out).await?;
         self.guest.thread.return_output(std::mem::take(&mut self.out));
-        match goes_on {
-            true => Ok(()),
-            false => Err(End::Answered),
-        }
+        Ok(next)
     }
 
-    /// Executes every complete message of `input` and keeps the rest; `false`: the connection ends.
-    async fn execute(&mut self, input: &[u8]) -> Result<bool, End> {
+    /// Executes every complete message of `input` and keeps the rest.
+    async fn execute(&mut self, input: &[u8]) -> Result<Next, End> {
         let mut at = 0;
         let mut look_at = LOOK_BYTES;
         while at < input.len() {
             let rest = &input[at..];
             let next = match &self.phase {
                 Phase::Start { .. } => self.start(rest).await,
-                Phase::Password(_) => self.password(rest).await,
+                Phase::Password(_) | Phase::Sasl(_) | Phase::Scram(_) => self.password(rest).await,
                 Phase::Ready(_) => self.talk(rest).await?,
             };
             match next {
                 Next::Used(len) => at += len,
-                Next::Close => return Ok(false),
+                Next::Close | Next::Tls => return Ok(next),
                 Next::Incomplete => {
                     self.pace.socket.keep(rest);
                     break;
@@ -173,7 +228,7 @@ impl Connection {
                 look_at = self.out.len() + LOOK_BYTES;
             }
         }
-        Ok(true)
+        Ok(Next::Incomplete)
     }
 
     /// A packet before the first message.
@@ -203,12 +258,16 @@ impl Connection {
         }
     }
 
-    /// A request for encryption, which is not spoken in the middle of a connection.
+    /// A request for encryption: TLS where this address speaks it.
     fn encryption(&mut self, rest: &[u8], len: usize, what: &str) -> Next {
         if rest.len() > len {
             let message = format!("received unencrypted data after {what} request");
             let hint = "This could be either a client-software bug or evidence of an attempted man-in-the-middle attack.";
             return self.refuse(SqlError::fatal("08P01", message).with_detail(hint));
+        }
+        if what == "SSL" && self.guest.wants_tls && !self.guest.is_tls {
+            self.out.push(b'S');
+            return Next::Tls;
         }
         self.out.push(b'N');
         Next::Used(len)
@@ -219,7 +278,7 @@ impl Connection {
             let unknown: Vec<&str> = start.unknown.iter().map(String::as_str).collect();
             backend::negotiate(&mut self.out, &unknown);
         }
-        match login::way(&self.guest) {
+        match login::way(&self.guest, &start) {
             Ok(Way::Known(who)) => {
                 let client = login::welcome(&self.guest, &start, who, &mut self.out);
                 self.phase = Phase::Ready(Box::new(client));
@@ -228,12 +287,16 @@ impl Connection {
                 self.out.extend_from_slice(backend::ASK_PASSWORD);
                 self.phase = Phase::Password(Box::new(start));
             }
+            Ok(Way::Scram(mechanisms)) => {
+                backend::authentication(&mut self.out, 10, mechanisms);
+                self.phase = Phase::Sasl(Box::new(start));
+            }
             Err(error) => return self.refuse(error),
         }
         Next::Used(len)
     }
 
-    /// The token, as a password.
+    /// The token as a password, or a message of SCRAM.
     async fn password(&mut self, rest: &[u8]) -> Next {
         let (kind, body, len) = match frontend::read(rest, startup::PACKET_BYTES_MAX) {
             Step::Incomplete => return Next::Incomplete,
@@ -246,20 +309,48 @@ impl Connection {
             let message = format!("expected password response, got message type {kind}");
             return self.refuse(SqlError::fatal("08P01", message));
         }
-        let Phase::Password(start) = &self.phase else {
-            return Next::Close;
+        let done = match std::mem::replace(&mut self.phase, Phase::CLOSED) {
+            Phase::Password(start) => self.by_password(*start, body),
+            Phase::Sasl(start) => self.begin_scram(*start, body),
+            Phase::Scram(both) => self.finish_scram(*both, body),
+            Phase::Start { .. } | Phase::Ready(_) => return Next::Close,
         };
-        let token = Fields(body).text().unwrap_or_default().as_bytes();
-        let service = self.guest.thread.service();
-        if let Some(who) = service.tokens().identify(token, faces::name(self.guest.face)) {
-            let client = login::welcome(&self.guest, start, who, &mut self.out);
-            self.phase = Phase::Ready(Box::new(client));
-            return Next::Used(len);
+        match done {
+            Ok(()) => Next::Used(len),
+            Err(error) => {
+                if error.code == Code::WrongToken {
+                    let delay = self.guest.thread.service().delay_of_wrong_token(self.guest.peer);
+                    tokio::time::sleep(delay).await;
+                }
+                self.refuse(error)
+            }
         }
-        let message = format!("password authentication failed for user \"{}\"", start.user);
-        let delay = service.delay_of_wrong_token(self.guest.peer);
-        tokio::time::sleep(delay).await;
-        self.refuse(SqlError::fatal("28P01", message))
+    }
+
+    fn by_password(&mut self, start: Start, body: &[u8]) -> Result<(), SqlError> {
+        let token = Fields(body).text().unwrap_or_default().as_bytes();
+        let tokens = self.guest.thread.service().tokens();
+        let who = tokens.identify(token, faces::name(self.guest.face));
+        let who = who.ok_or_else(|| login::wrong_token(&start.user))?;
+        let client = login::welcome(&self.guest, &start, who, &mut self.out);
+        self.phase = Phase::Ready(Box::new(client));
+        Ok(())
+    }
+
+    fn begin_scram(&mut self, start: Start, body: &[u8]) -> Result<(), SqlError> {
+        let (scram, first) = login::begin_scram(&self.guest, &start.user, body)?;
+        backend::authentication(&mut self.out, 11, &first);
+        self.phase = Phase::Scram(Box::new((start, scram)));
+        Ok(())
+    }
+
+    fn finish_scram(&mut self, (start, scram): (Start, Scram), body: &[u8]) -> Result<(), SqlError> {
+        let finished = scram.finish(self.guest.thread.service().tokens(), body);
+        let (who, last) = finished.map_err(|error| login::no_scram(error, &start.user))?;
+        backend::authentication(&mut self.out, 12, &last);
+        let client = login::welcome(&self.guest, &start, who, &mut self.out);
+        self.phase = Phase::Ready(Box::new(client));
+        Ok(())
     }
 
     /// A message of a client that is known.
@@ -294,14 +385,15 @@ impl Connection {
 
     /// Tells why the connection ends.
     fn refuse(&mut self, error: SqlError) -> Next {
+        let error = SqlError {
+            severity: Severity::Fatal,
+            ..error
+        };
         let counters = self.guest.thread.counters();
         counters.refused(error.code);
         counters.face_answered(self.guest.face, Some(error.code), 1);
         backend::error(&mut self.out, &error, "");
-        match error.severity {
-            Severity::Fatal => Next::Close,
-            _ => Next::Incomplete,
-        }
+        Next::Close
     }
 
     /// Ends the connection without an answer, which nobody could read.

@@ -64,7 +64,7 @@ pub(super) const FACE: Face = Face {
         health_deadlines: None,
         too_many: b"E\0\0\0\x3cSFATAL\0VFATAL\0C53300\0Msorry, too many clients already\0\0",
         in_clear: b"E\0\0\0\x44SFATAL\0VFATAL\0C08P01\0Mmint: this port speaks TLS, and clear text came\0\0",
-        protocols: Protocols::Unnamed,
+        protocols: Protocols::Postgres,
         begin: |connection| drop(tokio::task::spawn_local(connection::serve(connection))),
     },
     foreign: None,

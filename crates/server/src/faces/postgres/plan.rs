@@ -125,8 +125,6 @@ pub(super) enum From {
     NextOf(Target),
     /// Rows about sequences, schemas and types.
     Catalogue(Box<super::catalogue::Query>),
-    /// Rows that are known beforehand.
-    Rows(Rc<[Vec<Value>]>),
 }
 
 #[derive(Clone, PartialEq, Debug)]

@@ -47,6 +47,19 @@ impl Client {
         }
     }
 
+    /// The value of an expression where there is no row.
+    pub(in crate::faces::postgres) async fn value_without_row(
+        &mut self,
+        expr: &Expr,
+        parameters: &[Value],
+    ) -> Result<Value> {
+        let given = Given {
+            parameters,
+            columns: &[],
+        };
+        self.value(expr, given).await
+    }
+
     fn later<'a>(
         &'a mut self,
         expr: &'a Expr,
@@ -149,7 +162,7 @@ impl Client {
     }
 
     /// The sequence that a value names.
-    pub(super) fn target(&self, value: &Value) -> Result<Target> {
+    pub(in crate::faces::postgres) fn target(&self, value: &Value) -> Result<Target> {
         let name = value.shown().unwrap_or_default();
         Target::of_text(&name, &self.config.faces.postgres.keys)
     }

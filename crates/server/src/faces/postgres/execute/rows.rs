@@ -258,8 +258,9 @@ impl Client {
                 target: target.clone(),
                 left: 1,
             },
-            From::Catalogue(_) => Source::Kept(Vec::new().into_iter()),
-            From::Rows(rows) => Source::Kept(rows.to_vec().into_iter()),
+            From::Catalogue(query) => {
+                Source::Kept(self.catalogue(query, given.parameters).await?.into_iter())
+            }
         })
     }
 

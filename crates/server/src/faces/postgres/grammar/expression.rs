@@ -89,7 +89,7 @@ const WORDS: [(&str, Function); 6] = [
 
 impl Parser<'_> {
     /// An expression: sums of products of values.
-    pub(super) fn expression(&mut self) -> Result<Expr> {
+    pub(in crate::faces::postgres) fn expression(&mut self) -> Result<Expr> {
         self.deeper(|parser| {
             let mut sum = parser.product()?;
             loop {
@@ -379,7 +379,7 @@ impl Parser<'_> {
     }
 
     /// A value that names a sequence.
-    pub(super) fn sequence(&mut self, value: Expr, at: usize) -> Result<Expr> {
+    pub(in crate::faces::postgres) fn sequence(&mut self, value: Expr, at: usize) -> Result<Expr> {
         match value {
             Expr::Cast(inner, Type::Regclass | Type::Text | Type::Varchar | Type::Unknown | Type::Name) => {
                 match *inner {
@@ -488,7 +488,7 @@ impl Parser<'_> {
         SqlError::new("42883", message).with_hint(hint).at(at)
     }
 
-    pub(super) fn kind_of(&self, value: &Expr) -> Type {
+    pub(in crate::faces::postgres) fn kind_of(&self, value: &Expr) -> Type {
         kind_of(value, &self.columns, &self.parameters)
     }
 }

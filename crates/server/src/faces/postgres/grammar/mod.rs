@@ -16,7 +16,6 @@ mod select;
 
 use std::rc::Rc;
 
-pub(super) use expression::kind_of;
 pub(super) use parser::{PARAMETERS_MAX, Parser};
 
 use super::errors::{Result, SqlError};

@@ -129,7 +129,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Forgets what was gathered of the statement before.
-    pub(super) fn begin_statement(&mut self) {
+    pub(in crate::faces::postgres) fn begin_statement(&mut self) {
         (self.rows, self.rows_allowed, self.alias) = (None, false, None);
         self.parameters.clear();
         self.names.clear();
@@ -152,11 +152,16 @@ impl<'t> Parser<'t> {
     }
 
     /// Where it is, to come back to.
-    pub(super) fn place(&self) -> (Lexer<'t>, Token<'t>) {
+    pub(in crate::faces::postgres) fn place(&self) -> (Lexer<'t>, Token<'t>) {
         (self.lexer, self.token)
     }
 
-    pub(super) fn go_to(&mut self, place: (Lexer<'t>, Token<'t>)) {
+    /// The tokens behind the one at hand.
+    pub(in crate::faces::postgres) fn tokens(&self) -> Ahead<'t> {
+        Ahead(self.lexer)
+    }
+
+    pub(in crate::faces::postgres) fn go_to(&mut self, place: (Lexer<'t>, Token<'t>)) {
         (self.lexer, self.token) = place;
     }
 
@@ -216,12 +221,12 @@ impl<'t> Parser<'t> {
         SqlError::syntax(self.token.at, self.token.text)
     }
 
-    pub(super) fn is_at_end(&self) -> bool {
+    pub(in crate::faces::postgres) fn is_at_end(&self) -> bool {
         self.token.kind == Kind::End || self.token.is_symbol(";")
     }
 
     /// Goes to the end of the statement.
-    pub(super) fn skip_statement(&mut self) -> Result<()> {
+    pub(in crate::faces::postgres) fn skip_statement(&mut self) -> Result<()> {
         while !self.is_at_end() {
             self.advance()?;
         }
@@ -291,7 +296,10 @@ impl<'t> Parser<'t> {
     }
 
     /// Does one more thing inside others.
-    pub(super) fn deeper<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub(in crate::faces::postgres) fn deeper<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         if self.depth >= DEPTH_MAX {
             return Err(SqlError::too_deep());
         }
@@ -302,7 +310,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Notes a parameter, and its type where that is known here and was not before.
-    pub(super) fn parameter(&mut self, number: usize, kind: u32) -> Result<()> {
+    pub(in crate::faces::postgres) fn parameter(&mut self, number: usize, kind: u32) -> Result<()> {
         if number > PARAMETERS_MAX {
             let message =
                 format!("there is no parameter ${number}: a statement has {PARAMETERS_MAX} of them at most");
@@ -321,5 +329,21 @@ impl<'t> Parser<'t> {
     /// The whole text.
     pub(in crate::faces::postgres) fn text(&self) -> &'t str {
         self.lexer.text()
+    }
+}
+
+/// Tokens that are looked at without being used.
+pub(in crate::faces::postgres) struct Ahead<'t>(Lexer<'t>);
+
+impl<'t> Ahead<'t> {
+    pub(in crate::faces::postgres) fn next(&mut self) -> Result<Token<'t>> {
+        let text = self.0.text();
+        self.0.next().map_err(|fault| SqlError::of_fault(fault, text))
+    }
+
+    pub(in crate::faces::postgres) fn peek(&self) -> Result<Token<'t>> {
+        self.0
+            .peek()
+            .map_err(|fault| SqlError::of_fault(fault, self.0.text()))
     }
 }
