@@ -10,12 +10,14 @@ mod json_number;
 pub(crate) mod keyed;
 pub(crate) mod leaf;
 pub(crate) mod pooled;
+pub mod postgres;
 pub(crate) mod postgrest;
 pub(crate) mod prest;
 mod qualified;
 pub mod resp;
 pub mod scripts;
 pub(crate) mod sonyflake;
+pub(crate) mod sql;
 pub mod thrift;
 pub(crate) mod tinyid;
 pub(crate) mod web;
@@ -172,13 +174,18 @@ pub static FACES: &[Face] = &[
     gosnowflake::FACE,
     postgrest::FACE,
     prest::FACE,
+    postgres::FACE,
 ];
 
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");
 
 /// What is told of beside requests and connections.
-pub(crate) static COUNTS: &[fn(&Shared, &mut Exposition)] =
-    &[thrift::agents::expose, crate::tls::expose, crate::auth::expose];
+pub(crate) static COUNTS: &[fn(&Shared, &mut Exposition)] = &[
+    thrift::agents::expose,
+    postgres::catalogue::expose,
+    crate::tls::expose,
+    crate::auth::expose,
+];
 
 /// Every face with what it is counted by.
 pub(crate) fn numbered() -> impl Iterator<Item = (FaceId, &'static Face)> {
