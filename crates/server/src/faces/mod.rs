@@ -16,6 +16,7 @@ mod qualified;
 pub mod resp;
 pub mod scripts;
 pub(crate) mod sonyflake;
+pub(crate) mod sql;
 pub mod thrift;
 pub(crate) mod tinyid;
 pub(crate) mod web;
