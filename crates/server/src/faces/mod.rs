@@ -9,6 +9,7 @@ pub(crate) mod idgo;
 mod json_number;
 pub(crate) mod keyed;
 pub(crate) mod leaf;
+pub mod mysql;
 pub(crate) mod pooled;
 pub(crate) mod postgrest;
 pub(crate) mod prest;
@@ -161,6 +162,7 @@ pub static FACES: &[Face] = &[
     gosnowflake::FACE,
     postgrest::FACE,
     prest::FACE,
+    mysql::FACE,
 ];
 
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");

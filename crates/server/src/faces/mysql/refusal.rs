@@ -78,6 +78,11 @@ impl Refusal {
         }
     }
 
+    /// The same with another state.
+    pub(crate) fn with_state(self, state: &'static str) -> Refusal {
+        Refusal { state, ..self }
+    }
+
     fn last(self) -> Refusal {
         Refusal {
             ends_connection: true,
