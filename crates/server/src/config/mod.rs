@@ -719,6 +719,7 @@ mod tests {
             faces: None,
             until: None,
             rates: crate::rates::Rates::default(),
+            sql: Default::default(),
         }
     }
 

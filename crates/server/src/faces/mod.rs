@@ -145,6 +145,18 @@ pub(crate) enum Protocols {
     Http,
     /// None: the protocol has no name there.
     Unnamed,
+    /// `postgresql`. Its clients and servers agree in clear that TLS begins: the face calls
+    /// [`Socket::begin_tls`](crate::socket::Socket::begin_tls).
+    Postgres,
+    /// None; as with `postgresql`, TLS begins within the protocol.
+    Mysql,
+}
+
+impl Protocols {
+    /// Whether TLS begins within the protocol, when its face says so, and not with the connection.
+    pub(crate) fn begin_in_clear(self) -> bool {
+        matches!(self, Protocols::Postgres | Protocols::Mysql)
+    }
 }
 
 /// Every face.
