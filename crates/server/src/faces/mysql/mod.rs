@@ -45,6 +45,9 @@ mod variables;
 use super::{Face, Protocols, Serves};
 use crate::transport::Endpoint;
 
+/// What a first number is asked for with: a sequence is made by nobody but who says so.
+const FIRST: &str = "-e 'CREATE SEQUENCE IF NOT EXISTS orders; SELECT NEXTVAL(orders)'";
+
 /// The row of this face.
 pub(super) const FACE: Face = Face {
     name: "mysql",
@@ -54,12 +57,9 @@ pub(super) const FACE: Face = Face {
     port: 7606,
     listen: |config| &config.faces.mysql.access.listen,
     example: |address| match address {
-        Endpoint::Tcp(address) | Endpoint::Tls(address) => format!(
-            "mariadb -h {} -P {} -e \"SELECT NEXTVAL(orders)\"",
-            address.ip(),
-            address.port()
-        ),
-        Endpoint::Unix(path) => format!("mariadb -S {} -e \"SELECT NEXTVAL(orders)\"", path.display()),
+        Endpoint::Tcp(address) => format!("mariadb -h {} -P {} {FIRST}", address.ip(), address.port()),
+        Endpoint::Tls(address) => format!("mariadb --ssl -h {} -P {} {FIRST}", address.ip(), address.port()),
+        Endpoint::Unix(path) => format!("mariadb -S {} {FIRST}", path.display()),
     },
     pools: |_| Vec::new(),
     serves: Serves {
