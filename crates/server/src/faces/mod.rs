@@ -9,6 +9,7 @@ pub(crate) mod idgo;
 mod json_number;
 pub(crate) mod keyed;
 pub(crate) mod leaf;
+pub mod mysql;
 pub(crate) mod pooled;
 pub mod postgres;
 pub(crate) mod postgrest;
@@ -175,6 +176,7 @@ pub static FACES: &[Face] = &[
     postgrest::FACE,
     prest::FACE,
     postgres::FACE,
+    mysql::FACE,
 ];
 
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");
