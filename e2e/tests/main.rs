@@ -19,6 +19,8 @@ mod face_cosid;
 mod face_gosnowflake;
 mod face_idgo;
 mod face_leaf;
+mod face_mysql;
+mod face_postgres;
 mod face_postgrest;
 mod face_sonyflake;
 mod face_tinyid;
