@@ -25,7 +25,13 @@ fn same_of_both(clients: Option<Vec<Client>>) {
 fn program(name: &str, place: &Place) -> Command {
     let mut command = Command::new(name);
     command
-        .args(["--no-defaults", "-h", "127.0.0.1", "-P", &place.at.port().to_string()])
+        .args([
+            "--no-defaults",
+            "-h",
+            "127.0.0.1",
+            "-P",
+            &place.at.port().to_string(),
+        ])
         .args(["-u", &place.user, &format!("-p{}", place.password)]);
     command
 }
@@ -43,11 +49,17 @@ fn mariadb(place: &Place, words: &[&str], input: &str) -> String {
 
 /// What the stock client prints of a long session, which a MariaDB was asked for.
 fn session(place: &Place) {
-    let read = |name: &str| std::fs::read_to_string(binary::root().join("e2e/clients/sql").join(name)).unwrap();
+    let read =
+        |name: &str| std::fs::read_to_string(binary::root().join("e2e/clients/sql").join(name)).unwrap();
     let printed = mariadb(place, &["-t", "-f", "-n", "-vv"], &read("mariadb.sql"));
     let expected = read("mariadb.out");
     for (at, (line, wanted)) in printed.lines().zip(expected.lines()).enumerate() {
-        assert_eq!(without_time(line), without_time(wanted), "line {} of\n{printed}", at + 1);
+        assert_eq!(
+            without_time(line),
+            without_time(wanted),
+            "line {} of\n{printed}",
+            at + 1
+        );
     }
     assert_eq!(printed.lines().count(), expected.lines().count(), "{printed}");
 }

@@ -44,7 +44,8 @@ fn psql(place: &Place, words: &[&str], input: &str) -> String {
     let mut psql = program("psql", place);
     psql.arg("-X").args(words);
     let mut both = Command::new("sh");
-    both.args(["-c", "exec \"$@\" 2>&1", "sh"]).arg(psql.get_program());
+    both.args(["-c", "exec \"$@\" 2>&1", "sh"])
+        .arg(psql.get_program());
     both.args(psql.get_args());
     for (name, value) in psql.get_envs() {
         both.env(name, value.unwrap_or_default());
@@ -62,7 +63,8 @@ fn numbers(place: &Place, statement: &str) -> Vec<i64> {
 
 /// What psql prints of a long session, which a PostgreSQL was asked for.
 fn psql_session(place: &Place) {
-    let read = |name: &str| std::fs::read_to_string(binary::root().join("e2e/clients/sql").join(name)).unwrap();
+    let read =
+        |name: &str| std::fs::read_to_string(binary::root().join("e2e/clients/sql").join(name)).unwrap();
     let printed = psql(place, &[], &read("psql.sql"));
     let expected = read("psql.out");
     for (at, (line, wanted)) in printed.lines().zip(expected.lines()).enumerate() {
@@ -115,7 +117,10 @@ fn sqlalchemy_and_django_have_numbers_as_from_postgresql() {
 #[test]
 #[ignore = "minutes: many clients"]
 fn drivers_of_node_have_numbers_as_from_postgresql() {
-    same_of_both(clients::node(&[("pg_client.cjs", "pg"), ("postgres_client.cjs", "postgres")]));
+    same_of_both(clients::node(&[
+        ("pg_client.cjs", "pg"),
+        ("postgres_client.cjs", "postgres"),
+    ]));
 }
 
 #[test]
@@ -241,7 +246,10 @@ fn pgbouncer_pools_connections_in_each_of_its_modes() {
             last += 1;
         }
         let refused = psql(&place, &["-c", "SELECT nextval('nosuch')"], "");
-        assert!(refused.contains("relation \"nosuch\" does not exist"), "{refused}");
+        assert!(
+            refused.contains("relation \"nosuch\" does not exist"),
+            "{refused}"
+        );
         if mode != "statement" {
             let block = "BEGIN; SELECT nextval('orders'); ROLLBACK; SELECT nextval('orders')";
             assert_eq!(numbers(&place, block), [last + 1, last + 2]);
@@ -264,7 +272,9 @@ fn drivers_of_python_work_through_pgbouncer() {
     };
     let mut numbers = mintage_e2e::sqlwire::numbers::Numbers::default();
     for client in clients {
-        numbers.add(&client.run(&Place::of_app(pooler.address())).ok()).unwrap();
+        numbers
+            .add(&client.run(&Place::of_app(pooler.address())).ok())
+            .unwrap();
     }
 }
 
@@ -344,7 +354,7 @@ const DUMPED: &str = "
 #[test]
 #[ignore = "minutes: the originals"]
 fn a_dump_of_sequences_is_loaded_and_goes_on_where_they_were() {
-    if !need::program("pg_dump") {
+    if !need::program("psql") {
         return;
     }
     let Some((server, original)) = originals::postgres() else {
@@ -364,7 +374,10 @@ fn a_dump_of_sequences_is_loaded_and_goes_on_where_they_were() {
     let said = psql(&place, &["-v", "ON_ERROR_STOP=1", "-q"], &dump);
     assert!(!said.contains("ERROR"), "{said}\nof\n{dump}");
     for name in server
-        .admin("ids", "SELECT quote_ident(sequencename) FROM pg_sequences WHERE sequencename LIKE 'seq%'")
+        .admin(
+            "ids",
+            "SELECT quote_ident(sequencename) FROM pg_sequences WHERE sequencename LIKE 'seq%'",
+        )
         .lines()
     {
         let next = format!("SELECT nextval('{name}')");

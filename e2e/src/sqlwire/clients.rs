@@ -140,7 +140,8 @@ pub fn java(script: &'static str) -> Option<Vec<Client>> {
         "slf4j-nop",
     ];
     let jars = jars.map(|jar| format!("/usr/share/java/{jar}.jar"));
-    let there = starts(Command::new("javac").arg("-version")) && jars.iter().all(|jar| Path::new(jar).exists());
+    let there =
+        starts(Command::new("javac").arg("-version")) && jars.iter().all(|jar| Path::new(jar).exists());
     needed("sql-java", there).then(|| {
         let mut client = Client::of("java", script);
         client.before = vec!["-cp".into(), jars.join(":").into()];
@@ -152,7 +153,9 @@ pub fn java(script: &'static str) -> Option<Vec<Client>> {
 pub fn go(script: &'static str) -> Option<Vec<Client>> {
     let packages = Path::new("/usr/share/gocode");
     let drivers = ["lib/pq", "jackc/pgx", "go-sql-driver/mysql"];
-    let all = drivers.iter().all(|driver| packages.join("src/github.com").join(driver).exists());
+    let all = drivers
+        .iter()
+        .all(|driver| packages.join("src/github.com").join(driver).exists());
     needed("sql-go", all && starts(Command::new("go").arg("version"))).then(|| {
         let mut client = Client::of("go", script);
         client.before = vec!["run".into()];

@@ -22,7 +22,10 @@ impl Faces {
     /// When it does not start.
     #[track_caller]
     pub fn run(folder: &Path, faces: &[&str], more: &[&str]) -> Faces {
-        let at: Vec<_> = faces.iter().map(|face| (face.to_string(), port::free())).collect();
+        let at: Vec<_> = faces
+            .iter()
+            .map(|face| (face.to_string(), port::free()))
+            .collect();
         let flags = at.iter().map(|(face, at)| format!("--face={face}={at}"));
         let start = Start::in_folder(folder).args(flags).args(more.iter().copied());
         let server = Some(start.ready());

@@ -3,6 +3,8 @@
 
 pub mod clients;
 pub mod face;
+pub mod mysql_wire;
 pub mod numbers;
 pub mod originals;
 pub mod place;
+pub mod postgres_wire;
