@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use mintage_e2e::run;
+use mintage_e2e::run::{self, Said};
 use mintage_e2e::sqlwire::clients::{self, Client, as_from_the_original};
 use mintage_e2e::sqlwire::face::Faces;
 use mintage_e2e::sqlwire::originals;
@@ -150,4 +150,73 @@ fn perl_has_numbers_as_from_mariadb() {
 #[ignore = "minutes: many clients"]
 fn odbc_has_numbers_as_from_mariadb() {
     same_of_both(clients::odbc("odbc_mysql.sh"));
+}
+
+#[test]
+#[ignore = "minutes: many clients"]
+fn mariadb_slap_and_admin_work_as_with_mariadb() {
+    if !need::program("mariadb") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let faces = Faces::with_sequences(folder.path(), "mysql", &["orders", "tickets"]);
+    let place = faces.place("mysql");
+    let said = |command: &mut Command| Said::from(command.output().unwrap());
+    for statement in [
+        "REPLACE INTO tickets (stub) VALUES ('a')",
+        "SELECT NEXTVAL(orders)",
+    ] {
+        let mut slap = program("mariadb-slap", &place);
+        slap.args(["--create-schema=ids", "--no-drop", "--concurrency=4"])
+            .args(["--number-of-queries=400", "--query", statement]);
+        said(&mut slap).ok();
+    }
+    assert_eq!(
+        mariadb(&place, &["-N", "-B"], "SELECT NEXTVAL(orders), NEXTVAL(tickets)"),
+        "401\t401\n"
+    );
+    for word in ["ping", "status", "version"] {
+        said(program("mariadb-admin", &place).arg(word)).ok();
+    }
+}
+
+/// What a MariaDB holds whose numbers are to go on here.
+const DUMPED: &str = "
+    CREATE SEQUENCE seq_new NOCACHE;
+    CREATE SEQUENCE seq_used NOCACHE; SELECT NEXTVAL(seq_used) FROM seq_1_to_41;
+    CREATE SEQUENCE seq_moved START 10 NOCACHE; SELECT SETVAL(seq_moved, 5000);
+    CREATE SEQUENCE seq_down START -5 INCREMENT -2 NOCACHE; SELECT NEXTVAL(seq_down);
+    CREATE TABLE Tickets64 (
+        `id` bigint(20) unsigned NOT NULL auto_increment, `stub` char(1) NOT NULL default '',
+        PRIMARY KEY (`id`), UNIQUE KEY `stub` (`stub`)) ENGINE=MyISAM;
+    INSERT INTO Tickets64 VALUES (72157623227190423, 'a');
+    REPLACE INTO Tickets64 (stub) VALUES ('a');
+";
+
+#[test]
+#[ignore = "minutes: the originals"]
+fn a_dump_of_sequences_and_tickets_is_loaded_and_goes_on_where_they_were() {
+    let Some((server, original)) = originals::mariadb() else {
+        return;
+    };
+    server.admin("ids", DUMPED);
+    let names = ["seq_new", "seq_used", "seq_moved", "seq_down"];
+    let mut dump = program("mariadb-dump", &original);
+    let dump = Said::from(dump.arg("ids").args(names).arg("Tickets64").output().unwrap()).ok();
+    let folder = tempfile::tempdir().unwrap();
+    let faces = Faces::run(folder.path(), &["mysql"], &[]);
+    let place = faces.place("mysql");
+    let said = mariadb(&place, &[], &dump);
+    assert_eq!(said, "", "of\n{dump}");
+    let next = |place: &Place, statement: &str| mariadb(place, &["-N", "-B"], statement);
+    for name in names {
+        let statement = format!("SELECT NEXTVAL({name})");
+        assert_eq!(next(&place, &statement), next(&original, &statement), "{name}");
+    }
+    let ticket = "REPLACE INTO Tickets64 (stub) VALUES ('a'); SELECT LAST_INSERT_ID()";
+    let ours = next(&place, ticket);
+    assert_eq!(
+        (ours.as_str(), ours == next(&original, ticket)),
+        ("72157623227190425\n", true)
+    );
 }

@@ -27,7 +27,8 @@ impl Faces {
             .map(|face| (face.to_string(), port::free()))
             .collect();
         let flags = at.iter().map(|(face, at)| format!("--face={face}={at}"));
-        let start = Start::in_folder(folder).args(flags).args(more.iter().copied());
+        let own = format!("--http {} --resp {}", port::free(), port::free());
+        let start = Start::bare(folder, &own).args(flags).args(more.iter().copied());
         let server = Some(start.ready());
         Faces { start, server, at }
     }

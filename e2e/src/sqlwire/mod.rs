@@ -8,3 +8,4 @@ pub mod numbers;
 pub mod originals;
 pub mod place;
 pub mod postgres_wire;
+pub mod statements;

@@ -122,7 +122,9 @@ impl MysqlWire {
     pub fn insert_id(&mut self, statement: &str) -> io::Result<Option<i64>> {
         let said = self.query(statement)?;
         let words = said.first().map(String::as_str).unwrap_or_default();
-        let id = words.split_once("insert id ").map(|(_, rest)| rest.split(',').next());
+        let id = words
+            .split_once("insert id ")
+            .map(|(_, rest)| rest.split(',').next());
         Ok(id.flatten().and_then(|id| id.parse().ok()))
     }
 
@@ -189,7 +191,11 @@ const MORE: u16 = 8;
 /// What the status says that clients act on.
 fn state(status: u16) -> String {
     let words = [(1, "in transaction"), (2, "autocommit"), (MORE, "more")];
-    let set: Vec<&str> = words.iter().filter(|(bit, _)| status & bit != 0).map(|(_, word)| *word).collect();
+    let set: Vec<&str> = words
+        .iter()
+        .filter(|(bit, _)| status & bit != 0)
+        .map(|(_, word)| *word)
+        .collect();
     set.join(", ")
 }
 

@@ -159,7 +159,12 @@ fn shown(kind: u8, body: &[u8], form: Form) -> Option<String> {
 /// The fields of an error or a notice that mean something to whoever reads it.
 fn report(kind: u8, body: &[u8]) -> String {
     let what = if kind == b'E' { "error" } else { "notice" };
-    let mut text = format!("{what} {} {} {}", field(body, b'V'), field(body, b'C'), field(body, b'M'));
+    let mut text = format!(
+        "{what} {} {} {}",
+        field(body, b'V'),
+        field(body, b'C'),
+        field(body, b'M')
+    );
     for (name, field_type) in [("detail", b'D'), ("hint", b'H'), ("at", b'P')] {
         let value = field(body, field_type);
         if !value.is_empty() {
@@ -172,7 +177,9 @@ fn report(kind: u8, body: &[u8]) -> String {
 fn field(body: &[u8], wanted: u8) -> String {
     let mut fields = body.split(|byte| *byte == 0).filter(|field| !field.is_empty());
     let found = fields.find(|field| field[0] == wanted);
-    found.map_or(String::new(), |field| String::from_utf8_lossy(&field[1..]).into_owned())
+    found.map_or(String::new(), |field| {
+        String::from_utf8_lossy(&field[1..]).into_owned()
+    })
 }
 
 /// What is left of a message.

