@@ -389,6 +389,33 @@ fn restart_backwards_needs_allow_repeat() {
 }
 
 #[test]
+fn a_sequence_that_was_moved_and_not_used_since_tells_where_it_goes_on() {
+    run(|runtime| async move {
+        let store = memory(&runtime).await;
+        let ledger = ledger_on(&store, &runtime).await;
+        let at = |info: &SequenceInfo| (info.last, info.first);
+        let made = ledger
+            .create(&name("k"), &spec(3, 1, 1, 1000, false))
+            .await
+            .unwrap();
+        assert_eq!(at(&made), (None, 3));
+        let to = |value, is_called| Base { value, is_called };
+        let moved = ledger.restart(&name("k"), to(7, false), false).await.unwrap();
+        assert_eq!(at(&moved.info), (None, 7));
+        assert_eq!(at(&ledger.show(&name("k")).await.unwrap()), (None, 7));
+        assert_eq!(at(&ledger.list(None, 10).await.unwrap()[0]), (None, 7));
+        // As another process reads it.
+        let other = ledger_on(&store, &runtime).await;
+        assert_eq!(at(&other.show(&name("k")).await.unwrap()), (None, 7));
+        let k = ledger.sequence_or_create(&name("k")).await.unwrap();
+        assert_eq!(numbers(&k, 1).await.unwrap(), [7]);
+        assert_eq!(ledger.show(&name("k")).await.unwrap().last, Some(7));
+        let called = ledger.restart(&name("k"), to(20, true), false).await.unwrap();
+        assert_eq!(called.info.last, Some(20));
+    });
+}
+
+#[test]
 fn a_dropped_name_continues_above_its_mark() {
     run(|runtime| async move {
         let store = memory(&runtime).await;

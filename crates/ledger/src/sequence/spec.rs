@@ -79,6 +79,8 @@ pub struct SequenceInfo {
     /// The highest number known to be issued (the last one, in the direction of the increment); after a
     /// crash, the mark. `None`: none yet.
     pub last: Option<i64>,
+    /// What comes first while `last` is `None`: where it was last moved to, or the start.
+    pub first: i64,
     /// How many numbers were ever reserved, over all definitions (protocol S1).
     pub ordinal: u64,
     /// The first number that nobody has reserved; `None` where there is none before the bound.

@@ -310,6 +310,7 @@ use crate::faces::cosid::settings as cosid;
 use crate::faces::gosnowflake::settings as gosnowflake;
 use crate::faces::idgo::settings as idgo;
 use crate::faces::leaf::settings as leaf;
+use crate::faces::mysql::settings as mysql;
 use crate::faces::postgrest::settings as postgrest;
 use crate::faces::prest::settings as prest;
 use crate::faces::sonyflake::settings as sonyflake;
@@ -325,6 +326,7 @@ faces! {
     gosnowflake,
     postgrest,
     prest,
+    mysql,
 }
 
 impl Config {

@@ -9,6 +9,7 @@ pub(crate) mod idgo;
 mod json_number;
 pub(crate) mod keyed;
 pub(crate) mod leaf;
+pub mod mysql;
 pub(crate) mod pooled;
 pub(crate) mod postgrest;
 pub(crate) mod prest;
@@ -16,6 +17,7 @@ mod qualified;
 pub mod resp;
 pub mod scripts;
 pub(crate) mod sonyflake;
+pub(crate) mod sql;
 pub mod thrift;
 pub(crate) mod tinyid;
 pub(crate) mod web;
@@ -160,6 +162,7 @@ pub static FACES: &[Face] = &[
     gosnowflake::FACE,
     postgrest::FACE,
     prest::FACE,
+    mysql::FACE,
 ];
 
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");

@@ -134,6 +134,7 @@ impl State {
             gap: self.gap,
             max_gap: self.max_gap,
             last: self.last_before(issued),
+            first: self.base.value,
             ordinal: self.ordinal,
             unreserved: self.peek(1).ok().map(|next| next.run.first),
             unused: self.ordinal - issued.min(self.ordinal),

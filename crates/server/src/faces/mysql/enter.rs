@@ -1,0 +1,162 @@
+//! Logins: what a client shows, and who it turns out to be.
+
+use super::answer::{Done, write_ok};
+use super::capabilities::Capabilities;
+use super::connection::{Connection, Next, Phase};
+use super::greeting::{Nonce, Plugin, write_fast_login, write_switch};
+use super::kill::Registered;
+use super::login::{self, First, Login};
+use super::packet::Packets;
+use super::refusal::Refusal;
+use crate::auth::Identity;
+use crate::error::Code;
+use crate::socket::End;
+
+/// A login whose answer to a question is awaited.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Entering {
+    user: Box<str>,
+    database: Box<str>,
+    plugin: Plugin,
+}
+
+/// Longer names of users are no names of tokens, and longer databases are cut.
+const NAME_BYTES_MAX: usize = 256;
+
+impl Connection {
+    /// How a client shows its password unless it asks for another way.
+    pub(super) fn plugin(&self) -> Plugin {
+        match self.thread.service().tokens().required() {
+            true => Plugin::CachingSha2,
+            false => Plugin::Native,
+        }
+    }
+
+    /// Whether TLS can begin here.
+    pub(super) fn offers_tls(&self) -> bool {
+        false
+    }
+
+    /// TLS begins.
+    pub(super) async fn begin_tls(&mut self) -> Result<(), End> {
+        // None is offered.
+        Err(End::Answered)
+    }
+
+    /// A packet before the first command.
+    pub(super) async fn enter(&mut self, number: u8, payload: &[u8]) -> Next {
+        if let Phase::Showing(_) = self.phase
+            && let Phase::Showing(entering) = std::mem::replace(&mut self.phase, Phase::Login)
+        {
+            return self.shown(number, &entering, payload).await;
+        }
+        match login::first(payload) {
+            First::Tls(_) if self.offers_tls() && !self.is_encrypted => Next::Tls,
+            First::Login(login) => self.log_in(number, &login).await,
+            First::Old if number == 1 => self.refuse(number, &Refusal::old_client()),
+            First::Old | First::Broken | First::Tls(_) if number == 1 || self.is_encrypted => {
+                self.refuse(number, &Refusal::bad_handshake())
+            }
+            _ => self.note_foreign(payload),
+        }
+    }
+
+    async fn log_in(&mut self, number: u8, login: &Login<'_>) -> Next {
+        if self.thread.config().faces.mysql.require_tls && !self.is_encrypted {
+            return self.refuse(number, &Refusal::wants_tls());
+        }
+        self.session.capabilities = login.capabilities.and(self.capabilities());
+        let entering = entering(login, self.plugin());
+        match (login.plugin, Plugin::named(login.plugin)) {
+            // Those that name none have one.
+            (b"", _) => {
+                let native = Entering {
+                    plugin: Plugin::Native,
+                    ..entering
+                };
+                self.shown(number, &native, login.reply).await
+            }
+            (_, Some(plugin)) => self.shown(number, &Entering { plugin, ..entering }, login.reply).await,
+            (_, None) => self.ask(number, entering),
+        }
+    }
+
+    /// Asks a client to show its password by a way that is known here, with fresh bytes.
+    pub(super) fn ask(&mut self, number: u8, entering: Entering) -> Next {
+        self.nonce = Nonce::new();
+        let mut packets = Packets::new(&mut self.out, number.wrapping_add(1));
+        write_switch(&mut packets, entering.plugin, &self.nonce);
+        self.phase = Phase::Showing(entering);
+        Next::Packet
+    }
+
+    /// Asks who a connection is from here on.
+    pub(super) fn change_user(&mut self, number: u8, body: &[u8]) -> Next {
+        let Some(login) = login::change_user(body, self.session.capabilities) else {
+            let refusal = Refusal {
+                ends_connection: true,
+                ..Refusal::malformed()
+            };
+            return self.refuse(number, &refusal);
+        };
+        let default = self.plugin();
+        let plugin = Plugin::named(login.plugin).unwrap_or(default);
+        self.ask(number, entering(&login, plugin))
+    }
+
+    /// A client has shown what it has.
+    async fn shown(&mut self, number: u8, entering: &Entering, reply: &[u8]) -> Next {
+        let Some(identity) = self.identify(entering, reply) else {
+            return self.refuse_login(number, entering, !reply.is_empty()).await;
+        };
+        tracing::debug!(token = identity.name(), peer = %self.peer, "authenticated");
+        self.session.reset();
+        self.session.user = entering.user.clone();
+        self.session.database = entering.database.clone();
+        let registered = Registered::new(self.thread.shared(), self.session.id, identity.name());
+        self.registered = Some(registered);
+        self.session.identity = identity;
+        self.multi_statements = self.session.capabilities.has(Capabilities::MULTI_STATEMENTS);
+        self.phase = Phase::Commands;
+        self.socket.watch().authenticated();
+        self.thread.counters().face_answered(self.face, None, 1);
+        let mut packets = Packets::new(&mut self.out, number.wrapping_add(1));
+        if entering.plugin == Plugin::CachingSha2 {
+            write_fast_login(&mut packets);
+        }
+        let done = Done {
+            status: self.session.status(),
+            ..Done::default()
+        };
+        write_ok(&mut packets, done);
+        Next::Packet
+    }
+
+    /// Who shows this.
+    fn identify(&self, _entering: &Entering, _reply: &[u8]) -> Option<Identity> {
+        self.before_a_word()
+    }
+
+    /// Answers a wrong token after a while, and ends the connection.
+    #[cold]
+    async fn refuse_login(&mut self, number: u8, entering: &Entering, has_password: bool) -> Next {
+        let delay = self.thread.service().delay_of_wrong_token(self.peer);
+        tokio::time::sleep(delay).await;
+        self.count_refusal(Code::WrongToken);
+        let refusal = Refusal::access_denied(&entering.user, &self.session.host, has_password);
+        super::answer::write_error(&mut Packets::new(&mut self.out, number.wrapping_add(1)), &refusal);
+        Next::Close
+    }
+}
+
+fn entering(login: &Login<'_>, plugin: Plugin) -> Entering {
+    let text = |bytes: &[u8]| -> Box<str> {
+        let bytes = &bytes[..bytes.len().min(NAME_BYTES_MAX)];
+        String::from_utf8_lossy(bytes).into()
+    };
+    Entering {
+        user: text(login.user),
+        database: text(login.database),
+        plugin,
+    }
+}

@@ -1,0 +1,500 @@
+//! `SELECT`: from nothing, a series, a ticket's table, a sequence, the catalogue.
+
+use std::sync::Arc;
+
+use mintage::Series;
+use mintage_ledger::{Name, SequenceInfo};
+
+use super::value::Row;
+use super::{Done, Execution, Outcome, Rows};
+use crate::auth::{Right, What};
+use crate::faces::mysql::answer::Column;
+use crate::faces::mysql::plan::{Condition, Expression, From, Item, Select};
+use crate::faces::mysql::refusal::{Refusal, Verb};
+use crate::faces::mysql::value::{Kind, Value};
+use crate::faces::sql::names::SqlName;
+use crate::service::Service;
+use crate::turn::{SLICE, Turn};
+
+/// The columns of a sequence as a table of one row.
+const SEQUENCE_COLUMNS: [&str; 8] = [
+    "next_not_cached_value",
+    "minimum_value",
+    "maximum_value",
+    "start_value",
+    "increment",
+    "cache_size",
+    "cycle_option",
+    "cycle_count",
+];
+
+/// The columns of `information_schema.TABLES` that say something of a sequence.
+const TABLE_COLUMNS: [&str; 5] = ["table_catalog", "table_schema", "table_name", "table_type", "engine"];
+
+impl Execution<'_> {
+    /// One query, or several whose rows follow each other under the columns of the first.
+    pub(super) async fn select(&mut self, selects: &[Select]) -> Outcome<Done> {
+        let mut all = Rows::default();
+        for select in selects {
+            let rows = self.one(select).await?;
+            match all.columns.is_empty() {
+                true => all = rows,
+                false if rows.columns.len() == all.columns.len() => all.values.extend(rows.values),
+                false => return Err(Refusal::not_here("UNION of different columns")),
+            }
+            self.check_size(all.columns.len(), all.values.len() as u128)?;
+        }
+        Ok(Done::Rows(all))
+    }
+
+    /// The columns of a query, as far as they are known before it runs.
+    pub(in crate::faces::mysql) fn columns(&self, select: &Select) -> Vec<Column> {
+        let mut columns = Vec::new();
+        for item in &select.items {
+            match item {
+                Item::All => columns.extend(all_columns(&select.from)),
+                Item::One { expression, name } => {
+                    let kind = match (expression, &select.from) {
+                        (Expression::Column(_), From::Series(_)) => Kind::Unsigned,
+                        (Expression::Column(column), From::Table(_)) => column_kind(column),
+                        _ => self.kind(expression),
+                    };
+                    columns.push(Column::new(name.as_bytes(), kind));
+                }
+            }
+        }
+        columns
+    }
+
+    async fn one(&mut self, select: &Select) -> Outcome<Rows> {
+        let limit = self.limit(select).await?;
+        match &select.from {
+            From::Nothing if select.items.contains(&Item::All) => Err(no_tables()),
+            From::Nothing => self.rows_of(select, vec![Vec::new()], limit).await,
+            From::Series(series) => self.series(select, *series, limit).await,
+            From::Table(name) => self.table(select, name, limit).await,
+            From::Catalogue(table) => {
+                let rows = self.catalogue(select, table).await?;
+                self.rows_of(select, rows, limit).await
+            }
+        }
+    }
+
+    /// How many rows are left out, and how many are shown at most.
+    async fn limit(&mut self, select: &Select) -> Outcome<(u128, u128)> {
+        let Some((offset, count)) = &select.limit else {
+            return Ok((0, u128::MAX));
+        };
+        let offset = self.number(offset, "LIMIT").await?;
+        let count = self.number(count, "LIMIT").await?;
+        match (u128::try_from(offset), u128::try_from(count)) {
+            (Ok(offset), Ok(count)) => Ok((offset, count)),
+            _ => Err(Refusal::arguments("Incorrect arguments to LIMIT")),
+        }
+    }
+
+    fn check_size(&self, columns: usize, values: u128) -> Outcome<()> {
+        let max = self.thread.config().max_count;
+        let rows = values / columns.max(1) as u128;
+        // A row of many columns is as much to write as many rows of one.
+        match rows > max.into() || values > u128::from(max.max(COLUMNS_MAX)) * 4 {
+            true => Err(Refusal::too_many_rows(max)),
+            false => Ok(()),
+        }
+    }
+
+    /// Rows out of the columns that each has.
+    async fn rows_of(
+        &mut self,
+        select: &Select,
+        rows: Vec<Vec<(&'static str, Value)>>,
+        (offset, count): (u128, u128),
+    ) -> Outcome<Rows> {
+        let mut all = Rows {
+            columns: self.columns(select),
+            values: Vec::new(),
+        };
+        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        for row in rows.iter().skip(offset).take(count) {
+            self.push_row(select, row, &mut all).await?;
+        }
+        Ok(all)
+    }
+
+    async fn push_row(&mut self, select: &Select, row: Row<'_>, all: &mut Rows) -> Outcome<()> {
+        for item in &select.items {
+            match item {
+                Item::All => all.values.extend(row.iter().map(|(_, value)| value.clone())),
+                Item::One { expression, .. } => {
+                    let value = self.value(expression, row).await?;
+                    all.values.push(value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The numbers of a series, or what is asked for with each of them.
+    async fn series(
+        &mut self,
+        select: &Select,
+        series: Series,
+        (offset, count): (u128, u128),
+    ) -> Outcome<Rows> {
+        let mut all = Rows {
+            columns: self.columns(select),
+            values: Vec::new(),
+        };
+        let length = match select.conditions.is_empty() {
+            true => series.count(),
+            false => return self.some_of_series(select, series, all).await,
+        };
+        if counts(select) {
+            all.values.push(Value::Unsigned(u64::try_from(length).unwrap_or(u64::MAX)));
+            return Ok(all);
+        }
+        let places = length.saturating_sub(offset).min(count);
+        self.check_size(all.columns.len(), places * all.columns.len() as u128)?;
+        let is_falling = series.first() > series.last();
+        let mut turn = Turn::begin(self.thread);
+        for at in 0..places {
+            // In the order of the name, unless the other one is asked for.
+            let place = match select.order.is_some_and(|falling| falling != is_falling) {
+                true => length - 1 - offset - at,
+                false => offset + at,
+            };
+            self.push_row(select, &[("seq", number_of(series, place))], &mut all).await?;
+            if at % SLICE as u128 == SLICE as u128 - 1 {
+                turn.give_way_if_over().await;
+            }
+        }
+        Ok(all)
+    }
+
+    /// Those numbers of a series that are asked for one by one.
+    async fn some_of_series(&mut self, select: &Select, series: Series, mut all: Rows) -> Outcome<Rows> {
+        let [Condition::OneOf(column, values)] = &select.conditions[..] else {
+            return Err(Refusal::not_here("these conditions on a series"));
+        };
+        if &**column != "seq" {
+            return Err(Refusal::no_column(column));
+        }
+        let mut found = 0;
+        for value in values {
+            let value = self.value(value, &[]).await?;
+            let place = value.as_integer().and_then(|number| series.place_of(number));
+            let Some(place) = place else { continue };
+            found += 1;
+            if !counts(select) {
+                self.push_row(select, &[("seq", number_of(series, place))], &mut all).await?;
+            }
+        }
+        if counts(select) {
+            all.values.push(Value::Integer(found));
+        }
+        Ok(all)
+    }
+
+    /// A ticket's table, whose one row has the last number; or a sequence, whose one row is its definition.
+    async fn table(&mut self, select: &Select, name: &SqlName, limit: (u128, u128)) -> Outcome<Rows> {
+        let key = self.key(name);
+        self.check_read(&key, name)?;
+        let found = match self.thread.service().name(key.as_bytes()) {
+            Ok(known) => self.thread.service().show(&known).await,
+            Err(error) => Err(error),
+        };
+        let info = found.map_err(|error| self.refusal(&error, Verb::Table, name, "SELECT"))?;
+        self.session.touches();
+        let row = match is_of_sequence(select) {
+            true if has_only(select, &[]) => Some(sequence_row(&info)),
+            true => None,
+            false => self.ticket_row(select, &info).await?,
+        };
+        self.rows_of(select, row.into_iter().collect(), limit).await
+    }
+
+    /// The row of a ticket's table; `None`: nothing was taken yet, or another row is asked for.
+    async fn ticket_row(
+        &mut self,
+        select: &Select,
+        info: &SequenceInfo,
+    ) -> Outcome<Option<Vec<(&'static str, Value)>>> {
+        let Some(last) = info.last.filter(|_| has_only(select, &["id", "stub"])) else {
+            return Ok(None);
+        };
+        let mut stub = Value::text("a");
+        for condition in &select.conditions {
+            let Condition::OneOf(column, values) = condition else {
+                return Ok(None);
+            };
+            let mut fits = false;
+            for value in values {
+                let value = self.value(value, &[]).await?;
+                if &**column == "stub" {
+                    // Whatever its one row is called, it is that one.
+                    (stub, fits) = (value, true);
+                    break;
+                }
+                fits |= value.as_integer() == Some(last.into());
+            }
+            if !fits {
+                return Ok(None);
+            }
+        }
+        Ok(Some(vec![("id", Value::Integer(last)), ("stub", stub)]))
+    }
+
+    /// The rows of a table of `information_schema`: sequences are told of, and there is nothing else.
+    async fn catalogue(
+        &mut self,
+        select: &Select,
+        table: &str,
+    ) -> Outcome<Vec<Vec<(&'static str, Value)>>> {
+        if table != "tables" {
+            return Ok(Vec::new());
+        }
+        let database = self.session.database.to_string();
+        let mut rows = Vec::new();
+        for name in self.sequence_names(None).await? {
+            let row = vec![
+                ("table_catalog", Value::text("def")),
+                ("table_schema", Value::text(&database)),
+                ("table_name", Value::text(name)),
+                ("table_type", Value::text("SEQUENCE")),
+                ("engine", Value::text("SEQUENCE")),
+            ];
+            if self.fits(select, &row).await? {
+                rows.push(row);
+            }
+        }
+        self.check_size(1, rows.len() as u128)?;
+        Ok(rows)
+    }
+
+    async fn fits(&mut self, select: &Select, row: Row<'_>) -> Outcome<bool> {
+        for condition in &select.conditions {
+            let of = |column: &str| row.iter().find(|(name, _)| *name == column).map(|(_, value)| value);
+            let fits = match condition {
+                // Databases select nothing.
+                Condition::OneOf(column, _) if &**column == "table_schema" => true,
+                Condition::OneOf(column, values) => {
+                    let mut fits = false;
+                    for value in values {
+                        let value = self.value(value, &[]).await?.to_text().unwrap_or_default();
+                        let known = of(column).and_then(Value::to_text);
+                        fits |= known.is_some_and(|known| known.eq_ignore_ascii_case(&value));
+                    }
+                    fits
+                }
+                Condition::Like(column, pattern) => {
+                    let pattern = self.value(pattern, &[]).await?.to_text().unwrap_or_default();
+                    let known = of(column).and_then(Value::to_text);
+                    known.is_some_and(|known| like(&pattern, &known))
+                }
+                Condition::Other => false,
+            };
+            if !fits {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The names of the sequences that may be seen, as they are called on this face.
+    pub(super) async fn sequence_names(&mut self, pattern: Option<Vec<u8>>) -> Outcome<Vec<String>> {
+        let config = self.thread.config();
+        let max = config.resp_max_keys.min(config.max_count);
+        let prefix = config.faces.mysql.keys.prefix.0.clone();
+        let who = self.session.identity.clone();
+        let list = |service: Arc<Service>| async move {
+            let sees = |name: &Name| {
+                let of_face = name.as_str().strip_prefix(prefix.as_str());
+                let fits = |name: &str| pattern.as_ref().is_none_or(|pattern| like(pattern, name.as_bytes()));
+                of_face.is_some_and(fits) && who.may(Right::Read, What::Named(name.as_str().as_bytes()))
+            };
+            let names = service.names_matching(max, sees).await?;
+            let shown = |name: &Name| name.as_str()[prefix.len()..].to_string();
+            Ok(names.iter().map(shown).collect())
+        };
+        let listed = self.thread.service().aside(list).await;
+        listed.map_err(|error| Refusal::of(&error, Verb::Id, ""))
+    }
+}
+
+fn all_columns(from: &From) -> Vec<Column> {
+    let texts = |names: &[&str]| {
+        let columns = names.iter();
+        columns
+            .map(|name| Column::new(name.to_ascii_uppercase(), Kind::Text))
+            .collect()
+    };
+    match from {
+        From::Nothing => Vec::new(),
+        From::Series(_) => vec![Column::new("seq", Kind::Unsigned)],
+        From::Table(_) => {
+            let columns = SEQUENCE_COLUMNS.iter();
+            columns
+                .map(|name| Column::new(name, column_kind(name)))
+                .collect()
+        }
+        From::Catalogue(_) => texts(&TABLE_COLUMNS),
+    }
+}
+
+/// What a column of a ticket's table or of a sequence has.
+fn column_kind(column: &str) -> Kind {
+    let is_number = column.eq_ignore_ascii_case("id")
+        || SEQUENCE_COLUMNS.iter().any(|known| column.eq_ignore_ascii_case(known));
+    match is_number {
+        true => Kind::Integer,
+        false => Kind::Text,
+    }
+}
+
+/// Whether a query asks a sequence for its definition: by `*`, or by one of the columns.
+fn is_of_sequence(select: &Select) -> bool {
+    select.items.iter().any(|item| match item {
+        Item::All => true,
+        Item::One {
+            expression: Expression::Column(column),
+            ..
+        } => SEQUENCE_COLUMNS.iter().any(|known| column.eq_ignore_ascii_case(known)),
+        Item::One { .. } => false,
+    })
+}
+
+/// Whether a query names no columns but these, beside those of a sequence, and no conditions on others.
+fn has_only(select: &Select, names: &[&str]) -> bool {
+    let is_one = |column: &str, of_sequence: bool| {
+        names.iter().any(|name| column.eq_ignore_ascii_case(name))
+            || of_sequence && SEQUENCE_COLUMNS.iter().any(|known| column.eq_ignore_ascii_case(known))
+    };
+    let items = select.items.iter().all(|item| match item {
+        Item::One {
+            expression: Expression::Column(column),
+            ..
+        } => is_one(column, names.is_empty()),
+        _ => true,
+    });
+    items
+        && select.conditions.iter().all(|condition| match condition {
+            Condition::OneOf(column, _) => is_one(column, false),
+            _ => false,
+        })
+}
+
+fn sequence_row(info: &SequenceInfo) -> Vec<(&'static str, Value)> {
+    let def = &info.def;
+    let values = [
+        Value::Integer(next_number(info)),
+        Value::Integer(def.min),
+        Value::Integer(def.max),
+        Value::Integer(def.start),
+        Value::Integer(def.increment),
+        Value::Integer(0),
+        Value::Integer(def.cycle.into()),
+        Value::Integer(0),
+    ];
+    SEQUENCE_COLUMNS.into_iter().zip(values).collect()
+}
+
+/// The number that comes next as far as this server knows.
+fn next_number(info: &SequenceInfo) -> i64 {
+    match info.last {
+        Some(last) => last.saturating_add(info.def.increment),
+        // Nobody has taken any since it was made or moved: the next one is the first of what is held or free.
+        None => {
+            let held = i128::from(info.unused) * i128::from(info.def.increment);
+            let next = info.unreserved.map(|free| i128::from(free) - held);
+            next.and_then(|next| i64::try_from(next).ok())
+                .unwrap_or(info.def.start)
+        }
+    }
+}
+
+fn number_of(series: Series, place: u128) -> Value {
+    let number = series.at(place);
+    match u64::try_from(number) {
+        Ok(number) => Value::Unsigned(number),
+        Err(_) => Value::Integer(number as i64),
+    }
+}
+
+fn counts(select: &Select) -> bool {
+    matches!(
+        &select.items[..],
+        [Item::One {
+            expression: Expression::Count,
+            ..
+        }]
+    )
+}
+
+fn no_tables() -> Refusal {
+    Refusal {
+        errno: 1096,
+        ..Refusal::arguments("No tables used")
+    }
+    .with_state("HY000")
+}
+
+/// How many columns a query has at most.
+const COLUMNS_MAX: u64 = 1024;
+
+/// SQL's LIKE: `%` is any text, `_` any byte of one, a backslash makes the next one stand for itself; letters of either
+/// case are equal. Takes time in proportion to both lengths.
+pub(super) fn like(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut p, mut t) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        let matched = match pattern.get(p) {
+            Some(b'%') => {
+                star = Some((p + 1, t));
+                p += 1;
+                continue;
+            }
+            Some(b'_') => Some(1),
+            Some(b'\\') if p + 1 < pattern.len() => pattern[p + 1].eq_ignore_ascii_case(&text[t]).then_some(2),
+            Some(plain) => plain.eq_ignore_ascii_case(&text[t]).then_some(1),
+            None => None,
+        };
+        match (matched, star) {
+            (Some(width), _) => {
+                p += width;
+                t += 1;
+            }
+            (None, Some((after, from))) => {
+                star = Some((after, from + 1));
+                (p, t) = (after, from + 1);
+            }
+            (None, None) => return false,
+        }
+    }
+    pattern[p..].iter().all(|byte| *byte == b'%')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn like_is_that_of_sql() {
+        for (pattern, text, fits) in [
+            ("sql_mode", "sql_mode", true),
+            ("SQL%", "sql_mode", true),
+            ("%mode", "sql_mode", true),
+            ("s_l_mode", "sql_mode", true),
+            ("s\\_l", "sql", false),
+            ("s\\_l", "s_l", true),
+            ("%a%b%", "xxaxxbxx", true),
+            ("", "", true),
+            ("", "a", false),
+            ("%", "", true),
+            ("\\", "\\", true),
+        ] {
+            assert_eq!(like(pattern.as_bytes(), text.as_bytes()), fits, "{pattern} {text}");
+        }
+        assert!(!like("%a".repeat(100).as_bytes(), "a".repeat(99).as_bytes()));
+    }
+}

@@ -1,0 +1,76 @@
+//! MySQL's protocol: any client of MySQL or MariaDB takes numbers, unmodified.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `packet` | packets, and the parts of their payloads |
+//! | `capabilities`, `greeting`, `login` | what is said before the first command |
+//! | `enter` | logins: who a client turns out to be |
+//! | `connection` | the loop: read, answer all, write once |
+//! | `commands` | one packet, one command |
+//! | `prepared` | prepared statements and their values |
+//! | `cache` | texts and what they mean, remembered |
+//! | `grammar` | from a text to what it means |
+//! | `plan` | what statements mean |
+//! | `at_once` | one ticket, one `NEXTVAL`: without waiting |
+//! | `execute` | all statements |
+//! | `session`, `variables` | what a connection knows and has set |
+//! | `value`, `answer` | rows and other answers |
+//! | `refusal` | refusals: numbers, states, texts |
+//! | `kill` | connections by their numbers |
+//!
+//! There are no tables: `REPLACE INTO t` takes the next number of the sequence `t`, and its values are dropped. What was
+//! taken stays taken: a transaction is a word.
+
+pub mod answer;
+mod at_once;
+mod cache;
+pub mod capabilities;
+mod commands;
+mod connection;
+mod enter;
+mod execute;
+mod grammar;
+pub mod greeting;
+mod kill;
+pub mod login;
+pub mod packet;
+mod plan;
+mod prepared;
+pub mod refusal;
+mod session;
+pub(crate) mod settings;
+pub mod value;
+mod variables;
+
+use super::{Face, Protocols, Serves};
+use crate::transport::Endpoint;
+
+/// The row of this face.
+pub(super) const FACE: Face = Face {
+    name: "mysql",
+    label: "mysql",
+    title: "the MySQL protocol",
+    section: "faces.mysql",
+    port: 7606,
+    listen: |config| &config.faces.mysql.access.listen,
+    example: |address| match address {
+        Endpoint::Tcp(address) | Endpoint::Tls(address) => format!(
+            "mariadb -h {} -P {} -e \"SELECT NEXTVAL(orders)\"",
+            address.ip(),
+            address.port()
+        ),
+        Endpoint::Unix(path) => format!("mariadb -S {} -e \"SELECT NEXTVAL(orders)\"", path.display()),
+    },
+    pools: |_| Vec::new(),
+    serves: Serves {
+        request_bytes: connection::request_bytes,
+        deadlines: connection::deadlines,
+        health_deadlines: None,
+        too_many: refusal::TOO_MANY_CONNECTIONS,
+        in_clear: b"",
+        protocols: Protocols::Unnamed,
+        begin: |connection| drop(tokio::task::spawn_local(connection::serve(connection))),
+    },
+    foreign: None,
+    calls: None,
+};

@@ -1,0 +1,15 @@
+//! What the faces that speak SQL share: PostgreSQL's and MySQL's.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `lexer` | texts of statements as tokens, in either dialect, and where one statement ends and the next begins |
+//! | `token` | one token, and what it stands for |
+//! | `names` | names with schemas, and what their sequences are called here |
+//! | `session` | the numbers that a connection took last |
+
+#![allow(dead_code, reason = "two faces share it, and neither uses all of it")]
+
+pub(crate) mod lexer;
+pub(crate) mod names;
+pub(crate) mod session;
+pub(crate) mod token;
