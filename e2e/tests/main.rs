@@ -69,6 +69,7 @@ mod sql_faces;
 mod sql_mariadb;
 mod sql_postgres;
 mod sql_postgres_life;
+mod sql_rust;
 mod sql_vectors;
 mod store_etcd;
 mod store_mysql;

@@ -140,7 +140,9 @@ impl Connection {
             (code::STMT_CLOSE, _) => self.session.prepared.close(id),
             (code::STMT_SEND_LONG_DATA, Some((place, part))) => {
                 let place = u16::from_le_bytes(*place);
-                self.session.prepared.send_ahead(id, place, part, self.max_request);
+                self.session
+                    .prepared
+                    .send_ahead(id, place, part, self.max_request);
             }
             (code::STMT_SEND_LONG_DATA, None) => {}
             _ if self.session.prepared.reset(id) => {
@@ -187,7 +189,11 @@ impl Connection {
         }
     }
 
-    fn execution<'a>(&'a mut self, parameters: &'a [Value], acting: &'a Rc<std::cell::Cell<bool>>) -> Execution<'a> {
+    fn execution<'a>(
+        &'a mut self,
+        parameters: &'a [Value],
+        acting: &'a Rc<std::cell::Cell<bool>>,
+    ) -> Execution<'a> {
         Execution {
             session: &mut self.session,
             thread: &self.thread,
@@ -342,19 +348,33 @@ impl Connection {
         let statement = match &parsed.statements[..] {
             [Ok(statement)] => statement,
             [Err(refusal), ..] => return Err(refusal.clone()),
-            _ => return Err(Refusal::syntax("a second statement, which is not prepared with the first", 1)),
+            _ => {
+                return Err(Refusal::syntax(
+                    "a second statement, which is not prepared with the first",
+                    1,
+                ));
+            }
         };
         let columns = match statement {
             Statement::Select(selects) => {
                 let acting = Rc::default();
                 let execution = self.execution(&[], &acting);
-                selects.first().map(|select| execution.columns(select)).unwrap_or_default()
+                selects
+                    .first()
+                    .map(|select| execution.columns(select))
+                    .unwrap_or_default()
             }
             _ => Vec::new(),
         };
         let id = self.session.prepared.add(Rc::clone(&parsed))?;
         let mut packets = Packets::new(&mut self.out, 1);
-        write_prepared(&mut packets, id, parsed.parameters, &columns, self.session.status());
+        write_prepared(
+            &mut packets,
+            id,
+            parsed.parameters,
+            &columns,
+            self.session.status(),
+        );
         Ok(())
     }
 

@@ -196,18 +196,18 @@ impl Connection {
         while at < input.len() {
             let rest = &input[at..];
             let is_login = !matches!(self.phase, Phase::Commands);
-            let max = if is_login { LOGIN_BYTES_MAX } else { self.max_request };
+            let max = if is_login {
+                LOGIN_BYTES_MAX
+            } else {
+                self.max_request
+            };
             match packet::read(rest, max.min(self.max_request)) {
                 Step::Incomplete => {
                     self.socket.keep(rest);
                     break;
                 }
                 Step::TooLong { number } => return Ok(self.refuse_long(rest, number)),
-                Step::Packet {
-                    number,
-                    payload,
-                    len,
-                } => {
+                Step::Packet { number, payload, len } => {
                     self.socket.watch().wait_for(Waiting::Nothing);
                     let (next, served) = match is_login {
                         true => (self.enter(number, payload).await, 1),

@@ -76,7 +76,10 @@ impl Connection {
                 };
                 self.shown(number, &native, login.reply).await
             }
-            (_, Some(plugin)) => self.shown(number, &Entering { plugin, ..entering }, login.reply).await,
+            (_, Some(plugin)) => {
+                self.shown(number, &Entering { plugin, ..entering }, login.reply)
+                    .await
+            }
             (_, None) => self.ask(number, entering),
         }
     }

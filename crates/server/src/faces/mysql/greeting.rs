@@ -140,7 +140,10 @@ mod tests {
             &b"\x4b\0\0\0\x0a5.5.5-x\0\x07\0\0\0abcdefgh\0"[..],
             &b"\x0e\xa3\x2d\x02\0\x3f\0\x15\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0mysql_native_password\0"[..],
         ];
-        assert_eq!(out.escape_ascii().to_string(), expected.concat().escape_ascii().to_string());
+        assert_eq!(
+            out.escape_ascii().to_string(),
+            expected.concat().escape_ascii().to_string()
+        );
     }
 
     #[test]
@@ -148,7 +151,12 @@ mod tests {
         let (one, other) = (Nonce::new(), Nonce::new());
         assert_ne!(one, other);
         for _ in 0..200 {
-            assert!(Nonce::new().0.iter().all(|byte| (1..=127).contains(byte) && *byte != b'$'));
+            assert!(
+                Nonce::new()
+                    .0
+                    .iter()
+                    .all(|byte| (1..=127).contains(byte) && *byte != b'$')
+            );
         }
     }
 }

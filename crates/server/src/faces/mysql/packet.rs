@@ -211,13 +211,27 @@ mod tests {
                 len: 6
             }
         );
-        assert!(matches!(read(&two[6..], 10), Step::Packet { number: 5, payload: b"c", .. }));
+        assert!(matches!(
+            read(&two[6..], 10),
+            Step::Packet {
+                number: 5,
+                payload: b"c",
+                ..
+            }
+        ));
         for cut in 0..6 {
             assert_eq!(read(&two[..cut], 10), Step::Incomplete, "{cut}");
         }
         assert_eq!(read(two, 1), Step::TooLong { number: 0 });
         assert_eq!(read(b"\xff\xff\xff\x01", usize::MAX), Step::TooLong { number: 1 });
-        assert!(matches!(read(b"\0\0\0\0", 10), Step::Packet { payload: b"", len: 4, .. }));
+        assert!(matches!(
+            read(b"\0\0\0\0", 10),
+            Step::Packet {
+                payload: b"",
+                len: 4,
+                ..
+            }
+        ));
     }
 
     #[test]

@@ -286,7 +286,9 @@ pub(crate) enum Setting {
 /// The words of transactions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Transaction {
-    Begin { read_only: bool },
+    Begin {
+        read_only: bool,
+    },
     Commit,
     Rollback,
     /// A savepoint: known, and nothing happens.

@@ -145,9 +145,15 @@ pub(crate) fn values(
     if parameters == 0 {
         return Ok(Vec::new());
     }
-    let nulls = reader.bytes(parameters.div_ceil(8)).ok_or_else(Refusal::malformed)?;
+    let nulls = reader
+        .bytes(parameters.div_ceil(8))
+        .ok_or_else(Refusal::malformed)?;
     if reader.byte().ok_or_else(Refusal::malformed)? == 1 {
-        let mut read = || reader.array::<2>().map(|[kind, flags]| Type(kind, flags & 0x80 != 0));
+        let mut read = || {
+            reader
+                .array::<2>()
+                .map(|[kind, flags]| Type(kind, flags & 0x80 != 0))
+        };
         let new: Option<Vec<Type>> = (0..parameters).map(|_| read()).collect();
         *types = new.ok_or_else(Refusal::malformed)?;
     }
@@ -260,12 +266,21 @@ mod tests {
             ])
         );
         for (bytes, expected) in [
-            (&b"\0\x01\x08\x80\xff\xff\xff\xff\xff\xff\xff\xff"[..], Value::Unsigned(u64::MAX)),
+            (
+                &b"\0\x01\x08\x80\xff\xff\xff\xff\xff\xff\xff\xff"[..],
+                Value::Unsigned(u64::MAX),
+            ),
             (b"\0\x01\x01\0\xff", Value::Integer(-1)),
             (b"\0\x01\x02\x80\xff\xff", Value::Integer(65_535)),
             (b"\0\x01\x05\0\0\0\0\0\0\0\x14\x40", Value::Integer(5)),
-            (b"\0\x01\x0c\0\x07\xe8\x07\x01\x02\x03\x04\x05", Value::text("2024-01-02 03:04:05")),
-            (b"\0\x01\x0b\0\x08\x01\x01\0\0\0\x02\x03\x04", Value::text("-26:03:04")),
+            (
+                b"\0\x01\x0c\0\x07\xe8\x07\x01\x02\x03\x04\x05",
+                Value::text("2024-01-02 03:04:05"),
+            ),
+            (
+                b"\0\x01\x0b\0\x08\x01\x01\0\0\0\x02\x03\x04",
+                Value::text("-26:03:04"),
+            ),
             (b"\0\x01\0\0\x031.5", Value::Decimal((*b"1.5").into())),
         ] {
             assert_eq!(read(1, bytes), Ok(vec![expected]));
@@ -290,7 +305,10 @@ mod tests {
         let parsed = || Rc::new(parse("SELECT ?"));
         let id = prepared.add(parsed()).unwrap();
         let values = b"\0\x01\0\0\0\0\x01\x01\0\x07";
-        assert_eq!(prepared.execute(LAST, values, 100).unwrap().1, [Value::Integer(7)]);
+        assert_eq!(
+            prepared.execute(LAST, values, 100).unwrap().1,
+            [Value::Integer(7)]
+        );
         // Types are known from here on.
         let again = b"\0\x01\0\0\0\0\0\x08";
         assert_eq!(prepared.execute(id, again, 100).unwrap().1, [Value::Integer(8)]);

@@ -131,7 +131,8 @@ impl Refusal {
     /// The original knows it, and it is not here.
     pub(crate) fn not_here(what: &str) -> Refusal {
         let what: String = what.chars().take(NEAR_CHARS_MAX).collect();
-        let text = format!("This version of Mintage doesn't yet support '{what}': it holds sequences, not tables");
+        let text =
+            format!("This version of Mintage doesn't yet support '{what}': it holds sequences, not tables");
         Refusal::new(1235, "42000", Code::InvalidArgument, text)
     }
 
@@ -252,7 +253,8 @@ impl Refusal {
 
     /// More statements than a connection may have prepared.
     pub(crate) fn too_many_statements(max: usize) -> Refusal {
-        let text = format!("Can't create more than max_prepared_stmt_count statements (current value: {max})");
+        let text =
+            format!("Can't create more than max_prepared_stmt_count statements (current value: {max})");
         Refusal::new(1461, "42000", Code::TooMany, text)
     }
 
@@ -291,7 +293,8 @@ impl Refusal {
 
     /// A client from before version 4.1.
     pub(crate) fn old_client() -> Refusal {
-        let text = "Client does not support authentication protocol requested by server; consider upgrading client";
+        let text =
+            "Client does not support authentication protocol requested by server; consider upgrading client";
         Refusal::new(1251, "08004", Code::Protocol, text).last()
     }
 
@@ -352,14 +355,26 @@ mod tests {
     fn refusals_have_the_words_of_the_original() {
         let of = |code, verb| Refusal::of(&ServiceError::new(code, "m"), verb, "db.s");
         for (refusal, errno, text) in [
-            (of(Code::Exhausted, Verb::Sequence), 4084, "Sequence 'db.s' has run out"),
+            (
+                of(Code::Exhausted, Verb::Sequence),
+                4084,
+                "Sequence 'db.s' has run out",
+            ),
             (
                 of(Code::Exhausted, Verb::Table),
                 1264,
                 "Out of range value for column 'id' at row 1",
             ),
-            (of(Code::NotFound, Verb::Table), 1146, "Table 'db.s' doesn't exist"),
-            (of(Code::NotFound, Verb::Sequence), 4091, "Unknown SEQUENCE: 'db.s'"),
+            (
+                of(Code::NotFound, Verb::Table),
+                1146,
+                "Table 'db.s' doesn't exist",
+            ),
+            (
+                of(Code::NotFound, Verb::Sequence),
+                4091,
+                "Unknown SEQUENCE: 'db.s'",
+            ),
             (of(Code::Exists, Verb::Sequence), 1050, "Table 's' already exists"),
             (
                 of(Code::OnlyForward, Verb::Sequence),

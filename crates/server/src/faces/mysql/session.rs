@@ -135,7 +135,10 @@ mod tests {
         assert!(session.set_user_variable("x", Value::Integer(1)));
         session.reset();
         assert_eq!((session.id, session.status(), session.last_insert_id), (7, 2, 0));
-        assert_eq!((&*session.user, &*session.database, &*session.host), ("u", "d", "h"));
+        assert_eq!(
+            (&*session.user, &*session.database, &*session.host),
+            ("u", "d", "h")
+        );
         assert_eq!(session.user_variable("x"), Value::Null);
     }
 

@@ -31,10 +31,7 @@ impl ServerVersion {
 }
 
 /// MariaDB's, since clients that look for sequences look for MariaDB; behind it who this is.
-const OWN: &str = concat!(
-    "5.5.5-10.11.0-MariaDB-Mintage-",
-    env!("CARGO_PKG_VERSION")
-);
+const OWN: &str = concat!("5.5.5-10.11.0-MariaDB-Mintage-", env!("CARGO_PKG_VERSION"));
 
 impl Setting for ServerVersion {
     const KIND: &'static str = "version such as 8.0.36, or auto";

@@ -92,7 +92,10 @@ static ROWS: &[Row] = &[
     number("group_concat_max_len", 1_048_576),
     never("have_query_cache", Is::Text("NO")),
     never("have_ssl", Is::Text("DISABLED")),
-    never("hostname", Is::Of(|_| Value::text(mintage::host_name().unwrap_or_default()))),
+    never(
+        "hostname",
+        Is::Of(|_| Value::text(mintage::host_name().unwrap_or_default())),
+    ),
     never("identity", Is::Special),
     never("init_connect", Is::Text("")),
     number("innodb_lock_wait_timeout", 50),
@@ -104,7 +107,10 @@ static ROWS: &[Row] = &[
     never("lower_case_file_system", Is::Switch(false)),
     never("lower_case_table_names", Is::Number(0)),
     row("max_allowed_packet", Is::Of(request_bytes), Set::Same),
-    never("max_connections", Is::Of(|config| number_of(config.max_connections))),
+    never(
+        "max_connections",
+        Is::Of(|config| number_of(config.max_connections)),
+    ),
     number("max_execution_time", 0),
     number("max_statement_time", 0),
     number("net_buffer_length", 16_384),
@@ -123,7 +129,10 @@ static ROWS: &[Row] = &[
     never("query_cache_size", Is::Number(0)),
     never("query_cache_type", Is::Text("OFF")),
     never("read_only", Is::Switch(false)),
-    never("require_secure_transport", Is::Of(|config| Value::Integer(config.faces.mysql.require_tls.into()))),
+    never(
+        "require_secure_transport",
+        Is::Of(|config| Value::Integer(config.faces.mysql.require_tls.into())),
+    ),
     never("server_id", Is::Number(1)),
     free("session_track_schema", "ON"),
     free("session_track_system_variables", ""),
@@ -131,21 +140,37 @@ static ROWS: &[Row] = &[
     switch("sql_auto_is_null", false),
     switch("sql_big_selects", true),
     switch("sql_log_bin", true),
-    free("sql_mode", "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_AUTO_CREATE_USER,NO_ENGINE_SUBSTITUTION"),
+    free(
+        "sql_mode",
+        "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_AUTO_CREATE_USER,NO_ENGINE_SUBSTITUTION",
+    ),
     switch("sql_notes", true),
     switch("sql_quote_show_create", true),
     switch("sql_safe_updates", false),
-    row("sql_select_limit", Is::Of(|_| Value::Unsigned(u64::MAX)), Set::Free),
+    row(
+        "sql_select_limit",
+        Is::Of(|_| Value::Unsigned(u64::MAX)),
+        Set::Free,
+    ),
     never("system_time_zone", Is::Text("UTC")),
     free("time_zone", "SYSTEM"),
     number("timestamp", 0),
     free("tx_isolation", "REPEATABLE-READ"),
     switch("tx_read_only", false),
     switch("unique_checks", true),
-    never("version", Is::Of(|config| Value::text(config.faces.mysql.server_version.shown()))),
+    never(
+        "version",
+        Is::Of(|config| Value::text(config.faces.mysql.server_version.shown())),
+    ),
     never("version_comment", Is::Text("Mintage")),
-    never("version_compile_machine", Is::Of(|_| Value::text(std::env::consts::ARCH))),
-    never("version_compile_os", Is::Of(|_| Value::text(std::env::consts::OS))),
+    never(
+        "version_compile_machine",
+        Is::Of(|_| Value::text(std::env::consts::ARCH)),
+    ),
+    never(
+        "version_compile_os",
+        Is::Of(|_| Value::text(std::env::consts::OS)),
+    ),
     row("wait_timeout", Is::Of(idle_seconds), Set::Free),
     number("warning_count", 0),
 ];
@@ -163,7 +188,10 @@ fn number_of(number: u64) -> Value {
 
 /// After how many seconds a connection that asks nothing is closed; never: the most that can be said.
 fn idle_seconds(config: &Config) -> Value {
-    let seconds = config.resp_idle_timeout.0.map_or(SECONDS_MAX, |idle| idle.as_secs());
+    let seconds = config
+        .resp_idle_timeout
+        .0
+        .map_or(SECONDS_MAX, |idle| idle.as_secs());
     number_of(seconds.clamp(1, SECONDS_MAX))
 }
 
@@ -225,10 +253,14 @@ impl Settings {
     pub(crate) fn shown(&self, config: &Config, known: &Known) -> Vec<(&'static str, Value)> {
         let shown = |row: &'static Row, value: Value| match row.is {
             Is::Switch(_) => Value::text(if value.is_true() { "ON" } else { "OFF" }),
-            Is::Special if row.name == "autocommit" => Value::text(if value.is_true() { "ON" } else { "OFF" }),
+            Is::Special if row.name == "autocommit" => {
+                Value::text(if value.is_true() { "ON" } else { "OFF" })
+            }
             _ => value.to_text().map_or(Value::Null, Value::text),
         };
-        let aliases = ALIASES.iter().filter_map(|(alias, name)| Some((*alias, find(name)?)));
+        let aliases = ALIASES
+            .iter()
+            .filter_map(|(alias, name)| Some((*alias, find(name)?)));
         let rows = ROWS.iter().filter_map(|row| Some((row.name, find(row.name)?)));
         let mut all: Vec<_> = rows
             .chain(aliases)
@@ -255,9 +287,7 @@ impl Settings {
                 self.0.retain(|(set, _)| *set != at);
                 return Ok(());
             }
-            (Is::Switch(_), Some(value)) => {
-                Value::Integer(as_switch(&value).ok_or(NotSet::Value)?.into())
-            }
+            (Is::Switch(_), Some(value)) => Value::Integer(as_switch(&value).ok_or(NotSet::Value)?.into()),
             (Is::Number(_), Some(value)) => match value.as_integer().map(i64::try_from) {
                 Some(Ok(number)) => Value::Integer(number),
                 // MAX_STATEMENT_TIME=1.5
@@ -274,7 +304,8 @@ impl Settings {
             }
             Set::Free => {}
         }
-        let is_long = matches!(&value, Value::Text(text) | Value::Decimal(text) if text.len() > TEXT_BYTES_MAX);
+        let is_long =
+            matches!(&value, Value::Text(text) | Value::Decimal(text) if text.len() > TEXT_BYTES_MAX);
         if is_long {
             return Err(NotSet::Value);
         }
@@ -289,7 +320,9 @@ impl Settings {
 /// `ON`, `OFF`, 1, 0.
 pub(crate) fn as_switch(value: &Value) -> Option<bool> {
     match value {
-        Value::Text(text) if text.eq_ignore_ascii_case(b"on") || text.eq_ignore_ascii_case(b"true") => Some(true),
+        Value::Text(text) if text.eq_ignore_ascii_case(b"on") || text.eq_ignore_ascii_case(b"true") => {
+            Some(true)
+        }
         Value::Text(text) if text.eq_ignore_ascii_case(b"off") || text.eq_ignore_ascii_case(b"false") => {
             Some(false)
         }
@@ -320,7 +353,11 @@ mod tests {
             assert!(pair[0].name < pair[1].name, "{} {}", pair[0].name, pair[1].name);
         }
         assert!(ROWS.len() < 256);
-        assert!(ALIASES.iter().all(|(alias, name)| find(alias).unwrap().1.name == *name));
+        assert!(
+            ALIASES
+                .iter()
+                .all(|(alias, name)| find(alias).unwrap().1.name == *name)
+        );
     }
 
     #[test]
@@ -328,16 +365,39 @@ mod tests {
         let config = Config::default();
         for name in [
             // Connector/J.
-            "auto_increment_increment", "character_set_client", "character_set_connection", "character_set_results",
-            "character_set_server", "collation_server", "collation_connection", "init_connect", "interactive_timeout",
-            "license", "lower_case_table_names", "max_allowed_packet", "net_write_timeout", "performance_schema",
-            "query_cache_size", "query_cache_type", "sql_mode", "system_time_zone", "time_zone", "transaction_isolation",
+            "auto_increment_increment",
+            "character_set_client",
+            "character_set_connection",
+            "character_set_results",
+            "character_set_server",
+            "collation_server",
+            "collation_connection",
+            "init_connect",
+            "interactive_timeout",
+            "license",
+            "lower_case_table_names",
+            "max_allowed_packet",
+            "net_write_timeout",
+            "performance_schema",
+            "query_cache_size",
+            "query_cache_type",
+            "sql_mode",
+            "system_time_zone",
+            "time_zone",
+            "transaction_isolation",
             "wait_timeout", // Django, SQLAlchemy, Rails, mysql_async.
-            "default_storage_engine", "sql_auto_is_null", "version_comment", "tx_isolation", "SOCKET",
+            "default_storage_engine",
+            "sql_auto_is_null",
+            "version_comment",
+            "tx_isolation",
+            "SOCKET",
         ] {
             assert!(Settings::default().get(name, &config, &KNOWN).is_some(), "{name}");
         }
-        assert_eq!(Settings::default().get("identity", &config, &KNOWN), Some(Value::Unsigned(7)));
+        assert_eq!(
+            Settings::default().get("identity", &config, &KNOWN),
+            Some(Value::Unsigned(7))
+        );
         assert_eq!(Settings::default().get("nothing", &config, &KNOWN), None);
     }
 
@@ -360,12 +420,24 @@ mod tests {
             assert_eq!(set(name, value), expected, "{name}");
         }
         let shown = settings.shown(&config, &KNOWN);
-        let of = |name: &str| shown.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
+        let of = |name: &str| {
+            shown
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| value.clone())
+        };
         assert_eq!(of("sql_mode"), Some(Value::text("ANSI")));
         assert_eq!(of("tx_isolation"), Some(Value::text("SERIALIZABLE")));
         assert_eq!(of("foreign_key_checks"), Some(Value::text("OFF")));
         assert_eq!(of("autocommit"), Some(Value::text("ON")));
         settings.set("sql_mode", None, &config, &KNOWN).unwrap();
-        assert!(settings.get("sql_mode", &config, &KNOWN).unwrap().to_text().unwrap().starts_with(b"STRICT"));
+        assert!(
+            settings
+                .get("sql_mode", &config, &KNOWN)
+                .unwrap()
+                .to_text()
+                .unwrap()
+                .starts_with(b"STRICT")
+        );
     }
 }

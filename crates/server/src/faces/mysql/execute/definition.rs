@@ -42,7 +42,10 @@ impl Execution<'_> {
         let service = self.thread.service();
         let changed = async {
             let info = service.show(&name).await?;
-            service.alter(&name, &patch(&alter.options, &info)).await.map(drop)
+            service
+                .alter(&name, &patch(&alter.options, &info))
+                .await
+                .map(drop)
         };
         let done = self
             .administrate("alter", (&key, &alter.name), (Verb::Sequence, "ALTER"), changed)

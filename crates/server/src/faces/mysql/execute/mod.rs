@@ -189,7 +189,10 @@ impl Execution<'_> {
 
     /// Whether a sequence may be seen.
     fn check_read(&self, key: &str, name: &SqlName) -> Outcome<()> {
-        let checked = self.session.identity.check(Right::Read, What::Named(key.as_bytes()));
+        let checked = self
+            .session
+            .identity
+            .check(Right::Read, What::Named(key.as_bytes()));
         checked.map_err(|denied| self.refusal(&denied.into(), Verb::Table, name, "SELECT"))
     }
 
@@ -217,10 +220,15 @@ impl Execution<'_> {
             peer: self.peer.to_string(),
             face: faces::name(self.face),
         };
-        let checked = self.session.identity.check(Right::Admin, What::Named(key.as_bytes()));
+        let checked = self
+            .session
+            .identity
+            .check(Right::Admin, What::Named(key.as_bytes()));
         if let Err(denied) = checked {
             let trail = service.audit();
-            trail.tell(act, Vec::new(), Vec::new(), Code::Forbidden.as_str()).await;
+            trail
+                .tell(act, Vec::new(), Vec::new(), Code::Forbidden.as_str())
+                .await;
             return Err(self.refusal(&denied.into(), verb, name, command));
         }
         let (token, peer) = (act.token.clone(), act.peer.clone());

@@ -137,7 +137,9 @@ impl Execution<'_> {
                         let text: String = text.chars().take(40).collect();
                         return Err(Refusal {
                             errno: 1366,
-                            ..Refusal::arguments(format!("Incorrect integer value: '{text}' for column 'id' at row 1"))
+                            ..Refusal::arguments(format!(
+                                "Incorrect integer value: '{text}' for column 'id' at row 1"
+                            ))
                         }
                         .with_state("22007"));
                     }
@@ -166,7 +168,9 @@ impl Execution<'_> {
             };
             match service.restart(&name, to, false).await {
                 Err(error) if is_behind(&error) => Ok(()),
-                Err(error) if error.code == Code::InvalidArgument => Err(ServiceError::new(Code::Exhausted, "")),
+                Err(error) if error.code == Code::InvalidArgument => {
+                    Err(ServiceError::new(Code::Exhausted, ""))
+                }
                 moved => moved.map(drop),
             }
         };
@@ -213,7 +217,9 @@ impl Execution<'_> {
         if n > 1 {
             self.check_steps(&key, &advance.table).await?;
         }
-        let run = self.take(&key, &advance.table, n, (Verb::Table, "UPDATE")).await?;
+        let run = self
+            .take(&key, &advance.table, n, (Verb::Table, "UPDATE"))
+            .await?;
         let insert_id = run.last().cast_unsigned();
         self.session.last_insert_id = insert_id;
         Ok(Done::Ok {
@@ -256,7 +262,9 @@ impl Execution<'_> {
         match moved {
             Ok(true) => Ok(Value::Integer(value)),
             Ok(false) => Ok(Value::Null),
-            Err(refusal) if refusal.code == Code::InvalidArgument => Err(Refusal::options(&self.shown(&asked.name))),
+            Err(refusal) if refusal.code == Code::InvalidArgument => {
+                Err(Refusal::options(&self.shown(&asked.name)))
+            }
             Err(refusal) => Err(refusal),
         }
     }
@@ -286,7 +294,10 @@ impl Execution<'_> {
             }
         }
         self.check_mint()?;
-        let ids = self.thread.make(&row, &GenOptions::default(), 1).map_err(refused)?;
+        let ids = self
+            .thread
+            .make(&row, &GenOptions::default(), 1)
+            .map_err(refused)?;
         let mut text = Vec::new();
         for id in &ids {
             row.format.write(id, &mut text).expect("made by this format");
@@ -320,7 +331,11 @@ impl Execution<'_> {
 }
 
 fn uuid_text(id: &Uuid) -> Value {
-    Value::text(id.hyphenated().encode_lower(&mut Uuid::encode_buffer()).as_bytes())
+    Value::text(
+        id.hyphenated()
+            .encode_lower(&mut Uuid::encode_buffer())
+            .as_bytes(),
+    )
 }
 
 /// Whether a number was refused because it does not lie beyond the last one.

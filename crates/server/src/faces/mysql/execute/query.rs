@@ -29,7 +29,13 @@ const SEQUENCE_COLUMNS: [&str; 8] = [
 ];
 
 /// The columns of `information_schema.TABLES` that say something of a sequence.
-const TABLE_COLUMNS: [&str; 5] = ["table_catalog", "table_schema", "table_name", "table_type", "engine"];
+const TABLE_COLUMNS: [&str; 5] = [
+    "table_catalog",
+    "table_schema",
+    "table_name",
+    "table_type",
+    "engine",
+];
 
 impl Execution<'_> {
     /// One query, or several whose rows follow each other under the columns of the first.
@@ -151,7 +157,8 @@ impl Execution<'_> {
             false => return self.some_of_series(select, series, all).await,
         };
         if counts(select) {
-            all.values.push(Value::Unsigned(u64::try_from(length).unwrap_or(u64::MAX)));
+            all.values
+                .push(Value::Unsigned(u64::try_from(length).unwrap_or(u64::MAX)));
             return Ok(all);
         }
         let places = length.saturating_sub(offset).min(count);
@@ -164,7 +171,8 @@ impl Execution<'_> {
                 true => length - 1 - offset - at,
                 false => offset + at,
             };
-            self.push_row(select, &[("seq", number_of(series, place))], &mut all).await?;
+            self.push_row(select, &[("seq", number_of(series, place))], &mut all)
+                .await?;
             if at % SLICE as u128 == SLICE as u128 - 1 {
                 turn.give_way_if_over().await;
             }
@@ -187,7 +195,8 @@ impl Execution<'_> {
             let Some(place) = place else { continue };
             found += 1;
             if !counts(select) {
-                self.push_row(select, &[("seq", number_of(series, place))], &mut all).await?;
+                self.push_row(select, &[("seq", number_of(series, place))], &mut all)
+                    .await?;
             }
         }
         if counts(select) {
@@ -246,11 +255,7 @@ impl Execution<'_> {
     }
 
     /// The rows of a table of `information_schema`: sequences are told of, and there is nothing else.
-    async fn catalogue(
-        &mut self,
-        select: &Select,
-        table: &str,
-    ) -> Outcome<Vec<Vec<(&'static str, Value)>>> {
+    async fn catalogue(&mut self, select: &Select, table: &str) -> Outcome<Vec<Vec<(&'static str, Value)>>> {
         if table != "tables" {
             return Ok(Vec::new());
         }
@@ -274,7 +279,11 @@ impl Execution<'_> {
 
     async fn fits(&mut self, select: &Select, row: Row<'_>) -> Outcome<bool> {
         for condition in &select.conditions {
-            let of = |column: &str| row.iter().find(|(name, _)| *name == column).map(|(_, value)| value);
+            let of = |column: &str| {
+                row.iter()
+                    .find(|(name, _)| *name == column)
+                    .map(|(_, value)| value)
+            };
             let fits = match condition {
                 // Databases select nothing.
                 Condition::OneOf(column, _) if &**column == "table_schema" => true,
@@ -310,7 +319,11 @@ impl Execution<'_> {
         let list = |service: Arc<Service>| async move {
             let sees = |name: &Name| {
                 let of_face = name.as_str().strip_prefix(prefix.as_str());
-                let fits = |name: &str| pattern.as_ref().is_none_or(|pattern| like(pattern, name.as_bytes()));
+                let fits = |name: &str| {
+                    pattern
+                        .as_ref()
+                        .is_none_or(|pattern| like(pattern, name.as_bytes()))
+                };
                 of_face.is_some_and(fits) && who.may(Right::Read, What::Named(name.as_str().as_bytes()))
             };
             let names = service.names_matching(max, sees).await?;
@@ -334,9 +347,7 @@ fn all_columns(from: &From) -> Vec<Column> {
         From::Series(_) => vec![Column::new("seq", Kind::Unsigned)],
         From::Table(_) => {
             let columns = SEQUENCE_COLUMNS.iter();
-            columns
-                .map(|name| Column::new(name, column_kind(name)))
-                .collect()
+            columns.map(|name| Column::new(name, column_kind(name))).collect()
         }
         From::Catalogue(_) => texts(&TABLE_COLUMNS),
     }
@@ -345,7 +356,9 @@ fn all_columns(from: &From) -> Vec<Column> {
 /// What a column of a ticket's table or of a sequence has.
 fn column_kind(column: &str) -> Kind {
     let is_number = column.eq_ignore_ascii_case("id")
-        || SEQUENCE_COLUMNS.iter().any(|known| column.eq_ignore_ascii_case(known));
+        || SEQUENCE_COLUMNS
+            .iter()
+            .any(|known| column.eq_ignore_ascii_case(known));
     match is_number {
         true => Kind::Integer,
         false => Kind::Text,
@@ -359,7 +372,9 @@ fn is_of_sequence(select: &Select) -> bool {
         Item::One {
             expression: Expression::Column(column),
             ..
-        } => SEQUENCE_COLUMNS.iter().any(|known| column.eq_ignore_ascii_case(known)),
+        } => SEQUENCE_COLUMNS
+            .iter()
+            .any(|known| column.eq_ignore_ascii_case(known)),
         Item::One { .. } => false,
     })
 }
@@ -368,7 +383,10 @@ fn is_of_sequence(select: &Select) -> bool {
 fn has_only(select: &Select, names: &[&str]) -> bool {
     let is_one = |column: &str, of_sequence: bool| {
         names.iter().any(|name| column.eq_ignore_ascii_case(name))
-            || of_sequence && SEQUENCE_COLUMNS.iter().any(|known| column.eq_ignore_ascii_case(known))
+            || of_sequence
+                && SEQUENCE_COLUMNS
+                    .iter()
+                    .any(|known| column.eq_ignore_ascii_case(known))
     };
     let items = select.items.iter().all(|item| match item {
         Item::One {
@@ -455,7 +473,9 @@ pub(super) fn like(pattern: &[u8], text: &[u8]) -> bool {
                 continue;
             }
             Some(b'_') => Some(1),
-            Some(b'\\') if p + 1 < pattern.len() => pattern[p + 1].eq_ignore_ascii_case(&text[t]).then_some(2),
+            Some(b'\\') if p + 1 < pattern.len() => {
+                pattern[p + 1].eq_ignore_ascii_case(&text[t]).then_some(2)
+            }
             Some(plain) => plain.eq_ignore_ascii_case(&text[t]).then_some(1),
             None => None,
         };
@@ -493,7 +513,11 @@ mod tests {
             ("%", "", true),
             ("\\", "\\", true),
         ] {
-            assert_eq!(like(pattern.as_bytes(), text.as_bytes()), fits, "{pattern} {text}");
+            assert_eq!(
+                like(pattern.as_bytes(), text.as_bytes()),
+                fits,
+                "{pattern} {text}"
+            );
         }
         assert!(!like("%a".repeat(100).as_bytes(), "a".repeat(99).as_bytes()));
     }

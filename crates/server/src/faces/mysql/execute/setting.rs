@@ -106,7 +106,9 @@ impl Execution<'_> {
                 if *full {
                     columns.push("Table_type".into());
                 }
-                let rows = names.into_iter().flat_map(|name| kind(name).into_iter().take(shown));
+                let rows = names
+                    .into_iter()
+                    .flat_map(|name| kind(name).into_iter().take(shown));
                 (columns, rows.collect())
             }
             Show::Databases { like: pattern } => {
@@ -114,8 +116,15 @@ impl Execution<'_> {
                 let mut names = vec!["information_schema", &*self.session.database];
                 names.retain(|name| !name.is_empty());
                 names.dedup();
-                names.retain(|name| pattern.as_ref().is_none_or(|pattern| like(pattern, name.as_bytes())));
-                (vec!["Database".into()], names.into_iter().map(Value::text).collect())
+                names.retain(|name| {
+                    pattern
+                        .as_ref()
+                        .is_none_or(|pattern| like(pattern, name.as_bytes()))
+                });
+                (
+                    vec!["Database".into()],
+                    names.into_iter().map(Value::text).collect(),
+                )
             }
             Show::Variables { like: pattern, names } => {
                 let pattern = self.pattern(pattern.as_ref()).await?;

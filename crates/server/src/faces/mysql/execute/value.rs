@@ -189,7 +189,10 @@ impl Execution<'_> {
             },
             Expression::Coalesce(parts) => {
                 let kinds = parts.iter().map(|part| self.kind(part));
-                kinds.into_iter().find(|kind| *kind != Kind::Null).unwrap_or(Kind::Null)
+                kinds
+                    .into_iter()
+                    .find(|kind| *kind != Kind::Null)
+                    .unwrap_or(Kind::Null)
             }
         }
     }
@@ -258,7 +261,8 @@ mod tests {
     #[test]
     fn arithmetic_stays_within_64_bits() {
         let of = |operator, left: i64, right: i64| {
-            arithmetic(operator, &Value::Integer(left), &Value::Integer(right)).map_err(|refusal| refusal.errno)
+            arithmetic(operator, &Value::Integer(left), &Value::Integer(right))
+                .map_err(|refusal| refusal.errno)
         };
         assert_eq!(of(Operator::Plus, i64::MAX, 1), Ok(Value::Unsigned(1 << 63)));
         assert_eq!(of(Operator::Minus, i64::MIN, 1), Err(1690));

@@ -85,7 +85,8 @@ impl Parser<'_> {
         match series(&name)? {
             Some(_) => Err(Refusal {
                 errno: 1031,
-                text: format!("Storage engine SEQUENCE of the table '{name}' doesn't have this option").into(),
+                text: format!("Storage engine SEQUENCE of the table '{name}' doesn't have this option")
+                    .into(),
                 ..Refusal::not_here("")
             }
             .with_state("HY000")),
@@ -170,7 +171,10 @@ impl Parser<'_> {
             is_named
                 || matches!(
                     id,
-                    Expression::Integer(_) | Expression::Unsigned(_) | Expression::Null | Expression::Parameter(_)
+                    Expression::Integer(_)
+                        | Expression::Unsigned(_)
+                        | Expression::Null
+                        | Expression::Parameter(_)
                 )
         };
         match read {

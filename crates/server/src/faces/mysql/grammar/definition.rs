@@ -165,10 +165,26 @@ impl Parser<'_> {
             let repeated = [
                 (before.start.is_some(), start.is("START"), "START"),
                 (before.increment.is_some(), start.is("INCREMENT"), "INCREMENT"),
-                (before.cycle.is_some(), start.is("CYCLE") || start.is("NOCYCLE"), "CYCLE"),
-                (before.cache.is_some(), start.is("CACHE") || start.is("NOCACHE"), "CACHE"),
-                (before.min.is_some(), start.is("MINVALUE") || start.is("NOMINVALUE"), "MINVALUE"),
-                (before.max.is_some(), start.is("MAXVALUE") || start.is("NOMAXVALUE"), "MAXVALUE"),
+                (
+                    before.cycle.is_some(),
+                    start.is("CYCLE") || start.is("NOCYCLE"),
+                    "CYCLE",
+                ),
+                (
+                    before.cache.is_some(),
+                    start.is("CACHE") || start.is("NOCACHE"),
+                    "CACHE",
+                ),
+                (
+                    before.min.is_some(),
+                    start.is("MINVALUE") || start.is("NOMINVALUE"),
+                    "MINVALUE",
+                ),
+                (
+                    before.max.is_some(),
+                    start.is("MAXVALUE") || start.is("NOMAXVALUE"),
+                    "MAXVALUE",
+                ),
             ];
             if let Some((.., name)) = repeated.iter().find(|(was, is, _)| twice(*was, *is)) {
                 return Err(Refusal {
@@ -210,7 +226,9 @@ impl Parser<'_> {
             "GAP" => {
                 options.gap = match self.takes("NONE")? {
                     true => Some(0),
-                    false => self.bound("", options)?.map(|gap| u64::try_from(gap).unwrap_or(0)),
+                    false => self
+                        .bound("", options)?
+                        .map(|gap| u64::try_from(gap).unwrap_or(0)),
                 }
             }
             // Where and how the original keeps its tables.

@@ -329,6 +329,6 @@ fn call(name: &str, mut arguments: Vec<Expression>) -> Option<Expression> {
 
 /// Words that are no columns.
 const RESERVED: &[&str] = &[
-    "AND", "AS", "BY", "DESC", "FOR", "FROM", "GROUP", "HAVING", "IN", "INTO", "JOIN", "LIKE", "LIMIT", "NOT", "ON", "OR",
-    "ORDER", "SELECT", "SET", "TABLE", "UNION", "UPDATE", "VALUES", "WHERE",
+    "AND", "AS", "BY", "DESC", "FOR", "FROM", "GROUP", "HAVING", "IN", "INTO", "JOIN", "LIKE", "LIMIT",
+    "NOT", "ON", "OR", "ORDER", "SELECT", "SET", "TABLE", "UNION", "UPDATE", "VALUES", "WHERE",
 ];

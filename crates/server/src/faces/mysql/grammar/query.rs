@@ -26,9 +26,7 @@ impl Parser<'_> {
     }
 
     fn one_select(&mut self) -> Read<Select> {
-        while self.token.kind == Kind::Word
-            && HINTS.iter().any(|word| self.token.is(word))
-        {
+        while self.token.kind == Kind::Word && HINTS.iter().any(|word| self.token.is(word)) {
             self.advance()?;
         }
         let mut items = vec![self.item()?];
@@ -113,7 +111,11 @@ impl Parser<'_> {
         if self.token.is_symbol(",") || self.is("JOIN") || self.is("LEFT") || self.is("INNER") {
             return Err(self.not_here());
         }
-        if name.schema.as_deref().is_some_and(|schema| schema.eq_ignore_ascii_case("information_schema")) {
+        if name
+            .schema
+            .as_deref()
+            .is_some_and(|schema| schema.eq_ignore_ascii_case("information_schema"))
+        {
             return Ok(From::Catalogue(name.name.to_ascii_lowercase()));
         }
         if name.schema.is_none() && name.name.eq_ignore_ascii_case("dual") {
@@ -236,15 +238,50 @@ const ITEMS_MAX: usize = 1024;
 
 /// Words before the first item that change nothing here.
 const HINTS: &[&str] = &[
-    "SQL_NO_CACHE", "SQL_CACHE", "HIGH_PRIORITY", "ALL", "STRAIGHT_JOIN", "SQL_BUFFER_RESULT", "SQL_SMALL_RESULT",
+    "SQL_NO_CACHE",
+    "SQL_CACHE",
+    "HIGH_PRIORITY",
+    "ALL",
+    "STRAIGHT_JOIN",
+    "SQL_BUFFER_RESULT",
+    "SQL_SMALL_RESULT",
     "SQL_BIG_RESULT",
 ];
 
 /// Words that are no alias.
 const AFTER_ITEMS: &[&str] = &[
-    "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION", "FOR", "LOCK", "INTO", "PROCEDURE", "JOIN", "LEFT",
-    "INNER", "ON", "AND", "OR", "AS", "USE", "FORCE", "IGNORE",
+    "FROM",
+    "WHERE",
+    "GROUP",
+    "HAVING",
+    "ORDER",
+    "LIMIT",
+    "UNION",
+    "FOR",
+    "LOCK",
+    "INTO",
+    "PROCEDURE",
+    "JOIN",
+    "LEFT",
+    "INNER",
+    "ON",
+    "AND",
+    "OR",
+    "AS",
+    "USE",
+    "FORCE",
+    "IGNORE",
 ];
 
 /// Words that end what rows must have.
-const AFTER_CONDITIONS: &[&str] = &["GROUP", "HAVING", "ORDER", "LIMIT", "UNION", "FOR", "LOCK", "INTO", "PROCEDURE"];
+const AFTER_CONDITIONS: &[&str] = &[
+    "GROUP",
+    "HAVING",
+    "ORDER",
+    "LIMIT",
+    "UNION",
+    "FOR",
+    "LOCK",
+    "INTO",
+    "PROCEDURE",
+];

@@ -8,7 +8,11 @@ impl Parser<'_> {
     /// From behind `SET` on.
     pub(super) fn set(&mut self) -> Read<Statement> {
         let start = *self;
-        if self.is("PASSWORD") || self.is("ROLE") || self.is("RESOURCE") || self.takes_all(&["DEFAULT", "ROLE"])? {
+        if self.is("PASSWORD")
+            || self.is("ROLE")
+            || self.is("RESOURCE")
+            || self.takes_all(&["DEFAULT", "ROLE"])?
+        {
             return Err(start.not_here());
         }
         if self.takes("STATEMENT")? {
@@ -61,7 +65,9 @@ impl Parser<'_> {
             Kind::SystemVariable => {
                 let written = self.token.value().to_ascii_lowercase();
                 is_global |= written.starts_with("global.") || written.starts_with("persist.");
-                let name = written.rsplit_once('.').map_or(written.as_str(), |(_, name)| name);
+                let name = written
+                    .rsplit_once('.')
+                    .map_or(written.as_str(), |(_, name)| name);
                 let name = name.trim_matches('`').to_string();
                 self.advance()?;
                 name
@@ -171,7 +177,8 @@ impl Parser<'_> {
                 self.skip_statement()?;
                 Show::Empty(&["Level", "Code", "Message"])
             }
-            "STATUS" | "PLUGINS" | "ENGINES" | "COLLATION" | "CHARSET" | "PROCESSLIST" | "TRIGGERS" | "EVENTS" => {
+            "STATUS" | "PLUGINS" | "ENGINES" | "COLLATION" | "CHARSET" | "PROCESSLIST" | "TRIGGERS"
+            | "EVENTS" => {
                 self.skip_statement()?;
                 Show::Empty(&["Variable_name", "Value"])
             }

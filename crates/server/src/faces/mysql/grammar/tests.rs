@@ -24,16 +24,27 @@ fn tickets_are_rows_with_ids_or_without() {
         ("replace Tickets64 (stub) values ('a');", 1, true),
         ("INSERT INTO t () VALUES ()", 1, false),
         ("INSERT INTO t VALUES ()", 1, false),
-        ("INSERT IGNORE INTO db.t (a, b) VALUES (1, NOW()), (2, f(3, (4)))", 2, false),
+        (
+            "INSERT IGNORE INTO db.t (a, b) VALUES (1, NOW()), (2, f(3, (4)))",
+            2,
+            false,
+        ),
         ("INSERT INTO t SET stub = 'a', b = (1 + 2)", 1, false),
-        ("INSERT INTO t (id, stub) VALUES (NULL, 'a'), (0, 'b'), (DEFAULT, 'c')", 3, false),
+        (
+            "INSERT INTO t (id, stub) VALUES (NULL, 'a'), (0, 'b'), (DEFAULT, 'c')",
+            3,
+            false,
+        ),
         ("INSERT INTO t VALUES (NULL, 'a')", 1, false),
         ("INSERT INTO t VALUES ('a')", 1, false),
     ] {
         assert_eq!(ticket(text), (rows, vec![], replaces), "{text}");
     }
     let (rows, ids, _) = ticket("INSERT INTO t (stub, id) VALUES ('a', 5), ('b', ?)");
-    assert_eq!((rows, ids), (2, vec![Expression::Integer(5), Expression::Parameter(0)]));
+    assert_eq!(
+        (rows, ids),
+        (2, vec![Expression::Integer(5), Expression::Parameter(0)])
+    );
     let (_, ids, _) = ticket("INSERT INTO `t` VALUES (12345,'a')");
     assert_eq!(ids, [Expression::Integer(12_345)]);
     assert_eq!(one("INSERT INTO t (a) VALUES (1, 2)").unwrap_err().errno, 1136);
@@ -44,7 +55,10 @@ fn tickets_are_rows_with_ids_or_without() {
 fn arithmetic_with_the_last_id_advances() {
     for (text, affected) in [
         ("UPDATE t SET id = LAST_INSERT_ID(id + 5)", 1),
-        ("update `db`.`t` set id=last_insert_id(5+id), at = now() where stub = 'a' limit 1", 1),
+        (
+            "update `db`.`t` set id=last_insert_id(5+id), at = now() where stub = 'a' limit 1",
+            1,
+        ),
         (
             "INSERT INTO t (stub) VALUES ('a') ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(id + 5)",
             2,
@@ -53,7 +67,11 @@ fn arithmetic_with_the_last_id_advances() {
         let Ok(Statement::Advance(advance)) = one(text) else {
             panic!("{text}: {:?}", one(text))
         };
-        assert_eq!((advance.by, advance.affected), (Expression::Integer(5), affected), "{text}");
+        assert_eq!(
+            (advance.by, advance.affected),
+            (Expression::Integer(5), affected),
+            "{text}"
+        );
     }
     for text in [
         "UPDATE t SET id = id + 1",
@@ -75,7 +93,9 @@ fn select(text: &str) -> Select {
 
 #[test]
 fn items_are_called_as_they_are_written() {
-    let all = select("SELECT NEXTVAL(s), next value  for `s` AS n, 'a', \"b\" c, @@version , -1, a.b, 1+ 1 x FROM dual");
+    let all = select(
+        "SELECT NEXTVAL(s), next value  for `s` AS n, 'a', \"b\" c, @@version , -1, a.b, 1+ 1 x FROM dual",
+    );
     let names: Vec<&str> = all
         .items
         .iter()
@@ -129,7 +149,10 @@ fn several_statements_are_read_up_to_the_first_that_is_wrong() {
     let parsed = parse("SELECT 1; SELEC 2; SELECT 3");
     assert_eq!(parsed.statements.len(), 2);
     let refusal = parsed.statements[1].as_ref().unwrap_err();
-    assert!(refusal.text.ends_with("near 'SELEC 2; SELECT 3' at line 1"), "{refusal:?}");
+    assert!(
+        refusal.text.ends_with("near 'SELEC 2; SELECT 3' at line 1"),
+        "{refusal:?}"
+    );
     assert_eq!(parse("SELECT ?, ?; SELECT ?").parameters, 3);
     for empty in ["", " ", "-- nothing", "/* nothing */", "# nothing"] {
         assert_eq!(one(empty).unwrap_err().errno, 1065, "{empty:?}");
@@ -180,11 +203,18 @@ fn nothing_is_deeper_than_it_may_be() {
         format!("CREATE TABLE t {}", "(".repeat(60_000)),
         "/*".repeat(30_000),
     ] {
-        assert!(matches!(one(&text).unwrap_err().errno, 1436 | 1064), "{}", &text[..20]);
+        assert!(
+            matches!(one(&text).unwrap_err().errno, 1436 | 1064),
+            "{}",
+            &text[..20]
+        );
     }
     let fits = format!("SELECT {}1{}", "(".repeat(60), ")".repeat(60));
     assert!(one(&fits).is_ok());
-    assert_eq!(one(&format!("SELECT ?{}", ", ?".repeat(128))).unwrap_err().errno, 1390);
+    assert_eq!(
+        one(&format!("SELECT ?{}", ", ?".repeat(128))).unwrap_err().errno,
+        1390
+    );
 }
 
 #[test]
