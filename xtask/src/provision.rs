@@ -106,6 +106,8 @@ pub(crate) const BENCH_TOOLS: &[Tool] = &[
     ("redis-server", &["--version"], "redis-server"),
     ("redis-benchmark", &["--version"], "redis-tools"),
     ("wrk", &["--help"], "wrk"),
+    ("nginx", &["-v"], "nginx-light"),
+    ("h2load", &["--version"], "nghttp2-client"),
 ];
 
 const BENCH_PYTHON_PACKAGES: &[&str] = &["duckdb"];

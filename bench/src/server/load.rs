@@ -65,9 +65,12 @@ pub(super) fn wrk(target: &Target, seconds: u64) -> Sample {
     let before = target.cpu_us();
     let mut command = Command::new("wrk");
     command.args(["-t1", "-c64", "--latency", &format!("-d{seconds}s"), "-s"]);
-    command
-        .arg(&target.script)
-        .arg(format!("http://127.0.0.1:{}{}", target.port, target.key));
+    command.arg(&target.script).arg(format!(
+        "http{}://127.0.0.1:{}{}",
+        if target.tls { "s" } else { "" },
+        target.port,
+        target.key
+    ));
     let text = said(command);
     let cpu = target.cpu_us() - before;
     let after = |label: &str| {
@@ -93,6 +96,47 @@ pub(super) fn wrk(target: &Target, seconds: u64) -> Sample {
         cpu_us: cpu / requests,
         p50_ms: milliseconds(&after("50%")),
         p99_ms: milliseconds(&after("99%")),
+    }
+}
+
+/// One run of h2load: calls of gRPC, 16 open at a time on each of 8 connections.
+pub(super) fn h2load(target: &Target, requests: u64) -> Sample {
+    let before = target.cpu_us();
+    let log = target.script.with_extension("log");
+    let mut command = Command::new("h2load");
+    command.args(["-c8", "-m16", "-t1", "-n", &requests.to_string(), "-d"]);
+    command.arg(&target.script);
+    command.args(["-H", "content-type: application/grpc", "-H", "te: trailers"]);
+    command.arg(format!("--log-file={}", log.display()));
+    command.arg(format!("http://127.0.0.1:{}{}", target.port, target.key));
+    let text = said(command);
+    let cpu_us = (target.cpu_us() - before) / requests as f64;
+    let done = format!("{requests} succeeded, 0 failed");
+    assert!(text.contains(&done), "h2load against {}: {text}", target.name);
+    let per_second = text
+        .lines()
+        .find_map(|line| {
+            line.strip_prefix("finished in ")?
+                .split(", ")
+                .nth(1)?
+                .strip_suffix(" req/s")
+        })
+        .and_then(|rate| rate.parse().ok())
+        .unwrap_or_else(|| panic!("h2load: {text}"));
+    // A line for each: when it began, its status, its microseconds.
+    let times = std::fs::read_to_string(&log).expect("h2load writes it");
+    std::fs::remove_file(&log).expect("the folder is ours");
+    let mut times: Vec<f64> = times
+        .lines()
+        .filter_map(|line| line.rsplit('\t').next()?.parse().ok())
+        .collect();
+    times.sort_by(f64::total_cmp);
+    let at = |share: usize| times[(times.len() * share / 100).min(times.len() - 1)] / 1000.0;
+    Sample {
+        per_second,
+        cpu_us,
+        p50_ms: at(50),
+        p99_ms: at(99),
     }
 }
 

@@ -7,6 +7,7 @@
 //! is.
 
 mod before;
+pub(crate) mod grpc;
 mod light;
 mod load;
 mod peers;
@@ -38,8 +39,17 @@ struct Pair {
 /// How deep the pipelines of idgo's clients are, and how many requests a run has.
 const FACE_PIPELINES: [(u32, u64); 2] = [(1, 100_000), (16, 500_000)];
 
-/// The goal of HTTP beside nginx, of the wall ratio.
+/// The goals of HTTP beside nginx: of the wall ratio, of the CPU ratio, and of the wall ratio of so many requests at
+/// once beside nginx with one at a time.
 const HTTP_GOAL: f64 = 0.9;
+const HTTP_CPU_GOAL: f64 = 1.0;
+const HTTP_PIPELINE: usize = 16;
+const HTTP_PIPELINED_GOAL: f64 = 8.0;
+/// The goal of TLS beside clear text, with connections that are kept.
+const TLS_GOAL: f64 = 0.85;
+/// The goals of gRPC: calls beside a bare server of tonic, numbers a second in a stream of blocks on one connection.
+const GRPC_GOAL: f64 = 0.9;
+const STREAM_GOAL: f64 = 50_000_000.0;
 /// The goal of a face's route beside our own, of the wall ratio.
 const FACE_GOAL: f64 = 0.9;
 /// The most that the median latency of one connection may be, beside Redis without persistence.
@@ -80,8 +90,11 @@ const PAIRS: [Pair; 3] = [
     },
 ];
 
+/// What can be run alone.
+const PARTS: [&str; 7] = ["redis", "single", "http", "tls", "grpc", "faces", "thrift"];
+
 /// Runs everything and prints Markdown tables. Arguments: `--rounds N`, `--short` (a tenth of the requests),
-/// the words `redis`, `single`, `http`, `faces`, `thrift` to run only some, and `--before BINARY` to compare two builds of `mint` instead.
+/// the words of [`PARTS`] to run only some, and `--before BINARY` to compare two builds of `mint` instead.
 pub fn run(arguments: &[String]) {
     let value = |flag: &str| {
         let at = arguments.iter().position(|a| a == flag)?;
@@ -93,7 +106,7 @@ pub fn run(arguments: &[String]) {
     } else {
         1
     };
-    let words: Vec<&str> = ["redis", "single", "http", "faces", "thrift"]
+    let words: Vec<&str> = PARTS
         .into_iter()
         .filter(|word| arguments.iter().any(|a| a == word))
         .collect();
@@ -122,6 +135,12 @@ pub fn run(arguments: &[String]) {
     }
     if wanted("http") {
         http(&peers, rounds, divisor);
+    }
+    if wanted("tls") {
+        tls(&peers, rounds, divisor);
+    }
+    if wanted("grpc") {
+        grpc(&peers, rounds, divisor);
     }
     if wanted("faces") {
         faces(&peers, rounds, divisor);
@@ -208,28 +227,95 @@ fn http(peers: &Peers, rounds: usize, divisor: u64) {
     println!(
         "`wrk -t1 -c64`, keep-alive, POST: `/v1/sequences/orders/next` against nginx answering a constant.\n"
     );
-    println!("| server | k/s | ratio (worst, best) | CPU, µs | CPU ratio | p50, ms | p99, ms |");
+    let samples = beside_first("server", &peers.http_targets(), rounds, |target| {
+        wrk(target, (4 / divisor).max(1))
+    });
+    let ratio = |at: usize, of: fn(&Sample) -> f64| {
+        middle(&ratios(&samples[at], &samples[0], |ours, nginx| {
+            of(ours) / of(nginx)
+        }))
+    };
+    goals::beside_goal("HTTP beside nginx", ratio(1, |s| s.per_second), HTTP_GOAL);
+    goals::beside_limit("CPU of HTTP beside nginx", ratio(1, |s| s.cpu_us), HTTP_CPU_GOAL);
+    let what = format!("HTTP, {HTTP_PIPELINE} at once, beside nginx one at a time");
+    goals::beside_goal(&what, ratio(3, |s| s.per_second), HTTP_PIPELINED_GOAL);
+}
+
+fn tls(peers: &Peers, rounds: usize, divisor: u64) {
+    println!(
+        "`wrk -t1 -c64`, keep-alive, the same POST, over TLS 1.3 and in clear; wrk's own TLS shares the cores.\n"
+    );
+    let samples = beside_first("server", &peers.tls_targets(), rounds, |target| {
+        wrk(target, (4 / divisor).max(1))
+    });
+    let wall = ratios(&samples[1], &samples[0], |tls, clear| {
+        tls.per_second / clear.per_second
+    });
+    goals::beside_goal("TLS beside clear text", middle(&wall), TLS_GOAL);
+}
+
+fn grpc(peers: &Peers, rounds: usize, divisor: u64) {
+    println!(
+        "`h2load -c8 -m16`, one call of gRPC each: `Next` beside a bare server of tonic that answers a constant.\n"
+    );
+    let samples = beside_first("server", &peers.grpc_targets(), rounds, |target| {
+        load::h2load(target, 300_000 / divisor)
+    });
+    let wall = ratios(&samples[1], &samples[0], |ours, tonic| {
+        ours.per_second / tonic.per_second
+    });
+    goals::beside_goal("gRPC beside tonic", middle(&wall), GRPC_GOAL);
+    let target = peers.stream_target();
+    let lasts = Duration::from_millis(2000 / divisor);
+    println!(
+        "One stream on one connection, read by a light client, blocks of {}:\n",
+        grpc::BLOCK
+    );
+    println!("| stream | million ids a second | CPU of each, ns |");
+    println!("| --- | ---: | ---: |");
+    for (name, streamed) in [
+        ("`NextStream`, numbers as blocks", grpc::Streamed::Numbers),
+        ("`IdStream`, uuid7, 16 bytes each", grpc::Streamed::Uuids),
+    ] {
+        let runs: Vec<_> = (0..rounds)
+            .map(|_| grpc::stream(&target, streamed, lasts))
+            .collect();
+        let per_second = median_of(&runs, |s| s.per_second);
+        println!(
+            "| {name} | {:.0} | {:.3} |",
+            per_second / 1e6,
+            median_of(&runs, |s| s.cpu_us) * 1000.0
+        );
+        goals::at_least(&format!("gRPC, {name}"), per_second, STREAM_GOAL);
+    }
+    println!();
+}
+
+/// Measures every target and prints each beside the first.
+fn beside_first(
+    heading: &str,
+    targets: &[Target],
+    rounds: usize,
+    measure: impl Fn(&Target) -> Sample,
+) -> Vec<Vec<Sample>> {
+    println!("| {heading} | k/s | ratio (worst, best) | CPU, µs | CPU ratio | p50, ms | p99, ms |");
     println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
-    let targets = peers.http_targets();
-    let seconds = (4 / divisor).max(1);
-    let samples = interleaved(rounds, targets.len(), |at| wrk(&targets[at], seconds));
-    let (nginx, mint) = (&samples[0], &samples[1]);
-    for (at, target) in targets.iter().enumerate() {
-        let ours = &samples[at];
+    let samples = interleaved(rounds, targets.len(), |at| measure(&targets[at]));
+    for (target, ours) in targets.iter().zip(&samples) {
         println!(
             "| {} | {:.1} | {} | {:.2} | {:.2}x | {:.2} | {:.2} |",
             target.name,
             median_of(ours, |s| s.per_second) / 1000.0,
-            shown(&ratios(ours, nginx, |ours, peer| ours.per_second / peer.per_second)),
+            shown(&ratios(ours, &samples[0], |ours, first| ours.per_second
+                / first.per_second)),
             median_of(ours, |s| s.cpu_us),
-            middle(&ratios(ours, nginx, |ours, peer| ours.cpu_us / peer.cpu_us)),
+            middle(&ratios(ours, &samples[0], |ours, first| ours.cpu_us / first.cpu_us)),
             median_of(ours, |s| s.p50_ms),
             median_of(ours, |s| s.p99_ms),
         );
     }
-    let wall = ratios(mint, nginx, |ours, peer| ours.per_second / peer.per_second);
-    goals::beside_goal("HTTP beside nginx", middle(&wall), HTTP_GOAL);
     println!();
+    samples
 }
 
 fn thrift(peers: &Peers, rounds: usize, divisor: u64) {

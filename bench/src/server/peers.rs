@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::{HTTP_PIPELINE, grpc};
+
 /// Something to measure: where it is and what to ask it.
 pub(super) struct Target {
     pub(super) name: &'static str,
@@ -16,8 +18,9 @@ pub(super) struct Target {
     pub(super) key: &'static str,
     /// The processes whose CPU time counts.
     pub(super) pids: Vec<u32>,
-    /// What wrk runs.
+    /// What wrk runs, or h2load sends.
     pub(super) script: PathBuf,
+    pub(super) tls: bool,
 }
 
 /// All servers of a run.
@@ -26,9 +29,17 @@ pub(super) struct Peers {
     always: Process,
     nginx: Process,
     mint: Mint,
+    /// The same over TLS.
+    secure: Mint,
+    /// A bare gRPC server that answers what it is always.
+    echo: Process,
     script: PathBuf,
+    /// What makes wrk post several requests at a time.
+    pipelining: PathBuf,
     /// What makes wrk get.
     getting: PathBuf,
+    /// A call of gRPC.
+    call: PathBuf,
 }
 
 /// One `mint serve`; the port of its process is that of the Redis protocol.
@@ -76,8 +87,12 @@ impl Peers {
                 &binary(),
                 &["leaf", "gosnowflake", "thrift", "idgo"],
             ),
+            secure: Mint::start_secure(&folder.join("secure"), &binary()),
+            echo: echo(),
             script: post_script(folder),
+            pipelining: pipelining_script(folder),
             getting: get_script(folder),
+            call: grpc::call_file(folder),
         }
     }
 
@@ -89,6 +104,7 @@ impl Peers {
             key,
             pids: vec![process.child.id()],
             script: PathBuf::new(),
+            tls: false,
         };
         [
             target("Redis without persistence", &self.volatile, "counter"),
@@ -98,7 +114,51 @@ impl Peers {
         ]
     }
 
-    pub(super) fn http_targets(&self) -> [Target; 2] {
+    /// nginx and ours, then both with several requests at a time.
+    pub(super) fn http_targets(&self) -> [Target; 4] {
+        let at_once = |target: Target, name| Target {
+            name,
+            script: self.pipelining.clone(),
+            ..target
+        };
+        let [nginx, mint] = self.one_at_a_time();
+        let [deep_nginx, deep_mint] = self.one_at_a_time();
+        [
+            nginx,
+            mint,
+            at_once(deep_nginx, "nginx, 16 at once"),
+            at_once(deep_mint, "mint, durable, 16 at once"),
+        ]
+    }
+
+    /// Ours in clear and over TLS.
+    pub(super) fn tls_targets(&self) -> [Target; 2] {
+        let path = "/v1/sequences/orders/next";
+        let secure = self.secure.posts("mint, over TLS", path, &self.script);
+        [
+            self.mint.posts("mint, in clear", path, &self.script),
+            Target { tls: true, ..secure },
+        ]
+    }
+
+    /// A bare server of tonic, and ours.
+    pub(super) fn grpc_targets(&self) -> [Target; 2] {
+        let mint = self.mint.posts("mint, `Next`", grpc::PATH, &self.call);
+        let echo = Target {
+            name: "tonic, a constant",
+            port: self.echo.port,
+            pids: vec![self.echo.child.id()],
+            ..self.mint.posts("", grpc::PATH, &self.call)
+        };
+        [echo, mint]
+    }
+
+    /// Ours, for streams of gRPC.
+    pub(super) fn stream_target(&self) -> Target {
+        self.mint.posts("mint", "", &self.call)
+    }
+
+    fn one_at_a_time(&self) -> [Target; 2] {
         let master = self.nginx.child.id();
         let children =
             fs::read_to_string(format!("/proc/{master}/task/{master}/children")).unwrap_or_default();
@@ -113,6 +173,7 @@ impl Peers {
                 key: "/",
                 pids: [vec![master], workers].concat(),
                 script: self.script.clone(),
+                tls: false,
             },
             self.mint
                 .posts("mint, durable", "/v1/sequences/orders/next", &self.script),
@@ -161,6 +222,7 @@ impl Peers {
             key: path,
             pids: vec![self.mint.process.child.id()],
             script: self.getting.clone(),
+            tls: false,
         };
         let own = |name, path| self.mint.posts(name, path, &self.script);
         [
@@ -189,6 +251,7 @@ impl Peers {
         [
             first("redis-server", "--version"),
             first("nginx", "-v"),
+            first("h2load", "--version"),
             first("wrk", "-v")
                 .split(" [")
                 .next()
@@ -217,14 +280,32 @@ impl Mint {
     pub(super) fn start(folder: &Path, binary: &Path, faces: &[&'static str]) -> Mint {
         fs::create_dir_all(folder).expect("the folder is ours");
         let mut command = Command::new(binary);
-        command.args([
-            "serve",
-            "--http",
-            "127.0.0.1:0",
-            "--resp",
-            "127.0.0.1:0",
-            "--json",
-        ]);
+        command.args(["serve", "--http", "127.0.0.1:0"]);
+        let mint = Mint::started(folder, command, faces);
+        mint.make("gapfree", r#"{"gap":"none"}"#);
+        mint
+    }
+
+    /// The same with HTTP over TLS.
+    fn start_secure(folder: &Path, binary: &Path) -> Mint {
+        fs::create_dir_all(folder).expect("the folder is ours");
+        let mut certificates = Command::new(binary);
+        certificates.args(["cert", "new", "--ca", "--server", "127.0.0.1"]);
+        let made = certificates
+            .current_dir(folder)
+            .output()
+            .expect("mint can be started");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let mut command = Command::new(binary);
+        command
+            .args(["serve", "--http", "tls:127.0.0.1:0"])
+            .env("MINT_SERVER__TLS__CERT", "server.pem")
+            .env("MINT_SERVER__TLS__KEY", "server.key");
+        Mint::started(folder, command, &[])
+    }
+
+    fn started(folder: &Path, mut command: Command, faces: &[&'static str]) -> Mint {
+        command.args(["--resp", "127.0.0.1:0", "--json"]);
         for face in faces {
             command.args(["--face", &format!("{face}=127.0.0.1:0")]);
         }
@@ -246,16 +327,14 @@ impl Mint {
             address.rsplit(':').next()?.parse().ok()
         };
         let own = |face| port(face).unwrap_or_else(|| panic!("mint serve said {line:?}"));
-        let mint = Mint {
+        Mint {
             process: Process {
                 child,
                 port: own("resp"),
             },
             http_port: own("http"),
             face_ports: faces.iter().map(|face| (*face, own(face))).collect(),
-        };
-        mint.make("gapfree", r#"{"gap":"none"}"#);
-        mint
+        }
     }
 
     /// Its face of the Redis protocol, for `INCR key`.
@@ -266,6 +345,7 @@ impl Mint {
             key,
             pids: vec![self.process.child.id()],
             script: PathBuf::new(),
+            tls: false,
         }
     }
 
@@ -277,6 +357,7 @@ impl Mint {
             key: path,
             pids: vec![self.process.child.id()],
             script: script.to_path_buf(),
+            tls: false,
         }
     }
 
@@ -306,6 +387,17 @@ pub(super) fn binary() -> PathBuf {
 pub(super) fn post_script(folder: &Path) -> PathBuf {
     let script = folder.join("post.lua");
     fs::write(&script, "wrk.method = \"POST\"\n").expect("the folder is ours");
+    script
+}
+
+/// What makes wrk post so many requests at a time.
+fn pipelining_script(folder: &Path) -> PathBuf {
+    let script = folder.join("pipelining.lua");
+    let lines = format!(
+        "wrk.method = \"POST\"\nfunction init()\n  local one = {{}}\n  for i = 1, {HTTP_PIPELINE} do one[i] = wrk.format() end\n  \
+         all = table.concat(one)\nend\nfunction request() return all end\n"
+    );
+    fs::write(&script, lines).expect("the folder is ours");
     script
 }
 
@@ -350,6 +442,14 @@ fn nginx(folder: &Path) -> Process {
     fs::write(&file, configuration).expect("the folder is ours");
     let mut command = Command::new("nginx");
     command.arg("-c").arg(file);
+    started(command, port)
+}
+
+/// A bare server of tonic: this program, as a process of its own.
+fn echo() -> Process {
+    let mut command = Command::new(std::env::current_exe().expect("it runs"));
+    let port = free_port();
+    command.args(["peer", "grpc", &port.to_string()]);
     started(command, port)
 }
 

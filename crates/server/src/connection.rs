@@ -16,6 +16,8 @@ pub(crate) struct Connection {
     pub(crate) peer: Peer,
     /// What it shows by itself.
     pub(crate) presented: Rc<Presented>,
+    /// Its address is one of TLS: where that begins within the protocol, nothing else is served.
+    pub(crate) wants_tls: bool,
     /// The face that it belongs to, for the counters.
     pub(crate) face: FaceId,
     pub(crate) thread: Rc<ServingThread>,

@@ -302,7 +302,7 @@ fn begin(
     let Some(place) = thread.shared().places.take(id, answers_health, peer) else {
         thread.counters().refused(Code::TooManyConnections);
         thread.service().log().note(Noise::TooManyConnections, peer);
-        if !is_tls {
+        if !is_tls || serves.protocols.begin_in_clear() {
             // The socket's buffer is empty, so this fits; and if not, the client sees the end all the same.
             let _ = stream.try_write(serves.too_many);
         }
@@ -315,8 +315,8 @@ fn begin(
         face,
         place,
     };
-    match is_tls {
-        false => begun.serve(stream, thread),
+    match is_tls && !serves.protocols.begin_in_clear() {
+        false => begun.serve(stream, is_tls, thread),
         // The place is held meanwhile: handshakes are as many as connections at most.
         true => drop(tokio::task::spawn_local(
             begun.shake_and_serve(stream, Rc::clone(thread)),
@@ -333,7 +333,7 @@ struct Begun {
 }
 
 impl Begun {
-    fn serve(self, stream: Stream, thread: &Rc<ServingThread>) {
+    fn serve(self, stream: Stream, wants_tls: bool, thread: &Rc<ServingThread>) {
         let serves = &self.face.serves;
         let deadlines = match serves.health_deadlines.filter(|_| self.place.is_for_health()) {
             Some(short) => short(&thread.config()),
@@ -343,6 +343,7 @@ impl Begun {
             presented: Rc::new(stream.presented()),
             stream,
             peer: self.peer,
+            wants_tls,
             face: self.id,
             watch: thread.watches().add(deadlines),
             counted: Counted {
@@ -362,7 +363,7 @@ impl Begun {
         };
         let limit = thread.config().tls_handshake_timeout;
         match tls::shake(stream, certificates, limit, serves.in_clear).await {
-            tls::Shaken::Done(stream) => self.serve(stream, &thread),
+            tls::Shaken::Done(stream) => self.serve(stream, true, &thread),
             tls::Shaken::Failed(why) => {
                 thread.counters().refused(Code::Handshake);
                 thread.service().log().note_sent(Noise::Tls, why, self.peer);

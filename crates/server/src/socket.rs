@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 
+use crate::auth::Presented;
 use crate::error::Code;
+use crate::faces::Protocols;
 use crate::noise::Noise;
 use crate::thread::ServingThread;
 use crate::tls;
@@ -86,6 +88,57 @@ impl Socket {
     pub(crate) fn lend(&mut self) -> (&mut Stream, &WatchedConnection, Vec<u8>) {
         let unused = std::mem::take(&mut self.unfinished);
         (&mut self.stream, &self.watch, unused)
+    }
+
+    /// Whether the first byte to come, or what has come already, begins TLS; it stays where it is.
+    ///
+    /// # Errors
+    /// The client is gone, or late.
+    pub(crate) async fn begins_with_tls(&mut self) -> Result<bool, End> {
+        let Stream::Tcp(socket) = &self.stream else {
+            return Ok(false);
+        };
+        let mut first = [0];
+        let mut window = ReadBuf::new(&mut first);
+        poll_fn(|cx| match self.watch.verdict(cx) {
+            Some(_) => Poll::Ready(Err(End::Verdict)),
+            None => socket.poll_peek(cx, &mut window).map_err(|_| End::Client),
+        })
+        .await?;
+        Ok(first[0] == tls::HANDSHAKE)
+    }
+
+    /// Begins TLS, where a face and its client have agreed in clear that it begins now: nothing may have been read behind that.
+    /// What the client's certificate shows comes with it.
+    ///
+    /// # Errors
+    /// The handshake failed, which the log was told of; there are no certificates.
+    pub(crate) async fn begin_tls(self, protocols: Protocols) -> Result<(Socket, Presented), End> {
+        debug_assert!(
+            self.unfinished.is_empty(),
+            "the face looks for what came too early"
+        );
+        let Socket {
+            stream,
+            watch,
+            thread,
+            input_max,
+            ..
+        } = self;
+        let peer = stream.peer().map_err(|_| End::Client)?;
+        let certificates = thread.shared().tls.config(protocols).ok_or(End::Client)?;
+        let limit = thread.config().tls_handshake_timeout;
+        match tls::shake(stream, certificates, limit, b"").await {
+            tls::Shaken::Done(stream) => {
+                let presented = stream.presented();
+                Ok((Socket::new(stream, watch, thread, input_max), presented))
+            }
+            tls::Shaken::Failed(why) => {
+                thread.counters().refused(Code::Handshake);
+                thread.service().log().note_sent(Noise::Tls, why, peer);
+                Err(End::Client)
+            }
+        }
     }
 
     /// Waits for bytes: the unfinished request and what arrived behind it, in one buffer that goes back to the

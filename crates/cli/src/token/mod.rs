@@ -2,6 +2,8 @@
 
 #[cfg(feature = "server")]
 mod file;
+#[cfg(feature = "server")]
+mod sql;
 
 #[cfg(feature = "server")]
 use std::path::PathBuf;
@@ -27,6 +29,7 @@ enum TokenCommand {
                       some names alone it is followed by a pattern: allocate:orders.* . Two tokens may share a name \
                       while one takes over from the other.\n\n  \
                       mint token new web --may 'allocate:orders.*,read' --days 90 --file tokens.toml\n  \
+                      mint token new app --may allocate --sql --file tokens.toml\n  \
                       mint token new shop --certificate shop.internal --file tokens.toml"
     )]
     New(New),
@@ -81,6 +84,14 @@ struct New {
     #[cfg(feature = "server")]
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: Option<u32>,
+    /// Also what clients of PostgreSQL and MySQL log in by, with its name as the user and the token as the password
+    #[cfg(feature = "server")]
+    #[arg(long, conflicts_with_all = ["certificate", "uid"])]
+    sql: bool,
+    /// The same for old clients of MySQL, which know mysql_native_password alone
+    #[cfg(feature = "server")]
+    #[arg(long, requires = "sql")]
+    mysql_native: bool,
     /// Instead of a token: whoever shows a certificate for this name
     #[arg(long, value_name = "NAME", conflicts_with = "uid")]
     certificate: Option<String>,
@@ -135,6 +146,10 @@ fn make(new: &New, out: &mut Out) -> Result<(), Failure> {
         json!(name.as_str()),
         json!(new.may)
     );
+    #[cfg(feature = "server")]
+    if let Some(token) = secret.as_ref().filter(|_| new.sql) {
+        entry.push_str(&sql::digests(token, new)?);
+    }
     if !new.faces.is_empty() {
         entry.push_str(&format!(", faces = {}", json!(new.faces)));
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{Grant, Proof, Token, TokenDigest};
+use super::{Grant, Proof, ScramVerifier, SqlVerifiers, Token, TokenDigest, Verifier};
 use crate::rates::Rates;
 
 /// A token as it stands in a file.
@@ -14,6 +14,9 @@ use crate::rates::Rates;
 struct Entry {
     name: String,
     sha256: Option<String>,
+    scram: Option<String>,
+    mysql: Option<String>,
+    mysql_native: Option<String>,
     certificate: Option<String>,
     uid: Option<u32>,
     may: Vec<String>,
@@ -64,6 +67,7 @@ pub fn read_tokens(value: &toml::Value) -> Result<Vec<Token>, String> {
 
 impl Entry {
     fn read(self) -> Result<Token, String> {
+        let sql = self.sql()?;
         let shows = match (self.sha256, self.certificate, self.uid) {
             (Some(sha256), None, None) => Proof::Digest(TokenDigest::from_hex(&sha256)?),
             (None, Some(name), None) if !name.is_empty() => Proof::CertificateName(name),
@@ -74,6 +78,7 @@ impl Entry {
         Ok(Token {
             name: self.name,
             shows,
+            sql,
             may: may.collect::<Result<_, _>>()?,
             faces: self.faces,
             until: self.until.as_ref().map(end).transpose()?,
@@ -82,6 +87,29 @@ impl Entry {
                 ids: self.ids_per_second.map(rate).transpose()?,
             },
         })
+    }
+
+    /// What its holder logs in by as a client of SQL.
+    fn sql(&self) -> Result<SqlVerifiers, String> {
+        let sql = SqlVerifiers {
+            scram: self.scram.as_deref().map(ScramVerifier::from_text).transpose()?,
+            mysql: self
+                .mysql
+                .as_deref()
+                .map(|hex| Verifier::from_hex("mysql", hex))
+                .transpose()?,
+            mysql_native: self
+                .mysql_native
+                .as_deref()
+                .map(|hex| Verifier::from_hex("mysql_native", hex))
+                .transpose()?,
+        };
+        if self.sha256.is_none() && sql != SqlVerifiers::default() {
+            return Err(
+                "scram, mysql and mysql_native are digests of a token, and stand beside its sha256".into(),
+            );
+        }
+        Ok(sql)
     }
 }
 
@@ -195,6 +223,14 @@ mod tests {
             (
                 "[{name = 'a', uid = 1, may = [], ids_per_second = 0}]",
                 "a rate of 0",
+            ),
+            (
+                "[{name = 'a', uid = 1, may = [], mysql_native = '0000000000000000000000000000000000000000'}]",
+                "stand beside its sha256",
+            ),
+            (
+                "[{name = 'a', uid = 1, may = [], scram = 'secret'}]",
+                "scram has not the form",
             ),
             ("[{name = 'a', uid = 1, may = [], rights = 1}]", "unknown field"),
         ] {

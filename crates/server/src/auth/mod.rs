@@ -3,6 +3,8 @@
 //! | file | what |
 //! | --- | --- |
 //! | `digest` | digests of bearer tokens |
+//! | `verifiers` | digests by which SQL clients log in |
+//! | `sql_login` | how they do: SCRAM-SHA-256, `caching_sha2_password`, `mysql_native_password` |
 //! | `pattern` | names by pattern |
 //! | `token` | a row of the tokens: what shows it, what it may, where and until when; the one decision |
 //! | `file` | tokens in a file of their own |
@@ -19,8 +21,10 @@ mod file;
 mod identity;
 mod known;
 mod pattern;
+mod sql_login;
 mod token;
 mod tokens;
+mod verifiers;
 
 pub use digest::TokenDigest;
 pub(crate) use expose::expose;
@@ -30,5 +34,7 @@ pub use identity::Identity;
 pub(crate) use identity::Presented;
 pub use mintage_wire::Right;
 pub use pattern::Pattern;
+pub(crate) use sql_login::{Scram, ScramError};
 pub use token::{Because, Denied, Grant, Proof, Token, What};
 pub use tokens::{TokenUse, Tokens};
+pub use verifiers::{ScramVerifier, SqlVerifiers, Verifier};

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use mintage_wire::Right;
 
-use super::{Pattern, TokenDigest};
+use super::{Pattern, SqlVerifiers, TokenDigest};
 use crate::error::{Code, ServiceError};
 use crate::rates::Rates;
 
@@ -17,6 +17,8 @@ pub struct Token {
     pub name: String,
     /// What its holder shows.
     pub shows: Proof,
+    /// What its holder logs in by as a client of SQL, where it is a bearer token.
+    pub sql: SqlVerifiers,
     /// What it may do.
     pub may: Vec<Grant>,
     /// The faces that it is good for; `None`: all.
@@ -201,6 +203,7 @@ mod tests {
 
     fn token(may: &[&str]) -> Token {
         Token {
+            sql: SqlVerifiers::default(),
             name: "web".into(),
             shows: Proof::Uid(1000),
             may: may.iter().map(|grant| grant.parse().unwrap()).collect(),

@@ -31,6 +31,7 @@ pub struct TokenUse {
 ///     faces: None,
 ///     until: None,
 ///     rates: Default::default(),
+///     sql: Default::default(),
 /// }]);
 /// let web = tokens.identify(b"secret", "http").expect("known");
 /// assert!(web.may(Right::Allocate, What::Named(b"orders.eu")) && !web.may(Right::Allocate, What::Named(b"bills")));
@@ -137,7 +138,7 @@ impl Tokens {
         match self.required() {
             false => Some(Identity::ANYBODY),
             true if *presented == Presented::default() => None,
-            true => self.find(face, |shows| match shows {
+            true => self.find(face, |token| match &token.shows {
                 Proof::Digest(_) => false,
                 Proof::CertificateName(name) => presented
                     .certificate_names
@@ -153,16 +154,26 @@ impl Tokens {
         let digest = TokenDigest::of(token);
         self.find(
             face,
-            |shows| matches!(shows, Proof::Digest(known) if known.is(&digest)),
+            |token| matches!(&token.shows, Proof::Digest(known) if known.is(&digest)),
         )
     }
 
+    /// Whether one that has not ended is such; all of them are looked at.
+    pub(super) fn all(&self, mut is_such: impl FnMut(&Token) -> bool) -> bool {
+        let all = self.known.read().expect("no panic while held");
+        let mut found = false;
+        for known in all.iter().filter(|known| !known.revoked.load(Ordering::Acquire)) {
+            found |= is_such(&known.token);
+        }
+        found
+    }
+
     /// The first that fits and has not ended; all of them are looked at, whichever fits.
-    fn find(&self, face: &str, fits: impl Fn(&Proof) -> bool) -> Option<Identity> {
+    pub(super) fn find(&self, face: &str, mut fits: impl FnMut(&Token) -> bool) -> Option<Identity> {
         let mut found: Option<&Arc<Known>> = None;
         let all = self.known.read().expect("no panic while held");
         for known in &*all {
-            let is_it = fits(&known.token.shows);
+            let is_it = fits(&known.token);
             if is_it && !known.revoked.load(Ordering::Acquire) && found.is_none() {
                 found = Some(known);
             }
@@ -189,6 +200,7 @@ mod tests {
             may: vec![Right::Allocate.into()],
             faces: Some(vec!["http".into()]),
             rates: crate::rates::Rates::default(),
+            sql: Default::default(),
             until: Some("2100-01-01T00:00:00Z".parse().unwrap()),
         }
     }

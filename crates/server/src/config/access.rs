@@ -95,6 +95,13 @@ impl Setting for Vec<Token> {
                 Proof::CertificateName(name) => format!("certificate = {}", quoted(name)),
                 Proof::Uid(uid) => format!("uid = {uid}"),
             };
+            let sql = [
+                ("scram", token.sql.scram.is_some()),
+                ("mysql", token.sql.mysql.is_some()),
+                ("mysql_native", token.sql.mysql_native.is_some()),
+            ];
+            let sql = sql.iter().filter(|(_, is_there)| *is_there);
+            let sql: String = sql.map(|(key, _)| format!(", {key} = \"***\"")).collect();
             let may = texts(&mut token.may.iter().map(Grant::to_string));
             let faces = token
                 .faces
@@ -107,7 +114,7 @@ impl Setting for Vec<Token> {
                 .filter_map(|(what, rate)| rate.map(|rate| format!(", {what}_per_second = {rate}")));
             let limits: String = faces.chain(until).chain(rates).collect();
             format!(
-                "{{ name = {}, {shows}, may = {may}{limits} }}",
+                "{{ name = {}, {shows}{sql}, may = {may}{limits} }}",
                 quoted(&token.name)
             )
         };

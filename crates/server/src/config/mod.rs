@@ -311,6 +311,7 @@ use crate::faces::gosnowflake::settings as gosnowflake;
 use crate::faces::idgo::settings as idgo;
 use crate::faces::leaf::settings as leaf;
 use crate::faces::mysql::settings as mysql;
+use crate::faces::postgres::settings as postgres;
 use crate::faces::postgrest::settings as postgrest;
 use crate::faces::prest::settings as prest;
 use crate::faces::sonyflake::settings as sonyflake;
@@ -327,6 +328,7 @@ faces! {
     postgrest,
     prest,
     mysql,
+    postgres,
 }
 
 impl Config {
@@ -719,6 +721,7 @@ mod tests {
             faces: None,
             until: None,
             rates: crate::rates::Rates::default(),
+            sql: Default::default(),
         }
     }
 

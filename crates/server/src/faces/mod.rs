@@ -11,6 +11,7 @@ pub(crate) mod keyed;
 pub(crate) mod leaf;
 pub mod mysql;
 pub(crate) mod pooled;
+pub mod postgres;
 pub(crate) mod postgrest;
 pub(crate) mod prest;
 mod qualified;
@@ -145,6 +146,18 @@ pub(crate) enum Protocols {
     Http,
     /// None: the protocol has no name there.
     Unnamed,
+    /// `postgresql`. Its clients and servers agree in clear that TLS begins: the face calls
+    /// [`Socket::begin_tls`](crate::socket::Socket::begin_tls).
+    Postgres,
+    /// None; as with `postgresql`, TLS begins within the protocol.
+    Mysql,
+}
+
+impl Protocols {
+    /// Whether TLS begins within the protocol, when its face says so, and not with the connection.
+    pub(crate) fn begin_in_clear(self) -> bool {
+        matches!(self, Protocols::Postgres | Protocols::Mysql)
+    }
 }
 
 /// Every face.
@@ -163,13 +176,18 @@ pub static FACES: &[Face] = &[
     postgrest::FACE,
     prest::FACE,
     mysql::FACE,
+    postgres::FACE,
 ];
 
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");
 
 /// What is told of beside requests and connections.
-pub(crate) static COUNTS: &[fn(&Shared, &mut Exposition)] =
-    &[thrift::agents::expose, crate::tls::expose, crate::auth::expose];
+pub(crate) static COUNTS: &[fn(&Shared, &mut Exposition)] = &[
+    thrift::agents::expose,
+    postgres::catalogue::expose,
+    crate::tls::expose,
+    crate::auth::expose,
+];
 
 /// Every face with what it is counted by.
 pub(crate) fn numbered() -> impl Iterator<Item = (FaceId, &'static Face)> {

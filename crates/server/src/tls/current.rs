@@ -15,13 +15,16 @@ use crate::thread::Shared;
 /// How often files are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
-/// What a handshake is done with, by whether the face speaks HTTP: its protocols have names (ALPN), others have none.
+/// What a handshake is done with, by the names that the face's protocols have there (ALPN).
 #[derive(Debug)]
 struct Shown {
     files: Files,
     seen: Vec<Seen>,
     plain: Arc<ServerConfig>,
     http: Arc<ServerConfig>,
+    postgres: Arc<ServerConfig>,
+    /// What the certificate is known by where a login is bound to it.
+    end_point: Option<Arc<[u8]>>,
     ends: i64,
 }
 
@@ -70,16 +73,21 @@ impl Current {
         let checked = files::check(&files).map_err(|error| error.to_string())?;
         let Checked {
             config,
+            end_point,
             ends,
             warnings,
         } = checked;
         let mut http = config.clone();
         http.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let mut postgres = config.clone();
+        postgres.alpn_protocols = vec![b"postgresql".to_vec()];
         *self.0.write().expect("no panic while held") = Some(Shown {
             files,
             seen,
             plain: Arc::new(config),
             http: Arc::new(http),
+            postgres: Arc::new(postgres),
+            end_point,
             ends,
         });
         Ok(warnings)
@@ -91,8 +99,15 @@ impl Current {
         let shown = shown.as_ref()?;
         Some(Arc::clone(match protocols {
             Protocols::Http => &shown.http,
-            Protocols::Unnamed => &shown.plain,
+            Protocols::Postgres => &shown.postgres,
+            Protocols::Unnamed | Protocols::Mysql => &shown.plain,
         }))
+    }
+
+    /// What the server's certificate is known by where a login is bound to it (`tls-server-end-point`, RFC 5929).
+    pub(crate) fn end_point(&self) -> Option<Arc<[u8]>> {
+        let shown = self.0.read().expect("no panic while held");
+        shown.as_ref()?.end_point.clone()
     }
 
     /// When the server's certificate ends, in seconds since 1970.

@@ -31,6 +31,8 @@ pub struct Files {
 #[derive(Clone, Debug)]
 pub struct Checked {
     pub(super) config: ServerConfig,
+    /// The digest of the server's certificate that logins can be bound to.
+    pub(super) end_point: Option<Arc<[u8]>>,
     /// When the server's certificate ends, in seconds since 1970.
     pub ends: i64,
     /// What an operator should know.
@@ -137,6 +139,7 @@ pub fn check(files: &Files) -> Result<Checked, FileError> {
     }
     Ok(Checked {
         config,
+        end_point: end_point(&chain[0]),
         ends,
         warnings,
     })
@@ -195,6 +198,26 @@ fn validity(certificate: &CertificateDer<'_>) -> Result<(i64, i64), String> {
         .map_err(|_| "its first certificate is not one of X.509".to_string())?;
     let validity = read.validity();
     Ok((validity.not_before.timestamp(), validity.not_after.timestamp()))
+}
+
+/// What a certificate is known by where a login is bound to it: its digest by the hash of its signature, SHA-256 where that is
+/// weaker (RFC 5929, section 4.1). `None` where the signature has no such hash.
+fn end_point(certificate: &CertificateDer<'_>) -> Option<Arc<[u8]>> {
+    use sha2::{Digest, Sha256, Sha384, Sha512};
+    let (_, read) = X509Certificate::from_der(certificate).ok()?;
+    let signed = read.signature_algorithm.algorithm.to_id_string();
+    let der: &[u8] = certificate;
+    Some(match signed.as_str() {
+        // RSA and ECDSA, each with MD5, SHA-1, SHA-256; SHA-384; SHA-512.
+        "1.2.840.113549.1.1.4"
+        | "1.2.840.113549.1.1.5"
+        | "1.2.840.113549.1.1.11"
+        | "1.2.840.10045.4.1"
+        | "1.2.840.10045.4.3.2" => Sha256::digest(der).as_slice().into(),
+        "1.2.840.113549.1.1.12" | "1.2.840.10045.4.3.3" => Sha384::digest(der).as_slice().into(),
+        "1.2.840.113549.1.1.13" | "1.2.840.10045.4.3.4" => Sha512::digest(der).as_slice().into(),
+        _ => return None,
+    })
 }
 
 /// What to say of a key that others of this machine can read.

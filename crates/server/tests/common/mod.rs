@@ -207,6 +207,7 @@ pub fn token(name: &str, secret: &str, may: &[Right]) -> Token {
         faces: None,
         until: None,
         rates: Default::default(),
+        sql: Default::default(),
     }
 }
 

@@ -40,6 +40,7 @@ async fn serve(connection: connection::Connection, dialect: &'static Dialect) {
         stream,
         peer,
         presented,
+        wants_tls: _,
         face,
         thread,
         watch,

@@ -34,6 +34,7 @@ pub(super) async fn serve(connection: connection::Connection) {
         stream,
         peer,
         presented,
+        wants_tls: _,
         face,
         thread,
         watch,

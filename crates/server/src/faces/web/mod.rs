@@ -151,6 +151,7 @@ async fn serve<S: Site>(connection: Connection, site: S) {
         stream,
         peer,
         presented,
+        wants_tls: _,
         face,
         thread,
         watch,
