@@ -15,7 +15,7 @@ use crate::auth::{Identity, Presented};
 use crate::config::{Config, FaceAuth};
 use crate::connection;
 use crate::error::Code;
-use crate::faces::{self, resp};
+use crate::faces::{self, Protocols, resp};
 use crate::metrics::FaceId;
 use crate::noise::Noise;
 use crate::socket::{End, Socket};
@@ -47,6 +47,7 @@ pub(super) async fn serve(connection: connection::Connection) {
         stream,
         peer,
         presented,
+        wants_tls,
         face,
         thread,
         watch,
@@ -64,6 +65,7 @@ pub(super) async fn serve(connection: connection::Connection) {
         session: Session::new(thread.connection_id() as u32, host.into()),
         phase: Phase::Login,
         nonce: Nonce::new(),
+        wants_tls,
         is_encrypted: false,
         registered: None,
         acting: Rc::default(),
@@ -74,9 +76,25 @@ pub(super) async fn serve(connection: connection::Connection) {
         face,
         thread,
     };
-    let end = connection.run().await;
-    connection.say_why(end).await;
-    connection.socket.close(end).await;
+    let mut ended = connection.greet().await.err();
+    loop {
+        ended = match ended {
+            Some(end) => break connection.end(end).await,
+            None => connection.run().await,
+        };
+        if ended.is_none() {
+            // What is said from here on is encrypted, and the rest of the connection is as it was.
+            let Ok((socket, presented)) = connection.socket.begin_tls(Protocols::Mysql).await else {
+                return;
+            };
+            connection = Connection {
+                socket,
+                presented: Rc::new(presented),
+                is_encrypted: true,
+                ..connection
+            };
+        }
+    }
 }
 
 /// Where a connection is.
@@ -109,6 +127,8 @@ pub(super) struct Connection {
     pub(super) phase: Phase,
     /// The bytes that passwords are shown with.
     pub(super) nonce: Nonce,
+    /// Its address is one of TLS: nobody logs in there without it.
+    pub(super) wants_tls: bool,
     /// Whether TLS is spoken.
     pub(super) is_encrypted: bool,
     /// Its place among all, once it has logged in.
@@ -123,16 +143,33 @@ pub(super) struct Connection {
     pub(super) thread: Rc<ServingThread>,
 }
 
+/// Why nothing more is read as it was.
+enum Pause {
+    End(End),
+    Tls,
+}
+
+impl From<End> for Pause {
+    fn from(end: End) -> Pause {
+        Pause::End(end)
+    }
+}
+
 impl Connection {
-    async fn run(&mut self) -> End {
-        if let Err(end) = self.greet().await {
-            return end;
-        }
+    /// Serves until the end; `None`: until TLS begins.
+    async fn run(&mut self) -> Option<End> {
         loop {
-            if let Err(end) = self.round().await {
-                return end;
+            match self.round().await {
+                Ok(()) => {}
+                Err(Pause::Tls) => return None,
+                Err(Pause::End(end)) => return Some(end),
             }
         }
+    }
+
+    async fn end(&mut self, end: End) {
+        self.say_why(end).await;
+        self.socket.close(end).await;
     }
 
     /// The server speaks first.
@@ -161,7 +198,7 @@ impl Connection {
     }
 
     /// Reads, answers.
-    async fn round(&mut self) -> Result<(), End> {
+    async fn round(&mut self) -> Result<(), Pause> {
         let (buffer, filled) = self.fill().await?;
         self.out = self.thread.borrow_output();
         let answered = self.answer_all(&buffer[..filled]).await;
@@ -172,8 +209,8 @@ impl Connection {
         self.thread.return_output(std::mem::take(&mut self.out));
         match next {
             Next::Packet => Ok(()),
-            Next::Tls => self.begin_tls().await,
-            Next::Close => Err(End::Answered),
+            Next::Tls => Err(Pause::Tls),
+            Next::Close => Err(End::Answered.into()),
         }
     }
 

@@ -10,7 +10,8 @@ use super::packet::Packets;
 use super::refusal::Refusal;
 use crate::auth::Identity;
 use crate::error::Code;
-use crate::socket::End;
+use crate::faces::{self, Protocols};
+use crate::transport::Peer;
 
 /// A login whose answer to a question is awaited.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,15 +33,10 @@ impl Connection {
         }
     }
 
-    /// Whether TLS can begin here.
+    /// Whether TLS can begin here: there are certificates, and nobody listens on the way to a socket of this machine.
     pub(super) fn offers_tls(&self) -> bool {
-        false
-    }
-
-    /// TLS begins.
-    pub(super) async fn begin_tls(&mut self) -> Result<(), End> {
-        // None is offered.
-        Err(End::Answered)
+        let certificates = self.thread.shared().tls.config(Protocols::Mysql);
+        self.peer != Peer::Unix && certificates.is_some()
     }
 
     /// A packet before the first command.
@@ -62,7 +58,8 @@ impl Connection {
     }
 
     async fn log_in(&mut self, number: u8, login: &Login<'_>) -> Next {
-        if self.thread.config().faces.mysql.require_tls && !self.is_encrypted {
+        let wants_tls = self.wants_tls || self.thread.config().faces.mysql.require_tls;
+        if wants_tls && !self.is_encrypted && self.peer != Peer::Unix {
             return self.refuse(number, &Refusal::wants_tls());
         }
         self.session.capabilities = login.capabilities.and(self.capabilities());
@@ -135,9 +132,21 @@ impl Connection {
         Next::Packet
     }
 
-    /// Who shows this.
-    fn identify(&self, _entering: &Entering, _reply: &[u8]) -> Option<Identity> {
-        self.before_a_word()
+    /// Who shows this: the holder of the token of his name, else whoever may come in without one.
+    fn identify(&self, entering: &Entering, reply: &[u8]) -> Option<Identity> {
+        let (tokens, face) = (self.thread.service().tokens(), faces::name(self.face));
+        let (user, nonce) = (&entering.user, &self.nonce.0);
+        // Some answer with a NUL behind it, or with a NUL alone where they have no password.
+        let reply = match (entering.plugin, reply.len()) {
+            (Plugin::Native, 21) | (Plugin::CachingSha2, 33) => &reply[..reply.len() - 1],
+            _ => reply,
+        };
+        let holder = match entering.plugin {
+            _ if !tokens.required() => None,
+            Plugin::Native => tokens.by_native(user, nonce, reply, face),
+            Plugin::CachingSha2 => tokens.by_caching_sha2(user, nonce, reply, face),
+        };
+        holder.or_else(|| self.before_a_word())
     }
 
     /// Answers a wrong token after a while, and ends the connection.

@@ -68,7 +68,7 @@ pub(super) const FACE: Face = Face {
         health_deadlines: None,
         too_many: refusal::TOO_MANY_CONNECTIONS,
         in_clear: b"",
-        protocols: Protocols::Unnamed,
+        protocols: Protocols::Mysql,
         begin: |connection| drop(tokio::task::spawn_local(connection::serve(connection))),
     },
     foreign: None,
