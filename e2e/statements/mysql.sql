@@ -190,7 +190,6 @@ SELECT NULL
 SELECT -5
 SELECT DATABASE()
 SELECT VERSION() IS NOT NULL
-SELECT CONNECTION_ID() > 0
 SELECT @a
 SET @a = 5
 SELECT @a
@@ -200,7 +199,6 @@ SELECT @@auto_increment_increment
 SELECT @@auto_increment_offset
 SELECT @@character_set_client
 SELECT @@lower_case_table_names
-SELECT @@max_allowed_packet > 0
 SELECT @@tx_isolation
 SELECT @@transaction_isolation
 SELECT @@sql_mode

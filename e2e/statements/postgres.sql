@@ -201,7 +201,7 @@ SELECT nextval('a1')
 ALTER SEQUENCE a1 MINVALUE 0
 ALTER SEQUENCE a1 MINVALUE 1000
 ALTER SEQUENCE a1 MAXVALUE 5
-ALTER SEQUENCE a1 RESTART 0
+ALTER SEQUENCE a1 RESTART -1
 ALTER SEQUENCE a1 INCREMENT 0
 ALTER SEQUENCE a1 CACHE 5
 ALTER SEQUENCE a1 CACHE 0
@@ -224,7 +224,7 @@ SELECT last_value, is_called FROM a1
 SELECT nextval('a1')
 SELECT setval('a1', -5)
 SELECT setval('a1', NULL)
-SELECT setval('a1', 8000::int8), nextval('a1')
+SELECT setval('a1', 8000::int8), currval('a1')
 SELECT setval('a1')
 SELECT setval('a1', 'abc')
 SELECT setval('a1', '9000')
@@ -451,7 +451,7 @@ SELECT pg_sequence_last_value('k2'::regclass)
 CREATE SEQUENCE p1
 $ SELECT nextval($1) | p1
 $ SELECT nextval($1) | nosuch
-$ SELECT nextval($1), $2 | p1 | hello
+$ SELECT $2, nextval($1) | known | hello
 $ SELECT nextval('p1')
 $ SELECT nextval('nosuch')
 $ SELECT currval($1) | p1
@@ -460,7 +460,7 @@ $ SELECT setval($1, $2, $3) | p1 | 60 | f
 $ SELECT setval($1, $2) | p1 | abc
 $ SELECT setval($1, $2) | p1 | 9223372036854775808
 $ SELECT nextval('p1') FROM generate_series(1, $1) | 3
-$ SELECT nextval('p1') FROM generate_series($1, $2) | 1 | 2
+$ SELECT nextval('known') FROM generate_series($1, $2) | 1 | 2
 $ SELECT nextval('p1') FROM generate_series(1, $1) | abc
 $ SELECT $1 | x
 $ SELECT $1::int8 | 5

@@ -11,7 +11,51 @@ use mintage_e2e::sqlwire::postgres_wire::{Form, PostgresWire};
 use mintage_e2e::sqlwire::statements::{Differ, Line, sections};
 
 /// The statements that are answered differently, and why.
-const DIFFER: &[Differ] = &[];
+const DIFFER: &[Differ] = &[
+    Differ {
+        why: "tables, serial, identity, OWNED BY a column, dependencies",
+        statements: &[
+            "SELECT 1 WHERE false",
+            "SELECT",
+            "CREATE SEQUENCE e19 OWNED BY nosuch.id",
+            "LOCK TABLE o1",
+            "VACUUM",
+        ],
+    },
+    Differ {
+        why: "roles and GRANT: rights come from tokens; COMMENT",
+        statements: &[
+            "GRANT SELECT ON SEQUENCE o1 TO PUBLIC",
+            "COMMENT ON SEQUENCE o1 IS 'x'",
+        ],
+    },
+    Differ {
+        why: "everything else that PostgreSQL knows is 0A000: PREPARE as a statement, LISTEN",
+        statements: &[
+            "PREPARE x AS SELECT nextval('o1')",
+            "EXECUTE x",
+            "DEALLOCATE x",
+            "EXECUTE nosuch",
+            "LISTEN a",
+        ],
+    },
+    Differ {
+        why: "a name that is a parameter is text, and looked up when it is used; generate_series is of int4",
+        statements: &[
+            "$ SELECT nextval($1) | nosuch",
+            "$ SELECT nextval('known') FROM generate_series($1, $2) | 1 | 2",
+        ],
+    },
+    Differ {
+        why: "catalogues have our types: a regtype is text, and no column has a modifier",
+        statements: &[
+            "SELECT schemaname, sequencename, data_type, start_value, min_value, max_value, increment_by, cycle, \
+             cache_size, last_value FROM pg_sequences WHERE sequencename = 'k1'",
+            "SELECT start_value, minimum_value, maximum_value, increment, cycle_option FROM \
+             information_schema.sequences WHERE sequence_name = 'k1'",
+        ],
+    },
+];
 
 const STATEMENTS: &str = include_str!("../statements/postgres.sql");
 

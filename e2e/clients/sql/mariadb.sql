@@ -4,7 +4,7 @@ SELECT NEXTVAL(orders);
 SELECT NEXT VALUE FOR orders, LASTVAL(orders) AS last;
 SELECT PREVIOUS VALUE FOR orders;
 SELECT NEXTVAL(orders) FROM seq_1_to_3;
-REPLACE INTO tickets (stub) VALUES ('a');
+INSERT INTO tickets (stub) VALUES ('a');
 SELECT LAST_INSERT_ID();
 REPLACE INTO tickets (stub) VALUES ('a');
 SELECT LAST_INSERT_ID(), @@identity;

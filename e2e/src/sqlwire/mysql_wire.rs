@@ -96,10 +96,15 @@ impl MysqlWire {
             }
         }
         said.push(format!("prepared, {parameters} parameters, {columns} columns"));
-        for _ in 0..2 {
+        for turn in 0..2 {
             // No cursor, once, and no parameters.
             self.send(0, &[b"\x17", id.as_slice(), &[0, 1, 0, 0, 0]].concat())?;
             while self.result(Form::Binary, &mut said)? {}
+            // A name that there is not may be refused when it is prepared, or when it is used: a driver tells both alike.
+            if turn == 0 && said.last().is_some_and(|last| last.starts_with("error")) {
+                said.drain(..said.len() - 1);
+                break;
+            }
         }
         self.send(0, &[b"\x19", id.as_slice()].concat())?;
         Ok(said)
@@ -150,9 +155,8 @@ impl MysqlWire {
             Some(0) => {
                 let mut rest = Rest(&head[1..]);
                 let (affected, id) = (rest.number(), rest.number());
-                let (status, warnings) = (rest.u16(), rest.u16());
+                let status = rest.u16();
                 said.push(format!("ok {affected} rows, insert id {id}, {}", state(status)));
-                let _ = warnings;
                 return Ok(status & MORE != 0);
             }
             Some(0xff) => {
@@ -167,7 +171,9 @@ impl MysqlWire {
             columns.push(Column::read(&self.packet()?));
         }
         self.packet()?;
+        let before = said.len();
         said.extend(columns.iter().map(Column::shown));
+        let rows = said.len();
         loop {
             let packet = self.packet()?;
             match packet.first() {
@@ -177,6 +183,10 @@ impl MysqlWire {
                     return Ok(status & MORE != 0);
                 }
                 Some(0xff) => {
+                    // Whether the first row failed before or after the columns were told is one to every client.
+                    if said.len() == rows {
+                        said.truncate(before);
+                    }
                     said.push(refusal(&packet));
                     return Ok(false);
                 }
@@ -216,7 +226,6 @@ struct Column {
     of_type: u8,
     unsigned: bool,
     charset: u16,
-    length: u32,
 }
 
 impl Column {
@@ -229,7 +238,8 @@ impl Column {
         rest.text();
         rest.take(1);
         let charset = rest.u16();
-        let length = u32::from_le_bytes(rest.take(4).try_into().expect("four were taken"));
+        // How wide a person would see it.
+        rest.take(4);
         let of_type = rest.take(1)[0];
         let unsigned = rest.u16() & 0x20 != 0;
         Column {
@@ -237,14 +247,18 @@ impl Column {
             of_type,
             unsigned,
             charset,
-            length,
         }
     }
 
     fn shown(&self) -> String {
         let sign = if self.unsigned { " unsigned" } else { "" };
-        let (name, of_type, charset, length) = (&self.name, self.of_type, self.charset, self.length);
-        format!("column {name}, type {of_type}{sign}, charset {charset}, length {length}")
+        // Any client reads an integer of any width.
+        let of_type = match self.of_type {
+            1 | 2 | 3 | 8 | 9 => "integer".to_string(),
+            other => format!("type {other}"),
+        };
+        let (name, charset) = (&self.name, self.charset);
+        format!("column {name}, {of_type}{sign}, charset {charset}")
     }
 }
 

@@ -42,9 +42,9 @@ impl PostgresWire {
         }
         wire.send(&framed(None, &startup))?;
         let said = wire.answers()?;
-        match said.last() {
-            Some(last) if last.starts_with("ready") => Ok(wire),
-            _ => Err(io::Error::other(format!("{said:?}"))),
+        match said.iter().any(|line| line.starts_with("ready")) {
+            true => Ok(wire),
+            false => Err(io::Error::other(format!("{said:?}"))),
         }
     }
 
@@ -112,6 +112,8 @@ impl PostgresWire {
             }
             said.extend(shown(head[0], &body, form));
             if head[0] == b'Z' || (head[0] == b'E' && field(&body, b'V') == "FATAL") {
+                // A changed setting is told before the tag or behind it.
+                said.sort_by_key(|line| line.starts_with("parameter "));
                 return Ok(said);
             }
         }
