@@ -38,7 +38,9 @@ fn check(my: &mut My, rows: &[(&str, &str)]) {
     for (text, expected) in rows {
         let mut answer = my.ask(text);
         // Where the words of a refusal are our own, its number and state are looked at.
-        if expected.matches(' ').count() == 2 && expected.starts_with("ERR ") || expected.ends_with("ERR 1064 42000") {
+        if expected.matches(' ').count() == 2 && expected.starts_with("ERR ")
+            || expected.ends_with("ERR 1064 42000")
+        {
             answer.truncate(expected.len());
         }
         assert_eq!(answer, *expected, "{text}");
@@ -60,7 +62,11 @@ fn the_server_greets_and_a_login_is_answered() {
     assert_eq!(&rest[13..21], b"\x0e\xa3\x2d\x02\0\x3f\0\x15");
     assert_eq!(&rest[21..31], [0; 10]);
     assert_eq!(&rest[43..], b"\0mysql_native_password\0");
-    mysql::send(&mut client, 1, &mysql::login(CAPABILITIES, "root", b"", "shop", "mysql_native_password"));
+    mysql::send(
+        &mut client,
+        1,
+        &mysql::login(CAPABILITIES, "root", b"", "shop", "mysql_native_password"),
+    );
     is(&client.read(11), b"\x07\0\0\x02\0\0\0\x02\0\0\0");
     // COM_PING.
     client.send(b"\x01\0\0\0\x0e");
@@ -71,7 +77,8 @@ fn the_server_greets_and_a_login_is_answered() {
 fn a_ticket_and_a_number_have_these_bytes() {
     let server = server();
     let mut my = My::open(&server, "shop");
-    my.client.send(command(3, "REPLACE INTO Tickets64 (stub) VALUES ('a')"));
+    my.client
+        .send(command(3, "REPLACE INTO Tickets64 (stub) VALUES ('a')"));
     is(&my.client.read(11), b"\x07\0\0\x01\0\x02\x01\x02\0\0\0");
     my.client.send(command(3, "SELECT NEXTVAL(orders) AS n"));
     let expected = [
@@ -102,12 +109,18 @@ fn tickets_are_taken_in_order_and_told() {
             ("SELECT LAST_INSERT_ID()", "[LAST_INSERT_ID() u] 0"),
             ("REPLACE INTO Tickets64 (stub) VALUES ('a')", "OK 2 1 2"),
             ("SELECT LAST_INSERT_ID()", "[LAST_INSERT_ID() u] 1"),
-            ("SELECT @@identity, @@last_insert_id", "[@@identity u,@@last_insert_id u] 1|1"),
+            (
+                "SELECT @@identity, @@last_insert_id",
+                "[@@identity u,@@last_insert_id u] 1|1",
+            ),
             ("INSERT INTO Tickets64 () VALUES ()", "OK 1 2 2"),
             ("INSERT INTO shop.Tickets64 VALUES (), (), ()", "OK 3 3 2"),
             ("REPLACE INTO Tickets64 (stub) VALUES ('a'), ('b')", "OK 4 6 2"),
             ("SELECT id FROM Tickets64", "[id i] 7"),
-            ("SELECT id, stub FROM Tickets64 WHERE stub = 'b'", "[id i,stub t] 7|b"),
+            (
+                "SELECT id, stub FROM Tickets64 WHERE stub = 'b'",
+                "[id i,stub t] 7|b",
+            ),
             ("SELECT id FROM Tickets64 WHERE other = 'b'", "[id i]"),
             ("SELECT other FROM Tickets64", "[other t]"),
             ("UPDATE Tickets64 SET id = LAST_INSERT_ID(id + 10)", "OK 1 17 2"),
@@ -123,8 +136,14 @@ fn tickets_are_taken_in_order_and_told() {
             ("REPLACE INTO Tickets64 (stub) VALUES ('a')", "OK 2 102 2"),
             ("INSERT INTO Tickets64 (id) VALUES (50), (NULL)", "ERR 1235 42000"),
             ("INSERT INTO Tickets64 (id) VALUES ('x')", "ERR 1366 22007"),
-            ("INSERT INTO nothing () VALUES ()", "ERR 1146 42S02 Table 'shop.nothing' doesn't exist"),
-            ("SELECT id FROM nothing", "ERR 1146 42S02 Table 'shop.nothing' doesn't exist"),
+            (
+                "INSERT INTO nothing () VALUES ()",
+                "ERR 1146 42S02 Table 'shop.nothing' doesn't exist",
+            ),
+            (
+                "SELECT id FROM nothing",
+                "ERR 1146 42S02 Table 'shop.nothing' doesn't exist",
+            ),
             ("INSERT INTO odd () VALUES ()", "OK 1 1 2"),
             ("INSERT INTO odd () VALUES (), ()", "ERR 1235 42000"),
             ("INSERT INTO odd () VALUES ()", "OK 1 3 2"),
@@ -133,7 +152,10 @@ fn tickets_are_taken_in_order_and_told() {
                 "INSERT INTO end () VALUES ()",
                 "ERR 1264 22003 Out of range value for column 'id' at row 1",
             ),
-            ("UPDATE Tickets64 SET id = LAST_INSERT_ID(id + 0)", "ERR 1210 HY000"),
+            (
+                "UPDATE Tickets64 SET id = LAST_INSERT_ID(id + 0)",
+                "ERR 1210 HY000",
+            ),
         ],
     );
     // Nobody else's number is known here, and the sequence is the same.
@@ -176,26 +198,47 @@ fn sequences_are_asked_as_in_mariadb() {
         &[
             ("SELECT LASTVAL(orders)", "[LASTVAL(orders) i] NULL"),
             ("SELECT NEXTVAL(orders)", "[NEXTVAL(orders) i] 1"),
-            ("SELECT NEXT VALUE FOR orders, nextval(`orders`)", "[NEXT VALUE FOR orders i,nextval(`orders`) i] 2|3"),
+            (
+                "SELECT NEXT VALUE FOR orders, nextval(`orders`)",
+                "[NEXT VALUE FOR orders i,nextval(`orders`) i] 2|3",
+            ),
             ("SELECT PREVIOUS VALUE FOR orders x", "[x i] 3"),
-            ("SELECT NEXTVAL(odd), LASTVAL(orders), LASTVAL(odd)", "[NEXTVAL(odd) i,LASTVAL(orders) i,LASTVAL(odd) i] 1|3|1"),
+            (
+                "SELECT NEXTVAL(odd), LASTVAL(orders), LASTVAL(odd)",
+                "[NEXTVAL(odd) i,LASTVAL(orders) i,LASTVAL(odd) i] 1|3|1",
+            ),
             // The connection's own database is no part of a name, another one is.
             ("SELECT NEXTVAL(shop.orders)", "[NEXTVAL(shop.orders) i] 4"),
             ("USE other", "OK 0 0 2"),
             ("SELECT NEXTVAL(shop.orders)", "[NEXTVAL(shop.orders) i] 500"),
             ("USE shop", "OK 0 0 2"),
-            ("SELECT NEXTVAL(orders) FROM seq_1_to_3", "[NEXTVAL(orders) i] 5 / 6 / 7"),
+            (
+                "SELECT NEXTVAL(orders) FROM seq_1_to_3",
+                "[NEXTVAL(orders) i] 5 / 6 / 7",
+            ),
             ("SELECT SETVAL(orders, 100)", "[SETVAL(orders, 100) i] 100"),
             ("SELECT NEXTVAL(orders)", "[NEXTVAL(orders) i] 101"),
             ("SELECT SETVAL(orders, 50)", "[SETVAL(orders, 50) i] NULL"),
             ("SELECT SETVAL(orders, 200, 0)", "[SETVAL(orders, 200, 0) i] 200"),
             ("DO SETVAL(orders, 300)", "OK 0 0 2"),
             ("SELECT NEXTVAL(orders)", "[NEXTVAL(orders) i] 301"),
-            ("SELECT NEXTVAL(end) FROM seq_1_to_3", "[NEXTVAL(end) i] 1 / 2 / 3"),
-            ("SELECT NEXTVAL(end)", "ERR 4084 HY000 Sequence 'shop.end' has run out"),
+            (
+                "SELECT NEXTVAL(end) FROM seq_1_to_3",
+                "[NEXTVAL(end) i] 1 / 2 / 3",
+            ),
+            (
+                "SELECT NEXTVAL(end)",
+                "ERR 4084 HY000 Sequence 'shop.end' has run out",
+            ),
             ("SELECT LASTVAL(end)", "[LASTVAL(end) i] NULL"),
-            ("SELECT SETVAL(end, 9)", "ERR 4085 HY000 Sequence 'shop.end' has out of range value for options"),
-            ("SELECT NEXTVAL(nothing)", "ERR 4091 42S02 Unknown SEQUENCE: 'nothing'"),
+            (
+                "SELECT SETVAL(end, 9)",
+                "ERR 4085 HY000 Sequence 'shop.end' has out of range value for options",
+            ),
+            (
+                "SELECT NEXTVAL(nothing)",
+                "ERR 4091 42S02 Unknown SEQUENCE: 'nothing'",
+            ),
         ],
     );
 }
@@ -210,30 +253,66 @@ fn definitions_are_made_changed_and_dropped() {
     check(
         &mut my,
         &[
-            ("CREATE SEQUENCE s START WITH 5 INCREMENT BY 5 MAXVALUE = 100 NOCACHE NOCYCLE ENGINE=InnoDB", "OK 0 0 2"),
+            (
+                "CREATE SEQUENCE s START WITH 5 INCREMENT BY 5 MAXVALUE = 100 NOCACHE NOCYCLE ENGINE=InnoDB",
+                "OK 0 0 2",
+            ),
             ("SELECT * FROM s", &row("5|1|100|5|5|0|0|0")),
             ("CREATE SEQUENCE s", "ERR 1050 42S01 Table 's' already exists"),
-            ("CREATE SEQUENCE s START WITH 5 INCREMENT BY 5 MAXVALUE = 100", "ERR 1050 42S01 Table 's' already exists"),
+            (
+                "CREATE SEQUENCE s START WITH 5 INCREMENT BY 5 MAXVALUE = 100",
+                "ERR 1050 42S01 Table 's' already exists",
+            ),
             ("CREATE SEQUENCE IF NOT EXISTS s", "OK 0 0 2"),
             ("CREATE OR REPLACE SEQUENCE s START WITH 7", "OK 0 0 2"),
             ("SELECT NEXTVAL(s), NEXTVAL(s)", "[NEXTVAL(s) i,NEXTVAL(s) i] 7|8"),
-            ("CREATE OR REPLACE SEQUENCE s", "ERR 1050 42S01 Table 's' already exists"),
-            ("SELECT next_not_cached_value, increment FROM s", "[next_not_cached_value i,increment i] 9|1"),
+            (
+                "CREATE OR REPLACE SEQUENCE s",
+                "ERR 1050 42S01 Table 's' already exists",
+            ),
+            (
+                "SELECT next_not_cached_value, increment FROM s",
+                "[next_not_cached_value i,increment i] 9|1",
+            ),
             (
                 "SHOW CREATE SEQUENCE s",
                 "[Table t,Create Table t] s|CREATE SEQUENCE `s` start with 7 minvalue 1 maxvalue 9223372036854775806 \
                  increment by 1 nocache nocycle ENGINE=InnoDB",
             ),
             ("ALTER SEQUENCE s INCREMENT 10 RESTART 20", "OK 0 0 2"),
-            ("SELECT next_not_cached_value FROM s", "[next_not_cached_value i] 20"),
-            ("SELECT NEXTVAL(s), NEXTVAL(s)", "[NEXTVAL(s) i,NEXTVAL(s) i] 20|30"),
-            ("ALTER SEQUENCE s RESTART", "ERR 4085 HY000 Sequence 'shop.s' has out of range value for options"),
-            ("ALTER SEQUENCE s MAXVALUE 10", "ERR 4085 HY000 Sequence 'shop.s' has out of range value for options"),
-            ("ALTER SEQUENCE nothing CYCLE", "ERR 4091 42S02 Unknown SEQUENCE: 'nothing'"),
+            (
+                "SELECT next_not_cached_value FROM s",
+                "[next_not_cached_value i] 20",
+            ),
+            (
+                "SELECT NEXTVAL(s), NEXTVAL(s)",
+                "[NEXTVAL(s) i,NEXTVAL(s) i] 20|30",
+            ),
+            (
+                "ALTER SEQUENCE s RESTART",
+                "ERR 4085 HY000 Sequence 'shop.s' has out of range value for options",
+            ),
+            (
+                "ALTER SEQUENCE s MAXVALUE 10",
+                "ERR 4085 HY000 Sequence 'shop.s' has out of range value for options",
+            ),
+            (
+                "ALTER SEQUENCE nothing CYCLE",
+                "ERR 4091 42S02 Unknown SEQUENCE: 'nothing'",
+            ),
             ("ALTER SEQUENCE IF EXISTS nothing CYCLE", "OK 0 0 2"),
-            ("CREATE SEQUENCE z INCREMENT 0", "ERR 4085 HY000 Sequence 'shop.z' has out of range value for options"),
-            ("CREATE SEQUENCE z START 9223372036854775808", "ERR 4085 HY000 Sequence 'shop.z' has out of range value for options"),
-            ("DROP SEQUENCE s, nothing", "ERR 4091 42S02 Unknown SEQUENCE: 'shop.nothing'"),
+            (
+                "CREATE SEQUENCE z INCREMENT 0",
+                "ERR 4085 HY000 Sequence 'shop.z' has out of range value for options",
+            ),
+            (
+                "CREATE SEQUENCE z START 9223372036854775808",
+                "ERR 4085 HY000 Sequence 'shop.z' has out of range value for options",
+            ),
+            (
+                "DROP SEQUENCE s, nothing",
+                "ERR 4091 42S02 Unknown SEQUENCE: 'shop.nothing'",
+            ),
             ("DROP SEQUENCE s", "ERR 4091 42S02 Unknown SEQUENCE: 'shop.s'"),
             ("DROP SEQUENCE IF EXISTS s", "OK 0 0 2"),
             // Made again, it goes on above its numbers.
@@ -263,20 +342,41 @@ fn series_are_those_of_mariadb() {
     check(
         &mut my,
         &[
-            ("SELECT seq FROM seq_1_to_15_step_3", "[seq u] 1 / 4 / 7 / 10 / 13"),
+            (
+                "SELECT seq FROM seq_1_to_15_step_3",
+                "[seq u] 1 / 4 / 7 / 10 / 13",
+            ),
             ("SELECT * FROM seq_15_to_1_step_3", "[seq u] 13 / 10 / 7 / 4 / 1"),
-            ("SELECT seq FROM seq_15_to_1_step_3 ORDER BY seq", "[seq u] 1 / 4 / 7 / 10 / 13"),
-            ("SELECT seq FROM seq_1_to_5 ORDER BY seq DESC LIMIT 2", "[seq u] 5 / 4"),
+            (
+                "SELECT seq FROM seq_15_to_1_step_3 ORDER BY seq",
+                "[seq u] 1 / 4 / 7 / 10 / 13",
+            ),
+            (
+                "SELECT seq FROM seq_1_to_5 ORDER BY seq DESC LIMIT 2",
+                "[seq u] 5 / 4",
+            ),
             ("SELECT seq FROM seq_1_to_5 LIMIT 1, 2", "[seq u] 2 / 3"),
             ("SELECT seq * 10 + 1 AS x FROM seq_1_to_2", "[x i] 11 / 21"),
-            ("SELECT COUNT(*) FROM seq_1_to_1000000000", "[COUNT(*) i] 1000000000"),
-            ("SELECT seq FROM seq_18446744073709551615_to_18446744073709551615", "[seq u] 18446744073709551615"),
-            ("SELECT seq FROM seq_1_to_9 WHERE seq IN (3, 20, 5)", "[seq u] 3 / 5"),
+            (
+                "SELECT COUNT(*) FROM seq_1_to_1000000000",
+                "[COUNT(*) i] 1000000000",
+            ),
+            (
+                "SELECT seq FROM seq_18446744073709551615_to_18446744073709551615",
+                "[seq u] 18446744073709551615",
+            ),
+            (
+                "SELECT seq FROM seq_1_to_9 WHERE seq IN (3, 20, 5)",
+                "[seq u] 3 / 5",
+            ),
             ("SELECT seq FROM seq_1_to_99999", "ERR 1104 42000"),
             ("SELECT seq FROM seq_1_to_2_step_0", "ERR 1030 HY000"),
             ("SELECT other FROM seq_1_to_2", "ERR 1054 42S22"),
             ("INSERT INTO seq_1_to_3 VALUES (1)", "ERR 1031 HY000"),
-            ("CREATE TABLE seq_1_to_3 (id int auto_increment)", "ERR 1050 42S01"),
+            (
+                "CREATE TABLE seq_1_to_3 (id int auto_increment)",
+                "ERR 1050 42S01",
+            ),
             ("DROP TABLE seq_1_to_3", "OK 0 0 2"),
             ("SELECT seq FROM seq_1", "ERR 1146 42S02"),
         ],
@@ -291,10 +391,19 @@ fn variables_and_words_are_what_clients_expect() {
         &mut my,
         &[
             ("SELECT 1", "[1 i] 1"),
-            ("SELECT 'a', NULL, 1.5, -2, TRUE", "[a t,NULL n,1.5 d,-2 i,TRUE i] a|NULL|1.5|-2|1"),
+            (
+                "SELECT 'a', NULL, 1.5, -2, TRUE",
+                "[a t,NULL n,1.5 d,-2 i,TRUE i] a|NULL|1.5|-2|1",
+            ),
             ("SELECT DATABASE()", "[DATABASE() t] shop"),
-            ("SELECT @@version_comment LIMIT 1", "[@@version_comment t] Mintage"),
-            ("SELECT USER(), @@autocommit", "[USER() t,@@autocommit i] root@127.0.0.1|1"),
+            (
+                "SELECT @@version_comment LIMIT 1",
+                "[@@version_comment t] Mintage",
+            ),
+            (
+                "SELECT USER(), @@autocommit",
+                "[USER() t,@@autocommit i] root@127.0.0.1|1",
+            ),
             ("SET NAMES utf8mb4", "OK 0 0 2"),
             ("SET autocommit = 0", "OK 0 0 0"),
             ("SELECT 1", "[1 i] 1"),
@@ -312,22 +421,43 @@ fn variables_and_words_are_what_clients_expect() {
             ("ROLLBACK TO SAVEPOINT a", "OK 0 0 3"),
             ("COMMIT", "OK 0 0 2"),
             ("SET sql_mode = 'ANSI'", "OK 0 0 2"),
-            ("SHOW VARIABLES LIKE 'sql_mode'", "[Variable_name t,Value t] sql_mode|ANSI"),
-            ("SET nothing = 1", "ERR 1193 HY000 Unknown system variable 'nothing'"),
-            ("SELECT @@nothing", "ERR 1193 HY000 Unknown system variable 'nothing'"),
-            ("SET version = 'x'", "ERR 1238 HY000 Variable 'version' is a read only variable"),
+            (
+                "SHOW VARIABLES LIKE 'sql_mode'",
+                "[Variable_name t,Value t] sql_mode|ANSI",
+            ),
+            (
+                "SET nothing = 1",
+                "ERR 1193 HY000 Unknown system variable 'nothing'",
+            ),
+            (
+                "SELECT @@nothing",
+                "ERR 1193 HY000 Unknown system variable 'nothing'",
+            ),
+            (
+                "SET version = 'x'",
+                "ERR 1238 HY000 Variable 'version' is a read only variable",
+            ),
             ("SET GLOBAL sql_mode = ''", "ERR 1227 42000"),
             ("SET auto_increment_increment = 2", "ERR 1231 42000"),
             ("SET @x = 5, @y = 'b'", "OK 0 0 2"),
             ("SELECT @x, @y, @z", "[@x i,@y t,@z t] 5|b|NULL"),
-            ("SELECT CONVERT_TZ('2001-01-01 01:00:00', 'UTC', 'UTC') IS NOT NULL AS tz", "[tz i] 0"),
-            ("SELECT CONCAT('a', 1), IFNULL(NULL, 2)", "[CONCAT('a', 1) t,IFNULL(NULL, 2) i] a1|2"),
+            (
+                "SELECT CONVERT_TZ('2001-01-01 01:00:00', 'UTC', 'UTC') IS NOT NULL AS tz",
+                "[tz i] 0",
+            ),
+            (
+                "SELECT CONCAT('a', 1), IFNULL(NULL, 2)",
+                "[CONCAT('a', 1) t,IFNULL(NULL, 2) i] a1|2",
+            ),
             ("SHOW WARNINGS", "[Level t,Code t,Message t]"),
             ("SHOW DATABASES", "[Database t] information_schema / shop"),
             ("SHOW TABLES LIKE 'o%'", "[Tables_in_shop t] odd / orders"),
             ("LOCK TABLES Tickets64 WRITE", "OK 0 0 2"),
             ("UNLOCK TABLES", "OK 0 0 2"),
-            ("SET STATEMENT max_statement_time = 1 FOR SELECT NEXTVAL(orders)", "[NEXTVAL(orders) i] 2"),
+            (
+                "SET STATEMENT max_statement_time = 1 FOR SELECT NEXTVAL(orders)",
+                "[NEXTVAL(orders) i] 2",
+            ),
             ("SELECT LENGTH('x')", "ERR 1305 42000"),
             ("DELETE FROM Tickets64", "ERR 1235 42000"),
             ("nonsense", "ERR 1064 42000"),
@@ -349,8 +479,14 @@ fn variables_and_words_are_what_clients_expect() {
     let ulid = my.ask("SELECT mint_id('ulid') AS u");
     assert_eq!(ulid.len(), "[u t] ".len() + 26, "{ulid}");
     let snowflake = my.ask("SELECT mint_snowflake() AS s");
-    assert!(snowflake.starts_with("[s i] ") && snowflake.len() > 20, "{snowflake}");
-    assert!(my.ask("SELECT mint_snowflake('nothing')").starts_with("ERR 1305 42000"));
+    assert!(
+        snowflake.starts_with("[s i] ") && snowflake.len() > 20,
+        "{snowflake}"
+    );
+    assert!(
+        my.ask("SELECT mint_snowflake('nothing')")
+            .starts_with("ERR 1305 42000")
+    );
     assert!(my.ask("SELECT mint_id('nothing')").starts_with("ERR 1305 42000"));
 }
 
@@ -371,7 +507,10 @@ fn several_statements_are_answered_in_turn_where_that_was_agreed() {
     // COM_SET_OPTION takes it away, and gives it.
     my.client.send(b"\x03\0\0\0\x1b\x01\0");
     is(&my.client.read(9), b"\x05\0\0\x01\xfe\0\0\x02\0");
-    check(&mut my, &[("SELECT 1; SELECT 2", "ERR 1064 42000"), ("SELECT 1;", "[1 i] 1")]);
+    check(
+        &mut my,
+        &[("SELECT 1; SELECT 2", "ERR 1064 42000"), ("SELECT 1;", "[1 i] 1")],
+    );
     my.client.send(b"\x03\0\0\0\x1b\0\0");
     is(&my.client.read(9), b"\x05\0\0\x01\xfe\0\0\x02\0");
     check(&mut my, &[("SELECT 1; SELECT 2", "[1 i] 1 (10); [2 i] 2")]);
@@ -410,8 +549,10 @@ fn prepared_statements_have_values_and_binary_rows() {
     // The one prepared last, by another id.
     assert_eq!(my.execute(u32::MAX, b"\0\x01\xfd\0\x02ab"), "[n i,p t] 4|ab");
     // A part at a time.
-    my.client.send(command(24, [&id.to_le_bytes()[..], b"\0\0long"].concat()));
-    my.client.send(command(24, [&id.to_le_bytes()[..], b"\0\0er"].concat()));
+    my.client
+        .send(command(24, [&id.to_le_bytes()[..], b"\0\0long"].concat()));
+    my.client
+        .send(command(24, [&id.to_le_bytes()[..], b"\0\0er"].concat()));
     assert_eq!(my.execute(id, b"\0\x01\xfd\0"), "[n i,p t] 5|longer");
     assert!(my.execute(id, b"\0\x01\x08\0\x07").starts_with("ERR 1835 HY000"));
     assert!(my.execute(id, b"").starts_with("ERR 1835 HY000"));
@@ -421,7 +562,9 @@ fn prepared_statements_have_values_and_binary_rows() {
     assert_eq!(my.answer(), "OK 0 0 2");
     my.client.send(command(25, id.to_le_bytes()));
     assert!(my.execute(id, seven).starts_with("ERR 1243 HY000"));
-    let (ticket, ..) = my.prepare("INSERT INTO Tickets64 (stub, id) VALUES (?, ?)").unwrap();
+    let (ticket, ..) = my
+        .prepare("INSERT INTO Tickets64 (stub, id) VALUES (?, ?)")
+        .unwrap();
     assert_eq!(my.execute(ticket, b"\x02\x01\xfd\0\x06\0\x01a"), "OK 1 1 2");
     let (next, ..) = my.prepare("SELECT NEXTVAL(orders)").unwrap();
     let packet = command(23, [&next.to_le_bytes()[..], b"\0\x01\0\0\0"].concat());
@@ -429,7 +572,11 @@ fn prepared_statements_have_values_and_binary_rows() {
     for number in 6..9 {
         assert_eq!(my.binary_answer(), format!("[NEXTVAL(orders) i] {number}"));
     }
-    assert!(my.prepare("SELECT 1; SELECT 2").unwrap_err().starts_with("ERR 1064"));
+    assert!(
+        my.prepare("SELECT 1; SELECT 2")
+            .unwrap_err()
+            .starts_with("ERR 1064")
+    );
     assert!(my.execute(u32::MAX, b"").starts_with("ERR 1243"));
     for _ in 0..256 {
         let _ = my.prepare("SELECT 1");
@@ -438,7 +585,11 @@ fn prepared_statements_have_values_and_binary_rows() {
     // PREPARE and EXECUTE in one packet of the network.
     my.client.send(command(31, ""));
     assert_eq!(my.answer(), "OK 0 0 2");
-    let both = [command(22, "SELECT 5 AS v"), command(23, b"\xff\xff\xff\xff\0\x01\0\0\0")].concat();
+    let both = [
+        command(22, "SELECT 5 AS v"),
+        command(23, b"\xff\xff\xff\xff\0\x01\0\0\0"),
+    ]
+    .concat();
     my.client.send(both);
     assert!(my.prepared().is_ok());
     assert_eq!(my.binary_answer(), "[v i] 5");
@@ -448,7 +599,10 @@ fn prepared_statements_have_values_and_binary_rows() {
 fn a_connection_is_made_as_new_and_changes_its_user() {
     let server = server();
     let mut my = My::open(&server, "shop");
-    let forgets = [("SELECT LAST_INSERT_ID() AS id, @x, LASTVAL(orders) AS l", "[id u,@x t,l i] 0|NULL|NULL")];
+    let forgets = [(
+        "SELECT LAST_INSERT_ID() AS id, @x, LASTVAL(orders) AS l",
+        "[id u,@x t,l i] 0|NULL|NULL",
+    )];
     let fills = "SET @x = 1; REPLACE INTO Tickets64 (stub) VALUES ('a'); SELECT NEXTVAL(orders)";
     my.ask(fills);
     my.client.send(command(31, ""));
@@ -456,7 +610,8 @@ fn a_connection_is_made_as_new_and_changes_its_user() {
     check(&mut my, &forgets);
     check(&mut my, &[("SELECT DATABASE() d", "[d t] shop")]);
     my.ask(fills);
-    my.client.send(command(17, b"other\0\0db2\0\x2d\0mysql_native_password\0"));
+    my.client
+        .send(command(17, b"other\0\0db2\0\x2d\0mysql_native_password\0"));
     let (number, switch) = mysql::packet(&mut my.client);
     assert_eq!((number, switch[0]), (1, 0xfe));
     assert!(switch[1..].starts_with(b"mysql_native_password\0") && switch.len() == 1 + 22 + 21);
@@ -464,7 +619,10 @@ fn a_connection_is_made_as_new_and_changes_its_user() {
     let (number, ok) = mysql::packet(&mut my.client);
     assert_eq!((number, ok[0]), (3, 0));
     check(&mut my, &forgets);
-    check(&mut my, &[("SELECT DATABASE() d, USER() u", "[d t,u t] db2|other@127.0.0.1")]);
+    check(
+        &mut my,
+        &[("SELECT DATABASE() d, USER() u", "[d t,u t] db2|other@127.0.0.1")],
+    );
 }
 
 #[test]
@@ -520,7 +678,14 @@ fn bad_input_ends_the_connection_and_no_other() {
         client.send(bytes);
         client.expect_end("");
     }
-    for payload in [&b""[..], b"\x01", b"\0\0\0\0", b"\x00\x02\0\0", &[0xff; 20], &[0xff; 40]] {
+    for payload in [
+        &b""[..],
+        b"\x01",
+        b"\0\0\0\0",
+        b"\x00\x02\0\0",
+        &[0xff; 20],
+        &[0xff; 40],
+    ] {
         let mut client = Client::connect(server.address("mysql"));
         mysql::packet(&mut client);
         mysql::send(&mut client, 1, payload);
@@ -530,9 +695,18 @@ fn bad_input_ends_the_connection_and_no_other() {
     }
     // A number that is not 0, a packet that is too long, one that goes on, one without a command.
     for (bytes, errno) in [
-        (&b"\x01\0\0\x01\x0e"[..], Some("ERR 1156 08S01 Got packets out of order")),
-        (b"\x01\0\x02\0", Some("ERR 1153 08S01 Got a packet bigger than 'max_allowed_packet' bytes")),
-        (b"\xff\xff\xff\0", Some("ERR 1153 08S01 Got a packet bigger than 'max_allowed_packet' bytes")),
+        (
+            &b"\x01\0\0\x01\x0e"[..],
+            Some("ERR 1156 08S01 Got packets out of order"),
+        ),
+        (
+            b"\x01\0\x02\0",
+            Some("ERR 1153 08S01 Got a packet bigger than 'max_allowed_packet' bytes"),
+        ),
+        (
+            b"\xff\xff\xff\0",
+            Some("ERR 1153 08S01 Got a packet bigger than 'max_allowed_packet' bytes"),
+        ),
         (b"\0\0\0\0", Some("ERR 1835 HY000 Malformed communication packet")),
     ] {
         let mut my = My::open(&server, "");
@@ -543,7 +717,11 @@ fn bad_input_ends_the_connection_and_no_other() {
     my.client.send(b"\x10\0\0\0\x03SELE").finish_sending();
     my.client.expect_end("");
     let mut my = My::open(&server, "");
-    for text in ["(".repeat(65_000), format!("SELECT {}", "(".repeat(65_000)), "/*".repeat(32_000)] {
+    for text in [
+        "(".repeat(65_000),
+        format!("SELECT {}", "(".repeat(65_000)),
+        "/*".repeat(32_000),
+    ] {
         assert!(my.ask(&text).starts_with("ERR 1"), "{}", &text[..10]);
     }
     assert_eq!(other.ask("SELECT 1"), "[1 i] 1");
@@ -635,7 +813,11 @@ fn native(secret: &str, nonce: &[u8]) -> Vec<u8> {
 fn enter(server: &Server, user: &str, plugin: &str, reply: impl FnOnce(&[u8]) -> Vec<u8>) -> (My, String) {
     let mut my = My::greeted(server);
     let reply = reply(&my.nonce);
-    mysql::send(&mut my.client, 1, &mysql::login(CAPABILITIES, user, &reply, "", plugin));
+    mysql::send(
+        &mut my.client,
+        1,
+        &mysql::login(CAPABILITIES, user, &reply, "", plugin),
+    );
     let answer = my.answer_of_login();
     (my, answer)
 }
@@ -671,12 +853,23 @@ fn tokens_are_passwords_and_decide_what_is_allowed() {
             ("ALTER SEQUENCE orders RESTART 900", "ERR 1142 42000"),
         ],
     );
-    let (mut ops, answer) = enter(&server, "ops", "mysql_native_password", |nonce| native("o", nonce));
+    let (mut ops, answer) = enter(&server, "ops", "mysql_native_password", |nonce| {
+        native("o", nonce)
+    });
     assert_eq!(answer, "OK 0 0 2");
-    check(&mut ops, &[("SELECT SETVAL(orders, 500) s", "[s i] 500"), ("DROP SEQUENCE orders", "OK 0 0 2")]);
+    check(
+        &mut ops,
+        &[
+            ("SELECT SETVAL(orders, 500) s", "[s i] 500"),
+            ("DROP SEQUENCE orders", "OK 0 0 2"),
+        ],
+    );
     // One's own connections alone, unless one may do everything.
     let id = ops.ask("SELECT CONNECTION_ID() AS id").replace("[id i] ", "");
-    assert!(web.ask(&format!("KILL {id}")).starts_with("ERR 1095 HY000 You are not owner"));
+    assert!(
+        web.ask(&format!("KILL {id}"))
+            .starts_with("ERR 1095 HY000 You are not owner")
+    );
     for (user, plugin, reply, using) in [
         ("web", sha2, caching_sha2("w", b"another nonce of 20b"), "YES"),
         ("web", sha2, b"".to_vec(), "NO"),
@@ -690,7 +883,10 @@ fn tokens_are_passwords_and_decide_what_is_allowed() {
         my.client.expect_end("");
     }
     // A token of another name, with the right nonce.
-    assert_eq!(enter(&server, "ops", sha2, |nonce| caching_sha2("w", nonce)).1, denied("ops", "YES"));
+    assert_eq!(
+        enter(&server, "ops", sha2, |nonce| caching_sha2("w", nonce)).1,
+        denied("ops", "YES")
+    );
     // A way that is not known: asked for another one.
     let (mut my, answer) = enter(&server, "web", "client_ed25519", |_| vec![1; 64]);
     assert_eq!(answer, "switch caching_sha2_password");
@@ -698,7 +894,8 @@ fn tokens_are_passwords_and_decide_what_is_allowed() {
     mysql::send(&mut my.client, 3, &reply);
     assert_eq!(my.answer_of_login(), "fast; OK 0 0 2");
     // Who was somebody becomes somebody else, with fresh bytes.
-    my.client.send(command(17, b"ops\0\0\0\x2d\0caching_sha2_password\0"));
+    my.client
+        .send(command(17, b"ops\0\0\0\x2d\0caching_sha2_password\0"));
     assert_eq!(my.answer_of_login(), "switch caching_sha2_password");
     let reply = caching_sha2("o", &my.nonce);
     mysql::send(&mut my.client, 2, &reply);
@@ -743,7 +940,10 @@ fn first_uses_make_sequences_where_the_face_says_so() {
         &mut my,
         &[
             ("SELECT NEXTVAL(new)", "[NEXTVAL(new) i] 1"),
-            ("INSERT INTO WORKER_NODE (HOST_NAME, PORT) VALUES ('h', '1')", "OK 1 1 2"),
+            (
+                "INSERT INTO WORKER_NODE (HOST_NAME, PORT) VALUES ('h', '1')",
+                "OK 1 1 2",
+            ),
             ("SHOW TABLES", "[Tables_in_ t] new"),
         ],
     );

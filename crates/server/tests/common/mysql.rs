@@ -48,7 +48,10 @@ pub fn login(capabilities: u32, user: &str, reply: &[u8], database: &str, plugin
 /// The same bytes.
 #[track_caller]
 pub fn is(got: &[u8], expected: &[u8]) {
-    assert_eq!(got.escape_ascii().to_string(), expected.escape_ascii().to_string());
+    assert_eq!(
+        got.escape_ascii().to_string(),
+        expected.escape_ascii().to_string()
+    );
 }
 
 /// A client that has been greeted, and logs in.
@@ -75,7 +78,11 @@ impl My {
         let mut client = Client::connect(server.address("mysql"));
         let (_, greeting) = packet(&mut client);
         let after = greeting.iter().position(|byte| *byte == 0).unwrap() + 1;
-        let nonce = [&greeting[after + 4..after + 12], &greeting[after + 31..after + 43]].concat();
+        let nonce = [
+            &greeting[after + 4..after + 12],
+            &greeting[after + 31..after + 43],
+        ]
+        .concat();
         My { client, nonce }
     }
 
@@ -161,9 +168,7 @@ impl My {
             assert_eq!(number, expected, "packets are numbered through");
             payload
         };
-        let columns: Vec<(String, u8)> = (0..count)
-            .map(|_| column(&next(&mut self.client)))
-            .collect();
+        let columns: Vec<(String, u8)> = (0..count).map(|_| column(&next(&mut self.client))).collect();
         assert_eq!(next(&mut self.client)[0], 0xfe);
         let mut rows = Vec::new();
         let status = loop {
@@ -171,7 +176,11 @@ impl My {
             if row[0] == 0xfe && row.len() == 5 {
                 break u16::from_le_bytes([row[3], row[4]]);
             }
-            rows.push(if binary { binary_row(&row, &columns) } else { text_row(&row) });
+            rows.push(if binary {
+                binary_row(&row, &columns)
+            } else {
+                text_row(&row)
+            });
         };
         let names: Vec<String> = columns
             .iter()
