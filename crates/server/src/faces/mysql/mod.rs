@@ -17,6 +17,7 @@
 //! | `value`, `answer` | rows and other answers |
 //! | `refusal` | refusals: numbers, states, texts |
 //! | `kill` | connections by their numbers |
+//! | `testing` | the readers without a connection |
 //!
 //! There are no tables: `REPLACE INTO t` takes the next number of the sequence `t`, and its values are dropped. What was
 //! taken stays taken: a transaction is a word.
@@ -39,6 +40,8 @@ mod prepared;
 pub mod refusal;
 mod session;
 pub(crate) mod settings;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod value;
 mod variables;
 
