@@ -302,6 +302,10 @@ fn definitions_are_made_changed_and_dropped() {
             ),
             ("ALTER SEQUENCE IF EXISTS nothing CYCLE", "OK 0 0 2"),
             (
+                "CREATE SEQUENCE z CACHE -1",
+                "ERR 4085 HY000 Sequence 'shop.z' has out of range value for options",
+            ),
+            (
                 "CREATE SEQUENCE z INCREMENT 0",
                 "ERR 4085 HY000 Sequence 'shop.z' has out of range value for options",
             ),
@@ -415,10 +419,10 @@ fn variables_and_words_are_what_clients_expect() {
             ("ROLLBACK", "OK 0 0 2"),
             // What was taken stays taken.
             ("REPLACE INTO Tickets64 (stub) VALUES ('a')", "OK 2 2 2"),
-            ("START TRANSACTION READ ONLY", "OK 0 0 3"),
+            ("START TRANSACTION READ ONLY", "OK 0 0 8195"),
             ("REPLACE INTO Tickets64 (stub) VALUES ('a')", "ERR 1792 25006"),
-            ("SAVEPOINT a", "OK 0 0 3"),
-            ("ROLLBACK TO SAVEPOINT a", "OK 0 0 3"),
+            ("SAVEPOINT a", "OK 0 0 8195"),
+            ("ROLLBACK TO SAVEPOINT a", "OK 0 0 8195"),
             ("COMMIT", "OK 0 0 2"),
             ("SET sql_mode = 'ANSI'", "OK 0 0 2"),
             (
@@ -451,7 +455,15 @@ fn variables_and_words_are_what_clients_expect() {
             ),
             ("SHOW WARNINGS", "[Level t,Code t,Message t]"),
             ("SHOW DATABASES", "[Database t] information_schema / shop"),
-            ("SHOW TABLES LIKE 'o%'", "[Tables_in_shop t] odd / orders"),
+            ("SHOW TABLES LIKE 'o%'", "[Tables_in_shop (o%) t] odd / orders"),
+            (
+                "SELECT LASTVAL(nothing)",
+                "ERR 4091 42S02 Unknown SEQUENCE: 'nothing'",
+            ),
+            (
+                "SELECT 1 < 2, 'a' = 'A', 2 >= 3, 1 <> NULL",
+                "[1 < 2 i,'a' = 'A' i,2 >= 3 i,1 <> NULL i] 1|1|0|NULL",
+            ),
             ("LOCK TABLES Tickets64 WRITE", "OK 0 0 2"),
             ("UNLOCK TABLES", "OK 0 0 2"),
             (

@@ -6,6 +6,7 @@ mod grpc;
 mod http;
 mod inspect;
 mod layout;
+mod mysql;
 mod names;
 mod numbers;
 mod resp;
@@ -30,6 +31,7 @@ pub fn targets() -> Vec<Target> {
     all.push(time::target());
     all.extend(resp::targets());
     all.push(thrift::target());
+    all.extend(mysql::targets());
     all.push(scripts::target());
     all.extend(http::targets());
     all.push(grpc::target());

@@ -85,4 +85,6 @@ pub mod status {
     pub const AUTOCOMMIT: u16 = 2;
     /// Another result follows.
     pub const MORE_RESULTS: u16 = 8;
+    /// The transaction that is open only reads.
+    pub const READ_ONLY: u16 = 0x2000;
 }

@@ -168,6 +168,8 @@ impl Connection {
     }
 
     async fn end(&mut self, end: End) {
+        // Nobody ends it a second time.
+        self.registered = None;
         self.say_why(end).await;
         self.socket.close(end).await;
     }

@@ -17,6 +17,7 @@
 //! | `value`, `answer` | rows and other answers |
 //! | `refusal` | refusals: numbers, states, texts |
 //! | `kill` | connections by their numbers |
+//! | `testing` | the readers without a connection |
 //!
 //! There are no tables: `REPLACE INTO t` takes the next number of the sequence `t`, and its values are dropped. What was
 //! taken stays taken: a transaction is a word.
@@ -39,11 +40,16 @@ mod prepared;
 pub mod refusal;
 mod session;
 pub(crate) mod settings;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod value;
 mod variables;
 
 use super::{Face, Protocols, Serves};
 use crate::transport::Endpoint;
+
+/// What a first number is asked for with: a sequence is made by nobody but who says so.
+const FIRST: &str = "-e 'CREATE SEQUENCE IF NOT EXISTS orders; SELECT NEXTVAL(orders)'";
 
 /// The row of this face.
 pub(super) const FACE: Face = Face {
@@ -54,12 +60,9 @@ pub(super) const FACE: Face = Face {
     port: 7606,
     listen: |config| &config.faces.mysql.access.listen,
     example: |address| match address {
-        Endpoint::Tcp(address) | Endpoint::Tls(address) => format!(
-            "mariadb -h {} -P {} -e \"SELECT NEXTVAL(orders)\"",
-            address.ip(),
-            address.port()
-        ),
-        Endpoint::Unix(path) => format!("mariadb -S {} -e \"SELECT NEXTVAL(orders)\"", path.display()),
+        Endpoint::Tcp(address) => format!("mariadb -h {} -P {} {FIRST}", address.ip(), address.port()),
+        Endpoint::Tls(address) => format!("mariadb --ssl -h {} -P {} {FIRST}", address.ip(), address.port()),
+        Endpoint::Unix(path) => format!("mariadb -S {} {FIRST}", path.display()),
     },
     pools: |_| Vec::new(),
     serves: Serves {

@@ -124,6 +124,7 @@ pub(crate) enum Expression {
     Coalesce(Vec<Expression>),
     Negative(Box<Expression>),
     Arithmetic(Operator, Box<Expression>, Box<Expression>),
+    Compare(Comparison, Box<Expression>, Box<Expression>),
     /// Whether it is NULL; or, with `true`, whether it is not.
     IsNull(Box<Expression>, bool),
     AsText(Box<Expression>),
@@ -147,7 +148,17 @@ pub(crate) enum Operator {
     Plus,
     Minus,
     Times,
+}
+
+/// What two values are to each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Comparison {
     Equal,
+    Unequal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
 }
 
 /// What needs no argument.

@@ -77,7 +77,9 @@ impl Session {
     #[inline]
     pub(crate) fn status(&self) -> u16 {
         let of = |is: bool, flag: u16| if is { flag } else { 0 };
-        of(self.in_transaction, status::IN_TRANSACTION) | of(self.autocommit, status::AUTOCOMMIT)
+        of(self.in_transaction, status::IN_TRANSACTION)
+            | of(self.autocommit, status::AUTOCOMMIT)
+            | of(self.in_transaction && self.is_read_only, status::READ_ONLY)
     }
 
     /// A statement touches a sequence: without autocommit a transaction is open from here on.

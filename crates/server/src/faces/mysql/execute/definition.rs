@@ -19,7 +19,7 @@ impl Execution<'_> {
         self.check_writes("CREATE")?;
         let key = self.key(&create.name);
         let name = self.as_name(&key, &create.name)?;
-        if create.options.is_out_of_range {
+        if create.options.is_out_of_range || create.options.cache.is_some_and(|cache| cache < 0) {
             return Err(Refusal::options(&self.shown(&create.name)));
         }
         let spec = spec(&create.options);
@@ -36,7 +36,7 @@ impl Execution<'_> {
         self.check_writes("ALTER")?;
         let key = self.key(&alter.name);
         let name = self.as_name(&key, &alter.name)?;
-        if alter.options.is_out_of_range {
+        if alter.options.is_out_of_range || alter.options.cache.is_some_and(|cache| cache < 0) {
             return Err(Refusal::options(&self.shown(&alter.name)));
         }
         let service = self.thread.service();

@@ -4,11 +4,12 @@
 //! | --- | --- |
 //! | `value` | expressions |
 //! | `numbers` | numbers and ids: tickets, `NEXTVAL`, `SETVAL`, `LAST_INSERT_ID(id + n)` |
-//! | `query` | `SELECT` |
+//! | `query`, `like` | `SELECT` |
 //! | `definition` | sequences are made, changed and dropped |
 //! | `setting` | `SET`, `SHOW`, transactions, `KILL` |
 
 mod definition;
+mod like;
 mod numbers;
 mod query;
 mod setting;

@@ -72,6 +72,18 @@ impl Execution<'_> {
         taken.get().ok_or_else(internal)
     }
 
+    /// Refuses a sequence that is not there.
+    pub(super) async fn check_exists(&self, name: &SqlName) -> Outcome<()> {
+        let key = self.key(name);
+        let found = match self.thread.service().name(key.as_bytes()) {
+            Ok(_) => self.thread.exists(key.as_bytes()).await,
+            Err(error) => Err(error),
+        };
+        let unknown = || ServiceError::new(Code::NotFound, "there is no such sequence");
+        let found = found.and_then(|found| found.then_some(()).ok_or_else(unknown));
+        found.map_err(|error| self.refusal(&error, Verb::Sequence, name, "SELECT"))
+    }
+
     /// Refuses a sequence that is not there, unless a first use may make it.
     async fn must_exist(&self, key: &str) -> Result<(), ServiceError> {
         let name = self.thread.service().name(key.as_bytes())?;
@@ -104,7 +116,7 @@ impl Execution<'_> {
         }
         let command = if ticket.replaces { "REPLACE" } else { "INSERT" };
         let key = self.key(&ticket.table);
-        let explicit = self.explicit(&ticket.ids).await?;
+        let explicit = self.explicit(&ticket.ids, &ticket.table).await?;
         if let Some(ids) = explicit {
             return self.keep(&key, ticket, &ids).await;
         }
@@ -124,7 +136,7 @@ impl Execution<'_> {
     }
 
     /// The ids that rows bring; `None`: they are made.
-    async fn explicit(&mut self, ids: &[Expression]) -> Outcome<Option<Vec<i64>>> {
+    async fn explicit(&mut self, ids: &[Expression], table: &SqlName) -> Outcome<Option<Vec<i64>>> {
         let (mut given, mut made) = (Vec::new(), 0);
         for id in ids {
             match self.value(id, &[]).await? {
@@ -135,11 +147,12 @@ impl Execution<'_> {
                     None => {
                         let text = String::from_utf8_lossy(&value.to_text().unwrap_or_default()).into_owned();
                         let text: String = text.chars().take(40).collect();
+                        let table = self.shown(table).replace('.', "`.`");
+                        let text =
+                            format!("Incorrect integer value: '{text}' for column `{table}`.`id` at row 1");
                         return Err(Refusal {
                             errno: 1366,
-                            ..Refusal::arguments(format!(
-                                "Incorrect integer value: '{text}' for column 'id' at row 1"
-                            ))
+                            ..Refusal::arguments(text)
                         }
                         .with_state("22007"));
                     }
@@ -178,7 +191,7 @@ impl Execution<'_> {
             .await?;
         self.session.touches();
         Ok(Done::Ok {
-            affected: ids.len() as u64,
+            affected: ids.len() as u64 * if ticket.replaces { 2 } else { 1 },
             insert_id: ids.last().copied().unwrap_or_default().cast_unsigned(),
         })
     }

@@ -1,6 +1,6 @@
 //! `SET`, `SHOW`, `KILL`.
 
-use super::query::like;
+use super::like::like;
 use super::{Done, Execution, Outcome, Rows};
 use crate::auth::{Right, What};
 use crate::faces::mysql::answer::Column;
@@ -9,6 +9,12 @@ use crate::faces::mysql::plan::{Assignment, Expression, Setting, Show};
 use crate::faces::mysql::refusal::Refusal;
 use crate::faces::mysql::value::{Kind, Value};
 use crate::faces::mysql::variables::{NotSet, as_switch};
+
+/// A pattern as the names of columns have it.
+fn shown(pattern: &Option<Vec<u8>>) -> String {
+    let pattern = pattern.as_ref().map(|pattern| String::from_utf8_lossy(pattern));
+    pattern.map_or(String::new(), |pattern| format!(" ({pattern})"))
+}
 
 impl Execution<'_> {
     /// `SET`.
@@ -99,16 +105,16 @@ impl Execution<'_> {
         let (columns, values): (Vec<String>, Vec<Value>) = match show {
             Show::Tables { like, full } => {
                 let pattern = self.pattern(like.as_ref()).await?;
-                let names = self.sequence_names(pattern).await?;
-                let mut columns = vec![format!("Tables_in_{}", self.session.database)];
+                let names = self.sequence_names(pattern.clone()).await?;
+                let mut columns = vec![format!("Tables_in_{}{}", self.session.database, shown(&pattern))];
                 let kind = |name: String| [Value::text(name), Value::text("SEQUENCE")];
-                let shown = if *full { 2 } else { 1 };
+                let width = if *full { 2 } else { 1 };
                 if *full {
                     columns.push("Table_type".into());
                 }
                 let rows = names
                     .into_iter()
-                    .flat_map(|name| kind(name).into_iter().take(shown));
+                    .flat_map(|name| kind(name).into_iter().take(width));
                 (columns, rows.collect())
             }
             Show::Databases { like: pattern } => {
@@ -121,10 +127,8 @@ impl Execution<'_> {
                         .as_ref()
                         .is_none_or(|pattern| like(pattern, name.as_bytes()))
                 });
-                (
-                    vec!["Database".into()],
-                    names.into_iter().map(Value::text).collect(),
-                )
+                let column = format!("Database{}", shown(&pattern));
+                (vec![column], names.into_iter().map(Value::text).collect())
             }
             Show::Variables { like: pattern, names } => {
                 let pattern = self.pattern(pattern.as_ref()).await?;

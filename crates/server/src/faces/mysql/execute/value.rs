@@ -5,7 +5,7 @@ use std::pin::Pin;
 use jiff::Timestamp;
 
 use super::{Execution, Outcome};
-use crate::faces::mysql::plan::{Expression, Function, Operator};
+use crate::faces::mysql::plan::{Comparison, Expression, Function, Operator};
 use crate::faces::mysql::refusal::Refusal;
 use crate::faces::mysql::value::{Kind, Value};
 use crate::formats::Make;
@@ -45,8 +45,8 @@ impl Execution<'_> {
                 if let Err(refusal) = self.check_read(&key, name) {
                     return Some(Err(refusal));
                 }
-                let last = self.session.numbers.current(key.as_bytes());
-                last.map_or(Value::Null, Value::Integer)
+                // Whether there is such a sequence is looked for where nothing was taken of it.
+                Value::Integer(self.session.numbers.current(key.as_bytes())?)
             }
             Expression::LastInsertId(None) => Value::Unsigned(self.session.last_insert_id),
             Expression::Variable(name, _) => {
@@ -85,6 +85,10 @@ impl Execution<'_> {
         Box::pin(async move {
             Ok(match expression {
                 Expression::Next(name) => Value::Integer(self.next(name).await?),
+                Expression::Previous(name) => {
+                    self.check_exists(name).await?;
+                    Value::Null
+                }
                 Expression::SetValue(asked) => self.set_value(asked, row).await?,
                 Expression::LastInsertId(Some(id)) => {
                     let number = self.value(id, row).await?.as_integer().unwrap_or(0);
@@ -132,6 +136,11 @@ impl Execution<'_> {
                     let right = self.value(right, row).await?;
                     arithmetic(*operator, &left, &right)?
                 }
+                Expression::Compare(comparison, left, right) => {
+                    let left = self.value(left, row).await?;
+                    let right = self.value(right, row).await?;
+                    compare(*comparison, &left, &right)
+                }
                 Expression::IsNull(inner, is_not) => {
                     let is_null = self.value(inner, row).await? == Value::Null;
                     Value::Integer((is_null != *is_not).into())
@@ -166,7 +175,7 @@ impl Execution<'_> {
             | Expression::AsInteger(_)
             | Expression::Count
             | Expression::Function(Function::ConnectionId | Function::UnixTime | Function::RowCount)
-            | Expression::Arithmetic(Operator::Equal, ..) => Kind::Integer,
+            | Expression::Compare(..) => Kind::Integer,
             Expression::Arithmetic(_, left, right) => {
                 let unsigned = [left, right].iter().any(|side| self.kind(side) == Kind::Unsigned);
                 if unsigned { Kind::Unsigned } else { Kind::Integer }
@@ -220,16 +229,6 @@ fn arithmetic(operator: Operator, left: &Value, right: &Value) -> Outcome<Value>
     if *left == Value::Null || *right == Value::Null {
         return Ok(Value::Null);
     }
-    if operator == Operator::Equal {
-        let equal = match (left.as_integer(), right.as_integer()) {
-            (Some(left), Some(right)) => left == right,
-            _ => {
-                let text = |value: &Value| value.to_text().unwrap_or_default();
-                text(left).eq_ignore_ascii_case(&text(right))
-            }
-        };
-        return Ok(Value::Integer(equal.into()));
-    }
     let (Some(left), Some(right)) = (left.as_integer(), right.as_integer()) else {
         return Err(Refusal::not_here("arithmetic with fractions or texts"));
     };
@@ -237,12 +236,32 @@ fn arithmetic(operator: Operator, left: &Value, right: &Value) -> Outcome<Value>
         Operator::Plus => left.checked_add(right),
         Operator::Minus => left.checked_sub(right),
         Operator::Times => left.checked_mul(right),
-        Operator::Equal => None,
     };
     match result {
         Some(number) => whole(number),
         None => Err(Refusal::out_of_range("this expression")),
     }
+}
+
+/// Numbers as such, anything else as text without regard to case.
+fn compare(comparison: Comparison, left: &Value, right: &Value) -> Value {
+    if *left == Value::Null || *right == Value::Null {
+        return Value::Null;
+    }
+    let text = |value: &Value| value.to_text().unwrap_or_default().to_ascii_lowercase();
+    let order = match (left.as_integer(), right.as_integer()) {
+        (Some(left), Some(right)) => left.cmp(&right),
+        _ => text(left).cmp(&text(right)),
+    };
+    let holds = match comparison {
+        Comparison::Equal => order.is_eq(),
+        Comparison::Unequal => order.is_ne(),
+        Comparison::Less => order.is_lt(),
+        Comparison::LessOrEqual => order.is_le(),
+        Comparison::Greater => order.is_gt(),
+        Comparison::GreaterOrEqual => order.is_ge(),
+    };
+    Value::Integer(holds.into())
 }
 
 /// A number of 64 bits, signed or not.
@@ -267,10 +286,13 @@ mod tests {
         assert_eq!(of(Operator::Plus, i64::MAX, 1), Ok(Value::Unsigned(1 << 63)));
         assert_eq!(of(Operator::Minus, i64::MIN, 1), Err(1690));
         assert_eq!(of(Operator::Times, i64::MAX, i64::MAX), Err(1690));
-        assert_eq!(of(Operator::Equal, 1, 1), Ok(Value::Integer(1)));
         let null = arithmetic(Operator::Plus, &Value::Null, &Value::Integer(1));
         assert_eq!(null, Ok(Value::Null));
-        let texts = arithmetic(Operator::Equal, &Value::text("A"), &Value::text("a"));
-        assert_eq!(texts, Ok(Value::Integer(1)));
+        let compared = |comparison, left: &str, right: &str| {
+            compare(comparison, &Value::text(left), &Value::text(right))
+        };
+        assert_eq!(compared(Comparison::Equal, "A", "a"), Value::Integer(1));
+        assert_eq!(compared(Comparison::Less, "9", "10"), Value::Integer(1));
+        assert_eq!(compared(Comparison::GreaterOrEqual, "a", "b"), Value::Integer(0));
     }
 }

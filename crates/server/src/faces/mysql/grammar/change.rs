@@ -85,8 +85,11 @@ impl Parser<'_> {
         match series(&name)? {
             Some(_) => Err(Refusal {
                 errno: 1031,
-                text: format!("Storage engine SEQUENCE of the table '{name}' doesn't have this option")
-                    .into(),
+                text: format!(
+                    "Storage engine SEQUENCE of the table `{}` doesn't have this option",
+                    name.to_string().replace('.', "`.`")
+                )
+                .into(),
                 ..Refusal::not_here("")
             }
             .with_state("HY000")),

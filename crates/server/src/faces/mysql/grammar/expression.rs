@@ -1,7 +1,7 @@
 //! Values, functions, arithmetic.
 
 use super::{Parser, Read};
-use crate::faces::mysql::plan::{Expression, Function, Operator, SetValue};
+use crate::faces::mysql::plan::{Comparison, Expression, Function, Operator, SetValue};
 use crate::faces::mysql::refusal::Refusal;
 use crate::faces::sql::token::Kind;
 
@@ -25,14 +25,38 @@ impl Parser<'_> {
                     self.expect("NULL")?;
                     Expression::IsNull(Box::new(left), is_not)
                 }
-                () if self.takes_symbol("=")? => arithmetic(Operator::Equal, left, self.sum()?),
                 () if self.takes("COLLATE")? => {
                     self.plain_name()?;
                     left
                 }
-                () => return Ok(left),
+                () => match self.comparison()? {
+                    Some(comparison) => {
+                        let right = self.sum()?;
+                        Expression::Compare(comparison, Box::new(left), Box::new(right))
+                    }
+                    None => return Ok(left),
+                },
             };
+            self.check_chain(&left)?;
         }
+    }
+
+    fn comparison(&mut self) -> Read<Option<Comparison>> {
+        let found = [
+            ("=", Comparison::Equal),
+            ("<>", Comparison::Unequal),
+            ("!=", Comparison::Unequal),
+            ("<", Comparison::Less),
+            ("<=", Comparison::LessOrEqual),
+            (">", Comparison::Greater),
+            (">=", Comparison::GreaterOrEqual),
+        ];
+        for (symbol, comparison) in found {
+            if self.takes_symbol(symbol)? {
+                return Ok(Some(comparison));
+            }
+        }
+        Ok(None)
     }
 
     /// Sums and what is below them.
@@ -61,7 +85,10 @@ impl Parser<'_> {
     /// Refuses a chain of operators that would be too deep to be evaluated.
     fn check_chain(&self, expression: &Expression) -> Read<()> {
         let (mut at, mut depth) = (expression, self.depth);
-        while let Expression::Arithmetic(_, left, _) = at {
+        while let Expression::Arithmetic(_, left, _)
+        | Expression::Compare(_, left, _)
+        | Expression::IsNull(left, _) = at
+        {
             (at, depth) = (left, depth + 1);
             if depth > crate::faces::sql::lexer::DEPTH_MAX {
                 return Err(Refusal::too_deep());
