@@ -12,6 +12,7 @@ mod numbers;
 mod resp;
 mod rows;
 mod scripts;
+mod sql_login;
 mod state;
 mod thrift;
 mod time;
@@ -35,6 +36,7 @@ pub fn targets() -> Vec<Target> {
     all.push(scripts::target());
     all.extend(http::targets());
     all.push(grpc::target());
+    all.extend(sql_login::targets());
     all.extend(config::targets());
     all.extend(state::targets());
     all.extend(rows::targets());

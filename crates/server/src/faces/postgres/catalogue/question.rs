@@ -291,6 +291,11 @@ fn condition(parser: &mut Parser<'_>, reading: &Reading) -> Result<Option<Condit
             }
         }
     }
+    for value in &values {
+        if let Expr::Parameter(at) = value {
+            parser.parameter(at + 1, Type::Text.oid())?;
+        }
+    }
     Ok(Some(Condition {
         column,
         is,

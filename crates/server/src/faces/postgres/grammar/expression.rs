@@ -412,7 +412,7 @@ impl Parser<'_> {
             Expr::Parameter(at) => self
                 .parameters
                 .get(*at)
-                .is_none_or(|oid| matches!(oid, 0 | 21 | 23)),
+                .is_none_or(|oid| matches!(oid, 0 | 21 | 23 | 705)),
             other => matches!(self.kind_of(other), Type::Int4 | Type::Int2),
         };
         let kind = if arguments.iter().all(is_small) {

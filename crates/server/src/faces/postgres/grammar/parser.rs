@@ -107,6 +107,9 @@ const RESERVED: [&str; 72] = [
     "with",
 ];
 
+/// A parameter of which nothing is known yet.
+const SEEN: u32 = 705;
+
 /// How many parameters a statement may have.
 pub(in crate::faces::postgres) const PARAMETERS_MAX: usize = 128;
 
@@ -138,7 +141,10 @@ impl<'t> Parser<'t> {
 
     /// The types of the parameters, and the sequences that must be there.
     pub(super) fn gathered(&mut self) -> (Rc<[u32]>, Vec<(Target, usize)>) {
-        (self.parameters.as_slice().into(), std::mem::take(&mut self.names))
+        // What nothing is known of is a text.
+        let found = self.parameters.iter();
+        let found = found.map(|oid| if *oid == SEEN { Type::Text.oid() } else { *oid });
+        (found.collect(), std::mem::take(&mut self.names))
     }
 
     /// Goes on to the next token, and answers the one that was at hand.
@@ -320,8 +326,8 @@ impl<'t> Parser<'t> {
             self.parameters.resize(number, 0);
         }
         let known = &mut self.parameters[number - 1];
-        if *known == 0 {
-            *known = kind;
+        if *known == 0 || *known == SEEN {
+            *known = if kind == 0 { SEEN } else { kind };
         }
         Ok(())
     }
