@@ -66,6 +66,7 @@ mod source_redis;
 mod source_rows;
 mod sql_docs;
 mod sql_faces;
+mod sql_logins;
 mod sql_mariadb;
 mod sql_postgres;
 mod sql_postgres_life;

@@ -2,9 +2,11 @@
 
 import mariadb
 
-from told import DATABASE, HOST, PASSWORD, PORT, USER, got, last, ok, refused, same
+from told import CA, DATABASE, HOST, PASSWORD, PORT, USER, got, last, ok, refused, same
 
 WHERE = dict(host=HOST, port=PORT, user=USER, password=PASSWORD, database=DATABASE)
+if CA:
+    WHERE.update(ssl_ca=CA, ssl_verify_cert=True)
 
 
 def use(connection):

@@ -3,7 +3,7 @@
 import mysql.connector
 from mysql.connector import errors
 
-from told import DATABASE, HOST, PASSWORD, PORT, USER, got, last, ok, refused, same
+from told import CA, DATABASE, HOST, PASSWORD, PORT, USER, got, last, ok, refused, same
 
 
 def use(connection):
@@ -41,6 +41,8 @@ where = dict(
     # Its own default is a collation that only MySQL 8 has.
     collation="utf8mb4_general_ci",
 )
+if CA:
+    where.update(ssl_ca=CA, ssl_verify_cert=True, ssl_verify_identity=True)
 connection = mysql.connector.connect(**where)
 use(connection)
 connection.close()

@@ -3,9 +3,11 @@
 import MySQLdb
 import MySQLdb.cursors
 
-from told import DATABASE, HOST, PASSWORD, PORT, USER, got, last, ok, refused, same
+from told import CA, DATABASE, HOST, PASSWORD, PORT, USER, got, last, ok, refused, same
 
-connection = MySQLdb.connect(host=HOST, port=PORT, user=USER, password=PASSWORD, database=DATABASE)
+connection = MySQLdb.connect(
+    host=HOST, port=PORT, user=USER, password=PASSWORD, database=DATABASE, ssl={"ca": CA} if CA else None
+)
 
 
 def one(statement, values=None):

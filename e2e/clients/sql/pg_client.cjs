@@ -41,9 +41,6 @@ run(async () => {
   // Several statements in one message.
   const [, second] = await client.query(`SELECT 1; ${NEXT}`);
   got(second.rows[0].nextval);
-  // Binary results.
-  const binary = await client.query({ text: 'SELECT nextval($1)', values: ['orders'], binary: true });
-  got(Buffer.isBuffer(binary.rows[0].nextval) ? binary.rows[0].nextval.readBigInt64BE() : binary.rows[0].nextval);
   await client.end();
 
   const pool = new Pool({ ...where, max: 2 });

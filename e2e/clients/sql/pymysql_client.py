@@ -2,9 +2,11 @@
 
 import pymysql
 
-from told import DATABASE, HOST, PASSWORD, PORT, USER, got, last, ok, refused, same
+from told import CA, DATABASE, HOST, PASSWORD, PORT, USER, got, last, ok, refused, same
 
-connection = pymysql.connect(host=HOST, port=PORT, user=USER, password=PASSWORD, database=DATABASE)
+connection = pymysql.connect(
+    host=HOST, port=PORT, user=USER, password=PASSWORD, database=DATABASE, ssl={"ca": CA} if CA else None
+)
 
 
 def one(statement, values=None):

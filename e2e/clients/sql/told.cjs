@@ -4,6 +4,9 @@ const assert = require('node:assert/strict');
 
 const [port, user, password] = process.argv.slice(2);
 exports.where = { host: '127.0.0.1', port: Number(port), user, password, database: 'ids' };
+// Whose certificates are good, where TLS is wanted.
+const authority = process.env.SQL_CA;
+if (authority) exports.where.ssl = { ca: require('node:fs').readFileSync(authority) };
 
 const last = { orders: 0n, tickets: 0n };
 exports.last = last;

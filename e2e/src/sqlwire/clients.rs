@@ -32,6 +32,13 @@ impl Client {
         }
     }
 
+    /// The same with this in its environment.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: &str) -> Client {
+        self.environment.push((name, value.into()));
+        self
+    }
+
     /// The command that runs it.
     fn command(&self, place: &Place) -> Command {
         // One that waits for an answer that never comes would do so for ever.

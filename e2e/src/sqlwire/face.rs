@@ -22,11 +22,22 @@ impl Faces {
     /// When it does not start.
     #[track_caller]
     pub fn run(folder: &Path, faces: &[&str], more: &[&str]) -> Faces {
+        Faces::by(folder, "", faces, more)
+    }
+
+    /// The same by a transport, such as `tls:`.
+    ///
+    /// # Panics
+    /// When it does not start.
+    #[track_caller]
+    pub fn by(folder: &Path, transport: &str, faces: &[&str], more: &[&str]) -> Faces {
         let at: Vec<_> = faces
             .iter()
             .map(|face| (face.to_string(), port::free()))
             .collect();
-        let flags = at.iter().map(|(face, at)| format!("--face={face}={at}"));
+        let flags = at
+            .iter()
+            .map(|(face, at)| format!("--face={face}={transport}{at}"));
         let own = format!("--http {} --resp {}", port::free(), port::free());
         let start = Start::bare(folder, &own).args(flags).args(more.iter().copied());
         let server = Some(start.ready());
