@@ -36,7 +36,14 @@ fn packets() -> Target {
     ];
     Target::new("mysql-packets", seeds, check_packets)
         .longest(320)
-        .words(&["\0\0\0", "\x01\0\0\0", "\0\x02", "\x0e\x03", "root\0", "caching_sha2_password\0"])
+        .words(&[
+            "\0\0\0",
+            "\x01\0\0\0",
+            "\0\x02",
+            "\x0e\x03",
+            "root\0",
+            "caching_sha2_password\0",
+        ])
 }
 
 /// Every packet in a buffer is found, byte by byte as in one piece, and is read or refused.
@@ -68,7 +75,11 @@ fn check_payload(payload: &[u8]) {
             // Nothing is read that is not there.
             let read = login.user.len() + login.reply.len() + login.database.len() + login.plugin.len();
             assert!(read + 32 <= payload.len());
-            saw((login.database.is_empty(), login.plugin.is_empty(), login.reply.is_empty()));
+            saw((
+                login.database.is_empty(),
+                login.plugin.is_empty(),
+                login.reply.is_empty(),
+            ));
             let changed = change_user(payload, login.capabilities);
             saw(changed.is_some());
         }
@@ -103,8 +114,29 @@ fn statements() -> Target {
     Target::new("mysql-statements", seeds, check_statement)
         .longest(240)
         .words(&[
-            "(", ")", ",", "=", "'", "`", "?", ";", " AS ", " FROM ", " WHERE ", "NEXTVAL(s)", "LAST_INSERT_ID(", "VALUES",
-            "/*!", "*/", "seq_1_to_2", "@@x", "@x", "-", "0x", "18446744073709551616", " ON DUPLICATE KEY UPDATE ",
+            "(",
+            ")",
+            ",",
+            "=",
+            "'",
+            "`",
+            "?",
+            ";",
+            " AS ",
+            " FROM ",
+            " WHERE ",
+            "NEXTVAL(s)",
+            "LAST_INSERT_ID(",
+            "VALUES",
+            "/*!",
+            "*/",
+            "seq_1_to_2",
+            "@@x",
+            "@x",
+            "-",
+            "0x",
+            "18446744073709551616",
+            " ON DUPLICATE KEY UPDATE ",
         ])
 }
 
@@ -116,7 +148,12 @@ fn check_statement(input: &[u8]) {
     let read = testing::read(text);
     assert_eq!(testing::read(text), read);
     assert!(read.statements > 0 && read.parameters <= 129);
-    let shape: String = read.meaning.chars().filter(|c| c.is_ascii_alphabetic()).take(60).collect();
+    let shape: String = read
+        .meaning
+        .chars()
+        .filter(|c| c.is_ascii_alphabetic())
+        .take(60)
+        .collect();
     saw((read.statements, read.refused, shape));
     if read.refused.is_none() {
         let both = testing::read(&format!("SELECT 1; {text}"));
@@ -134,7 +171,13 @@ fn values() -> Target {
     ];
     Target::new("mysql-values", seeds, check_values)
         .longest(96)
-        .words(&["\x01\x08\0", "\xfd\0", "\xfe\0\0\0\0\0\0\0\x01", "\xff", "\x0c\0\x0b"])
+        .words(&[
+            "\x01\x08\0",
+            "\x01\x06\0",
+            "\x0f\0\x02ab",
+            "\x0c\0\x0b",
+            "\x08\x7f",
+        ])
 }
 
 /// Values are read or refused, whatever they are, and written again no longer than they came, but for what is told in words.

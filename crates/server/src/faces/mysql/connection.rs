@@ -38,6 +38,9 @@ pub(super) fn request_bytes(config: &Config) -> usize {
     HEAD_BYTES + config.faces.mysql.max_request.0
 }
 
+/// What asks for TLS, with its head. TLS itself follows at once, without an answer of ours: no byte of it may be read here.
+const TLS_REQUEST_BYTES: usize = HEAD_BYTES + 32;
+
 /// The largest packet of a login.
 const LOGIN_BYTES_MAX: usize = 10_000;
 
@@ -76,6 +79,9 @@ pub(super) async fn serve(connection: connection::Connection) {
         face,
         thread,
     };
+    if connection.offers_tls() {
+        connection.socket.read_at_most(TLS_REQUEST_BYTES);
+    }
     let mut ended = connection.greet().await.err();
     loop {
         ended = match ended {
@@ -93,6 +99,9 @@ pub(super) async fn serve(connection: connection::Connection) {
                 is_encrypted: true,
                 ..connection
             };
+            connection
+                .socket
+                .read_at_most(HEAD_BYTES + connection.max_request);
         }
     }
 }
@@ -243,6 +252,10 @@ impl Connection {
             match packet::read(rest, max.min(self.max_request)) {
                 Step::Incomplete => {
                     self.socket.keep(rest);
+                    if rest.len() >= TLS_REQUEST_BYTES {
+                        // It is a login, and no request of TLS.
+                        self.socket.read_at_most(HEAD_BYTES + self.max_request);
+                    }
                     break;
                 }
                 Step::TooLong { number } => return Ok(self.refuse_long(rest, number)),

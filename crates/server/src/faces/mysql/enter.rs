@@ -99,8 +99,11 @@ impl Connection {
             };
             return self.refuse(number, &refusal);
         };
-        let default = self.plugin();
-        let plugin = Plugin::named(login.plugin).unwrap_or(default);
+        let plugin = match login.plugin {
+            // As with a login: who names none has one.
+            b"" => Plugin::Native,
+            named => Plugin::named(named).unwrap_or(self.plugin()),
+        };
         self.ask(number, entering(&login, plugin))
     }
 
