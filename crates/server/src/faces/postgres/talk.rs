@@ -241,6 +241,7 @@ impl Talk<'_> {
         let prepared = Prepared {
             statement,
             parameters,
+            bytes: parse.query.len(),
         };
         self.client.session.prepare(parse.name, prepared)?;
         self.out.extend_from_slice(backend::PARSE_COMPLETE);

@@ -204,42 +204,41 @@ pub(super) struct Variables {
 }
 
 impl Variables {
+    /// What was set of a name in lower case, on this connection or when it began.
+    fn set_of(&self, lower: &str) -> Option<&Rc<str>> {
+        let own = self.own.get(lower);
+        let own = own.and_then(|own| own.local.as_ref().or(own.session.as_ref()));
+        own.or_else(|| self.started.get(lower))
+    }
+
     /// The value of a setting; `None`: there is none of this name.
     pub(super) fn get(&self, name: &str, facts: &Facts) -> Option<Rc<str>> {
         let lower = name.to_ascii_lowercase();
-        if let Some(own) = self.own.get(lower.as_str())
-            && let Some(value) = own.local.as_ref().or(own.session.as_ref())
-        {
+        if let Some(value) = self.set_of(&lower) {
             return Some(value.clone());
         }
         match lower.as_str() {
-            "server_version" => return Some(facts.server_version.clone()),
-            "server_version_num" => return Some(version_number(&facts.server_version).into()),
-            "session_authorization" => return Some(facts.user.clone()),
-            "role" => return Some("none".into()),
-            "is_superuser" => return Some(if facts.superuser { "on" } else { "off" }.into()),
-            ALLOW_REPEAT => return Some(self.started.get(&*lower).cloned().unwrap_or_else(|| "off".into())),
-            _ => {}
+            "server_version" => Some(facts.server_version.clone()),
+            "server_version_num" => Some(version_number(&facts.server_version).into()),
+            "session_authorization" => Some(facts.user.clone()),
+            "role" => Some("none".into()),
+            "is_superuser" => Some(if facts.superuser { "on" } else { "off" }.into()),
+            ALLOW_REPEAT => Some("off".into()),
+            _ => find(&lower).map(|row| row.default.into()),
         }
-        if let Some(value) = self.started.get(lower.as_str()) {
-            return Some(value.clone());
-        }
-        find(&lower).map(|row| row.default.into())
     }
 
-    /// Whether a setting that is on or off is on.
-    pub(super) fn is_on(&self, name: &str, facts: &Facts) -> bool {
-        self.get(name, facts).is_some_and(|value| &*value == "on")
+    /// Whether a setting that is off by default, in lower case, is on.
+    #[inline]
+    pub(super) fn is_on(&self, lower: &str) -> bool {
+        self.set_of(lower).is_some_and(|value| &**value == "on")
     }
 
-    /// A setting that is a duration, in milliseconds; 0: none.
-    pub(super) fn ms(&self, name: &str) -> u64 {
-        // Mostly nothing is set at all.
-        if self.own.is_empty() && self.started.is_empty() {
-            return 0;
-        }
-        let value = self.get(name, &Facts::default());
-        value.and_then(|value| ms_of(&value)).unwrap_or_default()
+    /// A duration that is 0 by default, in milliseconds; its name in lower case.
+    #[inline]
+    pub(super) fn ms(&self, lower: &str) -> u64 {
+        let value = self.set_of(lower);
+        value.and_then(|value| ms_of(value)).unwrap_or_default()
     }
 
     /// Sets a value.

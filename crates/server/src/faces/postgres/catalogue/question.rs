@@ -15,8 +15,8 @@ pub(in crate::faces::postgres) struct Question {
     table: Table,
     /// The sequence that a function in FROM is about.
     about: Option<Expr>,
-    /// With the columns of `pg_namespace` behind the table's own.
-    with_namespace: bool,
+    /// What is joined to the table, whose columns are behind its own.
+    beside: Option<Beside>,
     picks: Vec<Pick>,
     conditions: Vec<Condition>,
     /// Columns of the result, and whether they descend.
@@ -31,6 +31,15 @@ enum Pick {
     Count,
 }
 
+/// What a table can be joined to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Beside {
+    /// `pg_namespace`, to `pg_class`.
+    Namespace,
+    /// `pg_range`, to `pg_type`: there is none.
+    Range,
+}
+
 /// A column is one of these values, or fits a pattern; or not.
 #[derive(Debug)]
 struct Condition {
@@ -43,7 +52,7 @@ struct Condition {
 /// What may be said of columns while a question is read.
 struct Reading {
     table: Table,
-    with_namespace: bool,
+    beside: Option<Beside>,
     /// What the tables are called: which of the two, by every name it has.
     names: Vec<(String, bool)>,
     columns: Vec<(&'static str, Type)>,
@@ -107,7 +116,7 @@ pub(super) fn read(parser: &mut Parser<'_>) -> Result<(Question, Vec<Column>)> {
     let question = Question {
         table: reading.table,
         about,
-        with_namespace: reading.with_namespace,
+        beside: reading.beside,
         picks,
         conditions,
         order,
@@ -130,34 +139,40 @@ fn tables(parser: &mut Parser<'_>) -> Result<(Reading, Option<Expr>)> {
     }
     let mut reading = Reading {
         table,
-        with_namespace: false,
+        beside: None,
         names: called(parser, &name, false)?,
         columns: table.columns().to_vec(),
         own: table.columns().len(),
     };
-    for word in ["left", "inner"] {
-        parser.eat(word)?;
-    }
-    parser.eat("outer")?;
+    let outer = parser.eat("left")?;
+    parser.eat(if outer { "outer" } else { "inner" })?;
     if parser.eat("join")? {
         let name = parser.qualified()?;
-        if Table::of_name(&name) != Some(Table::Namespace) || table != Table::Class {
-            return Err(not_this());
-        }
+        let (beside, columns, keys): (_, &[(&str, Type)], _) = match (table, name.name.as_str()) {
+            (Table::Class, "pg_namespace") => (
+                Beside::Namespace,
+                Table::Namespace.columns(),
+                ["oid", "relnamespace"],
+            ),
+            (Table::Types, "pg_range") if outer => (
+                Beside::Range,
+                &[("rngtypid", Type::Oid), ("rngsubtype", Type::Oid)],
+                ["oid", "rngtypid"],
+            ),
+            _ => return Err(not_this()),
+        };
         reading.names.extend(called(parser, &name, true)?);
-        reading.with_namespace = true;
-        reading.columns.extend(Table::Namespace.columns());
+        reading.beside = Some(beside);
+        reading.columns.extend(columns);
         parser.expect("on")?;
         let bracket = parser.eat_symbol("(")?;
-        let sides = [parser.qualified()?, {
-            parser.expect_symbol("=")?;
-            parser.qualified()?
-        }];
+        let one = parser.qualified()?;
+        parser.expect_symbol("=")?;
+        let other = parser.qualified()?;
         if bracket {
             parser.expect_symbol(")")?;
         }
-        let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
-        if !names.contains(&"oid") || !names.contains(&"relnamespace") {
+        if !keys.iter().all(|key| *key == one.name || *key == other.name) {
             return Err(not_this());
         }
     }
@@ -395,6 +410,21 @@ fn pattern_of(like: &str) -> Vec<u8> {
     pattern
 }
 
+/// The schema of a row of `pg_class`. Of others than `public` there is the number alone.
+fn namespace_of(class: &[Value]) -> [Value; 3] {
+    let at = Table::Class
+        .columns()
+        .iter()
+        .position(|(name, _)| *name == "relnamespace");
+    let oid = at.and_then(|at| class.get(at)).cloned().unwrap_or(Value::Null);
+    let name = if oid == Value::Int(PUBLIC) {
+        Value::text(OWN_SCHEMA)
+    } else {
+        Value::Null
+    };
+    [oid, name, Value::Int(10)]
+}
+
 impl Client {
     pub(super) async fn answer(
         &mut self,
@@ -418,26 +448,12 @@ impl Client {
             }
         };
         let mut rows = self.rows_of(question.table, key.as_deref()).await?;
-        if question.with_namespace {
-            let oid = question
-                .table
-                .columns()
-                .iter()
-                .position(|(name, _)| *name == "relnamespace");
-            for row in &mut rows {
-                // Other schemas are told of by their number alone, but the one that is there.
-                let of_public = oid.is_some_and(|at| row[at] == Value::Int(PUBLIC));
-                let name = if of_public {
-                    Value::text(OWN_SCHEMA)
-                } else {
-                    Value::Null
-                };
-                row.extend([
-                    oid.map_or(Value::Null, |at| row[at].clone()),
-                    name,
-                    Value::Int(10),
-                ]);
-            }
+        match question.beside {
+            None => {}
+            Some(Beside::Range) => rows
+                .iter_mut()
+                .for_each(|row| row.extend([Value::Null, Value::Null])),
+            Some(Beside::Namespace) => rows.iter_mut().for_each(|row| row.extend(namespace_of(row))),
         }
         let fits = |row: &Vec<Value>| {
             let mut pairs = question.conditions.iter().zip(&wanted);

@@ -501,7 +501,14 @@ pub(in crate::faces::postgres) fn kind_of(
 ) -> Type {
     match value {
         Expr::Constant(Value::Int(number)) if i32::try_from(*number).is_ok() => Type::Int4,
-        Expr::Constant(Value::Int(_)) | Expr::Calculate(..) => Type::Int8,
+        Expr::Constant(Value::Int(_)) => Type::Int8,
+        Expr::Calculate(left, _, right) => {
+            let sides = [left, right].map(|side| kind_of(side, columns, parameters));
+            match sides.iter().all(|side| matches!(side, Type::Int4 | Type::Int2)) {
+                true => Type::Int4,
+                false => Type::Int8,
+            }
+        }
         Expr::Constant(Value::Bool(_)) => Type::Bool,
         Expr::Constant(Value::Uuid(_)) => Type::Uuid,
         Expr::Constant(Value::Text(_) | Value::Null) | Expr::Sequence(_) => Type::Text,
@@ -529,7 +536,6 @@ pub(super) fn title_of(value: &Expr, columns: &[(String, Type)]) -> Option<Strin
         }
         Expr::Column(at) => columns.get(*at).map(|(name, _)| name.clone()),
         Expr::Cast(inner, kind) => title_of(inner, columns).or_else(|| Some(kind.name().to_string())),
-        Expr::Constant(Value::Bool(_)) => Some("bool".into()),
         _ => None,
     }
 }
