@@ -257,3 +257,13 @@ SET SQL_AUTO_IS_NULL = 0
 SET net_write_timeout = 60, sql_safe_updates = 0
 USE ids
 SHOW WARNINGS
+
+= what Hibernate asks
+CREATE SEQUENCE hibernate_seq START WITH 1 INCREMENT BY 50
+SELECT table_name FROM information_schema.TABLES WHERE table_schema = 'ids' AND table_type = 'SEQUENCE' AND table_name = 'hibernate_seq'
+SELECT table_name FROM information_schema.TABLES WHERE table_schema = database() AND table_type = 'SEQUENCE' AND table_name = 'nosuch'
+SELECT 'hibernate_seq' AS sequence_name, minimum_value, maximum_value, start_value, increment, cache_size FROM hibernate_seq
+SELECT NEXT VALUE FOR hibernate_seq
+SELECT NEXTVAL(hibernate_seq)
+SHOW CREATE SEQUENCE hibernate_seq
+SHOW TABLES LIKE 'hibernate_seq'

@@ -89,7 +89,7 @@ fn psql_prints_that_of_postgresql() {
     let Some((server, place)) = originals::postgres() else {
         return;
     };
-    server.admin("ids", "CREATE SEQUENCE later");
+    server.admin("ids", "SET ROLE app; CREATE SEQUENCE later");
     psql_session(&place);
 }
 

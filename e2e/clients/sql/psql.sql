@@ -52,3 +52,14 @@ SELECT currval('orders');
 SHOW transaction_isolation;
 SELECT 1;
 ;
+\echo -- what there is
+\ds
+\ds orders
+\d
+\d orders
+\d nosuch
+\dt
+\df
+\dv
+\encoding
+SELECT sequencename, last_value FROM pg_sequences WHERE sequencename = 'later';
