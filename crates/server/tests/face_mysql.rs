@@ -137,6 +137,15 @@ fn tickets_are_taken_in_order_and_told() {
             ("INSERT INTO Tickets64 (id) VALUES (50), (NULL)", "ERR 1235 42000"),
             ("INSERT INTO Tickets64 (id) VALUES ('x')", "ERR 1366 22007"),
             (
+                "INSERT INTO `Tickets64` (`stub`) VALUES ('a'), ('b') RETURNING `Tickets64`.`id`",
+                "[id i] 103 / 104",
+            ),
+            (
+                "INSERT INTO Tickets64 (id) VALUES (120) RETURNING id AS n, stub",
+                "[n i,stub t] 120|NULL",
+            ),
+            ("SELECT LAST_INSERT_ID()", "[LAST_INSERT_ID() u] 103"),
+            (
                 "INSERT INTO nothing () VALUES ()",
                 "ERR 1146 42S02 Table 'shop.nothing' doesn't exist",
             ),
@@ -164,10 +173,10 @@ fn tickets_are_taken_in_order_and_told() {
         &mut other,
         &[
             ("SELECT LAST_INSERT_ID()", "[LAST_INSERT_ID() u] 0"),
-            ("REPLACE INTO Tickets64 (stub) VALUES ('a')", "OK 2 103 2"),
+            ("REPLACE INTO Tickets64 (stub) VALUES ('a')", "OK 2 121 2"),
         ],
     );
-    server.resp().send("INCR Tickets64\r\n").expect(":104\r\n");
+    server.resp().send("INCR Tickets64\r\n").expect(":122\r\n");
 }
 
 #[test]
@@ -971,5 +980,18 @@ fn what_the_store_refuses_is_worth_trying_again() {
     server.make("t", "{}");
     let mut my = My::open(&server, "");
     assert_eq!(my.ask("INSERT INTO t () VALUES ()"), "OK 1 1 2");
-    let _ = store;
+    store.fail_all(true);
+    for text in [
+        "SELECT NEXTVAL(other)",
+        "INSERT INTO other () VALUES ()",
+        "CREATE SEQUENCE other",
+        "SELECT id FROM other",
+        "SHOW CREATE SEQUENCE other",
+    ] {
+        let answer = my.ask(text);
+        assert!(answer.starts_with("ERR 1205 HY000 "), "{text}: {answer}");
+    }
+    assert_eq!(my.ask("SELECT 1"), "[1 i] 1");
+    store.fail_all(false);
+    assert!(my.ask("INSERT INTO t () VALUES ()").starts_with("OK 1 "));
 }

@@ -364,6 +364,10 @@ impl Connection {
                     .map(|select| execution.columns(select))
                     .unwrap_or_default()
             }
+            Statement::Ticket(ticket) => {
+                let acting = Rc::default();
+                self.execution(&[], &acting).returned_columns(&ticket.returning)
+            }
             _ => Vec::new(),
         };
         let id = self.session.prepared.add(Rc::clone(&parsed))?;

@@ -11,6 +11,7 @@ use super::refusal::Refusal;
 use crate::auth::Identity;
 use crate::error::Code;
 use crate::faces::{self, Protocols};
+use crate::noise::Noise;
 use crate::transport::Peer;
 
 /// A login whose answer to a question is awaited.
@@ -155,7 +156,13 @@ impl Connection {
     /// Answers a wrong token after a while, and ends the connection.
     #[cold]
     async fn refuse_login(&mut self, number: u8, entering: &Entering, has_password: bool) -> Next {
-        let delay = self.thread.service().delay_of_wrong_token(self.peer);
+        let native = entering.plugin == Plugin::Native;
+        let service = self.thread.service();
+        if service.tokens().lacks_mysql(&entering.user, native) {
+            let what = format!("{}: {}", entering.user, entering.plugin.name());
+            service.log().note_sent(Noise::NoDigest, what, self.peer);
+        }
+        let delay = service.delay_of_wrong_token(self.peer);
         tokio::time::sleep(delay).await;
         self.count_refusal(Code::WrongToken);
         let refusal = Refusal::access_denied(&entering.user, &self.session.host, has_password);

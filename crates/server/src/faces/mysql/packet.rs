@@ -136,6 +136,11 @@ impl<'a> Reader<'a> {
         self.0
     }
 
+    /// All that has not been read.
+    pub fn take_rest(&mut self) -> &'a [u8] {
+        std::mem::take(&mut self.0)
+    }
+
     /// The next `len` bytes.
     pub fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
         let (bytes, rest) = self.0.split_at_checked(len)?;

@@ -187,6 +187,8 @@ pub(crate) struct Ticket {
     pub(crate) rows: u64,
     /// The ids that were written, row by row; empty where no row has one.
     pub(crate) ids: Vec<Expression>,
+    /// `RETURNING`: what is shown of each row; empty: nothing.
+    pub(crate) returning: Vec<Item>,
 }
 
 /// `LAST_INSERT_ID(id + n)`: so many numbers, told by the last.

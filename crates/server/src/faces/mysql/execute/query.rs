@@ -73,6 +73,46 @@ impl Execution<'_> {
         columns
     }
 
+    /// The columns of `RETURNING`.
+    pub(in crate::faces::mysql) fn returned_columns(&self, items: &[Item]) -> Vec<Column> {
+        let column = |item: &Item| match item {
+            Item::All => Column::new("id", Kind::Integer),
+            Item::One { expression, name } => {
+                let kind = match expression {
+                    Expression::Column(column) => column_kind(column),
+                    expression => self.kind(expression),
+                };
+                Column::new(name.as_bytes(), kind)
+            }
+        };
+        items.iter().map(column).collect()
+    }
+
+    /// `RETURNING`: of each row its id, and of other columns nothing, since their values were dropped.
+    pub(super) async fn returned(&mut self, items: &[Item], ids: &[i64]) -> Outcome<Done> {
+        let mut all = Rows {
+            columns: self.returned_columns(items),
+            values: Vec::new(),
+        };
+        self.check_size(items.len(), (ids.len() * items.len()) as u128)?;
+        for id in ids {
+            for item in items {
+                let value = match item {
+                    Item::All => Value::Integer(*id),
+                    Item::One { expression, .. } => match expression {
+                        Expression::Column(column) if column.eq_ignore_ascii_case("id") => {
+                            Value::Integer(*id)
+                        }
+                        Expression::Column(_) => Value::Null,
+                        expression => self.value(expression, &[]).await?,
+                    },
+                };
+                all.values.push(value);
+            }
+        }
+        Ok(Done::Rows(all))
+    }
+
     async fn one(&mut self, select: &Select) -> Outcome<Rows> {
         let limit = self.limit(select).await?;
         match &select.from {

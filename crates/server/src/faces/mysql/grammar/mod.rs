@@ -67,6 +67,8 @@ struct Parser<'t> {
     end: usize,
     parameters: usize,
     depth: usize,
+    /// Where the statement began.
+    began: usize,
 }
 
 impl<'t> Parser<'t> {
@@ -79,11 +81,13 @@ impl<'t> Parser<'t> {
             end: 0,
             parameters: 0,
             depth: 0,
+            began: 0,
         })
     }
 
     /// A statement up to its `;` or the end.
     fn whole_statement(&mut self) -> Read<Statement> {
+        self.began = self.token.at;
         let statement = self.statement()?;
         if !self.takes_symbol(";")? && !self.is_at_end() {
             return Err(self.syntax());
@@ -283,7 +287,7 @@ impl<'t> Parser<'t> {
     /// The refusal of a statement that the original knows.
     fn not_here(&self) -> Refusal {
         let text = self.lexer.text();
-        Refusal::not_here(text.get(self.token.at..).unwrap_or_default().trim_ascii())
+        Refusal::not_here(text.get(self.began..).unwrap_or_default().trim_ascii())
     }
 }
 
