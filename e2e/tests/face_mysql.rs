@@ -51,7 +51,7 @@ fn mariadb(place: &Place, words: &[&str], input: &str) -> String {
 fn session(place: &Place) {
     let read =
         |name: &str| std::fs::read_to_string(binary::root().join("e2e/clients/sql").join(name)).unwrap();
-    let printed = mariadb(place, &["-t", "-f", "-n", "-vv"], &read("mariadb.sql"));
+    let printed = mariadb(place, &["-B", "-f", "-n", "-vv"], &read("mariadb.sql"));
     let expected = read("mariadb.out");
     for (at, (line, wanted)) in printed.lines().zip(expected.lines()).enumerate() {
         assert_eq!(

@@ -1,5 +1,6 @@
 //! A client of MySQL's protocol over a raw socket: what is sent is whatever a test wants, and every answer is shown as lines
 //! of text.
+#![expect(clippy::little_endian_bytes, reason = "MySQL's packets are little-endian")]
 
 use std::io::{self, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -225,7 +226,6 @@ struct Column {
     name: String,
     of_type: u8,
     unsigned: bool,
-    not_null: bool,
     charset: u16,
 }
 
@@ -242,27 +242,25 @@ impl Column {
         // How wide a person would see it.
         rest.take(4);
         let of_type = rest.take(1)[0];
-        let flags = rest.u16();
-        let (unsigned, not_null) = (flags & 0x20 != 0, flags & 1 != 0);
+        // Of the flags this one says how the number is read.
+        let unsigned = rest.u16() & 0x20 != 0;
         Column {
             name,
             of_type,
             unsigned,
-            not_null,
             charset,
         }
     }
 
     fn shown(&self) -> String {
         let sign = if self.unsigned { " unsigned" } else { "" };
-        let null = if self.not_null { " not null" } else { "" };
         // Any client reads an integer of any width.
         let of_type = match self.of_type {
             1 | 2 | 3 | 8 | 9 => "integer".to_string(),
             other => format!("type {other}"),
         };
         let (name, charset) = (&self.name, self.charset);
-        format!("column {name}, {of_type}{sign}{null}, charset {charset}")
+        format!("column {name}, {of_type}{sign}, charset {charset}")
     }
 }
 
