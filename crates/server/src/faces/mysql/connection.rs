@@ -262,7 +262,7 @@ impl Connection {
                 Step::Packet { number, payload, len } => {
                     self.socket.watch().wait_for(Waiting::Nothing);
                     let (next, served) = match is_login {
-                        true => (self.enter(number, payload).await, 1),
+                        true => (Box::pin(self.enter(number, payload)).await, 1),
                         false => self.command(number, payload, rest, len).await?,
                     };
                     self.thread.counters().requests(self.face, served);
@@ -355,3 +355,18 @@ impl Connection {
 
 /// So much of another protocol is told in the log: what it is shows at once.
 const FOREIGN_BYTES_SHOWN: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size_of_output<F>(_: fn(connection::Connection) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn a_connection_that_waits_is_small() {
+        let bytes = size_of_output(serve);
+        assert!(bytes <= 4096, "{bytes}");
+    }
+}

@@ -23,7 +23,7 @@ pub(super) struct Entering {
 }
 
 /// Longer names of users are no names of tokens, and longer databases are cut.
-const NAME_BYTES_MAX: usize = 256;
+const NAME_BYTES_MAX: usize = super::session::DATABASE_BYTES_MAX;
 
 impl Connection {
     /// How a client shows its password unless it asks for another way.
