@@ -85,12 +85,14 @@ pub(super) async fn serve(connection: connection::Connection) {
     let mut ended = connection.greet().await.err();
     loop {
         ended = match ended {
-            Some(end) => break connection.end(end).await,
+            // Boxes of their own, since a connection is rarely there: one that waits is small.
+            Some(end) => break Box::pin(connection.end(end)).await,
             None => connection.run().await,
         };
         if ended.is_none() {
             // What is said from here on is encrypted, and the rest of the connection is as it was.
-            let Ok((socket, presented)) = connection.socket.begin_tls(Protocols::Mysql).await else {
+            let begun = Box::pin(connection.socket.begin_tls(Protocols::Mysql));
+            let Ok((socket, presented)) = begun.await else {
                 return;
             };
             connection = Connection {
