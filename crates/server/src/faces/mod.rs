@@ -172,9 +172,9 @@ pub static FACES: &[Face] = &[
     thrift::FACE,
     sonyflake::FACE,
     gosnowflake::FACE,
+    mysql::FACE,
     postgrest::FACE,
     prest::FACE,
-    mysql::FACE,
 ];
 
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");

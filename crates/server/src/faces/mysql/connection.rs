@@ -5,8 +5,7 @@ use std::rc::Rc;
 
 use super::answer::write_error;
 use super::capabilities::Capabilities;
-use super::enter::Entering;
-use super::greeting::{Greeting, Nonce};
+use super::greeting::{Greeting, Nonce, Plugin};
 use super::kill::Registered;
 use super::packet::{self, HEAD_BYTES, Packets, Step};
 use super::refusal::Refusal;
@@ -117,6 +116,14 @@ pub(super) enum Phase {
     Showing(Entering),
     /// It has logged in.
     Commands,
+}
+
+/// A login whose answer to a question is awaited.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Entering {
+    pub(super) user: Box<str>,
+    pub(super) database: Box<str>,
+    pub(super) plugin: Plugin,
 }
 
 /// What follows a packet.
