@@ -77,9 +77,7 @@ impl Noise {
     /// How often a line of this kind is written.
     fn every(self) -> Duration {
         match self {
-            Noise::Accept | Noise::NoName | Noise::OtherProtocol | Noise::NoDigest => {
-                Duration::from_secs(60)
-            }
+            Noise::Accept | Noise::NoName | Noise::OtherProtocol | Noise::NoDigest => Duration::from_secs(60),
             _ => EVERY,
         }
     }

@@ -493,6 +493,10 @@ fn variables_and_words_are_what_clients_expect() {
                 "[sequence_name t,minimum_value i,increment i] orders|1|1 / odd|1|2",
             ),
             ("SELECT x FROM information_schema.COLUMNS WHERE y = 1", "[x t]"),
+            (
+                "SELECT table_name, table_type, table_comment FROM information_schema.tables WHERE table_name = 'odd'",
+                "[table_name t,table_type t,table_comment t] odd|SEQUENCE|NULL",
+            ),
         ],
     );
     let uuid = my.ask("SELECT mint_uuid7() AS u");

@@ -65,6 +65,7 @@ const FIXED: &[&str] = &[
     "server.core_dumps",
     "server.http.max_header",
     "server.resp.max_request",
+    "faces.mysql.max_request",
 ];
 
 macro_rules! settings {
@@ -325,9 +326,9 @@ faces! {
     thrift,
     sonyflake,
     gosnowflake,
+    mysql,
     postgrest,
     prest,
-    mysql,
     postgres,
 }
 

@@ -173,9 +173,9 @@ pub static FACES: &[Face] = &[
     thrift::FACE,
     sonyflake::FACE,
     gosnowflake::FACE,
+    mysql::FACE,
     postgrest::FACE,
     prest::FACE,
-    mysql::FACE,
     postgres::FACE,
 ];
 

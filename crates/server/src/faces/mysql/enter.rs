@@ -2,7 +2,7 @@
 
 use super::answer::{Done, write_ok};
 use super::capabilities::Capabilities;
-use super::connection::{Connection, Next, Phase};
+use super::connection::{Connection, Entering, Next, Phase};
 use super::greeting::{Nonce, Plugin, write_fast_login, write_switch};
 use super::kill::Registered;
 use super::login::{self, First, Login};
@@ -14,16 +14,8 @@ use crate::faces::{self, Protocols};
 use crate::noise::Noise;
 use crate::transport::Peer;
 
-/// A login whose answer to a question is awaited.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Entering {
-    user: Box<str>,
-    database: Box<str>,
-    plugin: Plugin,
-}
-
 /// Longer names of users are no names of tokens, and longer databases are cut.
-const NAME_BYTES_MAX: usize = 256;
+const NAME_BYTES_MAX: usize = super::session::DATABASE_BYTES_MAX;
 
 impl Connection {
     /// How a client shows its password unless it asks for another way.

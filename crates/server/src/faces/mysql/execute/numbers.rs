@@ -184,11 +184,11 @@ impl Execution<'_> {
                 is_called: true,
             };
             match service.restart(&name, to, false).await {
-                Err(error) if is_behind(&error) => Ok(()),
+                Err(error) if is_behind(&error) => Ok(false),
                 Err(error) if error.code == Code::InvalidArgument => {
                     Err(ServiceError::new(Code::Exhausted, ""))
                 }
-                moved => moved.map(drop),
+                moved => moved.map(|_| true),
             }
         };
         self.administrate("set", (key, &ticket.table), (Verb::Table, command), moved)

@@ -6,7 +6,7 @@ use mintage::Series;
 use mintage_ledger::{Name, SequenceInfo};
 
 use super::like::like;
-use super::value::Row;
+use super::value::{ANY_OTHER, Row};
 use super::{Done, Execution, Outcome, Rows};
 use crate::auth::{Right, What};
 use crate::faces::mysql::answer::Column;
@@ -172,7 +172,10 @@ impl Execution<'_> {
     async fn push_row(&mut self, select: &Select, row: Row<'_>, all: &mut Rows) -> Outcome<()> {
         for item in &select.items {
             match item {
-                Item::All => all.values.extend(row.iter().map(|(_, value)| value.clone())),
+                Item::All => {
+                    let told = row.iter().filter(|(name, _)| *name != ANY_OTHER);
+                    all.values.extend(told.map(|(_, value)| value.clone()));
+                }
                 Item::One { expression, .. } => {
                     let value = self.value(expression, row).await?;
                     all.values.push(value);
@@ -309,6 +312,7 @@ impl Execution<'_> {
                 ("table_name", Value::text(name)),
                 ("table_type", Value::text("SEQUENCE")),
                 ("engine", Value::text("SEQUENCE")),
+                (ANY_OTHER, Value::Null),
             ];
             if self.fits(select, &row).await? {
                 rows.push(row);

@@ -30,6 +30,7 @@ pub(crate) fn parse(text: &str) -> Parsed {
     let mut parsed = Parsed {
         statements: Vec::new(),
         parameters: 0,
+        text_bytes: text.len(),
         head: OnceCell::new(),
     };
     let mut parser = match Parser::new(text) {
@@ -67,6 +68,8 @@ struct Parser<'t> {
     end: usize,
     parameters: usize,
     depth: usize,
+    /// How many operators the expression has so far: each makes its tree deeper.
+    operators: usize,
     /// Where the statement began.
     began: usize,
 }
@@ -81,6 +84,7 @@ impl<'t> Parser<'t> {
             end: 0,
             parameters: 0,
             depth: 0,
+            operators: 0,
             began: 0,
         })
     }

@@ -183,6 +183,9 @@ impl Parser<'_> {
 
     /// One side of a comparison, which no comparison is itself.
     fn sum_of_condition(&mut self) -> Read<Expression> {
+        if self.depth == 0 {
+            self.operators = 0;
+        }
         self.deeper(Self::sum)
     }
 

@@ -211,6 +211,8 @@ fn nothing_is_deeper_than_it_may_be() {
         format!("SELECT {}1", "-".repeat(60_000)),
         format!("SELECT {}1", "- ".repeat(30_000)),
         format!("SELECT 1{}", "+1".repeat(30_000)),
+        format!("SELECT {}1{}", "(".repeat(40), "+1+1)".repeat(40)),
+        format!("SELECT 1{}", " IS NULL".repeat(8_000)),
         format!("SELECT {}", "CONCAT(".repeat(8_000)),
         format!("INSERT INTO t VALUES ({}", "(".repeat(60_000)),
         format!("SELECT id FROM t WHERE {}", "(".repeat(60_000)),
