@@ -8,6 +8,7 @@ mod inspect;
 mod layout;
 mod names;
 mod numbers;
+mod postgres;
 mod resp;
 mod rows;
 mod scripts;
@@ -31,6 +32,7 @@ pub fn targets() -> Vec<Target> {
     all.push(time::target());
     all.extend(resp::targets());
     all.push(thrift::target());
+    all.extend(postgres::targets());
     all.push(scripts::target());
     all.extend(http::targets());
     all.push(grpc::target());
