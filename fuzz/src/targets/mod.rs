@@ -9,6 +9,7 @@ mod layout;
 mod mysql;
 mod names;
 mod numbers;
+mod postgres;
 mod resp;
 mod rows;
 mod scripts;
@@ -33,6 +34,7 @@ pub fn targets() -> Vec<Target> {
     all.extend(resp::targets());
     all.push(thrift::target());
     all.extend(mysql::targets());
+    all.extend(postgres::targets());
     all.push(scripts::target());
     all.extend(http::targets());
     all.push(grpc::target());

@@ -36,6 +36,8 @@ mod session;
 pub(crate) mod settings;
 mod startup;
 mod talk;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod types;
 mod variables;
 
@@ -70,12 +72,6 @@ pub(super) const FACE: Face = Face {
     foreign: None,
     calls: None,
 };
-
-/// Reads a text as statements, as a connection would: for fuzzing. Whether it is any.
-#[cfg(feature = "testing")]
-pub fn reads_as_statements(text: &str) -> bool {
-    grammar::parse(text, &crate::config::Keys::default()).is_ok()
-}
 
 #[cfg(test)]
 mod tests {
