@@ -16,6 +16,9 @@ const DIFFER: &[Differ] = &[
             "REPLACE INTO Tickets64 (stub) VALUES ('a')",
             "ALTER TABLE Tickets64 AUTO_INCREMENT = 5000",
             "CREATE TABLE Tickets64 (id int)",
+            "SELECT id FROM Tickets64 WHERE stub = 'a'",
+            "SELECT id, stub FROM Tickets64 WHERE stub = 'a'",
+            "SELECT id FROM Tickets64",
         ],
     },
     Differ {
@@ -27,6 +30,15 @@ const DIFFER: &[Differ] = &[
         ],
     },
     Differ {
+        why: "connections share one stock: cache_size is 0, as with NOCACHE; the state of a sequence is signed",
+        statements: &[
+            "SELECT minimum_value, maximum_value, start_value, increment, cycle_option FROM d3",
+            "SELECT 'hibernate_seq' AS sequence_name, minimum_value, maximum_value, start_value, increment, cache_size \
+             FROM hibernate_seq",
+            "SHOW CREATE SEQUENCE hibernate_seq",
+        ],
+    },
+    Differ {
         why: "databases are accepted as given",
         statements: &["USE nosuch_database_that_is_nowhere"],
     },
@@ -35,6 +47,9 @@ const DIFFER: &[Differ] = &[
         statements: &[
             "SELECT @a",
             "SELECT @@transaction_isolation",
+            "SELECT @@auto_increment_increment",
+            "SELECT @@auto_increment_offset",
+            "SELECT @@lower_case_table_names",
             "SELECT @@version_comment LIMIT 1",
         ],
     },
@@ -43,6 +58,9 @@ const DIFFER: &[Differ] = &[
         statements: &["SHOW WARNINGS"],
     },
 ];
+
+/// What is answered differently without a reason.
+const TO_BE_MENDED: &[&str] = &[];
 
 const STATEMENTS: &str = include_str!("../statements/mysql.sql");
 
@@ -99,5 +117,5 @@ fn statements_are_answered_as_by_mariadb() {
             (text, theirs, ours)
         })
     });
-    Differ::check(DIFFER, answers);
+    Differ::check(DIFFER, TO_BE_MENDED, answers);
 }

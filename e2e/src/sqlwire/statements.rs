@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use crate::need;
+
 /// One message of such a file.
 #[derive(Clone, Debug)]
 pub enum Line {
@@ -57,11 +59,16 @@ pub struct Differ {
 
 impl Differ {
     /// Judges what both answered to each statement: alike, unless it is listed, and what is listed differs somewhere.
+    /// What is to be mended may differ or not, and is said.
     ///
     /// # Panics
     /// When it is not so, with all that differs.
     #[track_caller]
-    pub fn check(listed: &[Differ], answers: impl Iterator<Item = (String, Vec<String>, Vec<String>)>) {
+    pub fn check(
+        listed: &[Differ],
+        to_be_mended: &[&str],
+        answers: impl Iterator<Item = (String, Vec<String>, Vec<String>)>,
+    ) {
         let (mut found, mut differ, mut all) = (HashSet::new(), Vec::new(), 0);
         let known: HashSet<&str> = listed
             .iter()
@@ -73,7 +80,9 @@ impl Differ {
             if theirs == ours {
                 continue;
             }
-            if !known.contains(&*statement) {
+            if to_be_mended.contains(&&*statement) {
+                need::say(&format!("to be mended: {}", told(&statement, &theirs, &ours)));
+            } else if !known.contains(&*statement) {
                 differ.push(told(&statement, &theirs, &ours));
             }
             found.insert(statement);
@@ -126,6 +135,6 @@ mod tests {
         let answers = |text: &str| text.split(' ').map(str::to_string).collect::<Vec<_>>();
         let same = ("SELECT 1".to_string(), answers("a"), answers("a"));
         let other = ("SELECT 2".to_string(), answers("a b"), answers("a"));
-        Differ::check(&[], [same, other].into_iter());
+        Differ::check(&[], &[], [same, other].into_iter());
     }
 }
