@@ -27,13 +27,13 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         .collect();
     let (names, rest): (&[&str], &[&str]) = match args.as_slice() {
         [
-            name @ ("core" | "command" | "server" | "bulk" | "stores"),
+            name @ ("core" | "command" | "server" | "bulk" | "stores" | "sqlwire"),
             rest @ ..,
         ] => (&[*name], rest),
-        [] => (&["core", "command", "server", "bulk", "stores"], &[]),
+        [] => (&["core", "command", "server", "bulk", "stores", "sqlwire"], &[]),
         [other, ..] => {
             return Err(format!(
-                "no benchmark named {other:?}: core, command, server, bulk, stores or sql"
+                "no benchmark named {other:?}: core, command, server, bulk, stores, sqlwire or sql"
             ));
         }
     };
@@ -55,19 +55,21 @@ fn bench(name: &str, rest: &[&str]) -> Result<String, String> {
     let mut command = match name {
         // The servers that it starts are those of the end-to-end tests.
         "stores" => step::cargo("bench --quiet -p mintage-e2e --bench shared_stores --"),
+        "sqlwire" => step::cargo("bench --quiet -p mintage-e2e --bench sql_wire --"),
         _ => step::cargo("run --release --quiet --manifest-path bench/Cargo.toml -p mintage-bench --"),
     };
-    if name != "stores" {
+    let of_servers = matches!(name, "stores" | "sqlwire");
+    if !of_servers {
         command.arg(name);
     }
     command.args(rest);
-    if name == "stores" {
+    if of_servers {
         provision::debian(provision::TEST_TOOLS);
     }
     if name == "server" {
         provision::debian(provision::BENCH_TOOLS);
     }
-    if matches!(name, "server" | "command" | "bulk" | "stores") {
+    if matches!(name, "server" | "command" | "bulk" | "stores" | "sqlwire") {
         step::run(&mut step::cargo("build --release -p mintage-cli"))?;
         command.env("MINT_BIN", step::target_dir().join("release/mint"));
     }

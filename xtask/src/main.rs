@@ -39,7 +39,7 @@ cargo xtask COMMAND
                    planted bugs; 20 minutes once built, or 5, or a night
   toys [NAME...]   one more of everything that is to be one file and a few rows (xtask/toys), each in a copy of the tree
   sql              writes the extension's script from sql/postgres/src, and the library's presets into sql/*/src
-  bench [core|command|server|bulk|stores|sql] [--save] [ARGS]
+  bench [core|command|server|bulk|stores|sqlwire|sql] [--save] [ARGS]
                    side by side with peers, ratios in one run; --save puts the tables
                    into docs/performance.md and docs/bulk.md (sql: always, into docs/sql.md)
 

@@ -5,6 +5,7 @@
 //! | `digest` | digests of bearer tokens |
 //! | `verifiers` | digests by which SQL clients log in |
 //! | `sql_login` | how they do: SCRAM-SHA-256, `caching_sha2_password`, `mysql_native_password` |
+//! | `testing` | their messages without a connection |
 //! | `pattern` | names by pattern |
 //! | `token` | a row of the tokens: what shows it, what it may, where and until when; the one decision |
 //! | `file` | tokens in a file of their own |
@@ -22,6 +23,8 @@ mod identity;
 mod known;
 mod pattern;
 mod sql_login;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod token;
 mod tokens;
 mod verifiers;

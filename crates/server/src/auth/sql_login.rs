@@ -188,6 +188,11 @@ impl Tokens {
         self.all(|token| token.name == user && token.sql.scram.is_some())
     }
 
+    /// Whether anybody can log in by SCRAM.
+    pub(crate) fn offers_scram(&self) -> bool {
+        self.all(|token| token.sql.scram.is_some())
+    }
+
     /// Who a client is that says `user` and answers to `nonce` by `caching_sha2_password`.
     pub(crate) fn by_caching_sha2(
         &self,

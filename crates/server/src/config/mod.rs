@@ -312,6 +312,7 @@ use crate::faces::gosnowflake::settings as gosnowflake;
 use crate::faces::idgo::settings as idgo;
 use crate::faces::leaf::settings as leaf;
 use crate::faces::mysql::settings as mysql;
+use crate::faces::postgres::settings as postgres;
 use crate::faces::postgrest::settings as postgrest;
 use crate::faces::prest::settings as prest;
 use crate::faces::sonyflake::settings as sonyflake;
@@ -328,6 +329,7 @@ faces! {
     mysql,
     postgrest,
     prest,
+    postgres,
 }
 
 impl Config {

@@ -11,6 +11,7 @@ pub(crate) mod keyed;
 pub(crate) mod leaf;
 pub mod mysql;
 pub(crate) mod pooled;
+pub mod postgres;
 pub(crate) mod postgrest;
 pub(crate) mod prest;
 mod qualified;
@@ -175,13 +176,18 @@ pub static FACES: &[Face] = &[
     mysql::FACE,
     postgrest::FACE,
     prest::FACE,
+    postgres::FACE,
 ];
 
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");
 
 /// What is told of beside requests and connections.
-pub(crate) static COUNTS: &[fn(&Shared, &mut Exposition)] =
-    &[thrift::agents::expose, crate::tls::expose, crate::auth::expose];
+pub(crate) static COUNTS: &[fn(&Shared, &mut Exposition)] = &[
+    thrift::agents::expose,
+    postgres::catalogue::expose,
+    crate::tls::expose,
+    crate::auth::expose,
+];
 
 /// Every face with what it is counted by.
 pub(crate) fn numbered() -> impl Iterator<Item = (FaceId, &'static Face)> {

@@ -154,17 +154,18 @@ impl Door {
         self.service.last(name).await
     }
 
+    /// Whether this thread knows that a sequence exists, without waiting.
+    pub fn knows(&self, name: &[u8]) -> bool {
+        let mut known = self.known.borrow_mut();
+        known.find(name).is_some_and(|sequence| sequence.exists())
+    }
+
     /// Whether a sequence exists. What is no name does not.
     ///
     /// # Errors
     /// What the store says.
     pub async fn exists(&self, name: &[u8]) -> Answer<bool> {
-        if self
-            .known
-            .borrow_mut()
-            .find(name)
-            .is_some_and(|sequence| sequence.exists())
-        {
+        if self.knows(name) {
             return Ok(true);
         }
         self.service.exists(name).await

@@ -31,10 +31,13 @@ pub(crate) async fn shake(
     };
     match tokio::time::timeout(limit, agree(socket, config)).await {
         Ok(Ok(done)) => Shaken::Done(Stream::Tls(Box::new(done))),
-        Ok(Err(Spoilt::Handshake(error))) => Shaken::Failed(error.to_string()),
-        Ok(Err(Spoilt::Clear(mut socket))) => {
-            // Whatever comes of it, the connection ends.
-            let _ = tokio::time::timeout(ANSWER, tell(&mut socket, in_clear)).await;
+        Ok(Err(Spoilt::Handshake(error, socket))) => {
+            // The alert has been written.
+            say_goodbye(socket, b"").await;
+            Shaken::Failed(error.to_string())
+        }
+        Ok(Err(Spoilt::Clear(socket))) => {
+            say_goodbye(socket, in_clear).await;
             Shaken::Failed("clear text was spoken where TLS is".into())
         }
         Err(_) => Shaken::Failed(format!("the handshake took longer than {limit:?}")),
@@ -43,7 +46,7 @@ pub(crate) async fn shake(
 
 /// Why there is no TLS.
 enum Spoilt {
-    Handshake(io::Error),
+    Handshake(io::Error, TcpStream),
     /// Something else was said.
     Clear(TcpStream),
 }
@@ -54,20 +57,26 @@ async fn agree(socket: TcpStream, config: Arc<ServerConfig>) -> Result<TlsStream
     match socket.peek(&mut first).await {
         Ok(1..) if first[0] != super::HANDSHAKE => return Err(Spoilt::Clear(socket)),
         Ok(_) => {}
-        Err(error) => return Err(Spoilt::Handshake(error)),
+        Err(error) => return Err(Spoilt::Handshake(error, socket)),
     }
     TlsAcceptor::from(config)
         .accept(socket)
+        .into_fallible()
         .await
-        .map_err(Spoilt::Handshake)
+        .map_err(|(error, socket)| Spoilt::Handshake(error, socket))
 }
 
-/// How long the answer to clear text may take.
+/// Sends the last words, if any, to a client that may still be sending. Whatever comes of it, the connection ends.
+async fn say_goodbye(mut socket: TcpStream, words: &[u8]) {
+    let _ = tokio::time::timeout(ANSWER, tell(&mut socket, words)).await;
+}
+
+/// How long the last words to a client may take.
 const ANSWER: Duration = Duration::from_secs(1);
 
-/// Answers, and reads what still comes: a socket that is closed with unread bytes takes its answer back.
-async fn tell(socket: &mut TcpStream, in_clear: &[u8]) -> io::Result<()> {
-    socket.write_all(in_clear).await?;
+/// Answers, and reads what still comes: a socket that is closed with unread bytes takes its answer, or its alert, back.
+async fn tell(socket: &mut TcpStream, words: &[u8]) -> io::Result<()> {
+    socket.write_all(words).await?;
     socket.shutdown().await?;
     let mut rest = [0; 1024];
     for _ in 0..READS_MAX {
@@ -78,5 +87,5 @@ async fn tell(socket: &mut TcpStream, in_clear: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// How often more is read of a client that was answered so.
+/// How often more is read of a client whose connection ends so.
 const READS_MAX: u32 = 64;

@@ -1,0 +1,438 @@
+//! The tables that are answered truly.
+
+use mintage_ledger::{Name, SequenceInfo};
+
+use crate::auth::{Right, What};
+use crate::config::Keys;
+use crate::faces::postgres::errors::{Result, SqlError};
+use crate::faces::postgres::execute::Client;
+use crate::faces::postgres::plan::{IntegerKind, OWN_SCHEMA, Target};
+use crate::faces::postgres::types::{Type, Value};
+use crate::faces::sql::names::SqlName;
+
+/// A table of a catalogue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Table {
+    Sequences,
+    InformationSequences,
+    Class,
+    Sequence,
+    Namespace,
+    Types,
+    Database,
+    Settings,
+    Parameters,
+}
+
+type Columns = &'static [(&'static str, Type)];
+
+impl Table {
+    /// The table of this name, with its schema if one was given.
+    pub(super) fn of_name(name: &SqlName) -> Option<Table> {
+        Some(match (name.schema.as_deref(), name.name.as_str()) {
+            (Some("information_schema"), "sequences") => Table::InformationSequences,
+            (None | Some("pg_catalog"), name) => match name {
+                "pg_sequences" => Table::Sequences,
+                "pg_sequence" => Table::Sequence,
+                "pg_class" => Table::Class,
+                "pg_namespace" => Table::Namespace,
+                "pg_type" => Table::Types,
+                "pg_database" => Table::Database,
+                "pg_settings" => Table::Settings,
+                "pg_sequence_parameters" => Table::Parameters,
+                _ => return None,
+            },
+            _ => return None,
+        })
+    }
+
+    pub(super) fn columns(self) -> Columns {
+        match self {
+            Table::Sequences => &[
+                ("schemaname", Type::Name),
+                ("sequencename", Type::Name),
+                ("sequenceowner", Type::Name),
+                ("data_type", Type::Text),
+                ("start_value", Type::Int8),
+                ("min_value", Type::Int8),
+                ("max_value", Type::Int8),
+                ("increment_by", Type::Int8),
+                ("cycle", Type::Bool),
+                ("cache_size", Type::Int8),
+                ("last_value", Type::Int8),
+            ],
+            Table::InformationSequences => &[
+                ("sequence_catalog", Type::Name),
+                ("sequence_schema", Type::Name),
+                ("sequence_name", Type::Name),
+                ("data_type", Type::Varchar),
+                ("numeric_precision", Type::Int4),
+                ("numeric_precision_radix", Type::Int4),
+                ("numeric_scale", Type::Int4),
+                ("start_value", Type::Varchar),
+                ("minimum_value", Type::Varchar),
+                ("maximum_value", Type::Varchar),
+                ("increment", Type::Varchar),
+                ("cycle_option", Type::Varchar),
+            ],
+            Table::Class => &[
+                ("oid", Type::Oid),
+                ("relname", Type::Name),
+                ("relnamespace", Type::Oid),
+                ("relowner", Type::Oid),
+                ("relkind", Type::Char),
+                ("relpersistence", Type::Char),
+                ("relispartition", Type::Bool),
+            ],
+            Table::Sequence => &[
+                ("seqrelid", Type::Oid),
+                ("seqtypid", Type::Oid),
+                ("seqstart", Type::Int8),
+                ("seqincrement", Type::Int8),
+                ("seqmax", Type::Int8),
+                ("seqmin", Type::Int8),
+                ("seqcache", Type::Int8),
+                ("seqcycle", Type::Bool),
+            ],
+            Table::Namespace => &[
+                ("oid", Type::Oid),
+                ("nspname", Type::Name),
+                ("nspowner", Type::Oid),
+            ],
+            Table::Types => &[
+                ("oid", Type::Oid),
+                ("typname", Type::Name),
+                ("typnamespace", Type::Oid),
+                ("typlen", Type::Int2),
+                ("typbyval", Type::Bool),
+                ("typtype", Type::Char),
+                ("typcategory", Type::Char),
+                ("typdelim", Type::Char),
+                ("typrelid", Type::Oid),
+                ("typelem", Type::Oid),
+                ("typarray", Type::Oid),
+                ("typinput", Type::Text),
+                ("typbasetype", Type::Oid),
+                ("typnotnull", Type::Bool),
+            ],
+            Table::Database => &[
+                ("oid", Type::Oid),
+                ("datname", Type::Name),
+                ("encoding", Type::Int4),
+            ],
+            Table::Settings => &[("name", Type::Text), ("setting", Type::Text)],
+            Table::Parameters => &[
+                ("start_value", Type::Int8),
+                ("minimum_value", Type::Int8),
+                ("maximum_value", Type::Int8),
+                ("increment", Type::Int8),
+                ("cycle_option", Type::Bool),
+                ("cache_size", Type::Int8),
+                ("data_type", Type::Oid),
+            ],
+        }
+    }
+
+    /// The columns that name a sequence, and its schema.
+    pub(super) fn naming(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Table::Sequences => Some(("sequencename", "schemaname")),
+            Table::InformationSequences => Some(("sequence_name", "sequence_schema")),
+            Table::Class => Some(("relname", "nspname")),
+            _ => None,
+        }
+    }
+}
+
+/// The oid of the schema `public`, and of our owner.
+pub(super) const PUBLIC: i64 = 2200;
+const OWNER: i64 = 10;
+
+/// An oid for a name: always the same, beyond those of PostgreSQL's own.
+pub(super) fn oid_of(name: &str) -> i64 {
+    // FNV-1a.
+    let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    16_384 + i64::from(hash >> 1)
+}
+
+/// The schema and the name of a sequence, as its clients know it.
+pub(super) fn parted<'n>(name: &'n Name, keys: &Keys) -> (&'n str, &'n str) {
+    let own = name
+        .as_str()
+        .strip_prefix(keys.prefix.0.as_str())
+        .unwrap_or(name.as_str());
+    match own.split_once('.') {
+        Some((schema, name)) if !schema.is_empty() && !name.is_empty() => (schema, name),
+        _ => (OWN_SCHEMA, own),
+    }
+}
+
+fn schema_oid(schema: &str) -> i64 {
+    if schema == OWN_SCHEMA {
+        PUBLIC
+    } else {
+        oid_of(schema)
+    }
+}
+
+impl Client {
+    /// The sequences that this client may see: the one of this key, or all.
+    pub(super) async fn sequences(&mut self, key: Option<&str>) -> Result<Vec<SequenceInfo>> {
+        let who = self.who.clone();
+        let sees = move |name: &Name| who.may(Right::Read, What::Named(name.as_str().as_bytes()));
+        if let Some(key) = key {
+            let name = SqlName::bare(key);
+            let target = Target {
+                key: key.into(),
+                shown: key.into(),
+                relation: name.name.as_str().into(),
+            };
+            let found = self.find(&target).await?;
+            return Ok(found.into_iter().filter(|info| sees(&info.name)).collect());
+        }
+        let most = usize::try_from(self.config.max_count).unwrap_or(usize::MAX);
+        let listing = self.thread.service().aside(move |service| async move {
+            let (mut all, mut after) = (Vec::new(), None::<Name>);
+            loop {
+                let page = service.list(after.as_ref(), PAGE).await?;
+                let full = page.len() == usize::from(PAGE);
+                after = page.last().map(|info| info.name.clone());
+                all.extend(page.into_iter().filter(|info| sees(&info.name)));
+                if !full || all.len() > most {
+                    return Ok(all);
+                }
+            }
+        });
+        let all = self.key.cancel.unless(self.deadline, listing).await??;
+        match all.len() <= most {
+            true => Ok(all),
+            false => Err(SqlError::new(
+                "54000",
+                format!("there are more than {most} sequences (server.max_count)"),
+            )
+            .with_hint("ask for one of them by its name")),
+        }
+    }
+
+    /// The rows of a table; `key`: that of the one sequence that is asked for.
+    pub(super) async fn rows_of(&mut self, table: Table, key: Option<&str>) -> Result<Vec<Vec<Value>>> {
+        Ok(match table {
+            Table::Namespace => vec![vec![
+                Value::Int(PUBLIC),
+                Value::text(OWN_SCHEMA),
+                Value::Int(OWNER),
+            ]],
+            Table::Types => types(),
+            Table::Database => vec![vec![
+                Value::Int(1),
+                Value::Text(self.session.database.clone()),
+                Value::Int(6),
+            ]],
+            Table::Settings => {
+                let all = self.session.variables.all(&self.session.facts);
+                all.into_iter()
+                    .map(|(name, value)| vec![Value::text(name), Value::Text(value)])
+                    .collect()
+            }
+            table => {
+                let all = self.sequences(key).await?;
+                all.iter().map(|info| self.row_of(table, info)).collect()
+            }
+        })
+    }
+
+    fn row_of(&self, table: Table, info: &SequenceInfo) -> Vec<Value> {
+        let (schema, name) = parted(&info.name, &self.config.faces.postgres.keys);
+        let def = &info.def;
+        let kind = IntegerKind::of_bounds(def.min, def.max);
+        let int = Value::Int;
+        match table {
+            Table::Sequences => vec![
+                Value::text(schema),
+                Value::text(name),
+                Value::Text(self.session.facts.user.clone()),
+                Value::text(kind.title()),
+                int(def.start),
+                int(def.min),
+                int(def.max),
+                int(def.increment),
+                Value::Bool(def.cycle),
+                int(1),
+                info.last.map_or(Value::Null, int),
+            ],
+            Table::InformationSequences => {
+                let text = |number: i64| Value::text(number.to_string());
+                let bits = match kind {
+                    IntegerKind::Small => 16,
+                    IntegerKind::Integer => 32,
+                    IntegerKind::Big => 64,
+                };
+                vec![
+                    Value::Text(self.session.database.clone()),
+                    Value::text(schema),
+                    Value::text(name),
+                    Value::text(kind.title()),
+                    int(bits),
+                    int(2),
+                    int(0),
+                    text(def.start),
+                    text(def.min),
+                    text(def.max),
+                    text(def.increment),
+                    Value::text(if def.cycle { "YES" } else { "NO" }),
+                ]
+            }
+            Table::Class => vec![
+                int(oid_of(info.name.as_str())),
+                Value::text(name),
+                int(schema_oid(schema)),
+                int(OWNER),
+                Value::text("S"),
+                Value::text("p"),
+                Value::Bool(false),
+            ],
+            Table::Parameters => vec![
+                int(def.start),
+                int(def.min),
+                int(def.max),
+                int(def.increment),
+                Value::Bool(def.cycle),
+                int(1),
+                int(type_oid(kind)),
+            ],
+            _ => vec![
+                int(oid_of(info.name.as_str())),
+                int(type_oid(kind)),
+                int(def.start),
+                int(def.increment),
+                int(def.max),
+                int(def.min),
+                int(1),
+                Value::Bool(def.cycle),
+            ],
+        }
+    }
+}
+
+pub(super) fn type_oid(kind: IntegerKind) -> i64 {
+    i64::from(match kind {
+        IntegerKind::Small => Type::Int2.oid(),
+        IntegerKind::Integer => Type::Int4.oid(),
+        IntegerKind::Big => Type::Int8.oid(),
+    })
+}
+
+/// A type of PostgreSQL: name, oid, size, by value, category, oid of its array.
+type TypeRow = (&'static str, i64, i64, bool, &'static str, i64);
+
+const TYPES: [TypeRow; 24] = [
+    ("bool", 16, 1, true, "B", 1000),
+    ("bytea", 17, -1, false, "U", 1001),
+    ("char", 18, 1, true, "Z", 1002),
+    ("name", 19, 64, false, "S", 1003),
+    ("int8", 20, 8, true, "N", 1016),
+    ("int2", 21, 2, true, "N", 1005),
+    ("int4", 23, 4, true, "N", 1007),
+    ("text", 25, -1, false, "S", 1009),
+    ("oid", 26, 4, true, "N", 1028),
+    ("json", 114, -1, false, "U", 199),
+    ("float4", 700, 4, true, "N", 1021),
+    ("float8", 701, 8, true, "N", 1022),
+    ("unknown", 705, -2, false, "X", 0),
+    ("bpchar", 1042, -1, false, "S", 1014),
+    ("varchar", 1043, -1, false, "S", 1015),
+    ("date", 1082, 4, true, "D", 1182),
+    ("time", 1083, 8, true, "D", 1183),
+    ("timestamp", 1114, 8, true, "D", 1115),
+    ("timestamptz", 1184, 8, true, "D", 1185),
+    ("numeric", 1700, -1, false, "N", 1231),
+    ("regclass", 2205, 4, true, "N", 2210),
+    ("void", 2278, 4, true, "P", 0),
+    ("uuid", 2950, 16, false, "U", 2951),
+    ("jsonb", 3802, -1, false, "U", 3807),
+];
+
+fn types() -> Vec<Vec<Value>> {
+    let row = |name: &str,
+               oid: i64,
+               len: i64,
+               by_value: bool,
+               category: &str,
+               element: i64,
+               array: i64,
+               input: String| {
+        let int = Value::Int;
+        vec![
+            int(oid),
+            Value::text(name),
+            int(11),
+            int(len),
+            Value::Bool(by_value),
+            Value::text(if category == "P" { "p" } else { "b" }),
+            Value::text(category),
+            Value::text(","),
+            int(0),
+            int(element),
+            int(array),
+            Value::text(input),
+            int(0),
+            Value::Bool(false),
+        ]
+    };
+    let mut all = Vec::new();
+    for (name, oid, len, by_value, category, array) in TYPES {
+        all.push(row(
+            name,
+            oid,
+            len,
+            by_value,
+            category,
+            0,
+            array,
+            format!("{name}in"),
+        ));
+        if array > 0 {
+            all.push(row(
+                &format!("_{name}"),
+                array,
+                -1,
+                false,
+                "A",
+                oid,
+                0,
+                "array_in".into(),
+            ));
+        }
+    }
+    all
+}
+
+/// How many sequences are read from the ledger at a time.
+const PAGE: u16 = 1000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_parted_as_clients_know_them() {
+        let parted = |name: &str| {
+            let name = Name::new(name).unwrap();
+            let (schema, name) = super::parted(&name, &Keys::default());
+            (schema.to_string(), name.to_string())
+        };
+        assert_eq!(parted("orders"), ("public".into(), "orders".into()));
+        assert_eq!(parted("shop.orders"), ("shop".into(), "orders".into()));
+        assert_eq!(parted(".x"), ("public".into(), ".x".into()));
+        assert!((16_384..=i64::from(i32::MAX) + 16_384).contains(&oid_of("orders")));
+    }
+
+    #[test]
+    fn every_row_has_a_value_for_every_column() {
+        for row in types() {
+            assert_eq!(row.len(), Table::Types.columns().len());
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! What one connection has set, prepared and begun.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::errors::{Result, SqlError};
+use super::plan::Statement;
+use super::portal::Portal;
+use super::variables::{Facts, Variables};
+use crate::faces::sql::session::Numbers;
+
+/// How many statements, portals and cursors, and savepoints a connection has at most.
+const STATEMENTS_MAX: usize = 256;
+const PORTALS_MAX: usize = 16;
+const SAVEPOINTS_MAX: usize = 64;
+
+/// How long the texts of all its statements are together at most.
+const STATEMENTS_BYTES_MAX: usize = 1024 * 1024;
+
+/// A statement that was parsed, with the types of its parameters.
+#[derive(Clone, Debug)]
+pub(super) struct Prepared {
+    /// `None`: it is empty.
+    pub(super) statement: Option<Rc<Statement>>,
+    pub(super) parameters: Rc<[u32]>,
+    /// How long its text was: what it holds grows with that.
+    pub(super) bytes: usize,
+}
+
+/// Things with names, of which one has none and is replaced without a word.
+#[derive(Debug)]
+pub(super) struct Named<T> {
+    unnamed: Option<T>,
+    named: HashMap<Box<str>, T>,
+}
+
+impl<T> Default for Named<T> {
+    fn default() -> Self {
+        Named {
+            unnamed: None,
+            named: HashMap::new(),
+        }
+    }
+}
+
+impl<T> Named<T> {
+    pub(super) fn get(&self, name: &str) -> Option<&T> {
+        match name.is_empty() {
+            true => self.unnamed.as_ref(),
+            false => self.named.get(name),
+        }
+    }
+
+    pub(super) fn take(&mut self, name: &str) -> Option<T> {
+        match name.is_empty() {
+            true => self.unnamed.take(),
+            false => self.named.remove(name),
+        }
+    }
+
+    /// Puts one in its place; one that was there goes.
+    pub(super) fn put(&mut self, name: &str, one: T) {
+        match name.is_empty() {
+            true => self.unnamed = Some(one),
+            false => drop(self.named.insert(name.into(), one)),
+        }
+    }
+
+    pub(super) fn retain(&mut self, mut keeps: impl FnMut(&T) -> bool) {
+        self.unnamed = self.unnamed.take().filter(&mut keeps);
+        self.named.retain(|_, one| keeps(one));
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Named::default();
+    }
+}
+
+/// A transaction that was begun: words that clients watch, and what its rollback undoes of settings.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    pub(super) failed: bool,
+    pub(super) read_only: Option<bool>,
+    pub(super) isolation: Option<&'static str>,
+    /// The settings when it began.
+    pub(super) before: Variables,
+    pub(super) savepoints: Vec<(Box<str>, Variables)>,
+}
+
+/// The state of one connection.
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    pub(super) facts: Facts,
+    pub(super) database: Rc<str>,
+    pub(super) variables: Variables,
+    pub(super) numbers: Numbers,
+    pub(super) block: Option<Box<Block>>,
+    pub(super) statements: Named<Prepared>,
+    pub(super) portals: Named<Portal>,
+}
+
+impl Session {
+    /// The letter of ReadyForQuery.
+    #[inline]
+    pub(super) fn status(&self) -> u8 {
+        match &self.block {
+            None => b'I',
+            Some(block) if block.failed => b'E',
+            Some(_) => b'T',
+        }
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        self.block.as_ref().is_some_and(|block| block.failed)
+    }
+
+    /// A statement was refused: a transaction has failed by it.
+    pub(super) fn fail(&mut self) {
+        if let Some(block) = &mut self.block {
+            block.failed = true;
+        }
+    }
+
+    /// Whether nothing may be changed now.
+    pub(super) fn is_read_only(&self) -> bool {
+        match self.block.as_ref().and_then(|block| block.read_only) {
+            Some(read_only) => read_only,
+            None => self.variables.is_on("default_transaction_read_only"),
+        }
+    }
+
+    /// Ends the transaction; `undo`: settings go back to what they were.
+    pub(super) fn end_block(&mut self, undo: bool) {
+        let Some(block) = self.block.take() else { return };
+        match undo {
+            true => self.variables = block.before,
+            false => self.variables.end_local(),
+        }
+        let keeps = |portal: &Portal| portal.outlives_transaction(undo);
+        self.portals.retain(keeps);
+    }
+
+    /// Outside of a transaction every Sync ends one: its portals go.
+    pub(super) fn sync(&mut self) {
+        if self.block.is_none() {
+            self.portals.retain(|portal| portal.outlives_transaction(false));
+        }
+    }
+
+    pub(super) fn savepoint(&mut self, name: &str) -> Result<()> {
+        let variables = self.variables.clone();
+        let block = self.in_block("SAVEPOINT")?;
+        if block.savepoints.len() >= SAVEPOINTS_MAX {
+            let message = format!("a transaction has at most {SAVEPOINTS_MAX} savepoints");
+            return Err(SqlError::new("53400", message));
+        }
+        block.savepoints.push((name.into(), variables));
+        Ok(())
+    }
+
+    pub(super) fn release(&mut self, name: &str) -> Result<()> {
+        let block = self.in_block("RELEASE SAVEPOINT")?;
+        let at = find_savepoint(block, name)?;
+        block.savepoints.truncate(at);
+        Ok(())
+    }
+
+    /// Back to a savepoint, which stays.
+    pub(super) fn rollback_to(&mut self, name: &str) -> Result<()> {
+        let block = self.in_block("ROLLBACK TO SAVEPOINT")?;
+        let at = find_savepoint(block, name)?;
+        block.savepoints.truncate(at + 1);
+        block.failed = false;
+        let variables = block.savepoints[at].1.clone();
+        self.variables = variables;
+        Ok(())
+    }
+
+    fn in_block(&mut self, what: &str) -> Result<&mut Block> {
+        let message = || format!("{what} can only be used in transaction blocks");
+        self.block
+            .as_deref_mut()
+            .ok_or_else(|| SqlError::new("25P01", message()))
+    }
+
+    /// Keeps a statement under a name.
+    pub(super) fn prepare(&mut self, name: &str, prepared: Prepared) -> Result<()> {
+        if !name.is_empty() {
+            if self.statements.get(name).is_some() {
+                let message = format!(
+                    "prepared statement \"{}\" already exists",
+                    super::errors::shown(name)
+                );
+                return Err(SqlError::new("42P05", message));
+            }
+            let held: usize = self.statements.named.values().map(|known| known.bytes).sum();
+            let is_full = self.statements.named.len() >= STATEMENTS_MAX;
+            if is_full || held + prepared.bytes > STATEMENTS_BYTES_MAX {
+                let message = match is_full {
+                    true => format!("a connection has at most {STATEMENTS_MAX} prepared statements"),
+                    false => format!(
+                        "a connection's prepared statements have at most {STATEMENTS_BYTES_MAX} bytes"
+                    ),
+                };
+                return Err(
+                    SqlError::new("53400", message).with_hint("close those that are not used any more")
+                );
+            }
+        }
+        self.statements.put(name, prepared);
+        Ok(())
+    }
+
+    /// Opens a portal; of SQL, a cursor.
+    pub(super) fn open(&mut self, name: &str, portal: Portal) -> Result<()> {
+        if !name.is_empty() {
+            if self.portals.get(name).is_some() {
+                let message = format!("cursor \"{}\" already exists", super::errors::shown(name));
+                return Err(SqlError::new("42P03", message));
+            }
+            if self.portals.named.len() >= PORTALS_MAX {
+                let message = format!("a connection has at most {PORTALS_MAX} open portals and cursors");
+                return Err(
+                    SqlError::new("53400", message).with_hint("close those that are not used any more")
+                );
+            }
+        }
+        self.portals.put(name, portal);
+        Ok(())
+    }
+}
+
+fn find_savepoint(block: &Block, name: &str) -> Result<usize> {
+    let found = block.savepoints.iter().rposition(|(known, _)| **known == *name);
+    found.ok_or_else(|| {
+        SqlError::new(
+            "3B001",
+            format!("savepoint \"{}\" does not exist", super::errors::shown(name)),
+        )
+    })
+}
