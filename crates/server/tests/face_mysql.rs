@@ -1,5 +1,5 @@
 //! MySQL's protocol, packet by packet: what is greeted, answered and refused.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::little_endian_bytes)]
 
 mod common;
 #[path = "common/mysql.rs"]
@@ -684,6 +684,22 @@ fn a_connection_is_ended_by_another() {
     assert_eq!(other.ask(&format!("KILL {id}")), "OK 0 0 2");
     my.client.expect_end("");
     assert!(other.ask(&format!("KILL {id}")).starts_with("ERR 1094"));
+}
+
+#[test]
+fn a_statement_that_waits_for_the_store_is_ended_by_another_connection() {
+    let (server, store) = Server::faulty_with(on);
+    let (mut my, mut other) = (My::open(&server, ""), My::open(&server, ""));
+    let id = my.ask("SELECT CONNECTION_ID() AS id").replace("[id i] ", "");
+    store.freeze(true);
+    my.client.send(command(3, "SELECT NEXTVAL(never)"));
+    // It is of no use before the statement has begun, which it has after a few.
+    for _ in 0..300 {
+        assert_eq!(other.ask(&format!("KILL QUERY {id}")), "OK 0 0 2");
+    }
+    assert_eq!(my.answer(), "ERR 1317 70100 Query execution was interrupted");
+    store.freeze(false);
+    assert_eq!(my.ask("SELECT 1"), "[1 i] 1");
 }
 
 #[test]

@@ -1118,6 +1118,36 @@ fn pipelines_are_answered_in_order_in_any_cut() {
         );
     }
     pg.says("SELECT currval('s'), lastval()", &["D 26|26", "C SELECT 1"]);
+    // The sequence as a parameter, in either format.
+    assert_eq!(
+        pg.ask(&[parse("q", "SELECT nextval($1)", &[]), sync()]),
+        ["1", "Z I"]
+    );
+    for binary in [false, true] {
+        let one = [bind("", "q", &[Some(b"public.s")], binary, 0), execute("", 0)].concat();
+        let answer = pg.ask(&[one.repeat(2), execute("", 0), sync()]);
+        let (first, second) = if binary {
+            ("D 29", "D 30")
+        } else {
+            ("D 27", "D 28")
+        };
+        let expected = [
+            "2",
+            first,
+            "C SELECT 1",
+            "2",
+            second,
+            "C SELECT 1",
+            "C SELECT 0",
+            "Z I",
+        ];
+        assert_eq!(answer, expected);
+    }
+    let unknown = bind("", "q", &[Some(b"nosuch")], false, 0);
+    assert_eq!(
+        pg.ask(&[unknown, execute("", 0), sync()]),
+        ["2", "ERROR 42P01 relation \"nosuch\" does not exist", "Z I"]
+    );
 }
 
 #[test]

@@ -279,15 +279,14 @@ impl Connection {
                 None => running.await,
                 Some(registered) => {
                     registered.begin_statement();
-                    loop {
-                        tokio::select! {
-                            biased;
-                            done = &mut running => break done,
-                            whole = registered.ended(), if !acting.get() => break Err(match whole {
-                                true => Refusal::killed(),
-                                false => Refusal::interrupted(),
-                            }),
-                        }
+                    tokio::select! {
+                        biased;
+                        done = &mut running => done,
+                        whole = registered.ended() => match (acting.get(), whole) {
+                            (true, _) => running.await,
+                            (false, true) => Err(Refusal::killed()),
+                            (false, false) => Err(Refusal::interrupted()),
+                        },
                     }
                 }
             }

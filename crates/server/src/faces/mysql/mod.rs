@@ -22,6 +22,8 @@
 //! There are no tables: `REPLACE INTO t` takes the next number of the sequence `t`, and its values are dropped. What was
 //! taken stays taken: a transaction is a word.
 
+#![allow(clippy::little_endian_bytes, reason = "the protocol's order of bytes")]
+
 pub mod answer;
 mod at_once;
 mod cache;

@@ -12,6 +12,7 @@
 //! | `grammar`, `plan`, `cache` | from texts to plans, and one thread's memory of them |
 //! | `execute` | plans, done |
 //! | `session`, `portal`, `variables` | what a connection has set, prepared and begun |
+//! | `known` | what can be set |
 //! | `cancel` | cancelling from another connection, and time-outs |
 //! | `catalogue` | what is told of sequences where clients ask PostgreSQL's catalogues |
 //! | `errors` | refusals as SQLSTATE and text |
@@ -29,6 +30,7 @@ mod errors;
 mod execute;
 pub mod frontend;
 mod grammar;
+mod known;
 mod login;
 mod plan;
 mod portal;

@@ -72,7 +72,7 @@ impl<'t> Lexer<'t> {
     pub(crate) fn next(&mut self) -> Result<Token<'t>, Fault> {
         let next = self.blanks().and_then(|()| self.token());
         if next.is_err() {
-            self.at = self.text.len();
+            (self.at, self.in_code) = (self.text.len(), false);
         }
         next
     }
