@@ -24,6 +24,7 @@ pub mod resp;
 pub mod run;
 pub mod server;
 pub mod sql;
+pub mod sqlwire;
 pub mod store_suite;
 pub mod volume;
 pub mod writers;

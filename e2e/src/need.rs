@@ -241,6 +241,13 @@ pub fn postgrest_js() -> Option<PathBuf> {
     )
 }
 
+/// The same folder, where it has the drivers of PostgreSQL and MySQL.
+pub fn sql_node() -> Option<PathBuf> {
+    let requires =
+        "for (const name of ['pg', 'pg-cursor', 'postgres', 'mysql2', 'mysql', 'mariadb']) require(name)";
+    node_with("sql-node", requires)
+}
+
 fn node_with(name: &str, requires: &str) -> Option<PathBuf> {
     let modules = clients_modules();
     let there = has_node(&modules, requires);

@@ -12,6 +12,7 @@ mod proof;
 mod provision;
 mod rules;
 mod sizes;
+mod sql_clients;
 mod step;
 mod test;
 mod toys;

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use crate::step;
 
 /// A program, how to see that it is there, and the Debian package that brings it.
-type Tool = (&'static str, &'static [&'static str], &'static str);
+pub(crate) type Tool = (&'static str, &'static [&'static str], &'static str);
 
 /// What the tests use.
 pub(crate) const TEST_TOOLS: &[Tool] = &[
@@ -143,11 +143,17 @@ const NODE_PACKAGES: &[&str] = &[
     "@grpc/grpc-js@1.14.7",
     "@grpc/proto-loader@0.8.1",
     "postgrest-client@1.1.2",
+    "pg@8.23.1",
+    "pg-cursor@2.22.0",
+    "postgres@3.4.9",
+    "mysql2@3.24.5",
+    "mysql@2.18.1",
+    "mariadb@3.5.4",
 ];
 
 /// A program that ends well where Node finds them all.
 const NODE_PROBE: &str = "for (const name of ['ioredis', 'redis', 'thrift', '@supabase/postgrest-js', '@grpc/grpc-js', '@grpc/proto-loader', \
-                          'postgrest-client']) require(name)";
+                          'postgrest-client', 'pg', 'pg-cursor', 'postgres', 'mysql2', 'mysql', 'mariadb']) require(name)";
 
 /// Installs the absent ones of `tools`.
 pub(crate) fn debian(tools: &[Tool]) {
@@ -249,7 +255,7 @@ pub(crate) fn node() -> Option<PathBuf> {
     }
 }
 
-fn venv(name: &str, probe: &str, packages: &[&str]) -> Option<PathBuf> {
+pub(crate) fn venv(name: &str, probe: &str, packages: &[&str]) -> Option<PathBuf> {
     let venv = step::target_dir().join(name);
     let python = venv.join("bin/python");
     if step::answers(&python, &["-c", probe]) {

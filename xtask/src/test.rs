@@ -10,7 +10,7 @@ use std::time::Instant;
 use crate::parts::{self, Part};
 use crate::programs::{self, Built, Program};
 use crate::sizes::{self, Depth};
-use crate::{proof, provision, step, toys};
+use crate::{proof, provision, sql_clients, step, toys};
 
 /// Installs what the tests need where it can, and runs them: what takes minutes only with `--deep`.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
@@ -29,6 +29,7 @@ fn tests(depth: Depth) -> Result<(), String> {
         provision::debian(provision::TEST_TOOLS);
         if depth == Depth::Deep {
             provision::debian(provision::DEEP_TOOLS);
+            provision::debian(sql_clients::TOOLS);
         }
         Ok(())
     })];
@@ -84,6 +85,7 @@ fn run_all(built: Built, depth: Depth) -> Vec<Part> {
         let mut command = end_to_end(program, &built.mint);
         if depth == Depth::Deep {
             command.arg("--include-ignored");
+            with_sql_clients(&mut command);
         }
         sizes::set(&mut command, depth);
         command
@@ -132,12 +134,18 @@ fn bare_command() -> Command {
 /// Runs the end-to-end tests in the sizes of the quick run; those whose path holds a word of `filters` in full size.
 pub(crate) fn e2e(filters: &[String]) -> Result<(), String> {
     provision::debian(provision::TEST_TOOLS);
+    if sql_clients::wanted_by(filters) {
+        provision::debian(sql_clients::TOOLS);
+    }
     let built = programs::build(programs::END_TO_END)?;
     for program in built.programs.iter().filter(|program| program.is_end_to_end()) {
         let mut command = end_to_end(program, &built.mint);
         match filters {
             [] => sizes::set(&mut command, Depth::Quick),
             filters => _ = command.arg("--include-ignored").args(filters),
+        }
+        if sql_clients::wanted_by(filters) {
+            with_sql_clients(&mut command);
         }
         step::run(&mut command)?;
     }
@@ -201,6 +209,13 @@ fn end_to_end(program: &Program, mint: &Path) -> Command {
         command.env("MINT_TEST_NODE", modules);
     }
     command
+}
+
+/// Gives the end-to-end tests the drivers of PostgreSQL and MySQL in Python.
+fn with_sql_clients(command: &mut Command) {
+    if let Some(python) = sql_clients::python() {
+        command.env("MINT_TEST_SQL_PYTHON", python);
+    }
 }
 
 /// End-to-end tests at once for each processor.

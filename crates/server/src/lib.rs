@@ -50,7 +50,7 @@ pub mod transport;
 mod turn;
 pub mod watch;
 
-pub use faces::{grpc, http, resp, scripts, thrift};
+pub use faces::{grpc, http, mysql, postgres, resp, scripts, thrift};
 pub use host::{Host, RunError, Serving, Stop};
 pub use opening::{
     ledger_settings, open_ledger, open_stores, origins, state_folder, store_settings, stores_shown,

@@ -33,6 +33,8 @@ pub enum Noise {
     NoName,
     /// Bytes that are nothing the face speaks.
     OtherProtocol,
+    /// A login for which the row of its token lacks a digest.
+    NoDigest,
     /// A handshake of TLS that failed, TLS where none is spoken, or clear text where it is.
     Tls,
 }
@@ -59,7 +61,7 @@ pub struct Asker<'t> {
 }
 
 impl Noise {
-    const ALL: [Noise; 9] = [
+    const ALL: [Noise; 10] = [
         Noise::WrongToken,
         Noise::WebPage,
         Noise::TooManyConnections,
@@ -68,13 +70,14 @@ impl Noise {
         Noise::FirstUse,
         Noise::NoName,
         Noise::OtherProtocol,
+        Noise::NoDigest,
         Noise::Tls,
     ];
 
     /// How often a line of this kind is written.
     fn every(self) -> Duration {
         match self {
-            Noise::Accept | Noise::NoName | Noise::OtherProtocol => Duration::from_secs(60),
+            Noise::Accept | Noise::NoName | Noise::OtherProtocol | Noise::NoDigest => Duration::from_secs(60),
             _ => EVERY,
         }
     }
@@ -199,6 +202,14 @@ fn write(kind: Noise, line: Line) {
                 "a key is no name of a sequence, and faces.NAME.names has no entry for it"
             );
         }
+        Cause::Sent(what, peer) if kind == Noise::NoDigest => {
+            return tracing::warn!(
+                count,
+                what,
+                %peer,
+                "a login needs a digest that the row of its token lacks: mint token new NAME --sql prints it"
+            );
+        }
         Cause::Sent(what, peer) if kind == Noise::Tls => {
             return tracing::warn!(count, what, %peer, "no connection with TLS");
         }
@@ -219,7 +230,12 @@ fn write(kind: Noise, line: Line) {
             %peer,
             "answers that nobody reads passed server.max_unread: the client that has waited longest is cut off"
         ),
-        Noise::Accept | Noise::FirstUse | Noise::NoName | Noise::OtherProtocol | Noise::Tls => {}
+        Noise::Accept
+        | Noise::FirstUse
+        | Noise::NoName
+        | Noise::OtherProtocol
+        | Noise::NoDigest
+        | Noise::Tls => {}
     }
 }
 

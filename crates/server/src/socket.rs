@@ -73,6 +73,11 @@ impl Socket {
         len >= self.input_max
     }
 
+    /// Reads no more than this at a time from here on: what comes behind it may be for another reader.
+    pub(crate) fn read_at_most(&mut self, bytes: usize) {
+        self.input_max = bytes;
+    }
+
     /// Keeps the beginning of a request until its rest arrives.
     pub(crate) fn keep(&mut self, unfinished: &[u8]) {
         self.unfinished.extend_from_slice(unfinished);

@@ -1,5 +1,5 @@
 //! MySQL's protocol, packet by packet: what is greeted, answered and refused.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::little_endian_bytes)]
 
 mod common;
 #[path = "common/mysql.rs"]
@@ -137,6 +137,15 @@ fn tickets_are_taken_in_order_and_told() {
             ("INSERT INTO Tickets64 (id) VALUES (50), (NULL)", "ERR 1235 42000"),
             ("INSERT INTO Tickets64 (id) VALUES ('x')", "ERR 1366 22007"),
             (
+                "INSERT INTO `Tickets64` (`stub`) VALUES ('a'), ('b') RETURNING `Tickets64`.`id`",
+                "[id i] 103 / 104",
+            ),
+            (
+                "INSERT INTO Tickets64 (id) VALUES (120) RETURNING id AS n, stub",
+                "[n i,stub t] 120|NULL",
+            ),
+            ("SELECT LAST_INSERT_ID()", "[LAST_INSERT_ID() u] 103"),
+            (
                 "INSERT INTO nothing () VALUES ()",
                 "ERR 1146 42S02 Table 'shop.nothing' doesn't exist",
             ),
@@ -164,10 +173,10 @@ fn tickets_are_taken_in_order_and_told() {
         &mut other,
         &[
             ("SELECT LAST_INSERT_ID()", "[LAST_INSERT_ID() u] 0"),
-            ("REPLACE INTO Tickets64 (stub) VALUES ('a')", "OK 2 103 2"),
+            ("REPLACE INTO Tickets64 (stub) VALUES ('a')", "OK 2 121 2"),
         ],
     );
-    server.resp().send("INCR Tickets64\r\n").expect(":104\r\n");
+    server.resp().send("INCR Tickets64\r\n").expect(":122\r\n");
 }
 
 #[test]
@@ -484,6 +493,10 @@ fn variables_and_words_are_what_clients_expect() {
                 "[sequence_name t,minimum_value i,increment i] orders|1|1 / odd|1|2",
             ),
             ("SELECT x FROM information_schema.COLUMNS WHERE y = 1", "[x t]"),
+            (
+                "SELECT table_name, table_type, table_comment FROM information_schema.tables WHERE table_name = 'odd'",
+                "[table_name t,table_type t,table_comment t] odd|SEQUENCE|NULL",
+            ),
         ],
     );
     let uuid = my.ask("SELECT mint_uuid7() AS u");
@@ -671,6 +684,22 @@ fn a_connection_is_ended_by_another() {
     assert_eq!(other.ask(&format!("KILL {id}")), "OK 0 0 2");
     my.client.expect_end("");
     assert!(other.ask(&format!("KILL {id}")).starts_with("ERR 1094"));
+}
+
+#[test]
+fn a_statement_that_waits_for_the_store_is_ended_by_another_connection() {
+    let (server, store) = Server::faulty_with(on);
+    let (mut my, mut other) = (My::open(&server, ""), My::open(&server, ""));
+    let id = my.ask("SELECT CONNECTION_ID() AS id").replace("[id i] ", "");
+    store.freeze(true);
+    my.client.send(command(3, "SELECT NEXTVAL(never)"));
+    // It is of no use before the statement has begun, which it has after a few.
+    for _ in 0..300 {
+        assert_eq!(other.ask(&format!("KILL QUERY {id}")), "OK 0 0 2");
+    }
+    assert_eq!(my.answer(), "ERR 1317 70100 Query execution was interrupted");
+    store.freeze(false);
+    assert_eq!(my.ask("SELECT 1"), "[1 i] 1");
 }
 
 #[test]
@@ -971,5 +1000,18 @@ fn what_the_store_refuses_is_worth_trying_again() {
     server.make("t", "{}");
     let mut my = My::open(&server, "");
     assert_eq!(my.ask("INSERT INTO t () VALUES ()"), "OK 1 1 2");
-    let _ = store;
+    store.fail_all(true);
+    for text in [
+        "SELECT NEXTVAL(other)",
+        "INSERT INTO other () VALUES ()",
+        "CREATE SEQUENCE other",
+        "SELECT id FROM other",
+        "SHOW CREATE SEQUENCE other",
+    ] {
+        let answer = my.ask(text);
+        assert!(answer.starts_with("ERR 1205 HY000 "), "{text}: {answer}");
+    }
+    assert_eq!(my.ask("SELECT 1"), "[1 i] 1");
+    store.fail_all(false);
+    assert!(my.ask("INSERT INTO t () VALUES ()").starts_with("OK 1 "));
 }

@@ -233,6 +233,21 @@ impl Tokens {
         })
     }
 
+    /// Whether there is a token of this name, and none of them can log in by this way of MySQL's.
+    pub(crate) fn lacks_mysql(&self, user: &str, native: bool) -> bool {
+        let has = |token: &super::Token| match native {
+            true => token.sql.mysql_native.is_some(),
+            false => token.sql.mysql.is_some(),
+        };
+        let (mut is_there, mut can) = (false, false);
+        self.all(|token| {
+            is_there |= token.name == user;
+            can |= token.name == user && has(token);
+            false
+        });
+        is_there && !can
+    }
+
     /// What a client of this name hashes its token with; for one that is not known, what is as good.
     fn scram_salt(&self, user: &str) -> (Vec<u8>, u32) {
         let mut found = None;

@@ -65,6 +65,7 @@ const FIXED: &[&str] = &[
     "server.core_dumps",
     "server.http.max_header",
     "server.resp.max_request",
+    "faces.mysql.max_request",
 ];
 
 macro_rules! settings {
@@ -310,8 +311,8 @@ use crate::faces::cosid::settings as cosid;
 use crate::faces::gosnowflake::settings as gosnowflake;
 use crate::faces::idgo::settings as idgo;
 use crate::faces::leaf::settings as leaf;
-use crate::faces::postgres::settings as postgres;
 use crate::faces::mysql::settings as mysql;
+use crate::faces::postgres::settings as postgres;
 use crate::faces::postgrest::settings as postgrest;
 use crate::faces::prest::settings as prest;
 use crate::faces::sonyflake::settings as sonyflake;
@@ -325,10 +326,10 @@ faces! {
     thrift,
     sonyflake,
     gosnowflake,
+    mysql,
     postgrest,
     prest,
     postgres,
-    mysql,
 }
 
 impl Config {

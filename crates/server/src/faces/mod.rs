@@ -173,10 +173,10 @@ pub static FACES: &[Face] = &[
     thrift::FACE,
     sonyflake::FACE,
     gosnowflake::FACE,
+    mysql::FACE,
     postgrest::FACE,
     prest::FACE,
     postgres::FACE,
-    mysql::FACE,
 ];
 
 const _: () = assert!(FACES.len() <= FACES_MAX, "counters have room for every face");

@@ -1,4 +1,5 @@
 //! A client of MySQL's protocol that shows what it is answered.
+#![allow(unreachable_pub, clippy::unwrap_used, clippy::little_endian_bytes)]
 
 use super::common::{Client, Server};
 

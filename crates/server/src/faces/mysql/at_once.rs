@@ -33,7 +33,9 @@ pub(super) fn of(parsed: &Parsed) -> Option<AtOnce<'_>> {
         return None;
     };
     match statement {
-        Statement::Ticket(ticket) if ticket.rows == 1 && ticket.ids.is_empty() => {
+        Statement::Ticket(ticket)
+            if ticket.rows == 1 && ticket.ids.is_empty() && ticket.returning.is_empty() =>
+        {
             Some(AtOnce::Ticket(&ticket.table, ticket.replaces))
         }
         Statement::Select(selects) => match &selects[..] {
@@ -170,6 +172,7 @@ mod tests {
             ("select next value for db.s as n", true),
             ("INSERT INTO t () VALUES (), ()", false),
             ("INSERT INTO t (id) VALUES (5)", false),
+            ("INSERT INTO t () VALUES () RETURNING id", false),
             ("SELECT NEXTVAL(s), 1", false),
             ("SELECT NEXTVAL(s) FROM seq_1_to_3", false),
             ("SELECT NEXTVAL(s) LIMIT 0", false),

@@ -96,7 +96,9 @@ impl Connection {
             code::CHANGE_USER => return self.change_user(0, body),
             code::STMT_PREPARE => return self.prepare(body),
             code::INIT_DB => {
-                self.session.database = String::from_utf8_lossy(body).into();
+                if let Err(refusal) = self.session.use_database(&String::from_utf8_lossy(body)) {
+                    return self.refuse(0, &refusal);
+                }
                 self.ok();
             }
             code::PING => self.ok(),
@@ -223,7 +225,8 @@ impl Connection {
             let second = "a second statement, which this connection may not send";
             return Ok((self.refuse(0, &Refusal::syntax(second, 1)), 1));
         }
-        Ok((self.run_all(&parsed, &[], Form::Text).await?, 1))
+        // A box of its own, so that connections that wait for nothing are small.
+        Ok((Box::pin(self.run_all(&parsed, &[], Form::Text)).await?, 1))
     }
 
     /// Answers what needs no wait; how many packets.
@@ -246,6 +249,7 @@ impl Connection {
         let count = parsed.statements.len();
         // All answers to one text are numbered through.
         let mut number = 0;
+        let mut look_at = self.out.len() + LOOK_BYTES;
         for (at, statement) in parsed.statements.iter().enumerate() {
             let done = match statement {
                 Ok(statement) => self.run_one(statement, parameters).await,
@@ -255,6 +259,9 @@ impl Connection {
             match done {
                 Ok(done) => number = self.write(done, number, more, form).await?,
                 Err(refusal) => return Ok(self.refuse(number, &refusal)),
+            }
+            if self.out.len() >= look_at {
+                look_at = self.look().await?;
             }
         }
         self.thread.counters().face_answered(self.face, None, 1);
@@ -272,15 +279,14 @@ impl Connection {
                 None => running.await,
                 Some(registered) => {
                     registered.begin_statement();
-                    loop {
-                        tokio::select! {
-                            biased;
-                            done = &mut running => break done,
-                            whole = registered.ended(), if !acting.get() => break Err(match whole {
-                                true => Refusal::killed(),
-                                false => Refusal::interrupted(),
-                            }),
-                        }
+                    tokio::select! {
+                        biased;
+                        done = &mut running => done,
+                        whole = registered.ended() => match (acting.get(), whole) {
+                            (true, _) => running.await,
+                            (false, true) => Err(Refusal::killed()),
+                            (false, false) => Err(Refusal::interrupted()),
+                        },
                     }
                 }
             }
@@ -364,6 +370,10 @@ impl Connection {
                     .map(|select| execution.columns(select))
                     .unwrap_or_default()
             }
+            Statement::Ticket(ticket) => {
+                let acting = Rc::default();
+                self.execution(&[], &acting).returned_columns(&ticket.returning)
+            }
             _ => Vec::new(),
         };
         let id = self.session.prepared.add(Rc::clone(&parsed))?;
@@ -395,6 +405,6 @@ impl Connection {
             return Ok((Next::Packet, served));
         }
         tracing::debug!(peer = %self.peer, command = "execute", "request");
-        Ok((self.run_all(&parsed, &values, Form::Binary).await?, 1))
+        Ok((Box::pin(self.run_all(&parsed, &values, Form::Binary)).await?, 1))
     }
 }

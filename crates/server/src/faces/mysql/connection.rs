@@ -5,8 +5,7 @@ use std::rc::Rc;
 
 use super::answer::write_error;
 use super::capabilities::Capabilities;
-use super::enter::Entering;
-use super::greeting::{Greeting, Nonce};
+use super::greeting::{Greeting, Nonce, Plugin};
 use super::kill::Registered;
 use super::packet::{self, HEAD_BYTES, Packets, Step};
 use super::refusal::Refusal;
@@ -37,6 +36,9 @@ pub(super) fn deadlines(config: &Config) -> Deadlines {
 pub(super) fn request_bytes(config: &Config) -> usize {
     HEAD_BYTES + config.faces.mysql.max_request.0
 }
+
+/// What asks for TLS, with its head. TLS itself follows at once, without an answer of ours: no byte of it may be read here.
+const TLS_REQUEST_BYTES: usize = HEAD_BYTES + 32;
 
 /// The largest packet of a login.
 const LOGIN_BYTES_MAX: usize = 10_000;
@@ -76,15 +78,20 @@ pub(super) async fn serve(connection: connection::Connection) {
         face,
         thread,
     };
+    if connection.offers_tls() {
+        connection.socket.read_at_most(TLS_REQUEST_BYTES);
+    }
     let mut ended = connection.greet().await.err();
     loop {
         ended = match ended {
-            Some(end) => break connection.end(end).await,
+            // Boxes of their own, since a connection is rarely there: one that waits is small.
+            Some(end) => break Box::pin(connection.end(end)).await,
             None => connection.run().await,
         };
         if ended.is_none() {
             // What is said from here on is encrypted, and the rest of the connection is as it was.
-            let Ok((socket, presented)) = connection.socket.begin_tls(Protocols::Mysql).await else {
+            let begun = Box::pin(connection.socket.begin_tls(Protocols::Mysql));
+            let Ok((socket, presented)) = begun.await else {
                 return;
             };
             connection = Connection {
@@ -93,6 +100,9 @@ pub(super) async fn serve(connection: connection::Connection) {
                 is_encrypted: true,
                 ..connection
             };
+            connection
+                .socket
+                .read_at_most(HEAD_BYTES + connection.max_request);
         }
     }
 }
@@ -106,6 +116,14 @@ pub(super) enum Phase {
     Showing(Entering),
     /// It has logged in.
     Commands,
+}
+
+/// A login whose answer to a question is awaited.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Entering {
+    pub(super) user: Box<str>,
+    pub(super) database: Box<str>,
+    pub(super) plugin: Plugin,
 }
 
 /// What follows a packet.
@@ -243,13 +261,17 @@ impl Connection {
             match packet::read(rest, max.min(self.max_request)) {
                 Step::Incomplete => {
                     self.socket.keep(rest);
+                    if rest.len() >= TLS_REQUEST_BYTES {
+                        // It is a login, and no request of TLS.
+                        self.socket.read_at_most(HEAD_BYTES + self.max_request);
+                    }
                     break;
                 }
                 Step::TooLong { number } => return Ok(self.refuse_long(rest, number)),
                 Step::Packet { number, payload, len } => {
                     self.socket.watch().wait_for(Waiting::Nothing);
                     let (next, served) = match is_login {
-                        true => (self.enter(number, payload).await, 1),
+                        true => (Box::pin(self.enter(number, payload)).await, 1),
                         false => self.command(number, payload, rest, len).await?,
                     };
                     self.thread.counters().requests(self.face, served);
@@ -342,3 +364,18 @@ impl Connection {
 
 /// So much of another protocol is told in the log: what it is shows at once.
 const FOREIGN_BYTES_SHOWN: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size_of_output<F>(_: fn(connection::Connection) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn a_connection_that_waits_is_small() {
+        let bytes = size_of_output(serve);
+        assert!(bytes <= 4096, "{bytes}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::answer::{Done, write_ok};
 use super::capabilities::Capabilities;
-use super::connection::{Connection, Next, Phase};
+use super::connection::{Connection, Entering, Next, Phase};
 use super::greeting::{Nonce, Plugin, write_fast_login, write_switch};
 use super::kill::Registered;
 use super::login::{self, First, Login};
@@ -11,18 +11,11 @@ use super::refusal::Refusal;
 use crate::auth::Identity;
 use crate::error::Code;
 use crate::faces::{self, Protocols};
+use crate::noise::Noise;
 use crate::transport::Peer;
 
-/// A login whose answer to a question is awaited.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Entering {
-    user: Box<str>,
-    database: Box<str>,
-    plugin: Plugin,
-}
-
 /// Longer names of users are no names of tokens, and longer databases are cut.
-const NAME_BYTES_MAX: usize = 256;
+const NAME_BYTES_MAX: usize = super::session::DATABASE_BYTES_MAX;
 
 impl Connection {
     /// How a client shows its password unless it asks for another way.
@@ -99,8 +92,11 @@ impl Connection {
             };
             return self.refuse(number, &refusal);
         };
-        let default = self.plugin();
-        let plugin = Plugin::named(login.plugin).unwrap_or(default);
+        let plugin = match login.plugin {
+            // As with a login: who names none has one.
+            b"" => Plugin::Native,
+            named => Plugin::named(named).unwrap_or(self.plugin()),
+        };
         self.ask(number, entering(&login, plugin))
     }
 
@@ -152,7 +148,13 @@ impl Connection {
     /// Answers a wrong token after a while, and ends the connection.
     #[cold]
     async fn refuse_login(&mut self, number: u8, entering: &Entering, has_password: bool) -> Next {
-        let delay = self.thread.service().delay_of_wrong_token(self.peer);
+        let native = entering.plugin == Plugin::Native;
+        let service = self.thread.service();
+        if service.tokens().lacks_mysql(&entering.user, native) {
+            let what = format!("{}: {}", entering.user, entering.plugin.name());
+            service.log().note_sent(Noise::NoDigest, what, self.peer);
+        }
+        let delay = service.delay_of_wrong_token(self.peer);
         tokio::time::sleep(delay).await;
         self.count_refusal(Code::WrongToken);
         let refusal = Refusal::access_denied(&entering.user, &self.session.host, has_password);

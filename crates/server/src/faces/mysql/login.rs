@@ -66,7 +66,7 @@ fn who<'a>(mut reader: Reader<'a>, capabilities: Capabilities) -> Option<Login<'
         () => reader.to_nul()?,
     };
     // Some leave out the end of what stands last.
-    let last_text = |reader: &mut Reader<'a>| reader.to_nul().unwrap_or_else(|| reader.rest());
+    let last_text = |reader: &mut Reader<'a>| reader.to_nul().unwrap_or_else(|| reader.take_rest());
     let database = match has(Capabilities::CONNECT_WITH_DB) {
         true => last_text(&mut reader),
         false => b"",
@@ -94,7 +94,7 @@ pub fn change_user(body: &[u8], capabilities: Capabilities) -> Option<Login<'_>>
     let database = reader.to_nul().unwrap_or_default();
     // The character set.
     let plugin = match reader.bytes(2) {
-        Some(_) => reader.to_nul().unwrap_or_else(|| reader.rest()),
+        Some(_) => reader.to_nul().unwrap_or_else(|| reader.take_rest()),
         None => b"",
     };
     Some(Login {

@@ -17,9 +17,12 @@
 //! | `value`, `answer` | rows and other answers |
 //! | `refusal` | refusals: numbers, states, texts |
 //! | `kill` | connections by their numbers |
+//! | `testing` | the readers without a connection |
 //!
 //! There are no tables: `REPLACE INTO t` takes the next number of the sequence `t`, and its values are dropped. What was
 //! taken stays taken: a transaction is a word.
+
+#![allow(clippy::little_endian_bytes, reason = "the protocol's order of bytes")]
 
 pub mod answer;
 mod at_once;
@@ -39,6 +42,8 @@ mod prepared;
 pub mod refusal;
 mod session;
 pub(crate) mod settings;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod value;
 mod variables;
 

@@ -80,17 +80,6 @@ impl<'o> Packets<'o> {
     pub fn next(&self) -> u8 {
         self.next
     }
-
-    /// Takes back all that was written behind `len` bytes, and numbers on from `next`.
-    pub fn rewind(&mut self, len: usize, next: u8) {
-        self.out.truncate(len);
-        self.next = next;
-    }
-
-    /// How many bytes there are.
-    pub fn len(&self) -> usize {
-        self.out.len()
-    }
 }
 
 /// Appends a number whose first byte says how long it is.
@@ -134,6 +123,11 @@ impl<'a> Reader<'a> {
     /// What has not been read.
     pub fn rest(&self) -> &'a [u8] {
         self.0
+    }
+
+    /// All that has not been read.
+    pub fn take_rest(&mut self) -> &'a [u8] {
+        std::mem::take(&mut self.0)
     }
 
     /// The next `len` bytes.
@@ -235,14 +229,12 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_numbered_and_can_be_taken_back() {
+    fn packets_are_numbered_round_and_round() {
         let mut out = b"x".to_vec();
         let mut packets = Packets::new(&mut out, 255);
         packets.write(|out| out.extend_from_slice(b"ab"));
-        let (len, next) = (packets.len(), packets.next());
-        packets.write(|out| out.extend_from_slice(b"gone"));
-        packets.rewind(len, next);
         packets.write(|_| {});
+        assert_eq!(packets.next(), 1);
         assert_eq!(out, b"x\x02\0\0\xffab\0\0\0\0");
     }
 

@@ -13,6 +13,8 @@ pub(crate) struct Parsed {
     pub(crate) statements: Vec<Result<Statement, Refusal>>,
     /// How many `?` it has.
     pub(crate) parameters: usize,
+    /// How long it is.
+    pub(crate) text_bytes: usize,
     /// The packets before the row of a single `NEXTVAL`, once they were written.
     pub(crate) head: OnceCell<Box<[u8]>>,
 }
@@ -187,6 +189,8 @@ pub(crate) struct Ticket {
     pub(crate) rows: u64,
     /// The ids that were written, row by row; empty where no row has one.
     pub(crate) ids: Vec<Expression>,
+    /// `RETURNING`: what is shown of each row; empty: nothing.
+    pub(crate) returning: Vec<Item>,
 }
 
 /// `LAST_INSERT_ID(id + n)`: so many numbers, told by the last.

@@ -10,6 +10,8 @@ use super::value::{Digits, Value};
 
 /// How many statements a connection may have prepared.
 pub(crate) const STATEMENTS_MAX: usize = 256;
+/// How long the texts of all of them may be together.
+const TEXT_BYTES_MAX: usize = 1024 * 1024;
 /// The id that stands for the statement that was prepared last.
 const LAST: u32 = u32::MAX;
 
@@ -20,6 +22,8 @@ pub(crate) struct Prepared {
     next: u32,
     /// The one that was prepared last, if that went well.
     last: Option<u32>,
+    /// How long the texts of all are.
+    text_bytes: usize,
 }
 
 /// A prepared statement.
@@ -39,9 +43,11 @@ impl Prepared {
     /// There are too many.
     pub(crate) fn add(&mut self, parsed: Rc<Parsed>) -> Result<u32, Refusal> {
         self.last = None;
-        if self.statements.len() >= STATEMENTS_MAX {
+        let text_bytes = self.text_bytes + parsed.text_bytes;
+        if self.statements.len() >= STATEMENTS_MAX || text_bytes > TEXT_BYTES_MAX {
             return Err(Refusal::too_many_statements(STATEMENTS_MAX));
         }
+        self.text_bytes = text_bytes;
         loop {
             self.next = self.next.wrapping_add(1);
             let free = !self.statements.contains_key(&self.next);
@@ -66,7 +72,9 @@ impl Prepared {
 
     /// Forgets a statement.
     pub(crate) fn close(&mut self, id: u32) {
-        self.statements.remove(&self.id(id));
+        if let Some(one) = self.statements.remove(&self.id(id)) {
+            self.text_bytes -= one.parsed.text_bytes;
+        }
     }
 
     /// Forgets what was sent ahead for a statement; `false`: there is none.
@@ -85,14 +93,16 @@ impl Prepared {
     /// Takes a part of a value that is sent ahead. Nothing is answered: what does not fit is told when it is executed.
     pub(crate) fn send_ahead(&mut self, id: u32, place: u16, part: &[u8], bytes_max: usize) {
         let id = self.id(id);
+        let all = self.statements.values().flat_map(|one| one.long.values());
+        let held: usize = all.map(Vec::len).sum();
         let Some(one) = self.statements.get_mut(&id) else {
             return;
         };
         if usize::from(place) >= one.parsed.parameters {
             return;
         }
-        // One byte more than fits is kept, which says that it did not.
-        let held: usize = one.long.values().map(Vec::len).sum();
+        // Of all statements together; one byte more than fits is kept, which says that it did not.
+
         let room = (bytes_max + 1).saturating_sub(held);
         let part = &part[..part.len().min(room)];
         one.long.entry(place).or_default().extend_from_slice(part);
@@ -327,5 +337,11 @@ mod tests {
         }
         assert_eq!(prepared.add(parsed()).unwrap_err().errno, 1461);
         assert_eq!(prepared.execute(LAST, values, 100).unwrap_err().errno, 1243);
+        let mut prepared = Prepared::default();
+        let long = Rc::new(parse(&format!("SELECT '{}'", "x".repeat(TEXT_BYTES_MAX / 2))));
+        let id = prepared.add(Rc::clone(&long)).unwrap();
+        assert_eq!(prepared.add(Rc::clone(&long)).unwrap_err().errno, 1461);
+        prepared.close(id);
+        prepared.add(long).unwrap();
     }
 }

@@ -213,6 +213,13 @@ impl Refusal {
         Refusal::new(1227, "42000", Code::Forbidden, text)
     }
 
+    /// A database whose name is too long.
+    pub(crate) fn database(name: &str) -> Refusal {
+        let name: String = name.chars().take(NEAR_CHARS_MAX).collect();
+        let text = format!("Incorrect database name '{name}'");
+        Refusal::new(1102, "42000", Code::InvalidName, text)
+    }
+
     /// A connection that is not there.
     pub(crate) fn no_thread(id: u64) -> Refusal {
         Refusal::new(1094, "HY000", Code::NotFound, format!("Unknown thread id: {id}"))

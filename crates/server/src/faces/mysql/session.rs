@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use super::capabilities::{Capabilities, status};
 use super::prepared::Prepared;
+use super::refusal::Refusal;
+
 use super::value::Value;
 use super::variables::Settings;
 use crate::auth::Identity;
@@ -73,6 +75,15 @@ impl Session {
         self.capabilities = before.capabilities;
     }
 
+    /// Chooses a database, whatever it is called.
+    pub(crate) fn use_database(&mut self, name: &str) -> Result<(), Refusal> {
+        if name.len() > DATABASE_BYTES_MAX {
+            return Err(Refusal::database(name));
+        }
+        self.database = name.into();
+        Ok(())
+    }
+
     /// Its status, as answers tell it.
     #[inline]
     pub(crate) fn status(&self) -> u16 {
@@ -115,6 +126,8 @@ impl Session {
     }
 }
 
+/// How long the name of a database is.
+pub(crate) const DATABASE_BYTES_MAX: usize = 256;
 /// How many variables of its own a connection has.
 pub(crate) const USER_VARIABLES_MAX: usize = 32;
 /// How long their values are.

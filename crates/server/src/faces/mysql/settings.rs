@@ -1,12 +1,12 @@
 //! The settings of this face.
 
 use crate::config::faces::face_settings;
-use crate::config::value::Setting;
+use crate::config::value::{Bytes, Setting, quoted};
 
 face_settings! {
     "mysql" fits_main: false prefix: "";
     /// The largest statement or other command, in bytes.
-    "max_request" max_request: crate::config::Bytes = "64KiB" in 16_384 ..= 1_048_576;
+    "max_request" max_request: Bytes = "64KiB" in 16_384 ..= 1_048_576;
     /// Refuse whoever logs in without TLS.
     "require_tls" require_tls: bool = "false";
     /// What the server calls itself, for clients that ask for more than `5.5.5-10.11.0-MariaDB-Mintage-X.Y.Z`; `SELECT VERSION()` leaves the `5.5.5-` out.
@@ -47,7 +47,7 @@ impl Setting for ServerVersion {
     }
 
     fn show(&self) -> String {
-        crate::config::value::quoted(self.0.as_deref().unwrap_or("auto"))
+        quoted(self.0.as_deref().unwrap_or("auto"))
     }
 }
 

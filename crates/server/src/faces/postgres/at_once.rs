@@ -8,7 +8,7 @@ use super::frontend::{Bind, read_query};
 use super::plan::{Statement, Target};
 use super::portal::{Portal, Rows};
 use super::talk::Talk;
-use super::types::Formats;
+use super::types::{Formats, utf8};
 
 impl Talk<'_> {
     /// Whether numbers may be taken without being asked for one by one.
@@ -54,9 +54,12 @@ impl Talk<'_> {
         }
         let prepared = self.prepared(bind.statement).ok()?;
         let statement = Rc::clone(prepared.statement.as_ref()?);
-        if prepared.parameters.len() != bind.parameter_count {
+        // Texts are the same in both formats.
+        let is_text = |oid: &u32| matches!(oid, 0 | 19 | 25 | 705 | 1043);
+        if prepared.parameters.len() != bind.parameter_count || !prepared.parameters.iter().all(is_text) {
             return None;
         }
+        Formats::of_codes(bind.formats, bind.parameter_count, "parameter").ok()?;
         let target = self.target_of(&statement, &bind)?;
         let formats = Formats::of_codes(bind.results, 1, "result").ok()?;
         let behind = Behind::read(rest.get(len..)?)?;
@@ -90,6 +93,10 @@ impl Talk<'_> {
     fn target_of(&self, statement: &Statement, bind: &Bind<'_>) -> Option<Target> {
         match (&statement.next, bind.parameter_count) {
             (Some(target), 0) => Some(target.clone()),
+            (None, 1) if statement.takes_next_of_parameter() => {
+                let name = utf8(bind.parameters().next()??).ok()?;
+                Target::of_text(name, &self.client.config.faces.postgres.keys).ok()
+            }
             _ => None,
         }
     }

@@ -95,7 +95,7 @@ pub(super) async fn serve(connection: connection::Connection) {
     if wants_tls {
         match connection.pace.socket.begins_with_tls().await {
             Ok(false) => {}
-            Ok(true) => match connection.with_tls(true).await {
+            Ok(true) => match Box::pin(connection.with_tls(true)).await {
                 Ok(encrypted) => connection = encrypted,
                 Err(_) => return,
             },
@@ -104,7 +104,7 @@ pub(super) async fn serve(connection: connection::Connection) {
     }
     let end = loop {
         match connection.round().await {
-            Ok(Next::Tls) => match connection.with_tls(false).await {
+            Ok(Next::Tls) => match Box::pin(connection.with_tls(false)).await {
                 Ok(encrypted) => connection = encrypted,
                 Err(_) => return,
             },
@@ -212,7 +212,7 @@ impl Connection {
             let rest = &input[at..];
             let next = match &self.phase {
                 Phase::Start { .. } => self.start(rest).await,
-                Phase::Password(_) | Phase::Sasl(_) | Phase::Scram(_) => self.password(rest).await,
+                Phase::Password(_) | Phase::Sasl(_) | Phase::Scram(_) => Box::pin(self.password(rest)).await,
                 Phase::Ready(_) => self.talk(rest).await?,
             };
             match next {
@@ -380,7 +380,11 @@ impl Connection {
             out: &mut self.out,
             skipping: &mut self.skipping,
         };
-        talk.message(kind, body, len, rest).await
+        if let Some(used) = talk.at_once(kind, body, len, rest) {
+            return Ok(Next::Used(used));
+        }
+        // Boxed: what a statement needs while it runs would make every idle connection as large.
+        Box::pin(talk.message(kind, body, len)).await
     }
 
     /// Tells why the connection ends.

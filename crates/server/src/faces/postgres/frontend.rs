@@ -213,18 +213,6 @@ pub(super) fn read_query(body: &[u8]) -> Result<&str> {
     Ok(query)
 }
 
-/// Reads whatever a body is, as a connection would: for fuzzing.
-#[cfg(feature = "testing")]
-pub fn read_any(kind: u8, body: &[u8]) -> bool {
-    match kind {
-        b'P' => Parse::read(body).map(|parse| parse.types().count()).is_ok(),
-        b'B' => Bind::read(body).map(|bind| bind.parameters().count()).is_ok(),
-        b'D' | b'C' => About::read(body, "DESCRIBE").is_ok(),
-        b'E' => read_execute(body).is_ok(),
-        _ => read_query(body).is_ok(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,6 +12,7 @@
 //! | `grammar`, `plan`, `cache` | from texts to plans, and one thread's memory of them |
 //! | `execute` | plans, done |
 //! | `session`, `portal`, `variables` | what a connection has set, prepared and begun |
+//! | `known` | what can be set |
 //! | `cancel` | cancelling from another connection, and time-outs |
 //! | `catalogue` | what is told of sequences where clients ask PostgreSQL's catalogues |
 //! | `errors` | refusals as SQLSTATE and text |
@@ -29,6 +30,7 @@ mod errors;
 mod execute;
 pub mod frontend;
 mod grammar;
+mod known;
 mod login;
 mod plan;
 mod portal;
@@ -36,6 +38,8 @@ mod session;
 pub(crate) mod settings;
 mod startup;
 mod talk;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod types;
 mod variables;
 
@@ -62,20 +66,14 @@ pub(super) const FACE: Face = Face {
         request_bytes: |config| connection::input_bytes(config),
         deadlines: connection::deadlines,
         health_deadlines: None,
-        too_many: b"E\0\0\0\x3cSFATAL\0VFATAL\0C53300\0Msorry, too many clients already\0\0",
-        in_clear: b"E\0\0\0\x44SFATAL\0VFATAL\0C08P01\0Mmint: this port speaks TLS, and clear text came\0\0",
+        too_many: b"E\0\0\0\x3bSFATAL\0VFATAL\0C53300\0Msorry, too many clients already\0\0",
+        in_clear: b"E\0\0\0\x4bSFATAL\0VFATAL\0C08P01\0Mmint: this port speaks TLS, and clear text came\0\0",
         protocols: Protocols::Postgres,
         begin: |connection| drop(tokio::task::spawn_local(connection::serve(connection))),
     },
     foreign: None,
     calls: None,
 };
-
-/// Reads a text as statements, as a connection would: for fuzzing. Whether it is any.
-#[cfg(feature = "testing")]
-pub fn reads_as_statements(text: &str) -> bool {
-    grammar::parse(text, &crate::config::Keys::default()).is_ok()
-}
 
 #[cfg(test)]
 mod tests {

@@ -24,6 +24,24 @@ pub(super) struct Statement {
     pub(super) next: Option<Target>,
 }
 
+impl Statement {
+    /// Whether it is `SELECT nextval($1)` and no more.
+    pub(super) fn takes_next_of_parameter(&self) -> bool {
+        let Plan::Select(Select {
+            items,
+            from: From::Nothing,
+            limit: None,
+        }) = &self.plan
+        else {
+            return false;
+        };
+        match items.as_slice() {
+            [Expr::Call(Function::Nextval, arguments)] => **arguments == [Expr::Parameter(0)],
+            _ => false,
+        }
+    }
+}
+
 /// A sequence that is meant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Target {

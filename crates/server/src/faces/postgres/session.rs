@@ -14,12 +14,17 @@ const STATEMENTS_MAX: usize = 256;
 const PORTALS_MAX: usize = 16;
 const SAVEPOINTS_MAX: usize = 64;
 
+/// How long the texts of all its statements are together at most.
+const STATEMENTS_BYTES_MAX: usize = 1024 * 1024;
+
 /// A statement that was parsed, with the types of its parameters.
 #[derive(Clone, Debug)]
 pub(super) struct Prepared {
     /// `None`: it is empty.
     pub(super) statement: Option<Rc<Statement>>,
     pub(super) parameters: Rc<[u32]>,
+    /// How long its text was: what it holds grows with that.
+    pub(super) bytes: usize,
 }
 
 /// Things with names, of which one has none and is replaced without a word.
@@ -120,7 +125,7 @@ impl Session {
     pub(super) fn is_read_only(&self) -> bool {
         match self.block.as_ref().and_then(|block| block.read_only) {
             Some(read_only) => read_only,
-            None => self.variables.is_on("default_transaction_read_only", &self.facts),
+            None => self.variables.is_on("default_transaction_read_only"),
         }
     }
 
@@ -188,8 +193,15 @@ impl Session {
                 );
                 return Err(SqlError::new("42P05", message));
             }
-            if self.statements.named.len() >= STATEMENTS_MAX {
-                let message = format!("a connection has at most {STATEMENTS_MAX} prepared statements");
+            let held: usize = self.statements.named.values().map(|known| known.bytes).sum();
+            let is_full = self.statements.named.len() >= STATEMENTS_MAX;
+            if is_full || held + prepared.bytes > STATEMENTS_BYTES_MAX {
+                let message = match is_full {
+                    true => format!("a connection has at most {STATEMENTS_MAX} prepared statements"),
+                    false => format!(
+                        "a connection's prepared statements have at most {STATEMENTS_BYTES_MAX} bytes"
+                    ),
+                };
                 return Err(
                     SqlError::new("53400", message).with_hint("close those that are not used any more")
                 );

@@ -253,7 +253,7 @@ mod tests {
             (0x0003_0000, b"user\0x", "08P01"),
             (0x0003_0000, b"user\0x\0\0\0", "08P01"),
             (0x0003_0000, b"user\0x\0replication\0true\0\0", "0A000"),
-            (0x0003_0000, b"user\0x\0nosuch\01\0\0", "42704"),
+            (0x0003_0000, b"user\0x\0nosuch\0x\0\0", "42704"),
             (0x0003_0000, b"user\0x\0options\0--x\0\0", "42601"),
         ] {
             let refused = start(version, body).unwrap_err();

@@ -26,27 +26,26 @@ pub(super) struct Talk<'c> {
 }
 
 impl Talk<'_> {
-    /// One message, and those behind it that are the same or belong to it.
-    pub(super) async fn message(
-        &mut self,
-        kind: u8,
-        body: &[u8],
-        len: usize,
-        rest: &[u8],
-    ) -> Result<Next, End> {
+    /// Numbers that are in stock, for one message and those behind it that are the same or belong to it; how many bytes were
+    /// used. `None`: it is another, or must wait.
+    pub(super) fn at_once(&mut self, kind: u8, body: &[u8], len: usize, rest: &[u8]) -> Option<usize> {
+        match kind {
+            _ if *self.skipping => None,
+            b'Q' => self.queries_at_once(body, len, rest),
+            b'B' => self.runs_at_once(body, len, rest),
+            _ => None,
+        }
+    }
+
+    /// One message.
+    pub(super) async fn message(&mut self, kind: u8, body: &[u8], len: usize) -> Result<Next, End> {
         // What belongs to no COPY is passed over, as PostgreSQL does.
         if matches!(kind, b'd' | b'c' | b'f') || *self.skipping && !matches!(kind, b'S' | b'X') {
             return Ok(Next::Used(len));
         }
         let done: Result<(), Halt> = match kind {
-            b'Q' => match self.queries_at_once(body, len, rest) {
-                Some(used) => return Ok(Next::Used(used)),
-                None => return self.query(body).await.map(|goes_on| self.next(goes_on, len)),
-            },
-            b'B' => match self.runs_at_once(body, len, rest) {
-                Some(used) => return Ok(Next::Used(used)),
-                None => self.bind(body).map_err(Halt::from),
-            },
+            b'Q' => return self.query(body).await.map(|goes_on| self.next(goes_on, len)),
+            b'B' => self.bind(body).map_err(Halt::from),
             b'P' => self.parse(body).await.map_err(Halt::from),
             b'D' => self.describe(body).map_err(Halt::from),
             b'E' => self.execute(body).await,
@@ -241,6 +240,7 @@ impl Talk<'_> {
         let prepared = Prepared {
             statement,
             parameters,
+            bytes: parse.query.len(),
         };
         self.client.session.prepare(parse.name, prepared)?;
         self.out.extend_from_slice(backend::PARSE_COMPLETE);

@@ -109,8 +109,8 @@ fn undoubled(quoted: &str) -> Cow<'_, str> {
 }
 
 fn text_of(written: &str, dialect: Dialect) -> Cow<'_, str> {
-    if written.starts_with('$') {
-        let tag = written[1..].find('$').map_or(1, |at| at + 2);
+    if let Some(behind) = written.strip_prefix('$') {
+        let tag = behind.find('$').map_or(1, |at| at + 2);
         return Cow::Borrowed(between(written, tag, tag));
     }
     if written.starts_with(['E', 'e']) {

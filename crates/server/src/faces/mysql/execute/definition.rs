@@ -42,10 +42,8 @@ impl Execution<'_> {
         let service = self.thread.service();
         let changed = async {
             let info = service.show(&name).await?;
-            service
-                .alter(&name, &patch(&alter.options, &info))
-                .await
-                .map(drop)
+            let changed = service.alter(&name, &patch(&alter.options, &info)).await;
+            changed.map(|_| true)
         };
         let done = self
             .administrate("alter", (&key, &alter.name), (Verb::Sequence, "ALTER"), changed)
@@ -75,10 +73,10 @@ impl Execution<'_> {
         };
         let moved = async {
             match service.restart(&named, to, false).await {
-                Err(error) if is_behind(&error) => Ok(()),
+                Err(error) if is_behind(&error) => Ok(false),
                 // Below the minimum is behind, too.
-                Err(error) if error.code == Code::InvalidArgument && value < 1 => Ok(()),
-                moved => moved.map(drop),
+                Err(error) if error.code == Code::InvalidArgument && value < 1 => Ok(false),
+                moved => moved.map(|_| true),
             }
         };
         let done = self
@@ -88,9 +86,9 @@ impl Execution<'_> {
     }
 
     /// What came of a definition: OK, and a transaction ends.
-    fn defined(&mut self, name: &SqlName, done: Outcome<()>) -> Outcome<Done> {
+    fn defined(&mut self, name: &SqlName, done: Outcome<bool>) -> Outcome<Done> {
         match done {
-            Ok(()) => {
+            Ok(_) => {
                 self.session.end_transaction();
                 Ok(Done::NOTHING)
             }
@@ -113,7 +111,7 @@ impl Execution<'_> {
             let service = self.thread.service();
             let dropped = async {
                 match service.drop_sequence(&named).await? {
-                    Some(_) => Ok(()),
+                    Some(_) => Ok(true),
                     None => Err(ServiceError::new(Code::NotFound, "there is none")),
                 }
             };
@@ -121,7 +119,7 @@ impl Execution<'_> {
                 .administrate("drop", (&key, name), (Verb::Sequence, "DROP"), dropped)
                 .await;
             match done {
-                Ok(()) => self.session.numbers.forget(key.as_bytes()),
+                Ok(_) => self.session.numbers.forget(key.as_bytes()),
                 Err(refusal) if refusal.code == Code::NotFound => unknown.push(self.shown(name)),
                 Err(refusal) => return Err(refusal),
             }
@@ -158,11 +156,11 @@ impl Execution<'_> {
     }
 }
 
-/// Makes a sequence; one that is there is what `if_exists` says.
-async fn make(service: &Service, name: &Name, spec: &SequenceSpec, if_exists: IfExists) -> Answer<()> {
+/// Makes a sequence; one that is there is what `if_exists` says. Whether one was made.
+async fn make(service: &Service, name: &Name, spec: &SequenceSpec, if_exists: IfExists) -> Answer<bool> {
     let exists = || ServiceError::new(Code::Exists, format!("sequence {name} exists"));
     match (service.find(name).await?, if_exists) {
-        (Some(_), IfExists::Skip) => return Ok(()),
+        (Some(_), IfExists::Skip) => return Ok(false),
         (Some(_), IfExists::Refuse) => return Err(exists()),
         // What has given out numbers does not begin again.
         (Some(info), IfExists::Replace) if info.last.is_some() => return Err(exists()),
@@ -170,9 +168,9 @@ async fn make(service: &Service, name: &Name, spec: &SequenceSpec, if_exists: If
         (None, _) => {}
     }
     match service.create(name, spec).await? {
-        (_, true) => Ok(()),
+        (_, true) => Ok(true),
         // Somebody else has made it meanwhile.
-        (_, false) if if_exists == IfExists::Skip => Ok(()),
+        (_, false) if if_exists == IfExists::Skip => Ok(false),
         (_, false) => Err(exists()),
     }
 }

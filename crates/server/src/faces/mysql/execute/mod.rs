@@ -4,11 +4,12 @@
 //! | --- | --- |
 //! | `value` | expressions |
 //! | `numbers` | numbers and ids: tickets, `NEXTVAL`, `SETVAL`, `LAST_INSERT_ID(id + n)` |
-//! | `query` | `SELECT` |
+//! | `query`, `like` | `SELECT` |
 //! | `definition` | sequences are made, changed and dropped |
 //! | `setting` | `SET`, `SHOW`, transactions, `KILL` |
 
 mod definition;
+mod like;
 mod numbers;
 mod query;
 mod setting;
@@ -105,10 +106,7 @@ impl Execution<'_> {
             Statement::ShowCreate(name) => self.show_create(name).await,
             Statement::Show(show) => self.show(show).await,
             Statement::Set(assignments) => self.set(assignments).await,
-            Statement::Use(database) => {
-                self.session.database = database.as_str().into();
-                Ok(Done::NOTHING)
-            }
+            Statement::Use(database) => self.session.use_database(database).map(|()| Done::NOTHING),
             Statement::Transaction(transaction) => {
                 self.transaction(*transaction);
                 Ok(Done::NOTHING)
@@ -204,14 +202,15 @@ impl Execution<'_> {
         }
     }
 
-    /// Does what needs the right to administrate, and has the audit trail and the log tell who did so.
-    async fn administrate<T>(
+    /// Does what needs the right to administrate, and has the audit trail and the log tell who did so; whether anything was
+    /// changed.
+    async fn administrate(
         &self,
         what: &'static str,
         (key, name): (&str, &SqlName),
         (verb, command): (Verb, &str),
-        doing: impl Future<Output = Answer<T>>,
-    ) -> Outcome<T> {
+        doing: impl Future<Output = Answer<bool>>,
+    ) -> Outcome<bool> {
         let service = self.thread.service();
         let act = Act {
             what,
@@ -236,9 +235,11 @@ impl Execution<'_> {
         let done = audited_answer(service, act, doing).await;
         self.acting.set(false);
         match done {
-            Ok(done) => {
-                tracing::info!(what, name = key, token, peer, "changed");
-                Ok(done)
+            Ok(changed) => {
+                if changed {
+                    tracing::info!(what, name = key, token, peer, "changed");
+                }
+                Ok(changed)
             }
             Err(error) => Err(self.refusal(&error, verb, name, command)),
         }

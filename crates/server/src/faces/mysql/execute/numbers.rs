@@ -128,6 +128,10 @@ impl Execution<'_> {
             .await?;
         let insert_id = run.first.cast_unsigned();
         self.session.last_insert_id = insert_id;
+        if !ticket.returning.is_empty() {
+            let ids: Vec<i64> = run.iter().collect();
+            return self.returned(&ticket.returning, &ids).await;
+        }
         Ok(Done::Ok {
             // A row that is replaced counts twice.
             affected: ticket.rows * if ticket.replaces { 2 } else { 1 },
@@ -180,16 +184,19 @@ impl Execution<'_> {
                 is_called: true,
             };
             match service.restart(&name, to, false).await {
-                Err(error) if is_behind(&error) => Ok(()),
+                Err(error) if is_behind(&error) => Ok(false),
                 Err(error) if error.code == Code::InvalidArgument => {
                     Err(ServiceError::new(Code::Exhausted, ""))
                 }
-                moved => moved.map(drop),
+                moved => moved.map(|_| true),
             }
         };
         self.administrate("set", (key, &ticket.table), (Verb::Table, command), moved)
             .await?;
         self.session.touches();
+        if !ticket.returning.is_empty() {
+            return self.returned(&ticket.returning, ids).await;
+        }
         Ok(Done::Ok {
             affected: ids.len() as u64 * if ticket.replaces { 2 } else { 1 },
             insert_id: ids.last().copied().unwrap_or_default().cast_unsigned(),

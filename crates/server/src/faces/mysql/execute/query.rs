@@ -5,7 +5,8 @@ use std::sync::Arc;
 use mintage::Series;
 use mintage_ledger::{Name, SequenceInfo};
 
-use super::value::Row;
+use super::like::like;
+use super::value::{ANY_OTHER, Row};
 use super::{Done, Execution, Outcome, Rows};
 use crate::auth::{Right, What};
 use crate::faces::mysql::answer::Column;
@@ -72,6 +73,46 @@ impl Execution<'_> {
         columns
     }
 
+    /// The columns of `RETURNING`.
+    pub(in crate::faces::mysql) fn returned_columns(&self, items: &[Item]) -> Vec<Column> {
+        let column = |item: &Item| match item {
+            Item::All => Column::new("id", Kind::Integer),
+            Item::One { expression, name } => {
+                let kind = match expression {
+                    Expression::Column(column) => column_kind(column),
+                    expression => self.kind(expression),
+                };
+                Column::new(name.as_bytes(), kind)
+            }
+        };
+        items.iter().map(column).collect()
+    }
+
+    /// `RETURNING`: of each row its id, and of other columns nothing, since their values were dropped.
+    pub(super) async fn returned(&mut self, items: &[Item], ids: &[i64]) -> Outcome<Done> {
+        let mut all = Rows {
+            columns: self.returned_columns(items),
+            values: Vec::new(),
+        };
+        self.check_size(items.len(), (ids.len() * items.len()) as u128)?;
+        for id in ids {
+            for item in items {
+                let value = match item {
+                    Item::All => Value::Integer(*id),
+                    Item::One { expression, .. } => match expression {
+                        Expression::Column(column) if column.eq_ignore_ascii_case("id") => {
+                            Value::Integer(*id)
+                        }
+                        Expression::Column(_) => Value::Null,
+                        expression => self.value(expression, &[]).await?,
+                    },
+                };
+                all.values.push(value);
+            }
+        }
+        Ok(Done::Rows(all))
+    }
+
     async fn one(&mut self, select: &Select) -> Outcome<Rows> {
         let limit = self.limit(select).await?;
         match &select.from {
@@ -131,7 +172,10 @@ impl Execution<'_> {
     async fn push_row(&mut self, select: &Select, row: Row<'_>, all: &mut Rows) -> Outcome<()> {
         for item in &select.items {
             match item {
-                Item::All => all.values.extend(row.iter().map(|(_, value)| value.clone())),
+                Item::All => {
+                    let told = row.iter().filter(|(name, _)| *name != ANY_OTHER);
+                    all.values.extend(told.map(|(_, value)| value.clone()));
+                }
                 Item::One { expression, .. } => {
                     let value = self.value(expression, row).await?;
                     all.values.push(value);
@@ -268,6 +312,7 @@ impl Execution<'_> {
                 ("table_name", Value::text(name)),
                 ("table_type", Value::text("SEQUENCE")),
                 ("engine", Value::text("SEQUENCE")),
+                (ANY_OTHER, Value::Null),
             ];
             if self.fits(select, &row).await? {
                 rows.push(row);
@@ -459,66 +504,3 @@ fn no_tables() -> Refusal {
 
 /// How many columns a query has at most.
 const COLUMNS_MAX: u64 = 1024;
-
-/// SQL's LIKE: `%` is any text, `_` any byte of one, a backslash makes the next one stand for itself; letters of either
-/// case are equal. Takes time in proportion to both lengths.
-pub(super) fn like(pattern: &[u8], text: &[u8]) -> bool {
-    let (mut p, mut t) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while t < text.len() {
-        let matched = match pattern.get(p) {
-            Some(b'%') => {
-                star = Some((p + 1, t));
-                p += 1;
-                continue;
-            }
-            Some(b'_') => Some(1),
-            Some(b'\\') if p + 1 < pattern.len() => {
-                pattern[p + 1].eq_ignore_ascii_case(&text[t]).then_some(2)
-            }
-            Some(plain) => plain.eq_ignore_ascii_case(&text[t]).then_some(1),
-            None => None,
-        };
-        match (matched, star) {
-            (Some(width), _) => {
-                p += width;
-                t += 1;
-            }
-            (None, Some((after, from))) => {
-                star = Some((after, from + 1));
-                (p, t) = (after, from + 1);
-            }
-            (None, None) => return false,
-        }
-    }
-    pattern[p..].iter().all(|byte| *byte == b'%')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn like_is_that_of_sql() {
-        for (pattern, text, fits) in [
-            ("sql_mode", "sql_mode", true),
-            ("SQL%", "sql_mode", true),
-            ("%mode", "sql_mode", true),
-            ("s_l_mode", "sql_mode", true),
-            ("s\\_l", "sql", false),
-            ("s\\_l", "s_l", true),
-            ("%a%b%", "xxaxxbxx", true),
-            ("", "", true),
-            ("", "a", false),
-            ("%", "", true),
-            ("\\", "\\", true),
-        ] {
-            assert_eq!(
-                like(pattern.as_bytes(), text.as_bytes()),
-                fits,
-                "{pattern} {text}"
-            );
-        }
-        assert!(!like("%a".repeat(100).as_bytes(), "a".repeat(99).as_bytes()));
-    }
-}

@@ -1,6 +1,6 @@
 //! `SET`, `SHOW`, `KILL`.
 
-use super::query::like;
+use super::like::like;
 use super::{Done, Execution, Outcome, Rows};
 use crate::auth::{Right, What};
 use crate::faces::mysql::answer::Column;

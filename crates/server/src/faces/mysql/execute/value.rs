@@ -13,6 +13,9 @@ use crate::formats::Make;
 /// A row: its columns by their names in lower case.
 pub(super) type Row<'r> = &'r [(&'static str, Value)];
 
+/// The last column of rows that have any column: those that are not told of are this.
+pub(super) const ANY_OTHER: &str = "";
+
 type Later<'f> = Pin<Box<dyn Future<Output = Outcome<Value>> + 'f>>;
 
 impl Execution<'_> {
@@ -34,7 +37,8 @@ impl Execution<'_> {
             Expression::Text(text) => Value::text(&**text),
             Expression::Parameter(place) => self.parameters.get(*place).cloned().unwrap_or(Value::Null),
             Expression::Column(name) => {
-                let found = row.iter().find(|(known, _)| name.eq_ignore_ascii_case(known));
+                let is_it = |known: &str| name.eq_ignore_ascii_case(known);
+                let found = row.iter().find(|(known, _)| is_it(known) || *known == ANY_OTHER);
                 return Some(match found {
                     Some((_, value)) => Ok(value.clone()),
                     None => Err(Refusal::no_column(name)),

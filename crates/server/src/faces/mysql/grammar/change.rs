@@ -33,15 +33,20 @@ impl Parser<'_> {
             }
             () => self.rows(None)?,
         };
-        if self.is("RETURNING") || self.is("SELECT") {
+        if self.is("SELECT") {
             return Err(start.not_here());
         }
         if !self.takes("ON")? {
+            let returning = match self.takes("RETURNING")? {
+                true => self.items()?,
+                false => Vec::new(),
+            };
             return Ok(Statement::Ticket(Ticket {
                 table,
                 replaces,
                 rows: rows.count,
                 ids: rows.ids,
+                returning,
             }));
         }
         self.expect("DUPLICATE")?;
@@ -204,7 +209,9 @@ impl Parser<'_> {
             self.expect_symbol("=")?;
             match is_id(&name.name) {
                 true => id = self.id(true)?,
-                false => self.skip_until(|token| token.is_symbol(",") || token.is("ON"))?,
+                false => {
+                    self.skip_until(|token| token.is_symbol(",") || token.is("ON") || token.is("RETURNING"))?;
+                }
             }
             if !self.takes_symbol(",")? {
                 break;

@@ -3,6 +3,7 @@
 use super::{Parser, Read};
 use crate::faces::mysql::plan::{Comparison, Expression, Function, Operator, SetValue};
 use crate::faces::mysql::refusal::Refusal;
+use crate::faces::sql::lexer::DEPTH_MAX;
 use crate::faces::sql::token::Kind;
 
 impl Parser<'_> {
@@ -17,6 +18,9 @@ impl Parser<'_> {
 
     /// A comparison, or what is below one.
     pub(super) fn expression(&mut self) -> Read<Expression> {
+        if self.depth == 0 {
+            self.operators = 0;
+        }
         let mut left = self.sum()?;
         loop {
             left = match () {
@@ -37,7 +41,7 @@ impl Parser<'_> {
                     None => return Ok(left),
                 },
             };
-            self.check_chain(&left)?;
+            self.operator()?;
         }
     }
 
@@ -68,8 +72,7 @@ impl Parser<'_> {
                 () if self.takes_symbol("-")? => arithmetic(Operator::Minus, left, self.product()?),
                 () => return Ok(left),
             };
-            // A long chain is as deep as parentheses are.
-            self.check_chain(&left)?;
+            self.operator()?;
         }
     }
 
@@ -77,24 +80,19 @@ impl Parser<'_> {
         let mut left = self.signed()?;
         while self.takes_symbol("*")? {
             left = arithmetic(Operator::Times, left, self.signed()?);
-            self.check_chain(&left)?;
+            self.operator()?;
         }
         Ok(left)
     }
 
-    /// Refuses a chain of operators that would be too deep to be evaluated.
-    fn check_chain(&self, expression: &Expression) -> Read<()> {
-        let (mut at, mut depth) = (expression, self.depth);
-        while let Expression::Arithmetic(_, left, _)
-        | Expression::Compare(_, left, _)
-        | Expression::IsNull(left, _) = at
-        {
-            (at, depth) = (left, depth + 1);
-            if depth > crate::faces::sql::lexer::DEPTH_MAX {
-                return Err(Refusal::too_deep());
-            }
+    /// One more operator. The tree of an expression, which is evaluated from its leaves on, is as deep as it has operators and
+    /// parentheses at most.
+    fn operator(&mut self) -> Read<()> {
+        self.operators += 1;
+        match self.operators > DEPTH_MAX {
+            true => Err(Refusal::too_deep()),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     fn signed(&mut self) -> Read<Expression> {

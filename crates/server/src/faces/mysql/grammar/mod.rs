@@ -30,6 +30,7 @@ pub(crate) fn parse(text: &str) -> Parsed {
     let mut parsed = Parsed {
         statements: Vec::new(),
         parameters: 0,
+        text_bytes: text.len(),
         head: OnceCell::new(),
     };
     let mut parser = match Parser::new(text) {
@@ -67,6 +68,10 @@ struct Parser<'t> {
     end: usize,
     parameters: usize,
     depth: usize,
+    /// How many operators the expression has so far: each makes its tree deeper.
+    operators: usize,
+    /// Where the statement began.
+    began: usize,
 }
 
 impl<'t> Parser<'t> {
@@ -79,11 +84,14 @@ impl<'t> Parser<'t> {
             end: 0,
             parameters: 0,
             depth: 0,
+            operators: 0,
+            began: 0,
         })
     }
 
     /// A statement up to its `;` or the end.
     fn whole_statement(&mut self) -> Read<Statement> {
+        self.began = self.token.at;
         let statement = self.statement()?;
         if !self.takes_symbol(";")? && !self.is_at_end() {
             return Err(self.syntax());
@@ -283,7 +291,7 @@ impl<'t> Parser<'t> {
     /// The refusal of a statement that the original knows.
     fn not_here(&self) -> Refusal {
         let text = self.lexer.text();
-        Refusal::not_here(text.get(self.token.at..).unwrap_or_default().trim_ascii())
+        Refusal::not_here(text.get(self.began..).unwrap_or_default().trim_ascii())
     }
 }
 

@@ -29,15 +29,8 @@ impl Parser<'_> {
         while self.token.kind == Kind::Word && HINTS.iter().any(|word| self.token.is(word)) {
             self.advance()?;
         }
-        let mut items = vec![self.item()?];
-        while self.takes_symbol(",")? {
-            items.push(self.item()?);
-            if items.len() > ITEMS_MAX {
-                return Err(Refusal::not_here("more than 1024 columns"));
-            }
-        }
         let mut select = Select {
-            items,
+            items: self.items()?,
             from: From::Nothing,
             conditions: Vec::new(),
             order: None,
@@ -62,6 +55,18 @@ impl Parser<'_> {
         }
         self.takes_all(&["LOCK", "IN", "SHARE", "MODE"])?;
         Ok(select)
+    }
+
+    /// What is shown.
+    pub(super) fn items(&mut self) -> Read<Vec<Item>> {
+        let mut items = vec![self.item()?];
+        while self.takes_symbol(",")? {
+            items.push(self.item()?);
+            if items.len() > ITEMS_MAX {
+                return Err(Refusal::not_here("more than 1024 columns"));
+            }
+        }
+        Ok(items)
     }
 
     /// One of what is shown.
@@ -178,6 +183,9 @@ impl Parser<'_> {
 
     /// One side of a comparison, which no comparison is itself.
     fn sum_of_condition(&mut self) -> Read<Expression> {
+        if self.depth == 0 {
+            self.operators = 0;
+        }
         self.deeper(Self::sum)
     }
 

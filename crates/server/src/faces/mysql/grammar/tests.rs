@@ -52,6 +52,21 @@ fn tickets_are_rows_with_ids_or_without() {
 }
 
 #[test]
+fn what_is_returned_of_rows_is_known() {
+    let Ok(Statement::Ticket(ticket)) =
+        one("INSERT INTO `t` (`a`) VALUES ('x'), ('y') RETURNING `t`.`id`, a AS b")
+    else {
+        panic!("no ticket")
+    };
+    let names: Vec<String> = ticket.returning.iter().map(|item| format!("{item:?}")).collect();
+    assert!(
+        names[0].contains("name: \"id\"") && names[1].contains("name: \"b\""),
+        "{names:?}"
+    );
+    assert_eq!(ticket.rows, 2);
+}
+
+#[test]
 fn arithmetic_with_the_last_id_advances() {
     for (text, affected) in [
         ("UPDATE t SET id = LAST_INSERT_ID(id + 5)", 1),
@@ -78,7 +93,6 @@ fn arithmetic_with_the_last_id_advances() {
         "UPDATE t SET id = LAST_INSERT_ID(other + 1)",
         "INSERT INTO t (a) VALUES (1) ON DUPLICATE KEY UPDATE a = 2",
         "INSERT INTO t SELECT 1",
-        "INSERT INTO t (a) VALUES (1) RETURNING id",
     ] {
         assert_eq!(one(text).unwrap_err().errno, 1235, "{text}");
     }
@@ -197,6 +211,8 @@ fn nothing_is_deeper_than_it_may_be() {
         format!("SELECT {}1", "-".repeat(60_000)),
         format!("SELECT {}1", "- ".repeat(30_000)),
         format!("SELECT 1{}", "+1".repeat(30_000)),
+        format!("SELECT {}1{}", "(".repeat(40), "+1+1)".repeat(40)),
+        format!("SELECT 1{}", " IS NULL".repeat(8_000)),
         format!("SELECT {}", "CONCAT(".repeat(8_000)),
         format!("INSERT INTO t VALUES ({}", "(".repeat(60_000)),
         format!("SELECT id FROM t WHERE {}", "(".repeat(60_000)),

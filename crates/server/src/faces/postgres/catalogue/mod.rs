@@ -3,10 +3,11 @@
 //! | file | what |
 //! | --- | --- |
 //! | `tables` | the tables that are answered truly: what columns they have, and their rows |
-//! | `question` | a SELECT of them, read: single tables, `=` and `IN` |
+//! | `question`, `condition` | a SELECT of them: single tables, `=` and `IN` |
 //! | `psql` | what psql asks for `\ds`, `\d`, `\dn`, `\l` |
 //! | `unknown` | every other: no row, with the columns asked for |
 
+mod condition;
 mod psql;
 mod question;
 mod tables;

@@ -25,8 +25,11 @@ pub(in crate::faces::postgres) enum Asked {
     Databases,
 }
 
+/// What a question holds, and the columns of its answer.
+type Known = (&'static [&'static str], &'static [(&'static str, Type)]);
+
 /// What psql's question holds, in order, where each is told from all others; and its columns.
-const QUESTIONS: [(&[&str], &[(&str, Type)]); 6] = [
+const QUESTIONS: [Known; 6] = [
     (
         &[
             "SELECT n.nspname as \"Schema\"",
@@ -109,7 +112,7 @@ const QUESTIONS: [(&[&str], &[(&str, Type)]); 6] = [
 /// What a text of psql's asks for, and its columns; `None`: it is another.
 pub(super) fn read(text: &str) -> Option<(Asked, Vec<Column>)> {
     let one_line = text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
-    let holds = |(parts, _): &(&[&str], &[(&str, Type)])| {
+    let holds = |(parts, _): &Known| {
         let mut rest = one_line.as_str();
         parts.iter().all(|part| match rest.find(part) {
             Some(at) => {

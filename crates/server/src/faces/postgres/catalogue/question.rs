@@ -1,5 +1,6 @@
 //! A SELECT of tables that are answered truly: columns, `=`, `IN`, LIKE, ORDER BY, LIMIT.
 
+use super::condition::{Condition, conditions};
 use super::tables::{PUBLIC, Table};
 use crate::faces::postgres::backend::Column;
 use crate::faces::postgres::errors::{Result, SqlError};
@@ -8,15 +9,14 @@ use crate::faces::postgres::grammar::Parser;
 use crate::faces::postgres::plan::{Expr, OWN_SCHEMA};
 use crate::faces::postgres::types::{Type, Value};
 use crate::faces::sql::names::SqlName;
-use crate::glob;
 
 #[derive(Debug)]
 pub(in crate::faces::postgres) struct Question {
     table: Table,
     /// The sequence that a function in FROM is about.
     about: Option<Expr>,
-    /// With the columns of `pg_namespace` behind the table's own.
-    with_namespace: bool,
+    /// What is joined to the table, whose columns are behind its own.
+    beside: Option<Beside>,
     picks: Vec<Pick>,
     conditions: Vec<Condition>,
     /// Columns of the result, and whether they descend.
@@ -31,19 +31,19 @@ enum Pick {
     Count,
 }
 
-/// A column is one of these values, or fits a pattern; or not.
-#[derive(Debug)]
-struct Condition {
-    column: usize,
-    is: bool,
-    like: bool,
-    values: Vec<Expr>,
+/// What a table can be joined to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Beside {
+    /// `pg_namespace`, to `pg_class`.
+    Namespace,
+    /// `pg_range`, to `pg_type`: there is none.
+    Range,
 }
 
 /// What may be said of columns while a question is read.
-struct Reading {
+pub(super) struct Reading {
     table: Table,
-    with_namespace: bool,
+    beside: Option<Beside>,
     /// What the tables are called: which of the two, by every name it has.
     names: Vec<(String, bool)>,
     columns: Vec<(&'static str, Type)>,
@@ -51,7 +51,7 @@ struct Reading {
 }
 
 impl Reading {
-    fn find(&self, name: &SqlName) -> Result<usize> {
+    pub(super) fn find(&self, name: &SqlName) -> Result<usize> {
         let of = match &name.schema {
             None => None,
             Some(alias) => match self.names.iter().find(|(known, _)| known == alias) {
@@ -68,7 +68,7 @@ impl Reading {
 }
 
 /// It is another question than these: what becomes of it is not told to anybody.
-fn not_this() -> SqlError {
+pub(super) fn not_this() -> SqlError {
     SqlError::unsupported("this question to a catalogue")
 }
 
@@ -107,7 +107,7 @@ pub(super) fn read(parser: &mut Parser<'_>) -> Result<(Question, Vec<Column>)> {
     let question = Question {
         table: reading.table,
         about,
-        with_namespace: reading.with_namespace,
+        beside: reading.beside,
         picks,
         conditions,
         order,
@@ -130,34 +130,40 @@ fn tables(parser: &mut Parser<'_>) -> Result<(Reading, Option<Expr>)> {
     }
     let mut reading = Reading {
         table,
-        with_namespace: false,
+        beside: None,
         names: called(parser, &name, false)?,
         columns: table.columns().to_vec(),
         own: table.columns().len(),
     };
-    for word in ["left", "inner"] {
-        parser.eat(word)?;
-    }
-    parser.eat("outer")?;
+    let outer = parser.eat("left")?;
+    parser.eat(if outer { "outer" } else { "inner" })?;
     if parser.eat("join")? {
         let name = parser.qualified()?;
-        if Table::of_name(&name) != Some(Table::Namespace) || table != Table::Class {
-            return Err(not_this());
-        }
+        let (beside, columns, keys): (_, &[(&str, Type)], _) = match (table, name.name.as_str()) {
+            (Table::Class, "pg_namespace") => (
+                Beside::Namespace,
+                Table::Namespace.columns(),
+                ["oid", "relnamespace"],
+            ),
+            (Table::Types, "pg_range") if outer => (
+                Beside::Range,
+                &[("rngtypid", Type::Oid), ("rngsubtype", Type::Oid)],
+                ["oid", "rngtypid"],
+            ),
+            _ => return Err(not_this()),
+        };
         reading.names.extend(called(parser, &name, true)?);
-        reading.with_namespace = true;
-        reading.columns.extend(Table::Namespace.columns());
+        reading.beside = Some(beside);
+        reading.columns.extend(columns);
         parser.expect("on")?;
         let bracket = parser.eat_symbol("(")?;
-        let sides = [parser.qualified()?, {
-            parser.expect_symbol("=")?;
-            parser.qualified()?
-        }];
+        let one = parser.qualified()?;
+        parser.expect_symbol("=")?;
+        let other = parser.qualified()?;
         if bracket {
             parser.expect_symbol(")")?;
         }
-        let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
-        if !names.contains(&"oid") || !names.contains(&"relnamespace") {
+        if !keys.iter().all(|key| *key == one.name || *key == other.name) {
             return Err(not_this());
         }
     }
@@ -175,7 +181,7 @@ fn called(parser: &mut Parser<'_>, name: &SqlName, namespace: bool) -> Result<Ve
 }
 
 /// A column: with the name of its table, or the schema of that too.
-fn column_name(parser: &mut Parser<'_>) -> Result<SqlName> {
+pub(super) fn column_name(parser: &mut Parser<'_>) -> Result<SqlName> {
     let name = parser.qualified()?;
     // Types are told of by the columns themselves.
     while parser.eat_symbol("::")? {
@@ -230,92 +236,6 @@ fn pick(parser: &mut Parser<'_>, reading: &Reading) -> Result<(Pick, String, Typ
     Ok((Pick::Column(at), name.name, reading.columns[at].1))
 }
 
-fn conditions(parser: &mut Parser<'_>, reading: &Reading) -> Result<Vec<Condition>> {
-    let mut all = Vec::new();
-    loop {
-        let bracket = parser.eat_symbol("(")?;
-        match bracket {
-            true => all.extend(parser.deeper(|parser| conditions(parser, reading))?),
-            false => all.extend(condition(parser, reading)?),
-        }
-        if bracket {
-            parser.expect_symbol(")")?;
-        }
-        if !parser.eat("and")? {
-            return Ok(all);
-        }
-    }
-}
-
-fn condition(parser: &mut Parser<'_>, reading: &Reading) -> Result<Option<Condition>> {
-    let name = column_name(parser)?;
-    if name.name == "pg_table_is_visible" && parser.eat_symbol("(")? {
-        column_name(parser)?;
-        parser.expect_symbol(")")?;
-        return Ok(None);
-    }
-    let column = reading.find(&name)?;
-    if parser.eat_symbol("!~")? {
-        // What is held back by this is not here.
-        let pattern = parser.expression()?;
-        let internal = matches!(&pattern, Expr::Constant(Value::Text(text)) if text.starts_with("^pg_"));
-        return if internal { Ok(None) } else { Err(not_this()) };
-    }
-    let (mut is, mut like) = (true, false);
-    let mut values = Vec::new();
-    match () {
-        () if parser.eat_symbol("=")? => {
-            if parser.eat("any")? {
-                parser.expect_symbol("(")?;
-                parser.expect("array")?;
-                parser.expect_symbol("[")?;
-                values = values_until(parser, "]")?;
-                parser.expect_symbol(")")?;
-            } else {
-                values.push(parser.expression()?);
-            }
-        }
-        () if parser.eat_symbol("<>")? || parser.eat_symbol("!=")? => {
-            is = false;
-            values.push(parser.expression()?);
-        }
-        () => {
-            is = !parser.eat("not")?;
-            if parser.eat("in")? {
-                parser.expect_symbol("(")?;
-                values = values_until(parser, ")")?;
-            } else {
-                parser.expect("like")?;
-                like = true;
-                values.push(parser.expression()?);
-            }
-        }
-    }
-    for value in &values {
-        if let Expr::Parameter(at) = value {
-            parser.parameter(at + 1, Type::Text.oid())?;
-        }
-    }
-    Ok(Some(Condition {
-        column,
-        is,
-        like,
-        values,
-    }))
-}
-
-fn values_until(parser: &mut Parser<'_>, end: &str) -> Result<Vec<Expr>> {
-    let mut values = Vec::new();
-    loop {
-        values.push(parser.expression()?);
-        if !parser.eat_symbol(",")? {
-            break;
-        }
-    }
-    parser.expect_symbol(end)?;
-    Ok(values)
-}
-
 /// ORDER BY columns of the result, by name or number.
 fn order(
     parser: &mut Parser<'_>,
@@ -361,38 +281,19 @@ fn order(
     }
 }
 
-impl Condition {
-    fn holds(&self, value: &Value, values: &[Value]) -> bool {
-        let Some(value) = value.shown() else {
-            return false;
-        };
-        let fits = |other: &Value| {
-            other.shown().is_some_and(|other| match self.like {
-                true => glob::matches(&pattern_of(&other), value.as_bytes()),
-                false => other == value,
-            })
-        };
-        values.iter().any(fits) == self.is
-    }
-}
-
-/// A pattern of LIKE as one of globs.
-fn pattern_of(like: &str) -> Vec<u8> {
-    let mut pattern = Vec::with_capacity(like.len());
-    let mut bytes = like.bytes();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'%' => pattern.push(b'*'),
-            b'_' => pattern.push(b'?'),
-            b'\\' => {
-                pattern.push(b'\\');
-                pattern.push(bytes.next().unwrap_or(b'\\'));
-            }
-            b'*' | b'?' | b'[' | b']' | b'^' => pattern.extend([b'\\', byte]),
-            other => pattern.push(other),
-        }
-    }
-    pattern
+/// The schema of a row of `pg_class`. Of others than `public` there is the number alone.
+fn namespace_of(class: &[Value]) -> [Value; 3] {
+    let at = Table::Class
+        .columns()
+        .iter()
+        .position(|(name, _)| *name == "relnamespace");
+    let oid = at.and_then(|at| class.get(at)).cloned().unwrap_or(Value::Null);
+    let name = if oid == Value::Int(PUBLIC) {
+        Value::text(OWN_SCHEMA)
+    } else {
+        Value::Null
+    };
+    [oid, name, Value::Int(10)]
 }
 
 impl Client {
@@ -418,26 +319,12 @@ impl Client {
             }
         };
         let mut rows = self.rows_of(question.table, key.as_deref()).await?;
-        if question.with_namespace {
-            let oid = question
-                .table
-                .columns()
-                .iter()
-                .position(|(name, _)| *name == "relnamespace");
-            for row in &mut rows {
-                // Other schemas are told of by their number alone, but the one that is there.
-                let of_public = oid.is_some_and(|at| row[at] == Value::Int(PUBLIC));
-                let name = if of_public {
-                    Value::text(OWN_SCHEMA)
-                } else {
-                    Value::Null
-                };
-                row.extend([
-                    oid.map_or(Value::Null, |at| row[at].clone()),
-                    name,
-                    Value::Int(10),
-                ]);
-            }
+        match question.beside {
+            None => {}
+            Some(Beside::Range) => rows
+                .iter_mut()
+                .for_each(|row| row.extend([Value::Null, Value::Null])),
+            Some(Beside::Namespace) => rows.iter_mut().for_each(|row| row.extend(namespace_of(row))),
         }
         let fits = |row: &Vec<Value>| {
             let mut pairs = question.conditions.iter().zip(&wanted);

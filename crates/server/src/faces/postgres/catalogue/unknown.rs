@@ -62,9 +62,10 @@ pub(super) fn read(parser: &mut Parser<'_>, text: &str) -> Result<Found> {
             }
             // Behind `::` is a type's name, which names no column.
             Kind::Word | Kind::Name if !token.is("as") && !token.is("end") && !token.is("distinct") => {
-                if !std::mem::take(&mut named) || last.is_none() {
-                    last = Some(token.value().into_owned());
-                }
+                let is_type = std::mem::take(&mut named) && last.is_some();
+                last = last
+                    .filter(|_| is_type)
+                    .or_else(|| Some(token.value().into_owned()));
             }
             _ => {}
         }

@@ -8,9 +8,9 @@ use mintage_ledger::{DEFAULT_POOL, UUID1_POOL};
 use super::{Client, Result, SqlError};
 use crate::auth::{Right, What};
 use crate::error::Code;
+use crate::faces::postgres::known;
 use crate::faces::postgres::plan::{Expr, Function, OWN_SCHEMA, Operator, Target};
 use crate::faces::postgres::types::{Type, Value};
-use crate::faces::postgres::variables;
 use crate::formats::{Make, format};
 
 /// What an expression is computed over.
@@ -128,7 +128,7 @@ impl Client {
                 match self.session.variables.get(&name, facts) {
                     Some(value) => Value::Text(value),
                     None if values.get(1) == Some(&Value::Bool(true)) => Value::Null,
-                    None => return Err(variables::not_known(&name)),
+                    None => return Err(known::not_known(&name)),
                 }
             }
             Function::AdvisoryUnlockAll => Value::text(""),

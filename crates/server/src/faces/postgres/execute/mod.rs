@@ -229,10 +229,7 @@ impl Client {
 
     /// Whether sequences may be turned back: an administrator has said so on this connection.
     pub(super) fn allows_repeat(&self) -> bool {
-        let session = &self.session;
-        session
-            .variables
-            .is_on(super::variables::ALLOW_REPEAT, &session.facts)
+        self.session.variables.is_on(super::variables::ALLOW_REPEAT)
     }
 
     /// Tells the log of a change; of one that may repeat numbers, loudly.

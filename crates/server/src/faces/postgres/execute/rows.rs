@@ -6,10 +6,10 @@ use super::evaluate::Given;
 use super::{Client, Halt, Pace, Result, SqlError};
 use crate::auth::Right;
 use crate::faces::postgres::backend::{self, Column};
+use crate::faces::postgres::known;
 use crate::faces::postgres::plan::{Expr, Fetch, From, Function, Plan, Select};
 use crate::faces::postgres::portal::{Portal, Rows, Source};
 use crate::faces::postgres::types::{Formats, Type, Value};
-use crate::faces::postgres::variables;
 
 /// How a portal's run ended.
 #[derive(Debug)]
@@ -170,7 +170,7 @@ impl Client {
                     Some(value) => value,
                     None => {
                         let found = self.session.variables.get(name, &self.session.facts);
-                        found.ok_or_else(|| variables::not_known(name))?
+                        found.ok_or_else(|| known::not_known(name))?
                     }
                 };
                 return Ok(Source::Kept(vec![vec![Value::Text(value)]].into_iter()));

@@ -198,8 +198,7 @@ impl Parser<'_> {
         let name = self.qualified()?;
         match name.schema {
             None => Err(SqlError::new("42601", "invalid OWNED BY option")
-                .with_hint("Specify OWNED BY table.column or OWNED BY NONE.")
-                .at(at)),
+                .with_hint("Specify OWNED BY table.column or OWNED BY NONE.")),
             Some(_) => Err(SqlError::unsupported("OWNED BY a column").at(at)),
         }
     }
@@ -227,13 +226,15 @@ impl Parser<'_> {
     }
 
     fn integer_kind(&mut self) -> Result<IntegerKind> {
-        let at = self.token.at;
         use crate::faces::postgres::types::Type;
         match self.type_name()? {
             Type::Int2 => Ok(IntegerKind::Small),
             Type::Int4 => Ok(IntegerKind::Integer),
             Type::Int8 => Ok(IntegerKind::Big),
-            _ => Err(SqlError::new("22023", "sequence type must be smallint, integer, or bigint").at(at)),
+            _ => Err(SqlError::new(
+                "22023",
+                "sequence type must be smallint, integer, or bigint",
+            )),
         }
     }
 }

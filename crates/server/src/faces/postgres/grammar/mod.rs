@@ -3,11 +3,13 @@
 //! | file | what |
 //! | --- | --- |
 //! | `parser` | the token at hand, names, and what a statement has gathered |
-//! | `expression` | expressions, and which functions there are |
+//! | `expression` | expressions |
+//! | `calls` | which functions there are, and what they take |
 //! | `select` | SELECT and what it reads from |
 //! | `define` | CREATE, ALTER and DROP SEQUENCE |
 //! | `control` | transactions, cursors, settings, DISCARD |
 
+mod calls;
 mod control;
 mod define;
 mod expression;
@@ -119,10 +121,10 @@ impl Parser<'_> {
     fn finished(&mut self, plan: Plan) -> Statement {
         let columns = match &plan {
             Plan::Show(name) => Some(vec![super::backend::Column::new(
-                super::variables::title(name),
+                super::known::title(name),
                 super::types::Type::Text,
             )]),
-            Plan::ShowAll => Some(super::variables::show_all_columns()),
+            Plan::ShowAll => Some(super::known::show_all_columns()),
             _ => None,
         };
         let (parameters, names) = self.gathered();

@@ -192,7 +192,7 @@ impl<'t> Parser<'t> {
             false => self.relation(&name, at)?,
         };
         self.alias = Some(name.name);
-        self.from_alias()?;
+        self.alias_of_from()?;
         if self.token.is_symbol(",")
             || ["join", "inner", "left", "cross", "natural", "full", "right"]
                 .iter()
@@ -263,7 +263,7 @@ impl<'t> Parser<'t> {
     }
 
     /// `[AS] alias [(column, …)]`.
-    fn from_alias(&mut self) -> Result<()> {
+    fn alias_of_from(&mut self) -> Result<()> {
         let named = match self.eat("as")? {
             true => Some(self.name()?),
             false if self.is_name() => Some(self.name()?),

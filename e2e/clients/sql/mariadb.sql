@@ -1,0 +1,35 @@
+-- What the stock client is given, over fresh sequences `orders` and `tickets`; mariadb.out is what it prints, here as with
+-- MariaDB.
+SELECT NEXTVAL(orders);
+SELECT NEXT VALUE FOR orders, LASTVAL(orders) AS last;
+SELECT PREVIOUS VALUE FOR orders;
+SELECT NEXTVAL(orders) FROM seq_1_to_3;
+INSERT INTO tickets (stub) VALUES ('a');
+SELECT LAST_INSERT_ID();
+REPLACE INTO tickets (stub) VALUES ('a');
+SELECT LAST_INSERT_ID(), @@identity;
+SELECT id FROM tickets WHERE stub = 'a';
+SELECT NEXTVAL(nosuch);
+REPLACE INTO nosuch (stub) VALUES ('a');
+SELEC 1;
+SELECT NEXTVAL(orders);
+BEGIN;
+SELECT NEXTVAL(orders);
+ROLLBACK;
+SELECT NEXTVAL(orders);
+SELECT SETVAL(orders, 100);
+SELECT NEXTVAL(orders);
+SELECT SETVAL(orders, 50);
+SELECT NEXTVAL(orders);
+DO SETVAL(orders, 200, 0);
+SELECT NEXTVAL(orders);
+SELECT * FROM seq_1_to_10_step_3;
+SELECT seq FROM seq_5_to_1 LIMIT 2;
+SELECT COUNT(*) FROM seq_1_to_100;
+CREATE SEQUENCE invoices START WITH 5 INCREMENT BY 5 MAXVALUE 15 NOCACHE;
+CREATE SEQUENCE invoices;
+SELECT NEXTVAL(invoices), NEXTVAL(invoices), NEXTVAL(invoices);
+SELECT NEXTVAL(invoices);
+DROP SEQUENCE invoices;
+SELECT 1, 'a', NULL, -5;
+SELECT DATABASE();

@@ -1,0 +1,269 @@
+# Statements around sequences and tickets that MariaDB and the face answer alike: one message a line. A line with `=` begins a
+# section, which has a connection of its own. What differs, and why, is listed in e2e/tests/mysql_parity.rs.
+
+= numbers
+CREATE SEQUENCE plain
+SELECT NEXTVAL(plain)
+SELECT nextval(plain)
+SELECT NEXT VALUE FOR plain
+SELECT LASTVAL(plain)
+SELECT PREVIOUS VALUE FOR plain
+SELECT NEXTVAL(plain) AS n
+SELECT NEXTVAL(plain) n
+SELECT NEXTVAL(plain) AS `n o`
+SELECT NEXTVAL(plain) AS 'quoted'
+SELECT NEXTVAL(`plain`)
+SELECT NEXTVAL(ids.plain)
+SELECT NEXTVAL(plain), LASTVAL(plain)
+SELECT NEXTVAL(plain), NEXTVAL(plain)
+SELECT NEXTVAL(plain) FROM seq_1_to_3
+SELECT seq, NEXTVAL(plain) FROM seq_1_to_2
+SELECT /* why */ NEXTVAL(plain) # not
+SELECT NEXTVAL(plain) -- not
+SELECT /*! NEXTVAL(plain) */
+SELECT NEXTVAL(plain) /*!99999 , 5 */
+SELECT NEXTVAL( plain )
+SELECT NEXTVAL(plain); SELECT NEXTVAL(plain)
+SELECT NEXTVAL(plain); SELECT NEXTVAL(nosuch); SELECT NEXTVAL(plain)
+SELECT NEXTVAL(plain);
+DO NEXTVAL(plain)
+SELECT LASTVAL(plain)
+SELECT NEXTVAL(plain) FROM DUAL
+
+= tickets
+CREATE TABLE Tickets64 (id bigint(20) unsigned NOT NULL auto_increment, stub char(1) NOT NULL default '', PRIMARY KEY (id), UNIQUE KEY stub (stub)) ENGINE=MyISAM
+SELECT LAST_INSERT_ID()
+REPLACE INTO Tickets64 (stub) VALUES ('a')
+SELECT LAST_INSERT_ID()
+REPLACE INTO Tickets64 (stub) VALUES ('a')
+SELECT LAST_INSERT_ID()
+SELECT LAST_INSERT_ID() AS id
+SELECT @@identity
+SELECT @@last_insert_id
+REPLACE INTO `Tickets64` (`stub`) VALUES ("a")
+replace into Tickets64 set stub = 'a'
+REPLACE Tickets64 (stub) VALUES ('a')
+REPLACE INTO ids.Tickets64 (stub) VALUES ('a'); SELECT LAST_INSERT_ID()
+SELECT id FROM Tickets64 WHERE stub = 'a'
+SELECT id, stub FROM Tickets64 WHERE stub = 'a'
+SELECT id FROM Tickets64
+REPLACE INTO Tickets64 (id, stub) VALUES (NULL, 'a')
+REPLACE INTO Tickets64 (id, stub) VALUES (0, 'a')
+REPLACE INTO Tickets64 (id, stub) VALUES (DEFAULT, 'a')
+REPLACE INTO Tickets64 (id, stub) VALUES (1000, 'a')
+SELECT LAST_INSERT_ID()
+REPLACE INTO Tickets64 (stub) VALUES ('a')
+UPDATE Tickets64 SET id = LAST_INSERT_ID(id + 10) WHERE stub = 'a'
+SELECT LAST_INSERT_ID()
+UPDATE Tickets64 SET id = LAST_INSERT_ID(id + 1)
+SELECT LAST_INSERT_ID()
+REPLACE INTO nosuch (stub) VALUES ('a')
+SELECT LAST_INSERT_ID()
+INSERT INTO nosuch VALUES ()
+ALTER TABLE Tickets64 AUTO_INCREMENT = 5000
+REPLACE INTO Tickets64 (stub) VALUES ('a')
+CREATE TABLE Tickets64 (id int)
+CREATE TABLE IF NOT EXISTS Tickets64 (id bigint AUTO_INCREMENT PRIMARY KEY)
+DROP TABLE Tickets64
+REPLACE INTO Tickets64 (stub) VALUES ('a')
+SELECT id FROM Tickets64
+CREATE TABLE rows_of (id bigint unsigned NOT NULL auto_increment PRIMARY KEY, what varchar(20)) AUTO_INCREMENT = 100
+INSERT INTO rows_of () VALUES ()
+INSERT INTO rows_of VALUES ()
+INSERT INTO rows_of (what) VALUES ('x')
+INSERT INTO rows_of (what) VALUES ('x'), ('y'), ('z')
+SELECT LAST_INSERT_ID()
+INSERT INTO rows_of (what) VALUES ('x')
+INSERT IGNORE INTO rows_of (what) VALUES ('x')
+INSERT INTO rows_of SET what = 'x'
+SELECT LAST_INSERT_ID()
+DROP TABLE rows_of
+
+= definitions
+CREATE SEQUENCE d1
+CREATE SEQUENCE d1
+CREATE SEQUENCE d2 START WITH 5
+CREATE SEQUENCE d3 START = 5 INCREMENT = 5
+CREATE SEQUENCE d4 INCREMENT BY -1
+CREATE SEQUENCE d5 MINVALUE 10 MAXVALUE 12 NOCACHE
+CREATE SEQUENCE d6 MINVALUE 1 MAXVALUE 2 CYCLE NOCACHE
+CREATE SEQUENCE d7 CACHE 20
+CREATE SEQUENCE d8 NO MINVALUE NO MAXVALUE NOCYCLE
+CREATE SEQUENCE d9 NOMINVALUE NOMAXVALUE ENGINE=InnoDB
+CREATE SEQUENCE IF NOT EXISTS d1
+SELECT NEXTVAL(d1), NEXTVAL(d2), NEXTVAL(d3), NEXTVAL(d4), NEXTVAL(d5), NEXTVAL(d6), NEXTVAL(d7), NEXTVAL(d8), NEXTVAL(d9)
+SELECT NEXTVAL(d3), NEXTVAL(d4)
+SELECT NEXTVAL(d5), NEXTVAL(d5)
+SELECT NEXTVAL(d5)
+SELECT NEXTVAL(d6), NEXTVAL(d6), NEXTVAL(d6)
+SELECT minimum_value, maximum_value, start_value, increment, cycle_option FROM d3
+SELECT start_value FROM d5
+CREATE SEQUENCE e1 MINVALUE 5 MAXVALUE 5
+CREATE SEQUENCE e2 START 5 MINVALUE 10
+CREATE SEQUENCE e3 START 5 MAXVALUE 4
+CREATE SEQUENCE e4 NOSUCH
+CREATE SEQUENCE e5 MAXVALUE 9223372036854775808
+CREATE SEQUENCE
+DROP SEQUENCE d1
+DROP SEQUENCE d1
+DROP SEQUENCE d2, d3
+DROP SEQUENCE IF EXISTS nosuch
+SELECT NEXTVAL(d1)
+ALTER SEQUENCE nosuch MAXVALUE 5
+ALTER SEQUENCE d8 RESTART 100
+SELECT NEXTVAL(d8)
+ALTER SEQUENCE d8 RESTART WITH 200
+SELECT NEXTVAL(d8)
+ALTER SEQUENCE d8 MAXVALUE 5
+ALTER SEQUENCE d8
+
+= moves
+CREATE SEQUENCE m1
+SELECT SETVAL(m1, 100)
+SELECT NEXTVAL(m1)
+SELECT SETVAL(m1, 50)
+SELECT NEXTVAL(m1)
+SELECT SETVAL(m1, 200, 1)
+SELECT NEXTVAL(m1)
+SELECT SETVAL(m1, 300, 0)
+SELECT NEXTVAL(m1)
+SELECT SETVAL(m1, 400, 0, 0)
+SELECT NEXTVAL(m1)
+DO SETVAL(m1, 500)
+SELECT NEXTVAL(m1), LASTVAL(m1)
+SELECT SETVAL(nosuch, 5)
+SELECT SETVAL(m1, -5)
+
+= series
+SELECT * FROM seq_1_to_5
+SELECT seq FROM seq_1_to_5
+SELECT seq FROM seq_5_to_1
+SELECT seq FROM seq_1_to_15_step_3
+SELECT seq FROM seq_15_to_1_step_3
+SELECT seq FROM seq_16_to_1_step_4
+SELECT seq FROM seq_5_to_5_step_9
+SELECT seq FROM seq_15_to_1_step_12345
+SELECT seq FROM seq_01_to_05
+SELECT seq FROM seq_18446744073709551610_to_18446744073709551615
+SELECT seq FROM seq_1_to_10 LIMIT 3
+SELECT seq FROM seq_1_to_10 LIMIT 2, 3
+SELECT seq FROM seq_1_to_10 LIMIT 3 OFFSET 2
+SELECT seq FROM seq_1_to_5 ORDER BY seq
+SELECT seq FROM seq_1_to_5 ORDER BY seq DESC
+SELECT COUNT(*) FROM seq_1_to_1000
+SELECT seq FROM seq_1_to_5_step_0
+SELECT seq FROM seq_1_to_
+SELECT seq FROM seq_1
+SELECT nosuch FROM seq_1_to_5
+INSERT INTO seq_1_to_5 VALUES (1)
+DELETE FROM seq_1_to_5
+
+= errors
+SELECT NEXTVAL(nosuch)
+SELECT NEXT VALUE FOR nosuch
+SELECT LASTVAL(nosuch)
+SELECT NEXTVAL('plain')
+SELECT NEXTVAL()
+SELECT NEXTVAL
+SELECT NEXT VALUE plain
+SELECT nosuch(1)
+SELECT nosuch
+SELEC 1
+SELECT 1 1 1
+SELECT 'unterminated
+SELECT `unterminated
+REPLACE INTO
+SET nosuch = 1
+SET @@nosuch = 1
+SELECT @@nosuch
+SELECT * FROM nosuch
+USE nosuch_database_that_is_nowhere
+SHOW NOSUCH
+KILL 999999999
+
+= values
+SELECT 1
+SELECT 1, 2 AS two
+SELECT 'a'
+SELECT "a"
+SELECT NULL
+SELECT -5
+SELECT DATABASE()
+SELECT VERSION() IS NOT NULL
+SELECT @a
+SET @a = 5
+SELECT @a
+SELECT @@autocommit
+SELECT @@session.autocommit
+SELECT @@auto_increment_increment
+SELECT @@auto_increment_offset
+SELECT @@character_set_client
+SELECT @@lower_case_table_names
+SELECT @@tx_isolation
+SELECT @@transaction_isolation
+SELECT @@sql_mode
+SELECT @@version_comment LIMIT 1
+SHOW VARIABLES LIKE 'sql_mode'
+SHOW VARIABLES LIKE 'lower_case_table_names'
+SHOW VARIABLES LIKE 'nosuch'
+
+= transactions
+CREATE SEQUENCE t1
+BEGIN
+SELECT NEXTVAL(t1)
+COMMIT
+START TRANSACTION
+SELECT NEXTVAL(t1)
+ROLLBACK
+SELECT NEXTVAL(t1)
+BEGIN WORK
+BEGIN
+ROLLBACK WORK
+COMMIT
+SET autocommit = 0
+SELECT NEXTVAL(t1)
+COMMIT
+SELECT 1
+COMMIT
+SET AUTOCOMMIT = 1
+SET @@session.autocommit = OFF
+SET autocommit = 1
+START TRANSACTION READ ONLY
+COMMIT
+BEGIN
+SAVEPOINT a
+ROLLBACK TO a
+RELEASE SAVEPOINT a
+COMMIT
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED
+SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED
+SELECT @@tx_isolation
+LOCK TABLES t1 WRITE
+UNLOCK TABLES
+
+= settings
+SET NAMES utf8mb4
+SET NAMES 'utf8mb4' COLLATE 'utf8mb4_general_ci'
+SET CHARACTER SET utf8mb4
+SET sql_mode = ''
+SELECT @@sql_mode
+SET SESSION sql_mode = 'STRICT_TRANS_TABLES'
+SELECT @@sql_mode
+SET @@session.sql_mode = 'ANSI_QUOTES'
+SET sql_mode = DEFAULT
+SET time_zone = '+00:00'
+SET wait_timeout = 28800
+SET SQL_AUTO_IS_NULL = 0
+SET net_write_timeout = 60, sql_safe_updates = 0
+USE ids
+SHOW WARNINGS
+
+= what Hibernate asks
+CREATE SEQUENCE hibernate_seq START WITH 1 INCREMENT BY 50
+SELECT table_name FROM information_schema.TABLES WHERE table_schema = 'ids' AND table_type = 'SEQUENCE' AND table_name = 'hibernate_seq'
+SELECT table_name FROM information_schema.TABLES WHERE table_schema = database() AND table_type = 'SEQUENCE' AND table_name = 'nosuch'
+SELECT 'hibernate_seq' AS sequence_name, minimum_value, maximum_value, start_value, increment, cache_size FROM hibernate_seq
+SELECT NEXT VALUE FOR hibernate_seq
+SELECT NEXTVAL(hibernate_seq)
+SHOW CREATE SEQUENCE hibernate_seq
+SHOW TABLES LIKE 'hibernate_seq'
