@@ -65,6 +65,7 @@ const FIXED: &[&str] = &[
     "server.core_dumps",
     "server.http.max_header",
     "server.resp.max_request",
+    "faces.postgres.max_request",
 ];
 
 macro_rules! settings {
