@@ -52,7 +52,7 @@ fn check_packets(input: &[u8]) {
     loop {
         let step = read(rest, LONGEST);
         let cut = (0..=rest.len()).map(|cut| read(&rest[..cut], LONGEST));
-        let told = cut.skip_while(|step| *step == Step::Incomplete).next();
+        let told = { cut }.find(|step| *step != Step::Incomplete);
         assert_eq!(told.unwrap_or(Step::Incomplete), step);
         match step {
             Step::Incomplete => return saw("incomplete"),

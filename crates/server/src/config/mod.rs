@@ -66,6 +66,7 @@ const FIXED: &[&str] = &[
     "server.http.max_header",
     "server.resp.max_request",
     "faces.mysql.max_request",
+    "faces.postgres.max_request",
 ];
 
 macro_rules! settings {

@@ -7,19 +7,17 @@ use super::cancel;
 use super::errors::{Severity, SqlError};
 use super::execute::{Client, Pace};
 use super::frontend::{self, Fields, Step};
-use super::login::{self, Way};
+use super::login::{self, Guest, Way};
 use super::startup::{self, Packet, Start};
-use super::talk::Talk;
-use crate::auth::{Presented, Scram};
+use super::talk::{Next, Talk};
+use crate::auth::Scram;
 use crate::config::Config;
 use crate::connection;
 use crate::error::Code;
 use crate::faces::{self, Protocols, resp};
-use crate::metrics::FaceId;
 use crate::noise::Noise;
 use crate::socket::{End, Socket};
-use crate::thread::ServingThread;
-use crate::transport::{Peer, Stream};
+use crate::transport::Stream;
 use crate::turn::{LOOK_BYTES, Turn};
 use crate::watch::{Deadlines, Verdict, Waiting};
 
@@ -32,29 +30,6 @@ pub(super) fn deadlines(config: &Config) -> Deadlines {
 pub(super) fn input_bytes(config: &Config) -> usize {
     let message = config.faces.postgres.max_request.0;
     message.max(startup::PACKET_BYTES_MAX) + 16
-}
-
-/// What is known of a client before it has shown anything.
-pub(super) struct Guest {
-    pub(super) thread: Rc<ServingThread>,
-    pub(super) peer: Peer,
-    pub(super) face: FaceId,
-    pub(super) presented: Rc<Presented>,
-    pub(super) is_tls: bool,
-    pub(super) is_unix: bool,
-    /// Its address is one of TLS, which begins within the protocol: nothing else is served there.
-    pub(super) wants_tls: bool,
-}
-
-impl Guest {
-    /// Whether nobody on the way can read what is sent.
-    pub(super) fn is_private(&self) -> bool {
-        let is_here = match self.peer {
-            Peer::Tcp(address) => address.ip().to_canonical().is_loopback(),
-            Peer::Unix => true,
-        };
-        self.is_tls || is_here
-    }
 }
 
 /// Serves one connection until it ends.
@@ -145,17 +120,6 @@ struct Connection {
     phase: Phase,
     /// A message was refused: everything up to Sync is passed over.
     skipping: bool,
-}
-
-/// What to do next.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Next {
-    /// So many bytes were used.
-    Used(usize),
-    Incomplete,
-    Close,
-    /// TLS begins.
-    Tls,
 }
 
 impl Connection {

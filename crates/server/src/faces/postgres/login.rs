@@ -1,5 +1,7 @@
 //! Who a client is: by what its connection shows, or by its token.
 
+use std::rc::Rc;
+
 use super::backend;
 use super::cancel::Key;
 use super::errors::SqlError;
@@ -8,10 +10,35 @@ use super::frontend::Fields;
 use super::session::Session;
 use super::startup::Start;
 use super::variables::Facts;
-use crate::auth::{Identity, Right, Scram, ScramError, What};
+use crate::auth::{Identity, Presented, Right, Scram, ScramError, What};
 use crate::config::FaceAuth;
 use crate::faces;
-use crate::faces::postgres::connection::Guest;
+use crate::metrics::FaceId;
+use crate::thread::ServingThread;
+use crate::transport::Peer;
+
+/// What is known of a client before it has shown anything.
+pub(super) struct Guest {
+    pub(super) thread: Rc<ServingThread>,
+    pub(super) peer: Peer,
+    pub(super) face: FaceId,
+    pub(super) presented: Rc<Presented>,
+    pub(super) is_tls: bool,
+    pub(super) is_unix: bool,
+    /// Its address is one of TLS, which begins within the protocol: nothing else is served there.
+    pub(super) wants_tls: bool,
+}
+
+impl Guest {
+    /// Whether nobody on the way can read what is sent.
+    pub(super) fn is_private(&self) -> bool {
+        let is_here = match self.peer {
+            Peer::Tcp(address) => address.ip().to_canonical().is_loopback(),
+            Peer::Unix => true,
+        };
+        self.is_tls || is_here
+    }
+}
 
 /// How a client shows who it is.
 pub(super) enum Way {

@@ -8,7 +8,7 @@ face_settings! {
     /// What clients are told as `server_version`: `17.0`, with our own version behind it. Some refuse what is older than they like.
     "server_version" server_version: Version = "17.0";
     /// The longest message, and so the longest statement.
-    "max_request" max_request: Bytes = "64KiB" in 1024 ..= 16_777_216;
+    "max_request" max_request: Bytes = "64KiB" in 1024 ..= 1_048_576;
     /// Refuse clients that do not speak TLS.
     "require_tls" require_tls: bool = "false";
 }

@@ -5,7 +5,6 @@ use std::rc::Rc;
 use super::backend;
 use super::cache;
 use super::cancel;
-use super::connection::Next;
 use super::errors::{Result as SqlResult, Severity, SqlError, shown};
 use super::execute::{Client, Halt, Outcome, Pace};
 use super::frontend::{About, Bind, Parse, read_execute, read_query};
@@ -15,6 +14,17 @@ use super::portal::{Portal, Rows};
 use super::session::Prepared;
 use super::types::{Formats, Value, read_parameter};
 use crate::socket::End;
+
+/// What to do next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Next {
+    /// So many bytes were used.
+    Used(usize),
+    Incomplete,
+    Close,
+    /// TLS begins.
+    Tls,
+}
 
 /// A client that is spoken with.
 pub(super) struct Talk<'c> {

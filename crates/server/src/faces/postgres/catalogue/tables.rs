@@ -1,4 +1,4 @@
-//! The tables that are answered truly.
+//! The rows of tables that are answered truly.
 
 use mintage_ledger::{Name, SequenceInfo};
 
@@ -6,143 +6,10 @@ use crate::auth::{Right, What};
 use crate::config::Keys;
 use crate::faces::postgres::errors::{Result, SqlError};
 use crate::faces::postgres::execute::Client;
+use crate::faces::postgres::plan::question::Table;
 use crate::faces::postgres::plan::{IntegerKind, OWN_SCHEMA, Target};
 use crate::faces::postgres::types::{Type, Value};
 use crate::faces::sql::names::SqlName;
-
-/// A table of a catalogue.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Table {
-    Sequences,
-    InformationSequences,
-    Class,
-    Sequence,
-    Namespace,
-    Types,
-    Database,
-    Settings,
-    Parameters,
-}
-
-type Columns = &'static [(&'static str, Type)];
-
-impl Table {
-    /// The table of this name, with its schema if one was given.
-    pub(super) fn of_name(name: &SqlName) -> Option<Table> {
-        Some(match (name.schema.as_deref(), name.name.as_str()) {
-            (Some("information_schema"), "sequences") => Table::InformationSequences,
-            (None | Some("pg_catalog"), name) => match name {
-                "pg_sequences" => Table::Sequences,
-                "pg_sequence" => Table::Sequence,
-                "pg_class" => Table::Class,
-                "pg_namespace" => Table::Namespace,
-                "pg_type" => Table::Types,
-                "pg_database" => Table::Database,
-                "pg_settings" => Table::Settings,
-                "pg_sequence_parameters" => Table::Parameters,
-                _ => return None,
-            },
-            _ => return None,
-        })
-    }
-
-    pub(super) fn columns(self) -> Columns {
-        match self {
-            Table::Sequences => &[
-                ("schemaname", Type::Name),
-                ("sequencename", Type::Name),
-                ("sequenceowner", Type::Name),
-                ("data_type", Type::Text),
-                ("start_value", Type::Int8),
-                ("min_value", Type::Int8),
-                ("max_value", Type::Int8),
-                ("increment_by", Type::Int8),
-                ("cycle", Type::Bool),
-                ("cache_size", Type::Int8),
-                ("last_value", Type::Int8),
-            ],
-            Table::InformationSequences => &[
-                ("sequence_catalog", Type::Name),
-                ("sequence_schema", Type::Name),
-                ("sequence_name", Type::Name),
-                ("data_type", Type::Varchar),
-                ("numeric_precision", Type::Int4),
-                ("numeric_precision_radix", Type::Int4),
-                ("numeric_scale", Type::Int4),
-                ("start_value", Type::Varchar),
-                ("minimum_value", Type::Varchar),
-                ("maximum_value", Type::Varchar),
-                ("increment", Type::Varchar),
-                ("cycle_option", Type::Varchar),
-            ],
-            Table::Class => &[
-                ("oid", Type::Oid),
-                ("relname", Type::Name),
-                ("relnamespace", Type::Oid),
-                ("relowner", Type::Oid),
-                ("relkind", Type::Char),
-                ("relpersistence", Type::Char),
-                ("relispartition", Type::Bool),
-            ],
-            Table::Sequence => &[
-                ("seqrelid", Type::Oid),
-                ("seqtypid", Type::Oid),
-                ("seqstart", Type::Int8),
-                ("seqincrement", Type::Int8),
-                ("seqmax", Type::Int8),
-                ("seqmin", Type::Int8),
-                ("seqcache", Type::Int8),
-                ("seqcycle", Type::Bool),
-            ],
-            Table::Namespace => &[
-                ("oid", Type::Oid),
-                ("nspname", Type::Name),
-                ("nspowner", Type::Oid),
-            ],
-            Table::Types => &[
-                ("oid", Type::Oid),
-                ("typname", Type::Name),
-                ("typnamespace", Type::Oid),
-                ("typlen", Type::Int2),
-                ("typbyval", Type::Bool),
-                ("typtype", Type::Char),
-                ("typcategory", Type::Char),
-                ("typdelim", Type::Char),
-                ("typrelid", Type::Oid),
-                ("typelem", Type::Oid),
-                ("typarray", Type::Oid),
-                ("typinput", Type::Text),
-                ("typbasetype", Type::Oid),
-                ("typnotnull", Type::Bool),
-            ],
-            Table::Database => &[
-                ("oid", Type::Oid),
-                ("datname", Type::Name),
-                ("encoding", Type::Int4),
-            ],
-            Table::Settings => &[("name", Type::Text), ("setting", Type::Text)],
-            Table::Parameters => &[
-                ("start_value", Type::Int8),
-                ("minimum_value", Type::Int8),
-                ("maximum_value", Type::Int8),
-                ("increment", Type::Int8),
-                ("cycle_option", Type::Bool),
-                ("cache_size", Type::Int8),
-                ("data_type", Type::Oid),
-            ],
-        }
-    }
-
-    /// The columns that name a sequence, and its schema.
-    pub(super) fn naming(self) -> Option<(&'static str, &'static str)> {
-        match self {
-            Table::Sequences => Some(("sequencename", "schemaname")),
-            Table::InformationSequences => Some(("sequence_name", "sequence_schema")),
-            Table::Class => Some(("relname", "nspname")),
-            _ => None,
-        }
-    }
-}
 
 /// The oid of the schema `public`, and of our owner.
 pub(super) const PUBLIC: i64 = 2200;

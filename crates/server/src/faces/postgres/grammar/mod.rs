@@ -6,14 +6,21 @@
 //! | `expression` | expressions |
 //! | `calls` | which functions there are, and what they take |
 //! | `select` | SELECT and what it reads from |
+//! | `catalogue`, `psql` | whether a SELECT asks a catalogue; psql's own questions |
+//! | `question`, `condition`, `reading` | such a SELECT, where it is answered truly |
 //! | `define` | CREATE, ALTER and DROP SEQUENCE |
 //! | `control` | transactions, cursors, settings, DISCARD |
 
 mod calls;
+mod catalogue;
+mod condition;
 mod control;
 mod define;
 mod expression;
 mod parser;
+mod psql;
+mod question;
+mod reading;
 mod select;
 
 use std::rc::Rc;

@@ -1,9 +1,9 @@
 //! SELECT: what it reads from, and the values of its list.
 
 use super::Parser;
+use super::catalogue;
 use super::expression::title_of;
 use crate::faces::postgres::backend::Column;
-use crate::faces::postgres::catalogue;
 use crate::faces::postgres::errors::{Result, SqlError};
 use crate::faces::postgres::plan::{Expr, From, Function, Plan, Select, Statement, Target};
 use crate::faces::postgres::types::Type;

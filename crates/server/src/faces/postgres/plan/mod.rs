@@ -1,32 +1,34 @@
 //! What a statement is once it has been read: free of its text.
 
+pub(in crate::faces::postgres) mod question;
+
 use std::rc::Rc;
 
 use mintage_ledger::Gap;
 
-use super::backend::Column;
-use super::errors::{Result, SqlError};
-use super::types::{Type, Value};
 use crate::config::Keys;
+use crate::faces::postgres::backend::Column;
+use crate::faces::postgres::errors::{Result, SqlError};
+use crate::faces::postgres::types::{Type, Value};
 use crate::faces::sql::names::{NotAName, SqlName};
 
 /// A statement that can be run, any number of times.
 #[derive(Debug)]
-pub(super) struct Statement {
-    pub(super) plan: Plan,
+pub(in crate::faces::postgres) struct Statement {
+    pub(in crate::faces::postgres) plan: Plan,
     /// The columns of its rows; `None` where it has none.
-    pub(super) columns: Option<Vec<Column>>,
+    pub(in crate::faces::postgres) columns: Option<Vec<Column>>,
     /// The types of its parameters, as they were found.
-    pub(super) parameters: Rc<[u32]>,
+    pub(in crate::faces::postgres) parameters: Rc<[u32]>,
     /// The sequences that must be there, and where they were named.
-    pub(super) names: Vec<(Target, usize)>,
+    pub(in crate::faces::postgres) names: Vec<(Target, usize)>,
     /// It is `SELECT nextval('s')` and no more.
-    pub(super) next: Option<Target>,
+    pub(in crate::faces::postgres) next: Option<Target>,
 }
 
 impl Statement {
     /// Whether it is `SELECT nextval($1)` and no more.
-    pub(super) fn takes_next_of_parameter(&self) -> bool {
+    pub(in crate::faces::postgres) fn takes_next_of_parameter(&self) -> bool {
         let Plan::Select(Select {
             items,
             from: From::Nothing,
@@ -44,17 +46,17 @@ impl Statement {
 
 /// A sequence that is meant.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Target {
+pub(in crate::faces::postgres) struct Target {
     /// Its name here.
-    pub(super) key: Rc<str>,
+    pub(in crate::faces::postgres) key: Rc<str>,
     /// As messages show it: what was written, without quotes.
-    pub(super) shown: Rc<str>,
+    pub(in crate::faces::postgres) shown: Rc<str>,
     /// The same without its schema.
-    pub(super) relation: Rc<str>,
+    pub(in crate::faces::postgres) relation: Rc<str>,
 }
 
 impl Target {
-    pub(super) fn new(name: &SqlName, keys: &Keys) -> Target {
+    pub(in crate::faces::postgres) fn new(name: &SqlName, keys: &Keys) -> Target {
         Target {
             key: name.key(OWN_SCHEMA, keys).into(),
             shown: name.to_string().into(),
@@ -63,12 +65,12 @@ impl Target {
     }
 
     /// Out of a text, as that of `nextval`.
-    pub(super) fn of_text(text: &str, keys: &Keys) -> Result<Target> {
+    pub(in crate::faces::postgres) fn of_text(text: &str, keys: &Keys) -> Result<Target> {
         match SqlName::of_text(text) {
             Ok(name) => Ok(Target::new(&name, keys)),
             Err(NotAName::Syntax) => Err(SqlError::new("42602", "invalid name syntax")),
             Err(NotAName::TooManyParts) => {
-                let text = super::errors::shown(text);
+                let text = crate::faces::postgres::errors::shown(text);
                 let message = format!("improper relation name (too many dotted names): {text}");
                 Err(SqlError::new("42601", message))
             }
@@ -77,13 +79,14 @@ impl Target {
 }
 
 /// The schema whose name is no part of ours.
-pub(super) const OWN_SCHEMA: &str = "public";
+pub(in crate::faces::postgres) const OWN_SCHEMA: &str = "public";
 
 /// Schemas in which nobody makes anything.
-pub(super) const OUR_SCHEMAS: [&str; 4] = ["next", "pg_catalog", "information_schema", "mint"];
+pub(in crate::faces::postgres) const OUR_SCHEMAS: [&str; 4] =
+    ["next", "pg_catalog", "information_schema", "mint"];
 
 #[derive(Debug)]
-pub(super) enum Plan {
+pub(in crate::faces::postgres) enum Plan {
     Select(Select),
     Create(Create),
     Alter(Alter),
@@ -110,14 +113,14 @@ pub(super) enum Plan {
 }
 
 #[derive(Debug)]
-pub(super) struct Select {
-    pub(super) items: Vec<Expr>,
-    pub(super) from: From,
-    pub(super) limit: Option<Expr>,
+pub(in crate::faces::postgres) struct Select {
+    pub(in crate::faces::postgres) items: Vec<Expr>,
+    pub(in crate::faces::postgres) from: From,
+    pub(in crate::faces::postgres) limit: Option<Expr>,
 }
 
 #[derive(Debug)]
-pub(super) enum From {
+pub(in crate::faces::postgres) enum From {
     Nothing,
     /// `generate_series`.
     Series {
@@ -142,11 +145,11 @@ pub(super) enum From {
     /// `next.s`: one row, a new number.
     NextOf(Target),
     /// Rows about sequences, schemas and types.
-    Catalogue(Box<super::catalogue::Query>),
+    Catalogue(Box<question::Query>),
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Expr {
+pub(in crate::faces::postgres) enum Expr {
     Constant(Value),
     /// A sequence that was named by a text, resolved when it was read.
     Sequence(Target),
@@ -159,7 +162,7 @@ pub(super) enum Expr {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Operator {
+pub(in crate::faces::postgres) enum Operator {
     Add,
     Subtract,
     Multiply,
@@ -167,7 +170,7 @@ pub(super) enum Operator {
 
 /// A function that gives one value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Function {
+pub(in crate::faces::postgres) enum Function {
     Nextval,
     Currval,
     Lastval,
@@ -189,70 +192,70 @@ pub(super) enum Function {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Options {
-    pub(super) kind: Option<IntegerKind>,
-    pub(super) increment: Option<i64>,
-    pub(super) min: Option<Bound>,
-    pub(super) max: Option<Bound>,
-    pub(super) start: Option<i64>,
-    pub(super) restart: Option<Restart>,
-    pub(super) cache: Option<i64>,
-    pub(super) cycle: Option<bool>,
-    pub(super) gap: Option<Gap>,
-    pub(super) max_gap: Option<u64>,
-    pub(super) owned: bool,
+pub(in crate::faces::postgres) struct Options {
+    pub(in crate::faces::postgres) kind: Option<IntegerKind>,
+    pub(in crate::faces::postgres) increment: Option<i64>,
+    pub(in crate::faces::postgres) min: Option<Bound>,
+    pub(in crate::faces::postgres) max: Option<Bound>,
+    pub(in crate::faces::postgres) start: Option<i64>,
+    pub(in crate::faces::postgres) restart: Option<Restart>,
+    pub(in crate::faces::postgres) cache: Option<i64>,
+    pub(in crate::faces::postgres) cycle: Option<bool>,
+    pub(in crate::faces::postgres) gap: Option<Gap>,
+    pub(in crate::faces::postgres) max_gap: Option<u64>,
+    pub(in crate::faces::postgres) owned: bool,
 }
 
 /// `MINVALUE n` or `NO MINVALUE`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Bound {
+pub(in crate::faces::postgres) enum Bound {
     At(i64),
     Default,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Restart {
+pub(in crate::faces::postgres) enum Restart {
     Start,
     With(i64),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum IntegerKind {
+pub(in crate::faces::postgres) enum IntegerKind {
     Small,
     Integer,
     Big,
 }
 
 #[derive(Debug)]
-pub(super) struct Create {
-    pub(super) target: Target,
-    pub(super) schema: Option<Box<str>>,
-    pub(super) if_not_exists: bool,
-    pub(super) options: Options,
+pub(in crate::faces::postgres) struct Create {
+    pub(in crate::faces::postgres) target: Target,
+    pub(in crate::faces::postgres) schema: Option<Box<str>>,
+    pub(in crate::faces::postgres) if_not_exists: bool,
+    pub(in crate::faces::postgres) options: Options,
 }
 
 #[derive(Debug)]
-pub(super) struct Alter {
-    pub(super) target: Target,
-    pub(super) if_exists: bool,
-    pub(super) options: Options,
+pub(in crate::faces::postgres) struct Alter {
+    pub(in crate::faces::postgres) target: Target,
+    pub(in crate::faces::postgres) if_exists: bool,
+    pub(in crate::faces::postgres) options: Options,
 }
 
 #[derive(Debug)]
-pub(super) struct Drop {
-    pub(super) targets: Vec<Target>,
-    pub(super) if_exists: bool,
+pub(in crate::faces::postgres) struct Drop {
+    pub(in crate::faces::postgres) targets: Vec<Target>,
+    pub(in crate::faces::postgres) if_exists: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Modes {
-    pub(super) read_only: Option<bool>,
-    pub(super) isolation: Option<&'static str>,
-    pub(super) deferrable: Option<bool>,
+pub(in crate::faces::postgres) struct Modes {
+    pub(in crate::faces::postgres) read_only: Option<bool>,
+    pub(in crate::faces::postgres) isolation: Option<&'static str>,
+    pub(in crate::faces::postgres) deferrable: Option<bool>,
 }
 
 #[derive(Debug)]
-pub(super) enum Transaction {
+pub(in crate::faces::postgres) enum Transaction {
     Begin { tag: &'static str, modes: Modes },
     Commit { chain: bool },
     Rollback { chain: bool },
@@ -262,31 +265,31 @@ pub(super) enum Transaction {
 }
 
 #[derive(Debug)]
-pub(super) struct Declare {
-    pub(super) name: Box<str>,
-    pub(super) hold: bool,
-    pub(super) query: Rc<Statement>,
+pub(in crate::faces::postgres) struct Declare {
+    pub(in crate::faces::postgres) name: Box<str>,
+    pub(in crate::faces::postgres) hold: bool,
+    pub(in crate::faces::postgres) query: Rc<Statement>,
 }
 
 #[derive(Debug)]
-pub(super) struct Fetch {
-    pub(super) cursor: Box<str>,
+pub(in crate::faces::postgres) struct Fetch {
+    pub(in crate::faces::postgres) cursor: Box<str>,
     /// `None`: all that are left.
-    pub(super) count: Option<u64>,
+    pub(in crate::faces::postgres) count: Option<u64>,
     /// MOVE: rows are passed over, not sent.
-    pub(super) moves: bool,
+    pub(in crate::faces::postgres) moves: bool,
 }
 
 #[derive(Debug)]
-pub(super) struct Set {
-    pub(super) name: Box<str>,
+pub(in crate::faces::postgres) struct Set {
+    pub(in crate::faces::postgres) name: Box<str>,
     /// `None`: the default.
-    pub(super) value: Option<Box<str>>,
-    pub(super) local: bool,
+    pub(in crate::faces::postgres) value: Option<Box<str>>,
+    pub(in crate::faces::postgres) local: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Discard {
+pub(in crate::faces::postgres) enum Discard {
     All,
     Sequences,
     Plans,
@@ -295,7 +298,7 @@ pub(super) enum Discard {
 
 impl Plan {
     /// What may be run in a transaction that has failed.
-    pub(super) fn ends_failure(&self) -> bool {
+    pub(in crate::faces::postgres) fn ends_failure(&self) -> bool {
         matches!(
             self,
             Plan::Transaction(

@@ -1,20 +1,11 @@
 //! What is behind WHERE of a question to a catalogue: `=`, `<>`, `IN`, LIKE, with AND between.
 
-use super::question::{Reading, column_name, not_this};
+use super::Parser;
+use super::reading::{Reading, column_name, not_this};
 use crate::faces::postgres::errors::Result;
-use crate::faces::postgres::grammar::Parser;
 use crate::faces::postgres::plan::Expr;
+use crate::faces::postgres::plan::question::Condition;
 use crate::faces::postgres::types::{Type, Value};
-use crate::glob;
-
-/// A column is one of these values, or fits a pattern; or not.
-#[derive(Debug)]
-pub(super) struct Condition {
-    pub(super) column: usize,
-    pub(super) is: bool,
-    pub(super) like: bool,
-    pub(super) values: Vec<Expr>,
-}
 
 pub(super) fn conditions(parser: &mut Parser<'_>, reading: &Reading) -> Result<Vec<Condition>> {
     let mut all = Vec::new();
@@ -100,38 +91,4 @@ fn values_until(parser: &mut Parser<'_>, end: &str) -> Result<Vec<Expr>> {
     }
     parser.expect_symbol(end)?;
     Ok(values)
-}
-
-impl Condition {
-    pub(super) fn holds(&self, value: &Value, values: &[Value]) -> bool {
-        let Some(value) = value.shown() else {
-            return false;
-        };
-        let fits = |other: &Value| {
-            other.shown().is_some_and(|other| match self.like {
-                true => glob::matches(&pattern_of(&other), value.as_bytes()),
-                false => other == value,
-            })
-        };
-        values.iter().any(fits) == self.is
-    }
-}
-
-/// A pattern of LIKE as one of globs.
-fn pattern_of(like: &str) -> Vec<u8> {
-    let mut pattern = Vec::with_capacity(like.len());
-    let mut bytes = like.bytes();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'%' => pattern.push(b'*'),
-            b'_' => pattern.push(b'?'),
-            b'\\' => {
-                pattern.push(b'\\');
-                pattern.push(bytes.next().unwrap_or(b'\\'));
-            }
-            b'*' | b'?' | b'[' | b']' | b'^' => pattern.extend([b'\\', byte]),
-            other => pattern.push(other),
-        }
-    }
-    pattern
 }

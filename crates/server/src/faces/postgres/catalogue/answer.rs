@@ -1,0 +1,130 @@
+//! Questions to tables that are answered truly, answered.
+
+use super::tables::PUBLIC;
+use crate::faces::postgres::errors::Result;
+use crate::faces::postgres::execute::Client;
+use crate::faces::postgres::plan::question::{Beside, Pick, Question, Table};
+use crate::faces::postgres::plan::{Expr, OWN_SCHEMA};
+use crate::faces::postgres::types::{Type, Value};
+use crate::faces::sql::names::SqlName;
+
+/// The schema of a row of `pg_class`. Of others than `public` there is the number alone.
+fn namespace_of(class: &[Value]) -> [Value; 3] {
+    let at = Table::Class
+        .columns()
+        .iter()
+        .position(|(name, _)| *name == "relnamespace");
+    let oid = at.and_then(|at| class.get(at)).cloned().unwrap_or(Value::Null);
+    let name = if oid == Value::Int(PUBLIC) {
+        Value::text(OWN_SCHEMA)
+    } else {
+        Value::Null
+    };
+    [oid, name, Value::Int(10)]
+}
+
+impl Client {
+    pub(super) async fn answer(
+        &mut self,
+        question: &Question,
+        parameters: &[Value],
+    ) -> Result<Vec<Vec<Value>>> {
+        let mut wanted = Vec::new();
+        for condition in &question.conditions {
+            let mut values = Vec::new();
+            for value in &condition.values {
+                values.push(self.plain(value, parameters).await?);
+            }
+            wanted.push(values);
+        }
+        let key = match &question.about {
+            None => self.key_asked_for(question, &wanted),
+            Some(Expr::Sequence(target)) => Some(target.key.to_string()),
+            Some(other) => {
+                let value = self.plain(other, parameters).await?;
+                Some(self.target(&value)?.key.to_string())
+            }
+        };
+        let mut rows = self.rows_of(question.table, key.as_deref()).await?;
+        match question.beside {
+            None => {}
+            Some(Beside::Range) => rows
+                .iter_mut()
+                .for_each(|row| row.extend([Value::Null, Value::Null])),
+            Some(Beside::Namespace) => rows.iter_mut().for_each(|row| row.extend(namespace_of(row))),
+        }
+        let fits = |row: &Vec<Value>| {
+            let mut pairs = question.conditions.iter().zip(&wanted);
+            pairs.all(|(condition, values)| condition.holds(&row[condition.column], values))
+        };
+        rows.retain(fits);
+        self.picked(question, rows, parameters).await
+    }
+
+    /// The key of the one sequence that is asked for by its name.
+    fn key_asked_for(&self, question: &Question, wanted: &[Vec<Value>]) -> Option<String> {
+        let (name_column, schema_column) = question.table.naming()?;
+        let mut columns: Vec<&str> = question.table.columns().iter().map(|(name, _)| *name).collect();
+        columns.extend(Table::Namespace.columns().iter().map(|(name, _)| *name));
+        let value_of = |name: &str| {
+            let mut pairs = question.conditions.iter().zip(wanted);
+            let found = pairs.find(|(condition, values)| {
+                columns[condition.column] == name && condition.is && !condition.like && values.len() == 1
+            });
+            found.and_then(|(_, values)| values[0].shown())
+        };
+        let name = value_of(name_column)?;
+        let name = SqlName {
+            schema: value_of(schema_column),
+            name,
+        };
+        Some(name.key(OWN_SCHEMA, &self.config.faces.postgres.keys))
+    }
+
+    async fn picked(
+        &mut self,
+        question: &Question,
+        rows: Vec<Vec<Value>>,
+        parameters: &[Value],
+    ) -> Result<Vec<Vec<Value>>> {
+        let mut values = Vec::new();
+        for pick in &question.picks {
+            values.push(match pick {
+                Pick::Value(value) => self.plain(value, parameters).await?,
+                Pick::Count => Value::Int(rows.len() as i64),
+                Pick::Column(_) => Value::Null,
+            });
+        }
+        if question.picks.iter().any(|pick| matches!(pick, Pick::Count)) {
+            return Ok(vec![values]);
+        }
+        let pick = |row: &Vec<Value>| -> Vec<Value> {
+            let pairs = question.picks.iter().zip(&values);
+            pairs
+                .map(|(pick, value)| match pick {
+                    Pick::Column(at) => row[*at].clone(),
+                    _ => value.clone(),
+                })
+                .collect()
+        };
+        let mut picked: Vec<Vec<Value>> = rows.iter().map(pick).collect();
+        for (at, descends) in question.order.iter().rev() {
+            let key = |row: &Vec<Value>| match &row[*at] {
+                Value::Int(number) => (*number, String::new()),
+                other => (0, other.shown().unwrap_or_default()),
+            };
+            picked.sort_by(|a, b| {
+                if *descends {
+                    key(b).cmp(&key(a))
+                } else {
+                    key(a).cmp(&key(b))
+                }
+            });
+        }
+        if let Some(limit) = &question.limit {
+            let limit = self.plain(limit, parameters).await?.integer(Type::Int8)?;
+            picked.truncate(usize::try_from(limit).unwrap_or_default());
+        }
+        Ok(picked)
+    }
+}

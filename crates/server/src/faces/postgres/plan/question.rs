@@ -1,0 +1,241 @@
+//! Questions to catalogues, as they were read.
+
+use super::Expr;
+use crate::faces::postgres::types::{Type, Value};
+use crate::faces::sql::names::SqlName;
+use crate::glob;
+
+/// A question to a catalogue.
+#[derive(Debug)]
+pub(in crate::faces::postgres) enum Query {
+    Tables(Question),
+    Psql(Asked),
+    /// What is asked for, for the log.
+    Unknown(Box<str>),
+}
+
+/// A SELECT of tables that are answered truly.
+#[derive(Debug)]
+pub(in crate::faces::postgres) struct Question {
+    pub(in crate::faces::postgres) table: Table,
+    /// The sequence that a function in FROM is about.
+    pub(in crate::faces::postgres) about: Option<Expr>,
+    /// What is joined to the table, whose columns are behind its own.
+    pub(in crate::faces::postgres) beside: Option<Beside>,
+    pub(in crate::faces::postgres) picks: Vec<Pick>,
+    pub(in crate::faces::postgres) conditions: Vec<Condition>,
+    /// Columns of the result, and whether they descend.
+    pub(in crate::faces::postgres) order: Vec<(usize, bool)>,
+    pub(in crate::faces::postgres) limit: Option<Expr>,
+}
+
+/// A column of the result.
+#[derive(Debug)]
+pub(in crate::faces::postgres) enum Pick {
+    Column(usize),
+    Value(Expr),
+    Count,
+}
+
+/// What a table can be joined to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::faces::postgres) enum Beside {
+    /// `pg_namespace`, to `pg_class`.
+    Namespace,
+    /// `pg_range`, to `pg_type`: there is none.
+    Range,
+}
+
+/// A column is one of these values, or fits a pattern; or not.
+#[derive(Debug)]
+pub(in crate::faces::postgres) struct Condition {
+    pub(in crate::faces::postgres) column: usize,
+    pub(in crate::faces::postgres) is: bool,
+    pub(in crate::faces::postgres) like: bool,
+    pub(in crate::faces::postgres) values: Vec<Expr>,
+}
+
+impl Condition {
+    pub(in crate::faces::postgres) fn holds(&self, value: &Value, values: &[Value]) -> bool {
+        let Some(value) = value.shown() else {
+            return false;
+        };
+        let fits = |other: &Value| {
+            other.shown().is_some_and(|other| match self.like {
+                true => glob::matches(&pattern_of(&other), value.as_bytes()),
+                false => other == value,
+            })
+        };
+        values.iter().any(fits) == self.is
+    }
+}
+
+/// A pattern of LIKE as one of globs.
+fn pattern_of(like: &str) -> Vec<u8> {
+    let mut pattern = Vec::with_capacity(like.len());
+    let mut bytes = like.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'%' => pattern.push(b'*'),
+            b'_' => pattern.push(b'?'),
+            b'\\' => {
+                pattern.push(b'\\');
+                pattern.push(bytes.next().unwrap_or(b'\\'));
+            }
+            b'*' | b'?' | b'[' | b']' | b'^' => pattern.extend([b'\\', byte]),
+            other => pattern.push(other),
+        }
+    }
+    pattern
+}
+
+/// A question of psql's.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in crate::faces::postgres) enum Asked {
+    /// `\ds`, `\d`: the relations whose names fit.
+    Relations(Option<Box<str>>),
+    /// `\d NAME`, first: which relations there are of this name.
+    Named(Option<Box<str>>),
+    /// Second: what kind the one of this oid is.
+    Kind,
+    /// Third: what the sequence of this oid is.
+    Sequence(i64),
+    /// `\dn`.
+    Schemas,
+    /// `\l`.
+    Databases,
+}
+
+/// A table of a catalogue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::faces::postgres) enum Table {
+    Sequences,
+    InformationSequences,
+    Class,
+    Sequence,
+    Namespace,
+    Types,
+    Database,
+    Settings,
+    Parameters,
+}
+
+type Columns = &'static [(&'static str, Type)];
+
+impl Table {
+    /// The table of this name, with its schema if one was given.
+    pub(in crate::faces::postgres) fn of_name(name: &SqlName) -> Option<Table> {
+        Some(match (name.schema.as_deref(), name.name.as_str()) {
+            (Some("information_schema"), "sequences") => Table::InformationSequences,
+            (None | Some("pg_catalog"), name) => match name {
+                "pg_sequences" => Table::Sequences,
+                "pg_sequence" => Table::Sequence,
+                "pg_class" => Table::Class,
+                "pg_namespace" => Table::Namespace,
+                "pg_type" => Table::Types,
+                "pg_database" => Table::Database,
+                "pg_settings" => Table::Settings,
+                "pg_sequence_parameters" => Table::Parameters,
+                _ => return None,
+            },
+            _ => return None,
+        })
+    }
+
+    pub(in crate::faces::postgres) fn columns(self) -> Columns {
+        match self {
+            Table::Sequences => &[
+                ("schemaname", Type::Name),
+                ("sequencename", Type::Name),
+                ("sequenceowner", Type::Name),
+                ("data_type", Type::Text),
+                ("start_value", Type::Int8),
+                ("min_value", Type::Int8),
+                ("max_value", Type::Int8),
+                ("increment_by", Type::Int8),
+                ("cycle", Type::Bool),
+                ("cache_size", Type::Int8),
+                ("last_value", Type::Int8),
+            ],
+            Table::InformationSequences => &[
+                ("sequence_catalog", Type::Name),
+                ("sequence_schema", Type::Name),
+                ("sequence_name", Type::Name),
+                ("data_type", Type::Varchar),
+                ("numeric_precision", Type::Int4),
+                ("numeric_precision_radix", Type::Int4),
+                ("numeric_scale", Type::Int4),
+                ("start_value", Type::Varchar),
+                ("minimum_value", Type::Varchar),
+                ("maximum_value", Type::Varchar),
+                ("increment", Type::Varchar),
+                ("cycle_option", Type::Varchar),
+            ],
+            Table::Class => &[
+                ("oid", Type::Oid),
+                ("relname", Type::Name),
+                ("relnamespace", Type::Oid),
+                ("relowner", Type::Oid),
+                ("relkind", Type::Char),
+                ("relpersistence", Type::Char),
+                ("relispartition", Type::Bool),
+            ],
+            Table::Sequence => &[
+                ("seqrelid", Type::Oid),
+                ("seqtypid", Type::Oid),
+                ("seqstart", Type::Int8),
+                ("seqincrement", Type::Int8),
+                ("seqmax", Type::Int8),
+                ("seqmin", Type::Int8),
+                ("seqcache", Type::Int8),
+                ("seqcycle", Type::Bool),
+            ],
+            Table::Namespace => &[
+                ("oid", Type::Oid),
+                ("nspname", Type::Name),
+                ("nspowner", Type::Oid),
+            ],
+            Table::Types => &[
+                ("oid", Type::Oid),
+                ("typname", Type::Name),
+                ("typnamespace", Type::Oid),
+                ("typlen", Type::Int2),
+                ("typbyval", Type::Bool),
+                ("typtype", Type::Char),
+                ("typcategory", Type::Char),
+                ("typdelim", Type::Char),
+                ("typrelid", Type::Oid),
+                ("typelem", Type::Oid),
+                ("typarray", Type::Oid),
+                ("typinput", Type::Text),
+                ("typbasetype", Type::Oid),
+                ("typnotnull", Type::Bool),
+            ],
+            Table::Database => &[
+                ("oid", Type::Oid),
+                ("datname", Type::Name),
+                ("encoding", Type::Int4),
+            ],
+            Table::Settings => &[("name", Type::Text), ("setting", Type::Text)],
+            Table::Parameters => &[
+                ("start_value", Type::Int8),
+                ("minimum_value", Type::Int8),
+                ("maximum_value", Type::Int8),
+                ("increment", Type::Int8),
+                ("cycle_option", Type::Bool),
+                ("cache_size", Type::Int8),
+                ("data_type", Type::Oid),
+            ],
+        }
+    }
+
+    /// The columns that name a sequence, and its schema.
+    pub(in crate::faces::postgres) fn naming(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Table::Sequences => Some(("sequencename", "schemaname")),
+            Table::InformationSequences => Some(("sequence_name", "sequence_schema")),
+            Table::Class => Some(("relname", "nspname")),
+            _ => None,
+        }
+    }
+}
