@@ -60,11 +60,6 @@ impl<'t> Lexer<'t> {
         self.text
     }
 
-    /// Where the next token is looked for, in bytes.
-    pub(crate) fn at(&self) -> usize {
-        self.at
-    }
-
     /// The next token; [`Kind::End`] at the end, as often as it is asked for.
     ///
     /// # Errors
@@ -365,51 +360,6 @@ impl<'t> Lexer<'t> {
 /// Whether a word may begin with it: letters, and every part of a longer character.
 fn begins_word(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
-}
-
-/// The statements of a text, in order, without the `;` between them and without those that are empty; in bytes.
-///
-/// # Errors
-/// As [`Lexer::next`].
-pub(crate) fn statements(text: &str, dialect: Dialect) -> Statements<'_> {
-    Statements {
-        lexer: Lexer::new(text, dialect),
-        ended: false,
-    }
-}
-
-/// See [`statements`].
-#[derive(Clone, Debug)]
-pub(crate) struct Statements<'t> {
-    lexer: Lexer<'t>,
-    ended: bool,
-}
-
-impl Iterator for Statements<'_> {
-    type Item = Result<std::ops::Range<usize>, Fault>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let mut found: Option<std::ops::Range<usize>> = None;
-        while !self.ended {
-            let token = match self.lexer.next() {
-                Ok(token) => token,
-                Err(fault) => {
-                    self.ended = true;
-                    return Some(Err(fault));
-                }
-            };
-            if token.kind == Kind::End {
-                self.ended = true;
-            } else if !token.is_symbol(";") {
-                found = Some(found.map_or(token.at, |found| found.start)..token.end());
-                continue;
-            }
-            if found.is_some() {
-                break;
-            }
-        }
-        found.map(Ok)
-    }
 }
 
 #[cfg(test)]

@@ -7,8 +7,6 @@
 //! | `names` | names with schemas, and what their sequences are called here |
 //! | `session` | the numbers that a connection took last |
 
-#![allow(dead_code, reason = "two faces share it, and neither uses all of it")]
-
 pub(crate) mod lexer;
 pub(crate) mod names;
 pub(crate) mod session;
