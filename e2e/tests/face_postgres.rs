@@ -149,6 +149,12 @@ fn ruby_and_rails_have_numbers_as_from_postgresql() {
 
 #[test]
 #[ignore = "minutes: many clients"]
+fn ruby_casts_numbers_by_the_catalogues_of_postgresql() {
+    same_of_both(clients::ruby(&["postgres_types.rb"]));
+}
+
+#[test]
+#[ignore = "minutes: many clients"]
 fn perl_has_numbers_as_from_postgresql() {
     same_of_both(clients::perl("postgres.pl"));
 }
