@@ -86,6 +86,9 @@ fn stock_psql_prints_what_it_prints_of_postgresql() {
 #[test]
 #[ignore = "minutes: the originals"]
 fn psql_prints_that_of_postgresql() {
+    if !need::program("psql") {
+        return;
+    }
     let Some((server, place)) = originals::postgres() else {
         return;
     };

@@ -4,6 +4,7 @@
 
 use std::process::Command;
 
+use mintage_e2e::need;
 use mintage_e2e::run::{self, Said};
 use mintage_e2e::sqlwire::clients::{self, Client};
 use mintage_e2e::sqlwire::face::Faces;
@@ -12,9 +13,9 @@ use mintage_e2e::sqlwire::place::Place;
 
 /// A server with tokens: `app` may take numbers.
 struct Guarded {
-    folder: tempfile::TempDir,
     faces: Faces,
     place: Place,
+    folder: tempfile::TempDir,
 }
 
 impl Guarded {
@@ -44,7 +45,7 @@ impl Guarded {
             user: "app".into(),
             password: token,
         };
-        Guarded { folder, faces, place }
+        Guarded { faces, place, folder }
     }
 
     fn authority(&self) -> String {
@@ -144,6 +145,9 @@ fn verified(authority: &str) -> [(&'static str, &str); 2] {
 #[test]
 #[ignore = "minutes: many clients"]
 fn clients_of_postgresql_speak_tls() {
+    if !need::program("psql") {
+        return;
+    }
     let server = Guarded::by_tls("postgres");
     let authority = server.authority();
     let found = together([
@@ -164,6 +168,9 @@ fn clients_of_postgresql_speak_tls() {
 #[test]
 #[ignore = "minutes: many clients"]
 fn clients_of_mysql_speak_tls() {
+    if !need::program("mariadb") {
+        return;
+    }
     let server = Guarded::by_tls("mysql");
     let authority = server.authority();
     let found = together([clients::python(&[
@@ -182,6 +189,9 @@ fn clients_of_mysql_speak_tls() {
 #[test]
 #[ignore = "minutes: many clients"]
 fn no_client_of_mysql_logs_in_in_clear_where_the_address_is_one_of_tls() {
+    if !need::program("mariadb") {
+        return;
+    }
     let server = Guarded::by_tls("mysql");
     let clear = mariadb(&server.place, &["--skip-ssl"]);
     assert_ne!(clear.code, 0, "{clear:?}");
@@ -223,6 +233,9 @@ fn mariadb(place: &Place, words: &[&str]) -> Said {
 #[test]
 #[ignore = "minutes: many clients"]
 fn a_wrong_token_is_refused_as_a_wrong_password() {
+    if !(need::program("psql") && need::program("mariadb")) {
+        return;
+    }
     let postgres = Guarded::in_clear("postgres");
     let mysql = Guarded::in_clear("mysql");
     let as_somebody = |server: &Guarded, user: &str, password: &str| Place {
