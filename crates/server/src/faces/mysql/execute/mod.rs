@@ -4,10 +4,11 @@
 //! | --- | --- |
 //! | `value` | expressions |
 //! | `numbers` | numbers and ids: tickets, `NEXTVAL`, `SETVAL`, `LAST_INSERT_ID(id + n)` |
-//! | `query`, `like` | `SELECT` |
+//! | `query`, `columns`, `like` | `SELECT` |
 //! | `definition` | sequences are made, changed and dropped |
 //! | `setting` | `SET`, `SHOW`, transactions, `KILL` |
 
+mod columns;
 mod definition;
 mod like;
 mod numbers;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use mintage::Series;
 use mintage_ledger::{Name, SequenceInfo};
 
+use super::columns::{SEQUENCE_COLUMNS, all_columns, column_kind, sequence_row};
 use super::like::like;
 use super::value::{ANY_OTHER, Row};
 use super::{Done, Execution, Outcome, Rows};
@@ -16,27 +17,6 @@ use crate::faces::mysql::value::{Kind, Value};
 use crate::faces::sql::names::SqlName;
 use crate::service::Service;
 use crate::turn::{SLICE, Turn};
-
-/// The columns of a sequence as a table of one row.
-const SEQUENCE_COLUMNS: [&str; 8] = [
-    "next_not_cached_value",
-    "minimum_value",
-    "maximum_value",
-    "start_value",
-    "increment",
-    "cache_size",
-    "cycle_option",
-    "cycle_count",
-];
-
-/// The columns of `information_schema.TABLES` that say something of a sequence.
-const TABLE_COLUMNS: [&str; 5] = [
-    "table_catalog",
-    "table_schema",
-    "table_name",
-    "table_type",
-    "engine",
-];
 
 impl Execution<'_> {
     /// One query, or several whose rows follow each other under the columns of the first.
@@ -380,36 +360,6 @@ impl Execution<'_> {
     }
 }
 
-fn all_columns(from: &From) -> Vec<Column> {
-    let texts = |names: &[&str]| {
-        let columns = names.iter();
-        columns
-            .map(|name| Column::new(name.to_ascii_uppercase(), Kind::Text))
-            .collect()
-    };
-    match from {
-        From::Nothing => Vec::new(),
-        From::Series(_) => vec![Column::new("seq", Kind::Unsigned)],
-        From::Table(_) => {
-            let columns = SEQUENCE_COLUMNS.iter();
-            columns.map(|name| Column::new(name, column_kind(name))).collect()
-        }
-        From::Catalogue(_) => texts(&TABLE_COLUMNS),
-    }
-}
-
-/// What a column of a ticket's table or of a sequence has.
-fn column_kind(column: &str) -> Kind {
-    let is_number = column.eq_ignore_ascii_case("id")
-        || SEQUENCE_COLUMNS
-            .iter()
-            .any(|known| column.eq_ignore_ascii_case(known));
-    match is_number {
-        true => Kind::Integer,
-        false => Kind::Text,
-    }
-}
-
 /// Whether a query asks a sequence for its definition: by `*`, or by one of the columns.
 fn is_of_sequence(select: &Select) -> bool {
     select.items.iter().any(|item| match item {
@@ -445,35 +395,6 @@ fn has_only(select: &Select, names: &[&str]) -> bool {
             Condition::OneOf(column, _) => is_one(column, false),
             _ => false,
         })
-}
-
-fn sequence_row(info: &SequenceInfo) -> Vec<(&'static str, Value)> {
-    let def = &info.def;
-    let values = [
-        Value::Integer(next_number(info)),
-        Value::Integer(def.min),
-        Value::Integer(def.max),
-        Value::Integer(def.start),
-        Value::Integer(def.increment),
-        Value::Integer(0),
-        Value::Integer(def.cycle.into()),
-        Value::Integer(0),
-    ];
-    SEQUENCE_COLUMNS.into_iter().zip(values).collect()
-}
-
-/// The number that comes next as far as this server knows.
-fn next_number(info: &SequenceInfo) -> i64 {
-    match info.last {
-        Some(last) => last.saturating_add(info.def.increment),
-        // Nobody has taken any since it was made or moved: the next one is the first of what is held or free.
-        None => {
-            let held = i128::from(info.unused) * i128::from(info.def.increment);
-            let next = info.unreserved.map(|free| i128::from(free) - held);
-            next.and_then(|next| i64::try_from(next).ok())
-                .unwrap_or(info.def.start)
-        }
-    }
 }
 
 fn number_of(series: Series, place: u128) -> Value {
