@@ -86,6 +86,9 @@ fn stock_psql_prints_what_it_prints_of_postgresql() {
 #[test]
 #[ignore = "minutes: the originals"]
 fn psql_prints_that_of_postgresql() {
+    if !need::program("psql") {
+        return;
+    }
     let Some((server, place)) = originals::postgres() else {
         return;
     };
@@ -145,6 +148,12 @@ fn php_has_numbers_as_from_postgresql() {
 #[ignore = "minutes: many clients"]
 fn ruby_and_rails_have_numbers_as_from_postgresql() {
     same_of_both(clients::ruby(&["postgres.rb", "rails_postgres.rb"]));
+}
+
+#[test]
+#[ignore = "minutes: many clients"]
+fn ruby_casts_numbers_by_the_catalogues_of_postgresql() {
+    same_of_both(clients::ruby(&["postgres_types.rb"]));
 }
 
 #[test]

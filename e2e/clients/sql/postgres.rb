@@ -33,8 +33,7 @@ connection.prepare('next', 'SELECT nextval($1)')
 6.times { got connection.exec_prepared('next', ['orders']).getvalue(0, 0) }
 # Binary results.
 got connection.exec_params(NEXT, [], 1).getvalue(0, 0).unpack1('q>')
-connection.type_map_for_results = PG::BasicTypeMapForResults.new(connection)
-same connection.exec("SELECT currval('orders')").getvalue(0, 0), $last
+same Integer(connection.exec("SELECT currval('orders')").getvalue(0, 0)), $last
 
 error = refused(PG::UndefinedTable) { connection.exec("SELECT nextval('nosuch')") }
 same error.result.error_field(PG::PG_DIAG_MESSAGE_PRIMARY), 'relation "nosuch" does not exist'
