@@ -240,7 +240,14 @@ fn the_table_of_metrics_is_what_a_server_answers() {
     let certificate = "[server.tls]\ncert = \"server.pem\"\nkey = \"server.key\"\n";
     fs::write(folder.path().join("mint.toml"), certificate).unwrap();
     let server = Start::in_folder(folder.path())
-        .args(["--store", &url, "--face", "thrift=127.0.0.1:0"])
+        .args([
+            "--store",
+            &url,
+            "--face",
+            "thrift=127.0.0.1:0",
+            "--face",
+            "postgres=127.0.0.1:0",
+        ])
         .ready();
     let mut redis = server.redis();
     server.http("PUT", "/v1/sequences/few", r#"{"max": "2"}"#);
