@@ -68,7 +68,7 @@ impl fmt::Display for Qualified {
 }
 
 /// The part that a text begins with, and what comes after it.
-fn part(text: &str) -> Option<(String, &str)> {
+pub(crate) fn part(text: &str) -> Option<(String, &str)> {
     let Some(quoted) = text.strip_prefix('"') else {
         let ends = |c: char| c == '.' || c.is_ascii_whitespace();
         let (part, after) = text.split_at(text.find(ends).unwrap_or(text.len()));
