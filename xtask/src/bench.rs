@@ -11,6 +11,7 @@ use crate::{provision, step};
 fn page_of(name: &str) -> &'static str {
     match name {
         "bulk" => "docs/bulk.md",
+        "sqlwire" => "docs/performance-wire.md",
         _ => "docs/performance.md",
     }
 }
