@@ -945,10 +945,79 @@ fn tokens_are_passwords_and_decide_what_is_allowed() {
 }
 
 #[test]
+fn a_client_that_names_the_way_its_token_does_not_know_is_asked_for_the_other() {
+    let (sha2, old) = ("caching_sha2_password", "mysql_native_password");
+    let server = with_tokens(|config| {
+        let with = |name: &str, secret: &str, change: fn(&mut SqlVerifiers)| {
+            let mut token = sql_token(name, secret, &[Right::Allocate]);
+            change(&mut token.sql);
+            token
+        };
+        config.tokens.extend([
+            with("new", "n", |sql| sql.mysql_native = None),
+            with("native", "v", |sql| sql.mysql = None),
+        ]);
+    });
+    let prove = |plugin: &str, secret: &str, nonce: &[u8]| match plugin == sha2 {
+        true => caching_sha2(secret, nonce),
+        false => native(secret, nonce),
+    };
+    let well = |plugin: &str| {
+        if plugin == sha2 {
+            "fast; OK 0 0 2"
+        } else {
+            "OK 0 0 2"
+        }
+    };
+    let denied = |user: &str| {
+        format!("ERR 1045 28000 Access denied for user '{user}'@'127.0.0.1' (using password: YES)")
+    };
+    // Nobody is asked as one who has the usual digest is.
+    for (user, secret, named, asked, is_known) in [
+        ("new", "n", old, sha2, true),
+        ("new", "n", "client_ed25519", sha2, true),
+        ("native", "v", sha2, old, true),
+        ("native", "v", "client_ed25519", old, true),
+        ("new", "wrong", old, sha2, false),
+        ("nobody", "n", old, sha2, false),
+        ("old", "x", old, sha2, false),
+    ] {
+        let expected = |plugin: &str| match is_known {
+            true => well(plugin).to_string(),
+            false => denied(user),
+        };
+        let mut first = Vec::new();
+        let (mut my, answer) = enter(&server, user, named, |nonce| {
+            first = nonce.to_vec();
+            prove(named, secret, nonce)
+        });
+        assert_eq!(answer, format!("switch {asked}"), "{user} {named}");
+        assert_ne!(my.nonce, first);
+        let reply = prove(asked, secret, &my.nonce);
+        mysql::send(&mut my.client, 3, &reply);
+        assert_eq!(my.answer_of_login(), expected(asked), "{user} {named}");
+        // The same where somebody who is in becomes another one.
+        let (mut my, answer) = enter(&server, "web", sha2, |nonce| caching_sha2("w", nonce));
+        assert_eq!(answer, well(sha2));
+        let body = [user.as_bytes(), b"\0\0\0\x2d\0", named.as_bytes(), b"\0"].concat();
+        my.client.send(command(17, body));
+        assert_eq!(my.answer_of_login(), format!("switch {asked}"), "{user} {named}");
+        let reply = prove(asked, secret, &my.nonce);
+        mysql::send(&mut my.client, 2, &reply);
+        assert_eq!(my.answer_of_login(), expected(asked), "{user} {named}");
+    }
+    // Who has the digest that it names is not asked again.
+    for (user, secret, named) in [("new", "n", sha2), ("native", "v", old), ("web", "w", old)] {
+        let (_, answer) = enter(&server, user, named, |nonce| prove(named, secret, nonce));
+        assert_eq!(answer, well(named), "{user}");
+    }
+}
+
+#[test]
 fn an_open_face_lets_everybody_take_and_nobody_change() {
     let server = with_tokens(|config| config.faces.mysql.access.auth = FaceAuth::Open);
-    let (mut my, answer) = enter(&server, "x", "mysql_native_password", |_| Vec::new());
-    assert_eq!(answer, "OK 0 0 2");
+    let (mut my, answer) = enter(&server, "x", "caching_sha2_password", |_| Vec::new());
+    assert_eq!(answer, "fast; OK 0 0 2");
     check(
         &mut my,
         &[
