@@ -228,6 +228,8 @@ fn sequences_are_asked_as_in_mariadb() {
             ("SELECT SETVAL(orders, 100)", "[SETVAL(orders, 100) i] 100"),
             ("SELECT NEXTVAL(orders)", "[NEXTVAL(orders) i] 101"),
             ("SELECT SETVAL(orders, 50)", "[SETVAL(orders, 50) i] NULL"),
+            ("SELECT SETVAL(orders, -5) s", "[s i] NULL"),
+            ("SELECT SETVAL(odd, 0, 0) s", "[s i] NULL"),
             ("SELECT SETVAL(orders, 200, 0)", "[SETVAL(orders, 200, 0) i] 200"),
             ("DO SETVAL(orders, 300)", "OK 0 0 2"),
             ("SELECT NEXTVAL(orders)", "[NEXTVAL(orders) i] 301"),
@@ -240,9 +242,32 @@ fn sequences_are_asked_as_in_mariadb() {
                 "ERR 4084 HY000 Sequence 'shop.end' has run out",
             ),
             ("SELECT LASTVAL(end)", "[LASTVAL(end) i] NULL"),
+            // What lies behind the bounds is no number of it, and beyond them it has run out: as there.
+            ("SELECT SETVAL(end, 0) s", "[s i] NULL"),
+            ("SELECT SETVAL(end, 9)", "[SETVAL(end, 9) i] 9"),
+            ("CREATE SEQUENCE brief MINVALUE 10 MAXVALUE 20", "OK 0 0 2"),
+            ("SELECT SETVAL(brief, 5) s", "[s i] NULL"),
+            ("SELECT SETVAL(brief, 25) s", "[s i] 25"),
             (
-                "SELECT SETVAL(end, 9)",
-                "ERR 4085 HY000 Sequence 'shop.end' has out of range value for options",
+                "SELECT NEXTVAL(brief)",
+                "ERR 4084 HY000 Sequence 'shop.brief' has run out",
+            ),
+            ("CREATE SEQUENCE ring MINVALUE 10 MAXVALUE 20 CYCLE", "OK 0 0 2"),
+            ("SELECT SETVAL(ring, 21, 0) s", "[s i] 21"),
+            ("SELECT NEXTVAL(ring) n", "[n i] 10"),
+            (
+                "CREATE SEQUENCE down INCREMENT -1 MINVALUE -20 MAXVALUE -10",
+                "OK 0 0 2",
+            ),
+            ("SELECT SETVAL(down, -5) s", "[s i] NULL"),
+            ("SELECT SETVAL(down, -30) s", "[s i] -30"),
+            (
+                "SELECT NEXTVAL(down)",
+                "ERR 4084 HY000 Sequence 'shop.down' has run out",
+            ),
+            (
+                "SELECT SETVAL(nothing, 5)",
+                "ERR 4091 42S02 Unknown SEQUENCE: 'nothing'",
             ),
             (
                 "SELECT NEXTVAL(nothing)",
@@ -385,7 +410,10 @@ fn series_are_those_of_mariadb() {
             ("SELECT seq FROM seq_1_to_99999", "ERR 1104 42000"),
             ("SELECT seq FROM seq_1_to_2_step_0", "ERR 1030 HY000"),
             ("SELECT other FROM seq_1_to_2", "ERR 1054 42S22"),
-            ("INSERT INTO seq_1_to_3 VALUES (1)", "ERR 1031 HY000"),
+            (
+                "INSERT INTO seq_1_to_3 VALUES (1)",
+                "ERR 1031 HY000 Storage engine SEQUENCE of the table `seq_1_to_3` doesn't have this option",
+            ),
             (
                 "CREATE TABLE seq_1_to_3 (id int auto_increment)",
                 "ERR 1050 42S01",
@@ -479,7 +507,6 @@ fn variables_and_words_are_what_clients_expect() {
                 "SET STATEMENT max_statement_time = 1 FOR SELECT NEXTVAL(orders)",
                 "[NEXTVAL(orders) i] 2",
             ),
-            ("SELECT LENGTH('x')", "ERR 1305 42000"),
             ("DELETE FROM Tickets64", "ERR 1235 42000"),
             ("nonsense", "ERR 1064 42000"),
             ("", "ERR 1065 42000 Query was empty"),
@@ -513,6 +540,80 @@ fn variables_and_words_are_what_clients_expect() {
             .starts_with("ERR 1305 42000")
     );
     assert!(my.ask("SELECT mint_id('nothing')").starts_with("ERR 1305 42000"));
+}
+
+#[test]
+fn what_is_not_there_is_refused_in_the_words_of_mariadb() {
+    let server = server();
+    let mut my = My::open(&server, "shop");
+    let series = |name: &str| {
+        format!("ERR 1031 HY000 Storage engine SEQUENCE of the table {name} doesn't have this option")
+    };
+    let column = |name: &str, clause: &str| format!("ERR 1054 42S22 Unknown column '{name}' in '{clause}'");
+    let syntax = |near: &str| {
+        format!(
+            "ERR 1064 42000 You have an error in your SQL syntax; check the manual that corresponds to your MariaDB \
+             server version for the right syntax to use near '{near}' at line 1"
+        )
+    };
+    for (text, answer) in [
+        ("DELETE FROM seq_1_to_5", series("`shop`.`seq_1_to_5`")),
+        (
+            "delete low_priority from other.seq_1_to_5 where seq = 1",
+            series("`other`.`seq_1_to_5`"),
+        ),
+        (
+            "INSERT INTO seq_1_to_5 (seq) VALUES (1)",
+            series("`shop`.`seq_1_to_5`"),
+        ),
+        (
+            "REPLACE INTO seq_1_to_5 VALUES (1)",
+            series("`shop`.`seq_1_to_5`"),
+        ),
+        ("UPDATE seq_1_to_5 SET seq = 1", series("`shop`.`seq_1_to_5`")),
+        ("TRUNCATE TABLE seq_1_to_5", series("`shop`.`seq_1_to_5`")),
+        ("SELECT nosuch", column("nosuch", "SELECT")),
+        ("SELECT NEXTVAL", column("NEXTVAL", "SELECT")),
+        ("SELECT NEXTVAL(orders), 1 + nosuch", column("nosuch", "SELECT")),
+        ("SELECT nosuch FROM seq_1_to_5", column("nosuch", "SELECT")),
+        (
+            "SELECT seq FROM seq_1_to_5 WHERE nosuch = 1",
+            column("nosuch", "WHERE"),
+        ),
+        (
+            "SELECT nosuch(1)",
+            "ERR 1305 42000 FUNCTION shop.nosuch does not exist".into(),
+        ),
+        (
+            "SELECT a.b(1)",
+            "ERR 1305 42000 FUNCTION a.b does not exist".into(),
+        ),
+        ("SHOW NOSUCH", syntax("NOSUCH")),
+        ("SHOW GLOBAL nosuch LIKE 'x'", syntax("nosuch LIKE 'x'")),
+        ("SHOW CREATE nosuch x", syntax("nosuch x")),
+    ] {
+        assert_eq!(my.ask(text), answer, "{text}");
+        let is_prepared = text.starts_with("SELECT") && !text.contains("WHERE");
+        if is_prepared {
+            assert_eq!(my.prepare(text), Err(answer), "{text}");
+        }
+    }
+    check(
+        &mut my,
+        &[
+            // Nothing was taken for what was refused.
+            ("SELECT NEXTVAL(orders) n", "[n i] 1"),
+            ("SHOW GRANTS", "ERR 1235 42000"),
+            ("SHOW CREATE TABLE orders", "ERR 1235 42000"),
+            ("TRUNCATE Tickets64", "ERR 1235 42000"),
+        ],
+    );
+    let mut nowhere = My::open(&server, "");
+    assert_eq!(nowhere.ask("DELETE FROM seq_1_to_5"), series("`seq_1_to_5`"));
+    assert_eq!(
+        nowhere.ask("SELECT nosuch(1)"),
+        "ERR 1305 42000 FUNCTION nosuch does not exist"
+    );
 }
 
 #[test]

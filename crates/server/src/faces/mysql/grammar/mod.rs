@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `expression` | values, functions, arithmetic |
 //! | `query` | `SELECT`, `DO`, `UNION ALL` |
-//! | `change` | `INSERT`, `REPLACE`, `UPDATE` |
+//! | `change` | `INSERT`, `REPLACE`, `UPDATE`, `DELETE` |
 //! | `definition` | `CREATE`, `ALTER`, `DROP` |
 //! | `setting` | `SET`, `SHOW`, transactions, `KILL` |
 
@@ -114,6 +114,7 @@ impl<'t> Parser<'t> {
             "INSERT" => self.insert(false),
             "REPLACE" => self.insert(true),
             "UPDATE" => self.update(),
+            "DELETE" | "TRUNCATE" => self.remove(),
             "CREATE" => self.create(),
             "ALTER" => self.alter(),
             "DROP" => self.drop(),
@@ -323,7 +324,6 @@ const KNOWN: &[&str] = &[
     "CHECK",
     "CHECKSUM",
     "DEALLOCATE",
-    "DELETE",
     "DELIMITER",
     "DESC",
     "DESCRIBE",
@@ -348,7 +348,6 @@ const KNOWN: &[&str] = &[
     "SLAVE",
     "STOP",
     "TABLE",
-    "TRUNCATE",
     "UNINSTALL",
     "VALUES",
     "WITH",
