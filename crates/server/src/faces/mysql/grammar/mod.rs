@@ -96,6 +96,10 @@ impl<'t> Parser<'t> {
         if !self.takes_symbol(";")? && !self.is_at_end() {
             return Err(self.syntax());
         }
+        // As in the original, what is wrong in form is told first.
+        if let Statement::Select(selects) = &statement {
+            selects.iter().try_for_each(query::check_columns)?;
+        }
         Ok(statement)
     }
 

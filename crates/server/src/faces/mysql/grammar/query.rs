@@ -39,7 +39,6 @@ impl Parser<'_> {
         if self.takes("FROM")? {
             select.from = self.from()?;
         }
-        check_columns(&select)?;
         if self.takes("WHERE")? {
             select.conditions = self.conditions()?;
         }
@@ -240,7 +239,7 @@ pub(super) fn series(name: &SqlName) -> Read<Option<Series>> {
 }
 
 /// Refuses columns that nothing has: before any number is taken, and where it is prepared, too.
-fn check_columns(select: &Select) -> Read<()> {
+pub(super) fn check_columns(select: &Select) -> Read<()> {
     let is_known = |column: &str| match &select.from {
         From::Nothing => false,
         From::Series(_) => column.eq_ignore_ascii_case("seq"),
