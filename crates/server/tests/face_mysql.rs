@@ -228,6 +228,8 @@ fn sequences_are_asked_as_in_mariadb() {
             ("SELECT SETVAL(orders, 100)", "[SETVAL(orders, 100) i] 100"),
             ("SELECT NEXTVAL(orders)", "[NEXTVAL(orders) i] 101"),
             ("SELECT SETVAL(orders, 50)", "[SETVAL(orders, 50) i] NULL"),
+            ("SELECT SETVAL(orders, -5) s", "[s i] NULL"),
+            ("SELECT SETVAL(odd, 0, 0) s", "[s i] NULL"),
             ("SELECT SETVAL(orders, 200, 0)", "[SETVAL(orders, 200, 0) i] 200"),
             ("DO SETVAL(orders, 300)", "OK 0 0 2"),
             ("SELECT NEXTVAL(orders)", "[NEXTVAL(orders) i] 301"),
@@ -240,9 +242,32 @@ fn sequences_are_asked_as_in_mariadb() {
                 "ERR 4084 HY000 Sequence 'shop.end' has run out",
             ),
             ("SELECT LASTVAL(end)", "[LASTVAL(end) i] NULL"),
+            // What lies behind the bounds is no number of it, and beyond them it has run out: as there.
+            ("SELECT SETVAL(end, 0) s", "[s i] NULL"),
+            ("SELECT SETVAL(end, 9)", "[SETVAL(end, 9) i] 9"),
+            ("CREATE SEQUENCE brief MINVALUE 10 MAXVALUE 20", "OK 0 0 2"),
+            ("SELECT SETVAL(brief, 5) s", "[s i] NULL"),
+            ("SELECT SETVAL(brief, 25) s", "[s i] 25"),
             (
-                "SELECT SETVAL(end, 9)",
-                "ERR 4085 HY000 Sequence 'shop.end' has out of range value for options",
+                "SELECT NEXTVAL(brief)",
+                "ERR 4084 HY000 Sequence 'shop.brief' has run out",
+            ),
+            ("CREATE SEQUENCE ring MINVALUE 10 MAXVALUE 20 CYCLE", "OK 0 0 2"),
+            ("SELECT SETVAL(ring, 21, 0) s", "[s i] 21"),
+            ("SELECT NEXTVAL(ring) n", "[n i] 10"),
+            (
+                "CREATE SEQUENCE down INCREMENT -1 MINVALUE -20 MAXVALUE -10",
+                "OK 0 0 2",
+            ),
+            ("SELECT SETVAL(down, -5) s", "[s i] NULL"),
+            ("SELECT SETVAL(down, -30) s", "[s i] -30"),
+            (
+                "SELECT NEXTVAL(down)",
+                "ERR 4084 HY000 Sequence 'shop.down' has run out",
+            ),
+            (
+                "SELECT SETVAL(nothing, 5)",
+                "ERR 4091 42S02 Unknown SEQUENCE: 'nothing'",
             ),
             (
                 "SELECT NEXTVAL(nothing)",
@@ -385,7 +410,10 @@ fn series_are_those_of_mariadb() {
             ("SELECT seq FROM seq_1_to_99999", "ERR 1104 42000"),
             ("SELECT seq FROM seq_1_to_2_step_0", "ERR 1030 HY000"),
             ("SELECT other FROM seq_1_to_2", "ERR 1054 42S22"),
-            ("INSERT INTO seq_1_to_3 VALUES (1)", "ERR 1031 HY000"),
+            (
+                "INSERT INTO seq_1_to_3 VALUES (1)",
+                "ERR 1031 HY000 Storage engine SEQUENCE of the table `seq_1_to_3` doesn't have this option",
+            ),
             (
                 "CREATE TABLE seq_1_to_3 (id int auto_increment)",
                 "ERR 1050 42S01",
@@ -479,7 +507,6 @@ fn variables_and_words_are_what_clients_expect() {
                 "SET STATEMENT max_statement_time = 1 FOR SELECT NEXTVAL(orders)",
                 "[NEXTVAL(orders) i] 2",
             ),
-            ("SELECT LENGTH('x')", "ERR 1305 42000"),
             ("DELETE FROM Tickets64", "ERR 1235 42000"),
             ("nonsense", "ERR 1064 42000"),
             ("", "ERR 1065 42000 Query was empty"),
@@ -513,6 +540,80 @@ fn variables_and_words_are_what_clients_expect() {
             .starts_with("ERR 1305 42000")
     );
     assert!(my.ask("SELECT mint_id('nothing')").starts_with("ERR 1305 42000"));
+}
+
+#[test]
+fn what_is_not_there_is_refused_in_the_words_of_mariadb() {
+    let server = server();
+    let mut my = My::open(&server, "shop");
+    let series = |name: &str| {
+        format!("ERR 1031 HY000 Storage engine SEQUENCE of the table {name} doesn't have this option")
+    };
+    let column = |name: &str, clause: &str| format!("ERR 1054 42S22 Unknown column '{name}' in '{clause}'");
+    let syntax = |near: &str| {
+        format!(
+            "ERR 1064 42000 You have an error in your SQL syntax; check the manual that corresponds to your MariaDB \
+             server version for the right syntax to use near '{near}' at line 1"
+        )
+    };
+    for (text, answer) in [
+        ("DELETE FROM seq_1_to_5", series("`shop`.`seq_1_to_5`")),
+        (
+            "delete low_priority from other.seq_1_to_5 where seq = 1",
+            series("`other`.`seq_1_to_5`"),
+        ),
+        (
+            "INSERT INTO seq_1_to_5 (seq) VALUES (1)",
+            series("`shop`.`seq_1_to_5`"),
+        ),
+        (
+            "REPLACE INTO seq_1_to_5 VALUES (1)",
+            series("`shop`.`seq_1_to_5`"),
+        ),
+        ("UPDATE seq_1_to_5 SET seq = 1", series("`shop`.`seq_1_to_5`")),
+        ("TRUNCATE TABLE seq_1_to_5", series("`shop`.`seq_1_to_5`")),
+        ("SELECT nosuch", column("nosuch", "SELECT")),
+        ("SELECT NEXTVAL", column("NEXTVAL", "SELECT")),
+        ("SELECT NEXTVAL(orders), 1 + nosuch", column("nosuch", "SELECT")),
+        ("SELECT nosuch FROM seq_1_to_5", column("nosuch", "SELECT")),
+        (
+            "SELECT seq FROM seq_1_to_5 WHERE nosuch = 1",
+            column("nosuch", "WHERE"),
+        ),
+        (
+            "SELECT nosuch(1)",
+            "ERR 1305 42000 FUNCTION shop.nosuch does not exist".into(),
+        ),
+        (
+            "SELECT a.b(1)",
+            "ERR 1305 42000 FUNCTION a.b does not exist".into(),
+        ),
+        ("SHOW NOSUCH", syntax("NOSUCH")),
+        ("SHOW GLOBAL nosuch LIKE 'x'", syntax("nosuch LIKE 'x'")),
+        ("SHOW CREATE nosuch x", syntax("nosuch x")),
+    ] {
+        assert_eq!(my.ask(text), answer, "{text}");
+        let is_prepared = text.starts_with("SELECT") && !text.contains("WHERE");
+        if is_prepared {
+            assert_eq!(my.prepare(text), Err(answer), "{text}");
+        }
+    }
+    check(
+        &mut my,
+        &[
+            // Nothing was taken for what was refused.
+            ("SELECT NEXTVAL(orders) n", "[n i] 1"),
+            ("SHOW GRANTS", "ERR 1235 42000"),
+            ("SHOW CREATE TABLE orders", "ERR 1235 42000"),
+            ("TRUNCATE Tickets64", "ERR 1235 42000"),
+        ],
+    );
+    let mut nowhere = My::open(&server, "");
+    assert_eq!(nowhere.ask("DELETE FROM seq_1_to_5"), series("`seq_1_to_5`"));
+    assert_eq!(
+        nowhere.ask("SELECT nosuch(1)"),
+        "ERR 1305 42000 FUNCTION nosuch does not exist"
+    );
 }
 
 #[test]
@@ -945,10 +1046,79 @@ fn tokens_are_passwords_and_decide_what_is_allowed() {
 }
 
 #[test]
+fn a_client_that_names_the_way_its_token_does_not_know_is_asked_for_the_other() {
+    let (sha2, old) = ("caching_sha2_password", "mysql_native_password");
+    let server = with_tokens(|config| {
+        let with = |name: &str, secret: &str, change: fn(&mut SqlVerifiers)| {
+            let mut token = sql_token(name, secret, &[Right::Allocate]);
+            change(&mut token.sql);
+            token
+        };
+        config.tokens.extend([
+            with("new", "n", |sql| sql.mysql_native = None),
+            with("native", "v", |sql| sql.mysql = None),
+        ]);
+    });
+    let prove = |plugin: &str, secret: &str, nonce: &[u8]| match plugin == sha2 {
+        true => caching_sha2(secret, nonce),
+        false => native(secret, nonce),
+    };
+    let well = |plugin: &str| {
+        if plugin == sha2 {
+            "fast; OK 0 0 2"
+        } else {
+            "OK 0 0 2"
+        }
+    };
+    let denied = |user: &str| {
+        format!("ERR 1045 28000 Access denied for user '{user}'@'127.0.0.1' (using password: YES)")
+    };
+    // Nobody is asked as one who has the usual digest is.
+    for (user, secret, named, asked, is_known) in [
+        ("new", "n", old, sha2, true),
+        ("new", "n", "client_ed25519", sha2, true),
+        ("native", "v", sha2, old, true),
+        ("native", "v", "client_ed25519", old, true),
+        ("new", "wrong", old, sha2, false),
+        ("nobody", "n", old, sha2, false),
+        ("old", "x", old, sha2, false),
+    ] {
+        let expected = |plugin: &str| match is_known {
+            true => well(plugin).to_string(),
+            false => denied(user),
+        };
+        let mut first = Vec::new();
+        let (mut my, answer) = enter(&server, user, named, |nonce| {
+            first = nonce.to_vec();
+            prove(named, secret, nonce)
+        });
+        assert_eq!(answer, format!("switch {asked}"), "{user} {named}");
+        assert_ne!(my.nonce, first);
+        let reply = prove(asked, secret, &my.nonce);
+        mysql::send(&mut my.client, 3, &reply);
+        assert_eq!(my.answer_of_login(), expected(asked), "{user} {named}");
+        // The same where somebody who is in becomes another one.
+        let (mut my, answer) = enter(&server, "web", sha2, |nonce| caching_sha2("w", nonce));
+        assert_eq!(answer, well(sha2));
+        let body = [user.as_bytes(), b"\0\0\0\x2d\0", named.as_bytes(), b"\0"].concat();
+        my.client.send(command(17, body));
+        assert_eq!(my.answer_of_login(), format!("switch {asked}"), "{user} {named}");
+        let reply = prove(asked, secret, &my.nonce);
+        mysql::send(&mut my.client, 2, &reply);
+        assert_eq!(my.answer_of_login(), expected(asked), "{user} {named}");
+    }
+    // Who has the digest that it names is not asked again.
+    for (user, secret, named) in [("new", "n", sha2), ("native", "v", old), ("web", "w", old)] {
+        let (_, answer) = enter(&server, user, named, |nonce| prove(named, secret, nonce));
+        assert_eq!(answer, well(named), "{user}");
+    }
+}
+
+#[test]
 fn an_open_face_lets_everybody_take_and_nobody_change() {
     let server = with_tokens(|config| config.faces.mysql.access.auth = FaceAuth::Open);
-    let (mut my, answer) = enter(&server, "x", "mysql_native_password", |_| Vec::new());
-    assert_eq!(answer, "OK 0 0 2");
+    let (mut my, answer) = enter(&server, "x", "caching_sha2_password", |_| Vec::new());
+    assert_eq!(answer, "fast; OK 0 0 2");
     check(
         &mut my,
         &[

@@ -233,19 +233,20 @@ impl Tokens {
         })
     }
 
+    /// Whether a client of this name can log in by `mysql_native_password`, if `native`, or by `caching_sha2_password`.
+    pub(crate) fn has_mysql(&self, user: &str, native: bool) -> bool {
+        self.all(|token| {
+            let has = match native {
+                true => token.sql.mysql_native.is_some(),
+                false => token.sql.mysql.is_some(),
+            };
+            token.name == user && has
+        })
+    }
+
     /// Whether there is a token of this name, and none of them can log in by this way of MySQL's.
     pub(crate) fn lacks_mysql(&self, user: &str, native: bool) -> bool {
-        let has = |token: &super::Token| match native {
-            true => token.sql.mysql_native.is_some(),
-            false => token.sql.mysql.is_some(),
-        };
-        let (mut is_there, mut can) = (false, false);
-        self.all(|token| {
-            is_there |= token.name == user;
-            can |= token.name == user && has(token);
-            false
-        });
-        is_there && !can
+        self.all(|token| token.name == user) && !self.has_mysql(user, native)
     }
 
     /// What a client of this name hashes its token with; for one that is not known, what is as good.

@@ -253,7 +253,7 @@ impl Connection {
         for (at, statement) in parsed.statements.iter().enumerate() {
             let done = match statement {
                 Ok(statement) => self.run_one(statement, parameters).await,
-                Err(refusal) => Err(refusal.clone()),
+                Err(refusal) => Err(refusal.clone().in_database(&self.session.database)),
             };
             let more = if at + 1 < count { status::MORE_RESULTS } else { 0 };
             match done {
@@ -353,7 +353,7 @@ impl Connection {
         let parsed = cache::parsed(text);
         let statement = match &parsed.statements[..] {
             [Ok(statement)] => statement,
-            [Err(refusal), ..] => return Err(refusal.clone()),
+            [Err(refusal), ..] => return Err(refusal.clone().in_database(&self.session.database)),
             _ => {
                 return Err(Refusal::syntax(
                     "a second statement, which is not prepared with the first",

@@ -56,21 +56,49 @@ impl Connection {
             return self.refuse(number, &Refusal::wants_tls());
         }
         self.session.capabilities = login.capabilities.and(self.capabilities());
-        let entering = entering(login, self.plugin());
-        match (login.plugin, Plugin::named(login.plugin)) {
-            // Those that name none have one.
-            (b"", _) => {
-                let native = Entering {
-                    plugin: Plugin::Native,
-                    ..entering
-                };
-                self.shown(number, &native, login.reply).await
-            }
-            (_, Some(plugin)) => {
-                self.shown(number, &Entering { plugin, ..entering }, login.reply)
-                    .await
-            }
-            (_, None) => self.ask(number, entering),
+        let entering = self.entering(login);
+        // Those that name none have one.
+        let is_shown = login.plugin.is_empty() || login.plugin == entering.plugin.name().as_bytes();
+        match is_shown {
+            true => self.shown(number, &entering, login.reply).await,
+            false => self.ask(number, entering),
+        }
+    }
+
+    /// A login, and the way by which this client shows its password in the end.
+    fn entering(&self, login: &Login<'_>) -> Entering {
+        let text = |bytes: &[u8]| -> Box<str> {
+            let bytes = &bytes[..bytes.len().min(NAME_BYTES_MAX)];
+            String::from_utf8_lossy(bytes).into()
+        };
+        let user = text(login.user);
+        let plugin = match login.plugin {
+            // Such a client cannot be asked for another one.
+            b"" => Plugin::Native,
+            named => self.plugin_of(&user, Plugin::named(named)),
+        };
+        Entering {
+            user,
+            database: text(login.database),
+            plugin,
+        }
+    }
+
+    /// The way a client named, if the token of its user has the digest for that, otherwise the one that it has. A user who is
+    /// not known is asked as one whose token has the digest that tokens usually have: the answer does not tell them apart.
+    fn plugin_of(&self, user: &str, named: Option<Plugin>) -> Plugin {
+        let tokens = self.thread.service().tokens();
+        if !tokens.required() {
+            return named.unwrap_or(Plugin::Native);
+        }
+        let has_native = tokens.has_mysql(user, true);
+        let is_native = match named {
+            Some(Plugin::Native) => has_native,
+            Some(Plugin::CachingSha2) | None => has_native && !tokens.has_mysql(user, false),
+        };
+        match is_native {
+            true => Plugin::Native,
+            false => Plugin::CachingSha2,
         }
     }
 
@@ -92,12 +120,8 @@ impl Connection {
             };
             return self.refuse(number, &refusal);
         };
-        let plugin = match login.plugin {
-            // As with a login: who names none has one.
-            b"" => Plugin::Native,
-            named => Plugin::named(named).unwrap_or(self.plugin()),
-        };
-        self.ask(number, entering(&login, plugin))
+        let entering = self.entering(&login);
+        self.ask(number, entering)
     }
 
     /// A client has shown what it has.
@@ -160,17 +184,5 @@ impl Connection {
         let refusal = Refusal::access_denied(&entering.user, &self.session.host, has_password);
         super::answer::write_error(&mut Packets::new(&mut self.out, number.wrapping_add(1)), &refusal);
         Next::Close
-    }
-}
-
-fn entering(login: &Login<'_>, plugin: Plugin) -> Entering {
-    let text = |bytes: &[u8]| -> Box<str> {
-        let bytes = &bytes[..bytes.len().min(NAME_BYTES_MAX)];
-        String::from_utf8_lossy(bytes).into()
-    };
-    Entering {
-        user: text(login.user),
-        database: text(login.database),
-        plugin,
     }
 }

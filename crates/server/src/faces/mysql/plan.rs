@@ -135,6 +135,51 @@ pub(crate) enum Expression {
     Count,
 }
 
+impl Expression {
+    /// The first column in it that `is_it`.
+    pub(crate) fn column(&self, is_it: &dyn Fn(&str) -> bool) -> Option<&str> {
+        if let Expression::Column(name) = self {
+            return Some(&**name).filter(|name| is_it(name));
+        }
+        self.parts().into_iter().find_map(|part| part.column(is_it))
+    }
+
+    /// What it is made of.
+    fn parts(&self) -> Vec<&Expression> {
+        match self {
+            Expression::SetValue(asked) => {
+                let first = std::iter::once(&asked.to);
+                first.chain(&asked.used).chain(&asked.round).collect()
+            }
+            Expression::LastInsertId(inner) | Expression::MintSnowflake(inner) => {
+                inner.as_deref().into_iter().collect()
+            }
+            Expression::MintId(inner)
+            | Expression::Negative(inner)
+            | Expression::IsNull(inner, _)
+            | Expression::AsText(inner)
+            | Expression::AsInteger(inner) => vec![inner],
+            Expression::Concat(parts) | Expression::Coalesce(parts) => parts.iter().collect(),
+            Expression::Arithmetic(_, left, right) | Expression::Compare(_, left, right) => {
+                vec![left, right]
+            }
+            Expression::Null
+            | Expression::Integer(_)
+            | Expression::Unsigned(_)
+            | Expression::Decimal(_)
+            | Expression::Text(_)
+            | Expression::Parameter(_)
+            | Expression::Column(_)
+            | Expression::Next(_)
+            | Expression::Previous(_)
+            | Expression::Variable(..)
+            | Expression::UserVariable(_)
+            | Expression::Function(_)
+            | Expression::Count => Vec::new(),
+        }
+    }
+}
+
 /// `SETVAL(s, n [, used [, round]])`.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct SetValue {

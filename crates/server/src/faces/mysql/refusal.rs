@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::{Code, ServiceError};
+use crate::faces::sql::names::SqlName;
 
 /// A refusal.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,6 +18,8 @@ pub struct Refusal {
     pub code: Code,
     /// Whether the connection ends.
     pub ends_connection: bool,
+    /// Where in the text the connection's database belongs, which is not known yet where texts are read.
+    pub database_at: Option<usize>,
 }
 
 /// What was to be done with a sequence: the original has errors of its own for each.
@@ -75,7 +78,18 @@ impl Refusal {
             text: text.into(),
             code,
             ends_connection: false,
+            database_at: None,
         }
+    }
+
+    /// The same as a connection is told that is in this database.
+    pub(crate) fn in_database(mut self, database: &str) -> Refusal {
+        if let Some(at) = self.database_at.take().filter(|_| !database.is_empty()) {
+            let (before, name) = self.text.split_at(at);
+            let quote = if name.starts_with('`') { "`" } else { "" };
+            self.text = format!("{before}{quote}{database}{quote}.{name}").into();
+        }
+        self
     }
 
     /// The same with another state.
@@ -137,9 +151,24 @@ impl Refusal {
     }
 
     /// There is no such function.
-    pub(crate) fn no_function(name: &str) -> Refusal {
-        let text = format!("FUNCTION {name} does not exist");
-        Refusal::new(1305, "42000", Code::InvalidArgument, text)
+    pub(crate) fn no_function(name: &SqlName) -> Refusal {
+        let start = "FUNCTION ";
+        let text = format!("{start}{name} does not exist");
+        Refusal {
+            database_at: name.schema.is_none().then_some(start.len()),
+            ..Refusal::new(1305, "42000", Code::InvalidArgument, text)
+        }
+    }
+
+    /// Nobody changes a series.
+    pub(crate) fn series(name: &SqlName) -> Refusal {
+        let start = "Storage engine SEQUENCE of the table ";
+        let quoted = name.to_string().replace('.', "`.`");
+        let text = format!("{start}`{quoted}` doesn't have this option");
+        Refusal {
+            database_at: name.schema.is_none().then_some(start.len()),
+            ..Refusal::new(1031, "HY000", Code::InvalidArgument, text)
+        }
     }
 
     /// Parentheses are too deep in each other.
@@ -167,9 +196,9 @@ impl Refusal {
         Refusal::new(1104, "42000", Code::InvalidCount, text)
     }
 
-    /// A column that is not there.
-    pub(crate) fn no_column(name: &str) -> Refusal {
-        let text = format!("Unknown column '{name}' in 'field list'");
+    /// A column that is not there, in this part of a statement.
+    pub(crate) fn no_column(name: &str, clause: &str) -> Refusal {
+        let text = format!("Unknown column '{name}' in '{clause}'");
         Refusal::new(1054, "42S22", Code::InvalidArgument, text)
     }
 

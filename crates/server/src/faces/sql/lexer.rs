@@ -1,5 +1,7 @@
 //! Texts of statements as tokens, without allocation.
 
+use std::ops::RangeInclusive;
+
 use super::token::{Dialect, Kind, Token};
 
 /// What is wrong with a text where a token should be.
@@ -34,6 +36,10 @@ pub(crate) const DEPTH_MAX: usize = 64;
 
 /// The newest version whose `/*! … */` is code: as of the server that the MySQL face calls itself.
 const VERSION_MAX: u32 = 101_100;
+
+/// The versions of MySQL 5.7 and later, which MariaDB has never been: what `/*! … */` says to them alone is a comment to it.
+/// <https://mariadb.com/kb/en/comment-syntax/>
+const MYSQL_VERSIONS: RangeInclusive<u32> = 50_700..=99_999;
 
 /// Reads tokens from the beginning of a text. A copy looks ahead.
 #[derive(Clone, Copy, Debug)]
@@ -153,7 +159,9 @@ impl<'t> Lexer<'t> {
             let digits = (mark..mark + 6).take_while(|at| self.byte(*at).is_ascii_digit());
             let digits = digits.count();
             let number = &self.text[start + mark..start + mark + digits];
-            if digits < 5 || number.parse::<u32>().is_ok_and(|version| version <= VERSION_MAX) {
+            let of_mysql = |version| mark == 3 && MYSQL_VERSIONS.contains(&version);
+            let is_ours = |version| version <= VERSION_MAX && !of_mysql(version);
+            if digits < 5 || number.parse().is_ok_and(is_ours) {
                 self.at += mark + if digits < 5 { 0 } else { digits };
                 self.in_code = true;
                 return Ok(());

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use mintage::{Base, GenOptions, Run, Uuid};
-use mintage_ledger::{DEFAULT_POOL, UUID1_POOL};
+use mintage_ledger::{DEFAULT_POOL, Name, UUID1_POOL};
 
 use super::value::Row;
 use super::{Done, Execution, Outcome};
@@ -265,27 +265,48 @@ impl Execution<'_> {
         };
         let key = self.key(&asked.name);
         let name = self.as_name(&key, &asked.name)?;
-        let service = self.thread.service();
-        let to = Base { value, is_called };
+        let is_beyond = Cell::new(false);
         let moved = async {
-            match service.restart(&name, to, false).await {
-                Err(error) if is_behind(&error) => Ok(false),
-                moved => moved.map(|_| true),
-            }
+            let moved = self.move_to(&name, Base { value, is_called }).await?;
+            is_beyond.set(moved.is_some());
+            Ok(moved.unwrap_or(false))
         };
-        let what = ("restart", (&*key, &asked.name), (Verb::Sequence, "INSERT"));
         // A sequence goes through its numbers once, or for ever: rounds are not counted.
-        let moved = match round {
-            0 => self.administrate(what.0, what.1, what.2, moved).await,
-            _ => Ok(false),
+        if round == 0 {
+            let of = (Verb::Sequence, "INSERT");
+            self.administrate("restart", (&key, &asked.name), of, moved)
+                .await?;
+        }
+        Ok(match is_beyond.get() {
+            true => Value::Integer(value),
+            false => Value::Null,
+        })
+    }
+
+    /// Moves a sequence forward; whether that changed anything, or `None` where `to` does not lie beyond its last number. One
+    /// beyond its last bound has it run out, or begin anew, as in the original.
+    async fn move_to(&self, name: &Name, to: Base) -> Result<Option<bool>, ServiceError> {
+        let service = self.thread.service();
+        match service.restart(name, to, false).await {
+            Err(error) if is_behind(&error) => return Ok(None),
+            Err(error) if error.code == Code::InvalidArgument => {}
+            moved => return moved.map(|_| Some(true)),
+        }
+        let def = service.show(name).await?.def;
+        let (is_beyond, value) = match def.increment < 0 {
+            true => (to.value < def.min, def.min),
+            false => (to.value > def.max, def.max),
         };
-        match moved {
-            Ok(true) => Ok(Value::Integer(value)),
-            Ok(false) => Ok(Value::Null),
-            Err(refusal) if refusal.code == Code::InvalidArgument => {
-                Err(Refusal::options(&self.shown(&asked.name)))
-            }
-            Err(refusal) => Err(refusal),
+        if !is_beyond {
+            return Ok(None);
+        }
+        let end = Base {
+            value,
+            is_called: true,
+        };
+        match service.restart(name, end, false).await {
+            Err(error) if is_behind(&error) => Ok(Some(false)),
+            moved => moved.map(|_| Some(true)),
         }
     }
 

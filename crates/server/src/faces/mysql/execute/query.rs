@@ -210,7 +210,7 @@ impl Execution<'_> {
             return Err(Refusal::not_here("these conditions on a series"));
         };
         if &**column != "seq" {
-            return Err(Refusal::no_column(column));
+            return Err(Refusal::no_column(column, "WHERE"));
         }
         let mut found = 0;
         for value in values {

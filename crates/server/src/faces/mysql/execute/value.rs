@@ -41,7 +41,7 @@ impl Execution<'_> {
                 let found = row.iter().find(|(known, _)| is_it(known) || *known == ANY_OTHER);
                 return Some(match found {
                     Some((_, value)) => Ok(value.clone()),
-                    None => Err(Refusal::no_column(name)),
+                    None => Err(Refusal::no_column(name, "SELECT")),
                 });
             }
             Expression::Previous(name) => {

@@ -88,18 +88,22 @@ impl Parser<'_> {
     fn table(&mut self) -> Read<SqlName> {
         let name = self.name()?;
         match series(&name)? {
-            Some(_) => Err(Refusal {
-                errno: 1031,
-                text: format!(
-                    "Storage engine SEQUENCE of the table `{}` doesn't have this option",
-                    name.to_string().replace('.', "`.`")
-                )
-                .into(),
-                ..Refusal::not_here("")
-            }
-            .with_state("HY000")),
+            Some(_) => Err(Refusal::series(&name)),
             None => Ok(name),
         }
+    }
+
+    /// From behind `DELETE` or `TRUNCATE` on: nothing is removed, and of a series nothing can be.
+    pub(super) fn remove(&mut self) -> Read<Statement> {
+        let start = *self;
+        while ["LOW_PRIORITY", "QUICK", "IGNORE", "FROM", "TABLE"]
+            .iter()
+            .any(|word| self.is(word))
+        {
+            self.advance()?;
+        }
+        self.table()?;
+        Err(start.not_here())
     }
 
     /// `(a, b)`, which may be empty.

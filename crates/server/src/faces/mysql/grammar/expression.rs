@@ -4,6 +4,7 @@ use super::{Parser, Read};
 use crate::faces::mysql::plan::{Comparison, Expression, Function, Operator, SetValue};
 use crate::faces::mysql::refusal::Refusal;
 use crate::faces::sql::lexer::DEPTH_MAX;
+use crate::faces::sql::names::SqlName;
 use crate::faces::sql::token::Kind;
 
 impl Parser<'_> {
@@ -183,15 +184,15 @@ impl Parser<'_> {
             at.token = token;
             return Err(at.syntax());
         }
-        let mut column = name;
+        let (mut schema, mut column) = (None, name);
         while self.takes_symbol(".")? {
             if self.takes_symbol("*")? {
                 return Err(self.not_here());
             }
-            column = self.plain_name()?;
+            schema = Some(std::mem::replace(&mut column, self.plain_name()?));
         }
         if self.takes_symbol("(")? {
-            return Err(Refusal::no_function(&column));
+            return Err(Refusal::no_function(&SqlName { schema, name: column }));
         }
         Ok(Expression::Column(column.into()))
     }
@@ -230,7 +231,10 @@ impl Parser<'_> {
                     true => Vec::new(),
                     false => self.expressions()?,
                 };
-                call(&upper, arguments).ok_or_else(|| Refusal::no_function(name))?
+                call(&upper, arguments).ok_or_else(|| {
+                    let (schema, name) = (None, name.to_string());
+                    Refusal::no_function(&SqlName { schema, name })
+                })?
             }
         };
         self.expect_symbol(")")?;

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `expression` | values, functions, arithmetic |
 //! | `query` | `SELECT`, `DO`, `UNION ALL` |
-//! | `change` | `INSERT`, `REPLACE`, `UPDATE` |
+//! | `change` | `INSERT`, `REPLACE`, `UPDATE`, `DELETE` |
 //! | `definition` | `CREATE`, `ALTER`, `DROP` |
 //! | `setting` | `SET`, `SHOW`, transactions, `KILL` |
 
@@ -96,6 +96,10 @@ impl<'t> Parser<'t> {
         if !self.takes_symbol(";")? && !self.is_at_end() {
             return Err(self.syntax());
         }
+        // As in the original, what is wrong in form is told first.
+        if let Statement::Select(selects) = &statement {
+            selects.iter().try_for_each(query::check_columns)?;
+        }
         Ok(statement)
     }
 
@@ -114,6 +118,7 @@ impl<'t> Parser<'t> {
             "INSERT" => self.insert(false),
             "REPLACE" => self.insert(true),
             "UPDATE" => self.update(),
+            "DELETE" | "TRUNCATE" => self.remove(),
             "CREATE" => self.create(),
             "ALTER" => self.alter(),
             "DROP" => self.drop(),
@@ -323,7 +328,6 @@ const KNOWN: &[&str] = &[
     "CHECK",
     "CHECKSUM",
     "DEALLOCATE",
-    "DELETE",
     "DELIMITER",
     "DESC",
     "DESCRIBE",
@@ -348,7 +352,6 @@ const KNOWN: &[&str] = &[
     "SLAVE",
     "STOP",
     "TABLE",
-    "TRUNCATE",
     "UNINSTALL",
     "VALUES",
     "WITH",

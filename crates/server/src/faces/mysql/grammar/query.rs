@@ -231,10 +231,29 @@ pub(super) fn series(name: &SqlName) -> Read<Option<Series>> {
             text: "Got error 140 \"Wrong create options\" from storage engine SEQUENCE".into(),
             code: Code::InvalidArgument,
             ends_connection: false,
+            database_at: None,
         }),
         // A sequence may be called almost so.
         Err(_) => Ok(None),
     }
+}
+
+/// Refuses columns that nothing has: before any number is taken, and where it is prepared, too.
+pub(super) fn check_columns(select: &Select) -> Read<()> {
+    let is_known = |column: &str| match &select.from {
+        From::Nothing => false,
+        From::Series(_) => column.eq_ignore_ascii_case("seq"),
+        From::Table(_) | From::Catalogue(_) => true,
+    };
+    for item in &select.items {
+        let Item::One { expression, .. } = item else {
+            continue;
+        };
+        if let Some(column) = expression.column(&|column| !is_known(column)) {
+            return Err(Refusal::no_column(column, "SELECT"));
+        }
+    }
+    Ok(())
 }
 
 fn lower(name: &str) -> Box<str> {

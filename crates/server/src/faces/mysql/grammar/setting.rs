@@ -157,11 +157,16 @@ impl Parser<'_> {
     /// From behind `SHOW` on.
     pub(super) fn show(&mut self) -> Read<Statement> {
         let start = *self;
-        if self.takes_all(&["CREATE", "SEQUENCE"])? {
-            return Ok(Statement::ShowCreate(self.name()?));
+        if self.takes("CREATE")? {
+            return match () {
+                () if self.takes("SEQUENCE")? => Ok(Statement::ShowCreate(self.name()?)),
+                () if KNOWN_CREATED.iter().any(|word| self.is(word)) => Err(start.not_here()),
+                () => Err(self.syntax()),
+            };
         }
         let full = self.takes("FULL")?;
         let _ = self.takes("GLOBAL")? || self.takes("SESSION")? || self.takes("LOCAL")?;
+        let at = *self;
         let word = self.plain_name()?.to_ascii_uppercase();
         let show = match word.as_str() {
             "TABLES" => {
@@ -182,7 +187,8 @@ impl Parser<'_> {
                 self.skip_statement()?;
                 Show::Empty(&["Variable_name", "Value"])
             }
-            _ => return Err(start.not_here()),
+            word if KNOWN_SHOWN.contains(&word) => return Err(start.not_here()),
+            _ => return Err(at.syntax()),
         };
         Ok(Statement::Show(show))
     }
@@ -299,6 +305,59 @@ impl Parser<'_> {
         })
     }
 }
+
+/// What else the original shows.
+const KNOWN_SHOWN: &[&str] = &[
+    "ALL",
+    "ANALYZE",
+    "AUTHORS",
+    "BINARY",
+    "BINLOG",
+    "CHARACTER",
+    "CLIENT_STATISTICS",
+    "COLUMNS",
+    "CONTRIBUTORS",
+    "COUNT",
+    "ENGINE",
+    "EXPLAIN",
+    "FIELDS",
+    "FUNCTION",
+    "GRANTS",
+    "INDEX",
+    "INDEXES",
+    "INDEX_STATISTICS",
+    "KEYS",
+    "LOCALES",
+    "MASTER",
+    "OPEN",
+    "PACKAGE",
+    "PRIVILEGES",
+    "PROCEDURE",
+    "PROFILE",
+    "PROFILES",
+    "RELAYLOG",
+    "REPLICA",
+    "REPLICAS",
+    "SLAVE",
+    "STORAGE",
+    "TABLE",
+    "TABLE_STATISTICS",
+    "USER_STATISTICS",
+];
+
+/// What else the original shows the making of.
+const KNOWN_CREATED: &[&str] = &[
+    "DATABASE",
+    "EVENT",
+    "FUNCTION",
+    "PACKAGE",
+    "PROCEDURE",
+    "SCHEMA",
+    "TABLE",
+    "TRIGGER",
+    "USER",
+    "VIEW",
+];
 
 /// How many assignments one `SET` may have.
 const ASSIGNMENTS_MAX: usize = 64;

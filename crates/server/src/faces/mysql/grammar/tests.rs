@@ -108,7 +108,7 @@ fn select(text: &str) -> Select {
 #[test]
 fn items_are_called_as_they_are_written() {
     let all = select(
-        "SELECT NEXTVAL(s), next value  for `s` AS n, 'a', \"b\" c, @@version , -1, a.b, 1+ 1 x FROM dual",
+        "SELECT NEXTVAL(s), next value  for `s` AS n, 'a', \"b\" c, @@version , -1, a.b, 1+ 1 x FROM t",
     );
     let names: Vec<&str> = all
         .items
@@ -119,7 +119,31 @@ fn items_are_called_as_they_are_written() {
         })
         .collect();
     assert_eq!(names, ["NEXTVAL(s)", "n", "a", "c", "@@version", "-1", "b", "x"]);
-    assert_eq!(all.from, From::Nothing);
+    assert!(matches!(all.from, From::Table(_)));
+    assert_eq!(select("SELECT 1 FROM dual").from, From::Nothing);
+}
+
+#[test]
+fn a_column_that_nothing_has_is_found_wherever_it_is() {
+    for text in [
+        "x",
+        "1, -x",
+        "CONCAT('a', x)",
+        "IFNULL(NULL, (x))",
+        "LAST_INSERT_ID(x)",
+        "SETVAL(s, 1, x)",
+        "1 < x",
+        "x IS NULL",
+        "CAST(x AS CHAR)",
+        "CONVERT(x, SIGNED)",
+        "mint_id(x)",
+        "mint_snowflake(x)",
+        "seq * x FROM seq_1_to_3",
+    ] {
+        assert_eq!(one(&format!("SELECT {text}")).unwrap_err().errno, 1054, "{text}");
+    }
+    assert!(one("SELECT SEQ + 1 FROM seq_1_to_3").is_ok());
+    assert!(one("SELECT x FROM t").is_ok());
 }
 
 #[test]
@@ -180,6 +204,13 @@ fn several_statements_are_read_up_to_the_first_that_is_wrong() {
 fn what_is_known_and_not_here_is_told_from_what_is_not_known() {
     for (text, errno) in [
         ("DELETE FROM t", 1235),
+        ("DELETE FROM seq_1_to_3", 1031),
+        ("DELETE", 1064),
+        ("TRUNCATE TABLE t", 1235),
+        ("SHOW INDEX FROM t", 1235),
+        ("SHOW CREATE VIEW v", 1235),
+        ("SHOW FOO", 1064),
+        ("SHOW", 1064),
         ("SELECT MAX(id) FROM t", 1235),
         ("SELECT a FROM t JOIN u", 1235),
         ("SELECT (SELECT 1)", 1235),
@@ -189,6 +220,7 @@ fn what_is_known_and_not_here_is_told_from_what_is_not_known() {
         ("FOO", 1064),
         ("SELECT", 1064),
         ("SELECT 1 2", 1064),
+        ("SELECT NEXT VALUE s", 1064),
         ("SELECT FROM t", 1064),
         ("SELECT 'open", 1064),
         ("CREATE SEQUENCE", 1064),

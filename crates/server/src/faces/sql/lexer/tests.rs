@@ -84,6 +84,12 @@ fn tokens_of_mysql() {
         ("/*!40101 SET */ x", &[(Word, "SET"), (Word, "x")]),
         ("/*M!101100 a*/b/*M!101101 c*/", &[(Word, "a"), (Word, "b")]),
         ("/*! a */", &[(Word, "a")]),
+        // MySQL 5.7 and 8 are told what no MariaDB is.
+        (
+            "/*!50699 a*/ /*!50700 b*/ /*!080000 c*/ /*!99999 d*/ /*!100000 e*/",
+            &[(Word, "a"), (Word, "e")],
+        ),
+        ("/*M!50700 a*/ /*M!99999 b*/", &[(Word, "a"), (Word, "b")]),
         (
             "@x @'a b' @@session.autocommit ?",
             &[
