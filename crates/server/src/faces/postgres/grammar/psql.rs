@@ -178,9 +178,10 @@ mod tests {
     fn psqls_questions_are_told_apart() {
         for (text, asked) in [
             (
-                "SELECT n.nspname as \"Schema\",\n  c.relname as \"Name\",\n  CASE c.relkind WHEN 'r' THEN 'table' END as \"Type\"\n\
+                "SELECT n.nspname as \"Schema\",\n  c.relname as \"Name\",\n  CASE c.relkind WHEN 'r' THEN 'table' END as \"Type\",\n\
+                   pg_catalog.pg_get_userbyid(c.relowner) as \"Owner\"\n\
                  FROM pg_catalog.pg_class c\nWHERE c.relkind IN ('S','')\nORDER BY 1,2",
-                Asked::Relations(None),
+                Asked::Relations(None, 0),
             ),
             (
                 "SELECT c.oid,\n  n.nspname,\n  c.relname\nFROM pg_catalog.pg_class c\n\
@@ -195,5 +196,10 @@ mod tests {
             assert_eq!(read(text).map(|(asked, _)| asked), Some(asked), "{text}");
         }
         assert_eq!(read("SELECT 1 FROM pg_catalog.pg_class"), None);
+        // `\dp`, whose columns are others.
+        let access = "SELECT n.nspname as \"Schema\",\n  c.relname as \"Name\",\n  CASE c.relkind WHEN 'r' THEN 'table' END as \"Type\",\n\
+                      pg_catalog.array_to_string(c.relacl, E'\\n') AS \"Access privileges\"\n\
+                      FROM pg_catalog.pg_class c\nWHERE c.relkind IN ('r','v','m','S','f','p')\nORDER BY 1, 2";
+        assert_eq!(read(access), None);
     }
 }
