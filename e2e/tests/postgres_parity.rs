@@ -58,13 +58,7 @@ const DIFFER: &[Differ] = &[
 ];
 
 /// What is answered differently without a reason.
-const TO_BE_MENDED: &[&str] = &[
-    // Its columns are told before it is refused.
-    "SHOW nosuch",
-    // Texts and positions.
-    "SELECT nextval($1)",
-    "SET statement_timeout = -1",
-];
+const TO_BE_MENDED: &[&str] = &[];
 
 const STATEMENTS: &str = include_str!("../statements/postgres.sql");
 

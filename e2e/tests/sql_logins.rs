@@ -18,6 +18,8 @@ struct Guarded {
     folder: tempfile::TempDir,
 }
 
+const CERTIFICATES: &str = "[server.tls]\ncert = \"server.pem\"\nkey = \"server.key\"\n";
+
 impl Guarded {
     /// In clear.
     fn in_clear(face: &str) -> Guarded {
@@ -26,8 +28,12 @@ impl Guarded {
 
     /// By TLS alone, with a certificate of a private authority.
     fn by_tls(face: &str) -> Guarded {
-        let files = "[server.tls]\ncert = \"server.pem\"\nkey = \"server.key\"\n";
-        Guarded::start(face, "tls:", files)
+        Guarded::start(face, "tls:", CERTIFICATES)
+    }
+
+    /// In clear, and by TLS for those that ask for it.
+    fn by_both(face: &str) -> Guarded {
+        Guarded::start(face, "", CERTIFICATES)
     }
 
     fn start(face: &str, transport: &str, settings: &str) -> Guarded {
@@ -163,6 +169,25 @@ fn clients_of_postgresql_speak_tls() {
     assert_eq!(bound.ok().trim(), "1");
     let clear = psql(&server, &[("PGSSLMODE", "disable")], &authority);
     assert_ne!(clear.code, 0, "{clear:?}");
+}
+
+#[test]
+#[ignore = "minutes: many clients"]
+fn clients_of_postgresql_speak_tls_where_they_want_to_at_an_address_in_clear() {
+    if !need::program("psql") {
+        return;
+    }
+    let server = Guarded::by_both("postgres");
+    let authority = server.authority();
+    for environment in [
+        &[("PGSSLMODE", "disable")][..],
+        &[("PGSSLMODE", "prefer")],
+        &[("PGSSLMODE", "require")],
+        &[("PGSSLMODE", "verify-full"), ("PGCHANNELBINDING", "require")],
+    ] {
+        let said = psql(&server, environment, &authority);
+        assert_eq!(said.ok().trim(), "1", "{environment:?}");
+    }
 }
 
 #[test]

@@ -3,12 +3,20 @@
 
 mod common;
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use common::{Client, Server, token};
+use hmac::{Hmac, KeyInit, Mac};
 use mintage_server::Stop;
-use mintage_server::auth::Right;
+use mintage_server::auth::{Right, SqlVerifiers, Token};
 use mintage_server::config::{Config, FaceAuth, Listen, Setting};
+use sha2::{Digest, Sha256};
 
 fn with(change: impl FnOnce(&mut Config)) -> Server {
     Server::with(|config| {
@@ -187,6 +195,15 @@ impl Pg {
         let length = number(&head[1..]) as usize;
         let body = self.0.read(length - 4);
         Some(shown(head[0], &body))
+    }
+
+    /// What the next message says of SASL; it is of this kind.
+    #[track_caller]
+    fn sasl(&mut self, kind: i64) -> String {
+        let head = self.0.read(5);
+        let body = self.0.read(number(&head[1..]) as usize - 4);
+        assert_eq!((head[0], number(&body[..4])), (b'R', kind));
+        String::from_utf8(body[4..].to_vec()).unwrap()
     }
 
     fn until_ready(&mut self) -> Vec<String> {
@@ -513,7 +530,7 @@ fn statements_are_answered_as_postgresql_answers() {
             "INSERT INTO t VALUES (1)",
             &["ERROR 42P01 relation \"t\" does not exist @13"],
         ),
-        ("SELECT $1", &["ERROR 42P02 there is no parameter $1"]),
+        ("SELECT $1", &["ERROR 42P02 there is no parameter $1 @8"]),
         (
             "DROP SEQUENCE s, t",
             &["ERROR 42P01 sequence \"t\" does not exist"],
@@ -871,6 +888,18 @@ fn settings_are_shown_reported_and_reset() {
             &["ERROR 42704 unrecognized configuration parameter \"nosuch\""],
         ),
         (
+            "SET statement_timeout = -1",
+            &[
+                "ERROR 22023 -1 ms is outside the valid range for parameter \"statement_timeout\" (0 .. 2147483647)",
+            ],
+        ),
+        (
+            "SET statement_timeout = '-2s'",
+            &[
+                "ERROR 22023 -2000 ms is outside the valid range for parameter \"statement_timeout\" (0 .. 2147483647)",
+            ],
+        ),
+        (
             "SET nosuch = 1",
             &["ERROR 42704 unrecognized configuration parameter \"nosuch\""],
         ),
@@ -920,6 +949,38 @@ fn settings_are_shown_reported_and_reset() {
         a.sort();
         b.sort_unstable();
         assert_eq!(a, b, "{text}");
+    }
+}
+
+#[test]
+fn a_setting_that_is_not_there_is_told_before_its_columns() {
+    let server = start();
+    let mut pg = Pg::new(&server);
+    let unknown = "ERROR 42704 unrecognized configuration parameter \"nosuch\"";
+    assert_eq!(pg.query("SHOW nosuch"), [unknown, "Z I"]);
+    assert_eq!(pg.ask(&[parse("", "SHOW nosuch", &[]), sync()]), [unknown, "Z I"]);
+    assert_eq!(
+        pg.query("SHOW jit; SHOW nosuch"),
+        ["T jit:25:0", "D on", "C SHOW", unknown, "Z I"]
+    );
+}
+
+#[test]
+fn a_simple_query_has_no_parameters_and_is_told_where() {
+    let server = start();
+    let mut pg = Pg::new(&server);
+    for (text, answer) in [
+        ("SELECT nextval($1)", "ERROR 42P02 there is no parameter $1 @16"),
+        (
+            "SELECT $3 FROM generate_series(1, $1)",
+            "ERROR 42P02 there is no parameter $3 @8",
+        ),
+        ("SELECT 1; SELECT $2", "ERROR 42P02 there is no parameter $2 @18"),
+    ] {
+        assert_eq!(
+            pg.query(text).iter().rev().nth(1).map(String::as_str),
+            Some(answer)
+        );
     }
 }
 
@@ -1396,9 +1457,28 @@ fn catalogues_are_answered_about_sequences_and_others_with_no_row() {
             &["C SELECT 0"],
         ),
         ("SELECT * FROM orders", &["D 1|0|f", "C SELECT 1"]),
+        // As ruby-pg asks, for all of them.
+        (
+            "SELECT t.oid, t.typname, t.typelem, t.typdelim, ti.proname AS typinput FROM pg_type as t \
+             JOIN pg_proc as ti ON ti.oid = t.typinput WHERE t.typname IN ('bool', 'int8', '_int8', 'int4', 'text', 'inet', 'uuid')",
+            &[
+                "D 16|bool|0|,|boolin",
+                "D 20|int8|0|,|int8in",
+                "D 1016|_int8|20|,|array_in",
+                "D 23|int4|0|,|int4in",
+                "D 25|text|0|,|textin",
+                "D 869|inet|0|,|inet_in",
+                "D 2950|uuid|0|,|uuid_in",
+                "C SELECT 7",
+            ],
+        ),
     ] {
         pg.says(text, answer);
     }
+    let all = "SELECT t.oid, t.typname, t.typelem, t.typdelim, ti.proname AS typinput\n\t\tFROM pg_type as t\n\t\tJOIN pg_proc as ti ON ti.oid = t.typinput\n";
+    let columns = "T oid:26:0 typname:19:0 typelem:26:0 typdelim:18:0 typinput:19:0";
+    let types = pg.query(all);
+    assert!(types[0] == columns && types.len() > 40, "{types:?}");
     let unknown = pg.query("select b.oid, b.typarray as arr, b.typname::text from pg_catalog.pg_type a, pg_enum b where a.oid = $$x$$");
     assert_eq!(unknown, ["T oid:26:0 arr:25:0 typname:25:0", "C SELECT 0", "Z I"]);
     let metrics = server.http().ask("GET", "/metrics").text();
@@ -1406,6 +1486,61 @@ fn catalogues_are_answered_about_sequences_and_others_with_no_row() {
         metrics.contains("\nmint_sql_unknown_catalogue_total 2\n"),
         "{metrics}"
     );
+}
+
+#[test]
+fn psqls_lists_have_the_columns_that_were_asked_for() {
+    let server = start();
+    server.make("orders", "{}");
+    let mut pg = Pg::new(&server);
+    let list = |more: &str, of: &str| {
+        format!(
+            "SELECT n.nspname as \"Schema\",\n  c.relname as \"Name\",\n  CASE c.relkind WHEN 'r' THEN 'table' WHEN 'S' THEN \
+             'sequence' END as \"Type\",\n  {more}\nFROM pg_catalog.pg_class c\n     LEFT JOIN pg_catalog.pg_namespace n ON \
+             n.oid = c.relnamespace\nWHERE c.relkind IN ({of}'S','')\n      AND pg_catalog.pg_table_is_visible(c.oid)\nORDER BY 1,2;"
+        )
+    };
+    let owner = "pg_catalog.pg_get_userbyid(c.relowner) as \"Owner\"";
+    let persistence = "CASE c.relpersistence WHEN 'p' THEN 'permanent' END as \"Persistence\"";
+    let size = "pg_catalog.pg_size_pretty(pg_catalog.pg_table_size(c.oid)) as \"Size\",\n  \
+                pg_catalog.obj_description(c.oid, 'pg_class') as \"Description\"";
+    let access = "pg_catalog.array_to_string(c.relacl, E'\\n') AS \"Access privileges\",\n  \
+                  pg_catalog.array_to_string(ARRAY(SELECT attname FROM pg_catalog.pg_attribute a), E'\\n') AS \"Column privileges\"";
+    for (what, text, columns, row) in [
+        (
+            "\\ds",
+            list(owner, ""),
+            "T Schema:19:0 Name:19:0 Type:25:0 Owner:19:0",
+            Some("D public|orders|sequence|web"),
+        ),
+        (
+            "\\ds+",
+            list(&format!("{owner},\n  {persistence},\n  {size}"), ""),
+            "T Schema:19:0 Name:19:0 Type:25:0 Owner:19:0 Persistence:25:0 Size:25:0 Description:25:0",
+            Some("D public|orders|sequence|web|permanent|NULL|NULL"),
+        ),
+        (
+            "\\d+",
+            list(
+                &format!("{owner},\n  {persistence},\n  am.amname as \"Access method\",\n  {size}"),
+                "'r',",
+            ),
+            "T Schema:19:0 Name:19:0 Type:25:0 Owner:19:0 Persistence:25:0 Access method:19:0 Size:25:0 Description:25:0",
+            Some("D public|orders|sequence|web|permanent|NULL|NULL|NULL"),
+        ),
+        (
+            "\\dp",
+            list(access, "'r',"),
+            "T Schema:25:0 Name:25:0 Type:25:0 Access privileges:25:0 Column privileges:25:0",
+            None,
+        ),
+    ] {
+        let tag = format!("C SELECT {}", usize::from(row.is_some()));
+        let mut expected = vec![columns];
+        expected.extend(row);
+        expected.extend([&*tag, "Z I"]);
+        assert_eq!(pg.query(&text), expected, "{what}");
+    }
 }
 
 #[test]
@@ -1462,6 +1597,217 @@ fn another_connection_cancels_what_is_waited_for() {
     );
     store.freeze(false);
     assert!(pg.query("SELECT 1").contains(&"C SELECT 1".to_string()));
+}
+
+#[test]
+fn a_thousand_cancels_with_keys_of_nobody_harm_nobody() {
+    let (server, store) = Server::faulty_with(|config| {
+        config.faces.postgres.access.listen = Listen::parse("127.0.0.1:0").unwrap();
+    });
+    server.make("s", "{}");
+    let mut waiting = Pg::new(&server);
+    let mut idle = Pg::new(&server);
+    waiting.says("SELECT nextval('s')", &["D 1", "C SELECT 1"]);
+    store.freeze(true);
+    waiting.0.send(query(
+        "SELECT nextval('s') FROM generate_series(1, 10000); SELECT currval('s')",
+    ));
+    // Fibonacci's hash of each number: all are different, and look like none.
+    let keys = (1..=1000u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
+    for key in keys {
+        let mut other = server.face("postgres");
+        other.send([&16u32.to_be_bytes()[..], &80_877_102u32.to_be_bytes(), &key].concat());
+        assert_eq!(other.read_to_end(), "");
+    }
+    idle.says("SELECT 1", &["D 1", "C SELECT 1"]);
+    store.freeze(false);
+    let answer = waiting.until_ready();
+    assert_eq!(
+        &answer[answer.len() - 5..],
+        ["C SELECT 10000", "T currval:20:0", "D 10001", "C SELECT 1", "Z I"]
+    );
+}
+
+/// What a client answers to the first message of SCRAM, and what it must be answered then (RFC 5802).
+fn scram(token: &str, bare: &str, first: &str) -> (String, String) {
+    let hmac = |key: &[u8], text: &[u8]| -> [u8; 32] {
+        let mut mac = Hmac::<Sha256>::new_from_slice(key).unwrap();
+        mac.update(text);
+        mac.finalize().into_bytes().into()
+    };
+    let xor = |a: [u8; 32], b: [u8; 32]| -> [u8; 32] { std::array::from_fn(|at| a[at] ^ b[at]) };
+    let field = |name: &str| first.split(',').find_map(|part| part.strip_prefix(name)).unwrap();
+    let salt = BASE64.decode(field("s=")).unwrap();
+    let (mut block, mut salted) = ([&salt[..], &[0, 0, 0, 1]].concat(), [0; 32]);
+    for _ in 0..field("i=").parse().unwrap() {
+        let next = hmac(token.as_bytes(), &block);
+        salted = xor(salted, next);
+        block = next.to_vec();
+    }
+    let client = hmac(&salted, b"Client Key");
+    let said = format!("c=biws,r={}", field("r="));
+    let all = format!("{bare},{first},{said}");
+    let proof = xor(client, hmac(&Sha256::digest(client), all.as_bytes()));
+    let answer = hmac(&hmac(&salted, b"Server Key"), all.as_bytes());
+    (
+        format!("{said},p={}", BASE64.encode(proof)),
+        format!("v={}", BASE64.encode(answer)),
+    )
+}
+
+#[test]
+fn by_scram_the_user_is_the_name_of_the_token() {
+    let server = with(|config| {
+        config.tokens = vec![Token {
+            sql: SqlVerifiers::of(b"secret", [7; 16], false),
+            ..token("web", "secret", &[Right::Allocate])
+        }];
+        config.wrong_token_delay = Duration::ZERO;
+    });
+    let login = |knows: &str| {
+        let mut pg = Pg::raw(&server);
+        pg.0.send(startup(0x0003_0000, USER));
+        assert_eq!(pg.next().as_deref(), Some("R 10 SCRAM-SHA-256,"));
+        let bare = "n=,r=fyko+d2lbbFgONRv9qkxdawL";
+        let first = format!("n,,{bare}");
+        let length = (first.len() as u32).to_be_bytes();
+        let body = [b"SCRAM-SHA-256\0", &length[..], first.as_bytes()].concat();
+        pg.0.send(message(b'p', &body));
+        let first = pg.sasl(11);
+        assert!(
+            first.starts_with("r=fyko+d2lbbFgONRv9qkxdawL")
+                && first.ends_with(",s=BwcHBwcHBwcHBwcHBwcHBw==,i=4096"),
+            "{first}"
+        );
+        let (last, answer) = scram(knows, bare, &first);
+        pg.0.send(message(b'p', last.as_bytes()));
+        (pg, answer)
+    };
+    let (mut pg, answer) = login("secret");
+    assert_eq!(pg.sasl(12), answer);
+    assert_eq!(pg.next().as_deref(), Some("R 0"));
+    assert_eq!(pg.until_ready().last().map(String::as_str), Some("Z I"));
+    pg.says("SELECT current_user", &["D web", "C SELECT 1"]);
+    let (mut wrong, _) = login("guess");
+    wrong.ends(&["FATAL 28P01 password authentication failed for user \"web\""]);
+    // Another name has no verifier: its token is a password in clear, which decides alone.
+    let mut other = Pg::raw(&server);
+    other.0.send(startup(0x0003_0000, &[("user", "anybody")]));
+    assert_eq!(other.next().as_deref(), Some("R 3"));
+    other.0.send(message(b'p', b"secret\0"));
+    assert!(
+        other
+            .until_ready()
+            .contains(&"S session_authorization=anybody".to_string())
+    );
+}
+
+/// A private authority's certificate and its key, in files.
+struct Certified {
+    folder: tempfile::TempDir,
+    client: Arc<rustls::ClientConfig>,
+    direct: Arc<rustls::ClientConfig>,
+}
+
+impl Certified {
+    fn new() -> Certified {
+        let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_string()]).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: String| {
+            let file = folder.path().join(name);
+            std::fs::write(&file, text).unwrap();
+            std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        };
+        write("server.pem", made.cert.pem());
+        write("server.key", made.signing_key.serialize_pem());
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(made.cert.der().clone()).unwrap();
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let client = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let mut direct = client.clone();
+        direct.alpn_protocols = vec![b"postgresql".to_vec()];
+        Certified {
+            folder,
+            client: client.into(),
+            direct: direct.into(),
+        }
+    }
+
+    fn server(&self, change: impl FnOnce(&mut Config)) -> Server {
+        with(|config| {
+            let file = |name: &str| Setting::parse(self.folder.path().join(name).to_str().unwrap()).unwrap();
+            (config.tls_cert, config.tls_key) = (file("server.pem"), file("server.key"));
+            change(config);
+        })
+    }
+
+    /// The last byte of what a start by TLS is answered, with the request for it or without.
+    fn start(&self, server: &Server, asks: bool, direct: bool) -> std::io::Result<u8> {
+        let mut socket = TcpStream::connect(server.address("postgres")).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        if asks {
+            socket.write_all(b"\0\0\0\x08\x04\xd2\x16\x2f").unwrap();
+            let mut answer = [0];
+            socket.read_exact(&mut answer).unwrap();
+            assert_eq!(&answer, b"S");
+        }
+        let settings = if direct { &self.direct } else { &self.client };
+        let session =
+            rustls::ClientConnection::new(settings.clone(), "127.0.0.1".try_into().unwrap()).unwrap();
+        let mut stream = rustls::StreamOwned::new(session, socket);
+        stream.write_all(&startup(0x0003_0000, USER))?;
+        loop {
+            let mut head = [0; 5];
+            stream.read_exact(&mut head)?;
+            let mut body = vec![0; number(&head[1..]) as usize - 4];
+            stream.read_exact(&mut body)?;
+            if matches!(head[0], b'Z' | b'E') {
+                return Ok(head[0]);
+            }
+        }
+    }
+}
+
+#[test]
+fn tls_begins_wherever_the_server_has_certificates() {
+    let certified = Certified::new();
+    let refused = "FATAL 28000 this server takes connections with TLS alone";
+    let plain = |server: &Server, expected: Option<&str>| {
+        let mut pg = Pg::raw(server);
+        pg.0.send(startup(0x0003_0000, USER));
+        let last = pg.until_ready().pop();
+        assert_eq!(last.as_deref(), expected);
+    };
+    let clear = certified.server(|_| {});
+    let required = certified.server(|config| config.faces.postgres.require_tls = true);
+    let encrypted = certified.server(|config| {
+        config.faces.postgres.access.listen = Listen::parse("tls:127.0.0.1:0").unwrap();
+    });
+    plain(&clear, Some("Z I"));
+    plain(&required, Some(refused));
+    plain(&encrypted, Some(refused));
+    for server in [&clear, &required, &encrypted] {
+        assert_eq!(certified.start(server, true, false).unwrap(), b'Z');
+        // Without having asked, for those alone that say which protocol they mean.
+        assert_eq!(certified.start(server, false, true).unwrap(), b'Z');
+        certified.start(server, false, false).unwrap_err();
+    }
+    // What came behind the request and before TLS is nobody's.
+    let mut early = Pg::raw(&clear);
+    early
+        .0
+        .send([&b"\0\0\0\x08\x04\xd2\x16\x2f"[..], &startup(0x0003_0000, USER)].concat());
+    early.ends(&["FATAL 08P01 received unencrypted data after SSL request"]);
+    // Without certificates there is none, whatever is required.
+    let bare = with(|config| config.faces.postgres.require_tls = true);
+    let mut pg = Pg::raw(&bare);
+    pg.0.send(b"\0\0\0\x08\x04\xd2\x16\x2f").expect("N");
+    pg.0.send(startup(0x0003_0000, USER));
+    pg.ends(&[refused]);
 }
 
 #[test]

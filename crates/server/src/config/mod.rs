@@ -205,7 +205,7 @@ settings! {
     "server.turn_us" turn_us: u64 = "200" in 10 ..= 1_000_000;
     /// How long a client may leave answers unread.
     "server.write_timeout" write_timeout: Duration = "10s" in 250 ..= 3_600_000;
-    /// The certificates that are shown wherever a face listens at `tls:ADDRESS`, a PEM file: the server's own, then those between it and its authority. Read again when it changes.
+    /// The certificates that are shown wherever a face listens at `tls:ADDRESS`, and to clients of SQL that ask for TLS at any address, a PEM file: the server's own, then those between it and its authority. Read again when it changes.
     "server.tls.cert" tls_cert: Off<LocalPath> = "off";
     /// The private key of the first of them, a PEM file that only the server can read.
     "server.tls.key" tls_key: Off<LocalPath> = "off";

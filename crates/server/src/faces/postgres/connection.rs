@@ -67,7 +67,7 @@ pub(super) async fn serve(connection: connection::Connection) {
         },
         skipping: false,
     };
-    if wants_tls {
+    if connection.guest.offers_tls() {
         match connection.pace.socket.begins_with_tls().await {
             Ok(false) => {}
             Ok(true) => match Box::pin(connection.with_tls(true)).await {
@@ -222,14 +222,14 @@ impl Connection {
         }
     }
 
-    /// A request for encryption: TLS where this address speaks it.
+    /// A request for encryption: TLS where there are certificates.
     fn encryption(&mut self, rest: &[u8], len: usize, what: &str) -> Next {
         if rest.len() > len {
             let message = format!("received unencrypted data after {what} request");
             let hint = "This could be either a client-software bug or evidence of an attempted man-in-the-middle attack.";
             return self.refuse(SqlError::fatal("08P01", message).with_detail(hint));
         }
-        if what == "SSL" && self.guest.wants_tls && !self.guest.is_tls {
+        if what == "SSL" && self.guest.offers_tls() {
             self.out.push(b'S');
             return Next::Tls;
         }

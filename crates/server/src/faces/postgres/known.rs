@@ -224,7 +224,7 @@ pub(super) fn checked(name: &str, value: &str) -> Result<(Rc<str>, Rc<str>)> {
             }
             number.to_string()
         }
-        Form::Duration => duration_shown(ms_of(value).ok_or_else(wrong)?),
+        Form::Duration => duration_shown(duration(row.title, value, wrong)?),
         Form::OneOf(words) => {
             let lower = value.to_ascii_lowercase();
             match words.contains(&lower.as_str()) {
@@ -238,6 +238,23 @@ pub(super) fn checked(name: &str, value: &str) -> Result<(Rc<str>, Rc<str>)> {
         Form::DateStyle => date_style(value).ok_or_else(wrong)?,
     };
     Ok((lower.into(), shown.into()))
+}
+
+/// A duration in milliseconds; one before 0 is told as what it is.
+fn duration(title: &str, value: &str, wrong: impl FnOnce() -> SqlError) -> Result<u64> {
+    let (negative, size) = match value.trim().strip_prefix('-') {
+        Some(size) if size.starts_with(|first: char| first.is_ascii_digit()) => (true, size),
+        _ => (false, value),
+    };
+    let ms = ms_of(size).ok_or_else(wrong)?;
+    if negative && ms > 0 {
+        let message = format!(
+            "-{ms} ms is outside the valid range for parameter \"{title}\" (0 .. {})",
+            i32::MAX
+        );
+        return Err(SqlError::new("22023", message));
+    }
+    Ok(ms)
 }
 
 fn bool_of(value: &str) -> Option<&'static str> {

@@ -12,7 +12,7 @@ use super::startup::Start;
 use super::variables::Facts;
 use crate::auth::{Identity, Presented, Right, Scram, ScramError, What};
 use crate::config::FaceAuth;
-use crate::faces;
+use crate::faces::{self, Protocols};
 use crate::metrics::FaceId;
 use crate::thread::ServingThread;
 use crate::transport::Peer;
@@ -30,6 +30,12 @@ pub(super) struct Guest {
 }
 
 impl Guest {
+    /// Whether TLS can begin here: there are certificates, and nobody listens on the way to a socket of this machine.
+    pub(super) fn offers_tls(&self) -> bool {
+        let certificates = self.thread.shared().tls.config(Protocols::Postgres);
+        !self.is_tls && !self.is_unix && certificates.is_some()
+    }
+
     /// Whether nobody on the way can read what is sent.
     pub(super) fn is_private(&self) -> bool {
         let is_here = match self.peer {

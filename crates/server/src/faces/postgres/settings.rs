@@ -9,7 +9,7 @@ face_settings! {
     "server_version" server_version: Version = "17.0";
     /// The longest message, and so the longest statement.
     "max_request" max_request: Bytes = "64KiB" in 1024 ..= 1_048_576;
-    /// Refuse clients that do not speak TLS.
+    /// Refuse whoever logs in without TLS.
     "require_tls" require_tls: bool = "false";
 }
 

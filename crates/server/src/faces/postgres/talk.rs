@@ -160,10 +160,12 @@ impl Talk<'_> {
     async fn all(&mut self, statements: &[Rc<Statement>]) -> Result<(), Halt> {
         for statement in statements {
             self.begin_statement(statement)?;
-            if !statement.parameters.is_empty() {
-                return Err(SqlError::new("42P02", "there is no parameter $1").into());
+            if let Some((number, at)) = statement.first_parameter {
+                return Err(SqlError::new("42P02", format!("there is no parameter ${number}"))
+                    .at(at)
+                    .into());
             }
-            self.client.check_names(&statement.names).await?;
+            self.client.check(statement).await?;
             let mut portal = Portal::new(Rc::clone(statement), Rc::default(), Formats::Text);
             let columns = self
                 .client
@@ -244,7 +246,7 @@ impl Talk<'_> {
             check_not_failed(self.client, &statement.plan)?;
             self.client.key.cancel.begin();
             self.client.deadline = None;
-            self.client.check_names(&statement.names).await?;
+            self.client.check(statement).await?;
         }
         let parameters = parameter_types(statement.as_deref(), &parse)?;
         let prepared = Prepared {
@@ -431,6 +433,7 @@ fn empty() -> Rc<Statement> {
         plan: Plan::Nothing(""),
         columns: None,
         parameters: Rc::default(),
+        first_parameter: None,
         names: Vec::new(),
         next: None,
     })

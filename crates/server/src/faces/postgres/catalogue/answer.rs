@@ -1,6 +1,6 @@
 //! Questions to tables that are answered truly, answered.
 
-use super::tables::PUBLIC;
+use super::tables::{PUBLIC, oid_of};
 use crate::faces::postgres::errors::Result;
 use crate::faces::postgres::execute::Client;
 use crate::faces::postgres::plan::question::{Beside, Pick, Question, Table};
@@ -21,6 +21,17 @@ fn namespace_of(class: &[Value]) -> [Value; 3] {
         Value::Null
     };
     [oid, name, Value::Int(10)]
+}
+
+/// The function that reads texts of the type of this row of `pg_type`.
+fn input_of(of_type: &[Value]) -> [Value; 2] {
+    let at = Table::Types
+        .columns()
+        .iter()
+        .position(|(name, _)| *name == "typinput");
+    let name = at.and_then(|at| of_type.get(at)).cloned().unwrap_or(Value::Null);
+    let oid = name.shown().map_or(Value::Null, |name| Value::Int(oid_of(&name)));
+    [oid, name]
 }
 
 impl Client {
@@ -52,6 +63,7 @@ impl Client {
                 .iter_mut()
                 .for_each(|row| row.extend([Value::Null, Value::Null])),
             Some(Beside::Namespace) => rows.iter_mut().for_each(|row| row.extend(namespace_of(row))),
+            Some(Beside::Input) => rows.iter_mut().for_each(|row| row.extend(input_of(row))),
         }
         let fits = |row: &Vec<Value>| {
             let mut pairs = question.conditions.iter().zip(&wanted);

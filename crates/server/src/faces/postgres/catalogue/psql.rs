@@ -26,18 +26,24 @@ impl Client {
     pub(super) async fn answer_psql(&mut self, asked: &Asked) -> Result<Vec<Vec<Value>>> {
         let owner = Value::Text(self.session.facts.user.clone());
         Ok(match asked {
-            Asked::Relations(pattern) => {
+            Asked::Relations(pattern, more) => {
                 let keys = self.config.faces.postgres.keys.clone();
                 let all = self.sequences(None).await?;
                 let pairs = all.iter().map(|info| parted(&info.name, &keys));
                 let fitting = pairs.filter(|(_, name)| fits(pattern.as_deref(), name));
                 let row = |(schema, name): (&str, &str)| {
-                    vec![
+                    let mut row = vec![
                         Value::text(schema),
                         Value::text(name),
                         Value::text("sequence"),
                         owner.clone(),
-                    ]
+                    ];
+                    if *more > 0 {
+                        // Of files and comments there are none.
+                        row.push(Value::text("permanent"));
+                        row.resize(4 + more, Value::Null);
+                    }
+                    row
                 };
                 fitting.map(row).collect()
             }

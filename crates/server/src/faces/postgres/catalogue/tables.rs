@@ -194,7 +194,7 @@ pub(super) fn type_oid(kind: IntegerKind) -> i64 {
 /// A type of PostgreSQL: name, oid, size, by value, category, oid of its array.
 type TypeRow = (&'static str, i64, i64, bool, &'static str, i64);
 
-const TYPES: [TypeRow; 24] = [
+const TYPES: [TypeRow; 25] = [
     ("bool", 16, 1, true, "B", 1000),
     ("bytea", 17, -1, false, "U", 1001),
     ("char", 18, 1, true, "Z", 1002),
@@ -207,6 +207,8 @@ const TYPES: [TypeRow; 24] = [
     ("json", 114, -1, false, "U", 199),
     ("float4", 700, 4, true, "N", 1021),
     ("float8", 701, 8, true, "N", 1022),
+    // ruby-pg casts no value at all without it.
+    ("inet", 869, -1, false, "I", 1041),
     ("unknown", 705, -2, false, "X", 0),
     ("bpchar", 1042, -1, false, "S", 1014),
     ("varchar", 1043, -1, false, "S", 1015),
@@ -220,6 +222,24 @@ const TYPES: [TypeRow; 24] = [
     ("uuid", 2950, 16, false, "U", 2951),
     ("jsonb", 3802, -1, false, "U", 3807),
 ];
+
+/// The function that reads its texts, as PostgreSQL calls it: `int8in`, and `uuid_in` of younger types.
+fn input_of(name: &str) -> String {
+    const YOUNGER: [&str; 10] = [
+        "date",
+        "inet",
+        "json",
+        "jsonb",
+        "numeric",
+        "time",
+        "timestamp",
+        "timestamptz",
+        "uuid",
+        "void",
+    ];
+    let joint = if YOUNGER.contains(&name) { "_" } else { "" };
+    format!("{name}{joint}in")
+}
 
 fn types() -> Vec<Vec<Value>> {
     let row = |name: &str,
@@ -250,16 +270,7 @@ fn types() -> Vec<Vec<Value>> {
     };
     let mut all = Vec::new();
     for (name, oid, len, by_value, category, array) in TYPES {
-        all.push(row(
-            name,
-            oid,
-            len,
-            by_value,
-            category,
-            0,
-            array,
-            format!("{name}in"),
-        ));
+        all.push(row(name, oid, len, by_value, category, 0, array, input_of(name)));
         if array > 0 {
             all.push(row(
                 &format!("_{name}"),

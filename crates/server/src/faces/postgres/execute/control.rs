@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::{Client, Result, SqlError};
 use crate::auth::{Right, What};
+use crate::faces::postgres::known;
 use crate::faces::postgres::plan::{Declare, Discard, Modes, Set, Transaction};
 use crate::faces::postgres::portal::Portal;
 use crate::faces::postgres::session::Block;
@@ -112,7 +113,7 @@ impl Client {
     }
 
     /// Settings that are the transaction's own.
-    pub(super) fn special(&self, name: &str) -> Option<Rc<str>> {
+    fn special(&self, name: &str) -> Option<Rc<str>> {
         let block = self.session.block.as_deref();
         match name {
             "transaction_read_only" => Some(if self.session.is_read_only() { "on" } else { "off" }.into()),
@@ -125,6 +126,13 @@ impl Client {
             },
             _ => None,
         }
+    }
+
+    /// The value of a setting, as SHOW tells it.
+    pub(super) fn setting(&self, name: &str) -> Result<Rc<str>> {
+        let found = || self.session.variables.get(name, &self.session.facts);
+        let value = self.special(name).or_else(found);
+        value.ok_or_else(|| known::not_known(name))
     }
 
     /// Sets one value, perhaps for the transaction alone.

@@ -23,7 +23,7 @@ pub(super) use rows::Outcome;
 use super::backend;
 use super::cancel::Key;
 use super::errors::{Result, SqlError};
-use super::plan::{Plan, Target};
+use super::plan::{Plan, Statement, Target};
 use super::portal::Portal;
 use super::session::Session;
 use crate::audit::Act;
@@ -149,12 +149,15 @@ impl Client {
         })
     }
 
-    /// Whether the sequences that a statement names are there: PostgreSQL asks before it runs.
-    pub(super) async fn check_names(&mut self, names: &[(Target, usize)]) -> Result<()> {
+    /// Whether the sequences and settings that a statement names are there: PostgreSQL asks before it runs.
+    pub(super) async fn check(&mut self, statement: &Statement) -> Result<()> {
+        if let Plan::Show(name) = &statement.plan {
+            self.setting(name)?;
+        }
         if self.config.faces.postgres.keys.create {
             return Ok(());
         }
-        for (target, at) in names {
+        for (target, at) in &statement.names {
             if !self.exists(target).await? {
                 return Err(SqlError::no_relation(&target.shown).at(*at));
             }

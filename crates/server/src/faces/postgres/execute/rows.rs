@@ -6,7 +6,6 @@ use super::evaluate::Given;
 use super::{Client, Halt, Pace, Result, SqlError};
 use crate::auth::Right;
 use crate::faces::postgres::backend::{self, Column};
-use crate::faces::postgres::known;
 use crate::faces::postgres::plan::{Expr, Fetch, From, Function, Plan, Select};
 use crate::faces::postgres::portal::{Portal, Rows, Source};
 use crate::faces::postgres::types::{Formats, Type, Value};
@@ -166,13 +165,7 @@ impl Client {
         let select = match plan {
             Plan::Select(select) => select,
             Plan::Show(name) => {
-                let value = match self.special(name) {
-                    Some(value) => value,
-                    None => {
-                        let found = self.session.variables.get(name, &self.session.facts);
-                        found.ok_or_else(|| known::not_known(name))?
-                    }
-                };
+                let value = self.setting(name)?;
                 return Ok(Source::Kept(vec![vec![Value::Text(value)]].into_iter()));
             }
             _ => {

@@ -80,6 +80,7 @@ fn unknown(parser: &mut Parser<'_>, text: &str) -> Result<Found> {
         if token.kind == Kind::Parameter
             && let Some(number) = token.parameter()
         {
+            parser.parameter_at(usize::from(number), token.at)?;
             parser.parameter(usize::from(number), Type::Text.oid())?;
         }
         if ended {

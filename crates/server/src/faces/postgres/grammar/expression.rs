@@ -122,7 +122,7 @@ impl Parser<'_> {
                 let number = token.parameter().ok_or_else(|| {
                     SqlError::new("42P02", format!("there is no parameter {}", token.text)).at(token.at)
                 })?;
-                self.parameter(usize::from(number), 0)?;
+                self.parameter_at(usize::from(number), token.at)?;
                 Ok(Expr::Parameter(usize::from(number) - 1))
             }
             Kind::Symbol if token.text == "(" => {

@@ -139,6 +139,7 @@ impl Parser<'_> {
             plan,
             columns,
             parameters,
+            first_parameter: self.first_parameter,
             names,
             next: None,
         }

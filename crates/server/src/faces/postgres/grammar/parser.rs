@@ -19,6 +19,8 @@ pub(in crate::faces::postgres) struct Parser<'t> {
     depth: usize,
     /// The types of parameters, in their order; 0 for one that was not seen.
     pub(super) parameters: Vec<u32>,
+    /// The one that is first in the text: its number, and where.
+    pub(super) first_parameter: Option<(usize, usize)>,
     /// The sequences that were named by a text, and where.
     pub(super) names: Vec<(Target, usize)>,
     /// What gives several rows in a list of values, if anything does.
@@ -123,6 +125,7 @@ impl<'t> Parser<'t> {
             keys,
             depth: 0,
             parameters: Vec::new(),
+            first_parameter: None,
             names: Vec::new(),
             rows: None,
             rows_allowed: false,
@@ -135,6 +138,7 @@ impl<'t> Parser<'t> {
     pub(in crate::faces::postgres) fn begin_statement(&mut self) {
         (self.rows, self.rows_allowed, self.alias) = (None, false, None);
         self.parameters.clear();
+        self.first_parameter = None;
         self.names.clear();
         self.columns.clear();
     }
@@ -313,6 +317,15 @@ impl<'t> Parser<'t> {
         let done = work(self);
         self.depth -= 1;
         done
+    }
+
+    /// Notes a parameter where it is written.
+    pub(super) fn parameter_at(&mut self, number: usize, at: usize) -> Result<()> {
+        // A list is read after what is behind FROM.
+        if self.first_parameter.is_none_or(|(_, first)| at < first) {
+            self.first_parameter = Some((number, at));
+        }
+        self.parameter(number, 0)
     }
 
     /// Notes a parameter, and its type where that is known here and was not before.

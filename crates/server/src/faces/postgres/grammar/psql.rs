@@ -7,21 +7,65 @@ use crate::faces::postgres::types::Type;
 /// What a question holds, and the columns of its answer.
 type Known = (&'static [&'static str], &'static [(&'static str, Type)]);
 
+/// What questions for relations of several kinds begin with, and what is behind their tables where sequences are among them.
+const RELATIONS: [&str; 4] = [
+    "SELECT n.nspname as \"Schema\", c.relname as \"Name\", CASE c.relkind",
+    "as \"Type\"",
+    "c.relkind IN (",
+    "'S'",
+];
+
+const SCHEMA: (&str, Type) = ("Schema", Type::Name);
+const NAME: (&str, Type) = ("Name", Type::Name);
+const TYPE: (&str, Type) = ("Type", Type::Text);
+const OWNER: (&str, Type) = ("Owner", Type::Name);
+const PERSISTENCE: (&str, Type) = ("Persistence", Type::Text);
+const SIZE: (&str, Type) = ("Size", Type::Text);
+const DESCRIPTION: (&str, Type) = ("Description", Type::Text);
+
 /// What psql's question holds, in order, where each is told from all others; and its columns.
-const QUESTIONS: [Known; 6] = [
+const QUESTIONS: [Known; 8] = [
     (
         &[
-            "SELECT n.nspname as \"Schema\"",
-            "c.relname as \"Name\"",
-            "FROM pg_catalog.pg_class c",
-            "c.relkind IN (",
-            "'S'",
+            RELATIONS[0],
+            RELATIONS[1],
+            "as \"Owner\" FROM pg_catalog.pg_class c",
+            RELATIONS[2],
+            RELATIONS[3],
+        ],
+        &[SCHEMA, NAME, TYPE, OWNER],
+    ),
+    (
+        &[
+            RELATIONS[0],
+            RELATIONS[1],
+            "as \"Owner\", CASE c.relpersistence",
+            "as \"Persistence\", pg_catalog.pg_size_pretty(",
+            "as \"Description\" FROM pg_catalog.pg_class c",
+            RELATIONS[2],
+            RELATIONS[3],
+        ],
+        &[SCHEMA, NAME, TYPE, OWNER, PERSISTENCE, SIZE, DESCRIPTION],
+    ),
+    (
+        &[
+            RELATIONS[0],
+            RELATIONS[1],
+            "as \"Owner\", CASE c.relpersistence",
+            "as \"Persistence\", am.amname as \"Access method\", pg_catalog.pg_size_pretty(",
+            "as \"Description\" FROM pg_catalog.pg_class c",
+            RELATIONS[2],
+            RELATIONS[3],
         ],
         &[
-            ("Schema", Type::Name),
-            ("Name", Type::Name),
-            ("Type", Type::Text),
-            ("Owner", Type::Name),
+            SCHEMA,
+            NAME,
+            TYPE,
+            OWNER,
+            PERSISTENCE,
+            ("Access method", Type::Name),
+            SIZE,
+            DESCRIPTION,
         ],
     ),
     (
@@ -103,11 +147,14 @@ pub(super) fn read(text: &str) -> Option<(Asked, Vec<Column>)> {
     };
     let at = QUESTIONS.iter().position(holds)?;
     let asked = match at {
-        0 => Asked::Relations(pattern(&one_line, "c.relname OPERATOR(pg_catalog.~) '")),
-        1 => Asked::Named(pattern(&one_line, "c.relname OPERATOR(pg_catalog.~) '")),
-        2 => Asked::Kind,
-        3 => Asked::Sequence(pattern(&one_line, "seqrelid = '")?.parse().ok()?),
-        4 => Asked::Schemas,
+        0..=2 => {
+            let more = QUESTIONS[at].1.len() - QUESTIONS[0].1.len();
+            Asked::Relations(pattern(&one_line, "c.relname OPERATOR(pg_catalog.~) '"), more)
+        }
+        3 => Asked::Named(pattern(&one_line, "c.relname OPERATOR(pg_catalog.~) '")),
+        4 => Asked::Kind,
+        5 => Asked::Sequence(pattern(&one_line, "seqrelid = '")?.parse().ok()?),
+        6 => Asked::Schemas,
         _ => Asked::Databases,
     };
     let columns = QUESTIONS[at]
@@ -131,9 +178,10 @@ mod tests {
     fn psqls_questions_are_told_apart() {
         for (text, asked) in [
             (
-                "SELECT n.nspname as \"Schema\",\n  c.relname as \"Name\",\n  CASE c.relkind WHEN 'r' THEN 'table' END as \"Type\"\n\
+                "SELECT n.nspname as \"Schema\",\n  c.relname as \"Name\",\n  CASE c.relkind WHEN 'r' THEN 'table' END as \"Type\",\n\
+                   pg_catalog.pg_get_userbyid(c.relowner) as \"Owner\"\n\
                  FROM pg_catalog.pg_class c\nWHERE c.relkind IN ('S','')\nORDER BY 1,2",
-                Asked::Relations(None),
+                Asked::Relations(None, 0),
             ),
             (
                 "SELECT c.oid,\n  n.nspname,\n  c.relname\nFROM pg_catalog.pg_class c\n\
@@ -148,5 +196,10 @@ mod tests {
             assert_eq!(read(text).map(|(asked, _)| asked), Some(asked), "{text}");
         }
         assert_eq!(read("SELECT 1 FROM pg_catalog.pg_class"), None);
+        // `\dp`, whose columns are others.
+        let access = "SELECT n.nspname as \"Schema\",\n  c.relname as \"Name\",\n  CASE c.relkind WHEN 'r' THEN 'table' END as \"Type\",\n\
+                      pg_catalog.array_to_string(c.relacl, E'\\n') AS \"Access privileges\"\n\
+                      FROM pg_catalog.pg_class c\nWHERE c.relkind IN ('r','v','m','S','f','p')\nORDER BY 1, 2";
+        assert_eq!(read(access), None);
     }
 }

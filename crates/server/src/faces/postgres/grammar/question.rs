@@ -88,6 +88,11 @@ fn tables(parser: &mut Parser<'_>) -> Result<(Reading, Option<Expr>)> {
                 &[("rngtypid", Type::Oid), ("rngsubtype", Type::Oid)],
                 ["oid", "rngtypid"],
             ),
+            (Table::Types, "pg_proc") => (
+                Beside::Input,
+                &[("oid", Type::Oid), ("proname", Type::Name)],
+                ["oid", "typinput"],
+            ),
             _ => return Err(not_this()),
         };
         reading.names.extend(called(parser, &name, true)?);

@@ -67,6 +67,7 @@ impl<'t> Parser<'t> {
             plan: Plan::Select(Select { items, from, limit }),
             columns: Some(columns),
             parameters,
+            first_parameter: self.first_parameter,
             names,
             next,
         }

@@ -20,6 +20,8 @@ pub(in crate::faces::postgres) struct Statement {
     pub(in crate::faces::postgres) columns: Option<Vec<Column>>,
     /// The types of its parameters, as they were found.
     pub(in crate::faces::postgres) parameters: Rc<[u32]>,
+    /// The first of them in the text: its number, and where.
+    pub(in crate::faces::postgres) first_parameter: Option<(usize, usize)>,
     /// The sequences that must be there, and where they were named.
     pub(in crate::faces::postgres) names: Vec<(Target, usize)>,
     /// It is `SELECT nextval('s')` and no more.

@@ -44,6 +44,8 @@ pub(in crate::faces::postgres) enum Beside {
     Namespace,
     /// `pg_range`, to `pg_type`: there is none.
     Range,
+    /// `pg_proc`, to `pg_type`: the function that reads its texts.
+    Input,
 }
 
 /// A column is one of these values, or fits a pattern; or not.
@@ -92,8 +94,8 @@ fn pattern_of(like: &str) -> Vec<u8> {
 /// A question of psql's.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::faces::postgres) enum Asked {
-    /// `\ds`, `\d`: the relations whose names fit.
-    Relations(Option<Box<str>>),
+    /// `\ds`, `\d`: the relations whose names fit, and how many columns there are beside the usual four.
+    Relations(Option<Box<str>>, usize),
     /// `\d NAME`, first: which relations there are of this name.
     Named(Option<Box<str>>),
     /// Second: what kind the one of this oid is.
