@@ -96,9 +96,15 @@ async fn answer_all<S: Site>(
 ) -> Next {
     let mut at = 0;
     let mut look_at = LOOK_BYTES;
+    // A pipeline is often one request again and again: what is the same to the byte is framed once.
+    let mut last: Option<(Head<'_>, &[u8])> = None;
     while at < input.len() {
         let rest = &input[at..];
-        match frame(rest, thread.config().http_max_headers as usize) {
+        let framed = match &last {
+            Some((head, bytes)) if rest.starts_with(bytes) => Framed::Request(head.clone(), bytes.len()),
+            _ => frame(rest, thread.config().http_max_headers as usize),
+        };
+        match framed {
             Framed::Request(head, _) if guest.site.hands_over(thread, head.path) => {
                 return leave(socket, thread, guest, Framed::Other, rest, out);
             }
@@ -117,6 +123,7 @@ async fn answer_all<S: Site>(
                 if response.closes() {
                     return Next::Close;
                 }
+                last = Some((head, &rest[..len]));
                 at += len;
                 if out.len() >= look_at {
                     let Ok(next) = socket.look(out, OUTPUT_MAX, turn).await else {
