@@ -129,6 +129,12 @@ fn drivers_of_go_have_numbers_as_from_mariadb() {
 }
 
 #[test]
+#[ignore = "minutes: a client that is compiled"]
+fn mysql_async_has_numbers_as_from_mariadb() {
+    same_of_both(clients::rust("mysql_async"));
+}
+
+#[test]
 #[ignore = "minutes: many clients"]
 fn php_has_numbers_as_from_mariadb() {
     same_of_both(clients::php("mysql.php"));

@@ -139,6 +139,12 @@ fn drivers_of_go_have_numbers_as_from_postgresql() {
 }
 
 #[test]
+#[ignore = "minutes: a client that is compiled"]
+fn diesel_has_numbers_as_from_postgresql() {
+    same_of_both(clients::rust("diesel"));
+}
+
+#[test]
 #[ignore = "minutes: many clients"]
 fn php_has_numbers_as_from_postgresql() {
     same_of_both(clients::php("postgres.php"));

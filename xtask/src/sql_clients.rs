@@ -16,6 +16,12 @@ pub(crate) const TOOLS: &[Tool] = &[
         ],
         "python3-dev",
     ),
+    // diesel links it.
+    (
+        "sh",
+        &["-c", "test -f /usr/include/postgresql/libpq-fe.h"],
+        "libpq-dev",
+    ),
     (
         "sh",
         &["-c", "test -f /usr/share/java/postgresql.jar"],

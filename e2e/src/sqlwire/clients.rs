@@ -176,6 +176,26 @@ pub fn go(script: &'static str) -> Option<Vec<Client>> {
     })
 }
 
+/// Clients of Rust in a workspace of their own, where they can be built.
+pub fn rust(client: &'static str) -> Option<Vec<Client>> {
+    const WORKSPACE: &str = "rust/Cargo.toml";
+    let target = binary::root().join("target/sql-clients");
+    let mut build = Command::new("cargo");
+    build
+        .args(["build", "--quiet", "--locked", "--manifest-path"])
+        .arg(binary::root().join("e2e/clients/sql").join(WORKSPACE))
+        .env("CARGO_TARGET_DIR", &target);
+    needed("sql-rust", starts(&mut build)).then(|| {
+        let mut program = Client::of("cargo", WORKSPACE);
+        program.before = ["run", "--quiet", "--locked", "--manifest-path"]
+            .map(OsString::from)
+            .into();
+        program.after = vec![client];
+        program.environment = vec![("CARGO_TARGET_DIR", target.into())];
+        vec![program]
+    })
+}
+
 /// A program in PHP, where it has PDO, pgsql and mysqli.
 pub fn php(script: &'static str) -> Option<Vec<Client>> {
     let probe = "foreach (['pdo_pgsql', 'pgsql', 'pdo_mysql', 'mysqli'] as $name) extension_loaded($name) || exit(1);";
