@@ -11,7 +11,8 @@ const { createClient, defineScript } = require("redis");
 const NEXT = "-- the next id\nreturn redis.call('INCR', KEYS[1]);\n";
 const RANGE = "local last = redis.call('incrby', KEYS[1], ARGV[1]); return {last - ARGV[1] + 1, last}";
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-// A client may wait for a server for ever that is gone for good.
+// A client may wait for ever for the answer of a server that was killed. The servers here live for two seconds each.
+const PATIENCE_MS = 250;
 const within = (ms, answer) =>
   Promise.race([answer, sleep(ms).then(() => Promise.reject(new Error("no answer in time")))]);
 const sha1 = (text) => createHash("sha1").update(text).digest("hex");
@@ -82,9 +83,9 @@ async function take(seconds, name, ports) {
     const client = clients[turn % clients.length];
     try {
       if (turn % 3) {
-        process.stdout.write(`${await within(2000, client.following("taken"))}\n`);
+        process.stdout.write(`${await within(PATIENCE_MS, client.following("taken"))}\n`);
       } else {
-        const [first, last] = await within(2000, client.ranged("taken", 5));
+        const [first, last] = await within(PATIENCE_MS, client.ranged("taken", 5));
         for (let n = first; n <= last; n++) process.stdout.write(`${n}\n`);
       }
     } catch (error) {

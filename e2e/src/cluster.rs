@@ -450,15 +450,20 @@ pub fn layout(worker_bits: u8) -> String {
 /// # Panics
 /// When it is not within a minute.
 #[track_caller]
-pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+pub fn eventually(what: &str, is_so: impl FnMut() -> bool) {
+    assert!(within_a_minute(is_so), "not within a minute: {what}");
+}
+
+/// Waits until something is so, a minute at most: whether it is.
+pub fn within_a_minute(mut is_so: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
     while !is_so() {
-        assert!(
-            begun.elapsed() < Duration::from_secs(60),
-            "not within a minute: {what}"
-        );
+        if begun.elapsed() > Duration::from_secs(60) {
+            return false;
+        }
         std::thread::sleep(PACE);
     }
+    true
 }
 
 /// How many times the short form is repeated: `MINT_TEST_MATRIX` says how often, 1 without.

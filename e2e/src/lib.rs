@@ -4,6 +4,7 @@
 //! The tests in `tests/` know the product only from outside: its command line, its two ports and its files.
 
 pub mod binary;
+pub mod browser;
 pub mod certificates;
 pub mod cluster;
 pub mod console;

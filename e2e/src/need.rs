@@ -19,6 +19,19 @@ pub fn curl() -> bool {
     needed("curl", starts("curl", "--version"))
 }
 
+/// Whether Chromium is there, and what drives it.
+pub fn chromium() -> bool {
+    let there = starts("chromium", "--version") && starts("chromedriver", "--version");
+    needed("chromium", there)
+}
+
+/// The source of axe-core, which finds what keeps people from a page.
+pub fn axe() -> Option<String> {
+    let found = std::fs::read_to_string(clients_modules().join("axe-core/axe.min.js"));
+    needed("axe-core", found.is_ok());
+    found.ok()
+}
+
 /// Whether nginx is there.
 pub fn nginx() -> bool {
     needed("nginx", starts("nginx", "-v"))

@@ -367,8 +367,8 @@ const HTTP_PATHS: [&str; 2] = [
 ];
 /// A server that says nothing for this long has a defect.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
-/// How long the store is away beyond the outage, while it starts: ZooKeeper's machine takes its time on a busy host.
-const RETURN: Duration = Duration::from_secs(20);
+/// How long the store is away beyond the outage, while it starts: five of them do at once, on a busy host.
+const RETURN: Duration = Duration::from_secs(40);
 /// A store that is back and not seen for this long has not come back for the server.
 const RECOVERY_MAX: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(100);

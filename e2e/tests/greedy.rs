@@ -9,22 +9,41 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
 use mintage_e2e::h2;
+use mintage_e2e::need::say;
 use mintage_e2e::server::{Server, Start};
 
 /// What others get answered while the burst goes on.
 const OTHERS: usize = 5;
 
-/// A server with one serving thread: who is served there waits for everybody else.
-fn server(folder: &std::path::Path) -> Server {
-    Start::in_folder(folder)
-        .under(["env", "MINT_SERVER__THREADS=1"])
-        .ready()
+/// A server with one serving thread, and these settings: who is served there waits for everybody else.
+fn server(folder: &std::path::Path, settings: &[&str]) -> Server {
+    let words = [&["env", "MINT_SERVER__THREADS=1"], settings].concat();
+    Start::in_folder(folder).under(words).ready()
 }
 
-/// Sends `burst` with one write, then asks for `OTHERS` numbers and for `/livez` as often on connections of their own:
+/// Sends a burst with one write, then asks for `OTHERS` numbers and for `/livez` as often on connections of their own:
 /// all of them must be answered before the last answer of the burst has been sent, which ends with `end`.
+///
+/// On a busy machine a burst may be over before its own clients are run: then a longer one is sent, that of `burst(2)` and
+/// `burst(4)`. Whoever has to wait for the whole burst waits for that one too.
 #[track_caller]
-fn check_others_come_first(server: &Server, to: SocketAddr, burst: &[u8], end: &[u8]) {
+fn check_others_come_first(server: &Server, to: SocketAddr, burst: impl Fn(usize) -> Vec<u8>, end: &[u8]) {
+    let mut late = Vec::new();
+    for longer in [1, 2, 4] {
+        match others_come_first(server, to, &burst(longer), end) {
+            OTHERS => return,
+            answered => late.push(answered),
+        }
+        say(&format!(
+            "a burst was over before {OTHERS} answers of others: {late:?}"
+        ));
+    }
+    panic!("the whole burst came before all answers of the others but {late:?}");
+}
+
+/// How many answers of the others came before the last one of the burst.
+#[track_caller]
+fn others_come_first(server: &Server, to: SocketAddr, burst: &[u8], end: &[u8]) -> usize {
     let mut tail = Vec::new();
     let mut is_last = |read: &[u8]| {
         tail.extend_from_slice(read);
@@ -50,17 +69,16 @@ fn check_others_come_first(server: &Server, to: SocketAddr, burst: &[u8], end: &
             }
             finished.store(true, Ordering::SeqCst);
         });
-        for answered in 0..OTHERS {
+        let mut first = 0;
+        for _ in 0..OTHERS {
             let number = other.ask(&["INCR", "orders"]).unwrap().int();
             let alive = server.http("GET", "/livez", "").status;
             assert!(number.is_some() && alive == 200, "{number:?}, {alive}");
-            assert!(
-                !finished.load(Ordering::SeqCst),
-                "the whole burst came before answer {answered} of the others"
-            );
+            first += usize::from(!finished.load(Ordering::SeqCst));
         }
         reading.join().unwrap();
-    });
+        first
+    })
 }
 
 /// How the answer to a path that leads nowhere ends.
@@ -73,7 +91,7 @@ fn repeated(request: &str, times: usize, end: &str) -> Vec<u8> {
 #[test]
 fn a_burst_for_ids_does_not_keep_others_waiting() {
     let folder = tempfile::tempdir().unwrap();
-    let server = server(folder.path());
+    let server = server(folder.path(), &[]);
     let end = "ECHO the-end\r\n";
     for (request, times) in [
         ("MINT.ID cuid2 COUNT 10000\r\n", 30),
@@ -83,9 +101,25 @@ fn a_burst_for_ids_does_not_keep_others_waiting() {
         ("MINT.SNOWFLAKE default COUNT 10000\r\n", 100),
         ("COMMAND DOCS\r\n", 4600),
     ] {
-        let burst = repeated(request, times, end);
-        check_others_come_first(&server, server.resp, &burst, b"the-end\r\n");
+        let burst = |longer| repeated(request, times * longer, end);
+        check_others_come_first(&server, server.resp, burst, b"the-end\r\n");
     }
+    assert_eq!(server.stop(), 0);
+}
+
+/// Sending takes time that no look at the clock cuts short: bytes end a turn where time and ids do not.
+#[test]
+fn what_is_sent_to_one_does_not_keep_others_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = [
+        "MINT_SERVER__TURN_US=1000000",
+        "MINT_SERVER__TURN_IDS=1000000000",
+        // A page at a time would be sent, and its reader waited for.
+        "MINT_SERVER__RESP__MAX_OUTPUT=1024MiB",
+    ];
+    let server = server(folder.path(), &settings);
+    let burst = |longer| repeated("COMMAND DOCS\r\n", 4600 * longer, "ECHO the-end\r\n");
+    check_others_come_first(&server, server.resp, burst, b"the-end\r\n");
     assert_eq!(server.stop(), 0);
 }
 
@@ -93,19 +127,18 @@ fn a_burst_for_ids_does_not_keep_others_waiting() {
 #[test]
 fn one_large_request_does_not_keep_others_waiting() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Start::in_folder(folder.path())
-        .under(["env", "MINT_SERVER__THREADS=1", "MINT_SERVER__MAX_COUNT=1000000"])
-        .ready();
+    let server = server(folder.path(), &["MINT_SERVER__MAX_COUNT=1000000"]);
     let request = "MINT.ID uuid4 COUNT 1000000\r\n";
-    let burst = repeated(request, 1, "ECHO the-end\r\n");
-    check_others_come_first(&server, server.resp, &burst, b"the-end\r\n");
+    // Always one: of several, others may come in between.
+    let burst = |_| repeated(request, 1, "ECHO the-end\r\n");
+    check_others_come_first(&server, server.resp, burst, b"the-end\r\n");
     let requests = format!(
         "POST /v1/ids/uuid4?count=1000000 HTTP/1.1\r\nhost: {}\r\n\r\n",
         server.http
     );
     let end = format!("GET /no-such-place HTTP/1.1\r\nhost: {}\r\n\r\n", server.http);
-    let burst = repeated(&requests, 1, &end);
-    check_others_come_first(&server, server.http, &burst, LAST_OF_HTTP);
+    let burst = |_| repeated(&requests, 1, &end);
+    check_others_come_first(&server, server.http, burst, LAST_OF_HTTP);
     assert_eq!(server.stop(), 0);
 }
 
@@ -115,13 +148,11 @@ fn one_large_request_does_not_keep_others_waiting() {
 #[test]
 fn a_connection_of_many_streams_does_not_keep_others_waiting() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Start::in_folder(folder.path())
-        .under([
-            "env",
-            "MINT_SERVER__THREADS=1",
-            "MINT_SERVER__HTTP__MAX_STREAMS=1000",
-        ])
-        .ready();
+    let server = server(folder.path(), &["MINT_SERVER__HTTP__MAX_STREAMS=1000"]);
+    // Nobody waits for the store, once it has grown to that: whoever does is handed numbers at once with all that waited
+    // before, which is no turn of anybody.
+    let plenty = r#"{"max_gap": 1000000000}"#;
+    assert_eq!(server.http("PUT", "/v1/sequences/bills", plenty).status, 201);
     let mut other = server.redis();
     let mut take = || other.ask(&["INCR", "bills"]).unwrap().int().unwrap();
     take();
@@ -131,17 +162,18 @@ fn a_connection_of_many_streams_does_not_keep_others_waiting() {
         scope.spawn(|| keep_streams_open(&greedy, &ended));
         let mut before = take();
         let at_once = i64::from(STREAMS) * i64::from(PER_STREAM);
-        // Whoever is not run for a while waits long, whatever the server does: the shortest wait tells.
+        // Whoever is not run for a while waits long, whatever the server does: the wait in the middle tells.
         let mut waits = Vec::new();
-        while waits.len() < 20 || ended.load(Ordering::SeqCst) < 20 {
+        while waits.len() < 100 || ended.load(Ordering::SeqCst) < 20 {
             let number = take();
             waits.push(number - std::mem::replace(&mut before, number));
         }
         greedy.shutdown(std::net::Shutdown::Both).unwrap();
-        let least = *waits.iter().min().unwrap();
+        let told = format!("{waits:?}");
+        waits.sort_unstable();
         assert!(
-            least < at_once / 4,
-            "of {at_once} asked for at once, between two answers: {waits:?}"
+            waits[waits.len() / 2] < at_once / 100,
+            "of {at_once} asked for at once, between two answers: {told}"
         );
     });
     assert_eq!(server.stop(), 0);
@@ -204,7 +236,7 @@ fn one_stream(stream: u32) -> Vec<u8> {
 #[ignore = "minutes: bursts of every kind"]
 fn one_transaction_does_not_keep_others_waiting() {
     let folder = tempfile::tempdir().unwrap();
-    let server = server(folder.path());
+    let server = server(folder.path(), &[]);
     for (request, times) in [
         ("MINT.ID cuid2 COUNT 10000\r\n", 30),
         ("MINT.ID uuid7 COUNT 10000\r\n", 300),
@@ -212,8 +244,8 @@ fn one_transaction_does_not_keep_others_waiting() {
         ("COMMAND DOCS\r\n", 4600),
     ] {
         let queued = repeated(request, times, "EXEC\r\nECHO the-end\r\n");
-        let burst = [b"MULTI\r\n", &queued[..]].concat();
-        check_others_come_first(&server, server.resp, &burst, b"the-end\r\n");
+        let burst = |_| [b"MULTI\r\n", &queued[..]].concat();
+        check_others_come_first(&server, server.resp, burst, b"the-end\r\n");
     }
     assert_eq!(server.stop(), 0);
 }
@@ -222,7 +254,7 @@ fn one_transaction_does_not_keep_others_waiting() {
 #[test]
 fn a_burst_for_health_does_not_keep_others_waiting() {
     let folder = tempfile::tempdir().unwrap();
-    let server = server(folder.path());
+    let server = server(folder.path(), &[]);
     let mut client = server.redis();
     let names = 2000;
     for name in 0..names {
@@ -234,8 +266,8 @@ fn a_burst_for_health_does_not_keep_others_waiting() {
     for path in ["/readyz", "/metrics", "/v1/sequences?limit=1000"] {
         let get = |path: &str| format!("GET {path} HTTP/1.1\r\nhost: {}\r\n\r\n", server.http);
         let times = if path == "/readyz" { 1000 } else { 200 };
-        let burst = repeated(&get(path), times, &get("/no-such-place"));
-        check_others_come_first(&server, server.http, &burst, LAST_OF_HTTP);
+        let burst = |longer| repeated(&get(path), times * longer, &get("/no-such-place"));
+        check_others_come_first(&server, server.http, burst, LAST_OF_HTTP);
     }
     assert_eq!(server.stop(), 0);
 }

@@ -834,12 +834,17 @@ fn of_two_imports_at_once_one_goes_on() {
     };
     let lab = Arc::new(Lab::new(redis));
     let writers = lab.writers(2);
-    for round in 0..8 {
-        let ways: [&[&str]; 2] = if round % 2 == 0 { [&[], &[]] } else { [BACK, BACK] };
+    for round in 0..64 {
+        let way: &[&str] = if round % 2 == 0 { &[] } else { BACK };
+        // The second one begins while the first one is at each of its steps in turn.
+        let begun = [0, round / 2].map(Duration::from_millis);
         let said: Vec<Said> = std::thread::scope(|scope| {
-            let both = ways.map(|way| {
+            let both = begun.map(|after| {
                 let lab = Arc::clone(&lab);
-                scope.spawn(move || lab.import(&[way, &["--apply"][..]].concat()))
+                scope.spawn(move || {
+                    std::thread::sleep(after);
+                    lab.import(&[way, &["--apply"][..]].concat())
+                })
             });
             both.into_iter().map(|one| one.join().unwrap()).collect()
         });
@@ -848,7 +853,7 @@ fn of_two_imports_at_once_one_goes_on() {
             let is_told = said.err.contains("another import") || said.err.contains("another move");
             assert!(said.code == 0 || is_told, "round {round}: {said:?}");
         }
-        lab.import(&[ways[0], &["--apply"][..]].concat()).ok();
+        lab.import(&[way, &["--apply"][..]].concat()).ok();
         writers.more(50);
     }
     writers.stop();

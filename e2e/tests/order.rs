@@ -238,8 +238,10 @@ fn one_client(
         };
         for (first, end) in got {
             if let Some(before) = last.insert(name, end) {
+                // Gap-free numbers of a set may fall when its server changes the store, as a slow one makes it do.
+                let may_fall = || name == "free" && !runs && server.log().contains("from another store");
                 assert!(
-                    (first - before) * sign > 0,
+                    (first - before) * sign > 0 || may_fall(),
                     "{who}: {name} answered {first} after {before} (way {way}, {n})"
                 );
             }

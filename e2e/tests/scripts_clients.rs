@@ -128,7 +128,7 @@ fn everybody() -> Vec<Client> {
 /// What was printed by all of them: no number twice, and enough from each.
 #[track_caller]
 fn check_unique(clients: Vec<(Client, JoinHandle<Said>)>, least: usize) {
-    let mut seen = HashSet::new();
+    let (mut seen, mut each) = (HashSet::new(), Vec::new());
     for (client, taking) in clients {
         let said = taking.join().unwrap();
         assert_eq!(said.code, 0, "{}: {}", client.name, said.err);
@@ -139,11 +139,12 @@ fn check_unique(clients: Vec<(Client, JoinHandle<Said>)>, least: usize) {
             client.name,
             numbers.len()
         );
+        each.push(format!("{} {}", client.name, numbers.len()));
         for number in numbers {
             assert!(seen.insert(number), "{}: {number} came twice", client.name);
         }
     }
-    need::say(&format!("{} numbers by script, 0 repeats", seen.len()));
+    need::say(&format!("numbers by script: {}; 0 repeats", each.join(", ")));
 }
 
 #[test]

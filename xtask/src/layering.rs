@@ -18,7 +18,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("mintage-wire", &["mintage"]),
     (
         "mintage-server",
-        &["mintage", "mintage-ledger", "mintage-local", "mintage-wire"],
+        &[
+            "mintage",
+            "mintage-bulk",
+            "mintage-ledger",
+            "mintage-local",
+            "mintage-wire",
+        ],
     ),
     (
         "mintage-cli",

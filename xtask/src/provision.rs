@@ -62,6 +62,8 @@ pub(crate) const TEST_TOOLS: &[Tool] = &[
 /// What only the deep tests use besides.
 pub(crate) const DEEP_TOOLS: &[Tool] = &[
     ("javac", &["-version"], "default-jdk-headless"),
+    ("chromium", &["--version"], "chromium"),
+    ("chromedriver", &["--version"], "chromium-driver"),
     ("php", &["--version"], "php-cli"),
     (
         "php",
@@ -149,11 +151,12 @@ const NODE_PACKAGES: &[&str] = &[
     "mysql2@3.24.5",
     "mysql@2.18.1",
     "mariadb@3.5.4",
+    "axe-core@4.14.1",
 ];
 
 /// A program that ends well where Node finds them all.
 const NODE_PROBE: &str = "for (const name of ['ioredis', 'redis', 'thrift', '@supabase/postgrest-js', '@grpc/grpc-js', '@grpc/proto-loader', \
-                          'postgrest-client', 'pg', 'pg-cursor', 'postgres', 'mysql2', 'mysql', 'mariadb']) require(name)";
+                          'postgrest-client', 'pg', 'pg-cursor', 'postgres', 'mysql2', 'mysql', 'mariadb', 'axe-core']) require(name)";
 
 /// Installs the absent ones of `tools`.
 pub(crate) fn debian(tools: &[Tool]) {

@@ -9,6 +9,7 @@
 mod before;
 pub(crate) mod grpc;
 mod light;
+mod live;
 mod load;
 mod peers;
 
@@ -52,6 +53,9 @@ const GRPC_GOAL: f64 = 0.9;
 const STREAM_GOAL: f64 = 50_000_000.0;
 /// The goal of a face's route beside our own, of the wall ratio.
 const FACE_GOAL: f64 = 0.9;
+/// How many watch, and what is left of the rate then.
+const LIVE_READERS: usize = 100;
+const LIVE_GOAL: f64 = 0.97;
 /// The most that the median latency of one connection may be, beside Redis without persistence.
 const SINGLE_GOAL: f64 = 1.0;
 
@@ -91,7 +95,9 @@ const PAIRS: [Pair; 3] = [
 ];
 
 /// What can be run alone.
-const PARTS: [&str; 7] = ["redis", "single", "http", "tls", "grpc", "faces", "thrift"];
+const PARTS: [&str; 8] = [
+    "redis", "single", "http", "tls", "grpc", "faces", "thrift", "live",
+];
 
 /// Runs everything and prints Markdown tables. Arguments: `--rounds N`, `--short` (a tenth of the requests),
 /// the words of [`PARTS`] to run only some, and `--before BINARY` to compare two builds of `mint` instead.
@@ -147,6 +153,9 @@ pub fn run(arguments: &[String]) {
     }
     if wanted("thrift") {
         thrift(&peers, rounds, divisor);
+    }
+    if wanted("live") {
+        watched(&peers, rounds, divisor);
     }
     println!(
         "Taken by the hypervisor meanwhile: {:.1} % of the processors' time.",
@@ -404,6 +413,34 @@ fn interleaved(rounds: usize, targets: usize, measure: impl Fn(usize) -> Sample)
         }
     }
     samples
+}
+
+fn watched(peers: &Peers, rounds: usize, divisor: u64) {
+    println!(
+        "50 connections, `redis-benchmark -c 50 -P P INCR`: alone, and while {LIVE_READERS} connections read `/v1/live` on the same machine.\n"
+    );
+    println!("| P | watched, k/s | alone, k/s | ratio (worst, best) |");
+    println!("| ---: | ---: | ---: | ---: |");
+    let [_, _, target, _] = peers.redis_targets();
+    for (pipeline, requests) in PIPELINES {
+        let samples = interleaved(rounds, 2, |at| {
+            let _readers = (at == 0).then(|| live::Readers::open(peers.http_port(), LIVE_READERS));
+            // Long enough for several events.
+            load::redis_benchmark(&target, 50, pipeline, requests * 3 / divisor)
+        });
+        let wall = ratios(&samples[0], &samples[1], |watched, alone| {
+            watched.per_second / alone.per_second
+        });
+        println!(
+            "| {pipeline} | {:.0} | {:.0} | {} |",
+            median_of(&samples[0], |s| s.per_second) / 1000.0,
+            median_of(&samples[1], |s| s.per_second) / 1000.0,
+            shown(&wall),
+        );
+        let what = format!("INCR at {pipeline} with {LIVE_READERS} who watch");
+        goals::beside_goal(&what, middle(&wall), LIVE_GOAL);
+    }
+    println!();
 }
 
 /// One ratio per round, in rising order.

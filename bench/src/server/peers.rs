@@ -237,6 +237,11 @@ impl Peers {
         ]
     }
 
+    /// Where ours speaks HTTP.
+    pub(super) fn http_port(&self) -> u16 {
+        self.mint.http_port
+    }
+
     pub(super) fn versions(&self) -> String {
         let first = |program: &str, flag: &str| {
             let out = Command::new(program).arg(flag).output().ok();

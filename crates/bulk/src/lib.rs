@@ -22,7 +22,7 @@ mod time;
 pub use audit::{
     AuditOptions, Fault, FileSeen, FormatSeen, LayoutRead, Made, Moving, NumberGap, Numbers, Order, Ranges,
     ReadAs, Repeat, Repeats, Report, Sequences, Shards, Step, Times, Unreadable, Verdict, Without,
-    WorkerSeen, Workers, audit, html, span_words,
+    WorkerSeen, Workers, audit, document, html, span_words,
 };
 pub use backfill::{
     BackfillFormat, BackfillOptions, DryRun, Filled, IdPlace, SchemeOptions, Target, Trouble, TroubleKind,

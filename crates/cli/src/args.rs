@@ -51,6 +51,10 @@ pub(crate) enum Command {
     Serve(crate::serve::Args),
     /// Say how a running server is: exit code 0 if it gives out ids, else 1
     Status(crate::status::Args),
+    /// Show how servers fare, every second: ids by kind, times, sequences, windows
+    Top(crate::top::Args),
+    /// Kill a server under its clients again and again, to see that no id comes twice
+    Demo(crate::demo::Args),
     /// Make UUIDs
     Uuid(crate::uuid::Args),
     /// Make Snowflake ids; parallel commands never repeat one
@@ -59,6 +63,8 @@ pub(crate) enum Command {
     Gen(crate::gen_ids::Args),
     /// Say what an id is: ranked readings, with reasons
     Inspect(crate::inspect::Args),
+    /// Say where an id comes from: which sequence or pool, block or window, and server
+    Explain(crate::explain::Args),
     /// Say whether ids are valid; if not, why and where
     Check(crate::check::Args),
     /// Write ids in another form: text, v1 and v6, ULID and UUID, byte orders of databases

@@ -30,6 +30,22 @@ pub(crate) fn server_url(given: Option<&str>) -> String {
         .unwrap_or_else(|| DEFAULT_SERVER.to_string())
 }
 
+/// An answer that is read as it comes.
+pub(crate) enum Streamed {
+    /// What comes.
+    Body(ureq::BodyReader<'static>),
+    /// Another status than success, and its text.
+    Refused(u16, String),
+}
+
+/// Whether reading an answer ended because its time was over.
+pub(crate) fn is_timeout(error: &std::io::Error) -> bool {
+    let inner = error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<ureq::Error>());
+    matches!(inner, Some(ureq::Error::Timeout(_)))
+}
+
 /// A connection to a server, kept alive over calls.
 pub(crate) struct Client {
     agent: ureq::Agent,
@@ -119,20 +135,29 @@ impl Client {
     /// Asks for an answer that is read as it comes.
     #[cfg(feature = "server")]
     pub(crate) fn stream(&self, ask: &Ask) -> Result<impl Read + use<>, Failure> {
+        match self.streamed(ask, ANSWER_TIMEOUT, STREAM_TIMEOUT)? {
+            Streamed::Body(body) => Ok(body),
+            Streamed::Refused(status, text) => Err(self.said_no(status, &text)),
+        }
+    }
+
+    /// The same, for an answer that begins and ends within some time.
+    pub(crate) fn streamed(&self, ask: &Ask, begins: Duration, ends: Duration) -> Result<Streamed, Failure> {
         let request = self.request(ask).body(());
         let request = self
             .agent
             .configure_request(request.map_err(|e| self.bad_url(&e))?)
             .timeout_global(None)
-            .timeout_recv_response(Some(ANSWER_TIMEOUT))
-            .timeout_recv_body(Some(STREAM_TIMEOUT))
+            .timeout_connect(Some(begins))
+            .timeout_recv_response(Some(begins))
+            .timeout_recv_body(Some(ends))
             .build();
         let answer = self.agent.run(request).map_err(|e| self.unreachable(&e))?;
         if !answer.status().is_success() {
             let (status, text) = self.read(answer)?;
-            return Err(self.said_no(status, &text));
+            return Ok(Streamed::Refused(status, text));
         }
-        Ok(answer.into_body().into_reader())
+        Ok(Streamed::Body(answer.into_body().into_reader()))
     }
 
     fn read(&self, mut answer: ureq::http::Response<ureq::Body>) -> Result<(u16, String), Failure> {

@@ -21,8 +21,11 @@ mod connect;
 mod convert;
 mod count;
 #[cfg(feature = "server")]
+mod demo;
+#[cfg(feature = "server")]
 mod doctor;
 mod errors;
+mod explain;
 mod forecast;
 mod format_options;
 mod formats;
@@ -74,6 +77,7 @@ mod store_tools;
 mod time;
 mod tls;
 mod token;
+mod top;
 mod uuid;
 #[cfg(not(feature = "server"))]
 mod without_server;
@@ -91,8 +95,8 @@ use out::Out;
 use passwords::{hidden, warn_of_passwords};
 #[cfg(not(feature = "server"))]
 use without_server::{
-    self as cert, self as config, self as doctor, self as import, self as init, self as local, self as serve,
-    self as store,
+    self as cert, self as config, self as demo, self as doctor, self as import, self as init, self as local,
+    self as serve, self as store,
 };
 #[cfg(not(feature = "server"))]
 use without_server::{hidden, warn_of_passwords};
@@ -132,9 +136,13 @@ fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(),
         None => out.line(EXAMPLES),
         #[cfg(feature = "server")]
         Some(Command::Serve(args)) => serve::run(&args, color, out),
+        Some(Command::Top(args)) => top::run(&args, color, out),
+        #[cfg(feature = "server")]
+        Some(Command::Demo(args)) => demo::run(&args, out),
         Some(Command::Uuid(args)) => uuid::run(&args, out),
         Some(Command::Snowflake(args)) => snowflake::run(&args, out),
         Some(Command::Inspect(args)) => inspect::run(&args, color, out),
+        Some(Command::Explain(args)) => explain::run(&args, out),
         Some(Command::Check(args)) => check::run(&args, out),
         Some(Command::Convert(args)) => convert::run(&args, out),
         Some(Command::Range(args)) => range::run(&args, out),
@@ -165,9 +173,13 @@ fn dispatch(command: Option<Command>, color: Color, out: &mut Out) -> Result<(),
         #[cfg(not(feature = "server"))]
         Some(Command::Doctor(args) | Command::Import(args)) => Err(without_server::refused(&args)),
         #[cfg(not(feature = "server"))]
-        Some(Command::Serve(args) | Command::Init(args) | Command::Store(args) | Command::Config(args)) => {
-            Err(without_server::refused(&args))
-        }
+        Some(
+            Command::Serve(args)
+            | Command::Demo(args)
+            | Command::Init(args)
+            | Command::Store(args)
+            | Command::Config(args),
+        ) => Err(without_server::refused(&args)),
         Some(Command::Token(args)) => token::run(&args, out),
         Some(Command::Completions(args)) => completions::run(&args, Cli::command(), out),
         Some(Command::Man(args)) => man::run(&args, Cli::command(), out),

@@ -261,7 +261,10 @@ fn announce(serving: &Serving, store: &str, out: &mut Out) -> Result<(), Failure
     }
     out.line(concat!("mint ", env!("CARGO_PKG_VERSION"), " serves"))?;
     let labels = FACES.iter().filter(|face| !places(face, serving).is_empty());
-    let width = labels.map(|face| face.label.len()).max().unwrap_or(0).max(6);
+    let width = labels.map(|face| face.label.len()).max().unwrap_or(0).max(7);
+    for address in at_port(serving) {
+        out.line(format!("  {:<width$} {:<21}  in a browser", "console", address))?;
+    }
     for face in FACES {
         for address in at(face, serving) {
             let (shown, example) = (address.to_string(), (face.example)(&reachable(address)));
@@ -289,6 +292,20 @@ fn at<'s>(face: &'static Face, serving: &'s Serving) -> impl Iterator<Item = &'s
     of(face.name).chain(of("http").filter(move |_| shares))
 }
 
+/// Where a browser finds the console: it has no use for a unix socket.
+fn at_port(serving: &Serving) -> impl Iterator<Item = String> {
+    let http = serving.addresses.iter().filter(|(face, _)| *face == "http");
+    http.filter_map(|(_, address)| {
+        let tcp = reachable(address).tcp()?;
+        let scheme = if address.to_string().starts_with("tls:") {
+            "https"
+        } else {
+            "http"
+        };
+        Some(format!("{scheme}://{tcp}"))
+    })
+}
+
 fn places(face: &'static Face, serving: &Serving) -> Vec<String> {
     at(face, serving).map(ToString::to_string).collect()
 }
@@ -309,10 +326,5 @@ fn reachable(address: &Endpoint) -> Endpoint {
 
 /// What a store may forget, as a letter and in words.
 pub(crate) fn class(class: Class) -> (&'static str, &'static str) {
-    let meaning = match class {
-        Class::Survives => "survives the loss of a machine",
-        Class::Durable => "durable, a single copy",
-        Class::Lossy => "may lose what it confirmed",
-    };
-    (class.letter(), meaning)
+    (class.letter(), class.meaning())
 }

@@ -12,6 +12,7 @@
 //! What a store remembers may come from a clock that was wrong. A process begins at the latest time it knows of, and
 //! is *settled* once its clock was confirmed: from then on what lies ahead of it is the work of a wrong clock.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -27,6 +28,8 @@ const SLEW_MAX: Duration = Duration::from_secs(5);
 const SLEW_PPM: i128 = 1_000;
 /// A change of the offset between two looks that counts as a step of the wall clock.
 const STEP_MIN: Duration = Duration::from_millis(100);
+/// How many steps are remembered.
+const STEPS_MAX: usize = 64;
 /// How often the wall clock is looked at.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(500);
 
@@ -126,6 +129,15 @@ pub(crate) enum Reference {
     Disputed,
 }
 
+/// A step of the wall clock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ClockStep {
+    /// When it was seen, by the clock that ids read.
+    pub at: Timestamp,
+    /// By how much, in milliseconds; negative: back.
+    pub by_ms: i64,
+}
+
 /// What [`AnchoredClock`] has seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClockReport {
@@ -159,6 +171,8 @@ pub struct AnchoredClock {
     confirm: Duration,
     offset_ns: AtomicI64,
     steps: AtomicU64,
+    /// The last of them.
+    seen: Mutex<VecDeque<ClockStep>>,
     epoch: AtomicU64,
     unconfirmed_ms: AtomicU64,
     /// How long until the clock counts as confirmed; 0: it does.
@@ -204,6 +218,7 @@ impl AnchoredClock {
             confirm,
             offset_ns: AtomicI64::new(0),
             steps: AtomicU64::new(0),
+            seen: Mutex::default(),
             epoch: AtomicU64::new(0),
             unconfirmed_ms: AtomicU64::new(0),
             unsettled_ms: AtomicU64::new(whole_ms(unsettled)),
@@ -263,6 +278,24 @@ impl AnchoredClock {
         }
     }
 
+    /// The last steps of the wall clock, at most 64, the earliest first.
+    pub fn steps(&self) -> Vec<ClockStep> {
+        self.seen
+            .lock()
+            .expect("no panic while held")
+            .iter()
+            .copied()
+            .collect()
+    }
+
+    fn remember(&self, step: ClockStep) {
+        let mut seen = self.seen.lock().expect("no panic while held");
+        if seen.len() == STEPS_MAX {
+            seen.pop_front();
+        }
+        seen.push_back(step);
+    }
+
     /// What the next looks compare with; [`Reference::Own`] at the start.
     pub(crate) fn refer_to(&self, reference: Reference) {
         self.watch.lock().expect("no panic while held").reference = reference;
@@ -280,6 +313,10 @@ impl AnchoredClock {
         if (wall - boot_ns - watch.apart_ns).unsigned_abs() > STEP_MIN.as_nanos() {
             self.steps.fetch_add(1, Ordering::Relaxed);
             let stepped_ms = millis(wall - boot_ns - watch.apart_ns);
+            self.remember(ClockStep {
+                at: Timestamp::from_unix_nanos(now),
+                by_ms: stepped_ms,
+            });
             tracing::warn!(stepped_ms, "the wall clock was stepped");
         }
         watch.apart_ns = wall - boot_ns;

@@ -16,6 +16,7 @@ use crate::journal::Journal;
 use crate::name::Name;
 use crate::notes::Restored;
 use crate::origins::UsedOrigins;
+use crate::remembered::{Earlier, Recent};
 use crate::runtime::{Runtime, fresh_token};
 use crate::settings::LedgerSettings;
 use crate::store::Store;
@@ -29,6 +30,10 @@ pub(crate) struct Context {
     pub settings: LedgerSettings,
     pub clock: AnchoredClock,
     pub counters: Counters,
+    /// The blocks that were reserved lately.
+    pub recent: Recent,
+    /// Who held workers before.
+    pub earlier: Earlier,
     /// Whether the store answers.
     pub health: Arc<Health>,
     /// The store, for asking it whether it answers.
@@ -98,6 +103,8 @@ impl Context {
             guard,
             clock,
             counters: Counters::default(),
+            recent: Recent::default(),
+            earlier: Earlier::default(),
             health,
             watched,
             instance: Mutex::new(node.unwrap_or_else(|| fresh_token(&*runtime))),

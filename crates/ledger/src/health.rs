@@ -4,6 +4,9 @@
 //! one task alone ([`WatchedStore::probe`]) until it answers again; all other calls are refused at once, so that nobody
 //! waits for a store that is known to be down. Reservations that failed in the background are waiting meanwhile, and
 //! all of them are woken by the first answer.
+//!
+//! An outage can be rehearsed ([`Health::rehearse`]): for a while no call is sent, and each fails as that of a store
+//! fails which cannot be reached. Everything above this seam sees what it sees in an outage.
 
 use std::future::Future;
 use std::pin::pin;
@@ -47,6 +50,19 @@ pub(crate) struct Health {
     no_room: Mutex<Option<(Duration, String)>>,
     waiting: Mutex<Waiters>,
     anybody_waits: AtomicBool,
+    /// Until when the store is treated as if it were away, in nanoseconds of boot time; 0: it is not.
+    rehearsed_until: AtomicU64,
+    /// The last time that it was away.
+    last_outage: Mutex<Option<Outage>>,
+}
+
+/// A time in which the store did not answer, and which is over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Outage {
+    /// When the first of the calls began that failed, in the boot time of this machine.
+    pub began: Duration,
+    /// How long no call succeeded.
+    pub lasted: Duration,
 }
 
 /// A store that does not answer, as the log knows it.
@@ -77,7 +93,52 @@ impl Health {
             no_room: Mutex::default(),
             waiting: Mutex::default(),
             anybody_waits: AtomicBool::new(false),
+            rehearsed_until: AtomicU64::new(0),
+            last_outage: Mutex::default(),
         })
+    }
+
+    /// Treats the store as if it were away for `length`. When that ends, in nanoseconds of boot time.
+    pub(crate) fn begin_rehearsal(&self, length: Duration) -> u64 {
+        let until = self.runtime.boottime().saturating_add(length);
+        let until = u64::try_from(until.as_nanos()).unwrap_or(u64::MAX);
+        self.rehearsed_until.store(until, Ordering::Release);
+        until
+    }
+
+    /// Ends the rehearsal, or only the one that ends then; whether there was one.
+    pub(crate) fn end_rehearsal(&self, until: Option<u64>) -> bool {
+        let until = until.unwrap_or_else(|| self.rehearsed_until.load(Ordering::Acquire));
+        let ended = self
+            .rehearsed_until
+            .compare_exchange(until, 0, Ordering::AcqRel, Ordering::Acquire);
+        until > 0 && ended.is_ok()
+    }
+
+    /// For how much longer the store is treated as if it were away.
+    pub(crate) fn rehearsal_left(&self) -> Option<Duration> {
+        let until = self.rehearsed_until.load(Ordering::Acquire);
+        if until == 0 {
+            return None;
+        }
+        let left = Duration::from_nanos(until).checked_sub(self.runtime.boottime())?;
+        (!left.is_zero()).then_some(left)
+    }
+
+    /// The last time that the store did not answer for a second, once it has answered again.
+    pub(crate) fn last_outage(&self) -> Option<Outage> {
+        *self.last_outage.lock().expect("no panic while held")
+    }
+
+    /// Refuses a call that is not sent, while an outage is rehearsed.
+    pub(crate) fn admit_rehearsed(&self) -> Result<(), StoreError> {
+        match self.rehearsal_left() {
+            None => Ok(()),
+            Some(_) => Err(unavailable(
+                Outcome::NotDone,
+                "an outage is rehearsed: the store is treated as if it were away".to_string(),
+            )),
+        }
     }
 
     /// For how long no call has succeeded, while calls fail.
@@ -187,6 +248,12 @@ impl Health {
     #[cold]
     fn tell_back(&self, since: Option<Duration>) {
         let away = self.away.lock().expect("no panic while held").take();
+        if let Some(began) = since {
+            let lasted = self.runtime.boottime().saturating_sub(began);
+            if lasted >= OPEN_AFTER {
+                *self.last_outage.lock().expect("no panic while held") = Some(Outage { began, lasted });
+            }
+        }
         if let Some((since, away)) = since.zip(away).filter(|(_, away)| away.told) {
             let for_ms = self.runtime.boottime().saturating_sub(since).as_millis() as u64;
             tracing::info!(for_ms, failed = away.failed, "the store answers again");
@@ -211,6 +278,11 @@ impl Health {
             _ => self.answered(),
         }
     }
+}
+
+/// Seconds, with the one that has begun.
+pub(crate) fn whole_seconds(left: Duration) -> u64 {
+    left.as_secs() + u64::from(left.subsec_nanos() > 0)
 }
 
 fn unavailable(outcome: Outcome, message: String) -> StoreError {
@@ -247,11 +319,11 @@ impl WatchedStore {
         // Whatever it says was noted. Of a set any store will do.
         let _ = match self.inner.striped() {
             Some(set) => {
-                self.timed("get", Outcome::NotDone, Box::pin(set.probe(&key)))
+                self.timed("get", Outcome::NotDone, || Box::pin(set.probe(&key)))
                     .await
             }
             None => {
-                let get = self.timed("get", Outcome::NotDone, self.inner.get(&key));
+                let get = self.timed("get", Outcome::NotDone, || self.inner.get(&key));
                 get.await.map(|_| ())
             }
         };
@@ -276,11 +348,11 @@ impl WatchedStore {
         }
     }
 
-    async fn call<T>(
+    async fn call<'a, T>(
         &self,
         what: &'static str,
         unclear: Outcome,
-        call: BoxFuture<'_, Result<T, StoreError>>,
+        call: impl FnOnce() -> BoxFuture<'a, Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         if self.timeout.is_some() {
             self.health.admit()?;
@@ -299,16 +371,21 @@ impl WatchedStore {
         answer
     }
 
-    async fn timed<T>(
+    async fn timed<'a, T>(
         &self,
         what: &'static str,
         unclear: Outcome,
-        call: BoxFuture<'_, Result<T, StoreError>>,
+        call: impl FnOnce() -> BoxFuture<'a, Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         let begun = self.health.runtime.boottime();
+        if let Err(error) = self.health.admit_rehearsed() {
+            // Of a set, too, all are away.
+            self.health.failed(begun, &error);
+            return Err(error);
+        }
         let answered = match self.timeout {
-            None => Some(call.await),
-            Some(timeout) => within(call, self.health.runtime.sleep(timeout)).await,
+            None => Some(call().await),
+            Some(timeout) => within(call(), self.health.runtime.sleep(timeout)).await,
         };
         // One store of a set that is away says nothing of the others, whether it refused or was waited for in vain.
         let of_one = match &answered {
@@ -341,14 +418,26 @@ async fn within<T>(call: impl Future<Output = T>, end: impl Future<Output = ()>)
 }
 
 impl Store for WatchedStore {
-    delegate_store!(inner, but wall get compare_and_set scan remove claim);
+    delegate_store!(inner, but wall get compare_and_set scan remove claim reachable tend);
+
+    fn reachable(&self, key: &Key) -> bool {
+        let all_away = self.inner.striped().is_some() && self.health.rehearsal_left().is_some();
+        !all_away && self.inner.reachable(key)
+    }
+
+    fn tend(&self) -> BoxFuture<'_, ()> {
+        match self.health.rehearsal_left() {
+            Some(_) => Box::pin(std::future::ready(())),
+            None => self.inner.tend(),
+        }
+    }
 
     fn wall(&self) -> StoreResult<'_, Option<Timestamp>> {
-        Box::pin(self.call("question for its clock", Outcome::NotDone, self.inner.wall()))
+        Box::pin(self.call("question for its clock", Outcome::NotDone, || self.inner.wall()))
     }
 
     fn get<'a>(&'a self, key: &'a Key) -> StoreResult<'a, Option<Versioned>> {
-        Box::pin(self.call("get", Outcome::NotDone, self.inner.get(key)))
+        Box::pin(self.call("get", Outcome::NotDone, || self.inner.get(key)))
     }
 
     fn compare_and_set<'a>(
@@ -358,7 +447,7 @@ impl Store for WatchedStore {
         new: Value,
         marks: Marks,
     ) -> StoreResult<'a, Cas> {
-        let call = self.inner.compare_and_set(key, expected, new, marks);
+        let call = move || self.inner.compare_and_set(key, expected, new, marks);
         Box::pin(self.write(self.call("compare-and-set", Outcome::Unknown, call)))
     }
 
@@ -368,14 +457,18 @@ impl Store for WatchedStore {
         after: Option<&'a Key>,
         limit: u16,
     ) -> StoreResult<'a, Vec<(Key, Versioned)>> {
-        Box::pin(self.call("scan", Outcome::NotDone, self.inner.scan(prefix, after, limit)))
+        Box::pin(self.call("scan", Outcome::NotDone, move || {
+            self.inner.scan(prefix, after, limit)
+        }))
     }
 
     fn remove<'a>(&'a self, key: &'a Key, expected: Version) -> StoreResult<'a, Cas> {
-        Box::pin(self.call("remove", Outcome::Unknown, self.inner.remove(key, expected)))
+        Box::pin(self.call("remove", Outcome::Unknown, move || {
+            self.inner.remove(key, expected)
+        }))
     }
 
     fn claim<'a>(&'a self, claim: &'a Claim) -> StoreResult<'a, Cas> {
-        Box::pin(self.write(self.call("claim", Outcome::Unknown, self.inner.claim(claim))))
+        Box::pin(self.write(self.call("claim", Outcome::Unknown, || self.inner.claim(claim))))
     }
 }

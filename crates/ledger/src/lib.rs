@@ -28,7 +28,10 @@ mod online_backup;
 mod origins;
 mod outage;
 mod pool;
+mod range;
 mod readiness;
+mod rehearsal;
+mod remembered;
 mod repeats;
 mod runtime;
 mod sequence;
@@ -42,11 +45,13 @@ pub mod tools;
 use mintage_local::{file_system, name};
 
 pub use advice::Advice;
-pub use clock::{AnchoredClock, ClockReport};
+pub use clock::{AnchoredClock, ClockReport, ClockStep};
+pub use cluster::ServerInfo;
 pub use counters::{Counters, RESERVE_BUCKETS_US};
 pub use error::{LedgerError, OriginRefusal};
 pub use forecast::{Ending, Forecast, Limit};
 pub use guard::LossyRules;
+pub use health::Outage;
 pub use init::init_store;
 pub use journal::open_journal;
 pub use ledger::{Changed, DEFAULT_POOL, Ledger, UUID1_POOL};
@@ -55,14 +60,17 @@ pub use mintage_local::name::{NAME_MAX_BYTES, Name, NameError};
 pub use origins::{OriginStatus, OriginUrls, Origins, TAKE_BUCKETS_US};
 pub use outage::{Budget, BudgetOf, Limited, StoreStatus};
 pub use pool::{
-    AvoidChange, Avoided, LentWindow, MachineError, MachineInstance, MachineNumber, NotWorkers, OffProof,
-    Parked, Pool, PoolInfo, PoolKind, PoolSpec, PoolStock, WindowInfo, WorkerChoice, WorkerRanges,
+    AvoidChange, Avoided, LentWindow, MachineError, MachineInstance, MachineNumber, MappedWindow, NotWorkers,
+    OffProof, Parked, Pool, PoolIdOrigin, PoolInfo, PoolKind, PoolSpec, PoolStock, WindowInfo, WindowIs,
+    WorkerChoice, WorkerRanges,
 };
 pub use readiness::{NameReadiness, PartReadiness, Readiness};
+pub use rehearsal::REHEARSAL_MAX;
+pub use remembered::{BLOCK_NAMES_MAX, BLOCKS_MAX, EARLIER_MAX, ReservedBlock, Verdict};
 pub use runtime::{BoxFuture, Runtime, SystemRuntime, fresh_token};
 pub use sequence::{
-    Gap, HeldBlock, MAX_GAP_LIMIT, Origin, Passage, PassageIs, RestartAt, Sequence, SequenceInfo,
-    SequencePatch, SequenceSpec, SequenceStock, SetOutcome,
+    Gap, HeldBlock, MAX_GAP_LIMIT, NumberOrigin, Origin, Passage, PassageIs, RestartAt, Sequence,
+    SequenceInfo, SequencePatch, SequenceSpec, SequenceStock, SetOutcome,
 };
 pub use settings::LedgerSettings;
 pub use store::*;

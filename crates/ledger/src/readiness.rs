@@ -21,8 +21,8 @@ pub struct Readiness {
     pub ready: bool,
     /// Why it is not, in words.
     pub reasons: Vec<String>,
-    /// What is worth knowing although something is given out: what stands against some of it, and workers that a wrong
-    /// clock parked.
+    /// What is worth knowing although something is given out: that an outage is rehearsed, what stands against some of
+    /// it, and workers that a wrong clock parked.
     pub notes: Vec<String>,
     /// Sequences, all in all.
     pub sequences: PartReadiness,
@@ -86,7 +86,12 @@ impl Ledger {
         Readiness {
             ready,
             reasons,
-            notes: told.into_iter().chain(self.parked_workers()).collect(),
+            notes: self
+                .rehearses()
+                .into_iter()
+                .chain(told)
+                .chain(self.parked_workers())
+                .collect(),
             sequences: sequences.unless(&ends),
             pools: pools.unless(&ends),
         }

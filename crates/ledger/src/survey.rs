@@ -139,6 +139,11 @@ impl Ledger {
         self.look_at_stocks(usize::MAX).busiest
     }
 
+    /// The same, of the `names` busiest.
+    pub fn busiest(&self, names: usize) -> Vec<SequenceStock> {
+        self.look_at_stocks(names).busiest
+    }
+
     /// What would end first without the store.
     pub(crate) fn first_to_end(&self) -> Option<Budget> {
         sooner(self.look_at_stocks(0).first, &self.windows_left())

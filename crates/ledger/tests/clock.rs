@@ -125,6 +125,26 @@ fn a_far_step_that_is_taken_back_is_forgotten() {
     bench.step(-3_600_000);
     assert_eq!(bench.pass(100_000), 150_000);
     assert_eq!((bench.clock.epoch(), bench.clock.report().steps), (0, 2));
+    let steps = bench.clock.steps();
+    let told: Vec<i64> = steps.iter().map(|step| step.by_ms).collect();
+    assert_eq!(told, [3_600_000, -3_600_000]);
+    // By the clock that ids read, which did not follow.
+    assert!(
+        steps[0].at < steps[1].at && steps[1].at.since(steps[0].at).as_secs() < 60,
+        "{steps:?}"
+    );
+}
+
+#[test]
+fn the_last_64_steps_are_remembered() {
+    let bench = Bench::new(None);
+    for step in 1..=70 {
+        bench.step(1_000 + step);
+        bench.pass(500);
+    }
+    let steps = bench.clock.steps();
+    assert_eq!((steps.len(), steps[0].by_ms, steps[63].by_ms), (64, 1_007, 1_070));
+    assert_eq!(bench.clock.report().steps, 70);
 }
 
 #[test]

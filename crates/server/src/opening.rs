@@ -148,7 +148,7 @@ pub fn state_folder(config: &Config) -> Option<PathBuf> {
 }
 
 /// What this process calls itself towards others of its cluster.
-fn node_name(config: &Config) -> String {
+pub(crate) fn node_name(config: &Config) -> String {
     match &config.server_name.0 {
         Some(name) => name.0.clone(),
         // A machine without a name has its process ids still.

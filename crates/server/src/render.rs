@@ -1,10 +1,11 @@
 //! The documents of the wire, made from what core and the ledger say.
 
+use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
-use mintage::{Run, Timestamp};
+use mintage::{Run, SequenceDef, Timestamp};
 use mintage_ledger::{
-    Avoided, BudgetOf, Changed, Gap, LentWindow, Passage, PassageIs, PoolInfo, PoolKind, SequenceInfo,
+    Avoided, BudgetOf, Changed, Gap, LentWindow, Name, Passage, PassageIs, PoolInfo, PoolKind, SequenceInfo,
     StoreStatus, Survey, WindowInfo,
 };
 use mintage_wire::{self as wire, Quoted, shown};
@@ -13,22 +14,71 @@ use crate::metrics::Exposition;
 
 /// A sequence's definition and where it stands.
 pub fn sequence(info: &SequenceInfo) -> wire::Sequence {
+    let shape = Shape::of(info);
+    let passage = info.passage.as_ref();
+    sequence_of(&info.name, &shape, info.last, Some(&info.forecast), passage)
+}
+
+/// What many sequences have alike.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Shape {
+    pub(crate) def: SequenceDef,
+    gap: Gap,
+    max_gap: u64,
+}
+
+impl Hash for Shape {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let SequenceDef {
+            start,
+            increment,
+            min,
+            max,
+            cycle,
+        } = self.def;
+        (start, increment, min, max, cycle, self.max_gap).hash(state);
+    }
+}
+
+impl Shape {
+    pub(crate) fn of(info: &SequenceInfo) -> Shape {
+        Shape {
+            def: info.def,
+            gap: info.gap,
+            max_gap: info.max_gap,
+        }
+    }
+}
+
+/// A sequence, put together from what is known of it.
+pub(crate) fn sequence_of(
+    name: &Name,
+    shape: &Shape,
+    last: Option<i64>,
+    known: Option<&mintage_ledger::Forecast>,
+    moved: Option<&Passage>,
+) -> wire::Sequence {
+    let Shape {
+        def,
+        gap: gaps,
+        max_gap,
+    } = *shape;
     // Nothing is said of a sequence whose rate nobody has seen.
-    let known = info.forecast.rate.is_some() || !info.forecast.endings.is_empty();
+    let known = known.filter(|known| known.rate.is_some() || !known.endings.is_empty());
     wire::Sequence {
-        name: info.name.to_string(),
-        start: Quoted(info.def.start),
-        increment: Quoted(info.def.increment),
-        min: Quoted(info.def.min),
-        max: Quoted(info.def.max),
-        cycle: info.def.cycle,
-        gap: gap(info.gap).into(),
-        max_gap: info.max_gap,
+        name: name.to_string(),
+        start: Quoted(def.start),
+        increment: Quoted(def.increment),
+        min: Quoted(def.min),
+        max: Quoted(def.max),
+        cycle: def.cycle,
+        gap: gap(gaps).into(),
+        max_gap,
         order: "node".into(),
-        last: info.last.map(Quoted),
-        forecast: known.then(|| forecast(&info.forecast)),
+        last: last.map(Quoted),
+        forecast: known.map(forecast),
         pending: Vec::new(),
-        moved: info.passage.as_ref().map(passage),
+        moved: moved.map(passage),
     }
 }
 

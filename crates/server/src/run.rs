@@ -24,6 +24,7 @@ use crate::metrics::FaceId;
 use crate::noise::Noise;
 use crate::opening::open_ledger;
 use crate::places::ConnectionPlace;
+use crate::sampler;
 use crate::service::Service;
 use crate::signals::Signals;
 use crate::thread::{ServingThread, Shared};
@@ -163,12 +164,13 @@ async fn serve_until(
         .into_iter()
         .map(ThreadStart::spawn)
         .collect::<Result<Vec<_>, _>>()?;
+    let sampling = sampler::start(Arc::clone(service));
     ready(&serving);
     for end in ended {
         // An error is the end of the thread: the sender is dropped with it.
         let _ = end.await;
     }
-    drop(paths);
+    drop((paths, sampling));
     service.log().write_all();
     let counted = faces::numbered().map(|(face, _)| service.metrics().requests(face));
     let answered = counted.sum::<u64>();
@@ -227,8 +229,14 @@ async fn serve_all(start: ThreadStart) {
     let service = Arc::clone(&shared.service);
     let request_bytes = faces::request_bytes(&service.config());
     let thread = ServingThread::new(shared, index, threads, request_bytes);
-    let sweep = thread.watches().clone();
-    tokio::task::spawn_local(async move { sweep.sweep(|| service.log().write_due()).await });
+    let swept = Rc::clone(&thread);
+    tokio::task::spawn_local(async move {
+        let besides = || {
+            swept.bound_unread();
+            service.log().write_due()
+        };
+        swept.watches().sweep(besides).await;
+    });
     let beating = thread.clone();
     tokio::task::spawn_local(async move { beating.shared().beats.beat().await });
     let forgetful = thread.clone();

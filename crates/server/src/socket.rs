@@ -149,15 +149,29 @@ impl Socket {
     /// Waits for bytes: the unfinished request and what arrived behind it, in one buffer that goes back to the
     /// thread afterwards.
     ///
-    /// A client that is waited for begins another turn.
+    /// A client that is waited for begins another turn. One that has used up its turn and has sent more lets others come
+    /// first. Can be dropped at any time: what was read is there for the next call.
     pub(crate) async fn fill(&mut self, turn: &mut Turn) -> Result<(Box<[u8]>, usize), End> {
-        let rest = self.unfinished.len();
-        if std::mem::take(&mut self.unseen) {
-            let mut buffer = self.thread.borrow_input();
-            buffer[..rest].copy_from_slice(&self.unfinished);
-            self.unfinished.clear();
-            return Ok((buffer, rest));
+        if !self.unseen {
+            let (buffer, filled) = self.read_more(turn).await?;
+            if !turn.is_spent() {
+                return Ok((buffer, filled));
+            }
+            self.put_back(buffer[..filled].to_vec());
+            self.thread.return_input(buffer);
         }
+        if turn.is_spent() {
+            turn.give_way().await;
+        }
+        self.unseen = false;
+        let (mut buffer, rest) = (self.thread.borrow_input(), self.unfinished.len());
+        buffer[..rest].copy_from_slice(&self.unfinished);
+        self.unfinished.clear();
+        Ok((buffer, rest))
+    }
+
+    async fn read_more(&mut self, turn: &mut Turn) -> Result<(Box<[u8]>, usize), End> {
+        let rest = self.unfinished.len();
         match (rest, self.watch.waiting()) {
             (0, Waiting::FirstByte) => {}
             (0, _) => self.watch.wait_for(Waiting::Request),
@@ -262,7 +276,7 @@ impl Socket {
         output_max: usize,
         turn: &mut Turn,
     ) -> Result<usize, End> {
-        let over = turn.is_over();
+        let over = out.len() >= self.thread.config().turn_bytes.0 || turn.is_over();
         if over || out.len() >= output_max {
             self.flush(out).await?;
         }

@@ -159,12 +159,17 @@ impl ServingThread {
     /// Counts answers that a client does not read. Where these are too many, of all clients together, the one of this
     /// thread that has waited longest is cut off.
     pub(crate) fn hold_unread(&self, bytes: usize) -> HeldBytes {
-        let unread = &self.shared.unread;
-        let held = unread.hold(bytes);
-        if unread.bytes() > self.config().max_unread.0 as u64 {
+        let held = self.shared.unread.hold(bytes);
+        self.bound_unread();
+        held
+    }
+
+    /// Cuts off the client that has waited longest if more is held than may be. Called with every tick too: whom it hits may
+    /// hold less than was too much.
+    pub(crate) fn bound_unread(&self) {
+        if self.shared.unread.bytes() > self.config().max_unread.0 as u64 {
             self.watches.cut_off_slowest();
         }
-        held
     }
 
     /// An empty buffer to collect answers in.

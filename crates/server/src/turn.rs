@@ -1,7 +1,8 @@
 //! Taking turns on one thread.
 //!
 //! All connections of a thread share its time. What a connection may do at a time, however much it has sent, is a
-//! *turn*: `server.turn_ids` ids or `server.turn_us` microseconds. Then others come first: whatever has arrived for
+//! *turn*: `server.turn_ids` ids, `server.turn_us` microseconds or `server.turn_bytes` bytes of answers, since sending them
+//! takes the thread's time too and cannot be cut short. Then others come first: whatever has arrived for
 //! them is read and answered, and of several that want another turn one goes on. So a client that asks for little
 //! waits for one turn at most, however many ask for much.
 
@@ -10,11 +11,12 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mintage::{GenOptions, Id};
+use mintage::{GenOptions, Id, Run};
 
 use crate::error::Answer;
 use crate::formats::FormatRow;
 use crate::metrics::FaceId;
+use crate::noise::Asker;
 use crate::thread::ServingThread;
 
 /// Completes when every other task that is ready now has had its turn.
@@ -46,6 +48,8 @@ pub(crate) struct Turn {
     arrived: Duration,
     /// How many of them have been.
     answered: u64,
+    /// Whether it was used up by them.
+    is_spent: bool,
 }
 
 impl Turn {
@@ -55,9 +59,15 @@ impl Turn {
             began: now,
             arrived: now,
             answered: 0,
+            is_spent: false,
             ids_before: thread.counters().all_ids(),
             thread: Rc::clone(thread),
         }
+    }
+
+    /// When it began, in boot time.
+    pub(crate) fn began(&self) -> Duration {
+        self.began
     }
 
     /// Begins again, after the connection has waited for its client.
@@ -67,13 +77,19 @@ impl Turn {
     }
 
     fn renew(&mut self) {
+        self.is_spent = false;
         self.began = mintage::boottime();
         self.ids_before = self.thread.counters().all_ids();
     }
 
     /// Whether it is used up.
     pub(crate) fn is_over(&self) -> bool {
-        self.is_over_at(mintage::boottime())
+        self.is_over_at(mintage::boottime(), 1)
+    }
+
+    /// Whether the time of so many turns is used up, or the ids of one.
+    pub(crate) fn is_over_after(&self, turns: u64) -> bool {
+        self.is_over_at(mintage::boottime(), turns)
     }
 
     /// Counts requests of those that arrived together as answered.
@@ -82,13 +98,17 @@ impl Turn {
         self.answered += count;
     }
 
-    /// Lets others come first before answers are sent: those that are ready, or all if this turn is over. It goes on over
-    /// as many rounds as the client has requests for.
-    pub(crate) async fn give_way_after_all(&mut self, face: FaceId) {
-        match self.is_over_after_all(face) {
-            true => self.give_way().await,
-            false => after_the_others().await,
-        }
+    /// All that arrived has been answered: before it is sent, those that are ready come first. Nobody waits in the lane with
+    /// answers in hand: who has been slow for once, as the whole thread may be, would wait for all that ask for much.
+    pub(crate) async fn end_of_all(&mut self, face: FaceId) {
+        self.is_spent = self.is_over_after_all(face);
+        after_the_others().await;
+    }
+
+    /// Whether it was used up, and the client has not been waited for since: should more have arrived already, others come
+    /// first. So it goes on over as many rounds as the client has requests for.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.is_spent
     }
 
     /// Whether it is used up, once all that arrived has been answered: notes how long that took. One look at the clock
@@ -99,14 +119,14 @@ impl Turn {
         let count = std::mem::take(&mut self.answered);
         self.thread.counters().answered(face, count, took);
         self.arrived = now;
-        self.is_over_at(now)
+        self.is_over_at(now, 1)
     }
 
-    fn is_over_at(&self, now: Duration) -> bool {
+    fn is_over_at(&self, now: Duration, turns: u64) -> bool {
         let config = self.thread.config();
         let ids = self.thread.counters().all_ids().wrapping_sub(self.ids_before);
         let spent = now.saturating_sub(self.began);
-        ids >= config.turn_ids || spent.as_micros() >= u128::from(config.turn_us)
+        ids >= config.turn_ids || spent.as_micros() >= u128::from(config.turn_us * turns)
     }
 
     /// Lets the others come first, then begins another one.
@@ -116,6 +136,9 @@ impl Turn {
             // Unlike a wake-up, this lets the thread look for what has arrived. Who is next in the lane goes on after
             // another such look.
             tokio::task::yield_now().await;
+            // Those for whom something had arrived have read and answered it by now, and wait for each other before
+            // they write: they would wait for this turn as well.
+            after_the_others().await;
         }
         self.renew();
     }
@@ -150,8 +173,44 @@ pub(crate) async fn make_in_turns(
     let mut turn = Turn::begin(thread);
     let mut ids = Vec::with_capacity(count);
     while ids.len() < count {
-        ids.extend(thread.make(row, options, SLICE.min(count - ids.len()))?);
         turn.give_way_if_over().await;
+        ids.extend(thread.make(row, options, SLICE.min(count - ids.len()))?);
     }
     Ok(ids)
+}
+
+/// Takes exactly `count` numbers of a sequence, handing them to `each` run by run, in turns with the other connections of
+/// this thread; makes the sequence as [`Door::take`](crate::service::Door::take) does.
+///
+/// # Errors
+/// What stopped it; runs handed out before are used up.
+pub(crate) async fn take_in_turns(
+    thread: &Rc<ServingThread>,
+    name: &[u8],
+    count: u64,
+    by: &Asker<'_>,
+    mut each: impl FnMut(Run),
+) -> Answer<()> {
+    let (mut turn, mut left) = (None, count);
+    while left > 0 {
+        let part = left.min(thread.config().turn_ids);
+        if let Some(run) = thread.try_take(name, part) {
+            left -= run.count;
+            each(run);
+        } else {
+            let mut runs = Vec::new();
+            thread.take(name, part, by, |run| runs.push(run)).await?;
+            if part > SLICE as u64 {
+                // All that waited for the same block go on at the same time: one after the other, and others in between.
+                Turn::begin(thread).give_way().await;
+            }
+            runs.into_iter().for_each(&mut each);
+            left -= part;
+        }
+        if left > 0 {
+            let turn = turn.get_or_insert_with(|| Turn::begin(thread));
+            turn.give_way_if_over().await;
+        }
+    }
+    Ok(())
 }

@@ -3,10 +3,13 @@
 //!
 //! Whole numbers that may pass 2^53 are texts: JavaScript would silently round them.
 
+mod cluster;
 mod code;
+mod explained;
 mod formats;
 mod health;
 mod inspected;
+mod live;
 mod moves;
 mod openapi;
 mod operations;
@@ -22,13 +25,16 @@ mod sessions;
 mod time;
 mod words;
 
+pub use cluster::{Access, AccessToken, Acts, Cluster, Rehearsal, Server};
 pub use code::{CODES, Code, CodeRow};
+pub use explained::{Block, Blocks, ClockStep, Explained, MapWindow, Origin, PoolMap};
 pub use formats::{
     Characters, Format, FormatTime, Formats, Preset, PresetField, Presets, UntilRepeat, command_of, is_made,
     parameter, sequence_start, three_digits, verbs,
 };
 pub use health::{FirstToEnd, Live, NotReady, OneReady, PartReady, Problem, Ready, StoreStatus};
 pub use inspected::{Fields, Inspected, Reading, Tried, known_and_guessed, nearly};
+pub use live::{Busy, Frame, History, Says, StoreNow, Top, TopSequence};
 pub use moves::{LostMove, Move, MoveDefinition, MoveStep, MoveTable, Moves, SteppedMove, VersionedMove};
 pub use openapi::openapi;
 pub use operations::operation::{

@@ -94,6 +94,7 @@ impl Schemas {
     fn body(&mut self, row: &Operation) -> Option<Value> {
         let schema = match row.takes {
             Takes::Nothing => return None,
+            Takes::File => return Some(json!({"content": {"application/octet-stream": {"schema": {}}}})),
             Takes::Document(schema) => schema(&mut self.asked).to_value(),
             Takes::Parameters => {
                 let property = |known: &Parameter| (known.name.to_string(), schema_of(known));

@@ -277,7 +277,7 @@ pub const GOALS: &[Goal] = &[
         name: "hostile load",
         target: |mode| {
             format!(
-                "{} slow connections, garbage, absurd requests: good clients' median within 2x; while greedy ones burst, \
+                "{} slow connections, garbage, absurd requests: good clients' median within 2x; with one greedy client, \
                  their 99th of 100 within 2x; memory bounded",
                 programs::slow_connections(mode)
             )

@@ -166,14 +166,18 @@ pub(super) fn hostile(setting: &Setting) -> Outcome {
         Err(outcome) => return outcome,
     };
     let line = ran.line("hostile: ");
-    // "median BEFORE DURING AFTER us, …; while … bursts came: median BEFORE DURING us, 99th of 100 BEFORE DURING us"
-    let (slow, bursts) = line.split_once("bursts came").unwrap_or_default();
-    let within = |part: &str, name: &str| {
+    // "median BEFORE DURING AFTER us, …; without a greedy client and with one: WHAT: median … us, 99th of 100
+    // WITHOUT WITH us; WHAT: …"
+    let (slow, greedy) = line.split_once("and with one: ").unwrap_or_default();
+    let times = |part: &str, name: &str| -> Vec<u64> {
         let times = part.split_once(name).map_or("", |(_, rest)| rest);
-        let times: Vec<u64> = times.split(' ').map_while(|word| word.parse().ok()).collect();
-        matches!(times[..], [before, during, ..] if during <= 2 * before.max(1))
+        times.split(' ').map_while(|word| word.parse().ok()).collect()
     };
-    let enough = within(slow, "median ") && within(bursts, "99th of 100 ");
+    let slow_within =
+        matches!(times(slow, "median ")[..], [before, during, _] if during <= 2 * before.max(1));
+    let within =
+        |one: &str| matches!(times(one, "99th of 100 ")[..], [without, with] if with <= 2 * without.max(1));
+    let enough = slow_within && greedy.split("; ").all(within);
     outcome(ran.failure(), enough, line.to_string())
 }
 

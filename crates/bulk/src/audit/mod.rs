@@ -6,6 +6,7 @@
 
 mod along;
 mod chi_square;
+mod document;
 mod evenness;
 mod html;
 mod kinds;
@@ -24,6 +25,7 @@ use std::path::PathBuf;
 
 use mintage::{Layout, Timestamp, means_none};
 
+pub use document::document;
 pub use html::{html, span_words};
 pub use order::Order;
 pub use ranges::{Moving, Ranges};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mintage::{Clock, Layout, SystemClock, Timestamp};
-use mintage_bulk::{AuditOptions, Fault, Made, ReadAs, RowFormat, Source, audit, html};
+use mintage_bulk::{AuditOptions, Fault, Made, ReadAs, RowFormat, Source, audit, document, html};
 
 use crate::errors::Failure;
 use crate::out::Out;
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         write_page(path, &html(&found))?;
     }
     if out.json {
-        out.json_line(&report::document(&found))?;
+        out.json_line(&document(&found))?;
     } else {
         report::text(&found, out)?;
         let seconds = started.elapsed().as_secs_f64().max(0.001);

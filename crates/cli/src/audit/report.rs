@@ -1,8 +1,7 @@
-//! An audit as lines of text, and as JSON.
+//! An audit as lines of text.
 
 use mintage::Timestamp;
-use mintage_bulk::{Fault, FormatSeen, Report, span_words};
-use serde_json::{Value, json};
+use mintage_bulk::{Fault, Report, span_words};
 
 use crate::errors::Failure;
 use crate::out::Out;
@@ -400,45 +399,6 @@ fn verdict(report: &Report, out: &mut Out) -> Result<(), Failure> {
         true => row(out, "verdict", "sound"),
         false => row(out, "verdict", &format!("not sound: {}", words(&verdict.faults))),
     }
-}
-
-/// The report as one JSON value. Integers that may pass 2^53 are strings.
-pub(super) fn document(report: &Report) -> Value {
-    let mut document = json!(report);
-    document["made"]["at"] = time(report.made.at_us).into();
-    document["times"]["first"] = json!(report.times.first_us.map(time));
-    document["times"]["last"] = json!(report.times.last_us.map(time));
-    if let Some(numbers) = &report.numbers {
-        document["numbers"]["min"] = numbers.min.to_string().into();
-        document["numbers"]["max"] = numbers.max.to_string().into();
-        document["numbers"]["step"] = numbers.step.to_string().into();
-        document["numbers"]["lost"] = numbers.lost.to_string().into();
-        for (at, gap) in numbers.largest.iter().enumerate() {
-            document["numbers"]["largest"][at] = json!({
-                "after": gap.after.to_string(),
-                "before": gap.before.to_string(),
-                "lost": gap.lost.to_string(),
-            });
-        }
-    }
-    // Only a plot's.
-    if let Some(fields) = document.as_object_mut() {
-        fields.remove("along");
-    }
-    let pairs = |found: &[(mintage_bulk::Fault, String)]| -> Value {
-        found
-            .iter()
-            .map(|(fault, words)| json!({"what": fault, "words": words}))
-            .collect()
-    };
-    document["verdict"]["faults"] = pairs(&report.verdict.faults);
-    document["verdict"]["remarks"] = pairs(&report.verdict.remarks);
-    document["formats"] = report.formats.iter().map(format_document).collect();
-    document
-}
-
-fn format_document(seen: &FormatSeen) -> Value {
-    json!({"format": seen.format, "version": seen.version, "ids": seen.ids, "first": seen.first})
 }
 
 fn time(micros: i64) -> String {

@@ -74,11 +74,14 @@ pub(super) async fn find(
             "put it into the configuration of each server as [sources.NAME] with url_file = \"FILE\", and give NAME",
         ));
     }
-    let moves = ours.list().await.map_err(ours_failed)?;
     match args.cut || args.back || args.verify {
-        true => moved(args, sources, moves),
-        false => listed(args, sources, moves, runtime).await,
+        true => moved(args, sources, records(ours).await?),
+        false => listed(args, sources, ours, runtime).await,
     }
+}
+
+async fn records(ours: &dyn Ours) -> Result<Vec<(Name, VersionedMove)>, Failure> {
+    ours.list().await.map_err(ours_failed)
 }
 
 /// What was moved before, by its record: the source may have no such counter any more.
@@ -134,7 +137,7 @@ fn is_of(args: &Args, source: &dyn Source, record: &Move) -> bool {
 async fn listed(
     args: &Args,
     sources: &[Arc<dyn Source>],
-    moves: Vec<(Name, VersionedMove)>,
+    ours: &dyn Ours,
     runtime: &dyn Runtime,
 ) -> Result<Found, Failure> {
     let options = PlanOptions {
@@ -143,84 +146,27 @@ async fn listed(
         prefix: args.prefix.clone(),
         advance: args.advance,
     };
-    let (wanted, settings) = (wanted(args), args.settings()?);
+    let wanted = wanted(args);
     let mut found = Found {
         targets: Vec::new(),
         failed: Vec::new(),
     };
+    let mut plans = Vec::new();
     for source in sources {
         let durability = source.durability().await.map_err(source_failed)?;
         let listed = source.list(&wanted).await.map_err(source_failed)?;
         found.failed.extend(listed.failed);
         for counter in listed.counters {
             let plan = Plan::make(&**source, counter, &durability, &options).await;
-            let plan = plan.map_err(source_failed)?;
-            let at = match &args.source {
-                Some(name) if args.beside => name.clone(),
-                _ => source.place(),
-            };
-            let mut planned = plan.record(MoveId::fresh(runtime), at, &options);
-            planned.table = settings.table.clone().filter(|_| plan.counter.kind == "own");
-            let name = Name::new(&plan.name).map_err(|error| error.to_string());
-            let now = name
-                .as_ref()
-                .ok()
-                .and_then(|name| moves.iter().find(|(known, _)| known == name));
-            let now = now.map(|(_, now)| now.clone());
-            let mut plan = plan;
-            // A name belongs to the counter that was moved to it, until that was taken back.
-            let other = now
-                .as_ref()
-                .filter(|now| !matches!(now.record.phase, Phase::Planned));
-            let other = other
-                .filter(|now| !is_of(args, &**source, &now.record) || now.record.key != plan.counter.key);
-            if let Some(other) = other {
-                plan.refusals.push(format!(
-                    "{} is the name of {} {} at {}: choose another one with --name '{}=NAME', or name the source as it was \
-                     named then",
-                    plan.name, other.record.kind, other.record.key, other.record.source, plan.counter.key
-                ));
-            }
-            let is_free = other.is_none();
-            // A counter has one move at a time, whatever it is called here.
-            let elsewhere = moves.iter().find(|(known, now)| {
-                known.as_str() != plan.name
-                    && !matches!(now.record.phase, Phase::Planned | Phase::Returned)
-                    && now.record.key == plan.counter.key
-                    && is_of(args, &**source, &now.record)
-            });
-            if let Some((known, now)) = elsewhere {
-                plan.refusals.push(format!(
-                    "it is moved as {known} already, which is {}: --name '{}={known}' means that one",
-                    now.record.phase.as_str(),
-                    plan.counter.key
-                ));
-            }
-            let now = now.filter(|_| is_free);
-            // Its own fence, or one that an import left behind which stood still while its move was taken back: what has
-            // begun goes on, though the source is fenced by now and shows other bounds.
-            let is_own = match (&plan.counter.fence, &now) {
-                (Fence::Ours { id: Some(id), .. }, Some(now)) => {
-                    now.record.id == *id || now.record.former.contains(id)
-                }
-                _ => false,
-            };
-            if is_own {
-                plan.refusals.clear();
-            }
-            let under_way = now.as_ref().map(|now| now.record.clone());
-            let under_way =
-                under_way.filter(|record| !matches!(record.phase, Phase::Planned | Phase::Returned));
-            found.targets.push(Target {
-                source: Arc::clone(source),
-                name,
-                goal: goal(args, &plan, under_way.as_ref()),
-                planned,
-                plan: Some(plan),
-                under_way,
-                now,
-            });
+            plans.push((source, plan.map_err(source_failed)?));
         }
+    }
+    // After the sources: a record is written before its fence, so every fence that was seen there has its record here.
+    let moves = records(ours).await?;
+    for (source, plan) in plans {
+        found
+            .targets
+            .push(target(args, source, plan, &moves, &options, runtime)?);
     }
     refuse_shared_names(&mut found.targets);
     check_names(args, &found)?;
@@ -232,6 +178,80 @@ async fn listed(
         }));
     }
     Ok(found)
+}
+
+/// What one counter would come to, beside the moves that stand.
+fn target(
+    args: &Args,
+    source: &Arc<dyn Source>,
+    mut plan: Plan,
+    moves: &[(Name, VersionedMove)],
+    options: &PlanOptions,
+    runtime: &dyn Runtime,
+) -> Result<Target, Failure> {
+    let at = match &args.source {
+        Some(name) if args.beside => name.clone(),
+        _ => source.place(),
+    };
+    let mut planned = plan.record(MoveId::fresh(runtime), at, options);
+    planned.table = args.settings()?.table.filter(|_| plan.counter.kind == "own");
+    let name = Name::new(&plan.name).map_err(|error| error.to_string());
+    let now = name
+        .as_ref()
+        .ok()
+        .and_then(|name| moves.iter().find(|(known, _)| known == name));
+    let now = now.map(|(_, now)| now.clone());
+    // A name belongs to the counter that was moved to it, until that was taken back.
+    let other = now
+        .as_ref()
+        .filter(|now| !matches!(now.record.phase, Phase::Planned));
+    let other =
+        other.filter(|now| !is_of(args, &**source, &now.record) || now.record.key != plan.counter.key);
+    if let Some(other) = other {
+        plan.refusals.push(format!(
+            "{} is the name of {} {} at {}: choose another one with --name '{}=NAME', or name the source as it was \
+             named then",
+            plan.name, other.record.kind, other.record.key, other.record.source, plan.counter.key
+        ));
+    }
+    let is_free = other.is_none();
+    // A counter has one move at a time, whatever it is called here.
+    let elsewhere = moves.iter().find(|(known, now)| {
+        known.as_str() != plan.name
+            && !matches!(now.record.phase, Phase::Planned | Phase::Returned)
+            && now.record.key == plan.counter.key
+            && is_of(args, &**source, &now.record)
+    });
+    if let Some((known, now)) = elsewhere {
+        plan.refusals.push(format!(
+            "it is moved as {known} already, which is {}: --name '{}={known}' means that one",
+            now.record.phase.as_str(),
+            plan.counter.key
+        ));
+    }
+    let now = now.filter(|_| is_free);
+    // Its own fence, or one that an import left behind which stood still while its move was taken back: what has
+    // begun goes on, though the source is fenced by now and shows other bounds.
+    let is_own = match (&plan.counter.fence, &now) {
+        (Fence::Ours { id: Some(id), .. }, Some(now)) => {
+            now.record.id == *id || now.record.former.contains(id)
+        }
+        _ => false,
+    };
+    if is_own {
+        plan.refusals.clear();
+    }
+    let under_way = now.as_ref().map(|now| now.record.clone());
+    let under_way = under_way.filter(|record| !matches!(record.phase, Phase::Planned | Phase::Returned));
+    Ok(Target {
+        source: Arc::clone(source),
+        name,
+        goal: goal(args, &plan, under_way.as_ref()),
+        planned,
+        plan: Some(plan),
+        under_way,
+        now,
+    })
 }
 
 /// Whoever names a counter that is not there meant another one.

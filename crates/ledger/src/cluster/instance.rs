@@ -293,6 +293,7 @@ async fn body(context: &Context, seen: u64, stopped: bool) -> String {
         clock_ms: Some(context.clock.now().unix_millis()),
         seen,
         journal,
+        version: Some(env!("CARGO_PKG_VERSION").to_string()),
         stopped,
     };
     serde_json::to_string(&body).expect("plain fields always serialise")

@@ -6,6 +6,7 @@
 //! | `peers` | what the registers of the others show |
 //! | `changes` | changes of definitions that all must see (protocol S5) |
 //! | `clocks` | their clocks, the store's and the own one, compared (protocol W6) |
+//! | `servers` | all of them, for people |
 //! | `time` | which of several clocks is right, as arithmetic |
 //!
 //! A store that one process has to itself (an exclusive lock) needs none of this: the lock says the same.
@@ -14,6 +15,7 @@ mod changes;
 mod clocks;
 mod instance;
 mod peers;
+mod servers;
 mod time;
 
 use std::sync::Mutex;
@@ -24,6 +26,7 @@ use tokio::sync::Notify;
 
 pub(crate) use changes::Missed;
 use peers::Peers;
+pub use servers::ServerInfo;
 
 use crate::store::Key;
 

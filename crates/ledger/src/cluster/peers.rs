@@ -35,6 +35,9 @@ pub(crate) struct InstanceBody {
     /// old copy of itself, and what it owned has been handed out by another (protocol S7).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<u64>,
+    /// The program's version; older ones tell none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     /// The process has stopped; its register waits for the next one with the same journal.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
@@ -57,6 +60,19 @@ struct Peer {
     offset_ns: Option<i128>,
     /// The same of the clock that its ids read.
     clock_offset_ns: Option<i128>,
+}
+
+/// What a register shows of its process.
+#[derive(Clone, Debug)]
+pub(crate) struct Shown {
+    pub(crate) instance: String,
+    pub(crate) name: String,
+    pub(crate) version: Option<String>,
+    pub(crate) lives: bool,
+    /// For how long it has not changed.
+    pub(crate) silent: Duration,
+    /// Its wall clock minus our boot time, in nanoseconds.
+    pub(crate) offset_ns: Option<i128>,
 }
 
 /// The offset of a clock that read `wall_ms` somewhere within the last `every` before our boot time `now`: what was
@@ -99,6 +115,7 @@ impl Peers {
                 clock_ms: None,
                 seen: 0,
                 journal: None,
+                version: None,
                 stopped: false,
             });
             if key == *ours {
@@ -163,6 +180,22 @@ impl Peers {
         self.live(now).any(|peer| peer.offset_ns.is_none())
     }
 
+    /// All whose registers are there, as they show themselves.
+    pub(crate) fn shown(&self, now: Duration) -> Vec<Shown> {
+        let shown = self.known.iter().map(|(key, peer)| {
+            let silent = now.saturating_sub(peer.since);
+            Shown {
+                instance: key.after("instance/").to_string(),
+                name: peer.body.name.clone(),
+                version: peer.body.version.clone(),
+                lives: !peer.body.stopped && silent < LIVE_FOR,
+                silent,
+                offset_ns: peer.offset_ns,
+            }
+        });
+        shown.collect()
+    }
+
     /// Registers whose owners are long gone.
     pub(crate) fn clutter(&self, now: Duration) -> Vec<(Key, Version)> {
         self.known
@@ -193,6 +226,7 @@ mod tests {
             clock_ms: None,
             seen,
             journal: None,
+            version: None,
             stopped: false,
         };
         let value = Value {

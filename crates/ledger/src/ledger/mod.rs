@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `start` | what is checked before anything is given out |
 //! | `sequences`, `pools` | loaded, made, changed, listed |
+//! | `records` | where numbers come from |
 //! | `passed` | what a move does with a sequence |
 //! | `loaded` | which sequences are held in memory, and when one is let go |
 //! | `tasks` | what runs until the ledger closes |
@@ -11,6 +12,7 @@
 mod loaded;
 mod passed;
 mod pools;
+mod records;
 mod sequences;
 mod start;
 mod tasks;
@@ -204,6 +206,11 @@ impl Ledger {
         self.context.store.durability()
     }
 
+    /// Which copy of the store answers, where it says so.
+    pub fn store_incarnation(&self) -> Option<String> {
+        self.context.store.incarnation()
+    }
+
     /// The store's scheme: `memory`, `file`, …
     pub fn store_scheme(&self) -> &'static str {
         self.context.store.scheme()
@@ -212,6 +219,11 @@ impl Ledger {
     /// What is known of the sources out of which sequences have taken numbers, in the order of their names. No I/O.
     pub fn origins(&self) -> Vec<OriginStatus> {
         self.context.origins.statuses()
+    }
+
+    /// What this process calls itself.
+    pub fn instance_name(&self) -> &str {
+        &self.context.settings.instance_name
     }
 
     /// The identity of the store as a whole.

@@ -20,6 +20,7 @@ impl Ledger {
         let mut states = Vec::new();
         match self.context.store.striped() {
             Some(striped) => {
+                self.context.health.admit_rehearsed()?;
                 for (number, store) in striped.members_all()? {
                     let found = striped.read_of(number, &*store, &key).await?;
                     states.push(State::read(name, &found)?);

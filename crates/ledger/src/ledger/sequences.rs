@@ -257,6 +257,8 @@ impl Ledger {
         let Some(striped) = context.store.striped() else {
             return sequence.change(change).await;
         };
+        // Its stores are asked one by one.
+        context.health.admit_rehearsed()?;
         let name = sequence.name();
         let existed = sequence.exists();
         let outcome = SetOutcome {

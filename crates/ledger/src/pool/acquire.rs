@@ -340,6 +340,12 @@ impl Search<'_> {
         }
         let token = fresh_token(&*pool.context.runtime);
         let value = pool.body(owner, from).value(pool.end_at(from, owner.age), token);
+        if let Some((found, body)) = found
+            .as_ref()
+            .and_then(|found| Some((found, WindowBody::read(found).ok()?)))
+        {
+            pool.saw(worker, &body, found.value.mark);
+        }
         let expected = found.map(|found| found.version);
         match pool
             .write(worker, expected, value.clone(), Marks::NeverLower)

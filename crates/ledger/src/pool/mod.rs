@@ -12,12 +12,14 @@
 //! | `machine` | windows that number the machines of a cluster, found by the machine's own name |
 //! | `keeper` | the one task per pool that holds this process's own window |
 //! | `avoid` | workers that the pool begins or ends to avoid |
+//! | `explained` | where an id comes from; the windows over time |
 //! | `drop` | pools that are not wanted any more |
 
 mod acquire;
 mod avoid;
 mod choice;
 mod drop;
+mod explained;
 mod keeper;
 pub(crate) mod kind;
 mod lease;
@@ -43,6 +45,7 @@ use crate::name::Name;
 use crate::store::SCAN_LIMIT_MAX;
 pub use avoid::{AvoidChange, Avoided, OffProof};
 pub use choice::WorkerChoice;
+pub use explained::{MappedWindow, PoolIdOrigin, WindowIs};
 pub use kind::{PoolKind, PoolSpec};
 pub use lend::LentWindow;
 pub use machine::{MachineError, MachineInstance, MachineNumber};
@@ -563,9 +566,13 @@ impl Pool {
         let mut parked: Option<Parked> = None;
         loop {
             let page = self.page(first, SCAN_LIMIT_MAX).await?;
-            for (_, found) in page.iter().filter(|(_, found)| found.value.mark > now) {
+            for (worker, found) in page.iter().filter(|(_, found)| found.value.mark > now) {
                 count += 1;
-                if WindowBody::read(found).is_ok_and(|body| body.is_from_ahead(time)) {
+                let Ok(body) = WindowBody::read(found) else {
+                    continue;
+                };
+                self.saw(*worker, &body, found.value.mark);
+                if body.is_from_ahead(time) {
                     let until = self.ticks.time_of(found.value.mark);
                     parked = Some(Parked::and_until(parked, until));
                 }
@@ -693,23 +700,13 @@ impl Pool {
     /// # Errors
     /// The store refuses.
     pub async fn windows(&self, first: u64, limit: u16) -> Result<Vec<WindowInfo>, LedgerError> {
-        let now = self.context.clock.now();
-        let ours = format!("{:032x}", self.context.instance());
         let mut infos = Vec::new();
         for (worker, found) in self.page(first, limit).await? {
             let body = WindowBody::read(&found)
                 .map_err(|e| LedgerError::Invalid(format!("window {worker} of pool {}: {e}", self.name)))?;
-            let until = self.ticks.time_of(found.value.mark);
-            infos.push(WindowInfo {
-                worker,
-                ours: body.owner == ours,
-                owner: body.owner,
-                name: body.name,
-                from: self.ticks.time_of(body.from),
-                until,
-                written: Timestamp::from_unix_millis(body.wall_ms),
-                lasts: until > now && !body.retired,
-            });
+            let until = found.value.mark;
+            self.saw(worker, &body, until);
+            infos.push(self.window_info(worker, body, until));
         }
         Ok(infos)
     }

@@ -108,7 +108,12 @@ impl WindowBody {
 
     /// Whether a clock wrote this that was ahead of `now`, and nobody has looked at it since.
     pub(crate) fn is_from_ahead(&self, now: Timestamp) -> bool {
-        !self.retired && self.wall_ms > now.saturating_add(AHEAD_MIN).unix_millis()
+        !self.retired && self.was_written_ahead(now)
+    }
+
+    /// Whether a clock wrote this that was ahead of `now`.
+    pub(crate) fn was_written_ahead(&self, now: Timestamp) -> bool {
+        self.wall_ms > now.saturating_add(AHEAD_MIN).unix_millis()
     }
 
     pub(crate) fn value(&self, until: u64, token: u128) -> Value {

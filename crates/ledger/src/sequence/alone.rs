@@ -95,6 +95,7 @@ impl SequenceTask<'_> {
             .await
         {
             Ok(Cas::Done(version)) => {
+                context.recent.note_given_back(&self.sequence.name, next.ordinal);
                 next.version = Some(version);
                 self.known.state = next;
             }

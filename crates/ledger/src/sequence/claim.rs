@@ -156,8 +156,10 @@ impl SequenceTask<'_> {
         if next.gap == Gap::None && self.sequence.is_shared() {
             next.note_landed(context.instance(), token);
         }
+        let sent = context.runtime.boottime();
         self.remember(Attempt {
             token,
+            sent,
             next: next.clone(),
             range,
         });
@@ -179,13 +181,15 @@ impl SequenceTask<'_> {
             // Dropped while we waited: it is not ours to hand out, whatever became of it (protocol R4, S5).
             self.forget_if_dropped();
             if matches!(answer, Ok(Cas::Done(_))) {
-                context.counters.lost(range.run.count);
+                self.sequence.note_reserved(range, sent);
+                self.lose(vec![range]);
             }
             return Ok(None);
         }
         match answer {
             Ok(Cas::Done(version)) => {
-                context.counters.lost(passed);
+                self.sequence.count_lost(passed);
+                self.sequence.note_reserved(range, sent);
                 next.version = Some(version);
                 self.has_claimed(&range, next).await;
                 Ok(Some(Claimed { range, landed: false }))
@@ -210,7 +214,7 @@ impl SequenceTask<'_> {
     fn remember(&mut self, attempt: Attempt) {
         if self.known.attempts.len() == ATTEMPTS_MAX {
             let oldest = self.known.attempts.remove(0);
-            self.sequence.context.counters.lost(oldest.range.run.count);
+            self.sequence.count_lost(oldest.range.run.count);
         }
         self.known.attempts.push(attempt);
     }

@@ -43,6 +43,7 @@ impl SequenceTask<'_> {
                 ..landed.next
             });
             self.note_furthest(&landed.range);
+            self.sequence.note_reserved(landed.range, landed.sent);
             return Ok(Some(landed.range));
         }
         let state = State::read(name, &found)?;
@@ -51,7 +52,10 @@ impl SequenceTask<'_> {
             // Somebody wrote since: none of our attempts can land any more, but one may have (protocol S6).
             let same = state.generation == self.known.state.generation;
             let ours = self.known.take_attempt(|token| same && state.has_landed(token));
-            landed = ours.map(|attempt| attempt.range);
+            landed = ours.map(|attempt| {
+                self.sequence.note_reserved(attempt.range, attempt.sent);
+                attempt.range
+            });
             self.forget_attempts();
         }
         if known == Some(found.version) && state.ordinal < self.known.state.ordinal {
@@ -127,7 +131,7 @@ impl SequenceTask<'_> {
             .drain(..)
             .map(|attempt| attempt.range.run.count)
             .sum();
-        self.sequence.context.counters.lost(lost);
+        self.sequence.count_lost(lost);
     }
 
     pub(super) fn went_back(&self, why: String) -> LedgerError {

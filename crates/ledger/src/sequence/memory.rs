@@ -81,6 +81,8 @@ pub(super) struct OriginMemory {
 #[derive(Debug)]
 pub(crate) struct Attempt {
     pub(super) token: u128,
+    /// When it was sent, in boot time.
+    pub(super) sent: Duration,
     pub(super) next: State,
     pub(super) range: Range,
 }

@@ -22,6 +22,8 @@
 //! | `stripes` | changes of the definition in all of them |
 //! | `passage` | a sequence that is moved here, beside its original, or back |
 //! | `sealed` | what a move does with it, and keeps others from doing |
+//! | `reserved` | what is held, was reserved and is lost, for whoever asks |
+//! | `explained` | where a number of it comes from, as far as record and memory tell |
 //! | `usage` | how fast a name is used, and what it has left |
 
 mod alone;
@@ -30,6 +32,7 @@ mod claim;
 mod closed;
 mod counter;
 mod demand;
+mod explained;
 mod found;
 mod gap_free;
 mod memory;
@@ -38,6 +41,7 @@ mod owned;
 mod passage;
 mod plan;
 mod range;
+mod reserved;
 mod sealed;
 mod shared;
 mod spec;
@@ -55,6 +59,8 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use mintage::Run;
 use tokio::sync::oneshot;
 
+pub use explained::NumberOrigin;
+pub(crate) use explained::explain_number;
 pub(crate) use passage::Pass;
 pub use passage::{Origin, Passage, PassageIs};
 pub use range::HeldBlock;
@@ -99,6 +105,8 @@ pub struct Sequence {
     feeding: AtomicBool,
     /// How many numbers were answered without going through the stock.
     direct: AtomicU64,
+    /// How many of its numbers are known to be lost since this object was made.
+    lost: AtomicU64,
     /// The sequence is among those that are looked after every second.
     active: AtomicBool,
     /// When somebody last asked and got nothing, in milliseconds of boot time; 0: never.
@@ -185,6 +193,7 @@ impl Sequence {
             owned: Owned::new(entry, owned),
             feeding: AtomicBool::new(false),
             direct: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
             active: AtomicBool::new(false),
             refused_ms: AtomicU64::new(0),
             name,
@@ -232,7 +241,7 @@ impl Sequence {
     fn take_further(self: &Arc<Self>, n: u64) -> Option<Run> {
         let run = Ask { n, contiguous: true };
         let served = self.stock.serve(run, None, None);
-        self.context.counters.lost(served.passed);
+        self.passed_over(&served);
         if served.run.is_some() && served.low {
             self.run_low();
         }

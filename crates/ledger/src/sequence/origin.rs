@@ -232,7 +232,7 @@ impl SequenceTask<'_> {
             return Ok(None);
         }
         let served = sequence.stock.put(ask, ranges, portion.low_water, portion.most);
-        sequence.context.counters.lost(served.passed);
+        sequence.count_lost(served.passed);
         Ok(served.run)
     }
 
@@ -245,7 +245,7 @@ impl SequenceTask<'_> {
         for run in runs {
             let count = run.count;
             let run = rest_beyond(&def, self.known.furthest, run);
-            self.sequence.context.counters.lost(count - run.count);
+            self.sequence.count_lost(count - run.count);
             if run.count == 0 {
                 continue;
             }
@@ -272,7 +272,7 @@ impl SequenceTask<'_> {
         let context = &self.sequence.context;
         context.counters.failed();
         if error.outcome == Outcome::Unknown {
-            context.counters.lost(asked);
+            self.sequence.count_lost(asked);
         }
         if error.kind == SourceErrorKind::Unavailable {
             return Err(self.origin_is_away(origin, &error, wait));

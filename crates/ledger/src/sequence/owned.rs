@@ -174,13 +174,13 @@ impl Sequence {
         let range = piece.range.take()?;
         if written.is_err() {
             // Nothing may be handed out that the journal does not have, now or later.
-            let lost = range.run.count + inner.count();
+            self.lost(&[range]);
+            self.lost(inner.ranges.make_contiguous());
             inner.ranges.clear();
-            self.context.counters.lost(lost);
             return None;
         }
         if inner.epoch != piece.epoch {
-            self.context.counters.lost(range.run.count);
+            self.lost(&[range]);
             return None;
         }
         let Some(ask) = ask else {
@@ -188,7 +188,7 @@ impl Sequence {
             return None;
         };
         let served = self.stock.serve(ask, Some(range), Some(block / 2));
-        self.context.counters.lost(served.passed);
+        self.passed_over(&served);
         served.run
     }
 
@@ -203,8 +203,8 @@ impl Sequence {
                 range.run.count.saturating_add(before) >= n
             };
             let at = inner.ranges.iter().enumerate().position(fits)?;
-            let passed = inner.ranges.drain(..at).map(|range| range.run.count).sum();
-            self.context.counters.lost(passed);
+            let passed: Vec<Range> = inner.ranges.drain(..at).collect();
+            self.lost(&passed);
         }
         let (head, tail) = inner.ranges.front()?.split(count);
         match tail {
@@ -223,12 +223,11 @@ impl Sequence {
     pub(super) fn drop_all(&self, last: Option<i64>) -> u64 {
         let mut inner = self.owned.lock();
         inner.epoch += 1;
-        let mut lost = inner.count();
-        inner.ranges.clear();
+        let mut lost: Vec<Range> = inner.ranges.drain(..).collect();
         let last = last.or(self.stock.last_issued());
-        lost += total(&self.stock.close());
+        lost.extend(self.stock.close());
         self.stock.restart(last);
-        self.context.counters.lost(lost);
+        self.lost(&lost);
         inner.epoch
     }
 
@@ -244,20 +243,20 @@ impl Sequence {
         };
         // Only what lies on top of what was handed out can be taken back.
         rest.sort_unstable_by_key(|range| range.ordinal);
-        let mut lost = total(&rest);
+        let mut lost = rest.clone();
         if let Some(journal) = &self.context.journal {
             let mut from = entry.mark();
-            for range in rest.iter().rev() {
+            for (at, range) in rest.iter().enumerate().rev() {
                 if range.end() == from {
                     from = range.ordinal;
-                    lost -= range.run.count;
+                    lost.remove(at);
                 }
             }
             if from < entry.mark() {
                 journal.take_back(&self.name, &mut entry, from).await;
             }
         }
-        self.context.counters.lost(lost);
+        self.lost(&lost);
     }
 
     /// Whether there is a second level: a journal that works, and a sequence that may lose numbers.

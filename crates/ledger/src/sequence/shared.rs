@@ -138,7 +138,7 @@ impl SequenceTask<'_> {
             return None;
         };
         let served = sequence.stock.serve(ask, Some(range), Some(low_water));
-        sequence.context.counters.lost(served.passed);
+        sequence.passed_over(&served);
         served.run
     }
 
@@ -162,7 +162,7 @@ impl SequenceTask<'_> {
         }
         if written.is_err() {
             // What comes next lies above all this, and the journal can say no more of it.
-            sequence.context.counters.lost(owned.count());
+            sequence.lost(owned.ranges.make_contiguous());
             owned.ranges.clear();
         }
         drop(owned);

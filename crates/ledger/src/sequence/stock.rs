@@ -322,6 +322,17 @@ impl Stock {
         block.counter.left() + total(&*spare)
     }
 
+    /// What is in stock, in the order in which it leaves.
+    pub(crate) fn ranges(&self) -> Vec<Range> {
+        let spare = self.spare.lock().expect("no panic while held");
+        let block = self.current.load();
+        let left = match block.counter.is_closed() {
+            true => None,
+            false => block.rest(block.counter.used(), block.counter.limit()),
+        };
+        left.into_iter().chain(spare.iter().copied()).collect()
+    }
+
     /// The blocks in stock, in the order in which they leave.
     pub(crate) fn blocks(&self) -> Vec<HeldBlock> {
         let spare = self.spare.lock().expect("no panic while held");

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use super::Sequence;
 use super::memory::TaskMemory;
-use super::range::{Ask, Range, total};
+use super::range::{Ask, Range};
 use super::spec::{Change, Gap, SequenceSpec, SetOutcome};
 use super::state::State;
 use crate::error::LedgerError;
@@ -31,6 +31,10 @@ pub(crate) enum Job {
     },
     Look {
         answer: oneshot::Sender<bool>,
+    },
+    /// What is held, while no claim and no piece of a large block is on its way.
+    Held {
+        answer: oneshot::Sender<Vec<Range>>,
     },
 }
 
@@ -66,7 +70,10 @@ impl SequenceTask<'_> {
     /// Serves everything that was queued, in order; neighbouring takes together.
     pub(crate) async fn serve(&mut self, jobs: VecDeque<Job>) {
         let mut takes = Takers::new();
-        if jobs.iter().any(|job| !matches!(job, Job::GiveBack { .. })) {
+        if jobs
+            .iter()
+            .any(|job| !matches!(job, Job::GiveBack { .. } | Job::Held { .. }))
+        {
             self.sequence.keep_active();
         }
         for job in jobs {
@@ -83,6 +90,11 @@ impl SequenceTask<'_> {
                 }
                 Job::Look { answer } => {
                     let _ = answer.send(self.look().await);
+                }
+                Job::Held { answer } => {
+                    let _no_piece_is_on_its_way = self.sequence.owned.entry.lock().await;
+                    let adopted = self.known.adopted.iter().copied();
+                    let _ = answer.send(adopted.chain(self.sequence.held()).collect());
                 }
                 Job::GiveBack { answer } => {
                     match self.sequence.is_shared() {
@@ -184,7 +196,7 @@ impl SequenceTask<'_> {
 
     /// Counts what nobody will see.
     pub(super) fn lose(&self, ranges: Vec<Range>) {
-        self.sequence.context.counters.lost(total(&ranges));
+        self.sequence.lost(&ranges);
     }
 }
 

@@ -65,6 +65,17 @@ impl Sequence {
         self.context.refusals.fetch_add(1, Ordering::AcqRel);
     }
 
+    /// Counts numbers that nobody will see.
+    pub(super) fn count_lost(&self, count: u64) {
+        self.context.counters.lost(count);
+        self.lost.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// How many of its numbers this process knows to be lost, since it began to hold the name in memory.
+    pub fn known_lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
     fn refresh_use(&self) {
         let now = self.context.runtime.boottime();
         let used = self.used();

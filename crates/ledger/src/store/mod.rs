@@ -329,6 +329,15 @@ impl Class {
             Class::Lossy => "L",
         }
     }
+
+    /// What that means, in words.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Class::Survives => "survives the loss of a machine",
+            Class::Durable => "durable, a single copy",
+            Class::Lossy => "may lose what it confirmed",
+        }
+    }
 }
 
 /// A store's class and what decides it, for people.

@@ -1,12 +1,12 @@
 //! The file of the trail.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::act::{Act, Line};
 use crate::config::Config;
@@ -63,6 +63,30 @@ impl Trail {
         self.0.is_some()
     }
 
+    /// Its file.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.0.as_deref().map(|open| open.path.as_path())
+    }
+
+    /// The last lines, the newest first, `limit` at most: those of the file that are within its last [`LAST_BYTES`].
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(crate) fn last(&self, limit: usize) -> io::Result<Vec<Map<String, Value>>> {
+        let Some(path) = self.path() else {
+            return Ok(Vec::new());
+        };
+        let mut file = File::open(path)?;
+        let skipped = file.metadata()?.len().saturating_sub(LAST_BYTES);
+        file.seek(SeekFrom::Start(skipped))?;
+        let mut bytes = Vec::new();
+        file.take(LAST_BYTES).read_to_end(&mut bytes)?;
+        // The first line may have lost its beginning, the last one may just be written: neither is read then.
+        let lines = bytes.rsplit(|byte| *byte == b'\n');
+        let read = lines.filter_map(|line| serde_json::from_slice(line).ok());
+        Ok(read.take(limit).collect())
+    }
+
     /// Whether an act could be told of: asked before it is done.
     ///
     /// # Errors
@@ -91,6 +115,9 @@ impl Trail {
 }
 
 const RETRY_S: u64 = 5;
+
+/// How much of the file is read for its last lines.
+const LAST_BYTES: u64 = 1 << 20;
 
 impl Open {
     fn write(&self, line: &Line<'_>) {
@@ -210,6 +237,12 @@ mod tests {
             (&"drop".into(), &"done".into())
         );
         assert!(text.len() <= 300);
+        let last = trail.last(1).unwrap();
+        assert_eq!(
+            last,
+            [serde_json::from_str::<Map<String, Value>>(text.lines().last().unwrap()).unwrap()]
+        );
+        assert_eq!(trail.last(100).unwrap().len(), text.lines().count());
     }
 
     #[tokio::test]

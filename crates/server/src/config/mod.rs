@@ -200,9 +200,11 @@ settings! {
     /// Ids that one request may ask for.
     "server.max_count" max_count: u64 = "10000" in 1 ..= 1_000_000;
     /// How many ids one connection may take before others of its thread get their turn.
-    "server.turn_ids" turn_ids: u64 = "10000" in 1 ..= 1_000_000_000;
+    "server.turn_ids" turn_ids: u64 = "2500" in 1 ..= 1_000_000_000;
     /// How many microseconds one connection may have before others of its thread get their turn.
-    "server.turn_us" turn_us: u64 = "200" in 10 ..= 1_000_000;
+    "server.turn_us" turn_us: u64 = "25" in 10 ..= 1_000_000;
+    /// How many bytes of answers are sent to one connection before others of its thread get their turn.
+    "server.turn_bytes" turn_bytes: Bytes = "32KiB" in 4096 ..= 1_073_741_824;
     /// How long a client may leave answers unread.
     "server.write_timeout" write_timeout: Duration = "10s" in 250 ..= 3_600_000;
     /// The certificates that are shown wherever a face listens at `tls:ADDRESS`, and to clients of SQL that ask for TLS at any address, a PEM file: the server's own, then those between it and its authority. Read again when it changes.
@@ -243,6 +245,8 @@ settings! {
     "server.http.max_headers" http_max_headers: u64 = "64" in 1 ..= 1000;
     /// The body of one request.
     "server.http.max_body" http_max_body: Bytes = "4KiB" in 256 ..= 1_048_576;
+    /// A file that is sent to be audited; one is looked at at a time, and needs up to four times as much memory.
+    "server.http.max_file" http_max_file: Bytes = "16MiB" in 256 ..= 1_073_741_824;
     /// Requests that one connection over HTTP/2 may have open at a time.
     "server.http.max_streams" http_max_streams: u64 = "100" in 1 ..= 10_000;
     /// Names that `/metrics` shows one by one: the busiest sequences, and as many pools.

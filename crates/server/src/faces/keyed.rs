@@ -12,7 +12,7 @@ use crate::error::{Answer, Code, ServiceError};
 use crate::noise::{Asker, Noise};
 use crate::thread::ServingThread;
 use crate::transport::Peer;
-use crate::turn::Turn;
+use crate::turn::take_in_turns;
 
 /// Takes numbers for one client of a face.
 pub(crate) struct Keyed<'a> {
@@ -33,21 +33,13 @@ impl Keyed<'_> {
         self.who.check(Right::Allocate, What::Named(name))?;
         self.thread.service().spend(self.who, self.peer, n);
         let mut left = n;
-        let mut turn = None;
-        while left > 0 {
-            let part = left.min(self.thread.config().turn_ids);
-            if let Some(run) = self.thread.try_take(name, part) {
-                left -= run.count;
-                each(run);
-            } else {
-                self.must_exist(name).await?;
-                self.thread.take(name, part, &self.asker(), &mut each).await?;
-                left -= part;
-            }
-            if left > 0 {
-                let turn = turn.get_or_insert_with(|| Turn::begin(self.thread));
-                turn.give_way_if_over().await;
-            }
+        if let Some(run) = self.thread.try_take(name, n.min(self.thread.config().turn_ids)) {
+            left -= run.count;
+            each(run);
+        }
+        if left > 0 {
+            self.must_exist(name).await?;
+            take_in_turns(self.thread, name, left, &self.asker(), each).await?;
         }
         Ok(())
     }

@@ -26,6 +26,8 @@ pub use one_tick::TickRun;
 pub use refusals::from_ledger;
 pub use send_door::SendDoor;
 
+use tokio::sync::Semaphore;
+
 use crate::audit::Trail;
 use crate::auth::{Failures, Identity, Tokens};
 use crate::config::{Config, Reloaded};
@@ -33,6 +35,7 @@ use crate::desk::{Desk, Found, Lookout};
 pub use crate::error::Answer;
 use crate::error::{Code, ServiceError};
 use crate::formats::Make;
+use crate::history::History;
 use crate::metrics::Metrics;
 use crate::noise::{Asker, Log, Noise};
 use crate::rates::Limits;
@@ -51,8 +54,11 @@ pub struct Service {
     metrics: Arc<Metrics>,
     log: Log,
     failures: Failures,
+    history: History,
     lists: Desk,
     lookout: Lookout,
+    /// The place of the one file that is audited at a time.
+    audits: Arc<Semaphore>,
     /// Held while a conditional `set` looks and then acts.
     setting: tokio::sync::Mutex<()>,
     started_boottime: Duration,
@@ -89,22 +95,34 @@ impl Service {
             tokens,
             limits,
             audit: RwLock::default(),
-            ledger,
             config: RwLock::new(config),
             changes: tokio::sync::watch::Sender::new(0),
             metrics: Arc::default(),
             log: Log::default(),
             failures: Failures::default(),
+            history: History::new(ledger.clock().now().unix_millis()),
             lists: Desk::new("lists"),
             lookout: Lookout::new(),
+            audits: Arc::new(Semaphore::new(1)),
             setting: tokio::sync::Mutex::default(),
             started_boottime: mintage::boottime(),
+            ledger,
         })
     }
 
     /// The ledger behind it.
     pub fn ledger(&self) -> &Arc<Ledger> {
         &self.ledger
+    }
+
+    /// Where a file that is to be audited takes its place.
+    pub(crate) fn audits(&self) -> &Arc<Semaphore> {
+        &self.audits
+    }
+
+    /// For how much longer the store is treated as if it were away, where an outage is rehearsed.
+    pub fn rehearsal_left(&self) -> Option<Duration> {
+        self.ledger.rehearsal_left()
     }
 
     /// The configuration it runs with now.
@@ -182,6 +200,11 @@ impl Service {
         &self.metrics
     }
 
+    /// How it fared.
+    pub(crate) fn history(&self) -> &History {
+        &self.history
+    }
+
     /// The lines about what clients do.
     pub fn log(&self) -> &Log {
         &self.log
@@ -192,8 +215,12 @@ impl Service {
     /// # Errors
     /// [`Code::Unavailable`] where nothing can be looked for.
     pub(crate) async fn found(&self) -> Answer<Arc<Found>> {
-        let names = usize::try_from(self.config().metrics_names).unwrap_or(usize::MAX);
-        self.lookout.found(&self.ledger, names).await
+        self.lookout.found(&self.ledger, self.names_shown()).await
+    }
+
+    /// How many of what is in use are named one by one.
+    pub(crate) fn names_shown(&self) -> usize {
+        usize::try_from(self.config().metrics_names).unwrap_or(usize::MAX)
     }
 
     /// Makes a list, or reads one, beside the serving threads.

@@ -6,10 +6,10 @@ use self::operation::About::{Everything, Named};
 use self::operation::Form::{Empty, Ids, Json, Other};
 use self::operation::Kind::{OneOf, Text, Whole};
 use self::operation::Right::{Admin, Allocate};
-use self::operation::Takes::{Document, Parameters};
+use self::operation::Takes::{Document, File, Parameters};
 use self::operation::{Operation, PLAIN, Parameter, of};
 use crate::code::Code::{self, *};
-use crate::{formats, health, inspected, moves, pools, sequences, series};
+use crate::{cluster, explained, formats, health, inspected, live, moves, pools, sequences, series};
 
 macro_rules! segment {
     ($text:literal) => {
@@ -127,6 +127,13 @@ operations! {
             change: Some("restart"),
         }
     }
+    ["v1", "sequences", name, "blocks"] {
+        GET ShowBlocks "lists the blocks of a sequence that this server reserved lately, and what became of them" {
+            about: Named,
+            answers: &[(200, Json(of::<explained::Blocks>))],
+            refuses: &[InvalidName, NotFound],
+        }
+    }
     ["v1", "ids", format] {
         POST MakeIds "makes ids of a format, with its own options as parameters" {
             right: Some(Allocate),
@@ -164,10 +171,7 @@ operations! {
     ["v1", "pools", name] {
         GET ShowPool "shows a pool and its windows" {
             about: Named,
-            parameters: &[
-                Parameter { name: "from", kind: Whole(0, None), says: "the first worker of the page" },
-                LIMIT,
-            ],
+            parameters: &[FROM, LIMIT],
             answers: &[(200, Json(of::<pools::PoolPage>))],
             refuses: &[InvalidName, InvalidCount, NotFound],
         }
@@ -193,6 +197,14 @@ operations! {
             answers: &[(204, Empty)],
             refuses: &[InvalidName, NotFound, Conflict],
             change: Some("drop"),
+        }
+    }
+    ["v1", "pools", name, "map"] {
+        GET ShowPoolMap "shows the windows of a pool's workers over time, those that others have taken over too" {
+            about: Named,
+            parameters: &[FROM, LIMIT],
+            answers: &[(200, Json(of::<explained::PoolMap>))],
+            refuses: &[InvalidName, InvalidCount, NotFound],
         }
     }
     ["v1", "pools", name, "windows"] {
@@ -274,6 +286,16 @@ operations! {
             command: Some("MINT.INSPECT id"),
         }
     }
+    ["v1", "explain", id] {
+        GET Explain "says which sequence or pool gave an id out, which block or window, and which server, as far as the records tell" {
+            parameters: &[
+                Parameter { name: "sequence", kind: Text, says: "the sequence that a number is of; all if absent" },
+                Parameter { name: "pool", kind: Text, says: "the pool that it is of; all if absent" },
+            ],
+            answers: &[(200, Json(of::<explained::Explained>))],
+            refuses: &[InvalidName, NotFound],
+        }
+    }
     ["v1", "series"] {
         GET ShowSeries "lists a generated series of numbers, letters, dates or times, whole or page by page; takes no ids" {
             parameters: &[
@@ -301,6 +323,96 @@ operations! {
             right: Some(Admin),
             answers: &[(200, Other("application/x-ndjson"))],
             refuses: &[InvalidArgument],
+        }
+    }
+    ["v1", "audit"] {
+        POST Audit "says whether a pile of ids is sound: repeats, order, gaps, times, shards; keeps nothing of it" {
+            parameters: &[
+                Parameter { name: "input", kind: OneOf(&["lines", "csv", "tsv", "jsonl"]), says: "how its rows are written; `csv` with `column`, else `lines`, if absent" },
+                Parameter { name: "column", kind: Text, says: "the column of the ids; `id` if absent" },
+                Parameter { name: "header", kind: OneOf(&["true", "false"]), says: "`false`: the first row is no header, and columns are called 1, 2, 3" },
+                Parameter { name: "as", kind: Text, says: "the format that every id should have; each as what it looks like if absent" },
+            ],
+            takes: File,
+            answers: &[(200, Other("application/json"))],
+            refuses: &[InvalidBody, RateLimited],
+        }
+    }
+    ["v1", "live"] {
+        GET WatchLive "sends how the server fares, once a second (server-sent events)" {
+            about: Everything,
+            answers: &[(200, Other("text/event-stream"))],
+        }
+    }
+    ["v1", "history"] {
+        GET ShowHistory "shows how the server fared over the last day" {
+            about: Everything,
+            parameters: &[
+                Parameter { name: "range", kind: OneOf(&["10m", "2h", "24h"]), says: "how far back; `10m` if absent" },
+            ],
+            answers: &[(200, Json(of::<live::History>))],
+        }
+    }
+    ["v1", "top"] {
+        GET ListTop "lists sequences in the order of their rate, end, losses, last number or name" {
+            parameters: &[
+                Parameter { name: "by", kind: OneOf(&["rate", "ends", "lost", "last", "name"]), says: "what comes first: most, soonest, or by name; `rate` if absent" },
+                Parameter { name: "contains", kind: Text, says: "names with this in them" },
+                Parameter { name: "offset", kind: Whole(0, None), says: "how many to skip; 0 if absent" },
+                LIMIT,
+            ],
+            answers: &[(200, Json(of::<live::Top>))],
+            refuses: &[InvalidCount, TooMany],
+        }
+    }
+    ["v1", "cluster"] {
+        GET ShowCluster "shows the servers that share the store, and what the store's class rests on" {
+            about: Everything,
+            answers: &[(200, Json(of::<cluster::Cluster>))],
+        }
+    }
+    ["v1", "rehearsal"] {
+        PUT Rehearse "treats the store as if it were away, for some seconds: an outage to be watched" {
+            about: Everything,
+            right: Some(Admin),
+            takes: Document(of::<cluster::Rehearsal>),
+            answers: &[(204, Empty)],
+            refuses: &[InvalidBody],
+            change: Some("rehearse"),
+        }
+    }
+    ["v1", "access"] {
+        GET ShowAccess "lists the tokens, what they may do and when they were last used; never their values" {
+            about: Everything,
+            right: Some(Admin),
+            answers: &[(200, Json(of::<cluster::Access>))],
+        }
+    }
+    ["v1", "trail"] {
+        GET ListActs "lists the last acts of the audit trail, the newest first" {
+            about: Everything,
+            right: Some(Admin),
+            parameters: &[LIMIT],
+            answers: &[(200, Json(of::<cluster::Acts>))],
+            refuses: &[InvalidCount],
+        }
+    }
+    [""] {
+        GET Console "shows the console" {
+            right: None,
+            answers: &[(200, Other("text/html; charset=utf-8"))],
+        }
+    }
+    ["console.css"] {
+        GET ConsoleStyle "is the console's style" {
+            right: None,
+            answers: &[(200, Other("text/css; charset=utf-8"))],
+        }
+    }
+    ["console.js"] {
+        GET ConsoleScript "is the console's script" {
+            right: None,
+            answers: &[(200, Other("text/javascript; charset=utf-8"))],
         }
     }
     ["livez"] {
@@ -353,6 +465,11 @@ const LIMIT: Parameter = Parameter {
     name: "limit",
     kind: Whole(1, Some(LIMIT_MAX as u64)),
     says: "how many on a page; 100 if absent",
+};
+const FROM: Parameter = Parameter {
+    name: "from",
+    kind: Whole(0, None),
+    says: "the first worker of the page",
 };
 const PREFIX: Parameter = Parameter {
     name: "prefix",

@@ -143,6 +143,8 @@ pub enum Takes {
     Parameters,
     /// It is a document.
     Document(SchemaOf),
+    /// It is a file, whatever it says of itself: up to a size of its own.
+    File,
 }
 
 /// What an answer is.
@@ -322,7 +324,8 @@ mod tests {
             ("/v1/sequences/a/b/c", None),
             ("/v1/sequences/a/b/c/d/e", None),
             ("/v1", None),
-            ("/", None),
+            ("/", Some("")),
+            ("//", None),
             ("*", None),
             ("", None),
         ] {

@@ -98,9 +98,20 @@ pub(super) enum Content {
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
-    /// Held open: closing it lets go of the lock.
     lock: File,
+    /// The process that locked it.
+    holder: u32,
     heartbeat: Option<File>,
+}
+
+impl Drop for Folder {
+    /// Lets go of the lock, which closing the file does only once no child has it open: one that another thread has just
+    /// begun may not have come to its program yet. A fork itself holds no lock that it could let go of.
+    fn drop(&mut self) {
+        if self.holder == std::process::id() {
+            let _ = self.lock.unlock();
+        }
+    }
 }
 
 impl Folder {
@@ -156,6 +167,7 @@ impl Folder {
         Ok(Some(Folder {
             path: path.to_path_buf(),
             lock,
+            holder: std::process::id(),
             heartbeat: None,
         }))
     }
@@ -442,4 +454,41 @@ fn make_folder(path: &Path, allowed: &[String]) -> Result<(), StoreError> {
         File::open(parent.parent().unwrap_or(Path::new("/")))?.sync_all()
     };
     make().map_err(|e| errors::system(path, "cannot be created", &e))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::tests::quick_dir;
+    use super::*;
+
+    fn lock_in(dir: &tempfile::TempDir) -> Option<Folder> {
+        Folder::lock(&dir.path().join("data"), true, &[]).unwrap()
+    }
+
+    #[test]
+    fn a_file_that_a_child_still_has_open_keeps_no_lock() {
+        let dir = quick_dir();
+        let folder = lock_in(&dir).unwrap();
+        // What a child has between its fork and its program.
+        let of_a_child = folder.lock.try_clone().unwrap();
+        assert!(lock_in(&dir).is_none());
+        drop(folder);
+        assert!(lock_in(&dir).is_some());
+        drop(of_a_child);
+    }
+
+    #[test]
+    fn a_fork_does_not_let_go_of_the_lock() {
+        let dir = quick_dir();
+        let folder = lock_in(&dir).unwrap();
+        let of_the_fork = Folder {
+            path: folder.path.clone(),
+            lock: folder.lock.try_clone().unwrap(),
+            holder: folder.holder + 1,
+            heartbeat: None,
+        };
+        drop(of_the_fork);
+        assert!(lock_in(&dir).is_none());
+    }
 }

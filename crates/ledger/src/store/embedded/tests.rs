@@ -108,7 +108,7 @@ impl WitnessFile for ScriptedFile {
 }
 
 /// Quick where there is memory to write to: these tests are about content.
-fn quick_dir() -> tempfile::TempDir {
+pub(super) fn quick_dir() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm")
         .or_else(|_| tempfile::tempdir())
         .unwrap()

@@ -30,7 +30,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::{Request, Response, StatusCode};
 
 use super::web::answer::Response as Answered;
-use super::web::body::read_body;
+use super::web::body::{BodyLimit, read_body};
 use super::web::head::{Head, Media};
 use super::web::io::One;
 use super::web::rpc::{Call, Calling, Calls};
@@ -150,7 +150,7 @@ fn call(thread: Rc<ServingThread>, client: Rc<Client>, request: Request<Incoming
 
 async fn answer(thread: Rc<ServingThread>, client: Rc<Client>, request: Request<Incoming>) -> Answer<Reply> {
     let (parts, body) = request.into_parts();
-    let body = read_body(&thread, Some(body)).await?;
+    let body = read_body(&thread, BodyLimit::of_request(&thread.config()), Some(body)).await?;
     let message = message::only(&body)?;
     let asking = Asking {
         thread,

@@ -8,6 +8,7 @@ use super::asking::Asking;
 use super::message::{self, Reply};
 use crate::auth::What;
 use crate::service::Answer;
+use crate::turn::take_in_turns;
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct NextRequest {
@@ -62,15 +63,8 @@ pub(super) async fn next(asking: &Asking, message: &[u8]) -> Answer<Reply> {
         let taken = thread.take_contiguous(name, count, &asking.asker(&who)).await?;
         answer.range = Some(taken.0.into());
     } else {
-        let mut left = count;
-        let mut push = |run: Run| answer.ids.extend(run.iter());
-        if let Some(run) = thread.try_take(name, count) {
-            left -= run.count;
-            push(run);
-        }
-        if left > 0 {
-            thread.take(name, left, &asking.asker(&who), push).await?;
-        }
+        let push = |run: Run| answer.ids.extend(run.iter());
+        take_in_turns(thread, name, count, &asking.asker(&who), push).await?;
     }
     answer.cycle = thread.is_cycling(name);
     Ok(Reply::one(&answer))

@@ -44,16 +44,34 @@ mod tests {
     use super::*;
 
     /// What is done through HTTP alone, and why.
-    const NOT_HERE: [&str; 8] = [
+    const NOT_HERE: [&str; 22] = [
         // Steps of the command's own.
         "ListMoves",
         "ShowMove",
-        "StepMove", // A download.
-        "Backup",   // Services of gRPC's own say these.
+        "StepMove",
+        // A download.
+        "Backup",
+        // Services of gRPC's own say these.
         "Livez",
         "Readyz",
-        "OpenApi", // What Prometheus asks for.
+        "OpenApi",
+        // What Prometheus asks for.
         "Metrics",
+        // The console, and what it shows.
+        "Console",
+        "ConsoleStyle",
+        "ConsoleScript",
+        "WatchLive",
+        "ShowHistory",
+        "ListTop",
+        "ShowBlocks",
+        "ShowPoolMap",
+        "Explain",
+        "ShowCluster",
+        "Rehearse",
+        "ShowAccess",
+        "ListActs",
+        "Audit",
     ];
 
     #[test]

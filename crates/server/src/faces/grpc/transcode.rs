@@ -58,7 +58,7 @@ impl Request {
                 body: Some(document(fields).to_string().into_bytes()),
                 ..Request::default()
             },
-            Takes::Nothing | Takes::Parameters => Request {
+            Takes::Nothing | Takes::Parameters | Takes::File => Request {
                 path,
                 query: query(fields),
                 body: None,

@@ -1,6 +1,6 @@
 //! What of requests the audit trail tells.
 
-use mintage_wire::{Operation, Right};
+use mintage_wire::{Op, Operation, Right};
 
 use super::Guest;
 use super::route::Route;
@@ -12,10 +12,13 @@ use crate::faces::web::answer::Response;
 use crate::faces::web::head::Head;
 use crate::thread::ServingThread;
 
-/// The act that a request is, where it is one that changes something for good.
+/// The act that a request is, where it is one that changes something for good, or takes everything away.
 pub(super) fn act(guest: &Guest, operation: &Operation, route: &Route<'_>, who: &Identity) -> Option<Act> {
+    // Who looks at tokens and acts needs the right too, and does nothing.
+    let backup = (operation.op == Op::Backup).then_some("backup");
+    let what = operation.change.or(backup)?;
     (operation.right == Some(Right::Admin)).then(|| Act {
-        what: operation.change.unwrap_or("backup"),
+        what,
         names: match route.arguments[0].is_empty() {
             true => Vec::new(),
             false => vec![String::from_utf8_lossy(&route.arguments[0]).into_owned()],

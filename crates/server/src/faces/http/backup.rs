@@ -9,49 +9,36 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use http_body_util::{Either, Full};
 use hyper::StatusCode;
 use hyper::body::{Body, Bytes, Frame};
 use mintage_ledger::tools::BackupLines;
 use mintage_ledger::{Ledger, LedgerError};
 
 use crate::error::ServiceError;
-use crate::faces::web::answer::Response;
+use crate::faces::web::answer::{Response, Streamed};
 use crate::faces::web::io::One;
 use crate::service::from_ledger;
 use crate::thread::ServingThread;
 use crate::turn::after_the_others;
 use crate::watch::{Waiting, Watch};
 
-/// What any answer consists of.
-pub(super) type AnyBody = Either<Pages, Full<Bytes>>;
-
 /// The answer without its body, which [`Pages`] is.
 pub(super) fn begin(thread: &Rc<ServingThread>) -> Result<Response, ServiceError> {
     let ledger = thread.service().ledger();
     let lines = ledger.begin_backup().map_err(from_ledger)?;
     drop(lines);
-    Ok(Response::streamed(StatusCode::OK, "application/x-ndjson"))
+    Ok(Response::streamed(
+        StatusCode::OK,
+        "application/x-ndjson",
+        Streamed::Backup,
+    ))
 }
 
-/// An answer for hyper, with its body; `one` is answered once hyper has all of it.
-pub(super) fn for_hyper(
-    response: Response,
-    thread: &Rc<ServingThread>,
-    watch: Rc<Watch>,
-    one: Rc<One>,
-) -> hyper::Response<AnyBody> {
-    let streamed = response.is_streamed();
-    let response = response.for_hyper();
+/// The body. `None`: the ledger has been closed since.
+pub(super) fn pages(thread: &Rc<ServingThread>, watch: Rc<Watch>, one: Rc<One>) -> Option<Pages> {
     let ledger = Arc::clone(thread.service().ledger());
-    match ledger.begin_backup().ok().filter(|_| streamed) {
-        Some(lines) => response.map(|_| Either::Left(Pages::new(ledger, lines, watch, one))),
-        // Between the check and here nothing was waited for: what is streamed was begun.
-        None => {
-            one.answered.set(true);
-            response.map(Either::Right)
-        }
-    }
+    let lines = ledger.begin_backup().ok()?;
+    Some(Pages::new(ledger, lines, watch, one))
 }
 
 type Turn = Pin<Box<dyn Future<Output = (BackupLines, Result<Option<Vec<u8>>, LedgerError>)>>>;

@@ -164,10 +164,10 @@ where
     let mut turn = Turn::begin(thread);
     let mut list = IdList::new(media, ids.len() * written.width);
     for slice in ids.chunks(SLICE) {
+        turn.give_way_if_over().await;
         for id in slice {
             list.push(|body| (written.text)(body, id), |body| (written.packed)(body, id));
         }
-        turn.give_way_if_over().await;
     }
     list.finish(false)
 }

@@ -6,17 +6,26 @@
 //! | `request`, `document` | queries and bodies |
 //! | `id_list`, `problem` | answers that hold ids, and refusals |
 //! | `sequences`, `pools`, `moves`, `ids`, `series`, `inspect`, `operations`, `backup` | what the routes do |
+//! | `streamed` | which of them have bodies that are made while they are sent |
+//! | `live`, `top`, `explain`, `cluster`, `access`, `audit` | what the console shows, and everybody else may ask for |
+//! | `console` | the console's page |
 //! | `audited` | what of them the audit trail tells |
 //! | `testing` | the readers without a connection |
 //!
 //! How requests arrive and answers leave stands in `faces/web`.
 
+mod access;
+mod audit;
 mod audited;
 mod backup;
+mod cluster;
+mod console;
 mod document;
+mod explain;
 mod id_list;
 mod ids;
 mod inspect;
+mod live;
 mod moves;
 mod operations;
 mod pools;
@@ -25,8 +34,10 @@ mod request;
 mod route;
 mod sequences;
 mod series;
+mod streamed;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod top;
 
 use std::rc::Rc;
 
@@ -35,7 +46,7 @@ use hyper::body::{Body, Incoming};
 use mintage_wire::{Op, Takes};
 
 use super::web::answer::Response;
-use super::web::body::read_body;
+use super::web::body::{BodyLimit, read_body};
 use super::web::foreign::{self, Foreign};
 use super::web::head::Head;
 use super::web::io::One;
@@ -93,7 +104,7 @@ const OURS: &str = "/v1/";
 type Guest = web::Client;
 
 impl Site for Own {
-    type Body = backup::AnyBody;
+    type Body = streamed::AnyBody;
 
     async fn answer(
         self,
@@ -124,7 +135,7 @@ impl Site for Own {
 
     fn hands_over(self, thread: &Door, path: &str) -> bool {
         // Answers of unknown length are hyper's.
-        path == Op::Backup.row().path
+        streamed::is_at(path)
             || self
                 .shared_with(thread, path)
                 .is_some_and(|(_, face)| face.reads_all_headers)
@@ -140,8 +151,8 @@ impl Site for Own {
         thread: &Rc<ServingThread>,
         watch: Rc<Watch>,
         one: Rc<One>,
-    ) -> hyper::Response<backup::AnyBody> {
-        backup::for_hyper(response, thread, watch, one)
+    ) -> hyper::Response<streamed::AnyBody> {
+        streamed::for_hyper(response, thread, watch, one)
     }
 }
 
@@ -167,11 +178,15 @@ where
 {
     head.check_host(&thread.config(), thread.service().tokens())?;
     cors::check_origin(head, &thread.config())?;
-    head.check_size(&thread.config())?;
     if let Some(response) = cors::preflight(head, &thread.config(), || Route::allow_header(head.path)) {
         return Ok(response);
     }
     let route = Route::of(head.path);
+    let limit = match &route {
+        Some(route) if route.takes_file(head.method) => BodyLimit::of_file(&thread.config()),
+        _ => BodyLimit::of_request(&thread.config()),
+    };
+    head.check_size(limit)?;
     let right = match &route {
         Some(route) => route.right(head.method),
         None => Some(Right::Read),
@@ -203,11 +218,16 @@ where
         return Err(route.refuse_method(head.method));
     };
     head.check_idempotency()?;
-    let body = read_body(thread, body).await?;
+    // A file waits for its turn before it is read: there is room for one at a time.
+    let turn = match operation.takes {
+        Takes::File => Some(audit::turn(thread)?),
+        _ => None,
+    };
+    let body = read_body(thread, limit, body).await?;
     request::check_body(operation.takes, head, &body)?;
     let parameters = match operation.takes {
-        Takes::Parameters => document::parameters(&body)?,
-        Takes::Nothing | Takes::Document(_) => Vec::new(),
+        Takes::Parameters if !body.is_empty() => document::parameters(&body)?,
+        Takes::Parameters | Takes::Nothing | Takes::Document(_) | Takes::File => Vec::new(),
     };
     let query = Query::of(head.query).and(&parameters);
     query.fit(operation)?;
@@ -216,6 +236,7 @@ where
         query: &query,
         route: &route,
         body: &body,
+        turn,
     };
     if operation.allocates {
         thread.service().spend(&who, guest.peer, query.count(thread)?);
@@ -241,6 +262,8 @@ struct Asked<'r> {
     query: &'r Query<'r>,
     route: &'r Route<'r>,
     body: &'r [u8],
+    /// That of a file to be looked at.
+    turn: Option<audit::FileTurn>,
 }
 
 /// Does what an operation does: an arm for each.
@@ -256,6 +279,7 @@ async fn operate(
         query,
         route,
         body,
+        ref turn,
     } = *asked;
     let [name, id] = &route.arguments;
     match op {
@@ -292,6 +316,20 @@ async fn operate(
         Op::ShowSeries => series::show(thread, head, query).await,
         Op::ShowNamedSeries => series::show_named(thread, head, query, name).await,
         Op::Backup => backup::begin(thread),
+        Op::ShowBlocks => explain::blocks(thread, name).await,
+        Op::ShowPoolMap => explain::map(thread, query, name).await,
+        Op::Explain => explain::explain(thread, who, query, name).await,
+        Op::WatchLive => Ok(live::watch(head, who)),
+        Op::ShowHistory => live::history(thread, query).await,
+        Op::ListTop => top::list(thread, who, query).await,
+        Op::ShowCluster => cluster::show(thread, who).await,
+        Op::Rehearse => cluster::rehearse(thread, body),
+        Op::Audit => audit::audit(thread, query, body, turn.clone()).await,
+        Op::ShowAccess => Ok(access::show(thread)),
+        Op::ListActs => access::acts(thread, query).await,
+        Op::Console => Ok(console::page()),
+        Op::ConsoleStyle => Ok(console::style()),
+        Op::ConsoleScript => Ok(console::script()),
         Op::Livez => Ok(operations::livez()),
         Op::Readyz => operations::readyz(thread, guest, head, query).await,
         Op::OpenApi => Ok(operations::openapi()),

@@ -46,11 +46,7 @@ pub(super) async fn list(thread: &Rc<ServingThread>, who: &Identity, query: &Que
 
 /// `GET /v1/pools/{name}?from=WORKER&limit=N`: the pool and its windows.
 pub(super) async fn show(thread: &Rc<ServingThread>, query: &Query<'_>, name: &[u8]) -> Answer<Response> {
-    let from = match query.number("from")? {
-        None => 0,
-        Some(from) => from.ok_or_else(|| invalid("from must be the number of a worker"))?,
-    };
-    let limit = query.limit()?;
+    let (from, limit) = (query.first_worker()?, query.limit()?);
     let name = thread.service().name(name)?;
     let pool = thread
         .service()

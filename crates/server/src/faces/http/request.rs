@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use crate::error::{Code, ServiceError};
 use crate::faces::web::head::Head;
+use crate::requests::invalid;
 use crate::service::{Answer, Door};
 
 /// The parameters of a request: of its query, and where the route takes them so, of a JSON body.
@@ -94,7 +95,15 @@ impl<'q> Query<'q> {
     ///
     /// # Errors
     /// It stands twice, be it once in the query and once in the body; or its encoding is damaged.
+    #[inline]
     pub(super) fn get(&self, wanted: &str) -> Answer<Option<Cow<'q, [u8]>>> {
+        match self.text.is_empty() && self.body.is_empty() {
+            true => Ok(None),
+            false => self.get_in_full(wanted),
+        }
+    }
+
+    fn get_in_full(&self, wanted: &str) -> Answer<Option<Cow<'q, [u8]>>> {
         let mut found = self.pairs().filter(|(name, _)| *name == wanted);
         let mut of_body = self.body.iter().filter(|(name, _)| name == wanted);
         let twice = |where_it_stands: &str| {
@@ -138,6 +147,14 @@ impl<'q> Query<'q> {
             .transpose()
     }
 
+    /// The first worker of a page of windows, 0 where it is absent.
+    pub(super) fn first_worker(&self) -> Answer<u64> {
+        match self.number("from")? {
+            None => Ok(0),
+            Some(from) => from.ok_or_else(|| invalid("from must be the number of a worker")),
+        }
+    }
+
     /// How many entries a page of a list has at most; the table has its bounds.
     pub(super) fn limit(&self) -> Answer<u16> {
         let given = self.number("limit")?.flatten();
@@ -176,6 +193,9 @@ pub(super) fn check_body(takes: Takes, head: &Head<'_>, body: &[u8]) -> Answer<(
         return Ok(());
     }
     let refuse = |message: String| Err(ServiceError::new(Code::UnsupportedMediaType, message));
+    if matches!(takes, Takes::File) {
+        return Ok(());
+    }
     if matches!(takes, Takes::Nothing) {
         return refuse(format!(
             "{} takes no body here, and one of {} bytes came",

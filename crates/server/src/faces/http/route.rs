@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use mintage_wire::{About, OPERATIONS, Op, Operation, Right, find, percent};
+use mintage_wire::{About, OPERATIONS, Op, Operation, Right, Takes, find, percent};
 
 use crate::auth::What;
 use crate::error::{Code, ServiceError};
@@ -45,6 +45,12 @@ impl<'p> Route<'p> {
             Some(row) => row.right,
             None => self.operations().map(|row| row.right).max().flatten(),
         }
+    }
+
+    /// Whether a method sends a file here.
+    pub(super) fn takes_file(&self, method: &str) -> bool {
+        self.operation(method)
+            .is_some_and(|row| matches!(row.takes, Takes::File))
     }
 
     /// What that is needed for.

@@ -17,7 +17,7 @@ use crate::faces::web::head::{Head, Media};
 use crate::noise::Asker;
 use crate::service::{Answer, Service, from_ledger};
 use crate::thread::ServingThread;
-use crate::turn::Turn;
+use crate::turn::take_in_turns;
 use crate::{render, requests};
 
 /// `POST …/next?count=N&as=ids|range`
@@ -45,25 +45,7 @@ async fn next_ids(
 ) -> Answer<Response> {
     // A number has at most 20 characters; few have more than 10.
     let mut list = IdList::new(media, count as usize * 13);
-    // From stock without a wait where it lasts; the rest, if any, through the store.
-    let mut left = count;
-    let mut turn = None;
-    while left > 0 {
-        let part = left.min(thread.config().turn_ids);
-        if let Some(run) = thread.try_take(name, part) {
-            left -= run.count;
-            push_run(&mut list, run);
-        } else {
-            thread
-                .take(name, part, by, |run| push_run(&mut list, run))
-                .await?;
-            left -= part;
-        }
-        if left > 0 {
-            let turn = turn.get_or_insert_with(|| Turn::begin(thread));
-            turn.give_way_if_over().await;
-        }
-    }
+    take_in_turns(thread, name, count, by, |run| push_run(&mut list, run)).await?;
     let cycling = thread.is_cycling(name);
     Ok(marked(Response::ids(media, list.finish(cycling)), cycling))
 }

@@ -76,6 +76,7 @@ async fn answer(
     let mut list = IdList::of_series(media, count as usize * (widest + 3));
     let mut turn = Turn::begin(thread);
     for slice in (0..count).step_by(SLICE) {
+        turn.give_way_if_over().await;
         for place in slice..(slice + SLICE as u64).min(count) {
             let place = first + u128::from(place);
             list.push(
@@ -83,7 +84,6 @@ async fn answer(
                 |body| body.extend_from_slice(&packed(series, place)),
             );
         }
-        turn.give_way_if_over().await;
     }
     let next = page.has_more.then(|| series.text(first + u128::from(count) - 1));
     Ok(Response::lasting(media, list.finish_series(next.as_deref())))

@@ -162,7 +162,7 @@ impl Connection {
         if matches!(self.phase, Phase::Ready(_)) {
             self.pace.socket.watch().authenticated();
         }
-        self.pace.turn.give_way_after_all(self.guest.face).await;
+        self.pace.turn.end_of_all(self.guest.face).await;
         self.pace.socket.flush(&mut self.out).await?;
         self.guest.thread.return_output(std::mem::take(&mut self.out));
         Ok(next)

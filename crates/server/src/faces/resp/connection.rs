@@ -236,7 +236,7 @@ impl Connection {
         if self.session.identity.is_some() {
             self.socket.watch().authenticated();
         }
-        self.turn.give_way_after_all(self.session.face).await;
+        self.turn.end_of_all(self.session.face).await;
     }
 
     #[inline]

@@ -90,7 +90,7 @@ impl Connection {
         let answered = self.answer_all(&buffer[..filled]).await;
         self.thread.return_input(buffer);
         let next = answered?;
-        self.turn.give_way_after_all(self.face).await;
+        self.turn.end_of_all(self.face).await;
         self.socket.flush(&mut self.out).await?;
         self.thread.return_output(std::mem::take(&mut self.out));
         match next {

@@ -10,10 +10,11 @@ use mintage_wire::percent;
 use serde::Serialize;
 
 use super::head::Media;
+use crate::auth::Identity;
 use crate::error::{Code, ServiceError};
 
 /// An answer, not yet bound to a way of sending it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Response {
     pub(crate) status: StatusCode,
     /// Empty: there is no body.
@@ -21,12 +22,21 @@ pub(crate) struct Response {
     /// Besides those that every answer has. Names in lower case; values are text of ours.
     headers: Vec<(&'static str, Cow<'static, str>)>,
     body: Vec<u8>,
-    /// The body comes page by page.
-    streamed: bool,
+    /// Which body comes piece by piece in place of this one.
+    streamed: Option<Streamed>,
     /// Who may keep it, and how long.
     cache: &'static str,
     /// What it refuses, where a face has put a refusal in words of its own.
     refused: Option<Code>,
+}
+
+/// A body that is made while it is sent.
+#[derive(Clone, Debug)]
+pub(crate) enum Streamed {
+    /// The store, page by page.
+    Backup,
+    /// How the server fares, second by second, for as long as its reader is known.
+    Live(Identity),
 }
 
 /// What this server says changes with every request, so nobody may keep it; but for a few answers.
@@ -53,23 +63,23 @@ impl Response {
             media_type: media_type.into(),
             headers: Vec::new(),
             body: body.into(),
-            streamed: false,
+            streamed: None,
             cache: KEPT_BY_NOBODY,
             refused: None,
         }
     }
 
     /// An answer whose body is not made yet.
-    pub(crate) fn streamed(status: StatusCode, media_type: &'static str) -> Self {
+    pub(crate) fn streamed(status: StatusCode, media_type: &'static str, body: Streamed) -> Self {
         Response {
-            streamed: true,
+            streamed: Some(body),
             ..Response::new(status, media_type, "")
         }
     }
 
-    /// Whether the body comes page by page.
-    pub(crate) fn is_streamed(&self) -> bool {
-        self.streamed
+    /// The body that comes piece by piece, if it does.
+    pub(crate) fn take_streamed(&mut self) -> Option<Streamed> {
+        self.streamed.take()
     }
 
     /// An answer without a body.

@@ -1,32 +1,32 @@
 //! The `Date` of answers (RFC 9110 section 5.6.7), written once a second.
 
 use std::cell::RefCell;
+use std::time::Duration;
 
 use mintage::{Clock, Date};
 
 use crate::service::Door;
 
 thread_local! {
-    static LAST: RefCell<(i128, String)> = const { RefCell::new((i128::MIN, String::new())) };
+    /// When its second ends, in boot time, and the date.
+    static LAST: RefCell<(Duration, String)> = const { RefCell::new((Duration::ZERO, String::new())) };
 }
 
-/// Hands over the date of now, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
-pub(crate) fn with_now<R>(thread: &Door, use_it: impl FnOnce(&str) -> R) -> R {
-    let second = thread
-        .service()
-        .ledger()
-        .clock()
-        .now()
-        .unix_nanos()
-        .div_euclid(1_000_000_000);
-    LAST.with_borrow_mut(|(last, text)| {
-        if *last != second {
-            *last = second;
-            *text = format(second);
+/// Hands over the date of `now`, in boot time, such as `Sun, 06 Nov 1994 08:49:37 GMT`: one reading of a clock serves all
+/// answers of a turn.
+pub(crate) fn with<R>(thread: &Door, now: Duration, use_it: impl FnOnce(&str) -> R) -> R {
+    LAST.with_borrow_mut(|(ends, text)| {
+        if now >= *ends {
+            let nanos = thread.service().ledger().clock().now().unix_nanos();
+            let left = NANOS - nanos.rem_euclid(NANOS);
+            *ends = mintage::boottime() + Duration::from_nanos(left as u64);
+            *text = format(nanos.div_euclid(NANOS));
         }
         use_it(text)
     })
 }
+
+const NANOS: i128 = 1_000_000_000;
 
 fn format(second: i128) -> String {
     let day_number = second.div_euclid(86_400) as i64;

@@ -12,7 +12,7 @@ use hyper::body::{Bytes, Incoming};
 use mintage_ledger::Name;
 
 use super::answer::Response;
-use super::body::read_body;
+use super::body::{BodyLimit, read_body};
 use super::head::Head;
 use super::io::One;
 use super::{Client, Guest, Site, cors};
@@ -126,7 +126,7 @@ async fn judge(
     }
     head.check_host(&config, tokens)?;
     cors::check_page(head, &config)?;
-    head.check_size(&config)?;
+    head.check_size(BodyLimit::of_request(&config))?;
     if let Some(response) = cors::preflight(head, &config, || Some(face.methods.to_string())) {
         return Ok(response);
     }
@@ -156,7 +156,7 @@ async fn judge(
         }
     };
     thread.service().admit(&who, client.peer)?;
-    let body = read_body(thread, body).await?;
+    let body = read_body(thread, BodyLimit::of_request(&config), body).await?;
     let asked = Asked {
         thread,
         client,

@@ -18,6 +18,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::Semaphore;
 
 use super::io::One;
 use super::rpc::{self, LocalBody};
@@ -46,6 +47,7 @@ pub(crate) async fn serve<S: Site>(
     let open = Rc::new(Open {
         streams: Cell::new(0),
         turn: RefCell::new(Turn::begin(thread)),
+        next: Semaphore::new(1),
         watch: Rc::clone(&watch),
     });
     watch.wait_for(Waiting::Request);
@@ -54,7 +56,9 @@ pub(crate) async fn serve<S: Site>(
         let (thread, guest) = (Rc::clone(thread), Rc::clone(guest));
         async move {
             begun.give_way_if_over(&thread).await;
-            let answer = answer(&thread, &guest, request).await;
+            // Its state has room for whatever may be asked for, tens of kilobytes: a stream that waits has none of it yet, and
+            // nothing moves it about.
+            let answer = Box::pin(answer(&thread, &guest, request)).await;
             let watch = STREAM.with(Rc::clone);
             Ok::<_, Infallible>(answer.map(|body| Watched {
                 body,
@@ -122,6 +126,10 @@ const RESETS_MAX: usize = 20;
 /// How much of an answer is made ahead of what its reader takes.
 const SEND_BYTES: usize = 128 * 1024;
 
+/// How many turns' time the streams of a connection have together: it goes on while other connections are served, and small
+/// calls would wait for each other one by one. A stream that asks for much takes turns besides, for itself.
+const TURNS: u64 = 8;
+
 /// Answers one request, of whatever kind.
 async fn answer<S: Site>(
     thread: &Rc<ServingThread>,
@@ -148,6 +156,8 @@ struct Open {
     streams: Cell<usize>,
     /// What all of them have done since others of the thread came first.
     turn: RefCell<Turn>,
+    /// Who begins next: in the order in which they came, and one of them waits for the connection's next turn.
+    next: Semaphore,
     watch: Rc<Watch>,
 }
 
@@ -176,7 +186,8 @@ impl Begun {
 
     /// Lets other connections come first if this one's streams have had their turn: a hundred of them are no hundred turns.
     async fn give_way_if_over(&self, thread: &Rc<ServingThread>) {
-        if self.0.turn.borrow().is_over() {
+        let _first = self.0.next.acquire().await;
+        if self.0.turn.borrow().is_over_after(TURNS) {
             let mut turn = Turn::begin(thread);
             turn.give_way().await;
             self.0.turn.replace(turn);

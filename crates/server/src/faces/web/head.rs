@@ -6,6 +6,7 @@ use hyper::Version;
 use hyper::header::{self, HeaderMap, HeaderName};
 use hyper::http::request::Parts;
 
+use super::body::BodyLimit;
 use crate::auth::{Identity, Presented, Tokens};
 use crate::config::Config;
 use crate::error::{Code, ServiceError};
@@ -123,12 +124,9 @@ impl<'r> Head<'r> {
             None => return Err(ServiceError::new(Code::Protocol, "the request has no Host")),
         };
         let name = host_name(host);
+        let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
         let known = name.eq_ignore_ascii_case("localhost")
-            || name
-                .trim_start_matches('[')
-                .trim_end_matches(']')
-                .parse::<IpAddr>()
-                .is_ok()
+            || bare.unwrap_or(name).parse::<IpAddr>().is_ok()
             || config
                 .http_hosts
                 .iter()
@@ -159,10 +157,10 @@ impl<'r> Head<'r> {
     }
 
     /// Refuses a body that says beforehand that it is too long.
-    pub(crate) fn check_size(&self, config: &Config) -> Answer<()> {
+    pub(crate) fn check_size(&self, limit: BodyLimit) -> Answer<()> {
         let declared = self.content_length.and_then(|text| text.parse::<u64>().ok());
         match declared {
-            Some(length) if length > config.http_max_body.0 as u64 => Err(too_large(config)),
+            Some(length) if length > limit.bytes as u64 => Err(limit.refuse()),
             _ => Ok(()),
         }
     }
@@ -242,15 +240,6 @@ fn host_name(host: &str) -> &str {
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) && !name.ends_with(':') => name,
         _ => host,
     }
-}
-
-/// The refusal of a body that is too long.
-pub(crate) fn too_large(config: &Config) -> ServiceError {
-    let max = config.http_max_body.0;
-    ServiceError::new(
-        Code::BodyTooLarge,
-        format!("a body has at most {max} bytes (server.http.max_body)"),
-    )
 }
 
 #[cfg(test)]

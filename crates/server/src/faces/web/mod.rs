@@ -27,7 +27,7 @@ pub(crate) mod io;
 pub(crate) mod plain;
 pub(crate) mod rpc;
 pub(crate) mod spring;
-mod strict;
+pub(crate) mod strict;
 
 use std::ops::Deref;
 use std::rc::Rc;

@@ -66,7 +66,7 @@ pub(crate) async fn serve<S: Site>(
         let mut out = thread.borrow_output();
         let next = answer_all(socket, thread, guest, &buffer[..filled], &mut out, &mut turn).await;
         thread.return_input(buffer);
-        turn.give_way_after_all(guest.face).await;
+        turn.end_of_all(guest.face).await;
         if let Err(end) = socket.flush(&mut out).await {
             return Left::Ended(end);
         }
@@ -119,7 +119,7 @@ async fn answer_all<S: Site>(
                 if socket.watch().peek() == Some(Verdict::Stopping) || guest.leaves(&thread.config()) {
                     response.close();
                 }
-                date::with_now(thread, |date| response.write(date, out));
+                date::with(thread, turn.began(), |date| response.write(date, out));
                 if response.closes() {
                     return Next::Close;
                 }
@@ -170,7 +170,7 @@ fn refuse<S: Site>(thread: &Rc<ServingThread>, guest: &Guest<S>, error: &Service
     thread.counters().requests(guest.face, 1);
     thread.counters().refused(error.code);
     let response = guest.site.refuse(thread, &Head::default(), error);
-    date::with_now(thread, |date| response.write(date, out));
+    date::with(thread, mintage::boottime(), |date| response.write(date, out));
 }
 
 fn too_long(thread: &Door) -> ServiceError {

@@ -10,7 +10,7 @@ use crate::faces::resp::reply::Reply;
 use crate::formats::{FormatRow, Make, format};
 use crate::render;
 use crate::service::Door;
-use crate::turn::{SLICE, Turn, make_in_turns};
+use crate::turn::{SLICE, Turn, make_in_turns, take_in_turns};
 use mintage_wire::Inspected;
 
 /// `MINT.NEXT seq [COUNT n]`: a number, or with COUNT an array of numbers.
@@ -27,19 +27,14 @@ pub(super) fn next(call: &mut Call<'_>) -> Flow {
     call.later(move |thread, mut reply| async move {
         let mut numbers = reply.detached();
         numbers.array(count as usize);
-        let (mut turn, mut left, mut last) = (Turn::begin(&thread), count, None);
-        while left > 0 {
-            let part = left.min(thread.config().turn_ids);
-            let taken = thread.take(&name, part, &by, |run| {
-                numbers.integers(run);
-                last = Some(run);
-            });
-            if let Err(error) = taken.await {
-                refuse_counter(&mut reply, &error);
-                return reply;
-            }
-            left -= part;
-            turn.give_way_if_over().await;
+        let mut last = None;
+        let taken = take_in_turns(&thread, &name, count, &by, |run| {
+            numbers.integers(run);
+            last = Some(run);
+        });
+        if let Err(error) = taken.await {
+            refuse_counter(&mut reply, &error);
+            return reply;
         }
         // What was taken before a refusal is not answered, so the connection does not know it.
         last.into_iter().for_each(took);
@@ -111,8 +106,8 @@ fn uuids(call: &mut Call<'_>, make: Make) -> Flow {
         reply.array(count as usize);
         let (mut turn, mut left) = (Turn::begin(&thread), count as usize);
         while left > 0 {
-            left -= write_new_uuids(&thread, &mut reply, make, left);
             turn.give_way_if_over().await;
+            left -= write_new_uuids(&thread, &mut reply, make, left);
         }
         reply
     })
@@ -173,8 +168,8 @@ fn of_core(call: &mut Call<'_>, row: &FormatRow) -> Flow {
                 reply.array(ids.len());
                 let mut turn = Turn::begin(&thread);
                 for ids in ids.chunks(SLICE) {
-                    write_ids(&mut reply, &row, ids);
                     turn.give_way_if_over().await;
+                    write_ids(&mut reply, &row, ids);
                 }
             }
             Err(error) => reply.refuse(&error),
@@ -207,8 +202,8 @@ fn timed_uuids(call: &mut Call<'_>, make: Make) -> Flow {
                 }
                 let mut turn = Turn::begin(&thread);
                 for ids in ids.chunks(SLICE) {
-                    write_uuids(&mut reply, ids);
                     turn.give_way_if_over().await;
+                    write_uuids(&mut reply, ids);
                 }
             }
             Err(error) => reply.refuse(&error),
@@ -236,8 +231,8 @@ fn mint(call: &mut Call<'_>, pool: &[u8]) -> Flow {
                 reply.array(ids.len());
                 let mut turn = Turn::begin(&thread);
                 for ids in ids.chunks(SLICE) {
-                    ids.iter().for_each(|id| reply.bulk_number(*id));
                     turn.give_way_if_over().await;
+                    ids.iter().for_each(|id| reply.bulk_number(*id));
                 }
             }
             Err(error) => reply.refuse(&error),
