@@ -561,7 +561,7 @@ fn a_ceiling_that_was_passed_meanwhile_is_chosen_again() {
     let mut other = Session::start(lab.original.client("ids"));
     other.ask("BEGIN");
     other.ask("ALTER SEQUENCE orders NO CYCLE");
-    let ceiling = ["--ceiling", "+100", "--apply", "--timeout", "300ms"];
+    let ceiling = ["--ceiling", "+100", "--apply", "--timeout", "3s"];
     let said = lab.import(&ceiling);
     assert_eq!(said.code, 3, "{said:?}");
     let status = run::mint(

@@ -47,7 +47,7 @@ fn whoever_asks_for_too_much_is_refused_and_others_are_not() {
     );
     fs::write(&file, text).unwrap();
     let limits = "[auth]\ntoken_file = \"tokens.toml\"\n[server.limits]\nrequests_per_second = 1\nids_per_second = 100\nburst = \"5s\"\n";
-    let faces = "[faces.leaf]\nlisten = \"main\"\ncreate = true\n";
+    let faces = "[faces.leaf]\nlisten = \"main\"\ncreate = true\n[faces.tinyid]\nlisten = \"main\"\ncreate = true\n";
     fs::write(at.join("mint.toml"), format!("{limits}{faces}")).unwrap();
     let server = Start::in_folder(at).ready();
     let path = "/v1/sequences/orders/next";
@@ -84,6 +84,13 @@ fn whoever_asks_for_too_much_is_refused_and_others_are_not() {
     let words = format!("-i http://{}/api/segment/get/orders", server.http);
     let answers: Vec<String> = (0..10).map(|_| curl_as(at, &greedy, &words).ok()).collect();
     let limited = |answer: &&String| answer.to_lowercase().contains("\nratelimit: ");
+    check_headers(answers.iter().find(limited).expect("some are refused"));
+    // tinyid's clients show their tokens in a place of their own.
+    let words = format!(
+        "-i http://{}/tinyid/id/nextIdSimple?bizType=orders&token={greedy}",
+        server.http
+    );
+    let answers: Vec<String> = (0..10).map(|_| run::curl(at, &words).ok()).collect();
     check_headers(answers.iter().find(limited).expect("some are refused"));
     // On the other face it is the same client, and other clients are others.
     let said: Vec<String> = (0..10).map(|_| redis(&server, &greedy, "INCR orders")).collect();

@@ -357,3 +357,34 @@ fn certificates_and_users_have_rights_by_their_names() {
             .ends_with("403")
     );
 }
+
+/// A file of tokens is never written so that no server would take it; one that was spoilt by hand is told of.
+#[test]
+fn a_file_of_tokens_stays_one_that_servers_take() {
+    let folder = folder("");
+    let at = folder.path();
+    // Without --file it is the one of the configuration.
+    mint(at, "token new web --may allocate").ok();
+    mint(at, "token new caller --may allocate --faces grpc").ok();
+    let text = || fs::read_to_string(at.join("tokens.toml")).unwrap();
+    let before = text();
+    mint(at, "token new oops --faces htp").fails(2, "there is no face \"htp\": there are http, resp, grpc", "");
+    mint(at, "token new one --uid 7").ok();
+    mint(at, "token new two --uid 7").fails(2, "the same token is listed twice", "nothing was written");
+    assert!(text().starts_with(before.trim_end_matches("]\n")) && !text().contains("two"));
+    assert!(mint(at, "serve --check").ok().contains("could start"));
+    // A link to it stays one.
+    std::os::unix::fs::symlink("tokens.toml", at.join("link.toml")).unwrap();
+    mint(at, "token new linked --file link.toml").ok();
+    assert!(text().contains("linked") && fs::symlink_metadata(at.join("link.toml")).unwrap().is_symlink());
+    let mut revoke = run::command("token revoke web --sha256".split(' '));
+    let said: Said = revoke.arg("").current_dir(at).output().unwrap().into();
+    assert!(said.code == 2 && text().contains("web"), "{said:?}");
+    mint(at, "token revoke web --file nowhere.toml").fails(3, "nowhere.toml: there is no such file", "");
+    fs::write(at.join("tokens.toml"), text().replace("[\"grpc\"]", "[\"grcp\"]")).unwrap();
+    let said = mint(at, "token revoke web");
+    assert!(
+        said.code != 0 && said.out == "revoked: 1 of web\n" && said.err.contains("there is no face \"grcp\""),
+        "{said:?}"
+    );
+}

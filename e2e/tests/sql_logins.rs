@@ -304,3 +304,35 @@ fn a_wrong_token_is_refused_as_a_wrong_password() {
         assert!(said.code == 1 && said.err.contains(&expected), "{said:?}");
     }
 }
+
+/// Whoever needs no token shows none; and MariaDB's own client waits to be asked when it is told to use the old way.
+#[test]
+fn clients_of_mysql_without_a_password_come_in_where_none_is_needed() {
+    if !need::program("mariadb") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let token = run::new_token(at, "app --may allocate --sql --mysql-native");
+    let old_way = ["--default-auth=mysql_native_password"];
+    let start = |auth: &str| {
+        let settings = format!("[auth]\ntoken_file = \"tokens.toml\"\n[faces.mysql]\nauth = \"{auth}\"\n");
+        std::fs::write(at.join("mint.toml"), settings).unwrap();
+        Faces::by(at, "", &["mysql"], &[])
+    };
+    let of = |faces: &Faces, user: &str, password: &str| Place {
+        at: faces.place("mysql").at,
+        user: user.into(),
+        password: password.into(),
+    };
+    let guarded = start("token");
+    for words in [&[][..], &old_way] {
+        assert_eq!(mariadb(&of(&guarded, "app", &token), words).ok(), "1\n");
+        assert_ne!(mariadb(&of(&guarded, "app", ""), words).code, 0);
+    }
+    drop(guarded);
+    let open = start("open");
+    for words in [&[][..], &old_way] {
+        assert_eq!(mariadb(&of(&open, "anybody", ""), words).ok(), "1\n");
+    }
+}

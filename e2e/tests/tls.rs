@@ -246,6 +246,22 @@ fn certificates_are_read_again_and_bad_ones_keep_the_old() {
     });
     assert!(server.log().contains("does not fit the certificate"));
     assert!(works(&first));
+    // A pair that is not good yet: neither is it shown.
+    if let Some(faketime) = need::faketime() {
+        fs::write(at.join("clock"), "+10d\n").unwrap();
+        let future = faketime.environment(&at.join("clock"));
+        let future = future.iter().filter_map(|text| text.split_once('='));
+        let early = tempfile::tempdir().unwrap();
+        let mut made = run::command("cert new --ca --server localhost".split(' '));
+        let made = made.envs(future).current_dir(early.path()).status();
+        assert!(made.unwrap().success());
+        for file in ["server.pem", "server.key"] {
+            fs::copy(early.path().join(file), at.join(file)).unwrap();
+        }
+        eventually("it is told", || server.log().contains("the certificate begins on"));
+        assert!(works(&first));
+        fs::copy(other.path().join("server.key"), at.join("server.key")).unwrap();
+    }
     // Then the certificate that it fits.
     fs::copy(other.path().join("server.pem"), at.join("server.pem")).unwrap();
     eventually("the new one is shown", || works(&other.path().join("ca.pem")));
@@ -265,6 +281,27 @@ fn certificates_are_read_again_and_bad_ones_keep_the_old() {
     assert!(works(&other.path().join("ca.pem")));
     kept.kill().unwrap();
     kept.wait().unwrap();
+}
+
+/// A refusal before the whole request has come arrives all the same.
+#[test]
+fn refusals_of_requests_with_a_body_arrive_over_http2() {
+    if !need::curl() {
+        return;
+    }
+    let folder = certified("[auth]\ntoken_file = \"tokens.toml\"\n");
+    let at = folder.path();
+    let token = run::new_token(at, "shop --may allocate");
+    fs::write(at.join("large"), vec![b'a'; 200_000]).unwrap();
+    let server = Start::bare(at, TLS).ready();
+    let url = format!("https://localhost:{}/v1/sequences/orders", server.http.port());
+    for (token, body, status) in [(&*token, "{}", "403"), ("", "{}", "401"), (&*token, "@large", "413")] {
+        for _ in 0..20 {
+            let words = format!("--cacert ca.pem --http2 -o out -w %{{http_code}} -X PUT {url} -d {body}");
+            let said = run::curl_as(at, token, &words);
+            assert_eq!((said.code, &*said.out), (0, status), "{said:?}");
+        }
+    }
 }
 
 /// Certificates that were made ten days ago for five.

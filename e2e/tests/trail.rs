@@ -48,10 +48,12 @@ fn every_change_is_told_with_who_and_what_was_before() {
     mint(at, &server, &boss, "seq restart orders --with 500").ok();
     assert_ne!(mint(at, &server, &shop, "seq drop orders").code, 0);
     assert_ne!(mint(at, &server, &boss, "seq restart orders --with 1").code, 0);
+    let redis_as_shop = |words: &str| redis(server.resp.port(), &shop, words);
     let redis = |words: &str| redis(server.resp.port(), &boss, words);
     assert_eq!(redis("DEL orders"), "1\n");
     mint(at, &server, &boss, "pool create eu --preset twitter").ok();
     assert_eq!(redis("SET invoices 5"), "OK\n");
+    assert!(redis_as_shop("SET invoices 50").starts_with("NOPERM"));
     assert!(redis("SET invoices 4").starts_with("ERR"));
     let told: Vec<(String, String, String, String)> = lines(at)
         .iter()
@@ -73,6 +75,7 @@ fn every_change_is_told_with_who_and_what_was_before() {
         ("del", "orders", "boss", "done"),
         ("create pool", "eu", "boss", "done"),
         ("set", "invoices", "boss", "done"),
+        ("set", "invoices", "shop", "forbidden"),
         ("set", "invoices", "boss", "only_forward"),
     ];
     let expected = expected.map(|(a, b, c, d)| (a.to_string(), b.to_string(), c.to_string(), d.to_string()));
@@ -112,6 +115,7 @@ fn what_clients_of_other_systems_change_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     let boss = new_token(at, "boss --may admin,allocate,read");
+    let shop = new_token(at, "shop --may allocate,read");
     let configure = |create: bool| {
         let text = "[auth]\ntoken_file = \"tokens.toml\"\n[audit]\nfile = \"audit.jsonl\"\n[faces.postgrest]\nlisten = \"main\"\n";
         let cosid = format!("[faces.cosid]\nlisten = \"main\"\ncreate = {create}\n");
@@ -137,6 +141,14 @@ fn what_clients_of_other_systems_change_is_told() {
     assert!(said.ends_with("200"), "{said}");
     assert_eq!(redis(idgo.port(), &boss, "SET key 7"), "OK\n");
     assert_eq!(redis(idgo.port(), &boss, "DEL other key"), "1\n");
+    // Who may not is told of as well.
+    let refused = |method: &str, path: &str| {
+        let words = format!("-w %{{http_code}} -X {method} http://{}{path}", server.http);
+        assert!(curl_as(at, &shop, &words).ok().ends_with("403"), "{words}");
+    };
+    refused("POST", "/segments/distributor/shop/other?offset=500&step=100");
+    refused(&format!("POST {setval}"), "/rpc/setval");
+    assert!(!redis(idgo.port(), &shop, "SET key 7").contains("OK"));
     drop(server);
     configure(true);
     let server = start.ready();
@@ -160,6 +172,9 @@ fn what_clients_of_other_systems_change_is_told() {
         ["postgrest", "setval", ["cosid:shop.line"], "boss", "done"],
         ["idgo", "set", ["idgo:key"], "boss", "done"],
         ["idgo", "del", ["idgo:other", "idgo:key"], "boss", "done"],
+        ["cosid", "create", ["cosid:shop.other"], "shop", "forbidden"],
+        ["postgrest", "setval", ["cosid:shop.line"], "shop", "forbidden"],
+        ["idgo", "set", ["idgo:key"], "shop", "forbidden"],
     ]);
     assert_eq!(json!(told), expected);
     let all = lines(at);
@@ -195,5 +210,20 @@ fn nothing_is_changed_that_the_trail_cannot_tell_of() {
     drop(server);
     fs::write(at.join("mint.toml"), "[audit]\nfile = \"nowhere/audit.jsonl\"\n").unwrap();
     let said = Start::in_folder(at).refused();
-    assert!(said.err.contains("audit.file nowhere/audit.jsonl"), "{said:?}");
+    assert!(said.err.contains("audit.file = nowhere/audit.jsonl: there is no folder nowhere"), "{said:?}");
+}
+
+/// Where a line has to be on disk first, an act that could not be told of is not said to be done.
+#[test]
+fn no_act_is_said_to_be_done_before_its_line_is_on_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("mint.toml"), "[audit]\nfile = \"/dev/full\"\nsync = true\n").unwrap();
+    let server = Start::in_folder(at).ready();
+    let said = mint(at, &server, "", "seq create orders");
+    assert!(
+        said.code != 0 && said.err.contains("it was done, and the audit trail could not be written"),
+        "{said:?}"
+    );
+    assert_eq!(mint(at, &server, "", "seq next orders").ok(), "1\n");
 }

@@ -10,6 +10,7 @@ mod parts;
 mod programs;
 mod proof;
 mod provision;
+mod room;
 mod rules;
 mod sizes;
 mod sql_clients;

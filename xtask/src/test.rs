@@ -10,7 +10,7 @@ use std::time::Instant;
 use crate::parts::{self, Part};
 use crate::programs::{self, Built, Program};
 use crate::sizes::{self, Depth};
-use crate::{proof, provision, sql_clients, step, toys};
+use crate::{proof, provision, room, sql_clients, step, toys};
 
 /// Installs what the tests need where it can, and runs them: what takes minutes only with `--deep`.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
@@ -43,6 +43,7 @@ fn tests(depth: Depth) -> Result<(), String> {
         }
         Ok(())
     }));
+    parts.push(Part::of("room on the disk", || room::check(depth)));
     if parts.iter().all(Part::is_good) {
         parts.extend(run_all(built, depth));
     }

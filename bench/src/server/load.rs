@@ -67,7 +67,7 @@ pub(super) fn wrk(target: &Target, seconds: u64) -> Sample {
     command.args(["-t1", "-c64", "--latency", &format!("-d{seconds}s"), "-s"]);
     command.arg(&target.script).arg(format!(
         "http{}://127.0.0.1:{}{}",
-        if target.tls { "s" } else { "" },
+        if target.authority.is_some() { "s" } else { "" },
         target.port,
         target.key
     ));

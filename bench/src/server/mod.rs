@@ -251,16 +251,27 @@ fn http(peers: &Peers, rounds: usize, divisor: u64) {
 }
 
 fn tls(peers: &Peers, rounds: usize, divisor: u64) {
+    let wall = |samples: &[Vec<Sample>]| {
+        middle(&ratios(&samples[1], &samples[0], |tls, clear| {
+            tls.per_second / clear.per_second
+        }))
+    };
     println!(
         "`wrk -t1 -c64`, keep-alive, the same POST, over TLS 1.3 and in clear; wrk's own TLS shares the cores.\n"
     );
-    let samples = beside_first("server", &peers.tls_targets(), rounds, |target| {
-        wrk(target, (4 / divisor).max(1))
-    });
-    let wall = ratios(&samples[1], &samples[0], |tls, clear| {
-        tls.per_second / clear.per_second
-    });
-    goals::beside_goal("TLS beside clear text", middle(&wall), TLS_GOAL);
+    let seconds = (4 / divisor).max(1);
+    let [nginx, ours] = peers.tls_targets();
+    beside_first("server", &nginx, rounds, |target| wrk(target, seconds));
+    beside_first("server", &ours, rounds, |target| wrk(target, seconds));
+    println!(
+        "The same on the {} connections of a light client, one thread: every connection gets a call, then all answers are \
+         read. The servers are the limit then.\n",
+        light::NEXT.connections
+    );
+    let lasts = Duration::from_secs(seconds);
+    let light = |target: &Target| light::run(target, &light::NEXT, 1, lasts);
+    let samples = beside_first("server", &ours, rounds, light);
+    goals::beside_goal("TLS beside clear text", wall(&samples), TLS_GOAL);
 }
 
 fn grpc(peers: &Peers, rounds: usize, divisor: u64) {

@@ -20,7 +20,8 @@ pub(super) struct Target {
     pub(super) pids: Vec<u32>,
     /// What wrk runs, or h2load sends.
     pub(super) script: PathBuf,
-    pub(super) tls: bool,
+    /// What signed the server's certificate, where TLS is spoken.
+    pub(super) authority: Option<PathBuf>,
 }
 
 /// All servers of a run.
@@ -28,9 +29,13 @@ pub(super) struct Peers {
     volatile: Process,
     always: Process,
     nginx: Process,
+    /// nginx over TLS.
+    secure_nginx: Process,
     mint: Mint,
-    /// The same over TLS.
+    /// One that speaks HTTP in clear and over TLS.
     secure: Mint,
+    /// What signed its certificate, which nginx shows too.
+    authority: PathBuf,
     /// A bare gRPC server that answers what it is always.
     echo: Process,
     script: PathBuf,
@@ -46,6 +51,8 @@ pub(super) struct Peers {
 pub(super) struct Mint {
     process: Process,
     http_port: u16,
+    /// Where it speaks HTTP over TLS.
+    https_port: Option<u16>,
     /// Where its faces of other systems listen.
     face_ports: BTreeMap<&'static str, u16>,
 }
@@ -75,19 +82,22 @@ const START_MAX: Duration = Duration::from_secs(10);
 
 impl Peers {
     pub(super) fn start(folder: &Path) -> Peers {
+        let certificates = certificates(folder, &binary());
         Peers {
             volatile: redis(&folder.join("volatile"), &["--appendonly", "no"]),
             always: redis(
                 &folder.join("always"),
                 &["--appendonly", "yes", "--appendfsync", "always"],
             ),
-            nginx: nginx(&folder.join("nginx")),
+            nginx: nginx(&folder.join("nginx"), None),
+            secure_nginx: nginx(&folder.join("secure-nginx"), Some(&certificates)),
             mint: Mint::start(
                 &folder.join("mint"),
                 &binary(),
                 &["leaf", "gosnowflake", "thrift", "idgo"],
             ),
-            secure: Mint::start_secure(&folder.join("secure"), &binary()),
+            secure: Mint::start_secure(&folder.join("secure"), &binary(), &certificates),
+            authority: certificates.join("ca.pem"),
             echo: echo(),
             script: post_script(folder),
             pipelining: pipelining_script(folder),
@@ -104,7 +114,7 @@ impl Peers {
             key,
             pids: vec![process.child.id()],
             script: PathBuf::new(),
-            tls: false,
+            authority: None,
         };
         [
             target("Redis without persistence", &self.volatile, "counter"),
@@ -131,13 +141,28 @@ impl Peers {
         ]
     }
 
-    /// Ours in clear and over TLS.
-    pub(super) fn tls_targets(&self) -> [Target; 2] {
-        let path = "/v1/sequences/orders/next";
-        let secure = self.secure.posts("mint, over TLS", path, &self.script);
+    /// nginx in clear and over TLS, and ours.
+    pub(super) fn tls_targets(&self) -> [[Target; 2]; 2] {
+        let secure = |name, port, target| Target {
+            name,
+            port,
+            authority: Some(self.authority.clone()),
+            ..target
+        };
+        let ours = || {
+            self.secure
+                .posts("mint, in clear", "/v1/sequences/wide/next", &self.script)
+        };
         [
-            self.mint.posts("mint, in clear", path, &self.script),
-            Target { tls: true, ..secure },
+            [
+                self.of_nginx("nginx, in clear", &self.nginx),
+                secure(
+                    "nginx, over TLS",
+                    self.secure_nginx.port,
+                    self.of_nginx("", &self.secure_nginx),
+                ),
+            ],
+            [ours(), secure("mint, over TLS", self.secure.https_port.expect("it was told to"), ours())],
         ]
     }
 
@@ -159,25 +184,30 @@ impl Peers {
     }
 
     fn one_at_a_time(&self) -> [Target; 2] {
-        let master = self.nginx.child.id();
+        [
+            self.of_nginx("nginx, `return 200`", &self.nginx),
+            self.mint
+                .posts("mint, durable", "/v1/sequences/orders/next", &self.script),
+        ]
+    }
+
+    /// One nginx, its workers counted in.
+    fn of_nginx(&self, name: &'static str, nginx: &Process) -> Target {
+        let master = nginx.child.id();
         let children =
             fs::read_to_string(format!("/proc/{master}/task/{master}/children")).unwrap_or_default();
         let workers: Vec<u32> = children
             .split_whitespace()
             .filter_map(|pid| pid.parse().ok())
             .collect();
-        [
-            Target {
-                name: "nginx, `return 200`",
-                port: self.nginx.port,
-                key: "/",
-                pids: [vec![master], workers].concat(),
-                script: self.script.clone(),
-                tls: false,
-            },
-            self.mint
-                .posts("mint, durable", "/v1/sequences/orders/next", &self.script),
-        ]
+        Target {
+            name,
+            port: nginx.port,
+            key: "/",
+            pids: [vec![master], workers].concat(),
+            script: self.script.clone(),
+            authority: None,
+        }
     }
 
     /// What the light client asks: Redis, then mint over the Redis protocol and over Thrift.
@@ -222,7 +252,7 @@ impl Peers {
             key: path,
             pids: vec![self.mint.process.child.id()],
             script: self.getting.clone(),
-            tls: false,
+            authority: None,
         };
         let own = |name, path| self.mint.posts(name, path, &self.script);
         [
@@ -291,22 +321,19 @@ impl Mint {
         mint
     }
 
-    /// The same with HTTP over TLS.
-    fn start_secure(folder: &Path, binary: &Path) -> Mint {
+    /// The same with HTTP in clear and over TLS, and a sequence of numbers that all have 10 digits.
+    fn start_secure(folder: &Path, binary: &Path, certificates: &Path) -> Mint {
         fs::create_dir_all(folder).expect("the folder is ours");
-        let mut certificates = Command::new(binary);
-        certificates.args(["cert", "new", "--ca", "--server", "127.0.0.1"]);
-        let made = certificates
-            .current_dir(folder)
-            .output()
-            .expect("mint can be started");
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        let mut command = Command::new(binary);
+        let (mut command, https_port) = (Command::new(binary), free_port());
+        let listen = format!("127.0.0.1:0,tls:127.0.0.1:{https_port}");
         command
-            .args(["serve", "--http", "tls:127.0.0.1:0"])
-            .env("MINT_SERVER__TLS__CERT", "server.pem")
-            .env("MINT_SERVER__TLS__KEY", "server.key");
-        Mint::started(folder, command, &[])
+            .args(["serve", "--http", &listen])
+            .env("MINT_SERVER__TLS__CERT", certificates.join("server.pem"))
+            .env("MINT_SERVER__TLS__KEY", certificates.join("server.key"));
+        let mut mint = Mint::started(folder, command, &[]);
+        mint.https_port = Some(https_port);
+        mint.make("wide", r#"{"start":1000000000}"#);
+        mint
     }
 
     fn started(folder: &Path, mut command: Command, faces: &[&'static str]) -> Mint {
@@ -338,6 +365,7 @@ impl Mint {
                 port: own("resp"),
             },
             http_port: own("http"),
+            https_port: None,
             face_ports: faces.iter().map(|face| (*face, own(face))).collect(),
         }
     }
@@ -350,7 +378,7 @@ impl Mint {
             key,
             pids: vec![self.process.child.id()],
             script: PathBuf::new(),
-            tls: false,
+            authority: None,
         }
     }
 
@@ -362,7 +390,7 @@ impl Mint {
             key: path,
             pids: vec![self.process.child.id()],
             script: script.to_path_buf(),
-            tls: false,
+            authority: None,
         }
     }
 
@@ -432,15 +460,39 @@ fn redis(folder: &Path, persistence: &[&str]) -> Process {
     started(command, port)
 }
 
-fn nginx(folder: &Path) -> Process {
+/// A folder with a private authority, and a certificate for 127.0.0.1.
+fn certificates(folder: &Path, binary: &Path) -> PathBuf {
+    let certificates = folder.join("certificates");
+    fs::create_dir_all(&certificates).expect("the folder is ours");
+    let mut command = Command::new(binary);
+    command.args(["cert", "new", "--ca", "--server", "127.0.0.1"]);
+    let made = command
+        .current_dir(&certificates)
+        .output()
+        .expect("mint can be started");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    certificates
+}
+
+/// One nginx that answers a constant, with these certificates or in clear.
+fn nginx(folder: &Path, certificates: Option<&Path>) -> Process {
     fs::create_dir_all(folder).expect("the folder is ours");
     let port = free_port();
     let at = folder.display();
+    let (ssl, shown) = match certificates.map(Path::display) {
+        None => ("", String::new()),
+        Some(from) => (
+            " ssl",
+            format!(
+                "ssl_certificate {from}/server.pem; ssl_certificate_key {from}/server.key; ssl_protocols TLSv1.3;\n    "
+            ),
+        ),
+    };
     let configuration = format!(
         "worker_processes 1;\ndaemon off;\npid {at}/pid;\nerror_log {at}/error.log;\nevents {{ worker_connections 1024; }}\n\
          http {{\n  access_log off;\n  keepalive_requests 1000000000;\n  client_body_temp_path {at}/body;\n  \
          proxy_temp_path {at}/proxy;\n  fastcgi_temp_path {at}/fastcgi;\n  uwsgi_temp_path {at}/uwsgi;\n  \
-         scgi_temp_path {at}/scgi;\n  server {{\n    listen 127.0.0.1:{port};\n    \
+         scgi_temp_path {at}/scgi;\n  server {{\n    listen 127.0.0.1:{port}{ssl};\n    {shown}\
          location / {{ default_type application/json; return 200 '{{\"ids\":[\"12345\"]}}'; }}\n  }}\n}}\n"
     );
     let file = folder.join("nginx.conf");

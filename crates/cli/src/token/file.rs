@@ -5,6 +5,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use mintage_server::auth::{Grant, Proof, Right, Token, TokenFile, Tokens, What, read_tokens};
+use mintage_server::config::check_faces;
 use serde_json::json;
 use toml_edit::{Array, DocumentMut, Item, Value};
 
@@ -14,28 +15,42 @@ use crate::out::Out;
 
 /// Refuses a line that no server would take.
 pub(super) fn judge(entry: &str) -> Result<(), Failure> {
-    let table: Result<toml::Table, _> = format!("tokens = [{entry}]").parse();
-    let table = table.map_err(|error| Failure::usage(error.message()))?;
-    read_tokens(&table["tokens"]).map(drop).map_err(Failure::usage)
+    judge_all(&format!("tokens = [{entry}]")).map_err(Failure::usage)
 }
 
-/// Adds a line to a file.
+/// Whether a server would take the whole of a file.
+fn judge_all(text: &str) -> Result<(), String> {
+    let table: toml::Table = text
+        .parse()
+        .map_err(|error: toml::de::Error| error.message().to_string())?;
+    let tokens = table.get("tokens").map(read_tokens).transpose()?;
+    check_faces(&tokens.unwrap_or_default())
+}
+
+/// Adds a line to a file, unless no server would take the file then.
 pub(super) fn add(file: &Path, entry: &str) -> Result<(), Failure> {
     let entry: Value = entry.parse().map_err(Failure::usage)?;
-    change(file, |list| {
+    let changed = changed(file, |list| {
         let mut entry = entry;
         entry.decor_mut().set_prefix("\n    ");
         list.push_formatted(entry);
         Ok(())
-    })
+    })?;
+    judge_all(&changed).map_err(|why| {
+        Failure::usage(format_args!("{}: {why}", file.display())).with_hint("nothing was written")
+    })?;
+    write(file, &changed)
 }
 
 /// `mint token revoke`
 pub(super) fn revoke(name: &str, sha256: Option<&str>, from: &FileArg, out: &mut Out) -> Result<(), Failure> {
     let file = named(from)?;
+    if !file.exists() {
+        return Err(Failure::cannot(format_args!("{}: there is no such file", file.display())));
+    }
     let text = |entry: &Value, key: &str| Some(entry.as_inline_table()?.get(key)?.as_str()?.to_string());
     let mut revoked = 0;
-    change(&file, |list| {
+    let changed = changed(&file, |list| {
         list.retain(|entry| {
             let is_it = text(entry, "name").as_deref() == Some(name)
                 && sha256.is_none_or(|begin| {
@@ -52,10 +67,17 @@ pub(super) fn revoke(name: &str, sha256: Option<&str>, from: &FileArg, out: &mut
             _ => Ok(()),
         }
     })?;
-    if out.json {
-        return out.json_line(&json!({"name": name, "revoked": revoked}));
+    write(&file, &changed)?;
+    match out.json {
+        true => out.json_line(&json!({"name": name, "revoked": revoked}))?,
+        false => out.line(format!("revoked: {revoked} of {name}"))?,
     }
-    out.line(format!("revoked: {revoked} of {name}"))
+    out.flush()?;
+    // What is wrong with another line keeps a server from reading this change.
+    judge_all(&changed).map_err(|why| {
+        Failure::cannot(format_args!("{}: {why}", file.display()))
+            .with_hint("a server keeps the tokens from before until this is mended, the revoked one too")
+    })
 }
 
 /// `mint token list`
@@ -148,21 +170,26 @@ fn all(from: &FileArg) -> Result<Vec<Token>, Failure> {
     all.map(|(tokens, _)| tokens).map_err(Failure::usage)
 }
 
-/// The file that is named, else that of the configuration.
-fn named(from: &FileArg) -> Result<PathBuf, Failure> {
-    if let Some(file) = &from.file {
-        return Ok(file.clone());
+/// The file that is named, else that of the configuration, if there is one.
+pub(super) fn used(file: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+    if let Some(file) = file {
+        return Ok(Some(file.to_path_buf()));
     }
     let config = crate::config::load(None, Vec::new())?.config;
-    match config.token_file.0 {
-        Some(file) => Ok(file.0),
+    Ok(config.token_file.0.map(|file| file.0))
+}
+
+/// The file to change.
+fn named(from: &FileArg) -> Result<PathBuf, Failure> {
+    match used(from.file.as_deref())? {
+        Some(file) => Ok(file),
         None => Err(Failure::usage("there is no file of tokens")
             .with_hint("name it with --file, or in mint.toml as auth.token_file; tokens that stand in mint.toml are taken out there by hand")),
     }
 }
 
-/// Changes the list of a file; whoever reads it meanwhile finds the old one or the new one, whole.
-fn change(file: &Path, work: impl FnOnce(&mut Array) -> Result<(), Failure>) -> Result<(), Failure> {
+/// The text of a file with its list changed.
+fn changed(file: &Path, work: impl FnOnce(&mut Array) -> Result<(), Failure>) -> Result<String, Failure> {
     let cannot = |why: String| Failure::cannot(format_args!("{}: {why}", file.display()));
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
@@ -181,6 +208,13 @@ fn change(file: &Path, work: impl FnOnce(&mut Array) -> Result<(), Failure>) -> 
     work(list)?;
     list.set_trailing("\n");
     list.set_trailing_comma(true);
+    Ok(document.to_string())
+}
+
+/// Writes a file; whoever reads it meanwhile finds the old text or the new one, whole.
+fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    // A link stays one.
+    let file = &std::fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
     // In the same folder, so that the rename is one step.
     let fresh = file.with_extension(format!("new.{}", std::process::id()));
     let written = std::fs::OpenOptions::new()
@@ -189,13 +223,13 @@ fn change(file: &Path, work: impl FnOnce(&mut Array) -> Result<(), Failure>) -> 
         .mode(0o600)
         .open(&fresh)
         .and_then(|mut open| {
-            open.write_all(document.to_string().as_bytes())?;
+            open.write_all(text.as_bytes())?;
             open.sync_all()
         })
         .and_then(|()| std::fs::rename(&fresh, file));
     written.map_err(|error| {
         // Whatever is left of it is of no use.
         let _ = std::fs::remove_file(&fresh);
-        cannot(format!("cannot write it: {error}"))
+        Failure::cannot(format_args!("{}: cannot write it: {error}", file.display()))
     })
 }

@@ -23,7 +23,7 @@ pub(crate) struct Args {
 
 #[derive(Subcommand, Debug)]
 enum TokenCommand {
-    /// Print a new token, and its line for the server's configuration; with --file, add the line to that file
+    /// Print a new token, and its line for the server's configuration; or add the line to a file of tokens
     #[command(
         after_help = "A right is read (look), allocate (take ids, and look) or admin (create, change and drop); for \
                       some names alone it is followed by a pattern: allocate:orders.* . Two tokens may share a name \
@@ -42,7 +42,7 @@ enum TokenCommand {
         /// Whose
         name: String,
         /// Only the one whose digest begins so, as `mint token list` shows it
-        #[arg(long, value_name = "BEGINNING")]
+        #[arg(long, value_name = "BEGINNING", value_parser = clap::builder::NonEmptyStringValueParser::new())]
         sha256: Option<String>,
         #[command(flatten)]
         file: FileArg,
@@ -98,7 +98,7 @@ struct New {
     /// Instead of a token: this user of the machine, through a unix socket
     #[arg(long, value_name = "UID")]
     uid: Option<u32>,
-    /// The file to add it to, made if it is not there
+    /// The file to add it to, made if it is not there [default: auth.token_file of the configuration; else the line is printed]
     #[cfg(feature = "server")]
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
@@ -147,8 +147,10 @@ fn make(new: &New, out: &mut Out) -> Result<(), Failure> {
         json!(new.may)
     );
     #[cfg(feature = "server")]
+    let file = file::used(new.file.as_deref())?;
+    #[cfg(feature = "server")]
     if let Some(token) = secret.as_ref().filter(|_| new.sql) {
-        entry.push_str(&sql::digests(token, new)?);
+        entry.push_str(&sql::digests(token, new, file.as_deref())?);
     }
     if !new.faces.is_empty() {
         entry.push_str(&format!(", faces = {}", json!(new.faces)));
@@ -162,7 +164,7 @@ fn make(new: &New, out: &mut Out) -> Result<(), Failure> {
     #[cfg(feature = "server")]
     file::judge(&entry)?;
     #[cfg(feature = "server")]
-    if let Some(file) = &new.file {
+    if let Some(file) = &file {
         file::add(file, &entry)?;
         return tell_added(&name, secret.as_deref(), file, out);
     }

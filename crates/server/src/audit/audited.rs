@@ -7,7 +7,8 @@ use crate::service::Service;
 /// Does what an administrator asks for, and tells the trail, if there is one; `refused`: what came of it, where it is a refusal.
 ///
 /// # Errors
-/// [`Code::Unavailable`]: it could not be told of. Nothing of it was begun.
+/// [`Code::Unavailable`]: it cannot be told of, and nothing of it was begun; or, where a line has to be on disk first, it was
+/// done and could not be told of.
 pub(crate) async fn audited<T>(
     service: &Service,
     act: Act,
@@ -23,8 +24,12 @@ pub(crate) async fn audited<T>(
     let done = doing.await;
     let after = describe(service, &act.names).await;
     let outcome = refused(&done).map_or("done", |code| code.as_str());
-    trail.tell(act, before, after, outcome).await;
-    Ok(done)
+    let told = trail.tell(act, before, after, outcome).await;
+    // A refusal says more than that it could not be told of.
+    match outcome {
+        "done" => told.map(|()| done),
+        _ => Ok(done),
+    }
 }
 
 /// The same of what the service answers.
@@ -38,4 +43,11 @@ pub(crate) async fn audited_answer<T>(
 ) -> Answer<T> {
     let refused = |answer: &Answer<T>| answer.as_ref().err().map(|error| error.code);
     audited(service, act, doing, refused).await?
+}
+
+/// Tells of what somebody asked for who has not the right: nothing of it was begun.
+pub(crate) async fn refused(service: &Service, act: Act) {
+    let forbidden = Code::Forbidden.as_str();
+    // It is refused, whether it can be told of or not.
+    let _ = service.audit().tell(act, Vec::new(), Vec::new(), forbidden).await;
 }

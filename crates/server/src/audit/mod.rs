@@ -11,5 +11,5 @@ mod audited;
 mod trail;
 
 pub(crate) use act::Act;
-pub(crate) use audited::{audited, audited_answer};
+pub(crate) use audited::{audited, audited_answer, refused};
 pub(crate) use trail::Trail;

@@ -6,6 +6,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
 use serde_json::{Map, Value};
 
 use super::act::{Act, Line};
@@ -59,7 +61,7 @@ impl Trail {
     }
 
     /// Whether there is one.
-    pub(super) fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
@@ -90,13 +92,14 @@ impl Trail {
     /// Whether an act could be told of: asked before it is done.
     ///
     /// # Errors
-    /// [`Code::Unavailable`]: an earlier line could not be written, and still cannot.
+    /// [`Code::Unavailable`]: an earlier line could not be written, and still cannot; or there is no room for another one.
     pub(super) fn check(&self) -> Answer<()> {
         let Some(open) = &self.0 else {
             return Ok(());
         };
         let mut state = open.state.lock().expect("no panic while held");
-        if state.owed.is_empty() || open.pay(&mut state).is_ok() {
+        let paid = state.owed.is_empty() || open.pay(&mut state).is_ok();
+        if paid && state.file.as_ref().is_none_or(has_room) {
             return Ok(());
         }
         let why = "the audit trail cannot be written, and nothing is changed that it could not tell of";
@@ -104,13 +107,31 @@ impl Trail {
     }
 
     /// Writes an act down, on disk where that was asked for, before its answer goes out.
-    pub(crate) async fn tell(&self, act: Act, before: Vec<Value>, after: Vec<Value>, outcome: &'static str) {
-        let Some(open) = self.0.clone() else { return };
+    ///
+    /// # Errors
+    /// [`Code::Unavailable`]: the line had to be on disk, and is not. It is owed, as long as this process lives.
+    pub(super) async fn tell(
+        &self,
+        act: Act,
+        before: Vec<Value>,
+        after: Vec<Value>,
+        outcome: &'static str,
+    ) -> Answer<()> {
+        let Some(open) = self.0.clone() else {
+            return Ok(());
+        };
+        let sync = open.sync;
         let work = move || open.write(&Line::new(&act, &before, &after, outcome));
         // Files are slow, and others of this thread go on meanwhile.
-        if tokio::task::spawn_blocking(work).await.is_err() {
+        let is_written = tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
             tracing::error!("the audit trail was not written: the server is ending");
+            false
+        });
+        if is_written || !sync {
+            return Ok(());
         }
+        let why = "it was done, and the audit trail could not be written, which was to tell of it before this answer";
+        Err(ServiceError::new(Code::Unavailable, why).with_hint("look what there is before you ask again"))
     }
 }
 
@@ -120,17 +141,20 @@ const RETRY_S: u64 = 5;
 const LAST_BYTES: u64 = 1 << 20;
 
 impl Open {
-    fn write(&self, line: &Line<'_>) {
+    /// Writes a line, or owes it; whether it is written.
+    fn write(&self, line: &Line<'_>) -> bool {
         let mut text = serde_json::to_vec(line).unwrap_or_default();
         text.push(b'\n');
         let mut state = self.state.lock().expect("no panic while held");
         if state.owed.len() + text.len() <= OWED_MAX {
             state.owed.extend_from_slice(&text);
         }
-        if let Err(error) = self.pay(&mut state) {
+        let paid = self.pay(&mut state);
+        if let Err(error) = &paid {
             let (path, line) = (self.path.display(), String::from_utf8_lossy(&text));
             tracing::error!(%path, %error, line = line.trim_end(), "the audit trail cannot be written");
         }
+        paid.is_ok()
     }
 
     /// Writes what is owed.
@@ -157,6 +181,16 @@ impl Open {
         Ok(())
     }
 }
+
+/// Whether a file system has room for what is told next, which is taken then: one that cannot be asked is taken to have it.
+fn has_room(file: &File) -> bool {
+    let Ok(found) = file.metadata() else { return true };
+    let taken = rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, found.len(), ROOM_BYTES);
+    !matches!(taken, Err(Errno::NOSPC | Errno::DQUOT))
+}
+
+/// As much as a line takes with the longest names.
+const ROOM_BYTES: u64 = 64 * 1024;
 
 fn append(path: &Path) -> io::Result<File> {
     OpenOptions::new()
@@ -214,7 +248,7 @@ mod tests {
         let trail = Trail::open(&config).unwrap();
         for _ in 0..10 {
             trail.check().unwrap();
-            trail.tell(act(), vec![Value::Null], vec![], "done").await;
+            trail.tell(act(), vec![Value::Null], vec![], "done").await.unwrap();
         }
         let names: Vec<String> = (0..4)
             .map(|number| {
@@ -250,13 +284,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("audit.jsonl");
         std::os::unix::fs::symlink("/dev/full", &path).unwrap();
-        let config = Config {
+        let config = |audit_sync| Config {
             audit_file: Off(Some(LocalPath(path.clone()))),
+            audit_sync,
             ..Config::default()
         };
-        let trail = Trail::open(&config).unwrap();
+        // Where a line was to be on disk first, the act is not said to be done.
+        let synced = Trail::open(&config(true)).unwrap();
+        let error = synced.tell(act(), vec![], vec![], "done").await.unwrap_err();
+        assert!(error.message.starts_with("it was done"), "{error}");
+        let trail = Trail::open(&config(false)).unwrap();
         trail.check().unwrap();
-        trail.tell(act(), vec![], vec![], "done").await;
+        trail.tell(act(), vec![], vec![], "done").await.unwrap();
         assert_eq!(trail.check().unwrap_err().code, Code::Unavailable);
         std::fs::remove_file(&path).unwrap();
         trail.check().unwrap();

@@ -337,6 +337,35 @@ faces! {
     postgres,
 }
 
+/// Checks that the faces which tokens name are there.
+///
+/// # Errors
+/// The first that is not, and those that there are.
+///
+/// ```
+/// use mintage_server::auth::read_tokens;
+/// use mintage_server::config::check_faces;
+/// let table: toml::Table = "tokens = [{ name = 'shop', uid = 1000, may = ['read'], faces = ['htp'] }]".parse()?;
+/// let why = check_faces(&read_tokens(&table["tokens"])?).unwrap_err();
+/// assert!(why.starts_with("token \"shop\": there is no face \"htp\": there are http, resp, grpc"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn check_faces(tokens: &[Token]) -> Result<(), String> {
+    let config = Config::default();
+    let foreign = config.faces.all().map(|(name, ..)| name);
+    let faces: Vec<&str> = ["http", "resp", "grpc"].into_iter().chain(foreign).collect();
+    for token in tokens {
+        let mut named = token.faces.iter().flatten();
+        if let Some(face) = named.find(|face| !faces.contains(&face.as_str())) {
+            let (name, faces) = (&token.name, faces.join(", "));
+            return Err(format!(
+                "token {name:?}: there is no face {face:?}: there are {faces}"
+            ));
+        }
+    }
+    Ok(())
+}
+
 impl Config {
     /// Whether clients must show tokens: some are configured, or a file is named that may hold some.
     pub fn wants_tokens(&self) -> bool {
@@ -364,19 +393,7 @@ impl Config {
             }
             warning = told;
         }
-        let faces: Vec<&str> = ["http", "resp"]
-            .into_iter()
-            .chain(self.faces.all().map(|(name, ..)| name))
-            .collect();
-        for token in &all {
-            let mut named = token.faces.iter().flatten();
-            if let Some(face) = named.find(|face| !faces.contains(&face.as_str())) {
-                let (name, faces) = (&token.name, faces.join(", "));
-                return Err(format!(
-                    "token {name:?}: there is no face {face:?}: there are {faces}"
-                ));
-            }
-        }
+        check_faces(&all)?;
         Ok((all, warning))
     }
 
@@ -408,6 +425,19 @@ impl Config {
         let files = url_file.chain(of_sources);
         warnings.extend(files.filter_map(|(setting, file)| load::readable_by_others(&setting, file)));
         self.sources.check().map_err(ConfigError::new)?;
+        if let Some(owner) = &self.unix_owner.0 {
+            let ids = owner.ids();
+            ids.map_err(|why| ConfigError::new(format!("server.unix.owner: {why}")))?;
+        }
+        if let Some(LocalPath(file)) = &self.audit_file.0
+            && let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty())
+            && !folder.is_dir()
+        {
+            let (file, folder) = (file.display(), folder.display());
+            return Err(ConfigError::new(format!(
+                "audit.file = {file}: there is no folder {folder}"
+            )));
+        }
         if self.allow_lossy && !self.store_urls.is_empty() {
             return Err(ConfigError::new(
                 "store.urls and store.allow_lossy do not go together: a store of a set must keep what it acknowledges",
@@ -482,9 +512,13 @@ impl Config {
             )));
         }
         for (face, access, asked) in self.faces.all() {
-            if access.shuts_all_out(self.wants_tokens()) && !access.listen.is_off() {
+            // A certificate or the user at the other end of a unix socket is shown before a word is said.
+            let mut clear = access.listen.endpoints.iter().filter(|at| matches!(at, Endpoint::Tcp(_)));
+            if access.shuts_all_out(self.wants_tokens())
+                && let Some(at) = clear.next()
+            {
                 warnings.push(format!(
-                    "faces.{face}: its protocol has no place for a token, so that with tokens configured every connection is closed; set faces.{face}.auth = \"open\""
+                    "faces.{face}: its protocol has no place for a token, so that with tokens configured every connection to {at} is closed; let it listen at a unix socket or at tls:{at} for tokens with uid or certificate, or set faces.{face}.auth = \"open\""
                 ));
             }
             if asked.create && access.auth == FaceAuth::Open && self.wants_tokens() {

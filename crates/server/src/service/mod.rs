@@ -90,7 +90,7 @@ impl Service {
     /// A service over an open ledger.
     pub fn new(ledger: Arc<Ledger>, config: Arc<Config>) -> Arc<Service> {
         let (tokens, limits) = (Tokens::default(), Limits::default());
-        tokens::take(&tokens, &limits, &config);
+        let _ = tokens::take(&tokens, &limits, &config);
         Arc::new(Service {
             tokens,
             limits,
@@ -135,7 +135,7 @@ impl Service {
         let mut config = self.config.write().expect("no panic while held");
         let (reloaded, merged) = Reloaded::between(&config, new);
         // The file of tokens may be the same, and hold others.
-        tokens::take(&self.tokens, &self.limits, &merged);
+        let _ = tokens::take(&self.tokens, &self.limits, &merged);
         if !reloaded.changed.is_empty() {
             *config = Arc::new(merged);
             drop(config);

@@ -14,21 +14,22 @@ use crate::seen::seen;
 /// How often the file is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Knows the tokens of a configuration and of its file from here on. A file that cannot be used changes nothing.
-pub(super) fn take(tokens: &Tokens, limits: &Limits, config: &Config) -> bool {
+/// Knows the tokens of a configuration and of its file from here on. A file that cannot be used changes nothing, and gives
+/// `None`; otherwise what there is to warn of.
+pub(super) fn take(tokens: &Tokens, limits: &Limits, config: &Config) -> Option<Option<String>> {
     match config.all_tokens() {
-        Ok((all, _)) => {
+        Ok((all, warning)) => {
             let by_token = all.iter().any(|token| token.rates != Rates::default());
             limits.set(config, by_token);
             tokens.replace(all, config.wants_tokens());
-            true
+            Some(warning)
         }
         Err(why) => {
             tracing::error!(why, "the tokens cannot be used: those from before are kept");
             // At a start there are none from before, and then nobody is let in.
             tokens.require(config.wants_tokens());
             limits.set(config, true);
-            false
+            None
         }
     }
 }
@@ -44,9 +45,13 @@ impl Service {
             let config = self.config();
             let now = look(&config);
             // Told of once, whatever comes of it.
-            if std::mem::replace(&mut before, now.clone()) != now && take(&self.tokens, &self.limits, &config)
+            if std::mem::replace(&mut before, now.clone()) != now
+                && let Some(warning) = take(&self.tokens, &self.limits, &config)
             {
                 tracing::info!(tokens = self.tokens.uses().len(), "the tokens were read again");
+                if let Some(about) = warning {
+                    tracing::warn!(about, "the configuration");
+                }
             }
         }
     }

@@ -26,6 +26,8 @@ struct Shown {
     /// What the certificate is known by where a login is bound to it.
     end_point: Option<Arc<[u8]>>,
     ends: i64,
+    /// When the files are looked at again, changed or not: a certificate in them begins then, in seconds since 1970.
+    again_at: Option<i64>,
 }
 
 /// The certificates that are shown now; others take their place while connections go on.
@@ -71,9 +73,14 @@ impl Current {
         };
         let seen = files.paths().map(seen).collect();
         let checked = files::check(&files).map_err(|error| error.to_string())?;
+        Ok(self.show(files, seen, checked))
+    }
+
+    fn show(&self, files: Files, seen: Vec<Seen>, checked: Checked) -> Vec<String> {
         let Checked {
             config,
             end_point,
+            begins: _,
             ends,
             warnings,
         } = checked;
@@ -89,8 +96,9 @@ impl Current {
             postgres: Arc::new(postgres),
             end_point,
             ends,
+            again_at: None,
         });
-        Ok(warnings)
+        warnings
     }
 
     /// What the next handshake is done with.
@@ -125,22 +133,33 @@ impl Current {
     }
 
     fn look(&self) -> Looked {
-        let files = {
+        let now = jiff::Timestamp::now().as_second();
+        let (files, seen, ends) = {
             let mut shown = self.0.write().expect("no panic while held");
             let Some(shown) = &mut *shown else {
                 return Looked::Same;
             };
             let seen: Vec<Seen> = shown.files.paths().map(seen).collect();
-            if seen == shown.seen {
+            if seen == shown.seen && shown.again_at.is_none_or(|begins| now < begins) {
                 return Looked::Same;
             }
             // Told of once, whatever comes of it: certificate and key are seldom written in the same moment.
-            shown.seen = seen;
-            shown.files.clone()
+            shown.seen.clone_from(&seen);
+            shown.again_at = None;
+            (shown.files.clone(), seen, shown.ends)
         };
-        match self.load(Some(files)) {
-            Ok(warnings) => Looked::New { warnings },
-            Err(why) => Looked::Wrong(why),
+        match files::check(&files) {
+            // One that is good now is not given up for one that is not good yet.
+            Ok(checked) if now < checked.begins && now < ends => {
+                if let Some(shown) = &mut *self.0.write().expect("no panic while held") {
+                    shown.again_at = Some(checked.begins);
+                }
+                Looked::Wrong(checked.warnings.join("; "))
+            }
+            Ok(checked) => Looked::New {
+                warnings: self.show(files, seen, checked),
+            },
+            Err(error) => Looked::Wrong(error.to_string()),
         }
     }
 }

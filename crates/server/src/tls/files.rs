@@ -33,7 +33,9 @@ pub struct Checked {
     pub(super) config: ServerConfig,
     /// The digest of the server's certificate that logins can be bound to.
     pub(super) end_point: Option<Arc<[u8]>>,
-    /// When the server's certificate ends, in seconds since 1970.
+    /// When the server's certificate begins and ends, in seconds since 1970.
+    pub begins: i64,
+    /// See `begins`.
     pub ends: i64,
     /// What an operator should know.
     pub warnings: Vec<String>,
@@ -140,6 +142,7 @@ pub fn check(files: &Files) -> Result<Checked, FileError> {
     Ok(Checked {
         config,
         end_point: end_point(&chain[0]),
+        begins,
         ends,
         warnings,
     })
@@ -189,7 +192,11 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
 }
 
 fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, String> {
-    PrivateKeyDer::from_pem_slice(&text(file)?).map_err(|_| "it holds no private key in PEM".into())
+    let text = text(file)?;
+    PrivateKeyDer::from_pem_slice(&text).map_err(|_| match memchr::memmem::find(&text, b"ENCRYPTED") {
+        Some(_) => "it holds a private key that a password protects: openssl pkey writes it without one".into(),
+        None => "it holds no private key in PEM".into(),
+    })
 }
 
 /// From when to when, in seconds since 1970.

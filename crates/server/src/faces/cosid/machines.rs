@@ -107,12 +107,13 @@ async fn pool_or_made(asked: &Asked<'_>, namespace: &str, bits: u32, lasting: Du
         Err(LedgerError::NoPool { .. }) => {}
         found => return found.map_err(from_ledger),
     }
-    check_may_make(asked, &format!("pool {name}"), &name)?;
+    let act = asked.act("create pool", &name);
+    check_may_make(asked, "pool", act.clone(), &name).await?;
     let making = async {
         let made = ledger.create_pool(&name, definition(bits, lasting)).await;
         made.map_err(from_ledger)
     };
-    match audited_answer(service, asked.act("create pool", &name), making).await {
+    match audited_answer(service, act, making).await {
         Ok(pool) => {
             tracing::info!(pool = %name, bits, "made for machines of CosId");
             Ok(pool)

@@ -31,6 +31,7 @@ use super::web::answer::Response;
 use super::web::foreign::{Asked, Foreign};
 use super::web::head::Head;
 use super::{Face, NeededPool};
+use crate::audit::{self, Act};
 use crate::auth::{Right, What};
 use crate::config::Config;
 use crate::error::{Answer, Code, ServiceError};
@@ -120,13 +121,12 @@ fn keyed<'a>(asked: &'a Asked<'_>, config: &'a Config) -> Keyed<'a> {
     asked.keyed(&config.faces.cosid.keys)
 }
 
-/// Refuses to make anything for who may only take.
-fn check_may_make(asked: &Asked<'_>, what: &str, name: &Name) -> Answer<()> {
-    match asked.who.may(Right::Admin, What::Named(name.as_str().as_bytes())) {
-        true => Ok(()),
-        false => Err(ServiceError::new(
-            Code::Forbidden,
-            format!("{what} does not exist, and making it needs a token that may admin"),
-        )),
+/// Refuses to make a `what` for who may only take.
+async fn check_may_make(asked: &Asked<'_>, what: &str, act: Act, name: &Name) -> Answer<()> {
+    if asked.who.may(Right::Admin, What::Named(name.as_str().as_bytes())) {
+        return Ok(());
     }
+    audit::refused(asked.thread.service(), act).await;
+    let why = format!("{what} {name} does not exist, and making it needs a token that may admin");
+    Err(ServiceError::new(Code::Forbidden, why))
 }

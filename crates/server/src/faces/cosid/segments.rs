@@ -51,7 +51,8 @@ async fn make(asked: &Asked<'_>, key: &str, offset: i64) -> Answer<()> {
         return Ok(());
     }
     let name = asked.thread.service().name(name)?;
-    check_may_make(asked, &format!("sequence {name}"), &name)?;
+    let act = asked.act("create", &name);
+    check_may_make(asked, "sequence", act.clone(), &name).await?;
     let spec = SequenceSpec {
         options: SequenceOptions {
             start: Some(offset + 1),
@@ -61,7 +62,7 @@ async fn make(asked: &Asked<'_>, key: &str, offset: i64) -> Answer<()> {
     };
     let service = asked.thread.service();
     let making = service.create(&name, &spec);
-    match audited_answer(service, asked.act("create", &name), making).await {
+    match audited_answer(service, act, making).await {
         // Somebody else made it in the same moment.
         Err(error) if error.code == Code::Exists => Ok(()),
         made => made.map(drop),

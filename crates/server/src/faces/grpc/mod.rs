@@ -31,6 +31,7 @@ use hyper::{Request, Response, StatusCode};
 
 use super::web::answer::Response as Answered;
 use super::web::body::{BodyLimit, read_body};
+use super::web::sent::Sent;
 use super::web::head::{Head, Media};
 use super::web::io::One;
 use super::web::rpc::{Call, Calling, Calls};
@@ -93,7 +94,7 @@ impl Site for Alone {
         thread: &Rc<ServingThread>,
         _: &Guest<Self>,
         head: &Head<'_>,
-        _: Option<Incoming>,
+        _: Option<Sent>,
     ) -> Answered {
         let why = "this port speaks gRPC alone, over HTTP/2";
         let error = ServiceError::new(Code::UnsupportedMediaType, why);

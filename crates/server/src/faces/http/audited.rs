@@ -4,9 +4,9 @@ use mintage_wire::{Op, Operation, Right};
 
 use super::Guest;
 use super::route::Route;
-use crate::audit::{Act, audited};
+use crate::audit::{self, Act, audited};
 use crate::auth::Identity;
-use crate::error::{Answer, ServiceError};
+use crate::error::Answer;
 use crate::faces;
 use crate::faces::web::answer::Response;
 use crate::faces::web::head::Head;
@@ -49,14 +49,12 @@ pub(super) async fn refused(
     head: &Head<'_>,
     route: &Option<Route<'_>>,
     who: &Identity,
-    error: &ServiceError,
 ) {
     let Some(route) = route else { return };
     let act = route
         .operation(head.method)
         .and_then(|operation| act(guest, operation, route, who));
     if let Some(act) = act {
-        let trail = thread.service().audit();
-        trail.tell(act, Vec::new(), Vec::new(), error.code.as_str()).await;
+        audit::refused(thread.service(), act).await;
     }
 }

@@ -42,11 +42,12 @@ mod top;
 use std::rc::Rc;
 
 use hyper::StatusCode;
-use hyper::body::{Body, Incoming};
+use hyper::body::Body;
 use mintage_wire::{Op, Takes};
 
 use super::web::answer::Response;
 use super::web::body::{BodyLimit, read_body};
+use super::web::sent::Sent;
 use super::web::foreign::{self, Foreign};
 use super::web::head::Head;
 use super::web::io::One;
@@ -111,7 +112,7 @@ impl Site for Own {
         thread: &Rc<ServingThread>,
         guest: &web::Guest<Own>,
         head: &Head<'_>,
-        body: Option<Incoming>,
+        body: Option<Sent>,
     ) -> Response {
         if let Some((id, face)) = self.shared_with(thread, head.path)
             && !guest.for_health
@@ -203,9 +204,8 @@ where
                 .as_ref()
                 .map_or(What::Nothing, |route| route.what(head.method));
             if let Err(denied) = who.check(right, what) {
-                let error = ServiceError::from(denied);
-                audited::refused(thread, guest, head, &route, &who, &error).await;
-                return Err(error);
+                audited::refused(thread, guest, head, &route, &who).await;
+                return Err(denied.into());
             }
             thread.service().admit(&who, guest.peer)?;
             who

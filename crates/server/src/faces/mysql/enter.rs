@@ -57,8 +57,10 @@ impl Connection {
         }
         self.session.capabilities = login.capabilities.and(self.capabilities());
         let entering = self.entering(login);
-        // Those that name none have one.
-        let is_shown = login.plugin.is_empty() || login.plugin == entering.plugin.name().as_bytes();
+        // Those that name none have one. MariaDB's own shows nothing yet where the greeting named another way than its user did.
+        let waits = !has_password(login.reply) && login.plugin != self.plugin().name().as_bytes();
+        let is_shown =
+            login.plugin.is_empty() || login.plugin == entering.plugin.name().as_bytes() && !waits;
         match is_shown {
             true => self.shown(number, &entering, login.reply).await,
             false => self.ask(number, entering),
@@ -127,7 +129,7 @@ impl Connection {
     /// A client has shown what it has.
     async fn shown(&mut self, number: u8, entering: &Entering, reply: &[u8]) -> Next {
         let Some(identity) = self.identify(entering, reply) else {
-            return self.refuse_login(number, entering, !reply.is_empty()).await;
+            return self.refuse_login(number, entering, has_password(reply)).await;
         };
         tracing::debug!(token = identity.name(), peer = %self.peer, "authenticated");
         self.session.reset();
@@ -141,7 +143,8 @@ impl Connection {
         self.socket.watch().authenticated();
         self.thread.counters().face_answered(self.face, None, 1);
         let mut packets = Packets::new(&mut self.out, number.wrapping_add(1));
-        if entering.plugin == Plugin::CachingSha2 {
+        // Whoever has no password hears OK at once.
+        if entering.plugin == Plugin::CachingSha2 && has_password(reply) {
             write_fast_login(&mut packets);
         }
         let done = Done {
@@ -185,4 +188,9 @@ impl Connection {
         super::answer::write_error(&mut Packets::new(&mut self.out, number.wrapping_add(1)), &refusal);
         Next::Close
     }
+}
+
+/// Whether a client showed something: for no password it sends nothing, or a NUL alone.
+fn has_password(reply: &[u8]) -> bool {
+    !matches!(reply, b"" | b"\0")
 }

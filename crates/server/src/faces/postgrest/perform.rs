@@ -9,7 +9,7 @@ use super::answer::Wanted;
 use super::call::Call;
 use super::refusal::Refusal;
 use super::settings::Settings;
-use crate::audit::audited_answer;
+use crate::audit::{self, audited_answer};
 use crate::auth::{Right, What};
 use crate::config::Keys;
 use crate::error::{Code, ServiceError};
@@ -142,8 +142,14 @@ impl<'a> Target<'a> {
 
     /// Moves it forward; it is made where it is not there.
     async fn set(&self, to: Base) -> Result<(), Refusal> {
-        self.needs(Right::Admin)?;
-        let (name, service) = (self.name()?, self.asked.thread.service());
+        let (name, service) = (self.name(), self.asked.thread.service());
+        if let Err(refusal) = self.needs(Right::Admin) {
+            if let Ok(name) = name {
+                audit::refused(service, self.asked.act("setval", &name)).await;
+            }
+            return Err(refusal);
+        }
+        let name = name?;
         let setting = service.set_to(&name, to, Condition::Always);
         let set = match audited_answer(service, self.asked.act("setval", &name), setting).await {
             Ok(set) => set,

@@ -108,10 +108,15 @@ impl Connection {
         }
         let who = tokens.before_a_word(&self.presented, faces::name(self.face));
         let pool = What::Named(methods::POOL.as_bytes());
-        if who.is_some_and(|who| who.may(Right::Allocate, pool)) {
-            return Ok(());
-        }
-        self.thread.counters().refused(Code::Unauthenticated);
+        let code = match who.map(|who| who.check(Right::Allocate, pool)) {
+            Some(Ok(())) => return Ok(()),
+            Some(Err(denied)) => {
+                tracing::debug!(peer = %self.peer, why = denied.message, "connection closed");
+                Code::Forbidden
+            }
+            None => Code::Unauthenticated,
+        };
+        self.thread.counters().refused(code);
         Err(End::Answered)
     }
 

@@ -109,6 +109,7 @@ async fn answer(asked: &Asked<'_>) -> Answer<Response> {
     let shown = form.get("token").or(asked.head.bearer().map(Cow::Borrowed));
     let token = shown.filter(|token| !token.is_empty());
     let (Some(biz), Some(token)) = (biz, token) else {
+        asked.thread.service().admit(&asked.who, asked.client.peer)?;
         return Err(ServiceError::new(Code::Unauthenticated, TOKEN_IS_ERROR));
     };
     let who = identify(asked, &biz, &token).await?;
@@ -202,9 +203,11 @@ async fn identify(asked: &Asked<'_>, biz: &str, token: &str) -> Answer<Identity>
     match found {
         Some(who) => {
             asked.client.is_welcome();
+            service.admit(&who, asked.client.peer)?;
             Ok(who)
         }
         None => {
+            service.admit(&asked.who, asked.client.peer)?;
             asked.client.has_shown_a_wrong_token(asked.thread).await;
             Err(ServiceError::new(Code::WrongToken, TOKEN_IS_ERROR))
         }

@@ -14,6 +14,7 @@ use hyper::service::service_fn;
 use super::answer::Response;
 use super::head::Head;
 use super::io::{Io, One};
+use super::sent::Sent;
 use super::strict::Framing;
 use super::{Guest, Site};
 use crate::config::Config;
@@ -37,8 +38,9 @@ pub(crate) async fn serve<S: Site>(
     let builder = builder(&config);
     let (stream, watch, unused) = socket.lend();
     let one = Rc::new(One::new(unused, framing));
-    let service = service_fn(|request| {
+    let service = service_fn(|request: Request<Incoming>| {
         let (watch, one) = ((*watch).clone(), Rc::clone(&one));
+        let request = Request::map(request, Sent::from);
         async move {
             watch.wait_for(Waiting::Nothing);
             let response = answer_in_time(thread, guest, request).await;
@@ -112,7 +114,7 @@ fn builder(config: &Config) -> http1::Builder {
 pub(super) async fn answer_in_time<S: Site>(
     thread: &Rc<ServingThread>,
     guest: &Guest<S>,
-    request: Request<Incoming>,
+    request: Request<Sent>,
 ) -> Response {
     let arrived = mintage::boottime();
     let response = answer(thread, guest, request).await;
@@ -124,7 +126,7 @@ pub(super) async fn answer_in_time<S: Site>(
 async fn answer<S: Site>(
     thread: &Rc<ServingThread>,
     guest: &Guest<S>,
-    request: Request<Incoming>,
+    request: Request<Sent>,
 ) -> Response {
     thread.counters().requests(guest.face, 1);
     let (parts, body) = request.into_parts();

@@ -8,12 +8,13 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Bytes;
 use mintage_ledger::Name;
 
 use super::answer::Response;
 use super::body::{BodyLimit, read_body};
 use super::head::Head;
+use super::sent::Sent;
 use super::io::One;
 use super::{Client, Guest, Site, cors};
 use crate::audit::Act;
@@ -38,7 +39,7 @@ pub(crate) struct Foreign {
     pub(crate) methods: &'static str,
     /// It reads headers that [`Head`] has no place for: [`Head::all`] is there with every request.
     pub(crate) reads_all_headers: bool,
-    /// It finds out by itself who asks.
+    /// It finds out by itself who asks, and whether he has asked for too much lately.
     pub(crate) knows_tokens: bool,
     /// What a token must be good for.
     pub(crate) right: fn(&Head<'_>) -> Right,
@@ -95,7 +96,7 @@ pub(crate) async fn answer(
     thread: &Rc<ServingThread>,
     client: &Client,
     head: &Head<'_>,
-    body: Option<Incoming>,
+    body: Option<Sent>,
 ) -> Response {
     let answered = judge(face, id, thread, client, head, body).await;
     let config = thread.config();
@@ -116,7 +117,7 @@ async fn judge(
     thread: &Rc<ServingThread>,
     client: &Client,
     head: &Head<'_>,
-    body: Option<Incoming>,
+    body: Option<Sent>,
 ) -> Answer<Response> {
     let config = thread.config();
     let (access, tokens) = ((face.access)(&config), thread.service().tokens());
@@ -155,7 +156,9 @@ async fn judge(
                 .unwrap_or(Identity::OPEN)
         }
     };
-    thread.service().admit(&who, client.peer)?;
+    if !face.knows_tokens {
+        thread.service().admit(&who, client.peer)?;
+    }
     let body = read_body(thread, BodyLimit::of_request(&config), body).await?;
     let asked = Asked {
         thread,
@@ -189,7 +192,7 @@ impl Site for &'static Foreign {
         thread: &Rc<ServingThread>,
         guest: &Guest<Self>,
         head: &Head<'_>,
-        body: Option<Incoming>,
+        body: Option<Sent>,
     ) -> Response {
         answer(self, guest.face, thread, guest, head, body).await
     }

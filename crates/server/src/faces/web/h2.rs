@@ -22,6 +22,7 @@ use tokio::sync::Semaphore;
 
 use super::io::One;
 use super::rpc::{self, LocalBody};
+use super::sent::{Rest, Sent, read_rest};
 use super::strict::Framing;
 use super::{Guest, Site, by_hyper};
 use crate::error::Code;
@@ -142,7 +143,10 @@ async fn answer<S: Site>(
         let client = guest.client.on(face);
         return call(Rc::clone(thread), client, request).await.map(Either::Right);
     }
+    let rest = Rest::default();
+    let request = request.map(|body| Sent::keeping(body, &rest));
     let response = by_hyper::answer_in_time(thread, guest, request).await;
+    read_rest(&rest).await;
     let one = Rc::new(One::new(Vec::new(), Framing::Bytes(0)));
     let watch = Rc::clone(&guest.watch);
     let mut response = guest.site.for_hyper(response, thread, watch, one);

@@ -26,6 +26,7 @@ pub(crate) mod html;
 pub(crate) mod io;
 pub(crate) mod plain;
 pub(crate) mod rpc;
+pub(crate) mod sent;
 pub(crate) mod spring;
 pub(crate) mod strict;
 
@@ -33,7 +34,7 @@ use std::ops::Deref;
 use std::rc::Rc;
 use std::time::Duration;
 
-use hyper::body::{Body, Bytes, Incoming};
+use hyper::body::{Body, Bytes};
 
 use super::{Protocols, Serves};
 use crate::auth::{Identity, Presented};
@@ -51,6 +52,7 @@ use answer::Response;
 use head::Head;
 use io::One;
 use plain::Left;
+use sent::Sent;
 
 /// What answers the requests of a connection.
 pub(crate) trait Site: Copy + 'static {
@@ -63,7 +65,7 @@ pub(crate) trait Site: Copy + 'static {
         thread: &Rc<ServingThread>,
         guest: &Guest<Self>,
         head: &Head<'_>,
-        body: Option<Incoming>,
+        body: Option<Sent>,
     ) -> Response;
 
     /// A refusal in its own form.

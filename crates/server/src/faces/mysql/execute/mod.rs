@@ -28,7 +28,7 @@ use super::refusal::{Refusal, Verb};
 use super::session::Session;
 use super::value::Value;
 use super::variables::Known;
-use crate::audit::{Act, audited_answer};
+use crate::audit::{self, Act, audited_answer};
 use crate::auth::{Right, What};
 use crate::config::Keys;
 use crate::error::{Answer, Code, ServiceError};
@@ -225,10 +225,7 @@ impl Execution<'_> {
             .identity
             .check(Right::Admin, What::Named(key.as_bytes()));
         if let Err(denied) = checked {
-            let trail = service.audit();
-            trail
-                .tell(act, Vec::new(), Vec::new(), Code::Forbidden.as_str())
-                .await;
+            audit::refused(service, act).await;
             return Err(self.refusal(&denied.into(), verb, name, command));
         }
         let (token, peer) = (act.token.clone(), act.peer.clone());

@@ -26,10 +26,9 @@ use super::errors::{Result, SqlError};
 use super::plan::{Plan, Statement, Target};
 use super::portal::Portal;
 use super::session::Session;
-use crate::audit::Act;
+use crate::audit::{self, Act};
 use crate::auth::{Identity, Right, What};
 use crate::config::Config;
-use crate::error::Code;
 use crate::faces;
 use crate::metrics::FaceId;
 use crate::noise::Asker;
@@ -199,11 +198,7 @@ impl Client {
         let Err(denied) = self.who.check(Right::Admin, What::Named(target.key.as_bytes())) else {
             return Ok(());
         };
-        let trail = self.thread.service().audit();
-        let act = self.act(what, target);
-        trail
-            .tell(act, Vec::new(), Vec::new(), Code::Forbidden.as_str())
-            .await;
+        audit::refused(self.thread.service(), self.act(what, target)).await;
         let message = format!("{message} {}", target.relation);
         Err(SqlError::new("42501", message).with_detail(denied.message))
     }

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use mintage::Run;
 
-use crate::audit::{Act, audited};
+use crate::audit::{self, Act, audited};
 use crate::auth::{Identity, Presented, Right, What};
 use crate::error::{Code, ServiceError};
 use crate::faces;
@@ -330,9 +330,12 @@ pub(super) static OURS: Dialect = Dialect {
 /// Runs one request, or keeps it for `EXEC`: existence, arity and rights first, in Redis's order.
 #[inline]
 pub(crate) fn run(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Flow {
-    let Some(row) = permitted(row, call) else {
-        transactions::refused(row, call);
-        return Flow::Done;
+    let row = match permitted(row, call) {
+        Ok(row) => row,
+        Err(refused) => {
+            transactions::refused(row, call);
+            return refused;
+        }
     };
     match call.session.queue {
         Some(_) if !transactions::is_at_once(row) => transactions::keep(row, call),
@@ -341,12 +344,15 @@ pub(crate) fn run(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Flow
     }
 }
 
-/// The command, if it may be run like this; else it is refused already.
+/// The command, if it may be run like this; else its refusal.
 #[inline]
-fn permitted(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Option<&'static CommandRow> {
+fn permitted(
+    row: Option<&'static CommandRow>,
+    call: &mut Call<'_>,
+) -> std::result::Result<&'static CommandRow, Flow> {
     let Some(row) = row else {
         (call.session.dialect.unknown)(call);
-        return None;
+        return Err(Flow::Done);
     };
     // Not its arguments: AUTH has a secret there.
     tracing::debug!(peer = %call.session.peer, command = row.name, count = call.run, "request");
@@ -355,7 +361,7 @@ fn permitted(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Option<&'
             "exec" => call.reply.error(Code::InvalidArgument, transactions::EXEC_ARITY),
             name => drop((call.session.dialect.arity)(call, name)),
         }
-        return None;
+        return Err(Flow::Done);
     }
     let tokens = call.thread.service().tokens();
     // Tokens may have changed since it showed one, or needed none.
@@ -371,18 +377,17 @@ fn permitted(row: Option<&'static CommandRow>, call: &mut Call<'_>) -> Option<&'
         (Access::Open, _) | (Access::Known, Some(_)) => true,
         (_, None) => {
             call.reply.error(Code::Unauthenticated, NO_AUTH);
-            return None;
+            return Err(Flow::Done);
         }
         (Access::With(right), Some(identity)) => may_with_its_keys(row, call, identity, right),
     };
     if !allowed {
-        refuse_rights(row, call);
-        return None;
+        return Err(refuse_rights(row, call));
     }
     let limited = matches!(row.access, Access::With(_)) && call.thread.service().has_limits();
     match limited && !admitted(call) {
-        true => None,
-        false => Some(row),
+        true => Err(Flow::Done),
+        false => Ok(row),
     }
 }
 
@@ -416,9 +421,12 @@ fn may_with_its_keys(row: &CommandRow, call: &Call<'_>, identity: &Identity, rig
         .all(|at| identity.may(right, What::Named(call.args.at(at))))
 }
 
+/// Refuses; the audit trail is told of what would have changed something.
 #[cold]
-fn refuse_rights(row: &'static CommandRow, call: &mut Call<'_>) {
-    let Access::With(right) = row.access else { return };
+fn refuse_rights(row: &'static CommandRow, call: &mut Call<'_>) -> Flow {
+    let Access::With(right) = row.access else {
+        return Flow::Done;
+    };
     // Counted for its token.
     let has_it = call.session.identity.as_ref().is_some_and(|identity| {
         drop(identity.check(right, What::Everything));
@@ -429,7 +437,16 @@ fn refuse_rights(row: &'static CommandRow, call: &mut Call<'_>) {
         true => NO_SUCH_KEYS.to_string(),
         false => format!("NOPERM this user has no permissions to run the '{name}' command"),
     };
-    call.reply.error(Code::Forbidden, &text);
+    if right != Right::Admin || !call.thread.service().audit().is_on() {
+        call.reply.error(Code::Forbidden, &text);
+        return Flow::Done;
+    }
+    let act = act(row, call);
+    call.later(|thread, mut reply| async move {
+        audit::refused(thread.service(), act).await;
+        reply.error(Code::Forbidden, &text);
+        reply
+    })
 }
 
 /// Runs a command that changes sequences, and has the audit trail and the log tell who did so.
