@@ -269,6 +269,9 @@ fn an_outage_is_rehearsed_and_ends() {
     let (server, store) = Server::shared();
     server.make("invoices", r#"{"gap": "none"}"#);
     take(&server, "/v1/sequences/orders/next?count=5");
+    take(&server, "/v1/snowflakes/default");
+    let workers = get(&server, "/v1/cluster")["servers"][0]["workers"].clone();
+    assert_eq!(workers.as_array().map(Vec::len), Some(1), "{workers}");
     assert_eq!(take(&server, "/v1/sequences/invoices/next"), json!(["1"]));
     let rehearse = |body: &str| server.http().ask_with("PUT", "/v1/rehearsal", &[], body);
     for (body, status) in [
@@ -299,6 +302,8 @@ fn an_outage_is_rehearsed_and_ends() {
             .is_some_and(|left| left > 500),
         "{cluster}"
     );
+    // What it holds itself it knows without the store.
+    assert_eq!(cluster["servers"][0]["workers"], workers);
     assert_eq!(rehearse(r#"{"seconds": 0}"#).status, 204);
     // It is asked again within half a second.
     let again = loop {

@@ -40,8 +40,8 @@ pub struct Server {
     pub offset_s: Option<f64>,
     /// How far that may be wrong, in seconds.
     pub offset_error_s: Option<f64>,
-    /// The workers that it holds, as `POOL:WORKER`; those of a thousand windows.
-    pub workers: Vec<String>,
+    /// The workers that it holds, as `POOL:WORKER`; those of a thousand windows. `null`: not known, while the store is away.
+    pub workers: Option<Vec<String>>,
 }
 
 /// For how long to treat the store as if it were away.

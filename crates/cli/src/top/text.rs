@@ -34,7 +34,8 @@ pub(super) fn count(number: f64) -> String {
     match unit {
         Some((unit, letter)) => format!("{}{letter}", three_digits(number / unit)),
         None if number > 0.0 && number < 9.95 && number.fract() > 0.0 => format!("{number:.1}"),
-        None => format!("{number:.0}"),
+        // The sum of nothing is -0.
+        None => format!("{:.0}", number + 0.0),
     }
 }
 
@@ -135,6 +136,7 @@ mod tests {
     fn counts_are_short() {
         let cases = [
             (0.0, "0"),
+            (-0.0, "0"),
             (0.25, "0.2"),
             (3.0, "3"),
             (999.0, "999"),

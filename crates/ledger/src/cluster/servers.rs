@@ -30,8 +30,8 @@ pub struct ServerInfo {
     pub silent: Duration,
     /// Its wall clock minus ours in nanoseconds, and how far that may be wrong.
     pub offset_ns: Option<(i128, Duration)>,
-    /// The workers that it holds.
-    pub workers: Vec<(Name, u64)>,
+    /// The workers that it holds, where that is known.
+    pub workers: Option<Vec<(Name, u64)>>,
 }
 
 impl Ledger {
@@ -40,7 +40,7 @@ impl Ledger {
     /// picks.
     ///
     /// # Errors
-    /// The store refuses; while it does not answer, no workers are told.
+    /// The store refuses; while it does not answer, the workers of this process alone are told.
     pub async fn servers(&self, may: impl Fn(&Name) -> bool) -> Result<Vec<ServerInfo>, LedgerError> {
         let context = &self.context;
         let mut servers = vec![ServerInfo {
@@ -51,7 +51,7 @@ impl Ledger {
             lives: true,
             silent: Duration::ZERO,
             offset_ns: Some((0, Duration::ZERO)),
-            workers: Vec::new(),
+            workers: None,
         }];
         let boot = context.runtime.boottime();
         let wall_ns = context.runtime.wall().unix_nanos() - boot.as_nanos() as i128;
@@ -67,17 +67,26 @@ impl Ledger {
             lives: peer.lives,
             silent: peer.silent,
             offset_ns: peer.offset_ns.map(|offset| (offset - wall_ns, OFFSET_ERROR)),
-            workers: Vec::new(),
+            workers: None,
         }));
-        let held = match self.held_windows(may).await {
-            Ok(held) => held,
-            Err(LedgerError::Unavailable { .. }) => HashMap::new(),
+        match self.held_windows(&may).await {
+            Ok(mut held) => {
+                for server in &mut servers {
+                    server.workers = Some(held.remove(&server.instance).unwrap_or_default());
+                }
+            }
+            Err(LedgerError::Unavailable { .. }) => servers[0].workers = Some(self.own_workers(may)),
             Err(error) => return Err(error),
-        };
-        for server in &mut servers {
-            server.workers = held.get(&server.instance).cloned().unwrap_or_default();
         }
         Ok(servers)
+    }
+
+    /// The workers of this process; no I/O.
+    fn own_workers(&self, may: impl Fn(&Name) -> bool) -> Vec<(Name, u64)> {
+        let pools = self.pools_held().into_iter().filter(|info| may(&info.name));
+        pools
+            .filter_map(|info| Some((info.name, info.worker?)))
+            .collect()
     }
 
     /// The workers whose windows last, by who holds them.

@@ -40,7 +40,7 @@ pub(super) async fn show(thread: &Rc<ServingThread>, who: &Identity) -> Answer<R
 
 fn server(info: &ServerInfo) -> Server {
     let seconds = |offset: i128| offset as f64 / 1e9;
-    let workers = info.workers.iter();
+    let worker = |(pool, worker): &(Name, u64)| format!("{pool}:{worker}");
     Server {
         name: info.name.clone(),
         instance: info.instance.clone(),
@@ -50,7 +50,10 @@ fn server(info: &ServerInfo) -> Server {
         heard_s: info.silent.as_secs_f64(),
         offset_s: info.offset_ns.map(|(offset, _)| seconds(offset)),
         offset_error_s: info.offset_ns.map(|(_, error)| error.as_secs_f64()),
-        workers: workers.map(|(pool, worker)| format!("{pool}:{worker}")).collect(),
+        workers: info
+            .workers
+            .as_ref()
+            .map(|workers| workers.iter().map(worker).collect()),
     }
 }
 
