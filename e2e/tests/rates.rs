@@ -47,7 +47,8 @@ fn whoever_asks_for_too_much_is_refused_and_others_are_not() {
     );
     fs::write(&file, text).unwrap();
     let limits = "[auth]\ntoken_file = \"tokens.toml\"\n[server.limits]\nrequests_per_second = 1\nids_per_second = 100\nburst = \"5s\"\n";
-    let faces = "[faces.leaf]\nlisten = \"main\"\ncreate = true\n[faces.tinyid]\nlisten = \"main\"\ncreate = true\n";
+    let faces =
+        "[faces.leaf]\nlisten = \"main\"\ncreate = true\n[faces.tinyid]\nlisten = \"main\"\ncreate = true\n";
     fs::write(at.join("mint.toml"), format!("{limits}{faces}")).unwrap();
     let server = Start::in_folder(at).ready();
     let path = "/v1/sequences/orders/next";

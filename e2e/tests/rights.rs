@@ -368,7 +368,11 @@ fn a_file_of_tokens_stays_one_that_servers_take() {
     mint(at, "token new caller --may allocate --faces grpc").ok();
     let text = || fs::read_to_string(at.join("tokens.toml")).unwrap();
     let before = text();
-    mint(at, "token new oops --faces htp").fails(2, "there is no face \"htp\": there are http, resp, grpc", "");
+    mint(at, "token new oops --faces htp").fails(
+        2,
+        "there is no face \"htp\": there are http, resp, grpc",
+        "",
+    );
     mint(at, "token new one --uid 7").ok();
     mint(at, "token new two --uid 7").fails(2, "the same token is listed twice", "nothing was written");
     assert!(text().starts_with(before.trim_end_matches("]\n")) && !text().contains("two"));

@@ -147,6 +147,30 @@ fn clients_show_certificates_where_they_are_asked_for() {
         &format!("--cacert ca.pem --cert {foreign}/web.pem --key {foreign}/web.key -X POST {url}"),
     );
     assert_ne!(said.code, 0, "{said:?}");
+    // What our own command shows, and what it is told to do about it.
+    let status = |shown: &str| {
+        let words = format!(
+            "status --cacert ca.pem {shown}--server https://localhost:{}",
+            server.http.port()
+        );
+        run::mint(at, words.split(' '))
+    };
+    status("--cert web.pem --key web.key ").ok();
+    status("").fails(1, "CertificateRequired", "show one with --cert FILE --key FILE");
+    let own = "--cert server.pem --key server.key ";
+    status(own).fails(
+        1,
+        "UnsupportedCertificate",
+        "it refused the certificate of --cert",
+    );
+    drop(server);
+    let server = Start::bare(at, "--http 127.0.0.1:0 --resp 127.0.0.1:0").ready();
+    let words = format!("status --server https://localhost:{}", server.http.port());
+    run::mint(at, words.split(' ')).fails(
+        1,
+        "UnexpectedMessage",
+        "TLS is not spoken at that port: say http://",
+    );
     drop(server);
     configure(at, "client_ca = \"ca.pem\"\nclient_auth = \"optional\"\n");
     let server = Start::bare(at, TLS).ready();
@@ -258,7 +282,9 @@ fn certificates_are_read_again_and_bad_ones_keep_the_old() {
         for file in ["server.pem", "server.key"] {
             fs::copy(early.path().join(file), at.join(file)).unwrap();
         }
-        eventually("it is told", || server.log().contains("the certificate begins on"));
+        eventually("it is told", || {
+            server.log().contains("the certificate begins on")
+        });
         assert!(works(&first));
         fs::copy(other.path().join("server.key"), at.join("server.key")).unwrap();
     }
@@ -295,7 +321,11 @@ fn refusals_of_requests_with_a_body_arrive_over_http2() {
     fs::write(at.join("large"), vec![b'a'; 200_000]).unwrap();
     let server = Start::bare(at, TLS).ready();
     let url = format!("https://localhost:{}/v1/sequences/orders", server.http.port());
-    for (token, body, status) in [(&*token, "{}", "403"), ("", "{}", "401"), (&*token, "@large", "413")] {
+    for (token, body, status) in [
+        (&*token, "{}", "403"),
+        ("", "{}", "401"),
+        (&*token, "@large", "413"),
+    ] {
         for _ in 0..20 {
             let words = format!("--cacert ca.pem --http2 -o out -w %{{http_code}} -X PUT {url} -d {body}");
             let said = run::curl_as(at, token, &words);
@@ -358,6 +388,11 @@ fn files_that_cannot_be_used_are_refused_with_what_is_wrong() {
     refused(TLS, "server.tls.cert is set, and server.tls.key is not");
     for (file, text, what) in [
         ("server.key", "", "holds no private key in PEM"),
+        (
+            "server.key",
+            "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",
+            "holds a private key that a password protects: openssl pkey writes it without one",
+        ),
         ("server.pem", "nothing", "holds no certificate in PEM"),
         (
             "server.pem",

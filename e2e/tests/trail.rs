@@ -210,7 +210,11 @@ fn nothing_is_changed_that_the_trail_cannot_tell_of() {
     drop(server);
     fs::write(at.join("mint.toml"), "[audit]\nfile = \"nowhere/audit.jsonl\"\n").unwrap();
     let said = Start::in_folder(at).refused();
-    assert!(said.err.contains("audit.file = nowhere/audit.jsonl: there is no folder nowhere"), "{said:?}");
+    assert!(
+        said.err
+            .contains("audit.file = nowhere/audit.jsonl: there is no folder nowhere"),
+        "{said:?}"
+    );
 }
 
 /// Where a line has to be on disk first, an act that could not be told of is not said to be done.
@@ -218,11 +222,18 @@ fn nothing_is_changed_that_the_trail_cannot_tell_of() {
 fn no_act_is_said_to_be_done_before_its_line_is_on_disk() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    fs::write(at.join("mint.toml"), "[audit]\nfile = \"/dev/full\"\nsync = true\n").unwrap();
+    fs::write(
+        at.join("mint.toml"),
+        "[audit]\nfile = \"/dev/full\"\nsync = true\n",
+    )
+    .unwrap();
     let server = Start::in_folder(at).ready();
     let said = mint(at, &server, "", "seq create orders");
     assert!(
-        said.code != 0 && said.err.contains("it was done, and the audit trail could not be written"),
+        said.code != 0
+            && said
+                .err
+                .contains("it was done, and the audit trail could not be written"),
         "{said:?}"
     );
     assert_eq!(mint(at, &server, "", "seq next orders").ok(), "1\n");

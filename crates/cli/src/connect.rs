@@ -189,7 +189,16 @@ impl Client {
             ureq::Error::Io(e) => e.to_string(),
             other => other.to_string(),
         };
+        // What the server's alert is about is what was shown to it.
+        let alert = why.split("received fatal alert: ").nth(1).unwrap_or_default();
         let hint = match why.as_str() {
+            _ if alert.starts_with("UnexpectedMessage") => "TLS is not spoken at that port: say http://",
+            _ if alert.contains("Certificate") && !alert.contains("Required")
+                || alert.starts_with("UnknownCA") =>
+            {
+                "it refused the certificate of --cert or MINT_CERT: it has to last, and be one for clients of an authority \
+                 that the server trusts"
+            }
             why if why.contains("UnknownIssuer") || why.contains("BadSignature") => {
                 "trust the authority that signed its certificate with --cacert FILE or MINT_CACERT"
             }

@@ -46,7 +46,10 @@ pub(super) fn add(file: &Path, entry: &str) -> Result<(), Failure> {
 pub(super) fn revoke(name: &str, sha256: Option<&str>, from: &FileArg, out: &mut Out) -> Result<(), Failure> {
     let file = named(from)?;
     if !file.exists() {
-        return Err(Failure::cannot(format_args!("{}: there is no such file", file.display())));
+        return Err(Failure::cannot(format_args!(
+            "{}: there is no such file",
+            file.display()
+        )));
     }
     let text = |entry: &Value, key: &str| Some(entry.as_inline_table()?.get(key)?.as_str()?.to_string());
     let mut revoked = 0;
