@@ -84,9 +84,7 @@ impl Ledger {
     /// The workers of this process; no I/O.
     fn own_workers(&self, may: impl Fn(&Name) -> bool) -> Vec<(Name, u64)> {
         let pools = self.pools_held().into_iter().filter(|info| may(&info.name));
-        pools
-            .filter_map(|info| Some((info.name, info.worker?)))
-            .collect()
+        pools.filter_map(|info| Some((info.name, info.worker?))).collect()
     }
 
     /// The workers whose windows last, by who holds them.

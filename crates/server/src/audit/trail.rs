@@ -248,7 +248,10 @@ mod tests {
         let trail = Trail::open(&config).unwrap();
         for _ in 0..10 {
             trail.check().unwrap();
-            trail.tell(act(), vec![Value::Null], vec![], "done").await.unwrap();
+            trail
+                .tell(act(), vec![Value::Null], vec![], "done")
+                .await
+                .unwrap();
         }
         let names: Vec<String> = (0..4)
             .map(|number| {

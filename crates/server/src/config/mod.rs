@@ -513,7 +513,11 @@ impl Config {
         }
         for (face, access, asked) in self.faces.all() {
             // A certificate or the user at the other end of a unix socket is shown before a word is said.
-            let mut clear = access.listen.endpoints.iter().filter(|at| matches!(at, Endpoint::Tcp(_)));
+            let mut clear = access
+                .listen
+                .endpoints
+                .iter()
+                .filter(|at| matches!(at, Endpoint::Tcp(_)));
             if access.shuts_all_out(self.wants_tokens())
                 && let Some(at) = clear.next()
             {

@@ -194,7 +194,9 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
 fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, String> {
     let text = text(file)?;
     PrivateKeyDer::from_pem_slice(&text).map_err(|_| match memchr::memmem::find(&text, b"ENCRYPTED") {
-        Some(_) => "it holds a private key that a password protects: openssl pkey writes it without one".into(),
+        Some(_) => {
+            "it holds a private key that a password protects: openssl pkey writes it without one".into()
+        }
         None => "it holds no private key in PEM".into(),
     })
 }

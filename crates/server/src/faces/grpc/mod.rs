@@ -31,10 +31,10 @@ use hyper::{Request, Response, StatusCode};
 
 use super::web::answer::Response as Answered;
 use super::web::body::{BodyLimit, read_body};
-use super::web::sent::Sent;
 use super::web::head::{Head, Media};
 use super::web::io::One;
 use super::web::rpc::{Call, Calling, Calls};
+use super::web::sent::Sent;
 use super::web::{self, Client, Guest, Site};
 use super::{Face, Serves};
 use crate::error::{Code, ServiceError};

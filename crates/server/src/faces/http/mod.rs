@@ -47,11 +47,11 @@ use mintage_wire::{Op, Takes};
 
 use super::web::answer::Response;
 use super::web::body::{BodyLimit, read_body};
-use super::web::sent::Sent;
 use super::web::foreign::{self, Foreign};
 use super::web::head::Head;
 use super::web::io::One;
 use super::web::rpc::Calls;
+use super::web::sent::Sent;
 use super::web::{self, Site, cors};
 use super::{Face, Serves};
 use crate::auth::{Identity, Right, What};

@@ -59,8 +59,7 @@ impl Connection {
         let entering = self.entering(login);
         // Those that name none have one. MariaDB's own shows nothing yet where the greeting named another way than its user did.
         let waits = !has_password(login.reply) && login.plugin != self.plugin().name().as_bytes();
-        let is_shown =
-            login.plugin.is_empty() || login.plugin == entering.plugin.name().as_bytes() && !waits;
+        let is_shown = login.plugin.is_empty() || login.plugin == entering.plugin.name().as_bytes() && !waits;
         match is_shown {
             true => self.shown(number, &entering, login.reply).await,
             false => self.ask(number, entering),

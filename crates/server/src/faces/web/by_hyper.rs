@@ -123,11 +123,7 @@ pub(super) async fn answer_in_time<S: Site>(
     response
 }
 
-async fn answer<S: Site>(
-    thread: &Rc<ServingThread>,
-    guest: &Guest<S>,
-    request: Request<Sent>,
-) -> Response {
+async fn answer<S: Site>(thread: &Rc<ServingThread>, guest: &Guest<S>, request: Request<Sent>) -> Response {
     thread.counters().requests(guest.face, 1);
     let (parts, body) = request.into_parts();
     let head = Head::of(&parts, guest.local.as_ref());
