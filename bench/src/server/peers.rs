@@ -162,7 +162,14 @@ impl Peers {
                     self.of_nginx("", &self.secure_nginx),
                 ),
             ],
-            [ours(), secure("mint, over TLS", self.secure.https_port.expect("it was told to"), ours())],
+            [
+                ours(),
+                secure(
+                    "mint, over TLS",
+                    self.secure.https_port.expect("it was told to"),
+                    ours(),
+                ),
+            ],
         ]
     }
 
