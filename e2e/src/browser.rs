@@ -303,7 +303,10 @@ impl Browser {
         let file = folder.join(name);
         // It has another name until it is whole.
         self.until_so(name, || file.exists());
-        std::fs::read(file).expect("it can be read")
+        let saved = std::fs::read(&file).expect("it can be read");
+        // The next one of this name would have another.
+        std::fs::remove_file(file).expect("the folder is ours");
+        saved
     }
 
     fn element(&self, selector: &str, text: &str) -> Option<String> {
@@ -398,7 +401,7 @@ impl Browser {
             // The page that a new window begins with is the browser's own.
             let is_browsers = what["documentURL"]
                 .as_str()
-                .is_some_and(|of| of.starts_with("chrome://"));
+                .is_some_and(|of| of.starts_with("chrome://") || of.starts_with("chrome-untrusted://"));
             if method == "Network.requestWillBeSent" && !is_browsers {
                 requests.push(what["request"].clone());
             }

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::time::Duration;
 
 use mintage_e2e::browser::{Browser, keys};
 use mintage_e2e::cluster::eventually;
@@ -61,12 +62,26 @@ fn each_act_on_a_sequence_reaches_the_server() {
     browser.click("dialog button", "Set forward");
     browser.until("!document.querySelector('dialog')");
     assert_eq!(shown(&server, "orders")["last"], "5000");
-    // Back is refused, with its reason.
+    // Back is refused, with its reason; whoever goes on by the keyboard is where he was.
     browser.click("main button", "Set forward");
     browser.enter("dialog [name=value]", "7");
+    browser.sees("7 is not beyond 5,000");
     browser.click("dialog button", "Set forward");
     browser.until("document.querySelector('dialog .error')?.textContent.includes('repeat')");
+    browser.until("document.activeElement.closest('dialog')");
+    browser.fill("dialog [name=value]", "9223372036854775807");
+    browser.sees("there is no next one");
     browser.press(keys::ESCAPE);
+    browser.until("document.activeElement.textContent === 'Set forward'");
+    // The commands ask the server that this is.
+    let port = format!("redis-cli -p {}", server.resp.port());
+    browser.click("main button", "Give me one");
+    browser.click("dialog [role=tab]", "redis-cli");
+    browser.sees(&port);
+    // A dialog is of its view.
+    browser.script("location.hash = '#/now'");
+    browser.until("!document.querySelector('dialog') && document.querySelectorAll('.says').length === 3");
+    browser.go("#/sequences/orders");
     browser.click("main button", "Change");
     browser.fill("dialog [name=max]", "9000");
     browser.click("dialog button", "Change");
@@ -229,13 +244,16 @@ fn a_plot_is_held_still_and_taken_away() {
     browser.until("document.querySelector('main figure svg path')");
     browser.click("main button", "Pause");
     let still = shown();
+    let saved = || browser.saved("main button", "Ids a second: values as CSV", "ids-a-second.csv");
+    let before = saved();
     let since = history()["until_ms"].as_i64();
     eventually("seconds pass", || {
         taken();
         history()["until_ms"].as_i64() > since.map(|ms| ms + 3000)
     });
     assert_eq!(shown(), still);
-    let table = browser.saved("main button", "Ids a second: values as CSV", "ids-a-second.csv");
+    let table = saved();
+    assert_eq!(table, before, "files hold what is shown");
     let rows: Vec<Vec<String>> = String::from_utf8(table)
         .unwrap()
         .lines()
@@ -389,9 +407,32 @@ fn a_token_opens_what_it_may_and_stays_out_of_addresses() {
         &browser,
         "mint_0000000000000000000000000000000000000000000000000000000000000000",
     );
-    browser.sees("The token is not accepted any more");
+    browser.sees("The token is not accepted");
+    // One that may not see everything is told so, and is not asked with again and again.
+    let narrow = run::new_token(folder.path(), "narrow --may read:zzz");
+    eventually("the server knows it", || {
+        let words = format!("status --server {}", server.url());
+        run::mint_as(folder.path(), &narrow, &words).code == 0
+    });
+    show_token(&browser, &narrow);
+    browser.until("/may read some names alone/.test(document.querySelector('#banner').textContent)");
+    let asked = || {
+        let all = browser.requests();
+        let of_live = all.iter().filter(|request| {
+            request["url"]
+                .as_str()
+                .is_some_and(|url| url.ends_with("/v1/live"))
+        });
+        of_live.count()
+    };
+    let before = asked();
+    // A stream that is tried again is tried within a second or two.
+    std::thread::sleep(Duration::from_secs(4));
+    assert_eq!(asked(), before);
+    browser.click("#tools button", "Forget the token");
+    browser.sees("This server wants a token");
     show_token(&browser, &reader);
-    browser.until("document.querySelectorAll('.says').length === 3");
+    browser.until("document.querySelectorAll('.says').length === 3 && document.querySelector('#banner').textContent === ''");
     browser.go("#/sequences");
     browser.click("main button", "Create a sequence");
     browser.enter("dialog [name=name]", "orders");

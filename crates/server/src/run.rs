@@ -164,7 +164,9 @@ async fn serve_until(
         .into_iter()
         .map(ThreadStart::spawn)
         .collect::<Result<Vec<_>, _>>()?;
-    let sampling = sampler::start(Arc::clone(service));
+    let mut of_resp = serving.addresses.iter().filter(|(face, _)| *face == "resp");
+    let resp = of_resp.next().map(|(_, at)| at.clone());
+    let sampling = sampler::start(Arc::clone(service), resp);
     ready(&serving);
     for end in ended {
         // An error is the end of the thread: the sender is dropped with it.

@@ -21,6 +21,7 @@ use crate::history::series::{Fold, Key, What};
 use crate::history::{RECENT_NAMES, RECENT_STEP_S};
 use crate::render;
 use crate::service::Service;
+use crate::transport::Endpoint;
 
 /// The thread; it ends when this is dropped.
 #[derive(Debug)]
@@ -28,8 +29,8 @@ pub(crate) struct Sampling {
     _end: oneshot::Sender<()>,
 }
 
-/// Begins to measure. Without a thread for it the server serves all the same.
-pub(crate) fn start(service: Arc<Service>) -> Option<Sampling> {
+/// Begins to measure a server that speaks the Redis protocol there. Without a thread for it the server serves all the same.
+pub(crate) fn start(service: Arc<Service>, resp: Option<Endpoint>) -> Option<Sampling> {
     let (end, ended) = oneshot::channel::<()>();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -40,7 +41,7 @@ pub(crate) fn start(service: Arc<Service>) -> Option<Sampling> {
             runtime.block_on(async {
                 tokio::select! {
                     _ = ended => {}
-                    () = follow(service) => {}
+                    () = follow(service, resp) => {}
                 }
             });
         })
@@ -54,8 +55,9 @@ pub(crate) fn start(service: Arc<Service>) -> Option<Sampling> {
     }
 }
 
-async fn follow(service: Arc<Service>) {
+async fn follow(service: Arc<Service>, resp: Option<Endpoint>) {
     let mut sampler = Sampler::new(Arc::clone(&service), mintage::boottime());
+    sampler.resp = resp.map(|at| at.to_string());
     let mut looks = Looks::default();
     let mut seconds = tokio::time::interval(SECOND);
     seconds.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -115,6 +117,7 @@ pub(crate) struct Sampler {
     service: Arc<Service>,
     faces: Vec<NamedFace>,
     server: String,
+    resp: Option<String>,
     /// When it began, in boot time: seconds are counted from here.
     began: Duration,
     /// How many seconds have passed.
@@ -134,6 +137,7 @@ impl Sampler {
         let counts = Counts::now(service.metrics(), service.ledger().counters(), &faces);
         Sampler {
             server: crate::opening::node_name(&service.config()),
+            resp: None,
             faces,
             began: now,
             seconds: 0,
@@ -210,6 +214,7 @@ impl Sampler {
             span_s,
             server: self.server.clone(),
             version: env!("CARGO_PKG_VERSION").into(),
+            resp: self.resp.clone(),
             started_ms: self.service.history().started_ms(),
             series: values.iter().map(shown).collect(),
             store: self.store(),

@@ -19,6 +19,8 @@ pub struct Frame {
     pub server: String,
     /// Its version.
     pub version: String,
+    /// Where it speaks the Redis protocol, as the setting of a listener has it; `null`: nowhere.
+    pub resp: Option<String>,
     /// When it started, in milliseconds since 1970: a change means that it started again.
     pub started_ms: i64,
     /// The values of this second; what is absent was 0, or is not known. See [`History::series`].

@@ -4,6 +4,10 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
+const { max, min, abs, ceil } = Math;
+const focusOn = (node) => node?.focus({ preventScroll: true });
+const focused = () => document.activeElement;
+
 const build = (node, attrs, children) => {
 	for (const [key, value] of Object.entries(attrs ?? {})) {
 		if (typeof value === "function") node.addEventListener(key.slice(2), value);
@@ -12,7 +16,7 @@ const build = (node, attrs, children) => {
 		else if (value == null) continue;
 		else if (key === "value" && "value" in node) node.value = value;
 		else if (typeof value === "boolean" && !key.startsWith("aria-")) node.toggleAttribute(key, value);
-		else node.setAttribute(key, value);
+		else node.setAttribute(key === "label" ? "aria-label" : key, value);
 	}
 	for (const child of children.flat(Infinity)) {
 		if (child == null || child === false || child === true) continue;
@@ -20,12 +24,19 @@ const build = (node, attrs, children) => {
 	}
 	return node;
 };
-const h = (tag, attrs, ...children) => build(document.createElement(tag), attrs, children);
-const s = (tag, attrs, ...children) => build(document.createElementNS(SVG, tag), attrs, children);
+/** `h("p.hint.wide", attrs, ...children)` is a `p` of two classes; attributes may be left out. */
+const maker = (make) => (tag, ...rest) => {
+	const [name, ...classes] = tag.split(".");
+	const attrs = rest[0]?.constructor === Object ? rest.shift() : {};
+	return build(make(name), { class: classes.join(" ") || null, ...attrs }, rest);
+};
+const h = maker((name) => document.createElement(name));
+const s = maker((name) => document.createElementNS(SVG, name));
+const labelled = (text, ...children) => h("label", h("span", text), children);
 const div = (name, ...children) => h("div", { class: name }, children);
 const para = (name, ...children) => h("p", { class: name || null }, children);
 /** Whether the focus is in it, or will be once a dialog is closed, so that it must not be drawn anew under somebody's hands. */
-const inUse = (node) => node.contains(document.activeElement) || document.querySelector("dialog[open]") !== null;
+const inUse = (node) => node.contains(focused()) || document.querySelector("dialog[open]") !== null;
 const PLAIN = { autocomplete: "off", spellcheck: "false" };
 const $ = (id) => document.getElementById(id);
 
@@ -57,11 +68,13 @@ const session = {
 	needed: null, // whether the server has tokens; null: not known yet
 	open: tab.get("changes") === "yes", // changes are allowed in this tab, on a server without tokens
 	refused: null, // why a token is asked for now
+	accepted: null, // the token that the server took last
 	changed: () => {},
 	set(token) {
 		this.token = token;
 		this.refused = null;
 		tab.set("token", token);
+		live.forget();
 		this.changed();
 	},
 	refuse(error, token) {
@@ -78,9 +91,11 @@ const canChange = () => (session.needed === false ? session.open : session.token
 const seg = (text) => encodeURIComponent(text).replace(/[!'()*]/g, (c) => "%" + c.charCodeAt(0).toString(16).toUpperCase());
 
 /** Relative, so that a proxy may serve the console in a folder. */
-const address = (path, query) => {
+const address = (path, query) => path.replace(/^\//, "") + queryOf(query);
+/** What is empty is left out. */
+const queryOf = (query) => {
 	const given = Object.entries(query ?? {}).filter(([, value]) => value != null && value !== "");
-	return path.replace(/^\//, "") + (given.length ? "?" + new URLSearchParams(given) : "");
+	return given.length ? "?" + new URLSearchParams(given) : "";
 };
 
 const problem = async (response) => {
@@ -108,6 +123,7 @@ const request = async (method, path, { query, body, raw, type, signal, accept } 
 		throw new ApiError(0, "unreachable", "the server does not answer",
 			method === "GET" ? "is it running, and can this browser reach it?" : "whether it did this is unknown: look before you do it again");
 	}
+	if (response.status !== 401) session.accepted = token;
 	if (!response.ok) {
 		const error = await problem(response);
 		if (response.status === 401) session.refuse(error, token);
@@ -119,10 +135,11 @@ const request = async (method, path, { query, body, raw, type, signal, accept } 
 /** Asks the server. `body` is sent as JSON, `raw` as it is, as media type `type`. */
 const api = async (method, path, options) => {
 	const response = await request(method, path, options);
-	if (response.status === 204) return null;
 	const text = await response.text();
-	return (response.headers.get("content-type") ?? "").includes("json") ? JSON.parse(text) : text;
+	return text && JSON.parse(text);
 };
+
+const get = (path, signal, query) => api("GET", path, { signal, query });
 
 // ---- The live stream
 
@@ -139,8 +156,9 @@ const live = {
 		if (this.frame) fn(this.frame);
 	},
 	/** Calls `fn()` when `stale` or `stands` may have changed. */
-	watch(fn) {
+	watch(fn, life) {
 		this.watchers.add(fn);
+		life?.addEventListener("abort", () => this.watchers.delete(fn));
 	},
 	take(frame) {
 		this.stands = this.frame && this.frame.at_ms === frame.at_ms ? this.stands + 1 : 0;
@@ -160,18 +178,27 @@ const live = {
 		}
 	},
 	async run() {
-		for (let wait = 500; ; wait = Math.min(wait * 2, 15000)) {
-			const began = this.heard;
+		for (let wait = 500; ; wait = min(wait * 2, 15000)) {
+			const { heard, woken } = this;
+			let error = null;
 			try {
 				await this.read();
-			} catch (error) {
-				this.error = error.name === "AbortError" ? null : error.detail;
-				if (error.status === 401) { this.broken(); await this.woken; }
+			} catch (thrown) {
+				if (thrown.name !== "AbortError") error = thrown;
 			}
-			this.broken();
-			if (this.heard !== began) wait = 500;
-			await new Promise((done) => setTimeout(done, wait * (0.75 + Math.random() / 2)));
+			if (woken === this.woken) {
+				this.error = error;
+				this.broken();
+				if (this.heard !== heard) wait = 500;
+				// Who was refused is refused again, until there is another token.
+				const again = this.refused() ? [] : [new Promise((done) => setTimeout(done, wait * (0.75 + Math.random() / 2)))];
+				await Promise.race([woken, ...again]);
+			}
+			if (woken !== this.woken) wait = 250;
 		}
+	},
+	refused() {
+		return [401, 403].includes(this.error?.status);
 	},
 	/** Reads one connection to its end; one that is silent for 8 s counts as broken. */
 	async read() {
@@ -200,12 +227,16 @@ const live = {
 			stop.abort();
 		}
 	},
-	/** Another token: what waits for one tries again, what came with the one before ends. */
+	/** Connects anew, at once. */
 	wake() {
-		this.stop?.abort();
-		if (!session.token) this.frame = null;
 		this.release?.();
 		this.woken = new Promise((done) => { this.release = done; });
+		this.stop?.abort();
+	},
+	/** Another token: nothing that came with the one before counts. */
+	forget() {
+		this.frame = this.heard = this.stale = this.error = null;
+		this.wake();
 	},
 };
 live.wake();
@@ -216,13 +247,13 @@ const round = (n, digits = 3) => {
 	const text = Number(n).toPrecision(digits);
 	return String(text.includes("e") ? Math.round(Number(text)) : Number(text));
 };
+/** 1,234,567: of a number, a text or a BigInt. */
+const int = (n) => (n == null ? "–" : String(typeof n === "number" ? Math.round(n) : n).replace(/\B(?=(\d{3})+$)/g, ","));
 const fmt = {
-	/** 1,234,567: of a number, a text or a BigInt. */
-	int: (n) => (n == null ? "–" : String(typeof n === "number" ? Math.round(n) : n).replace(/\B(?=(\d{3})+$)/g, ",")),
 	/** 12.3 k */
 	si: (n) => {
 		if (n == null) return "–";
-		const of = Math.abs(n);
+		const of = abs(n);
 		for (const [size, letter] of [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
 			if (of >= size * 0.9995) return round(n / size) + " " + letter;
 		}
@@ -232,7 +263,7 @@ const fmt = {
 	us: (n) => (n == null ? "–" : n >= 999500 ? round(n / 1e6) + " s" : n >= 999.5 ? round(n / 1e3) + " ms" : round(n) + " µs"),
 	span: (seconds) => {
 		if (seconds == null) return "–";
-		const of = Math.abs(seconds);
+		const of = abs(seconds);
 		const days = seconds / 86400;
 		const years = days / 365.2425;
 		if (of < 1e-6) return "0 s";
@@ -241,13 +272,13 @@ const fmt = {
 		if (of < 120) return (of < 10 ? round(seconds, 2) : Math.round(seconds)) + " s";
 		if (of < 7200) return Math.round(seconds / 60) + " min";
 		if (of < 172800) return Math.round(seconds / 3600) + " hours";
-		if (of < 63072000) return fmt.int(days) + " days";
-		return years < 1000 ? round(years) + " years" : years < 1e6 ? fmt.int(years) + " years" : "> 1 M years";
+		if (of < 63072000) return int(days) + " days";
+		return years < 1000 ? round(years) + " years" : years < 1e6 ? int(years) + " years" : "> 1 M years";
 	},
 	/** An element: the local time, with UTC as its title. */
 	time: (when, parts) => {
 		const date = new Date(when);
-		if (when == null || Number.isNaN(date.getTime())) return h("span", null, when == null ? "–" : String(when));
+		if (when == null || Number.isNaN(date.getTime())) return h("span", when == null ? "–" : String(when));
 		const iso = date.toISOString();
 		return h("time", { datetime: iso, title: iso.replace("T", " ").replace(/\.000Z|Z$/, " UTC") }, fmt.clock(date, parts ?? "both"));
 	},
@@ -261,30 +292,26 @@ const fmt = {
 		return parts === "time" ? time : `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`;
 	},
 	/** With its sign. */
-	signed: (seconds) => (seconds === 0 ? "0" : (seconds < 0 ? "−" : "+") + fmt.span(Math.abs(seconds))),
+	signed: (seconds) => (seconds === 0 ? "0" : (seconds < 0 ? "−" : "+") + fmt.span(abs(seconds))),
 	ago: (ms) => {
 		const seconds = (Date.now() - ms) / 1000;
-		return Math.abs(seconds) < 1.5 ? "now" : seconds < 0 ? "in " + fmt.span(-seconds) : fmt.span(seconds) + " ago";
+		return abs(seconds) < 1.5 ? "now" : seconds < 0 ? "in " + fmt.span(-seconds) : fmt.span(seconds) + " ago";
 	},
 };
 
 /** One of twelve classes: by the text, or the next one that no other text has, and then the same in every view. */
-const colors = () => {
-	const given = new Map();
-	return (text) => {
-		if (!given.has(text)) {
-			let hash = 2166136261;
-			for (const c of String(text)) hash = Math.imul(hash ^ c.codePointAt(0), 16777619) >>> 0;
-			hash = ((hash ^ (hash >>> 15)) >>> 0) % 12;
-			const taken = given.size < 12 ? [...given.values()] : [];
-			while (taken.includes("c" + hash)) hash = (hash + 1) % 12;
-			given.set(text, "c" + hash);
-		}
-		return given.get(text);
-	};
+const owners = new Map();
+const ownerColor = (text) => {
+	if (!owners.has(text)) {
+		let hash = 2166136261;
+		for (const c of String(text)) hash = Math.imul(hash ^ c.codePointAt(0), 16777619) >>> 0;
+		hash = ((hash ^ (hash >>> 15)) >>> 0) % 12;
+		const taken = owners.size < 12 ? [...owners.values()] : [];
+		while (taken.includes("c" + hash)) hash = (hash + 1) % 12;
+		owners.set(text, "c" + hash);
+	}
+	return owners.get(text);
 };
-const ownerColor = colors();
-const seriesColor = colors();
 
 // ---- Where we are
 
@@ -299,10 +326,7 @@ const route = () => {
 	return { name: name || "now", args: args.filter((arg) => arg !== ""), query: Object.fromEntries(new URLSearchParams(query ?? "")) };
 };
 /** `#/name/arg?key=value`: the parts are encoded here. */
-const hashOf = (name, args = [], query = {}) => {
-	const given = Object.entries(query).filter(([, value]) => value != null && value !== "");
-	return "#/" + [name, ...args].map(seg).join("/") + (given.length ? "?" + new URLSearchParams(given) : "");
-};
+const hashOf = (name, args = [], query) => "#/" + [name, ...args].map(seg).join("/") + queryOf(query);
 const go = (hash) => { location.hash = hash; };
 const link = (hash, text, attrs) => h("a", { href: hash, ...attrs }, text);
 /** Changes the query of the address, and shows nothing anew; `null` takes a part away. */
@@ -313,8 +337,8 @@ const setQuery = (changes) => {
 
 // ---- What is said
 
-const errorBox = (error) => h("div", { class: "error", role: "alert" },
-	para("", error.detail ?? error.message ?? String(error)),
+const errorBox = (error) => h("div.error", { role: "alert" },
+	h("p", error.detail ?? error.message ?? String(error)),
 	error.hint && para("hint", error.hint),
 	error.code && para("code", error.code + (error.status ? ` (${error.status})` : "")));
 
@@ -324,12 +348,12 @@ const showError = (root, error) => {
 	if (!(error instanceof ApiError)) console.error(error);
 	root.replaceChildren(errorBox(error));
 };
-const empty = (text, hint) => div("empty", para("", text), hint && para("hint", hint));
+const empty = (text, hint) => div("empty", h("p", text), hint && para("hint", hint));
 
 /** Says something for some seconds; `kind`: `good`, `bad` or nothing. */
 const notice = (text, kind = "") => {
 	const close = () => box.remove();
-	const box = h("div", { class: "notice " + kind }, h("span", null, text), h("button", { type: "button", class: "plain", "aria-label": "close", onclick: close }, "×"));
+	const box = h("div", { class: "notice " + kind }, h("span", text), buttonTo(close, "×", { class: "plain", label: "close" }));
 	$("notices").append(box);
 	setTimeout(close, kind === "bad" ? 15000 : 6000);
 };
@@ -338,13 +362,13 @@ const notice = (text, kind = "") => {
 const dialog = (title, make) => new Promise((done) => {
 	const id = "d" + Math.random().toString(36).slice(2);
 	const box = h("dialog", { "aria-labelledby": id }, h("h2", { id }, title));
-	const by = document.activeElement;
+	const by = focused();
 	const close = (value) => { box.returned = value; box.close(); };
 	box.append(...[make(close)].flat());
 	box.addEventListener("close", () => {
 		box.remove();
 		// The button that opened it may have been drawn anew.
-		if (!by.isConnected) ([...document.querySelectorAll("main button")].find((one) => one.textContent === by.textContent) ?? document.querySelector("h1"))?.focus();
+		if (focused() === document.body) (by.isConnected && by !== document.body ? by : [...document.querySelectorAll("main button")].find((one) => one.textContent === by.textContent) ?? document.querySelector("h1"))?.focus();
 		done(box.returned ?? null);
 	});
 	document.body.append(box);
@@ -352,33 +376,35 @@ const dialog = (title, make) => new Promise((done) => {
 });
 
 /** A form that does something: while it runs its buttons are off; what the server refuses is shown in it. */
-const actForm = (attrs, children, act) => {
+const actForm = (children, act) => {
 	const said = div("said");
-	const form = h("form", { ...attrs, onsubmit: async (event) => {
+	const form = h("form", { onsubmit: async (event) => {
 		event.preventDefault();
+		const had = focused();
 		const buttons = [...form.querySelectorAll("button")].filter((button) => !button.disabled);
 		for (const button of buttons) button.disabled = true;
 		said.replaceChildren();
 		try {
 			await act(form);
 		} catch (error) {
-			if (error.status === 401) said.replaceChildren(errorBox({ detail: "the token is not accepted any more", hint: error.detail }));
-			else showError(said, error);
+			showError(said, error);
 		}
 		for (const button of buttons) button.disabled = false;
+		// A button that is off loses the focus.
+		if (form.contains(had) && !form.contains(focused())) focusOn(had);
 	} }, children, said);
 	return form;
 };
 
 /** Does `act` only when `word` was typed. The promise: whether it was done. */
 const confirmTyped = ({ title, text, word, act, label }) => dialog(title, (close) => {
-	const button = h("button", { class: "danger", disabled: true }, label ?? title);
-	const input = h("input", { ...PLAIN, autofocus: true, "aria-label": `Type ${word}`,
+	const button = h("button.danger", { disabled: true }, label ?? title);
+	const input = h("input", { ...PLAIN, autofocus: true, label: `Type ${word}`,
 		oninput: () => { button.disabled = input.value !== word; } });
-	return actForm(null, [
+	return actForm([
 		div("stack", text),
-		h("label", null, h("span", null, "Type ", h("code", null, word), " to go on"), input),
-		para("buttons", h("button", { type: "button", onclick: () => close(false) }, "Cancel"), button),
+		labelled(["Type ", codeOf(word), " to go on"], input),
+		para("buttons", buttonTo(() => close(false), "Cancel"), button),
 	], async () => {
 		if (input.value !== word) return;
 		await act();
@@ -408,7 +434,7 @@ const copyText = async (text) => {
 const copyBox = (items) => {
 	const id = "c" + Math.random().toString(36).slice(2);
 	let chosen = kept.get("language") ?? items[0]?.label;
-	const tabs = h("div", { role: "tablist", "aria-label": "The same elsewhere", onkeydown: (event) => {
+	const tabs = h("div", { role: "tablist", label: "The same elsewhere", onkeydown: (event) => {
 		const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
 		if (!by) return;
 		event.preventDefault();
@@ -416,18 +442,17 @@ const copyBox = (items) => {
 		pick(items[(at + by + items.length) % items.length].label);
 		tabs.querySelector("[aria-selected=true]").focus();
 	} });
-	const text = h("pre", { tabindex: "0", role: "tabpanel", id: id + "p", "aria-label": "Command" });
+	const text = h("pre", { tabindex: "0", role: "tabpanel", id: id + "p", label: "Command" });
 	const shown = () => items.find((item) => item.label === chosen) ?? items[0];
 	const pick = (label) => { chosen = label; kept.set("language", label); draw(); };
 	const draw = () => {
-		tabs.replaceChildren(...items.map((item) => h("button", {
-			type: "button", role: "tab", "aria-selected": item === shown(), "aria-controls": id + "p",
-			tabindex: item === shown() ? "0" : "-1", onclick: () => pick(item.label),
-		}, item.label)));
+		putIn(tabs, items.map((item) => buttonTo(() => pick(item.label), item.label, {
+			role: "tab", "aria-selected": item === shown(), "aria-controls": id + "p", tabindex: item === shown() ? 0 : -1,
+		})));
 		text.textContent = shown()?.text ?? "";
 	};
 	const box = div("copy", div("bar", tabs,
-		h("button", { type: "button", class: "plain", onclick: () => copyText(text.textContent) }, "Copy")), text);
+		buttonTo(() => copyText(text.textContent), "Copy", { class: "plain" })), text);
 	box.set = (next) => { items = next; draw(); };
 	draw();
 	return box;

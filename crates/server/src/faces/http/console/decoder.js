@@ -33,7 +33,7 @@ const toMs = (reading) => Number(BigInt(reading.unix_ns) / 1000000n);
 let formats = null;
 let presets = null;
 const know = async (life) => {
-	const byName = async (what) => new Map((await api("GET", "/v1/" + what, { signal: life }))[what].map((one) => [one.name, one]));
+	const byName = async (what) => new Map((await get("/v1/" + what, life))[what].map((one) => [one.name, one]));
 	if (!presets) [formats, presets] = await Promise.all([byName("formats"), byName("presets")]);
 };
 const formatOf = (reading) => (reading.format === "uuid" && reading.variant === "rfc9562" ? "uuid" + reading.version : reading.format);
@@ -44,7 +44,7 @@ const roleOf = (name) => (/^(version|variant|0)$/.test(name) ? "constant" : /tim
 /** The fields of a reading, the highest bits first, or null where they are not known to the bit. */
 const fieldsOf = (reading) => {
 	const preset = presets.get(reading.preset);
-	const rest = preset ? Math.max(64, preset.bits) - preset.bits : 0;
+	const rest = preset ? max(64, preset.bits) - preset.bits : 0;
 	if (preset) return rest ? [{ name: "unused", bits: rest, shift: preset.bits, role: "constant" }, ...preset.fields] : preset.fields;
 	const format = formats.get(reading.format === "typeid" ? "uuid7" : formatOf(reading));
 	if (!format?.bits || format.name === "uuid") return null;
@@ -91,7 +91,7 @@ const rangeOf = (reading, fields, from_ms, until_ms) => {
 
 // ---- One id
 
-const copyable = (name, text) => [name, [codeOf(text), " ", buttonTo(() => copyText(text), "Copy", { class: "small plain", "aria-label": "Copy " + name })]];
+const copyable = (name, text) => [name, [codeOf(text), " ", buttonTo(() => copyText(text), "Copy", { class: "small plain", label: "Copy " + name })]];
 
 /** Its bits in rows, each in the colour of its field; a bit that is 1 is full. */
 const ruler = (n, fields, life) => {
@@ -99,25 +99,25 @@ const ruler = (n, fields, life) => {
 	const all = sum(fields);
 	whenSized(box, life, (width) => {
 		const across = width > 760 ? 64 : 32;
-		const side = Math.min(18, width / across);
+		const side = min(18, width / across);
 		const tall = side + 16;
-		const high = Math.ceil(all / across) * tall;
-		putIn(box, drawing(width, high, { role: "img", "aria-label": `The ${all} bits: ${fields.map((field) => `${field.name} ${field.bits}`).join(", ")}` }, fields.map((field) => {
+		const high = ceil(all / across) * tall;
+		putIn(box, drawing(width, high, { role: "img", label: `The ${all} bits: ${fields.map((field) => `${field.name} ${field.bits}`).join(", ")}` }, fields.map((field) => {
 			const from = all - field.shift - field.bits;
-			const fits = field.name.length * 6.2 < Math.min(field.bits, across - (from % across)) * side;
-			return s("g", null, s("title", null, `${field.name}: ${slice(n, field)}`), Array.from({ length: field.bits }, (_, bit) => {
+			const fits = field.name.length * 6.2 < min(field.bits, across - (from % across)) * side;
+			return s("g", s("title", `${field.name}: ${slice(n, field)}`), Array.from({ length: field.bits }, (_, bit) => {
 				const at = from + bit;
 				return rectAt((at % across) * side + 0.5, Math.floor(at / across) * tall + 14, side - 1, side - 1, ROLES[field.role][0] + ((n >> BigInt(all - 1 - at)) & 1n ? "" : " zero"), { rx: 2 });
 			}), fits && textAt((from % across) * side + 1, Math.floor(from / across) * tall + 10, field.name));
 		})));
 	});
-	return [box, tableOf(["Field", "Is", "Bits#", "Decimal#", "Hexadecimal#"], fields.map((field) => [[h("span", { class: "dot " + ROLES[field.role][0] }), " ", field.name], ROLES[field.role][1], field.bits, slice(n, field),
-		codeOf(numberToDigits(slice(n, field), HEX, Math.ceil(field.bits / 4)))]), "Fields")];
+	return [box, tableOf(["Field", "Is", "Bits#", "Decimal#", "Hexadecimal#"], fields.map((field) => [[dotOf(ROLES[field.role][0]), " ", field.name], ROLES[field.role][1], field.bits, slice(n, field),
+		codeOf(numberToDigits(slice(n, field), HEX, ceil(field.bits / 4)))]), "Fields")];
 };
 
 const otherForms = (n, bits, reading) => cardOf("The same in other forms", factList([
 	...(bits === 128 ? [copyable("UUID", hyphened(n)), reading.format !== "ulid" && copyable("ULID", numberToDigits(n, CROCKFORD, 26))] : []),
-	...FORMS.slice(0, bits === 128 ? 6 : 5).map(([name, digits]) => copyable(name, numberToDigits(n, digits, name === "hexadecimal" || (bits === 128 && name !== "decimal") ? Math.ceil(bits / Math.log2(digits.length)) : 1))),
+	...FORMS.slice(0, bits === 128 ? 6 : 5).map(([name, digits]) => copyable(name, numberToDigits(n, digits, name === "hexadecimal" || (bits === 128 && name !== "decimal") ? ceil(bits / Math.log2(digits.length)) : 1))),
 	bits === 64 && n >> 63n > 0n && copyable("signed", BigInt.asIntN(64, n).toString())]));
 
 const sameTime = (reading, fields) => {
@@ -126,18 +126,19 @@ const sameTime = (reading, fields) => {
 	return rows.length > 0 && cardOf("Ids of the same time (UTC)", factList(rows));
 };
 
-const originOf = ({ of, name, verdict, says, server, block, window: at }) => h("li", null, tagOf(...(VERDICTS[verdict] ?? [verdict, ""])), " ", strongOf(of, " ", link((of === "pool" ? "#/map/" : "#/sequences/") + seg(name), name)), para("", says),
-	para("soft", server && `Server ${server}. `, block && [`Block ${fmt.int(block.first)} – ${fmt.int(block.last)}, reserved `, fmt.time(block.at), ". "],
+const originOf = ({ of, name, verdict, says, server, block, window: at }) => h("li", tagOf(...(VERDICTS[verdict] ?? [verdict, ""])), " ", strongOf(of, " ", link((of === "pool" ? "#/map/" : "#/sequences/") + seg(name), name)), h("p", says),
+	para("soft", server && `Server ${server}. `, block && [`Block ${int(block.first)} – ${int(block.last)}, reserved `, fmt.time(block.at), ". "],
 		at && [`Window of worker ${at.worker}, ${at.name || at.owner}, `, fmt.time(at.from), " – ", fmt.time(at.until), ". ", link(`#/map/${seg(name)}?worker=${at.worker}`, "See it on the map")]));
 const askOrigin = (id, { sequence, pool }, life) => {
 	const said = h("div", { role: "status" }, "Looking …");
-	api("GET", "/v1/explain/" + seg(id), { query: { sequence, pool }, signal: life }).then((found) => putIn(said, found.origins.length ? h("ol", { class: "origins" }, found.origins.map(originOf)) : "No sequence and no pool here can have given it out.",
-		found.notes.map((note) => para("hint", note))), (error) => showError(said, error));
+	const none = "o sequence and no pool here can have given it out";
+	get("/v1/explain/" + seg(id), life, { sequence, pool }).then((found) => putIn(said, found.origins.length ? h("ol.origins", found.origins.map(originOf)) : h("p", `N${none}.`),
+		found.notes.filter((note) => note !== "n" + none).map((note) => para("hint", note))), (error) => showError(said, error));
 	return cardOf("Given out here?", said);
 };
 
 const showId = async (root, id, query, life) => {
-	const { input, readings: sure, at_a_stretch: guesses = [], no_id, nearly, tried } = await api("GET", "/v1/inspect/" + seg(id), { signal: life });
+	const { input, readings: sure, at_a_stretch: guesses = [], no_id, nearly, tried } = await get("/v1/inspect/" + seg(id), life);
 	const readings = sure.length ? sure : guesses;
 	const [shown, list] = [div("view"), div("bar")];
 	const pick = (i) => {
@@ -149,29 +150,29 @@ const showId = async (root, id, query, life) => {
 		const told = known && fields ? fields.map((field) => field.name) : [];
 		const others = Object.entries(reading.fields).filter(([name]) => !told.includes(name));
 		putIn(list, readings.length > 1 && readings.map((other, at) => buttonTo(() => { setQuery({ reading: at || null }); pick(at); list.children[at].focus(); }, [title(other), " ", softText(percent(other))], { "aria-pressed": String(at === i) })));
-		putIn(shown, cardOf([title(reading), " ", tagOf(percent(reading) + " sure", reading.confidence >= 0.8 ? "good" : reading.confidence < 0.5 ? "warn" : "")], para("", reading.why, "."),
+		putIn(shown, cardOf([title(reading), " ", tagOf(percent(reading) + " sure", reading.confidence >= 0.8 ? "good" : reading.confidence < 0.5 ? "warn" : "")], h("p", reading.why, "."),
 			reading.time && para("made", "Made ", strongOf(fmt.time(reading.time)), softText(` ${fmt.ago(Date.parse(reading.time))}, ${reading.time}`)),
 			known && fields && ruler(n, fields, life), others.length > 0 && factList(others.map(([name, value]) => [name, codeOf(value)])), reading.notes?.map((note) => para("hint", note))),
 		known && otherForms(n, bits, reading), known && fields && reading.unix_ns && sameTime(reading, fields));
 	};
-	const about = [no_id && para("", `This is no id: ${no_id}.`), nearly && para("warn", `It is nearly an id: ${nearly}.`), !sure.length && para("", readings.length ? "Nothing is known for sure. These are guesses:" : "Nothing is known of it.")];
-	putIn(root, (readings.length > 1 || about.some(Boolean)) && h("section", { class: "card" }, about, list,
-		tried && h("details", null, h("summary", null, `${tried.length} formats that it is not`), factList(tried.map(({ format, form, why }) => [format + (form ? ", " + form : ""), why])))), shown, askOrigin(input, query, life));
-	if (readings.length) pick(Math.min(Number(query.reading) || 0, readings.length - 1));
+	const about = [no_id && h("p", `This is no id: ${no_id}.`), nearly && para("warn", `It is nearly an id: ${nearly}.`), !sure.length && h("p", readings.length ? "Nothing is known for sure. These are guesses:" : "Nothing is known of it.")];
+	putIn(root, (readings.length > 1 || about.some(Boolean)) && cardOf("", about, list,
+		tried && h("details", h("summary", `${tried.length} formats that it is not`), factList(tried.map(({ format, form, why }) => [format + (form ? ", " + form : ""), why])))), shown, askOrigin(input, query, life));
+	if (readings.length) pick(min(Number(query.reading) || 0, readings.length - 1));
 };
 
 // ---- Many ids, and a file of them
 
 const bars = (counts, name) => {
-	const most = Math.max(...counts.map(([, n]) => n), 1);
-	return h("table", { class: "bars" }, h("caption", { class: "away" }, name), h("tbody", null, counts.slice(0, 24).map(([text, n]) => h("tr", null, h("th", { scope: "row" }, text),
-		h("td", null, drawing(100, 10, { preserveAspectRatio: "none", "aria-hidden": "true" }, rectAt(0, 0, 100 * n / most, 10, "used"))), h("td", { class: "num" }, fmt.int(n))))));
+	const most = max(...counts.map(([, n]) => n), 1);
+	return h("table.bars", h("caption.away", name), h("tbody", counts.slice(0, 24).map(([text, n]) => h("tr", h("th", { scope: "row" }, text),
+		h("td", drawing(100, 10, { preserveAspectRatio: "none", "aria-hidden": true }, rectAt(0, 0, 100 * n / most, 10, "used"))), h("td.num", int(n))))));
 };
-const columns = (counts, label) => drawing(1000, 90, { preserveAspectRatio: "none", class: "full", role: "img", "aria-label": label },
-	counts.map((n, i) => rectAt(1000 * i / counts.length, 90 - 88 * n / Math.max(...counts, 1), 940 / counts.length, 88 * n / Math.max(...counts, 1), "used")));
+const columns = (counts, label) => drawing(1000, 90, { preserveAspectRatio: "none", class: "full", role: "img", label: label },
+	counts.map((n, i) => rectAt(1000 * i / counts.length, 90 - 88 * n / max(...counts, 1), 940 / counts.length, 88 * n / max(...counts, 1), "used")));
 /** A dot for each time, on as many lines as keep neighbours apart. */
 const dots = (times) => {
-	const [first, last] = [Math.min(...times), Math.max(...times)];
+	const [first, last] = [min(...times), max(...times)];
 	return svgOf(`${times.length} times from ${dateOf(first)} to ${dateOf(last)}`, { width: "100%", height: 90 }, lineAt(0, 70.5, "100%", 70.5, "axis"),
 		times.map((ms, i) => s("circle", { cx: 1 + 98 * (last > first ? (ms - first) / (last - first) : 0.5) + "%", cy: 64 - (i * 7) % 60, r: 2.5, class: "used" })),
 		textAt(0, 85, dateOf(first)), last > first && textAt("100%", 85, dateOf(last), "end"));
@@ -180,15 +181,17 @@ const dots = (times) => {
 const showIds = async (root, ids, life) => {
 	const asked = ids.slice(0, MANY);
 	const found = [];
-	const progress = h("progress", { max: asked.length, "aria-label": "Ids read" });
-	putIn(root, progress);
+	const progress = h("progress", { max: asked.length, label: "Ids read" });
+	const said = h("p.soft", { role: "status" });
+	putIn(root, said, progress);
 	let next = 0;
 	const turn = async () => {
 		while (next < asked.length && !life.aborted) {
 			const at = next++;
 			// One that is refused, for its length say, is no reason to stop.
-			found[at] = await api("GET", "/v1/inspect/" + seg(asked[at]), { signal: life }).then((got) => got.readings[0] ?? { title: "nothing known" }, (error) => ({ title: error.detail }));
-			progress.value = at;
+			found[at] = await get("/v1/inspect/" + seg(asked[at]), life).then((got) => got.readings[0] ?? { title: "nothing known" }, (error) => ({ title: error.detail }));
+			progress.value = at + 1;
+			if (at % 20 === 0) said.textContent = `decoded ${int(at)} of ${int(asked.length)}`;
 		}
 	};
 	await Promise.all([turn(), turn(), turn(), turn()]);
@@ -199,32 +202,32 @@ const showIds = async (root, ids, life) => {
 	const times = rows.filter((row) => row.unix_ns).map(toMs);
 	const makers = count(rows.map((row) => row.by).filter(Boolean));
 	const repeats = asked.length - new Set(asked).size;
-	putIn(root, cardOf(`${fmt.int(asked.length)} ids`, ids.length > MANY && para("warn", `The first ${fmt.int(MANY)} of ${fmt.int(ids.length)} are read. A file with all of them can be audited: drop it here.`),
-		tagOf(repeats ? `${fmt.int(repeats)} repeated` : "none is repeated", repeats ? "bad" : "good"), bars(count(rows.map((row) => row.title)), "What they are")),
+	putIn(root, cardOf(`${int(asked.length)} ids`, ids.length > MANY && para("warn", `The first ${int(MANY)} of ${int(ids.length)} are read. A file with all of them can be audited: drop it here.`),
+		tagOf(repeats ? `${int(repeats)} repeated` : "none is repeated", repeats ? "bad" : "good"), bars(count(rows.map((row) => row.title)), "What they are")),
 	times.length > 0 && cardOf("When they were made", dots(times)), makers.length > 0 && cardOf("By whom", bars(makers, "Ids of each worker")),
-	cardOf("Each", h("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "Each id" }, tableOf(["Id", "Most likely", "Sure", "Made", "By"],
+	cardOf("Each", h("div.scroll.tall", { tabindex: 0, role: "region", label: "Each id" }, tableOf(["Id", "Most likely", "Sure", "Made", "By"],
 		rows.map((row, i) => [link("#/decode/" + seg(asked[i]), codeOf(asked[i])), row.title, row.format ? percent(row) : "–", row.time ? fmt.time(row.time) : "–", row.by || "–"]), "Each id"))));
 };
 
 const auditReport = (file, { verdict, ids, formats: kinds, layout, repeats, without, unreadable, order, numbers, times, workers, shards, ranges, hash }) => {
-	const list = (of, show) => of?.length > 0 && h("ul", null, of.slice(0, 20).map((each) => h("li", null, show(each))));
-	const lines = (n) => (n === 1 ? "1 line" : n ? fmt.int(n) + " lines" : "none");
+	const list = (of, show) => of?.length > 0 && h("ul", of.slice(0, 20).map((each) => h("li", show(each))));
+	const lines = (n) => (n === 1 ? "1 line" : n ? int(n) + " lines" : "none");
 	const at = (us) => fmt.time(us / 1000);
 	const spread = (name, of) => of && [name, of.even ? "good" : "warn", of.even ? "even" : "uneven", of.words, columns(of.counts, `${of.shards} shards: ${of.counts.join(", ")}`)];
 	const rows = [
-		["Read", "good", `${fmt.int(ids)} ids`, kinds.map((one) => `${fmt.int(one.ids)} ${one.format}${one.version ? " " + one.version : ""}`).join(", "), layout && `; layout ${layout.name}${layout.guessed ? ", guessed" : ""}`],
-		["Repeats", repeats.ids ? "bad" : "good", repeats.ids ? fmt.int(repeats.ids) + " repeated" : "none", list(repeats.listed, (each) => [codeOf(each.id), ` ${each.times} times: ${each.places.join(", ")}`])],
+		["Read", "good", `${int(ids)} ids`, kinds.map((one) => `${int(one.ids)} ${one.format}${one.version ? " " + one.version : ""}`).join(", "), layout && `; layout ${layout.name}${layout.guessed ? ", guessed" : ""}`],
+		["Repeats", repeats.ids ? "bad" : "good", repeats.ids ? int(repeats.ids) + " repeated" : "none", list(repeats.listed, (each) => [codeOf(each.id), ` ${each.times} times: ${each.places.join(", ")}`])],
 		["No id", without.lines ? "bad" : "good", lines(without.lines), list(without.listed, (each) => each.join(": "))],
 		["Unreadable", unreadable.lines ? "bad" : "good", lines(unreadable.lines), list(unreadable.listed, (each) => [each].flat().join(": "))],
-		order && ["Order", order.to_move ? "warn" : "good", order.to_move ? `${fmt.int(order.to_move)} of ${fmt.int(order.compared)} rows would have to move` : "in order", order.first && `the first at ${order.first}`],
-		numbers && ["Gaps", numbers.gaps ? "warn" : "good", numbers.gaps ? `${fmt.int(numbers.lost)} missing in ${fmt.int(numbers.gaps)} gaps` : "none", `${fmt.int(numbers.min)} to ${fmt.int(numbers.max)}`,
-			list(numbers.largest, (gap) => `${fmt.int(gap.lost)} between ${fmt.int(gap.after)} and ${fmt.int(gap.before)}`)],
-		times?.ids > 0 && ["Time", times.future ? "bad" : "good", times.future ? `${fmt.int(times.future)} in the future` : fmt.span((times.last_us - times.first_us) / 1e6), at(times.first_us), " – ", at(times.last_us)],
-		workers?.count > 0 && ["Workers", workers.steps_back ? "warn" : "good", fmt.int(workers.count) + (workers.more ? " or more" : ""), workers.steps_back > 0 && `clocks went back ${fmt.int(workers.steps_back)} times`],
+		order && ["Order", order.to_move ? "warn" : "good", order.to_move ? `${int(order.to_move)} of ${int(order.compared)} rows would have to move` : "in order", order.first && `the first at ${order.first}`],
+		numbers && ["Gaps", numbers.gaps ? "warn" : "good", numbers.gaps ? `${int(numbers.lost)} missing in ${int(numbers.gaps)} gaps` : "none", `${int(numbers.min)} to ${int(numbers.max)}`,
+			list(numbers.largest, (gap) => `${int(gap.lost)} between ${int(gap.after)} and ${int(gap.before)}`)],
+		times?.ids > 0 && ["Time", times.future ? "bad" : "good", times.future ? `${int(times.future)} in the future` : fmt.span((times.last_us - times.first_us) / 1e6), at(times.first_us), " – ", at(times.last_us)],
+		workers?.count > 0 && ["Workers", workers.steps_back ? "warn" : "good", int(workers.count) + (workers.more ? " or more" : ""), workers.steps_back > 0 && `clocks went back ${int(workers.steps_back)} times`],
 		spread("Shards by id % N", shards), spread("Ranges of keys", ranges), spread("Shards by a hash", hash),
 	];
 	return [cardOf([`Audit of ${file.name} `, verdict.sound ? tagOf("sound", "good") : tagOf("not sound", "bad")], list(verdict.faults, (fault) => fault.words), list(verdict.remarks, (remark) => softText(remark.words)),
-		h("table", { class: "audit" }, h("tbody", null, rows.map((row) => row && h("tr", null, h("th", { scope: "row" }, row[0]), h("td", null, tagOf(row[2], row[1]), " ", row.slice(3))))))),
+		h("table.audit", h("tbody", rows.map((row) => row && h("tr", h("th", { scope: "row" }, row[0]), h("td", tagOf(row[2], row[1]), " ", row.slice(3))))))),
 	para("hint", "The command mint audit takes files of any size, and more options.")];
 };
 
@@ -237,14 +240,24 @@ const showDecoder = async (root, args, query, life) => {
 		inner.abort();
 		inner = new AbortController();
 		const mine = inner.signal;
-		putIn(shown, h("p", { class: "soft", role: "status" }, said));
+		putIn(shown, h("p.soft", { role: "status" }, said));
+		busy(true);
 		try {
 			await know(life);
 			await work(mine);
 		} catch (error) {
 			if (!mine.aborted) showError(shown, error);
 		}
+		if (!mine.aborted) busy(false);
 	};
+	let had = null; // what had the focus: a button that is off loses it
+	const busy = (yes) => {
+		if (yes) had = focused();
+		shown.setAttribute("aria-busy", yes);
+		button.disabled = yes;
+		if (focused() === document.body) focusOn(had);
+	};
+	const button = h("button.primary", "Decode");
 	const decode = (query = {}) => {
 		const ids = area.value.split(/[\s,;]+/).map((text) => text.replace(/^["']+|["']+$/g, "")).filter(Boolean);
 		if (ids.length === 1) return doing(hashOf("decode", ids, query), "Reading …", (mine) => showId(shown, ids[0], query, mine));
@@ -262,9 +275,9 @@ const showDecoder = async (root, args, query, life) => {
 	const header = h("input", { type: "checkbox", checked: true });
 	const area = h("textarea", { rows: 2, spellcheck: "false", autocomplete: "off", value: args[0] ?? "", placeholder: "One id, or up to a thousand", onpaste: () => setTimeout(decode),
 		onkeydown: (event) => { if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); decode(); } } });
-	const file = h("input", { type: "file", class: "away", tabindex: -1, "aria-label": "A file of ids", onchange: () => { audit(file.files[0]); file.value = ""; } });
-	const box = h("form", { class: "card", onsubmit: (event) => { event.preventDefault(); decode(); } }, h("label", null, h("span", null, "Ids of any kind"), area),
-		div("bar", h("button", { class: "primary" }, "Decode"), buttonTo(() => file.click(), "Audit a file …"), file, h("label", { class: "check" }, header, h("span", null, "its first row is a header")), h("span", { class: "hint" }, "or drop it anywhere here")));
+	const file = h("input", { type: "file", class: "away", tabindex: -1, label: "A file of ids", onchange: () => { audit(file.files[0]); file.value = ""; } });
+	const box = h("form.card", { onsubmit: (event) => { event.preventDefault(); decode(); } }, labelled("Ids of any kind", area),
+		div("bar", button, buttonTo(() => file.click(), "Audit a file …"), file, h("label.check", header, h("span", "its first row is a header")), h("span.hint", "or drop it anywhere here")));
 	for (const type of ["dragover", "dragleave", "drop"]) {
 		addEventListener(type, (event) => {
 			if (!event.dataTransfer?.types.includes("Files")) return;

@@ -6,18 +6,18 @@ const STEPS = [1000, 5000, 15000, 30000, ...[1, 5, 15, 30, 60, 180, 360, 720].ma
 const IS = { held: "held", passed: "passed", released: "released", parked: "parked far ahead by a wrong clock", earlier: "taken over since" };
 
 const choosePool = async (root, life) => {
-	const { pools, next } = await api("GET", "/v1/pools", { query: { limit: 1000 }, signal: life });
+	const { pools, next } = await get("/v1/pools", life, { limit: 1000 });
 	if (!pools.length) return root.append(empty("There is no pool.", "A pool is a layout of ids and its workers: mint pool create NAME"));
-	putIn(root, para("soft", "Who holds which worker, until when? Choose a pool" + (next ? ` of the first ${fmt.int(pools.length)}.` : ".")), tableOf(["Pool", "Kind", "Workers#", "Held#", "Parked#", "Held here#", "A window#", "Ids end#"], pools.map((pool) => [link("#/map/" + seg(pool.name), pool.name),
-		pool.layout?.match(/;name=([^;]+)/)?.[1] ?? pool.kind, fmt.int(pool.workers), fmt.int(pool.workers_held), pool.parked ? tagOf(fmt.int(pool.parked.workers), "warn") : "–", pool.worker ?? "–", fmt.span(pool.window_ms / 1000), fmt.time(pool.ends)]), "Pools"));
+	putIn(root, para("soft", "Who holds which worker, until when? Choose a pool" + (next ? ` of the first ${int(pools.length)}.` : ".")), tableOf(["Pool", "Kind", "Workers#", "Held#", "Parked#", "Worker here#", "A window#", "Ids end#"], pools.map((pool) => [link("#/map/" + seg(pool.name), pool.name),
+		pool.layout?.match(/;name=([^;]+)/)?.[1] ?? pool.kind, int(pool.workers), int(pool.workers_held), pool.parked ? tagOf(int(pool.parked.workers), "warn") : "–", pool.worker ?? "–", fmt.span(pool.window_ms / 1000), fmt.time(pool.ends)]), "Pools"));
 };
 
 const called = (one) => one.name || one.owner;
 const windowLabel = (one) => `worker ${one.worker}, ${called(one)}: ${IS[one.is] ?? one.is}, ${dateOf(one.from_ms)} to ${dateOf(one.until_ms)}${one.ours ? ", held by this server" : ""}`;
-const signed = (by_s) => `${by_s < 0 ? "−" : "+"}${Math.abs(by_s)} s`;
+const signed = (by_s) => `${by_s < 0 ? "−" : "+"}${abs(by_s)} s`;
 const keyOf = (one) => [one.worker, one.from_ms, one.is === "earlier"].join();
 const bodyOf = (is, color, ...place) => [rectAt(...place, "body " + color), (is === "parked" || is === "earlier") && hatched(...place, is)];
-const swatch = (is, color = "c7") => drawing(22, 14, { "aria-hidden": "true", class: "win " + is }, bodyOf(is, color, 0, 0, 22, 14));
+const swatch = (is, color = "c7") => drawing(22, 14, { "aria-hidden": true, class: "win " + is }, bodyOf(is, color, 0, 0, 22, 14));
 
 const showMap = async (root, name, query, life) => {
 	const path = "/v1/pools/" + seg(name);
@@ -25,23 +25,30 @@ const showMap = async (root, name, query, life) => {
 	let got = 0; // when, by the steady clock of this browser
 	let from = Number(query.from) || 0;
 	const before = []; // where earlier pages began
-	let view = null; // [first, last] in milliseconds; null: around now
+	let view = query.until > query.since ? [Number(query.since), Number(query.until)] : null; // [first, last] in milliseconds; null: around now
+	let servers = []; // of the store
+	let noted = 0;
 	let sought = query.worker == null ? null : Number(query.worker);
 	let picked = null; // the key of the window that is told about
 	let everyone = null; // all windows, for the overview
 	let asked = 0; // counts, so that a late answer replaces nothing
 
-	const plot = h("div", { class: "map", tabindex: 0, role: "group", "aria-label": "Windows over time. Plus and minus zoom, left and right arrows move in time, 0 goes back to now, f shows all; the tab key goes to the windows." });
+	const plot = h("div.map", { tabindex: 0, role: "group", label: "Windows over time. Plus and minus zoom, left and right arrows move in time, 0 goes back to now, f shows all; the tab key goes to the windows." });
 	const told = div("told", softText("Point at a window, or go to one with the tab key and the arrows."));
-	const [legend, overview, wrong, steps, status] = [h("ul", { class: "key" }), div(""), div(""), para("hint"), h("span", { class: "soft", role: "status" })];
+	const [legend, overview, wrong, steps, status] = [h("ul.key"), div(""), div(""), para("hint"), h("span.soft", { role: "status" })];
 	const fail = (error) => showError(page ? wrong : root, error);
 
 	const now = () => page.now_ms + (performance.now() - got);
 	const span = () => view ?? [now() - 2.5 * page.window_ms, now() + 1.5 * page.window_ms];
-	const look = (next) => { view = next; draw(); };
+	const look = (next) => {
+		view = next;
+		draw();
+		clearTimeout(noted); // browsers refuse an address that changes all the time
+		noted = setTimeout(() => { if (!life.aborted) setQuery({ since: view && Math.round(view[0]), until: view && Math.round(view[1]) }); }, 300);
+	};
 	const zoom = (by, at = 0.5) => {
 		const [first, last] = span();
-		const wide = Math.max(2000, Math.min(200 * 365 * DAY, (last - first) * by));
+		const wide = max(2000, min(200 * 365 * DAY, (last - first) * by));
 		const middle = first + (last - first) * at;
 		look([middle - wide * at, middle + wide * (1 - at)]);
 	};
@@ -52,13 +59,15 @@ const showMap = async (root, name, query, life) => {
 	const toNow = () => look(null);
 	const fit = () => {
 		const of = page.windows.flatMap((one) => [one.from_ms, one.until_ms]).concat(now());
-		const [first, last] = [Math.min(...of), Math.max(...of)];
+		const [first, last] = [min(...of), max(...of)];
 		look([first - (last - first) * 0.03, last + (last - first) * 0.03]);
 	};
 	const gutterOf = (width) => (width > 700 ? 150 : 76);
 
 	const release = (one) => confirmTyped({ title: `Release worker ${one.worker}`, word: String(one.worker), label: "Release",
-		text: `The window of ${called(one)} in pool ${name} is freed, so that anyone may take the worker at once. Whatever held it must not mint any more.`,
+		text: [h("p", one.until_ms > now() ? ["This window of ", called(one), " lasts until ", fmt.time(one.until_ms), ": until then this is refused."]
+			: `The window of ${called(one)} in pool ${name} is freed, so that anyone may take the worker at once. Whatever held it must not mint any more.`),
+		copyBox(languages(curl("DELETE", `${path}/windows/${one.worker}`, {}), "", mint("pool release", [], name, String(one.worker))))],
 		act: async () => {
 			await api("DELETE", `${path}/windows/${one.worker}`, { body: {} });
 			notice(`worker ${one.worker} is free`, "good");
@@ -69,7 +78,7 @@ const showMap = async (root, name, query, life) => {
 	const say = (one) => {
 		said = one;
 		putIn(told, strongOf(`Worker ${one.worker}`), swatch(one.is, ownerColor(one.owner)),
-		h("span", null, one.name || "no name", one.ours && " (this server)"), h("span", null, IS[one.is] ?? one.is),
+		h("span", one.name || "no name", one.ours && " (this server)"), h("span", IS[one.is] ?? one.is),
 		softText(fmt.time(one.from_ms), " – ", fmt.time(one.until_ms), ` (${fmt.ago(one.until_ms)})`), softText("owner ", codeOf(one.owner)),
 		one.version != null && softText(`version ${one.version}`), one.first_id && softText("ids ", codeOf(one.first_id), " – ", codeOf(one.last_id)),
 		softText("written ", fmt.time(one.written_ms)), canChange() && one.is !== "earlier" && one.is !== "released" && buttonTo(() => release(one), "Release …", { class: "small push" }));
@@ -78,7 +87,7 @@ const showMap = async (root, name, query, life) => {
 	const sayAgain = () => {
 		const one = said && page.windows.find((one) => keyOf(one) === keyOf(said));
 		if (!one || one.is === said.is && (one.version === said.version || inUse(told))) return;
-		const had = told.contains(document.activeElement);
+		const had = told.contains(focused());
 		say(one);
 		if (had) plot.querySelector(`[data-key="${keyOf(one)}"]`)?.focus();
 	};
@@ -90,7 +99,7 @@ const showMap = async (root, name, query, life) => {
 
 	const draw = (width = plot.clientWidth) => {
 		if (!page || !width) return;
-		const had = document.activeElement?.closest?.(".map g[data-key]")?.dataset.key;
+		const had = focused()?.closest?.(".map g[data-key]")?.dataset.key;
 		const windows = page.windows;
 		const workers = [...new Set(windows.map((one) => one.worker))];
 		const gutter = gutterOf(width);
@@ -104,7 +113,7 @@ const showMap = async (root, name, query, life) => {
 		const step = STEPS.find((ms) => (last - first) / ms < (width - gutter) / 90) ?? STEPS.at(-1);
 		const zone = new Date().getTimezoneOffset() * MINUTE;
 		const ticks = [];
-		for (let at = Math.ceil((first - zone) / step) * step + zone; at < last; at += step) ticks.push(at);
+		for (let at = ceil((first - zone) / step) * step + zone; at < last; at += step) ticks.push(at);
 		const written = (at) => {
 			const minute = fmt.clock(at, "minute");
 			return step >= DAY || minute === "00:00" ? dateOf(at).slice(0, 10) : step >= MINUTE ? minute : fmt.clock(at);
@@ -112,10 +121,10 @@ const showMap = async (root, name, query, life) => {
 
 		const marks = windows.map((one) => {
 			const top = line.get(one.worker) + 2;
-			const [left, right] = [one.from_ms, one.until_ms].map((ms) => Math.max(gutter - 4, Math.min(width + 4, x(ms))));
-			const wide = Math.max(2, right - left);
+			const [left, right] = [one.from_ms, one.until_ms].map((ms) => max(gutter - 4, min(width + 4, x(ms))));
+			const wide = max(2, right - left);
 			const out = right <= gutter ? -1 : left >= width ? 1 : 0; // out of sight: before, after
-			return s("g", { class: `win ${one.is}`, role: "button", "aria-label": windowLabel(one), "aria-pressed": String(keyOf(one) === picked), dataset: { key: keyOf(one) },
+			return s("g", { class: `win ${one.is}`, role: "button", label: windowLabel(one), "aria-pressed": String(keyOf(one) === picked), dataset: { key: keyOf(one) },
 				onpointerenter: () => { if (!picked) say(one); }, onfocus: () => say(one), onclick: () => pick(one),
 				onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); pick(one); } } },
 			out ? s("path", { d: `M${out < 0 ? gutter + 2 : width - 2} ${top + tall / 2 - 2}l${-6 * out} -4v8z`, class: ownerColor(one.owner) })
@@ -132,7 +141,7 @@ const showMap = async (root, name, query, life) => {
 		putIn(plot, drawing(width, high + 18, null, hatchings(), s("clipPath", { id: "inside" }, rectAt(gutter, 0, width - gutter, high + 18)),
 			workers.map((worker) => lineAt(gutter, line.get(worker) + tall / 2, width, line.get(worker) + tall / 2, "axis")),
 			s("g", { "clip-path": "url(#inside)" }, ticks.map((at) => [lineAt(x(at), 20, x(at), high, "axis"), x(at) > gutter + 16 && x(at) < width - 30 && textAt(x(at), 14, written(at), "middle")]), marks, stepped,
-				s("g", { class: "now" }, lineAt(here, 20, here, high), textAt(here, high + 12, "now", "middle", ""))), names));
+				s("g.now", lineAt(here, 20, here, high), textAt(here, high + 12, "now", "middle", ""))), names));
 		const turn = roving(marks, (at, key) => {
 			const by = { ArrowDown: 1, ArrowUp: -1 }[key];
 			const to = by && windows.findIndex((one) => one.worker === workers[workers.indexOf(windows[at].worker) + by]);
@@ -140,14 +149,15 @@ const showMap = async (root, name, query, life) => {
 		});
 		const of = (key) => marks.find((mark) => mark.dataset.key === key);
 		turn(of(had ?? picked) ?? marks[0]);
-		of(had)?.focus({ preventScroll: true });
+		focusOn(of(had));
 	};
 
 	const drawLegend = () => {
-		const owners = new Map();
-		for (const one of everyone ?? page.windows) if (one.is !== "earlier") owners.set(one.owner, { name: called(one), n: (owners.get(one.owner)?.n ?? 0) + 1 });
+		const owners = new Map(servers.filter((one) => one.lives).map((one) => [one.instance, { name: one.name, n: 0 }]));
+		for (const one of everyone ?? page.windows) if (one.is === "held" || one.is === "parked") owners.set(one.owner, { name: called(one), n: (owners.get(one.owner)?.n ?? 0) + 1 });
 		const list = [...owners].sort((a, b) => b[1].n - a[1].n);
-		putIn(legend, list.slice(0, 24).map(([token, { name, n }]) => h("li", { title: token }, h("span", { class: "dot " + ownerColor(token) }), `${name}: ${fmt.int(n)}`)), list.length > 24 && h("li", null, `and ${fmt.int(list.length - 24)} more`));
+		const silent = (token) => servers.some((one) => one.instance === token && !one.lives);
+		putIn(legend, list.slice(0, 24).map(([token, { name, n }]) => h("li", { title: token }, dotOf(ownerColor(token)), `${name}: ${int(n)}${silent(token) ? ", silent" : ""}`)), list.length > 24 && h("li", `and ${int(list.length - 24)} more`));
 	};
 
 	/** Every worker of the layout as a small square, or as many as there is room for. */
@@ -155,13 +165,13 @@ const showMap = async (root, name, query, life) => {
 		if (!everyone || !width || page.workers <= WORKERS) return;
 		const side = page.workers <= 1024 ? 10 : 7;
 		const across = Math.floor(width / side);
-		const each = Math.ceil(page.workers / 2048);
+		const each = ceil(page.workers / 2048);
 		const place = (worker, size = side - 1) => [(Math.floor(worker / each) % across) * side, Math.floor(worker / each / across) * side, size, size];
-		const high = Math.ceil(page.workers / each / across) * side;
+		const high = ceil(page.workers / each / across) * side;
 		const windows = everyone.filter((one) => one.is !== "earlier");
-		const sum = Object.keys(IS).map((is) => [windows.filter((one) => one.is === is).length, is]).filter(([n]) => n).map(([n, is]) => `${fmt.int(n)} ${is}`).join(", ") || "none held";
-		putIn(overview, para("soft", `${fmt.int(page.workers)} workers: ${sum}. ${each > 1 ? `A square is ${each} of them. ` : ""}Click a square to go there.`),
-			drawing(width, high, { role: "img", "aria-label": `All workers: ${sum}`, class: "overview", onclick: (event) => {
+		const sum = Object.keys(IS).map((is) => [windows.filter((one) => one.is === is).length, is]).filter(([n]) => n).map(([n, is]) => `${int(n)} ${is}`).join(", ") || "none held";
+		putIn(overview, para("soft", `${int(page.workers)} workers: ${sum}. ${each > 1 ? `A square is ${each} of them. ` : ""}Click a square to go there.`),
+			drawing(width, high, { role: "img", label: `All workers: ${sum}`, class: "overview", onclick: (event) => {
 				const box = event.currentTarget.getBoundingClientRect();
 				find((Math.floor((event.clientY - box.top) / side) * across + Math.floor((event.clientX - box.left) / side)) * each);
 			} }, s("pattern", { id: "free", width: side, height: side, patternUnits: "userSpaceOnUse" }, rectAt(0, 0, side - 1, side - 1, "free")), rectAt(0, 0, across * side, high, "", { fill: "url(#free)" }),
@@ -170,27 +180,30 @@ const showMap = async (root, name, query, life) => {
 
 	const load = async () => {
 		const turn = ++asked;
-		const next_page = await api("GET", path + "/map", { query: { from, limit: WORKERS }, signal: life });
+		const [next_page, cluster] = await Promise.all([get(path + "/map", life, { from, limit: WORKERS }), get("/v1/cluster", life).catch(() => null)]);
 		if (turn !== asked) return;
 		page = next_page;
+		servers = cluster?.servers ?? servers;
 		got = performance.now();
 		putIn(wrong);
 		const workers = new Set(page.windows.map((one) => one.worker)).size;
-		status.textContent = workers ? `${fmt.int(workers)} workers with windows, ${page.windows[0].worker} to ${page.windows.at(-1).worker}` : from ? "no windows from here on" : "nobody has held a worker yet";
+		status.textContent = workers ? `${int(workers)} workers with windows, ${page.windows[0].worker} to ${page.windows.at(-1).worker}` : from ? "no windows from here on" : "nobody has held a worker yet";
 		steps.textContent = page.steps.length ? `The wall clock of this server was stepped: ${page.steps.map((one) => `${signed(one.by_s)} at ${dateOf(one.at_ms)}`).join(", ")}.` : "";
 		back.disabled = !from;
 		next.disabled = page.next_from == null;
-		if (page.next_from == null && !from) everyone = page.windows;
+		const { next_from } = page;
+		if (next_from == null && !from) everyone = page.windows;
+		else everyone = everyone?.filter((one) => one.worker < from || (next_from != null && one.worker >= next_from)).concat(page.windows).sort((a, b) => a.worker - b.worker);
 		draw();
 		sayAgain();
 		drawOverview();
 		drawLegend();
 	};
 	const loadAll = async () => {
-		if (!page || everyone === page.windows) return;
+		if (!page || (page.next_from == null && !from)) return;
 		const all = [];
 		for (let at = 0; at != null && all.length < 20000;) {
-			const part = await api("GET", path + "/map", { query: { from: at, limit: 1000 }, signal: life });
+			const part = await get(path + "/map", life, { from: at, limit: 1000 });
 			all.push(...part.windows);
 			at = part.next_from;
 		}
@@ -200,6 +213,9 @@ const showMap = async (root, name, query, life) => {
 	};
 	const turnTo = (at) => { from = at; setQuery({ from: at || null }); return load().catch(fail); };
 	const find = async (worker) => {
+		const last = page.workers - 1;
+		putIn(found, !(worker <= last) && `That is no worker of this layout: they go from 0 to ${int(last)}.`);
+		if (!(worker <= last)) return;
 		sought = worker;
 		setQuery({ worker });
 		const here = () => page.windows.findLast((one) => one.worker === worker);
@@ -212,12 +228,13 @@ const showMap = async (root, name, query, life) => {
 		if (here()) {
 			say(here());
 			plot.querySelector(".sought").scrollIntoView({ block: "nearest" });
-		} else putIn(told, strongOf(`Worker ${worker}`), worker >= page.workers ? `is not in this layout, which has ${fmt.int(page.workers)}.` : "is free: nobody has a window of it. Shown is what comes after it.");
+		} else putIn(found, `Worker ${worker} is free: nobody has a window of it. ` + (page.windows.length ? "Shown is what comes after it." : "No later one has either."));
 	};
 
-	const back = buttonTo(() => turnTo(before.pop() ?? Math.max(0, from - WORKERS)), "‹ Back", { "aria-label": "Back: workers before these" });
-	const next = buttonTo(() => { before.push(from); turnTo(page.next_from); }, "Next ›", { "aria-label": "Next: workers after these" });
-	const worker = h("input", { type: "number", min: 0, required: true, "aria-label": "Find worker", placeholder: "worker", value: query.worker ?? "" });
+	const back = buttonTo(() => turnTo(before.pop() ?? max(0, from - WORKERS)), "‹ Back", { label: "Back: workers before these" });
+	const next = buttonTo(() => { before.push(from); turnTo(page.next_from); }, "Next ›", { label: "Next: workers after these" });
+	const worker = h("input", { inputmode: "numeric", ...PLAIN, label: "Find worker", placeholder: "worker", value: query.worker ?? "" });
+	const found = h("p.soft", { role: "status" });
 
 	plot.addEventListener("keydown", (event) => {
 		if (event.ctrlKey || event.metaKey || event.altKey || !page) return;
@@ -228,12 +245,12 @@ const showMap = async (root, name, query, life) => {
 	});
 	// The wheel belongs to the page until the map has the focus: the map is often taller than the screen.
 	plot.addEventListener("wheel", (event) => {
-		if (!page || !(event.ctrlKey || plot.contains(document.activeElement))) return;
+		if (!page || !(event.ctrlKey || plot.contains(focused()))) return;
 		event.preventDefault();
 		const { left, width } = plot.getBoundingClientRect();
 		const gutter = gutterOf(width);
-		if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) pan(event.deltaX / width);
-		else zoom(Math.exp(Math.max(-50, Math.min(50, event.deltaY)) / 200), Math.max(0, Math.min(1, (event.clientX - left - gutter) / (width - gutter))));
+		if (abs(event.deltaX) > abs(event.deltaY)) pan(event.deltaX / width);
+		else zoom(Math.exp(max(-50, min(50, event.deltaY)) / 200), max(0, min(1, (event.clientX - left - gutter) / (width - gutter))));
 	}, { passive: false });
 	let grip = null; // where the pointer took hold, and what was shown then
 	plot.addEventListener("pointerdown", (event) => { if (page && !event.button) grip = [event.clientX, ...span()]; });
@@ -241,16 +258,16 @@ const showMap = async (root, name, query, life) => {
 		if (!grip) return;
 		const [x, first, last] = grip;
 		const by = (event.clientX - x) / (plot.clientWidth - gutterOf(plot.clientWidth));
-		if (view || Math.abs(by) > 0.005) look([first, last].map((ms) => ms - by * (last - first)));
+		if (view || abs(by) > 0.005) look([first, last].map((ms) => ms - by * (last - first)));
 	}, { signal: life });
 	for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => { grip = null; }, { signal: life });
 
 	const ifShown = (act) => () => page && act();
-	putIn(root, wrong, h("section", { class: "card" },
+	putIn(root, wrong, h("section.card",
 		div("bar", [["−", () => zoom(1.4), "Zoom out"], ["+", () => zoom(0.7), "Zoom in"], ["‹", () => pan(-0.3), "Earlier"], ["›", () => pan(0.3), "Later"], ["Now", toNow, "Now"], ["Fit all", fit, "Fit all"]]
-			.map(([text, act, name]) => buttonTo(ifShown(act), text, { "aria-label": name })),
-		h("form", { class: "find push", onsubmit: (event) => { event.preventDefault(); if (page) find(Number(worker.value)); } }, worker, h("button", null, "Find"))),
-		plot, told, h("ul", { class: "key" }, Object.keys(IS).map((is) => h("li", null, swatch(is), IS[is])), h("li", null, drawing(22, 14, { "aria-hidden": "true" }, rectAt(0, 9, 22, 3, "mine")), "this server"), h("li", null, "◂ ▸ out of sight")), steps,
+			.map(([text, act, name]) => buttonTo(ifShown(act), text, { label: name })),
+		h("form.find.push", { onsubmit: (event) => { event.preventDefault(); if (page) find(/^\d+$/.test(worker.value.trim()) ? Number(worker.value) : NaN); } }, worker, h("button", "Find"))), found,
+		plot, told, h("ul.key", Object.keys(IS).map((is) => h("li", swatch(is), IS[is])), h("li", drawing(22, 14, { "aria-hidden": true }, rectAt(0, 9, 22, 3, "mine")), "this server"), h("li", "◂ ▸ out of sight")), steps,
 		div("bar", back, next, status, link("#/map", "all pools", { class: "push" }))),
 	cardOf("Owners", legend, overview));
 	whenSized(plot, life, draw);

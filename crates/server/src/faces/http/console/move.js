@@ -17,27 +17,26 @@ const moveCard = ({ name, record, move, version }) => {
 	const it = move ?? record;
 	const [ours, source, means, kind] = PHASES[it.phase] ?? ["?", "?", "This console does not know the phase.", ""];
 	const way = it.phase === "beside" ? WAY.beside : it.phase.startsWith("return") ? WAY.returned : WAY.open;
-	const number = (label, value) => value != null && [label, fmt.int(value)];
-	return h("section", { class: "card" },
-		div("bar", h("h2", { class: "flush" }, link(hashOf("sequences", [name]), name)), h("span", { class: "tag " + kind }, it.phase), h("span", { class: "soft rest" }, "since ", fmt.time(it.at_ms))),
-		h("ol", { class: "way", "aria-label": "Phases" }, way.map((phase) => h("li", { "aria-current": phase === it.phase ? "step" : null, class: way.indexOf(phase) < way.indexOf(it.phase) ? "done" : "" }, phase))),
-		para("", means),
+	const number = (label, value) => value != null && [label, int(value)];
+	return h("section.card",
+		div("bar", h("h2.flush", link(hashOf("sequences", [name]), name)), h("span", { class: "tag " + kind }, it.phase), h("span.soft.rest", "since ", fmt.time(it.at_ms))),
+		h("ol.way", { label: "Phases" }, way.map((phase) => h("li", { "aria-current": phase === it.phase ? "step" : null, class: way.indexOf(phase) < way.indexOf(it.phase) ? "done" : "" }, phase))),
+		h("p", means),
 		factList([["From", `${it.kind} ${it.source}`], ["Its key there", it.key], ["Ours", ours], ["The source", source],
 			number("The source never gives out", it.mark), number("Ours begins at", it.first), number("Ceiling of the source", it.ceiling), number("Largest in its columns", it.highest),
 			number("Reserved here at most", it.issued), number("Skipped above the mark", it.advance), number("Numbers a take", it.take),
-			it.former?.length && ["Taken back before", fmt.int(it.former.length) + (it.former.length > 1 ? " times" : " time")],
-			["Move", h("span", { class: "mono" }, `${it.id}, version ${version}`)]]));
+			it.former?.length && ["Taken back before", int(it.former.length) + (it.former.length > 1 ? " times" : " time")],
+			["Move", h("span.mono", `${it.id}, version ${version}`)]]));
 };
 
-addView({
-	name: "move", title: "Move", nav: true,
-	async show(root, args, query, life) {
-		const list = div("cards");
-		root.append(para("soft", "Moves are made with mint import; here you see how far they are."), list);
-		await repeated(5, life, async () => {
-			const { moves } = await api("GET", "/v1/moves", { signal: life });
-			if (inUse(list)) return;
-			list.replaceChildren(...(moves.length ? moves.map(moveCard) : [empty("Nothing was moved here.", "mint import brings counters from PostgreSQL, MySQL, Redis and others, without a repeat.")]));
-		}, (error) => showError(list, error));
-	},
-});
+const showMove = async (root, args, query, life) => {
+	const list = div("cards");
+	root.append(para("soft", "Moves are made with mint import; here you see how far they are."), list);
+	await repeated(5, life, async () => {
+		const { moves } = await get("/v1/moves", life);
+		if (inUse(list)) return;
+		putIn(list, moves.length ? moves.map(moveCard) : empty("Nothing was moved here.", "mint import brings counters from PostgreSQL, MySQL, Redis and others, without a repeat."));
+	}, (error) => showError(list, error));
+};
+
+addView({ name: "move", title: "Move", nav: true, show: showMove });

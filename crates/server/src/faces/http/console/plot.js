@@ -1,5 +1,6 @@
 // Plots over time: one SVG each, drawn anew when its values, its width or its cursor change.
 
+const COLORS = Array.from({ length: 12 }, (_, i) => "c" + i);
 const PLOT = { left: 56, right: 10, top: 10, bottom: 22 };
 
 /** 1, 2 or 5 times a power of ten: the step of an axis with about `wanted` steps. */
@@ -31,39 +32,44 @@ const saveCsv = (rows, name) =>
  * A chart of `series` (`{key, label, values, color}`, values as many as `times`, `null` for not known) at `times` in ms.
  * `marks` are `{at, text}`. `set({series, times, marks})` shows other values.
  */
-const plot = ({ title, unit = "", series, times, stacked = false, height = 190, format = fmt.si, marks = [], none }) => {
+const plot = ({ title, unit = "", series = [], times = [], stacked = false, height = 190, format = fmt.si, marks = [], none }) => {
 	const off = new Set();
 	let width = 0;
 	let at = null; // the cursor: an index of `times`
 	const name = title.replace(/\W+/g, "-").toLowerCase();
-	const canvas = s("svg", { height, "aria-hidden": "true" });
-	const tip = h("div", { class: "tip", hidden: true });
-	const color = (one) => one.color ?? seriesColor(one.key);
+	const canvas = s("svg", { height, "aria-hidden": true });
+	const tip = h("div.tip", { hidden: true });
+	const given = new Map();
+	/** Its own colour, or the first one that no other series of this plot has. */
+	const color = ({ key, color: own }) => {
+		if (!given.has(key)) given.set(key, [own, ...COLORS].find((one) => one && ![...given.values()].includes(one)) ?? COLORS[given.size % 12]);
+		return given.get(key);
+	};
 	const shown = () => series.filter((one) => !off.has(one.key));
 	const area = h("div", {
-		class: "area", tabindex: "0", role: "slider", "aria-label": title + ": a point in time", "aria-valuemin": 0,
-		onpointermove: (event) => point(event.clientX - canvas.getBoundingClientRect().left),
-		onpointerdown: (event) => point(event.clientX - canvas.getBoundingClientRect().left),
-		onpointerleave: () => { if (document.activeElement !== area) move(null); },
+		class: "area", tabindex: "0", role: "slider", label: title + ": a point in time", "aria-valuemin": 0,
+		onpointermove: (event) => point(event), onpointerdown: (event) => point(event),
+		onpointerleave: () => { if (focused() !== area) move(null); },
 		onfocus: () => { if (at == null && area.matches(":focus-visible")) move(times.length - 1); },
 		onblur: () => move(null),
 		onkeydown: (event) => {
 			const last = times.length - 1;
-			const big = Math.max(10, Math.round(last / 20));
+			const big = max(10, Math.round(last / 20));
 			const to = { ArrowLeft: (at ?? last) - 1, ArrowRight: (at ?? -1) + 1, PageUp: (at ?? last) - big, PageDown: (at ?? last) + big, Home: 0, End: last, Escape: null }[event.key];
 			if (to === undefined) return;
 			event.preventDefault();
-			move(to == null ? null : Math.max(0, Math.min(last, to)));
+			move(to == null ? null : max(0, min(last, to)));
 		},
 	}, canvas, tip);
 
-	const spanOf = () => (times.length ? [times[0], Math.max(times.at(-1), times[0] + 1)] : [0, 1]);
+	const spanOf = () => (times.length ? [times[0], max(times.at(-1), times[0] + 1)] : [0, 1]);
 	const xOf = (ms) => {
 		const [from, until] = spanOf();
 		return PLOT.left + (ms - from) / (until - from) * (width - PLOT.left - PLOT.right);
 	};
-	const point = (x) => {
+	const point = (event) => {
 		if (!times.length) return;
+		const x = event.clientX - canvas.getBoundingClientRect().left;
 		let low = 0;
 		let high = times.length - 1;
 		while (high - low > 1) {
@@ -73,24 +79,24 @@ const plot = ({ title, unit = "", series, times, stacked = false, height = 190, 
 		move(x - xOf(times[low]) < xOf(times[high]) - x ? low : high);
 	};
 	const move = (to) => { at = to; cursor(); };
-	const exact = (value) => (value == null ? "not known" : format !== fmt.si ? format(value) : value < 100 ? round(value) : fmt.int(value));
+	const exact = (value) => (value == null ? "not known" : format !== fmt.si ? format(value) : value < 100 ? round(value) : int(value));
 	const rows = (index) => shown().map((one) => [one, one.values[index]]);
 
 	const cursor = () => {
 		canvas.querySelector(".cursor")?.remove();
 		tip.hidden = at == null || !times.length;
-		area.setAttribute("aria-valuemax", Math.max(0, times.length - 1));
-		area.setAttribute("aria-valuenow", at ?? Math.max(0, times.length - 1));
+		area.setAttribute("aria-valuemax", max(0, times.length - 1));
+		area.setAttribute("aria-valuenow", at ?? max(0, times.length - 1));
 		if (tip.hidden) return area.setAttribute("aria-valuetext", times.length ? "arrow keys move through time" : "no values yet");
-		at = Math.min(at, times.length - 1);
+		at = min(at, times.length - 1);
 		const x = xOf(times[at]);
-		canvas.append(s("path", { class: "cursor", d: `M${x} ${PLOT.top}V${height - PLOT.bottom}` }));
+		canvas.append(s("path.cursor", { d: `M${x} ${PLOT.top}V${height - PLOT.bottom}` }));
 		const told = rows(at);
 		const total = stacked && told.length > 1 ? told.reduce((sum, [, value]) => sum + (value ?? 0), 0) : null;
-		tip.replaceChildren(h("b", null, fmt.clock(times[at], times.at(-1) - times[0] > 20 * 60 * MINUTE ? "both" : "time")),
-			h("table", null, h("tbody", null,
-				(stacked ? told.reverse() : told).map(([one, value]) => h("tr", null, h("td", null, h("i", { class: "dot " + color(one) }), " ", one.label), h("td", { class: "num" }, exact(value)))),
-				total != null && h("tr", null, h("td", null, "together"), h("td", { class: "num" }, exact(total))))));
+		tip.replaceChildren(h("b", fmt.clock(times[at], times.at(-1) - times[0] > 20 * 60 * MINUTE ? "both" : "time")),
+			h("table", h("tbody",
+				(stacked ? told.reverse() : told).map(([one, value]) => h("tr", h("td", dotOf(color(one)), " ", one.label), h("td.num", exact(value)))),
+				total != null && h("tr", h("td", "together"), h("td.num", exact(total))))));
 		tip.style.left = x < width / 2 ? x + 12 + "px" : "auto";
 		tip.style.right = x < width / 2 ? "auto" : width - x + 12 + "px";
 		area.setAttribute("aria-valuetext", fmt.clock(times[at]) + ": " + told.map(([one, value]) => one.label + " " + exact(value)).join(", "));
@@ -104,30 +110,30 @@ const plot = ({ title, unit = "", series, times, stacked = false, height = 190, 
 		const layers = list.map((one) => ({ one, low: sums && [...sums], top: one.values.map((value, i) => (sums ? (sums[i] += value ?? 0) : value)) }));
 		const top = layers.reduce((most, layer) => layer.top.reduce((m, v) => (v > m ? v : m), most), 0);
 		const least = stacked ? 0 : layers.reduce((m, layer) => layer.top.reduce((n, v) => (v != null && v < n ? v : n), m), 0);
-		const step = niceStep(top - least || 1, Math.max(2, Math.round(height / 55)));
-		const high = Math.ceil((top || (least < 0 ? 0 : 1)) / step - 1e-9) * step;
+		const step = niceStep(top - least || 1, max(2, Math.round(height / 55)));
+		const high = ceil((top || (least < 0 ? 0 : 1)) / step - 1e-9) * step;
 		const low = Math.floor(least / step) * step;
 		const floor = height - PLOT.bottom;
 		const y = (value) => floor - (value - low) / (high - low || 1) * (floor - PLOT.top);
 		const parts = [];
 		for (let tick = low; tick <= high + step / 2; tick += step) {
 			const line = Math.round(y(tick)) + 0.5;
-			parts.push(s("path", { class: "grid", d: `M${PLOT.left} ${line}H${width - PLOT.right}` }),
-				s("text", { x: PLOT.left - 8, y: line + 4, "text-anchor": "end" }, format(Math.abs(tick) < step / 1e6 ? 0 : tick)));
+			parts.push(s("path.grid", { d: `M${PLOT.left} ${line}H${width - PLOT.right}` }),
+				s("text", { x: PLOT.left - 8, y: line + 4, "text-anchor": "end" }, format(abs(tick) < step / 1e6 ? 0 : tick)));
 		}
 		if (times.length) {
 			const [from, until] = spanOf();
-			const gap = timeStep(until - from, Math.max(2, (width - PLOT.left) / 90));
+			const gap = timeStep(until - from, max(2, (width - PLOT.left) / 90));
 			const shift = new Date(from).getTimezoneOffset() * MINUTE;
-			for (let tick = Math.ceil((from - shift) / gap) * gap + shift; tick <= until; tick += gap) {
+			for (let tick = ceil((from - shift) / gap) * gap + shift; tick <= until; tick += gap) {
 				if (xOf(tick) > width - 24) continue;
 				parts.push(s("text", { x: xOf(tick), y: height - 4, "text-anchor": "middle" }, fmt.clock(tick, gap < MINUTE ? "time" : "minute")));
 			}
 			for (const mark of marks.filter((one) => one.at >= from && one.at <= until)) {
 				const x = xOf(mark.at);
 				const late = x > width - 150;
-				parts.push(s("path", { class: "mark", d: `M${x} ${PLOT.top}V${floor}` }),
-					s("text", { class: "marked", x: x + (late ? -4 : 4), y: PLOT.top + 10, "text-anchor": late ? "end" : "start" }, mark.text));
+				parts.push(s("path.mark", { d: `M${x} ${PLOT.top}V${floor}` }),
+					s("text.marked", { x: x + (late ? -4 : 4), y: PLOT.top + 10, "text-anchor": late ? "end" : "start" }, mark.text));
 			}
 		}
 		for (const { one, top: tops, low: lows } of layers) {
@@ -142,40 +148,39 @@ const plot = ({ title, unit = "", series, times, stacked = false, height = 190, 
 			}
 		}
 		if (!times.length || !series.length) {
-			parts.splice(0, parts.length, s("text", { class: "none", x: (width + PLOT.left) / 2, y: height / 2, "text-anchor": "middle" }, times.length ? none ?? "nothing in this time" : "no values yet"));
+			parts.splice(0, parts.length, s("text.none", { x: (width + PLOT.left) / 2, y: height / 2, "text-anchor": "middle" }, times.length ? none ?? "nothing in this time" : "no values yet"));
 		}
-		canvas.replaceChildren(...parts);
+		putIn(canvas, parts);
 		cursor();
 	};
 
-	const legend = h("div", { class: "legend", role: "group", "aria-label": title + ": what is shown" });
+	const legend = h("div.legend", { role: "group", label: title + ": what is shown" });
 	let listed = null;
 	const list = () => {
 		const keys = JSON.stringify(series.map((one) => [one.key, one.label]));
 		if (keys === listed) return; // a button under the pointer stays the same
 		listed = keys;
 		legend.hidden = series.length < 2;
-		legend.replaceChildren(...series.map((one) => h("button", { type: "button", class: "small", "aria-pressed": !off.has(one.key), onclick: (event) => {
+		putIn(legend, series.map((one) => buttonTo((event) => {
 			if (!off.delete(one.key)) off.add(one.key);
 			event.currentTarget.setAttribute("aria-pressed", !off.has(one.key));
 			draw();
-		} }, h("i", { class: "dot " + color(one) }), " ", one.label)));
+		}, [dotOf(color(one)), " ", one.label], { class: "small", "aria-pressed": !off.has(one.key) })));
 	};
 
-	const table = h("div", { class: "scroll values", tabindex: "0", role: "region", "aria-label": title + ": values", hidden: true });
-	const tabled = h("button", { type: "button", class: "plain small", "aria-expanded": false, "aria-label": title + ": values as a table", onclick: () => {
+	const table = h("div.scroll.values", { tabindex: "0", role: "region", label: title + ": values", hidden: true });
+	const out = (label, what, onclick) => buttonTo(onclick, label, { class: "plain small", label: `${title}: ${what}` });
+	const tabled = out("Table", "values as a table", () => {
 		table.hidden = !table.hidden;
 		tabled.setAttribute("aria-expanded", !table.hidden);
 		// The last 120, as they were when it was opened: a table that changes cannot be read.
-		table.replaceChildren(h("table", null, h("caption", { class: "sr" }, title + ", " + unit),
-			h("thead", null, h("tr", null, h("th", { scope: "col" }, "time"), series.map((one) => h("th", { scope: "col", class: "num" }, one.label)))),
-			h("tbody", null, times.slice(-120).map((_, i, all) => times.length - 1 - i).map((i) => h("tr", null,
-				h("th", { scope: "row" }, fmt.clock(times[i])), series.map((one) => h("td", { class: "num" }, exact(one.values[i]))))))));
-	} }, "Table");
-	const out = (label, what, act) => h("button", { type: "button", class: "plain small", "aria-label": `${title}: ${what}`, onclick: act }, label);
-	const figure = h("figure", { class: "plot" },
-		h("figcaption", { class: "bar" }, h("h3", null, title, unit && softText(" " + unit)),
-			h("span", { class: "rest" }, tabled,
+		table.replaceChildren(tableOf(["time", ...series.map((one) => one.label + "#")], times.slice(-120).map((_, i) => times.length - 1 - i)
+			.map((i) => [fmt.clock(times[i]), ...series.map((one) => exact(one.values[i]))]), `${title}, ${unit}`));
+	});
+	tabled.setAttribute("aria-expanded", false);
+	const figure = h("figure.plot",
+		h("figcaption.bar", h("h3", title, unit && softText(" " + unit)),
+			h("span.rest", tabled,
 				out("SVG", "picture as SVG", () => save(picture(), name + ".svg")),
 				out("PNG", "picture as PNG", () => savePng(picture(), width, name)),
 				out("CSV", "values as CSV", () => saveCsv([["time", ...series.map((one) => one.key)],
@@ -220,9 +225,9 @@ const plot = ({ title, unit = "", series, times, stacked = false, height = 190, 
 	}).observe(area);
 	figure.set = (next) => {
 		const kept = at == null ? null : times[at];
-		({ series = series, times = times, marks = marks } = next);
+		({ series = series, times = times, marks = marks, none = none } = next);
 		// The cursor stays at its time while the plot moves on.
-		if (kept != null) at = Math.max(0, times.findIndex((ms) => ms >= kept));
+		if (kept != null) at = max(0, times.findIndex((ms) => ms >= kept));
 		list();
 		draw();
 	};
@@ -249,7 +254,7 @@ const savePng = (svg, width, name) => {
 		const canvas = h("canvas", { width: image.width * sharp, height: image.height * sharp });
 		canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
 		URL.revokeObjectURL(url);
-		canvas.toBlob((blob) => (blob ? save(blob, name + ".png") : notice("the browser does not make a picture of this", "bad")));
+		canvas.toBlob((blob) => (blob ? save(blob, name + ".png") : image.onerror()));
 	};
 	image.onerror = () => notice("the browser does not make a picture of this", "bad");
 	image.src = url;
@@ -259,9 +264,9 @@ const savePng = (svg, width, name) => {
 const spark = (values) => {
 	const known = (values ?? []).filter((value) => value != null);
 	if (known.length < 2) return null;
-	const most = Math.max(...known) || 1;
+	const most = max(...known) || 1;
 	const x = (i) => (1 + i / (values.length - 1) * 54).toFixed(1);
 	const d = stretches(values).map(([from, to]) => values.slice(from, to + 1)
 		.map((value, i) => (i ? "L" : "M") + x(from + i) + " " + (20 - value / most * 18).toFixed(1)).join("")).join("");
-	return s("svg", { class: "spark", width: 56, height: 22, "aria-hidden": "true" }, s("path", { class: "line", d }));
+	return s("svg.spark", { width: 56, height: 22, "aria-hidden": true }, s("path.line", { d }));
 };
