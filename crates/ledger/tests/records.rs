@@ -342,7 +342,7 @@ fn every_server_of_a_store_is_shown_with_what_it_holds() {
             .collect();
         assert_eq!(
             told,
-            [(true, true, 0, true), (false, true, 1, true)],
+            [(true, true, Some(0), true), (false, true, Some(1), true)],
             "{servers:?}"
         );
         let (offset, error) = servers[1].offset_ns.unwrap();
