@@ -73,10 +73,15 @@ impl Current {
         };
         let seen = files.paths().map(seen).collect();
         let checked = files::check(&files).map_err(|error| error.to_string())?;
-        Ok(self.show(files, seen, checked))
-    }
-
-    fn show(&self, files: Files, seen: Vec<Seen>, checked: Checked) -> Vec<String> {
+        let mut shown = self.0.write().expect("no panic while held");
+        if let Some(shown) = &mut *shown {
+            let now = jiff::Timestamp::now().as_second();
+            // One that is good now is not given up for one that is not good yet.
+            if now < checked.begins && now < shown.ends {
+                (shown.files, shown.seen, shown.again_at) = (files, seen, Some(checked.begins));
+                return Err(checked.warnings.join("; "));
+            }
+        }
         let Checked {
             config,
             end_point,
@@ -88,7 +93,7 @@ impl Current {
         http.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let mut postgres = config.clone();
         postgres.alpn_protocols = vec![b"postgresql".to_vec()];
-        *self.0.write().expect("no panic while held") = Some(Shown {
+        *shown = Some(Shown {
             files,
             seen,
             plain: Arc::new(config),
@@ -98,7 +103,7 @@ impl Current {
             ends,
             again_at: None,
         });
-        warnings
+        Ok(warnings)
     }
 
     /// What the next handshake is done with.
@@ -133,33 +138,23 @@ impl Current {
     }
 
     fn look(&self) -> Looked {
-        let now = jiff::Timestamp::now().as_second();
-        let (files, seen, ends) = {
+        let files = {
             let mut shown = self.0.write().expect("no panic while held");
             let Some(shown) = &mut *shown else {
                 return Looked::Same;
             };
             let seen: Vec<Seen> = shown.files.paths().map(seen).collect();
+            let now = jiff::Timestamp::now().as_second();
             if seen == shown.seen && shown.again_at.is_none_or(|begins| now < begins) {
                 return Looked::Same;
             }
             // Told of once, whatever comes of it: certificate and key are seldom written in the same moment.
-            shown.seen.clone_from(&seen);
-            shown.again_at = None;
-            (shown.files.clone(), seen, shown.ends)
+            (shown.seen, shown.again_at) = (seen, None);
+            shown.files.clone()
         };
-        match files::check(&files) {
-            // One that is good now is not given up for one that is not good yet.
-            Ok(checked) if now < checked.begins && now < ends => {
-                if let Some(shown) = &mut *self.0.write().expect("no panic while held") {
-                    shown.again_at = Some(checked.begins);
-                }
-                Looked::Wrong(checked.warnings.join("; "))
-            }
-            Ok(checked) => Looked::New {
-                warnings: self.show(files, seen, checked),
-            },
-            Err(error) => Looked::Wrong(error.to_string()),
+        match self.load(Some(files)) {
+            Ok(warnings) => Looked::New { warnings },
+            Err(why) => Looked::Wrong(why),
         }
     }
 }
