@@ -289,7 +289,8 @@ fn certificates_are_read_again_and_bad_ones_keep_the_old() {
         for file in ["server.pem", "server.key"] {
             fs::copy(early.path().join(file), at.join(file)).unwrap();
         }
-        let told = || server.log().matches("the certificate begins on").count();
+        let words = "those from before are kept why=\"server.tls.cert: the certificate begins on";
+        let told = || server.log().matches(words).count();
         eventually("it is told", || told() == 1);
         assert!(works(&first));
         hup(&server);
