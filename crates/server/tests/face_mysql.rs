@@ -1118,6 +1118,9 @@ fn a_client_that_names_the_way_its_token_does_not_know_is_asked_for_the_other() 
 fn an_open_face_lets_everybody_take_and_nobody_change() {
     let server = with_tokens(|config| config.faces.mysql.access.auth = FaceAuth::Open);
     let (mut my, answer) = enter(&server, "x", "caching_sha2_password", |_| Vec::new());
+    // Whoever sends no password waits for OK and for nothing before it.
+    assert_eq!(answer, "OK 0 0 2");
+    let (_, answer) = enter(&server, "x", "caching_sha2_password", |_| vec![7; 32]);
     assert_eq!(answer, "fast; OK 0 0 2");
     check(
         &mut my,
