@@ -9,6 +9,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use socket2::{Domain, Socket, Type};
 
 use crate::http;
 use crate::resp::Resp;
@@ -235,6 +236,23 @@ impl Server {
     /// Kills it with SIGKILL and waits until it is gone.
     pub fn kill(mut self) {
         self.end();
+    }
+
+    /// The same, and keeps the port of its Redis protocol from others as long as the answer lives: connections to it are
+    /// refused. Clients that go on asking would otherwise take numbers of whatever test's server the kernel gives that port
+    /// next.
+    ///
+    /// # Panics
+    /// When somebody else has the port already.
+    #[must_use]
+    pub fn kill_for_good(mut self) -> Socket {
+        self.end();
+        let held = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket can be made");
+        held.set_reuse_address(true).expect("it is one of TCP");
+        // Bound, it is nobody else's; as it does not listen, nobody is let in.
+        held.bind(&self.resp.into())
+            .expect("the port was free a moment ago");
+        held
     }
 
     /// Asks it to stop with SIGTERM.

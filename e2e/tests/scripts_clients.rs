@@ -2,7 +2,7 @@
 //! server and over two servers on one store, where no number comes twice.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::Command;
 use std::thread::{self, JoinHandle};
@@ -128,8 +128,8 @@ fn everybody() -> Vec<Client> {
 /// What was printed by all of them: no number twice, and enough from each.
 #[track_caller]
 fn check_unique(clients: Vec<(Client, JoinHandle<Said>)>, least: usize) {
-    let (mut seen, mut each) = (HashSet::new(), Vec::new());
-    for (client, taking) in clients {
+    let (mut seen, mut each) = (HashMap::new(), Vec::new());
+    for (which, (client, taking)) in clients.into_iter().enumerate() {
         let said = taking.join().unwrap();
         assert_eq!(said.code, 0, "{}: {}", client.name, said.err);
         let numbers: Vec<u64> = said.out.lines().map(|line| line.parse().unwrap()).collect();
@@ -140,8 +140,13 @@ fn check_unique(clients: Vec<(Client, JoinHandle<Said>)>, least: usize) {
             numbers.len()
         );
         each.push(format!("{} {}", client.name, numbers.len()));
-        for number in numbers {
-            assert!(seen.insert(number), "{}: {number} came twice", client.name);
+        for (at, number) in numbers.into_iter().enumerate() {
+            let here = (which, client.name, at);
+            let before = seen.insert(number, here);
+            assert_eq!(
+                before, None,
+                "{number} came twice: to client, at: {here:?}, and before"
+            );
         }
     }
     need::say(&format!("numbers by script: {}; 0 repeats", each.join(", ")));
@@ -186,6 +191,6 @@ fn no_number_comes_twice_by_script_over_two_servers() {
         .collect();
     thread::sleep(Duration::from_secs(6));
     // The other one goes on alone.
-    servers.remove(0).kill();
+    let _port = servers.remove(0).kill_for_good();
     check_unique(clients, 100);
 }
