@@ -15,6 +15,14 @@ use serde_json::{Value, json};
 
 use crate::console::{allow_changes, furnish, made, show_token, tokens};
 
+/// Asks the page to make the sequence `orders`.
+fn ask_for_orders(browser: &Browser) {
+    browser.go("#/sequences");
+    browser.click("main button", "Create a sequence");
+    browser.enter("dialog [name=name]", "orders");
+    browser.click("dialog button", "Create");
+}
+
 fn shown(server: &Server, name: &str) -> Value {
     server.http("GET", &format!("/v1/sequences/{name}"), "").json()
 }
@@ -44,10 +52,7 @@ fn each_act_on_a_sequence_reaches_the_server() {
     browser.until("document.querySelector('h1').textContent === 'orders'");
     assert_eq!(shown(&server, "orders")["start"], "100");
     // What exists is refused in words, in the dialog.
-    browser.go("#/sequences");
-    browser.click("main button", "Create a sequence");
-    browser.enter("dialog [name=name]", "orders");
-    browser.click("dialog button", "Create");
+    ask_for_orders(&browser);
     browser.until("document.querySelector('dialog .error')?.textContent.includes('exists')");
     browser.press(keys::ESCAPE);
     browser.go("#/sequences/orders");
@@ -433,10 +438,7 @@ fn a_token_opens_what_it_may_and_stays_out_of_addresses() {
     browser.sees("This server wants a token");
     show_token(&browser, &reader);
     browser.until("document.querySelectorAll('.says').length === 3 && document.querySelector('#banner').textContent === ''");
-    browser.go("#/sequences");
-    browser.click("main button", "Create a sequence");
-    browser.enter("dialog [name=name]", "orders");
-    browser.click("dialog button", "Create");
+    ask_for_orders(&browser);
     browser.until("document.querySelector('dialog .error')?.textContent.includes('may not admin')");
     browser.press(keys::ESCAPE);
     browser.go("#/access");
@@ -446,10 +448,7 @@ fn a_token_opens_what_it_may_and_stays_out_of_addresses() {
     browser.sees("This server wants a token");
     show_token(&browser, &boss);
     browser.sees("dashboard");
-    browser.go("#/sequences");
-    browser.click("main button", "Create a sequence");
-    browser.enter("dialog [name=name]", "orders");
-    browser.click("dialog button", "Create");
+    ask_for_orders(&browser);
     browser.until("document.querySelector('h1').textContent === 'orders'");
     let words = "token revoke boss --file tokens.toml";
     run::mint(folder.path(), words.split(' ')).ok();

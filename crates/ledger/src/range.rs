@@ -32,3 +32,14 @@ impl Range {
             && self.run.last().checked_add(self.run.step) == Some(next.run.first)
     }
 }
+
+/// So many numbers of the sequence that counts 1, 2, 3, …
+#[cfg(test)]
+pub(crate) fn range(ordinal: u64, count: u64) -> Range {
+    let run = Run {
+        first: ordinal as i64 + 1,
+        step: 1,
+        count,
+    };
+    Range { ordinal, run }
+}

@@ -204,15 +204,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-
-    fn range(ordinal: u64, count: u64) -> Range {
-        let run = Run {
-            first: ordinal as i64 + 1,
-            step: 1,
-            count,
-        };
-        Range { ordinal, run }
-    }
+    use crate::range::range;
 
     fn note(recent: &Recent, name: &str, of: Range) {
         let at = Timestamp::from_unix_millis(7);

@@ -88,15 +88,7 @@ pub(super) fn shorten(line: &mut VecDeque<Range>, most: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn range(ordinal: u64, count: u64) -> Range {
-        let run = Run {
-            first: ordinal as i64 + 1,
-            step: 1,
-            count,
-        };
-        Range { ordinal, run }
-    }
+    use crate::range::range;
 
     #[test]
     fn ranges_that_touch_are_one() {
