@@ -416,8 +416,8 @@ fn a_token_opens_what_it_may_and_stays_out_of_addresses() {
     // One that may not see everything is told so, and is not asked with again and again.
     let narrow = run::new_token(folder.path(), "narrow --may read:zzz");
     eventually("the server knows it", || {
-        let words = format!("status --server {}", server.url());
-        run::mint_as(folder.path(), &narrow, &words).code == 0
+        let words = format!("-o /dev/null -w %{{http_code}} {}/v1/sequences/zzz", server.url());
+        run::curl_as(folder.path(), &narrow, &words).out == "404"
     });
     show_token(&browser, &narrow);
     browser.until("/may read some names alone/.test(document.querySelector('#banner').textContent)");
