@@ -208,18 +208,17 @@ impl<E: Engine> Lab<E> {
     /// When the store refuses.
     #[track_caller]
     pub fn init(&self) -> u128 {
-        let settings = StoreSettings::default();
-        let made = self.wait(init_store(&self.direct(), &settings, self.runtime()));
+        let made = self.wait(init_store(&self.direct(), &patient(), self.runtime()));
         made.expect("init works").cluster_id
     }
 
-    /// Opens a store with [`quick`] settings.
+    /// Opens a store with [`patient`] settings.
     ///
     /// # Panics
     /// When it refuses.
     #[track_caller]
     pub fn open(&self, url: &str) -> Arc<dyn Store> {
-        self.open_with(url, &quick()).expect("the store opens")
+        self.open_with(url, &patient()).expect("the store opens")
     }
 
     /// Opens a store.
@@ -358,17 +357,14 @@ pub mod cases {
         let (url, runtime) = (lab.direct(), lab.runtime());
         let open = move || -> BoxFuture<'static, Arc<dyn Store>> {
             let (url, runtime) = (url.clone(), runtime.clone());
-            Box::pin(async move {
-                let settings = StoreSettings::default();
-                open_store(&url, &settings, runtime).await.expect("it opens")
-            })
+            Box::pin(async move { open_store(&url, &patient(), runtime).await.expect("it opens") })
         };
         lab.wait(conformance::check_all(&open));
     }
 
     /// Protocol R5.
     pub fn only_init_makes_schema_and_cluster_id<E: Engine>(lab: Lab<E>) {
-        let error = lab.refused(&lab.direct(), &quick());
+        let error = lab.refused(&lab.direct(), &patient());
         assert_eq!(error.kind, StoreErrorKind::Foreign, "{error:?}");
         let advised = matches!(
             error.hint,
@@ -378,7 +374,7 @@ pub mod cases {
         holds_no_secret(&error);
         let settings = StoreSettings {
             expect_cluster: Some(0xfeed),
-            ..quick()
+            ..patient()
         };
         let init = |settings: &StoreSettings| {
             let (url, settings) = (lab.direct(), settings.clone());
@@ -386,11 +382,11 @@ pub mod cases {
         };
         let made = init(&settings).expect("init works");
         assert_eq!((made.cluster_id, made.created), (0xfeed, true));
-        let again = init(&quick()).expect("init works twice");
+        let again = init(&patient()).expect("init works twice");
         assert_eq!((again.cluster_id, again.created), (0xfeed, false));
         let other = StoreSettings {
             expect_cluster: Some(0xbeef),
-            ..quick()
+            ..patient()
         };
         let error = init(&other).expect_err("the store is another cluster");
         assert_eq!(error.kind, StoreErrorKind::Foreign, "{error:?}");
@@ -539,7 +535,7 @@ pub mod cases {
         assert_eq!(lab.wait(until_ok(|| write(6))), Cas::Done(Version(2)));
         // A server that is not there is no reason to wait, nor is it foreign.
         lab.engine.stop();
-        let error = lab.refused(&lab.direct(), &quick());
+        let error = lab.refused(&lab.direct(), &patient());
         assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
         holds_no_secret(&error);
         lab.engine.start();
@@ -561,7 +557,7 @@ pub mod cases {
             ..StoreSettings::default()
         };
         let slow = lab.open_with(&lab.proxied(), &patient).expect("it opens");
-        let hasty = lab.open(&lab.proxied());
+        let hasty = lab.open_with(&lab.proxied(), &quick()).expect("it opens");
         let (theirs, ours) = (key("seq/slow"), key("seq/hasty"));
         for (store, key) in [(&slow, &theirs), (&hasty, &ours)] {
             lab.wait(store.compare_and_set(key, None, value(1, 1), Marks::NeverLower))
@@ -591,7 +587,7 @@ pub mod cases {
     /// SIGSTOP: connections stay open, nothing answers.
     pub fn a_frozen_server_holds_nobody_longer_than_allowed<E: Engine>(mut lab: Lab<E>) {
         lab.init();
-        let store = lab.open(&lab.direct());
+        let store = lab.open_with(&lab.direct(), &quick()).expect("it opens");
         let key = key("seq/frozen");
         lab.wait(store.compare_and_set(&key, None, value(1, 1), Marks::NeverLower))
             .expect("the server answers");
@@ -808,10 +804,10 @@ pub mod cases {
         let Some(url) = lab.engine.url_of_stranger(lab.engine.address()) else {
             return;
         };
-        let error = lab.refused(&url, &quick());
+        let error = lab.refused(&url, &patient());
         assert_eq!(error.kind, StoreErrorKind::Denied, "{error:?}");
         holds_no_secret(&error);
-        let init = lab.wait(init_store(&url, &quick(), lab.runtime()));
+        let init = lab.wait(init_store(&url, &patient(), lab.runtime()));
         let error = init.expect_err("the password is wrong");
         assert_eq!(error.kind, StoreErrorKind::Denied, "{error:?}");
         holds_no_secret(&error);
@@ -833,7 +829,7 @@ pub mod cases {
         let owner = lab.open(&lab.direct());
         lab.wait(owner.compare_and_set(&key, None, value(1, 1), Marks::NeverLower))
             .expect("the owner may");
-        match lab.open_with(&url, &quick()) {
+        match lab.open_with(&url, &patient()) {
             Err(error) => {
                 assert_eq!(error.kind, StoreErrorKind::Denied, "{error:?}");
                 holds_no_secret(&error);
@@ -881,7 +877,7 @@ pub mod cases {
         let cluster = lab.init();
         let expect = |id| StoreSettings {
             expect_cluster: Some(id),
-            ..quick()
+            ..patient()
         };
         let error = lab.refused(&lab.direct(), &expect(cluster ^ 1));
         assert_eq!(error.kind, StoreErrorKind::Foreign, "{error:?}");
@@ -915,7 +911,7 @@ pub mod cases {
             &lab.direct(),
             &StoreSettings {
                 expect_cluster: Some(cluster),
-                ..quick()
+                ..patient()
             },
         );
         assert_eq!(error.kind, StoreErrorKind::Foreign, "{error:?}");
@@ -956,14 +952,14 @@ pub mod cases {
         lab.init();
         for version in [SCHEMA_VERSION + 1, SCHEMA_VERSION - 1] {
             lab.engine.set_schema_version(version);
-            let error = lab.refused(&lab.direct(), &quick());
+            let error = lab.refused(&lab.direct(), &patient());
             assert_eq!(error.kind, StoreErrorKind::Foreign, "{error:?}");
             assert!(
                 error.message.contains(&version.to_string()),
                 "what was found: {error:?}"
             );
             assert!(error.hint.is_some(), "what to do: {error:?}");
-            let init = lab.wait(init_store(&lab.direct(), &quick(), lab.runtime()));
+            let init = lab.wait(init_store(&lab.direct(), &patient(), lab.runtime()));
             assert_eq!(
                 init.expect_err("init overwrites nothing").kind,
                 StoreErrorKind::Foreign

@@ -11,7 +11,7 @@ use mintage_e2e::cluster::eventually;
 use mintage_e2e::engine::mariadb::Mariadb;
 use mintage_e2e::engine::redis::Redis;
 use mintage_e2e::run::{self, Said};
-use mintage_e2e::store_suite::{Engine, Lab, OWNER_PASSWORD, READER_PASSWORD};
+use mintage_e2e::store_suite::{Engine, Lab, OWNER_PASSWORD, READER_PASSWORD, patient};
 use mintage_ledger::moves::{Definition, Move, Ours, Phase};
 use mintage_ledger::source::{MoveId, Note, SourceSettings, Way, open_sources};
 use mintage_ledger::{Ledger, LedgerSettings, Name, StoreErrorKind, StoreSettings};
@@ -684,7 +684,11 @@ fn sources_of_the_configuration_have_names() {
 
 /// Cuts a key of Redis as an import does, with the records of its move in a store.
 fn cut(lab: &Lab<Redis>, store: &str, name: &str, key: &str) {
-    let sources = open_sources(&lab.direct(), &SourceSettings::default(), lab.runtime()).unwrap();
+    let settings = SourceSettings {
+        store: patient(),
+        ..SourceSettings::default()
+    };
+    let sources = open_sources(&lab.direct(), &settings, lab.runtime()).unwrap();
     let source = &sources[0];
     let before = lab.wait(source.look(key)).unwrap().unwrap().before;
     let name = Name::new(name).unwrap();

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use mintage_e2e::engine::galera::{Galera, NODES};
 use mintage_e2e::proxy::Proxy;
-use mintage_e2e::store_suite::quick;
+use mintage_e2e::store_suite::{patient, quick};
 use mintage_ledger::{
     Advice, Class, Ledger, LedgerError, LedgerSettings, Name, Runtime, Store, StoreError, StoreErrorKind,
-    StoreSettings, SystemRuntime, init_store, open_store,
+    SystemRuntime, init_store, open_store,
 };
 
 /// A cluster, a proxy that leads to one node at a time, and the numbers given out so far.
@@ -35,7 +35,7 @@ impl Lab {
             tokio,
             seen: BTreeSet::new(),
         };
-        let (url, settings) = (lab.through(), StoreSettings::default());
+        let (url, settings) = (lab.through(), patient());
         let made = init_store(&url, &settings, lab.runtime());
         lab.tokio.block_on(made).unwrap();
         Some(lab)

@@ -1254,11 +1254,7 @@ fn listed_in_few_statements(tables: u32) {
     for (kind, mark) in [("auto_increment", 2), ("mariadb", 1)] {
         let before = questions();
         // A server that has just made so many tables takes seconds for the first look.
-        let patient = StoreSettings {
-            request_timeout: Duration::from_secs(10),
-            ..StoreSettings::default()
-        };
-        let source = open_with(&lab, kind, &lab.direct(), patient);
+        let source = open_with(&lab, kind, &lab.direct(), patient());
         let listed = lab.wait(source.list(&Wanted::default())).unwrap();
         let statements = questions() - before;
         assert_eq!(

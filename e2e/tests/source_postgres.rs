@@ -222,7 +222,7 @@ fn columns_are_found_with_their_types_and_largest_numbers() {
 #[test]
 #[ignore = "minutes: ten thousand tables"]
 fn ten_thousand_are_listed_in_few_statements() {
-    let Some((lab, _)) = lab_with(&["log_statement=all", "max_locks_per_transaction=2000"]) else {
+    let Some((lab, source)) = lab_with(&["log_statement=all", "max_locks_per_transaction=2000"]) else {
         return;
     };
     own(
@@ -236,10 +236,6 @@ fn ten_thousand_are_listed_in_few_statements() {
         .lines()
         .filter(|line| line.contains("execute "))
         .count();
-    let settings = SourceSettings::default();
-    let source = open_sources(&lab.direct(), &settings, lab.runtime())
-        .unwrap()
-        .remove(0);
     let listed = lab.wait(source.list(&Wanted::default())).unwrap();
     let log = lab.engine.log();
     let statements = log.lines().filter(|line| line.contains("execute ")).count() - before;

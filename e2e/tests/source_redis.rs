@@ -7,6 +7,7 @@ use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use mintage_e2e::engine::port::free;
 use mintage_e2e::engine::redis::Redis;
 use mintage_e2e::need;
 use mintage_e2e::redis::cli;
@@ -418,7 +419,9 @@ fn servers_of_no_use_are_refused_in_words() {
         error.message.contains("is a replica, writes go to its master"),
         "{error:?}"
     );
-    let Some(node) = Redis::with_settings(&["--cluster-enabled", "yes"]) else {
+    // Its own choice would be the port ten thousand above, which may be another test's.
+    let bus = free().port().to_string();
+    let Some(node) = Redis::with_settings(&["--cluster-enabled", "yes", "--cluster-port", &bus]) else {
         return;
     };
     let node = Lab::new(node);

@@ -7,10 +7,8 @@ use std::time::Duration;
 use mintage_e2e::certificates::Certificates;
 use mintage_e2e::engine::etcd::Etcd;
 use mintage_e2e::majority::any_one_member_may_go;
-use mintage_e2e::store_suite::{Engine, Lab, key, quick, until_ok, value};
-use mintage_ledger::{
-    Cas, Class, Marks, Outcome, StoreErrorKind, StoreSettings, Version, init_store, open_store,
-};
+use mintage_e2e::store_suite::{Engine, Lab, key, patient, until_ok, value};
+use mintage_ledger::{Cas, Class, Marks, Outcome, StoreErrorKind, Version, init_store, open_store};
 
 mintage_e2e::store_suite!(Etcd::run());
 
@@ -64,10 +62,10 @@ fn a_cluster_that_was_set_back_stops_a_running_node() {
     };
     let (url, tokio) = (url(&members), tokio());
     tokio
-        .block_on(init_store(&url, &quick(), runtime(&tokio)))
+        .block_on(init_store(&url, &patient(), runtime(&tokio)))
         .unwrap();
     let store = tokio
-        .block_on(open_store(&url, &quick(), runtime(&tokio)))
+        .block_on(open_store(&url, &patient(), runtime(&tokio)))
         .unwrap();
     let key = key("seq/restored");
     let write = |expected: u64| {
@@ -123,7 +121,7 @@ fn whatever_is_removed_stops_a_running_node() {
             (StoreErrorKind::Stopped, Outcome::NotDone),
             "{mistake:?}: {error:?}"
         );
-        let error = lab.refused(&lab.direct(), &quick());
+        let error = lab.refused(&lab.direct(), &patient());
         assert_eq!(error.kind, StoreErrorKind::Foreign, "{mistake:?}: {error:?}");
     }
 }
@@ -171,11 +169,11 @@ fn tls_trusts_only_whom_it_is_told_to() {
     let tokio = tokio();
     let own = format!("tls_ca={ca}&tls_cert={cert}&tls_key={private}");
     let url = format!("etcd://{at}?{own}");
-    let settings = StoreSettings::default();
+    let settings = patient();
     let init = || init_store(&url, &settings, runtime(&tokio));
     tokio.block_on(until_ok(init));
     let store = tokio
-        .block_on(open_store(&url, &quick(), runtime(&tokio)))
+        .block_on(open_store(&url, &patient(), runtime(&tokio)))
         .unwrap();
     let held = key("seq/tls");
     let written = tokio.block_on(store.compare_and_set(&held, None, value(1, 1), Marks::NeverLower));
@@ -186,7 +184,7 @@ fn tls_trusts_only_whom_it_is_told_to() {
         (format!("etcd://{at}?tls_ca={ca}"), ""),
         (format!("etcd://{at}"), ""),
     ] {
-        let refused = tokio.block_on(open_store(&url, &quick(), runtime(&tokio)));
+        let refused = tokio.block_on(open_store(&url, &patient(), runtime(&tokio)));
         let error = refused.map(drop).unwrap_err();
         assert_eq!(error.kind, StoreErrorKind::Unavailable, "{url}: {error:?}");
         assert!(error.message.contains(why), "{url}: {error:?}");

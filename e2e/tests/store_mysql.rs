@@ -3,7 +3,7 @@
 
 use mintage_e2e::certificates::Certificates;
 use mintage_e2e::engine::mariadb::Mariadb;
-use mintage_e2e::store_suite::{Engine, Lab, holds_no_secret, key, quick, until_ok, value};
+use mintage_e2e::store_suite::{Engine, Lab, holds_no_secret, key, patient, until_ok, value};
 use mintage_ledger::{Class, Marks, Outcome, StoreErrorKind, StoreSettings, Version, init_store};
 
 mintage_e2e::store_suite!(Mariadb::run());
@@ -24,12 +24,12 @@ fn a_server_that_may_forget_is_refused_with_the_setting_to_change() {
         };
         let lab = Lab::new(server);
         lab.init();
-        let error = lab.refused(&lab.direct(), &quick());
+        let error = lab.refused(&lab.direct(), &patient());
         assert_eq!(error.kind, StoreErrorKind::Denied, "{error:?}");
         assert!(format!("{:?}", error.hint).contains(fix), "{error:?}");
         let allowed = StoreSettings {
             allow_lossy: true,
-            ..quick()
+            ..patient()
         };
         let store = lab.open_with(&lab.direct(), &allowed).unwrap();
         assert_eq!(store.class(), Class::Lossy);
@@ -127,11 +127,11 @@ fn another_server_behind_the_address_is_refused() {
     };
     assert_eq!(refused.kind, StoreErrorKind::Stopped, "{refused:?}");
     assert!(refused.message.contains("server_id 2"), "{refused:?}");
-    let error = lab.refused(&lab.proxied(), &quick());
+    let error = lab.refused(&lab.proxied(), &patient());
     assert_eq!(error.kind, StoreErrorKind::Foreign, "{error:?}");
     let accept = StoreSettings {
         accept_copy: true,
-        ..quick()
+        ..patient()
     };
     lab.open_with(&lab.proxied(), &accept).unwrap();
     lab.open(&lab.proxied());
@@ -150,7 +150,7 @@ fn tls_is_checked_as_the_url_says() {
     lab.engine.admin("", "ALTER USER mint@'%' REQUIRE SSL");
     let authority = certificates.authority().display().to_string();
     let trusted = format!("{}?ssl-mode=VERIFY_IDENTITY&ssl-ca={authority}", lab.direct());
-    lab.wait(init_store(&trusted, &quick(), lab.runtime())).unwrap();
+    lab.wait(init_store(&trusted, &patient(), lab.runtime())).unwrap();
     for query in [
         format!("ssl-mode=VERIFY_IDENTITY&ssl-ca={authority}"),
         format!("ssl-mode=VERIFY_CA&ssl-ca={authority}"),
@@ -178,7 +178,7 @@ fn tls_is_checked_as_the_url_says() {
         ),
         (&lab.direct(), "tls=yes".into(), "unknown parameter"),
     ] {
-        let error = lab.refused(&format!("{url}?{query}"), &quick());
+        let error = lab.refused(&format!("{url}?{query}"), &patient());
         assert!(error.message.contains(why), "{query}: {error:?}");
         holds_no_secret(&error);
     }
@@ -200,7 +200,7 @@ fn a_read_only_server_takes_no_writes_for_the_time_being() {
         (StoreErrorKind::Unavailable, Outcome::NotDone),
         "{error:?}"
     );
-    let error = lab.refused(&lab.direct(), &quick());
+    let error = lab.refused(&lab.direct(), &patient());
     assert!(error.message.contains("read_only is on"), "{error:?}");
     lab.engine.admin("", "SET GLOBAL read_only = 0");
     lab.wait(until_ok(write));

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use mintage_e2e::certificates::Certificates;
 use mintage_e2e::engine::pgbouncer::Pgbouncer;
 use mintage_e2e::engine::postgres::Postgres;
-use mintage_e2e::store_suite::{Engine, Lab, holds_no_secret, key, quick, until_ok, value};
+use mintage_e2e::store_suite::{Engine, Lab, holds_no_secret, key, patient, until_ok, value};
 use mintage_ledger::{
     Advice, Class, Ledger, LedgerError, LedgerSettings, Marks, Name, Outcome, Store, StoreErrorKind,
     StoreSettings, Version, init_store,
@@ -111,13 +111,13 @@ fn a_server_that_does_not_sync_is_refused_unless_allowed() {
     };
     let lab = Lab::new(server);
     lab.init();
-    let error = lab.refused(&lab.direct(), &quick());
+    let error = lab.refused(&lab.direct(), &patient());
     assert_eq!(error.kind, StoreErrorKind::Denied, "{error:?}");
     assert!(error.message.contains("fsync=off"), "{error:?}");
     assert!(format!("{:?}", error.hint).contains("fsync = on"), "{error:?}");
     let allowed = StoreSettings {
         allow_lossy: true,
-        ..quick()
+        ..patient()
     };
     let store = lab.open_with(&lab.direct(), &allowed).unwrap();
     assert_eq!(store.class(), Class::Lossy);
@@ -132,7 +132,7 @@ fn unlogged_tables_are_refused() {
     let lab = Lab::new(server);
     lab.init();
     lab.engine.admin("ids", "ALTER TABLE mint_register SET UNLOGGED");
-    let error = lab.refused(&lab.direct(), &quick());
+    let error = lab.refused(&lab.direct(), &patient());
     assert!(format!("{:?}", error.hint).contains("SET LOGGED"), "{error:?}");
 }
 
@@ -182,14 +182,14 @@ fn an_asynchronous_replica_that_lost_writes_is_refused() {
         Some(StoreErrorKind::Stopped)
     );
     // And one that starts.
-    let error = lab.refused(&lab.proxied(), &quick());
+    let error = lab.refused(&lab.proxied(), &patient());
     assert_eq!(error.kind, StoreErrorKind::Foreign, "{error:?}");
     assert!(error.hint == Some(Advice::AcceptCopy), "{error:?}");
     holds_no_secret(&error);
     // A tool that will raise the marks takes it, and then it is the copy.
     let accept = StoreSettings {
         accept_copy: true,
-        ..quick()
+        ..patient()
     };
     let tool = lab.open_with(&lab.proxied(), &accept).unwrap();
     let orders = key("seq/orders");
@@ -248,7 +248,7 @@ fn a_standby_that_need_not_confirm_is_refused_after_its_promotion() {
         );
         lab.proxy.redirect(r2.address());
         // One that starts, and the one that runs.
-        let error = lab.refused(&lab.proxied(), &quick());
+        let error = lab.refused(&lab.proxied(), &patient());
         assert_eq!(error.kind, StoreErrorKind::Foreign, "{names}: {error:?}");
         let orders = key("seq/orders");
         let stopped = loop {
@@ -349,7 +349,7 @@ fn tls_is_checked_as_the_url_says() {
         (&lab.direct(), "sslmode=sometimes".into(), "sometimes"),
         (&lab.direct(), "tls=yes".into(), "unknown parameter"),
     ] {
-        let error = lab.refused(&format!("{url}?{query}"), &quick());
+        let error = lab.refused(&format!("{url}?{query}"), &patient());
         assert!(error.message.contains(why), "{query}: {error:?}");
         holds_no_secret(&error);
     }
@@ -394,7 +394,7 @@ fn a_read_only_database_and_a_standby_take_no_writes_for_the_time_being() {
     );
     lab.wait(until_ok(|| write(1)));
     let replica = lab.engine.replica("r1");
-    let error = lab.refused(&replica.url(replica.address()), &quick());
+    let error = lab.refused(&replica.url(replica.address()), &patient());
     assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
     assert!(error.message.contains("standby"), "{error:?}");
 }
@@ -435,7 +435,7 @@ fn whatever_is_dropped_or_emptied_stops_a_running_node() {
             "{mistake}: {error:?}"
         );
         assert!(store.stopped().is_some(), "{mistake}");
-        let error = lab.refused(&lab.direct(), &quick());
+        let error = lab.refused(&lab.direct(), &patient());
         assert_eq!(error.kind, StoreErrorKind::Foreign, "{mistake}: {error:?}");
     }
 }
@@ -462,7 +462,7 @@ fn an_account_that_may_not_see_the_system_sees_the_same_copy() {
 fn many_inits_at_once_make_one_cluster() {
     let Some(server) = Postgres::run() else { return };
     let lab = Lab::new(server);
-    let (url, settings) = (lab.direct(), StoreSettings::default());
+    let (url, settings) = (lab.direct(), patient());
     let made = lab.wait(async {
         let inits: Vec<_> = (0..6)
             .map(|_| {
@@ -523,7 +523,7 @@ fn a_pooler_in_transaction_mode_is_refused_at_the_start() {
         let url = lab.engine.url(pooler.address());
         for _ in 0..3 {
             if !serves {
-                let error = lab.refused(&url, &quick());
+                let error = lab.refused(&url, &patient());
                 let hint = format!("{:?}", error.hint);
                 assert!(
                     mode == "statement" || hint.contains("pool_mode = session"),

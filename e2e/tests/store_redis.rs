@@ -8,7 +8,7 @@ use mintage_e2e::certificates::Certificates;
 use mintage_e2e::engine::redis::Redis;
 use mintage_e2e::proxy::{Fault, Proxy};
 use mintage_e2e::store_suite::{
-    Engine, Lab, OWNER_PASSWORD_ENCODED, holds_no_secret, key, quick, until_ok, value,
+    Engine, Lab, OWNER_PASSWORD_ENCODED, holds_no_secret, key, patient, until_ok, value,
 };
 use mintage_ledger::{
     Advice, Cas, Claim, Class, Key, Marks, Outcome, Store, StoreErrorKind, StoreSettings, Version, init_store,
@@ -19,7 +19,7 @@ mintage_e2e::store_suite!(Redis::run());
 fn lossy() -> StoreSettings {
     StoreSettings {
         allow_lossy: true,
-        ..quick()
+        ..patient()
     }
 }
 
@@ -61,7 +61,7 @@ fn whatever_may_forget_is_refused_until_its_hint_is_followed() {
         };
         let lab = Lab::new(server);
         lab.init();
-        let error = lab.refused(&lab.direct(), &quick());
+        let error = lab.refused(&lab.direct(), &patient());
         assert_eq!(error.kind, StoreErrorKind::Denied, "{settings:?}: {error:?}");
         assert!(error.message.contains("class L"), "{settings:?}: {error:?}");
         holds_no_secret(&error);
@@ -101,7 +101,7 @@ fn a_server_that_does_not_let_us_look_counts_as_one_that_forgets() {
             "ACL", "SETUSER", "blind", "reset", "on", ">blind", "~*", "+@all", without,
         ]);
         let url = format!("redis://blind:blind@{}/0", lab.engine.address());
-        let error = lab.refused(&url, &quick());
+        let error = lab.refused(&url, &patient());
         assert_eq!(error.kind, StoreErrorKind::Denied, "{error:?}");
         assert!(format!("{:?}", error.hint).contains(right), "{error:?}");
         assert_eq!(lab.open_with(&url, &lossy()).unwrap().class(), Class::Lossy);
@@ -204,7 +204,7 @@ fn a_promoted_replica_lacks_acknowledged_writes() {
     let replica = lab.engine.replica(stream.address());
 
     // With a replica that somebody may promote the class is another one.
-    let error = lab.refused(&lab.direct(), &quick());
+    let error = lab.refused(&lab.direct(), &patient());
     assert!(error.message.contains("replica(s) follow it"), "{error:?}");
     assert!(
         format!("{:?}", error.hint).contains("REPLICAOF NO ONE"),
@@ -281,14 +281,14 @@ fn whatever_is_removed_stops_a_running_node() {
             matches!(error.kind, StoreErrorKind::Stopped | StoreErrorKind::Corrupt),
             "{mistake:?}: {error:?}"
         );
-        let error = lab.refused(&lab.direct(), &quick());
+        let error = lab.refused(&lab.direct(), &patient());
         assert!(
             matches!(error.kind, StoreErrorKind::Foreign | StoreErrorKind::Corrupt),
             "{mistake:?}: {error:?}"
         );
         // Nor is a fresh start to be had over what is left.
         if !mistake[0].starts_with("FLUSH") {
-            let init = lab.wait(init_store(&lab.direct(), &quick(), lab.runtime()));
+            let init = lab.wait(init_store(&lab.direct(), &patient(), lab.runtime()));
             assert!(
                 init.is_err() || mistake[1] == "mint_register",
                 "{mistake:?}: {init:?}"
@@ -364,7 +364,7 @@ fn prefixes_and_databases_are_kept_apart() {
     let mut ids = Vec::new();
     for url in [&base, &other, &third] {
         ids.push(
-            lab.wait(init_store(url, &quick(), lab.runtime()))
+            lab.wait(init_store(url, &patient(), lab.runtime()))
                 .unwrap()
                 .cluster_id,
         );
@@ -436,7 +436,7 @@ fn tls_trusts_only_whom_it_is_told_to() {
         (url("localhost", &own), "certificate"),
         (url("127.0.0.1", &format!("tls_ca={ca}")), ""),
     ] {
-        let error = lab.refused(&url, &quick());
+        let error = lab.refused(&url, &patient());
         assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
         assert!(error.message.contains(why), "{error:?}");
         holds_no_secret(&error);

@@ -9,7 +9,7 @@ use mintage_e2e::certificates::Certificates;
 use mintage_e2e::engine::zookeeper::ZooKeeper;
 use mintage_e2e::majority::any_one_member_may_go;
 use mintage_e2e::proxy::Fault;
-use mintage_e2e::store_suite::{Engine, Lab, OWNER_PASSWORD_ENCODED, key, quick, value};
+use mintage_e2e::store_suite::{Engine, Lab, OWNER_PASSWORD_ENCODED, key, value};
 use mintage_ledger::{
     BoxFuture, Cas, Marks, Outcome, Store, StoreErrorKind, StoreSettings, Version, conformance, init_store,
     open_store,
@@ -41,11 +41,7 @@ fn registers_move_to_fresh_nodes_before_versions_end() {
     let opener = (url.clone(), lab.runtime());
     let open = move || -> BoxFuture<'static, Arc<dyn Store>> {
         let (url, runtime) = opener.clone();
-        Box::pin(async move {
-            open_store(&url, &StoreSettings::default(), runtime)
-                .await
-                .unwrap()
-        })
+        Box::pin(async move { open_store(&url, &patient(), runtime).await.unwrap() })
     };
     lab.wait(conformance::check_all(&open));
 
@@ -107,7 +103,7 @@ fn whatever_is_removed_stops_a_running_node() {
             (StoreErrorKind::Stopped, Outcome::NotDone),
             "{mistake}: {error:?}"
         );
-        let error = lab.refused(&lab.direct(), &quick());
+        let error = lab.refused(&lab.direct(), &patient());
         assert_eq!(error.kind, StoreErrorKind::Foreign, "{mistake}: {error:?}");
     }
 }
@@ -126,7 +122,7 @@ fn a_session_that_is_lost_as_it_begins_is_asked_for_again() {
     lab.open(&lab.proxied());
     assert_eq!(lab.proxy.accepted(), 5);
     lose(5);
-    let error = lab.refused(&lab.proxied(), &quick());
+    let error = lab.refused(&lab.proxied(), &patient());
     assert_eq!(
         (error.kind, error.outcome),
         (StoreErrorKind::Unavailable, Outcome::NotDone),
@@ -147,7 +143,7 @@ fn a_chroot_is_made_and_kept_apart() {
     let mut ids = Vec::new();
     for url in [&lab.direct(), &one, &other] {
         ids.push(
-            lab.wait(init_store(url, &quick(), lab.runtime()))
+            lab.wait(init_store(url, &patient(), lab.runtime()))
                 .unwrap()
                 .cluster_id,
         );
@@ -183,7 +179,7 @@ fn registers_belong_to_their_account_and_can_be_read() {
     assert_eq!(acl.len(), 1);
     assert!(acl[0].id().starts_with("mint:"), "{acl:?}");
     let nobody = format!("zookeeper://{}", lab.engine.address());
-    let error = lab.refused(&nobody, &quick());
+    let error = lab.refused(&nobody, &patient());
     assert_eq!(
         (error.kind, error.outcome),
         (StoreErrorKind::Denied, Outcome::NotDone),

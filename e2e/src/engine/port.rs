@@ -1,7 +1,12 @@
 //! Ports for servers that cannot choose one themselves.
 
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{SocketAddr, TcpListener};
+use std::sync::{Mutex, PoisonError};
+
+/// What was given out: a server that is about to start, or was killed, has its port to itself.
+static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
 
 /// A free loopback port below those that the kernel gives to clients. From among those, a client that asks whether
 /// the server is there already may be given the server's own port, talk to itself, and keep the server from it.
@@ -11,9 +16,14 @@ use std::net::{SocketAddr, TcpListener};
 pub fn free() -> SocketAddr {
     let any = RandomState::new();
     let (lowest, below) = (15_000u64, 32_000u64);
-    for n in 0..1_000u32 {
+    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+    for n in 0..100_000u32 {
         let port = (lowest + any.hash_one(n) % (below - lowest)) as u16;
+        if given.contains(&port) {
+            continue;
+        }
         if let Ok(listener) = TcpListener::bind(("127.0.0.1", port)) {
+            given.insert(port);
             return listener.local_addr().expect("a bound socket has an address");
         }
     }
