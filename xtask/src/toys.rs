@@ -4,9 +4,8 @@
 //! its first lines the promise:
 //!
 //! ```text
-//! # crate: mintage-wire      the package whose tests are run,
-//! # test: toy                those whose names hold this
-//! # rows: 2                  at most so many lines are added outside the new file or folder
+//! # test: -p mintage-wire --lib toy    what `cargo test` is told: the library's or the program's own tests of that name
+//! # rows: 2                            at most so many lines are added outside the new file or folder
 //! ```
 //!
 //! New files of test vectors may come with it.
@@ -26,7 +25,6 @@ use crate::tree::{self, read};
 struct Toy {
     name: String,
     file: PathBuf,
-    package: String,
     test: String,
     rows: usize,
     diff: Diff,
@@ -113,7 +111,6 @@ impl Toy {
                 .to_string_lossy()
                 .into_owned(),
             file: file.to_path_buf(),
-            package: head("crate")?.into(),
             test: head("test")?.into(),
             rows: rows
                 .parse()
@@ -143,14 +140,14 @@ impl Toy {
         Ok(())
     }
 
-    /// Tests it in a copy of the tree, in a target folder that all toys share.
+    /// Tests it in a copy of the tree. What that depends on is built in the target folder already; tests of a library or
+    /// a program alone leave nothing there that is taken for ours.
     fn run(&self) -> Part {
         let name = format!(
             "toy {}: one file or folder and {} rows",
             self.name, self.diff.added
         );
-        let folder = step::target_dir().join("toys");
-        let copy = folder.join("tree");
+        let copy = step::target_dir().join("toys");
         let made = Part::of(&name, || {
             self.keeps_its_promise()?;
             tree::copy_with(&copy, &[])?;
@@ -162,15 +159,18 @@ impl Toy {
         if !made.is_good() {
             return made;
         }
-        let mut command = step::cargo("test -p");
+        let mut command = step::cargo("test");
         command
-            .args([&self.package, &self.test])
+            .args(self.test.split(' '))
             .current_dir(&copy)
-            .env("CARGO_TARGET_DIR", folder.join("target"));
+            .env("CARGO_TARGET_DIR", step::target_dir());
         let part = Part::tests(&name, vec![step::gently(&command)]);
         match part.is_good() && part.passed() == 0 {
             true => Part::of(&name, || {
-                Err(format!("toy {}: no test is called {}", self.name, self.test))
+                Err(format!(
+                    "toy {}: `cargo test {}` runs no test",
+                    self.name, self.test
+                ))
             }),
             false => part,
         }

@@ -1,5 +1,6 @@
 //! The messages, as `proto/` describes them.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use prost_reflect::{DescriptorPool, MethodDescriptor};
@@ -12,18 +13,24 @@ pub(super) const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/
 static POOL: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(DESCRIPTORS).expect("the compiler has written it"));
 
+/// The methods of `mintage.v1.Mint` by name.
+static METHODS: LazyLock<HashMap<String, MethodDescriptor>> = LazyLock::new(|| {
+    let service = POOL
+        .get_service_by_name("mintage.v1.Mint")
+        .expect("it is described");
+    let methods = service.methods();
+    methods
+        .map(|method| (method.name().to_string(), method))
+        .collect()
+});
+
 /// A method of `mintage.v1.Mint`.
 ///
 /// # Errors
 /// [`Code::UnknownCommand`].
 pub(super) fn method(name: &str) -> Result<MethodDescriptor, ServiceError> {
-    let service = POOL
-        .get_service_by_name("mintage.v1.Mint")
-        .expect("it is described");
-    let mut methods = service.methods();
-    methods
-        .find(|method| method.name() == name)
-        .ok_or_else(|| unknown(&format!("/mintage.v1.Mint/{name}")))
+    let found = METHODS.get(name).cloned();
+    found.ok_or_else(|| unknown(&format!("/mintage.v1.Mint/{name}")))
 }
 
 /// The refusal of what is no method of ours.
@@ -76,12 +83,7 @@ mod tests {
 
     #[test]
     fn every_operation_is_a_method() {
-        let methods: BTreeSet<String> = POOL
-            .get_service_by_name("mintage.v1.Mint")
-            .unwrap()
-            .methods()
-            .map(|method| method.name().to_string())
-            .collect();
+        let methods: BTreeSet<String> = METHODS.keys().cloned().collect();
         let streams = ["NextStream", "IdStream"].map(String::from);
         let operations = OPERATIONS.iter().map(|row| format!("{:?}", row.op));
         let expected: BTreeSet<String> = operations
