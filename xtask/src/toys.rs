@@ -246,7 +246,6 @@ mod tests {
         Toy {
             name: "toy".into(),
             file: "toy.patch".into(),
-            package: "xtask".into(),
             test: "toy".into(),
             rows,
             diff: Diff::read(text),
