@@ -4,8 +4,8 @@
 //! its first lines the promise:
 //!
 //! ```text
-//! # test: -p mintage-wire --lib toy    what `cargo test` is told: the library's or the program's own tests of that name
-//! # rows: 2                            at most so many lines are added outside the new file or folder
+//! # test: -p mintage-wire toy    what `cargo test` is told: the package, and what its tests' names hold
+//! # rows: 2                      at most so many lines are added outside the new file or folder
 //! ```
 //!
 //! New files of test vectors may come with it.
@@ -140,8 +140,8 @@ impl Toy {
         Ok(())
     }
 
-    /// Tests it in a copy of the tree. What that depends on is built in the target folder already; tests of a library or
-    /// a program alone leave nothing there that is taken for ours.
+    /// Tests it in a copy of the tree. What that depends on is built in the target folder already. Of a package with a
+    /// program `--bins` are to be tested: other tests would put the toy's program in the place of ours.
     fn run(&self) -> Part {
         let name = format!(
             "toy {}: one file or folder and {} rows",
