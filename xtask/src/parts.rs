@@ -1,6 +1,6 @@
 //! A test run in parts: what each ran, what it left, how long it took, and all of it in a table at the end.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
@@ -19,6 +19,10 @@ pub(crate) struct Part {
     failed: Vec<String>,
     /// Tests that are for the deep run.
     left: Vec<String>,
+    /// What those that failed printed, each from its name on.
+    said: Vec<VecDeque<String>>,
+    /// Whether that is what is being read.
+    says: bool,
     /// What was absent.
     skipped: BTreeSet<String>,
     seconds: f64,
@@ -67,11 +71,28 @@ impl Part {
         self.seconds
     }
 
+    /// Keeps the last lines of what each failed test printed, which its program shows when all have run.
+    fn hear(&mut self, line: &str) {
+        let begins = line.starts_with("---- ") && line.ends_with(" stdout ----");
+        if begins {
+            self.said.push(VecDeque::new());
+        }
+        self.says = begins || self.says && line != "failures:";
+        if let (true, Some(said)) = (self.says, self.said.last_mut()) {
+            if said.len() > SAID {
+                // The name stays.
+                said.remove(1);
+            }
+            said.push_back(line.to_string());
+        }
+    }
+
     /// Takes up what a line of a test program says.
     fn read(&mut self, line: &str) {
         if let Some(absent) = line.strip_prefix("skipped: ") {
             self.skipped.insert(absent.to_string());
         }
+        self.hear(line);
         let Some((name, outcome)) = line
             .strip_prefix("test ")
             .and_then(|line| line.rsplit_once(" ... "))
@@ -88,6 +109,9 @@ impl Part {
         }
     }
 }
+
+/// Lines of each failed test that are shown again at the end.
+const SAID: usize = 30;
 
 /// Runs one command; what it prints is passed on.
 fn run(mut command: Command, part: &Arc<Mutex<Part>>) {
@@ -172,6 +196,9 @@ pub(crate) fn table(parts: &[Part], seconds: f64) -> String {
     });
     list("left for --deep", &|part| by_file(&part.left));
     list("FAILED", &|part| part.failed.clone());
+    for line in parts.iter().flat_map(|part| &part.said).flatten() {
+        let _ = writeln!(text, "{line}");
+    }
     text
 }
 
@@ -213,6 +240,22 @@ mod tests {
             text.contains("skipped, being absent: redis\nleft for --deep: d (1)\nFAILED: c\n"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn what_failed_tests_printed_is_shown_again_after_the_table() {
+        let lines = |name: &str| -> String { (0..99).map(|n| format!("{name}{n}\n")).collect() };
+        let said = format!(
+            "test c ... FAILED\n\nfailures:\n\n---- c stdout ----\n{}---- d stdout ----\nshort\n\nfailures:\n    c\n    d\n",
+            lines("c")
+        );
+        let text = table(&[Part::tests("one", vec![echo(&said, 101)])], 0.0);
+        let (_, shown) = text.split_once("FAILED: c\n").expect("it is named");
+        let want = format!(
+            "---- c stdout ----\n{}---- d stdout ----\nshort\n\n",
+            &lines("c")[lines("c").find("c69").expect("it is there")..]
+        );
+        assert_eq!(shown, want);
     }
 
     #[test]
