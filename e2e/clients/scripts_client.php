@@ -1,7 +1,7 @@
 <?php
 // What stock php-redis does with scripts: evalSha, and eval where the script is not known.
-// Arguments: `check PORT`, or `take SECONDS PORT...`: takes numbers from these servers in turn, going on when one is
-// away, and prints each as a line.
+// Arguments: `check PORT`, or `take PORT...`: takes numbers from these servers in turn until standard input ends, going
+// on when one is away, and prints each as a line.
 
 const NEXT = "-- the next id\nreturn redis.call('INCR', KEYS[1]);\n";
 const RANGE = "local last = redis.call('incrby', KEYS[1], ARGV[1]); return {last - ARGV[1] + 1, last}";
@@ -58,11 +58,16 @@ function check(int $port): void
     echo 'php-redis ', phpversion('redis'), " ok\n";
 }
 
-function take(float $seconds, array $ports): void
+function isToEnd(): bool
 {
-    $until = microtime(true) + $seconds;
+    [$read, $write, $except] = [[STDIN], null, null];
+    return stream_select($read, $write, $except, 0) > 0;
+}
+
+function take(array $ports): void
+{
     $clients = [];
-    for ($turn = 0; microtime(true) < $until; $turn++) {
+    for ($turn = 0; !isToEnd(); $turn++) {
         $at = $turn % count($ports);
         try {
             $clients[$at] ??= connected((int) $ports[$at]);
@@ -84,5 +89,5 @@ function take(float $seconds, array $ports): void
 if ($argv[1] === 'check') {
     check((int) $argv[2]);
 } else {
-    take((float) $argv[2], array_slice($argv, 3));
+    take(array_slice($argv, 2));
 }

@@ -1,8 +1,9 @@
 """What a stock redis-py does with scripts: it asks EVALSHA, loads upon NOSCRIPT, and asks again.
 
-Arguments: `check PORT`, or `take SECONDS PORT...`: takes numbers by script from these servers in turn, going on when
-one is away, and prints each as a line."""
+Arguments: `check PORT`, or `take PORT...`: takes numbers by script from these servers in turn until standard input
+ends, going on when one is away, and prints each as a line."""
 
+import select
 import sys
 import time
 
@@ -50,20 +51,23 @@ def check(port):
     print("redis-py", redis.__version__, "ok")
 
 
-def take(seconds, ports):
+def is_to_end():
+    return bool(select.select([sys.stdin], [], [], 0)[0])
+
+
+def take(ports):
     clients = [client_of(port) for port in ports]
     scripts = [(client.register_script(NEXT), client.register_script(RANGE)) for client in clients]
-    until, turn = time.monotonic() + seconds, 0
-    while time.monotonic() < until:
+    turn = 0
+    while not is_to_end():
         turn += 1
         following, ranged = scripts[turn % len(scripts)]
         try:
             if turn % 3:
-                print(following(keys=["taken"]))
+                print(following(keys=["taken"]), flush=True)
             else:
                 first, last = ranged(keys=["taken"], args=[5])
-                for number in range(first, last + 1):
-                    print(number)
+                print(*range(first, last + 1), sep="\n", flush=True)
         except (redis.ConnectionError, redis.TimeoutError):
             time.sleep(0.02)
 
@@ -71,4 +75,4 @@ def take(seconds, ports):
 if sys.argv[1] == "check":
     check(int(sys.argv[2]))
 else:
-    take(float(sys.argv[2]), [int(port) for port in sys.argv[3:]])
+    take([int(port) for port in sys.argv[2:]])

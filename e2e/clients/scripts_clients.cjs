@@ -1,6 +1,6 @@
 // What stock ioredis (defineCommand) and node-redis (defineScript) do with scripts.
-// Arguments: `check PORT`, or `take SECONDS ioredis|node-redis PORT...`: takes numbers from these servers in turn, going
-// on when one is away, and prints each as a line.
+// Arguments: `check PORT`, or `take ioredis|node-redis PORT...`: takes numbers from these servers in turn until standard
+// input ends, going on when one is away, and prints each as a line.
 "use strict";
 
 const assert = require("node:assert");
@@ -11,8 +11,7 @@ const { createClient, defineScript } = require("redis");
 const NEXT = "-- the next id\nreturn redis.call('INCR', KEYS[1]);\n";
 const RANGE = "local last = redis.call('incrby', KEYS[1], ARGV[1]); return {last - ARGV[1] + 1, last}";
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-// A client may wait for ever for the answer of a server that was killed. The servers here live for two seconds each.
-const PATIENCE_MS = 250;
+const PATIENCE_MS = 1000;
 const within = (ms, answer) =>
   Promise.race([answer, sleep(ms).then(() => Promise.reject(new Error("no answer in time")))]);
 const sha1 = (text) => createHash("sha1").update(text).digest("hex");
@@ -35,7 +34,7 @@ function ioredisClient(port) {
   };
 }
 
-async function nodeRedisClient(port) {
+function nodeRedisClient(port) {
   const parseCommand = (parser, key, ...rest) => {
     parser.pushKey(key);
     parser.push(...rest.map(String));
@@ -48,8 +47,11 @@ async function nodeRedisClient(port) {
     scripts: { following: script(NEXT), ranged: script(RANGE) },
   });
   client.on("error", () => {});
-  await client.connect();
+  const connected = client.connect();
+  // What becomes of it is seen by the commands.
+  connected.catch(() => {});
   return {
+    connected,
     following: (key) => client.following(key),
     ranged: (key, count) => client.ranged(key, count),
     raw: (...words) => client.sendCommand(words),
@@ -61,7 +63,8 @@ async function nodeRedisClient(port) {
 const CLIENTS = { ioredis: ioredisClient, "node-redis": nodeRedisClient };
 
 async function check(name, port) {
-  const client = await CLIENTS[name](port);
+  const client = CLIENTS[name](port);
+  await client.connected;
   await client.raw("SCRIPT", "FLUSH");
   assert.deepStrictEqual(await client.raw("SCRIPT", "EXISTS", sha1(NEXT), sha1(RANGE)), [0, 0]);
   const key = `scripts:${name}`;
@@ -76,28 +79,36 @@ async function check(name, port) {
   client.end();
 }
 
-async function take(seconds, name, ports) {
-  const clients = await Promise.all(ports.map((port) => CLIENTS[name](port)));
-  const until = Date.now() + seconds * 1000;
-  for (let turn = 0; Date.now() < until; turn++) {
-    const client = clients[turn % clients.length];
+async function take(name, ports) {
+  const clients = ports.map((port) => CLIENTS[name](port));
+  const answered = ports.map(() => Date.now());
+  let going = true;
+  process.stdin.on("end", () => (going = false)).resume();
+  for (let turn = 0; going; turn++) {
+    const at = turn % ports.length;
     try {
       if (turn % 3) {
-        process.stdout.write(`${await within(PATIENCE_MS, client.following("taken"))}\n`);
+        process.stdout.write(`${await within(PATIENCE_MS, clients[at].following("taken"))}\n`);
       } else {
-        const [first, last] = await within(PATIENCE_MS, client.ranged("taken", 5));
+        const [first, last] = await within(PATIENCE_MS, clients[at].ranged("taken", 5));
         for (let n = first; n <= last; n++) process.stdout.write(`${n}\n`);
       }
+      answered[at] = Date.now();
     } catch (error) {
       assert(!/Lua|ERR/.test(error.message), error);
+      // node-redis 5 waits for ever, of Redis too, if a server is killed while it connects: a new client takes over.
+      if (Date.now() - answered[at] >= PATIENCE_MS) {
+        clients[at].end();
+        clients[at] = CLIENTS[name](ports[at]);
+        answered[at] = Date.now();
+      }
       await sleep(20);
     }
   }
-  clients.forEach((client) => client.end());
 }
 
 async function main([what, ...rest]) {
-  if (what === "take") return take(Number(rest[0]), rest[1], rest.slice(2).map(Number));
+  if (what === "take") return take(rest[0], rest.slice(1).map(Number));
   for (const name of Object.keys(CLIENTS)) await check(name, Number(rest[0]));
   console.log("ioredis, node-redis ok");
 }

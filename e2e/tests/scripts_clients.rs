@@ -3,11 +3,14 @@
 #![allow(clippy::unwrap_used)]
 
 use std::collections::HashMap;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
+use mintage_e2e::cluster::eventually;
 use mintage_e2e::engine::postgres::Postgres;
 use mintage_e2e::run::{Said, mint};
 use mintage_e2e::server::{Server, Start, two_servers};
@@ -71,13 +74,66 @@ impl Client {
         need::say(out.trim_end());
     }
 
-    /// Takes numbers from these ports, in a thread that reads what it prints.
-    fn take(&self, seconds: u32, ports: &[u16]) -> JoinHandle<Said> {
+    /// Takes numbers from these ports.
+    fn take(&self, ports: &[u16]) -> Taking {
         let mut command = self.command();
-        command.args(["take", &seconds.to_string()]);
-        command.args(self.which);
+        command.arg("take").args(self.which);
         command.args(ports.iter().map(u16::to_string));
-        thread::spawn(move || command.output().unwrap().into())
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let count = Arc::new(AtomicUsize::new(0));
+        let (out, counts) = (child.stdout.take().unwrap(), Arc::clone(&count));
+        let reader = thread::spawn(move || {
+            let lines = BufReader::new(out).lines();
+            let numbers = lines.map(|line| line.unwrap().parse().unwrap());
+            numbers
+                .inspect(|_| _ = counts.fetch_add(1, Ordering::Relaxed))
+                .collect()
+        });
+        let name = self.name;
+        Taking {
+            name,
+            child,
+            count,
+            reader,
+        }
+    }
+}
+
+/// A client that takes numbers until its standard input ends, and what it took.
+struct Taking {
+    name: &'static str,
+    child: Child,
+    count: Arc<AtomicUsize>,
+    reader: JoinHandle<Vec<u64>>,
+}
+
+impl Taking {
+    fn count(&self) -> usize {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// Ends it: every number that it took.
+    #[track_caller]
+    fn end(mut self) -> Vec<u64> {
+        drop(self.child.stdin.take());
+        let said = Said::from(self.child.wait_with_output().unwrap());
+        assert_eq!(said.code, 0, "{}: {}", self.name, said.err);
+        self.reader.join().unwrap()
+    }
+}
+
+/// Waits until each of them has taken some more: they found their server again.
+#[track_caller]
+fn each_takes_more(clients: &[Taking]) {
+    for client in clients {
+        let before = client.count();
+        eventually(&format!("{} takes numbers", client.name), || {
+            client.count() >= before + 50
+        });
     }
 }
 
@@ -113,8 +169,8 @@ fn stock_php_redis_does_its_noscript_dance() {
     client.check(&server);
 }
 
-/// All clients that are there, two of each.
-fn everybody() -> Vec<Client> {
+/// All clients that are there, two of each, taking numbers from these ports.
+fn everybody(ports: &[u16]) -> Vec<Taking> {
     let each = [
         Client::redis_py(),
         Client::node("ioredis"),
@@ -122,26 +178,20 @@ fn everybody() -> Vec<Client> {
         Client::php(),
     ];
     let each: Vec<Client> = each.into_iter().flatten().collect();
-    [each.clone(), each].concat()
+    let twice = each.iter().chain(&each);
+    twice.map(|client| client.take(ports)).collect()
 }
 
-/// What was printed by all of them: no number twice, and enough from each.
+/// What was taken by all of them: no number twice.
 #[track_caller]
-fn check_unique(clients: Vec<(Client, JoinHandle<Said>)>, least: usize) {
+fn check_unique(clients: Vec<Taking>) {
     let (mut seen, mut each) = (HashMap::new(), Vec::new());
-    for (which, (client, taking)) in clients.into_iter().enumerate() {
-        let said = taking.join().unwrap();
-        assert_eq!(said.code, 0, "{}: {}", client.name, said.err);
-        let numbers: Vec<u64> = said.out.lines().map(|line| line.parse().unwrap()).collect();
-        assert!(
-            numbers.len() >= least,
-            "{}: only {} numbers",
-            client.name,
-            numbers.len()
-        );
-        each.push(format!("{} {}", client.name, numbers.len()));
+    for (which, client) in clients.into_iter().enumerate() {
+        let name = client.name;
+        let numbers = client.end();
+        each.push(format!("{name} {}", numbers.len()));
         for (at, number) in numbers.into_iter().enumerate() {
-            let here = (which, client.name, at);
+            let here = (which, name, at);
             let before = seen.insert(number, here);
             assert_eq!(
                 before, None,
@@ -158,21 +208,19 @@ fn no_number_comes_twice_by_script_over_kills() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = Start::in_folder(folder.path()).ready();
     let (http, resp) = (server.http.port(), server.resp.port());
-    let clients: Vec<_> = everybody()
-        .into_iter()
-        .map(|client| (client.clone(), client.take(20, &[resp])))
-        .collect();
+    let clients = everybody(&[resp]);
     // The same port again, so that clients find it.
     let again = Start::bare(
         folder.path(),
         &format!("--http 127.0.0.1:{http} --resp 127.0.0.1:{resp}"),
     );
     for _ in 0..8 {
-        thread::sleep(Duration::from_secs(2));
+        each_takes_more(&clients);
         server.kill();
         server = again.ready();
     }
-    check_unique(clients, 100);
+    each_takes_more(&clients);
+    check_unique(clients);
     drop(server);
 }
 
@@ -185,12 +233,10 @@ fn no_number_comes_twice_by_script_over_two_servers() {
     mint(folder.path(), ["init", "--store", &url]).ok();
     let mut servers = two_servers(folder.path(), &url);
     let ports: Vec<u16> = servers.iter().map(|server| server.resp.port()).collect();
-    let clients: Vec<_> = everybody()
-        .into_iter()
-        .map(|client| (client.clone(), client.take(12, &ports)))
-        .collect();
-    thread::sleep(Duration::from_secs(6));
+    let clients = everybody(&ports);
+    each_takes_more(&clients);
     // The other one goes on alone.
     let _port = servers.remove(0).kill_for_good();
-    check_unique(clients, 100);
+    each_takes_more(&clients);
+    check_unique(clients);
 }
