@@ -6,7 +6,7 @@ use mintage_ledger::{
     Cas, Class, Marks, StoreErrorKind, StoreSettings, SystemRuntime, Version, init_store, open_store,
 };
 
-use crate::store_suite::{Engine, key, quick, until_ok, value};
+use crate::store_suite::{Engine, key, patient, quick, until_ok, value};
 
 /// Whichever member the store is connected to goes away, in turn, dead or frozen; then two at once.
 ///
@@ -23,9 +23,8 @@ pub fn any_one_member_may_go<E: Engine>(members: &mut [E], url: &str, connect_ti
         connect_timeout,
         ..quick()
     };
-    let made = tokio.block_on(init_store(url, &settings, runtime.clone()));
-    let store = tokio.block_on(open_store(url, &settings, runtime));
-    let store = store.expect("the store opens");
+    let made = tokio.block_on(init_store(url, &patient(), runtime.clone()));
+    let store = tokio.block_on(until_ok(|| open_store(url, &settings, runtime.clone())));
     assert_eq!(store.cluster_id(), made.expect("init works").cluster_id);
     let found = store.durability();
     assert_eq!(found.class, Class::Survives, "{found:?}");

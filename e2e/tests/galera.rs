@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use mintage_e2e::engine::galera::{Galera, NODES};
 use mintage_e2e::proxy::Proxy;
-use mintage_e2e::store_suite::{patient, quick};
+use mintage_e2e::store_suite::{patient, quick, until_ok};
 use mintage_ledger::{
     Advice, Class, Ledger, LedgerError, LedgerSettings, Name, Runtime, Store, StoreError, StoreErrorKind,
     SystemRuntime, init_store, open_store,
@@ -63,7 +63,9 @@ impl Lab {
             max_gap: 1,
             ..LedgerSettings::default()
         };
-        let store = self.open(url).unwrap();
+        let allowed = quick();
+        let opened = until_ok(|| open_store(url, &allowed, self.runtime()));
+        let store = self.tokio.block_on(opened);
         let opening = Ledger::open(store, settings, self.runtime());
         self.tokio.block_on(opening).unwrap()
     }
