@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -116,6 +116,18 @@ impl Taking {
         self.count.load(Ordering::Relaxed)
     }
 
+    /// Whether it has taken so many.
+    #[track_caller]
+    fn has(&mut self, numbers: usize) -> bool {
+        if let Some(status) = self.child.try_wait().unwrap() {
+            let mut said = String::new();
+            let err = self.child.stderr.as_mut().unwrap();
+            err.read_to_string(&mut said).unwrap();
+            panic!("{} ended, {status}: {said}", self.name);
+        }
+        self.count() >= numbers
+    }
+
     /// Ends it: every number that it took.
     #[track_caller]
     fn end(mut self) -> Vec<u64> {
@@ -128,12 +140,10 @@ impl Taking {
 
 /// Waits until each of them has taken some more: they found their server again.
 #[track_caller]
-fn each_takes_more(clients: &[Taking]) {
+fn each_takes_more(clients: &mut [Taking]) {
     for client in clients {
-        let before = client.count();
-        eventually(&format!("{} takes numbers", client.name), || {
-            client.count() >= before + 50
-        });
+        let enough = client.count() + 50;
+        eventually(&format!("{} takes numbers", client.name), || client.has(enough));
     }
 }
 
@@ -208,18 +218,18 @@ fn no_number_comes_twice_by_script_over_kills() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = Start::in_folder(folder.path()).ready();
     let (http, resp) = (server.http.port(), server.resp.port());
-    let clients = everybody(&[resp]);
+    let mut clients = everybody(&[resp]);
     // The same port again, so that clients find it.
     let again = Start::bare(
         folder.path(),
         &format!("--http 127.0.0.1:{http} --resp 127.0.0.1:{resp}"),
     );
     for _ in 0..8 {
-        each_takes_more(&clients);
+        each_takes_more(&mut clients);
         server.kill();
         server = again.ready();
     }
-    each_takes_more(&clients);
+    each_takes_more(&mut clients);
     check_unique(clients);
     drop(server);
 }
@@ -233,10 +243,10 @@ fn no_number_comes_twice_by_script_over_two_servers() {
     mint(folder.path(), ["init", "--store", &url]).ok();
     let mut servers = two_servers(folder.path(), &url);
     let ports: Vec<u16> = servers.iter().map(|server| server.resp.port()).collect();
-    let clients = everybody(&ports);
-    each_takes_more(&clients);
+    let mut clients = everybody(&ports);
+    each_takes_more(&mut clients);
     // The other one goes on alone.
     let _port = servers.remove(0).kill_for_good();
-    each_takes_more(&clients);
+    each_takes_more(&mut clients);
     check_unique(clients);
 }

@@ -71,13 +71,14 @@ impl Part {
         self.seconds
     }
 
-    /// Keeps the last lines of what each failed test printed, which its program shows when all have run.
+    /// Keeps the last lines of what each failed test printed until it panicked, which its program shows when all have
+    /// run.
     fn hear(&mut self, line: &str) {
         let begins = line.starts_with("---- ") && line.ends_with(" stdout ----");
         if begins {
             self.said.push(VecDeque::new());
         }
-        self.says = begins || self.says && line != "failures:";
+        self.says = begins || self.says && !["stack backtrace:", "failures:"].contains(&line);
         if let (true, Some(said)) = (self.says, self.said.last_mut()) {
             if said.len() > SAID {
                 // The name stays.
@@ -246,7 +247,7 @@ mod tests {
     fn what_failed_tests_printed_is_shown_again_after_the_table() {
         let lines = |name: &str| -> String { (0..99).map(|n| format!("{name}{n}\n")).collect() };
         let said = format!(
-            "test c ... FAILED\n\nfailures:\n\n---- c stdout ----\n{}---- d stdout ----\nshort\n\nfailures:\n    c\n    d\n",
+            "test c ... FAILED\n\nfailures:\n\n---- c stdout ----\n{}---- d stdout ----\nshort\n\nstack backtrace:\n   0: x\n\nfailures:\n    c\n    d\n",
             lines("c")
         );
         let text = table(&[Part::tests("one", vec![echo(&said, 101)])], 0.0);
